@@ -1,4 +1,4 @@
-//! The names of the functions on which a recording's waits began, from the programs' files.
+//! The names of the functions in which a recording's waits began, from the programs' files.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -21,10 +21,10 @@ use crate::error::{CommandError, shown};
 
 /// Maximum number of reported files without symbols.
 const TOLD: usize = 5;
-/// Functions that a recording names, at most.
+/// The maximum number of functions that a recording may name.
 const SYMBOLS: usize = 1_000_000;
 
-/// Collects callers, and their names.
+/// Collects callers and their names.
 #[derive(Debug, Default)]
 pub(crate) struct NamedCallers {
     callers: Callers,
@@ -33,14 +33,15 @@ pub(crate) struct NamedCallers {
     names: FunctionNames,
 }
 
-/// Names the functions of a recording's stacks from the program files, if these have not changed since the recording.
+/// Names the functions in a recording's stacks from the program files, if the files have not changed since the
+/// recording.
 #[derive(Debug, Default)]
 pub(crate) struct FunctionNames {
     stacks: CodeStacks,
     recorded: Option<SystemTime>,
     /// True if the recording has stacks of requests.
     of_requests: bool,
-    /// The functions that the recording names itself (`record --keep-symbols`), by file and address.
+    /// The function names that the recording contains (`record --keep-symbols`), by file and address.
     symbols: HashMap<(String, u64), Vec<FunctionReport>>,
     known: RefCell<KnownNames>,
     /// Reported files without symbols.
@@ -48,7 +49,7 @@ pub(crate) struct FunctionNames {
 }
 
 impl NamedCallers {
-    /// Takes the next observation of a pass. `counts` selects the round trips of interest.
+    /// Processes the next observation of a pass. `counts` selects the round trips to count.
     pub(crate) fn observe(
         &mut self,
         observation: &Observation<'_>,
@@ -60,8 +61,8 @@ impl NamedCallers {
         self.callers.observe(observation, counts);
     }
 
-    /// The report on the round trips of the trace at `path`, with the call sites of the waits. Functions of files
-    /// that have changed since the recording have no names.
+    /// The report on the round trips of the trace at `path`, with the call sites of the waits. Functions in files that
+    /// have changed since the recording have no names.
     pub(crate) fn report(&self, found: RoundTrips, path: &str) -> RoundTripsReport {
         let stacks = &self.names.stacks;
         self.names.named(|name| {
@@ -73,7 +74,7 @@ impl NamedCallers {
         })
     }
 
-    /// Names for `rows` of episodes the places from which their clients waited longest. `first` is the trace's first time.
+    /// Adds the call sites of the longest waits to the `rows` of episodes. `first` is the trace's first time.
     pub(crate) fn name_rows(&self, rows: &mut [EpisodeRow], first: Timestamp) {
         if self.names.stacks.is_empty() {
             return;
@@ -93,7 +94,7 @@ impl NamedCallers {
         }
     }
 
-    /// The names for CPU samples of clients.
+    /// The names for the CPU samples of clients.
     fn run_names(&self) -> StackNames {
         match self.running.is_empty() {
             true => StackNames::default(),
@@ -101,7 +102,7 @@ impl NamedCallers {
         }
     }
 
-    /// Names for each client of a window, in nanoseconds of the trace, the place from which it polls.
+    /// Adds to each client the call site from which it polls. `window` is in nanoseconds of the trace.
     pub(crate) fn name_polls(&self, report: &mut NowReport, window: (u64, u64)) {
         if self.names.stacks.is_empty() {
             return;
@@ -118,8 +119,7 @@ impl NamedCallers {
         });
     }
 
-    /// Names for the `episodes` of a trace the places from which their clients waited, and in which they ran. `first` is the
-    /// trace's first time.
+    /// Adds to the `episodes` of a trace the call sites of waits and of CPU time. `first` is the trace's first time.
     pub(crate) fn name_in(&self, episodes: &mut [EpisodeReport], first: Timestamp) {
         let nanos = |ms: f64| first.as_nanos().saturating_add((ms * 1e6).max(0.0) as u64);
         let places = self.run_names();
@@ -223,7 +223,7 @@ impl FunctionNames {
         }
     }
 
-    /// The names of all stacks, as groups by a key of the program's code have them.
+    /// The names of all stacks, in the form of a group key of program code.
     pub(crate) fn by(&self, by: By) -> StackNames {
         self.named(|name| {
             let names = |frames: &[_]| group_names(&program_functions(frames, &mut *name), by);
@@ -231,7 +231,7 @@ impl FunctionNames {
         })
     }
 
-    /// The names of all stacks: their functions that have names, without lines.
+    /// The names of all stacks: their named functions, without lines.
     pub(crate) fn chains(&self) -> StackNames {
         self.named(|name| {
             let names = |frames: &[_]| named_functions(&program_functions(frames, &mut *name));
@@ -239,7 +239,7 @@ impl FunctionNames {
         })
     }
 
-    /// The names of all stacks: all their functions.
+    /// The names of all stacks: all functions.
     pub(crate) fn whole(&self) -> StackNames {
         self.named(|name| {
             let functions = |frames: &[_]| function_names(&program_functions(frames, &mut *name));
@@ -247,7 +247,7 @@ impl FunctionNames {
         })
     }
 
-    /// Calls a function with names, and prints a message for each file without symbols.
+    /// Calls `act` with a function that returns names, and prints a message for each file without symbols.
     fn named<R>(
         &self,
         act: impl FnOnce(&mut dyn FnMut(&StackFrame) -> Vec<FunctionReport>) -> R,
@@ -279,8 +279,8 @@ impl FunctionNames {
     }
 
     fn is_unchanged(&self, file: &str) -> bool {
-        // A pipe or a device that a trace names is not opened.
-        // Recorders write full paths; another one would be a file of the current folder.
+        // Pipes and devices in a trace must not be opened. Recorders write absolute paths; a relative path would refer
+        // to the current folder.
         let path = Some(Path::new(file)).filter(|path| path.is_absolute());
         let about = path.and_then(|path| path.metadata().ok());
         let about = about.filter(std::fs::Metadata::is_file);
@@ -289,7 +289,7 @@ impl FunctionNames {
     }
 }
 
-/// Cached names, and whether files are unchanged.
+/// Cached names, and whether the files are unchanged.
 #[derive(Debug, Default)]
 struct KnownNames {
     names: Names,
@@ -329,7 +329,7 @@ fn functions(frame: &StackFrame, names: Option<&mut Names>) -> Vec<FunctionRepor
     reported(&frame.file, found.collect(), start.unwrap_or(frame.address))
 }
 
-/// Functions of a file; one without a name is known by its beginning.
+/// The functions of a file. A function without a name is identified by its start address.
 fn reported(file: &str, functions: Vec<SymbolFunction>, start: u64) -> Vec<FunctionReport> {
     let module = file.rsplit('/').next().unwrap_or_default();
     if functions.is_empty() {

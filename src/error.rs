@@ -9,7 +9,7 @@ use x11prof_views::plain;
 /// The exit status of `git bisect run` for a commit that cannot be tested.
 const SERVER_NOT_STARTED: u8 = 125;
 
-/// Why a command failed.
+/// The reason why a command failed.
 #[derive(Debug)]
 pub(crate) struct CommandError {
     message: String,
@@ -17,7 +17,7 @@ pub(crate) struct CommandError {
 }
 
 impl CommandError {
-    /// The work failed: exit status 1.
+    /// The operation failed: exit status 1.
     pub(crate) fn failed(message: impl Display) -> CommandError {
         CommandError {
             message: message.to_string(),
@@ -25,7 +25,7 @@ impl CommandError {
         }
     }
 
-    /// An error of usage: exit status 2.
+    /// A usage error: exit status 2.
     pub(crate) fn usage(message: impl Display) -> CommandError {
         CommandError {
             message: message.to_string(),
@@ -33,7 +33,7 @@ impl CommandError {
         }
     }
 
-    /// The error of a command whose status 1 is a finding: exit status 2.
+    /// Converts the error of a command whose exit status 1 is a finding: exit status 2.
     pub(crate) fn into_trouble(self) -> CommandError {
         match self.status {
             SERVER_NOT_STARTED => self,
@@ -41,7 +41,7 @@ impl CommandError {
         }
     }
 
-    /// The server of `--server-command` did not start: exit status 125, with which `git bisect run` skips a commit.
+    /// The server of `--server-command` did not start: exit status 125, on which `git bisect run` skips a commit.
     pub(crate) fn server_not_started(message: impl Display) -> CommandError {
         CommandError {
             message: message.to_string(),
@@ -49,7 +49,7 @@ impl CommandError {
         }
     }
 
-    /// A command cannot be run: the exit status that a shell gives then.
+    /// A command cannot be run. The exit status is the shell's.
     pub(crate) fn not_run(message: impl Display, found: bool) -> CommandError {
         CommandError {
             message: message.to_string(),
@@ -57,7 +57,7 @@ impl CommandError {
         }
     }
 
-    /// The work on a file failed.
+    /// An operation on a file failed.
     pub(crate) fn file(path: &Path, cause: impl Display) -> CommandError {
         CommandError::failed(format_args!("{}: {cause}", shown(path)))
     }
@@ -67,7 +67,7 @@ impl CommandError {
         &self.message
     }
 
-    /// The status to exit with.
+    /// The exit status.
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.status)
     }

@@ -11,7 +11,7 @@ type Clock = Option<Box<dyn HandlerClock>>;
 
 /// The handler times of a private server.
 pub(crate) fn of_private(server: &mut PrivateServer, target: &Target) -> Result<Clock, String> {
-    // The timer finds sequence numbers by the first requests of a first client.
+    // The timer learns sequence numbers from the first requests of the first client.
     process(target)?;
     Ok(server.time_handlers().and_then(clock))
 }
@@ -42,7 +42,7 @@ struct Timer(HandlerTimes);
 
 impl HandlerClock for Timer {
     fn drain(&mut self, times: &mut Vec<HandlerTime>) -> io::Result<()> {
-        // The calibration repeats a request whose time is lost.
+        // If a time is lost, the calibration repeats the request.
         self.0.drain(times).map(drop)
     }
 

@@ -30,16 +30,16 @@ pub(crate) fn trace(path: &Path) -> Result<Reader<BufReader<File>>, CommandError
     Reader::new(BufReader::new(file)).map_err(|error| CommandError::file(path, error))
 }
 
-/// The file's own name, for a label: no path.
+/// The file's name without its folder, for a label.
 pub(crate) fn shown_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default();
     name.to_string_lossy().into_owned()
 }
 
-/// The label of a replay's trace: the recording that was played.
+/// The label of a replay's trace, with the name of the replayed recording.
 pub(crate) const REPLAY_OF: &str = "replay-of";
 
-/// Prints which figures of a replay's trace belong to the program.
+/// Prints which figures of a replay's trace belong to the original program.
 pub(crate) fn tell_replay(path: &Path) -> Result<(), CommandError> {
     if let Some(played) = replay_of(path)? {
         say!(
@@ -51,7 +51,7 @@ pub(crate) fn tell_replay(path: &Path) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// The recording that a replay has played; `None` of a program's own recording.
+/// The recording that a replay has played; `None` if the trace is not a replay.
 pub(crate) fn replay_of(path: &Path) -> Result<Option<String>, CommandError> {
     before_clients(path, |control| match control {
         Control::Labels { mut labels } => labels.remove(REPLAY_OF),
@@ -59,13 +59,13 @@ pub(crate) fn replay_of(path: &Path) -> Result<Option<String>, CommandError> {
     })
 }
 
-/// True of a recording of `record --stacks=requests`.
+/// True if the recording was made with `record --stacks=requests`.
 pub(crate) fn has_request_stacks(path: &Path) -> Result<bool, CommandError> {
     let told = |control| matches!(control, Control::RequestStacks { .. }).then_some(());
     Ok(before_clients(path, told)?.is_some())
 }
 
-/// The process that listened for the recorded display in place of an X server.
+/// The process that listened for the recorded display instead of an X server.
 fn relay(path: &Path) -> Result<Option<String>, CommandError> {
     before_clients(path, |control| match control {
         Control::Link(link) => link.relay,
@@ -94,13 +94,13 @@ fn before_clients<T>(
     Ok(None)
 }
 
-/// Parameters on the machine of a recording.
+/// Costs for the machine of a recording.
 pub(crate) struct Prices {
     /// The parameters.
     pub(crate) parameters: ServerParameters,
-    /// Why they are still another machine's.
+    /// The reason why the costs still apply to another machine.
     pub(crate) elsewhere: Option<String>,
-    /// The recorded server and the costs' server, if they differ.
+    /// The recorded server and the server of the costs, if they differ.
     pub(crate) other_server: Option<(String, String)>,
 }
 
@@ -127,7 +127,7 @@ impl Prices {
         }
     }
 
-    /// The costs as they were measured; `host` is the machine of the recording.
+    /// The costs without rescaling. `host` is the machine of the recording.
     fn as_measured(parameters: ServerParameters, host: &Host) -> Prices {
         let models = parameters
             .host
@@ -165,7 +165,7 @@ pub(crate) fn matching_prices(path: &Path, as_measured: bool) -> Result<Prices, 
     prices_of(path, as_measured, true)
 }
 
-/// Like [`matching_prices`], but prints the name only if `told`.
+/// Like [`matching_prices`], but prints the name only if `told` is true.
 pub(crate) fn prices_of(
     path: &Path,
     as_measured: bool,
@@ -271,13 +271,13 @@ fn parameters_for(
     Ok((machine::whole(best.parameters), other_server))
 }
 
-/// The parameters that `name` means: a name from `params list`, or a file.
+/// The cost table for `name`: a name from `params list`, or a file.
 pub(crate) fn parameters(name: &str) -> Result<ServerParameters, CommandError> {
     ServerParameters::from_toml(&parameter_text(name)?)
         .map_err(|error| CommandError::failed(format_args!("{name}: {error}")))
 }
 
-/// The rules for substituting values that were not measured: from the user's file at `path`, or the built-in ones.
+/// The rules for substituting values that were not measured, from the user's file at `path` or built in.
 pub(crate) fn substitutions(path: Option<&Path>) -> Result<Substitutions, CommandError> {
     let Some(path) = path else {
         return Ok(Substitutions::default());
@@ -293,8 +293,7 @@ pub(crate) fn session(path: &Path) -> Result<Session, CommandError> {
     Ok(Session::with_definitions(definitions))
 }
 
-/// The text of the parameter file that `name` means: a file, this machine's that is kept by that name, or one
-/// that comes with the program.
+/// The text of the parameter file for `name`: a file, a saved file of this machine, or a built-in one.
 pub(crate) fn parameter_text(name: &str) -> Result<String, CommandError> {
     let given = Path::new(name);
     let kept = saved_parameters::path(&this_machine(), name).ok();
@@ -314,10 +313,10 @@ pub(crate) fn parameter_text(name: &str) -> Result<String, CommandError> {
     text(path, "parameter file")
 }
 
-/// The longest file that is read as a whole, in bytes: parameters and definitions are far shorter.
+/// The longest file to read as a whole, in bytes. Cost tables and definitions are far shorter.
 const LONGEST: u64 = 16 << 20;
 
-/// The text of the file at `path`. A pipe is accepted, a device is not. `kind` names the expected file in errors.
+/// The text of the file at `path`. Pipes are accepted, devices are not. `kind` names the expected file in errors.
 pub(crate) fn text(path: &Path, kind: &str) -> Result<String, CommandError> {
     let failed = |error| CommandError::file(path, error);
     let file = File::open(path).map_err(failed)?;

@@ -11,7 +11,7 @@ use x11prof_xmeasure::{Pin, Plan, Target, measure, this_machine};
 use crate::handler_times;
 use crate::saved_parameters;
 
-/// The requests that are measured to compare two machines: cheap ones of the server itself, and drawing.
+/// The requests measured to compare two machines: cheap requests, and drawing.
 const PROBED: [&str; 7] = [
     "NoOperation",
     "GetInputFocus",
@@ -22,17 +22,17 @@ const PROBED: [&str; 7] = [
     "CopyArea",
 ];
 
-/// The permission to probe a machine without a kept probe: not during a recording.
+/// Whether a machine without a stored probe may be probed. Probing is not allowed during a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Probing {
     /// Probing is allowed.
     Allowed,
-    /// Only kept probes may be used.
+    /// Only stored probes may be used.
     KeptOnly,
 }
 
-/// Rescales `parameters` to the machine `host`, if that is another machine and both are known. If rescaling is
-/// impossible, they stay unchanged, and the second value is the reason.
+/// Rescales `parameters` to the machine `host` if that is a different machine and both are known. If rescaling is
+/// impossible, the parameters stay unchanged and the second value is the reason.
 pub(crate) fn bring(
     parameters: ServerParameters,
     host: &Host,
@@ -61,8 +61,8 @@ pub(crate) fn bring(
     }
 }
 
-/// The factor from the machine of `parameters` to `host`: of a kind of server that was measured on both,
-/// else of Xvfb, which is probed here.
+/// The factor from the machine of `parameters` to `host`, from a kind of server that was measured on both, otherwise
+/// from Xvfb, which is probed here.
 fn between(
     parameters: &ServerParameters,
     host: &Host,
@@ -70,7 +70,7 @@ fn between(
 ) -> Result<Brought, String> {
     let mut there: Vec<&ServerParameters> = known().iter().chain([parameters]).collect();
     there.retain(|file| file.host.is_same_machine(&parameters.host) == Some(true));
-    // Xvfb first, which nearly every machine has: one factor for all files of a machine.
+    // Xvfb comes first, because nearly every machine has it: one factor applies to all files of a machine.
     there.sort_by_key(|file| file.server.executable.as_deref() != Some("Xvfb"));
     let by = |here: &ServerParameters| {
         let alike = |one: &&&ServerParameters| is_same_server(&here.server, &one.server);
@@ -98,20 +98,20 @@ fn between(
     by(&probed(host, probing)?).ok_or_else(none)
 }
 
-/// The kept files, then the beginnings of the shipped ones.
+/// The saved files, then the headers of the built-in ones.
 pub(crate) fn known() -> &'static [ServerParameters] {
     static KNOWN: OnceLock<Vec<ServerParameters>> = OnceLock::new();
     KNOWN.get_or_init(|| {
         let kept = saved_parameters::all()
             .into_iter()
             .map(|(_, parameters)| parameters);
-        // The shipped files are valid: a test reads each.
+        // The built-in files are valid: a test reads each.
         let shipped = built_in().iter().filter_map(|file| file.beginning().ok());
         kept.chain(shipped).collect()
     })
 }
 
-/// The whole file of one of [`known`].
+/// The complete file of one of [`known`].
 pub(crate) fn whole(known: &ServerParameters) -> ServerParameters {
     let mut shipped = built_in().iter();
     let file = shipped.find(|file| file.beginning().as_ref() == Ok(known));
@@ -119,7 +119,7 @@ pub(crate) fn whole(known: &ServerParameters) -> ServerParameters {
     whole.unwrap_or_else(|| known.clone())
 }
 
-/// A probe of Xvfb here: the one that is kept, or a new one.
+/// A probe of Xvfb on this machine: the stored one, or a new one.
 fn probed(host: &Host, probing: Probing) -> Result<ServerParameters, String> {
     let kind = ServerKind::Xvfb;
     let path = saved_parameters::probe_path(host, kind.name())
@@ -147,7 +147,7 @@ fn probed(host: &Host, probing: Probing) -> Result<ServerParameters, String> {
     };
     let parameters = measure(&target, &plan, handlers, &mut || Ok(()), &mut |_| true)
         .map_err(|error| error.to_string())?;
-    // A probe that cannot be kept is made again the next time.
+    // If a probe cannot be stored, it is repeated the next time.
     let kept = saved_parameters::make_folder(&path)
         .and_then(|()| crate::output::emit_text(Some(&path), &parameters.to_toml()));
     if let Err(error) = kept {

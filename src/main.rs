@@ -1,5 +1,5 @@
-//! The command line of x11prof: arguments become plain values, libraries do the work, results go
-//! to standard output, and the one place that prints an error is here.
+//! The command line of x11prof. Arguments become plain values, libraries do the work, results go to standard output.
+//! Errors are printed only here.
 
 #[macro_use]
 mod say;
@@ -47,7 +47,7 @@ fn main() -> ExitCode {
         // Internal: x11prof starts itself to read symbols.
         let with_debug_files = words.next().is_some();
         if with_debug_files {
-            // Ctrl-C ends a download, and not the reading.
+            // Ctrl-C ends only a download and not the reading of symbols.
             ignore(signal_hook::consts::SIGINT);
         }
         let served = x11prof_stacks::serve_symbols(with_debug_files);
@@ -63,10 +63,10 @@ fn main() -> ExitCode {
     if word == commands::play::driver::WORD {
         return ended(commands::play::driver::run(words));
     }
-    // A file that may grow no more (`ulimit -f`) is a full disk: an error where it is written.
+    // Exceeding a file size limit (`ulimit -f`) is handled like a full disk: as a write error.
     ignore(signal_hook::consts::SIGXFSZ);
     let outcome = match std::env::args_os().len() {
-        // A script that forgot the command gets the usage.
+        // A script that omitted the command gets the usage.
         ..2 if io::stdout().is_terminal() => commands::first_steps::run(),
         _ => Arguments::read().and_then(|read| read.map_or(Ok(ExitCode::SUCCESS), done)),
     };

@@ -1,4 +1,4 @@
-//! Names that the user typed and that match nothing in the trace. An unknown name is an error that suggests the
+//! Handles names that the user typed and that match nothing in the trace. An unknown name is an error that suggests the
 //! nearest one.
 
 use std::path::Path;
@@ -8,7 +8,7 @@ use x11prof_protocol::known_names;
 
 use crate::error::{CommandError, shown};
 
-/// Handles patterns without a match: prints a message for a name that X11 has, and fails for any other name.
+/// Handles patterns without a match: prints a message for a name that X11 defines, and fails for any other name.
 pub(crate) fn unmatched<'a>(
     patterns: impl IntoIterator<Item = &'a str>,
 ) -> Result<(), CommandError> {
@@ -24,7 +24,7 @@ pub(crate) fn unmatched<'a>(
                 "there is no message {pattern:?}; did you mean {nearest:?}?"
             )));
         }
-        // Toolkits take input events of the X Input Extension, which have the names of X11's.
+        // Toolkits receive input events through the X Input Extension, whose events have the names of core events.
         let of_extension =
             |name: &&String| name.split_once(':').is_some_and(|(_, of)| of == pattern);
         match known.iter().find(of_extension) {
@@ -48,7 +48,7 @@ pub(crate) fn no_such(path: &Path, missing: &Unmatched) -> CommandError {
     ))
 }
 
-/// The probable meaning of a name that no message has; `None` if one has it.
+/// The most similar message name; `None` if a message has exactly this name.
 pub(crate) fn misspelt(name: &str) -> Option<String> {
     let known = known_names();
     match known.iter().any(|one| one == name) {
@@ -57,7 +57,7 @@ pub(crate) fn misspelt(name: &str) -> Option<String> {
     }
 }
 
-/// The name, or for a pattern of an extension's the pattern, that is most like `typed`.
+/// The name that is most similar to `typed`; for a pattern of an extension, the most similar pattern.
 fn nearest(typed: &str, known: &[String]) -> Option<String> {
     let extension = |name: &String| Some(format!("{}:*", name.split_once(':')?.0));
     let candidates: Vec<String> = match typed.ends_with(":*") {
@@ -67,7 +67,7 @@ fn nearest(typed: &str, known: &[String]) -> Option<String> {
     let typed = typed.to_lowercase();
     let like = |name: &String| {
         let name = name.to_lowercase();
-        // Behind an extension's name the request's may be meant.
+        // The user may have omitted the extension's name.
         let short = name.split_once(':').map_or(&*name, |(_, short)| short);
         let alike = strsim::normalized_damerau_levenshtein;
         alike(&typed, &name).max(alike(&typed, short) - 0.01)
@@ -79,7 +79,7 @@ fn nearest(typed: &str, known: &[String]) -> Option<String> {
         .map(|(_, name)| name)
 }
 
-/// The name of which a part is most like `typed`: names of windows and clients are of several words.
+/// The name with a part that is most similar to `typed`. Names of windows and clients consist of several words.
 pub(crate) fn nearest_part<'a>(typed: &str, known: &'a [String]) -> Option<&'a str> {
     let typed = typed.to_lowercase();
     let words = typed.split_whitespace().count().max(1);

@@ -19,7 +19,7 @@ pub(crate) fn refuse_input<'a>(
     to: Option<&Path>,
     read: impl IntoIterator<Item = &'a Path>,
 ) -> Result<(), CommandError> {
-    // By device and inode, since a file has many names.
+    // Compares device and inode, because a file may have several names.
     let id = |path: &Path| {
         let found = std::fs::metadata(path).ok().filter(|file| file.is_file())?;
         Some((found.dev(), found.ino()))
@@ -40,14 +40,15 @@ pub(crate) fn refuse_input<'a>(
 pub(crate) fn try_out(to: Option<&Path>, read: Option<&Path>) -> Result<(), CommandError> {
     refuse_input(to, read)?;
     let Some(path) = to else { return Ok(()) };
-    // An unfinished file is removed when it is dropped.
+    // Dropping an unfinished file removes it.
     AtomicFile::begin(path, Access::Usual)
         .map(drop)
         .map_err(|error| CommandError::file(path, error))
 }
 
-/// Writes a result through `write`: to a file when it is whole, of its owner alone, since results name windows and keys. A
-/// reader that has seen enough (a broken pipe, as in `x11prof dump | head`) is a success.
+/// Writes a result through `write`. A file appears only when it is complete, and only the owner may read it, because
+/// results contain window titles and keys. A reader that stops early (a broken pipe, as in `x11prof dump | head`) is
+/// not an error.
 pub(crate) fn emit(
     to: Option<&Path>,
     write: impl FnOnce(&mut dyn Write) -> Result<(), Emit>,
@@ -70,7 +71,7 @@ fn emit_as(
             Some(pager) => {
                 let mut pager = BufWriter::new(pager);
                 let written = write(&mut pager).and_then(|()| Ok(pager.flush()?));
-                // Text that a closed pager did not take is dropped.
+                // Text that a closed pager did not read is dropped.
                 pager.into_parts().0.finish();
                 written
             }
@@ -98,16 +99,16 @@ pub(crate) fn emit_text(to: Option<&Path>, text: &str) -> Outcome {
     emit(to, |out| Ok(out.write_all(text.as_bytes())?))
 }
 
-/// Writes text of no session, such as parameters, for all whom the umask lets.
+/// Writes text that contains no session data, such as cost tables, with the permissions that the umask allows.
 pub(crate) fn emit_shared_text(to: Option<&Path>, text: &str) -> Outcome {
     emit_as(Access::Usual, to, |out| Ok(out.write_all(text.as_bytes())?))
 }
 
-/// Why a result was not written: the writing itself failed, or the work that makes it.
+/// The reason why a result was not written: the output failed, or the computation.
 pub(crate) enum Emit {
-    /// The output failed.
+    /// Writing failed.
     Writing(io::Error),
-    /// The work failed.
+    /// The computation failed.
     Command(CommandError),
 }
 

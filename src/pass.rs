@@ -17,7 +17,7 @@ use crate::error::{CommandError, shown};
 use crate::input;
 use crate::read_ahead::read_ahead;
 
-/// Missing parts named one by one at most.
+/// Maximum number of missing parts to list.
 const MISSING: usize = 3;
 
 /// A pass before its start.
@@ -44,8 +44,8 @@ impl Span {
         *self == Span::default()
     }
 
-    /// The beginning and end of the span in a recording from `start` to `end`; `None` if the recording is over
-    /// before.
+    /// The start and end of the span in a recording from `start` to `end`; `None` if the recording ends before the
+    /// span.
     pub(crate) fn within(
         &self,
         start: Timestamp,
@@ -60,7 +60,7 @@ impl Span {
         (from <= to).then_some((from, to))
     }
 
-    /// The error that the recording at `path` ends before the span begins.
+    /// The error if the recording at `path` ends before the span begins.
     pub(crate) fn beyond(&self, path: &Path, length: Duration) -> CommandError {
         CommandError::usage(format_args!(
             "{} ends {:.3} s after its start; there is nothing at {} s",
@@ -70,7 +70,7 @@ impl Span {
         ))
     }
 
-    /// The span from `start_ms` on for `length_ms`.
+    /// The span of `length_ms` from `start_ms` on.
     pub(crate) fn of(start_ms: f64, length_ms: f64) -> Span {
         Span {
             from: Some(start_ms.max(0.0) / 1e3),
@@ -82,13 +82,13 @@ impl Span {
 /// A step of a pass over a part of a recording.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Step<'a> {
-    /// An observation before the part: its knowledge stays, its counts do not.
+    /// An observation before the part. It updates state but is not counted.
     Before(&'a Observation<'a>),
-    /// The part begins, so counts restart. There is no such step if the part begins with the recording.
+    /// The part begins, so counters restart. This step is missing if the part begins with the recording.
     Begins,
     /// An observation in the part.
     Within(&'a Observation<'a>),
-    /// The part has ended; observations after it follow. Only with [`Pass::read_on`].
+    /// The part has ended, and later observations follow. Only with [`Pass::read_on`].
     Ends,
     /// An observation after the part.
     After(&'a Observation<'a>),
@@ -108,7 +108,7 @@ impl Pass {
         })
     }
 
-    /// Reads on after a part of the recording.
+    /// Continues to read after a part of the recording.
     pub(crate) fn read_on(mut self) -> Pass {
         self.reads_on = true;
         self
@@ -164,7 +164,7 @@ impl Pass {
                     on(Step::Begins);
                 }
                 if let Some(to) = span.to.filter(|to| seconds > *to && !over) {
-                    // The part lasts as long as was requested, whenever its last record came.
+                    // The part lasts as long as requested, even if its last record is earlier.
                     let until = start.as_nanos().saturating_add((to * 1e9) as u64);
                     last = last.max(Timestamp::from_nanos(until).min(time));
                     if !reads_on {
@@ -181,7 +181,7 @@ impl Pass {
             });
             ControlFlow::Continue(())
         })?;
-        // If the recording broke off, its last record was after the span.
+        // If the pass stopped early, its last record was after the span.
         let start = start.unwrap_or_default();
         let part = span.within(start, last);
         if before && part.is_some() {
@@ -237,7 +237,7 @@ fn times(observation: &Observation<'_>) -> Option<(Timestamp, Timestamp)> {
     }
 }
 
-/// Reads a recording again for the messages that `timeline` wants, and puts them into `report`.
+/// Reads a recording again for the messages that `timeline` selects, and adds them to `report`.
 pub(crate) fn add_messages(
     path: &Path,
     mut timeline: Timeline,
@@ -271,7 +271,7 @@ mod tests {
         assert_eq!(within(None, Some(9.0)), Some((at(0), at(2000))));
         assert_eq!(within(Some(2.5), Some(9.0)), None);
     }
-    /// The last second of a ring may have context switches alone.
+    /// The last second of a ring may contain only context switches.
     #[test]
     fn a_part_of_context_switches_alone_begins() {
         let place = tempfile::tempdir().unwrap();

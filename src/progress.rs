@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Shorter work shows no bar.
+/// No bar is shown for shorter work.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The bar.
+/// The progress bar.
 pub(crate) struct Steps {
     began: Instant,
     verb: &'static str,
@@ -19,7 +19,7 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    /// No step is done yet: "reading: 0 of 12 files".
+    /// Starts at no completed step: "reading: 0 of 12 files".
     pub(crate) fn new(verb: &'static str, all: usize, noun: &'static str) -> Steps {
         Steps {
             began: Instant::now(),

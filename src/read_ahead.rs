@@ -1,4 +1,4 @@
-//! Reads a trace on a separate thread: another processor decompresses while this one analyses.
+//! Reads a trace on a separate thread, so that another processor decompresses while this one analyses.
 
 use std::io::Read;
 use std::sync::mpsc::{self, Receiver, SyncSender};
@@ -9,7 +9,7 @@ use x11prof_trace::{Control, Reader, Record, TraceError};
 /// The size at which a batch is passed on, in bytes or records.
 const BATCH_BYTES: usize = 1 << 18;
 const BATCH_RECORDS: usize = 1 << 10;
-/// Batches that wait.
+/// The number of batches that may wait.
 const AHEAD: usize = 2;
 
 type Batch = Result<Vec<Record>, TraceError>;
@@ -45,13 +45,13 @@ fn next(
         }
         match batches.recv() {
             Ok(records) => *batch = records?.into_iter(),
-            // The thread has read everything.
+            // The thread has read the whole trace.
             Err(_) => return Ok(None),
         }
     }
 }
 
-/// Reads until the end, an error, or until the receiver has gone. An error comes after the records before it.
+/// Reads until the end, an error, or until the receiver has gone. An error is sent after the records before it.
 fn read<R: Read>(mut reader: Reader<R>, sender: &SyncSender<Batch>) {
     let (mut batch, mut bytes) = (Vec::new(), 0);
     loop {
@@ -59,13 +59,13 @@ fn read<R: Read>(mut reader: Reader<R>, sender: &SyncSender<Batch>) {
         if let Ok(Some(record)) = read {
             bytes += match &record {
                 Record::Block(block) => block.bytes.len(),
-                // There may be one such record for each wait of a thread, and passing a record on takes longer than
-                // reading it.
+                // Each wait of a thread may have such a record, and passing one record alone takes longer than reading
+                // it.
                 Record::Control(_, Control::Waiting(waiting)) => {
                     let channel = waiting.wait_channel.as_ref();
                     size_of_val(waiting.arguments.as_slice()) + channel.map_or(0, String::len)
                 }
-                // Its texts may be long, so it ends a batch.
+                // These records may contain long texts, so each ends a batch.
                 Record::Control(..) => BATCH_BYTES,
                 Record::Schedule(switches) => size_of_val(switches.as_slice()),
                 Record::HandlerTimes(times) => size_of_val(times.as_slice()),
@@ -83,7 +83,7 @@ fn read<R: Read>(mut reader: Reader<R>, sender: &SyncSender<Batch>) {
         if sender.send(Ok(batch)).is_ok()
             && let Err(error) = read
         {
-            // The receiver may be gone.
+            // The receiver may have gone.
             let _ = sender.send(Err(error));
         }
         return;

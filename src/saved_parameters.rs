@@ -12,12 +12,12 @@ const UNKNOWN: &str = "unknown-machine";
 /// The folder of probes, by machine (see `machine`).
 const PROBES: &str = "probes";
 
-/// The path of the kept file of a server on a machine.
+/// The path of the saved file for a server on a machine.
 pub(crate) fn path(host: &Host, server: &str) -> Result<PathBuf, CommandError> {
     Ok(folder()?.join(machine(host)).join(file_name(server)))
 }
 
-/// The path of a kept probe of this kind of server.
+/// The path of the stored probe for this kind of server.
 pub(crate) fn probe_path(host: &Host, server: &str) -> Result<PathBuf, CommandError> {
     let folder = folder()?.join(PROBES).join(machine(host));
     Ok(folder.join(file_name(server)))
@@ -56,14 +56,14 @@ pub(crate) fn read(path: &Path) -> Result<Option<ServerParameters>, String> {
     }
 }
 
-/// Makes the folder that `path` is in.
+/// Creates the parent folder of `path`.
 pub(crate) fn make_folder(path: &Path) -> Result<(), CommandError> {
     let folder = path.parent().unwrap_or(path);
     std::fs::create_dir_all(folder).map_err(|error| CommandError::file(folder, error))
 }
 
 fn folder() -> Result<PathBuf, CommandError> {
-    // The XDG base directory specification: relative paths are invalid and are to be ignored.
+    // The XDG base directory specification requires relative paths to be ignored.
     let absolute = |name: &str| {
         let path = std::env::var_os(name).map(PathBuf::from);
         path.filter(|path| path.is_absolute())
@@ -81,7 +81,7 @@ fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
     entries.map(|entry| entry.path())
 }
 
-/// A folder's name for a machine: the model of its processor, the number of processors and the machine id's hash.
+/// The folder name of a machine: the model of its processor, the number of processors and the hash of its machine id.
 fn machine(host: &Host) -> String {
     let Some(model) = &host.cpu_model else {
         return UNKNOWN.to_owned();
@@ -96,12 +96,12 @@ fn file_name(server: &str) -> String {
     format!("{}.toml", plain(server))
 }
 
-/// True if this is the name of a server, as used for file names.
+/// True if this is a valid server name for a file name.
 pub(crate) fn is_name(name: &str) -> bool {
     plain(name) == name
 }
 
-/// Letters, digits and single hyphens.
+/// Reduces a text to letters, digits and single hyphens.
 fn plain(text: &str) -> String {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric());
     let words: Vec<String> = words

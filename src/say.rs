@@ -10,12 +10,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
 use x11prof_views::plain_lines;
 
-/// Prints a message after the name of the program.
+/// Prints a message, prefixed with the name of the program.
 macro_rules! say {
     ($($words:tt)*) => { $crate::say::say_all(&format!("x11prof: {}\n", format_args!($($words)*))) };
 }
 
-/// Prints `text`, which may have several lines; on a terminal, long lines break between words.
+/// Prints `text`, which may have several lines. On a terminal, long lines break between words.
 pub(crate) fn say_all(text: &str) {
     let mut stderr = io::stderr().lock();
     let size = stderr
@@ -37,16 +37,16 @@ pub(crate) fn say_all(text: &str) {
     }
 }
 
-/// The bytes that a pipe which is ready takes without waiting (pipe(7), PIPE_BUF).
+/// The number of bytes that a ready pipe accepts without blocking (pipe(7), PIPE_BUF).
 const PART: usize = 4096;
-/// The longest wait for a reader. The clients of a recording wait meanwhile.
+/// The longest wait for a reader. The clients of a recording wait in the meantime.
 const PATIENCE: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 300_000_000,
 };
 
-/// False if a write would wait: the user has stopped the terminal (Ctrl-S), or no process reads the pipe. The first time, the
-/// reader has some time.
+/// False if a write would block because the user has stopped the terminal (Ctrl-S) or no process reads the pipe. Only
+/// the first time, the reader gets some time.
 fn takes(stderr: &io::StderrLock<'_>) -> bool {
     static STALLED: AtomicBool = AtomicBool::new(false);
     let patience = match STALLED.load(Ordering::Relaxed) {
@@ -62,7 +62,7 @@ fn takes(stderr: &io::StderrLock<'_>) -> bool {
     !stalled
 }
 
-/// The lines of `text`, broken between words at `width` characters.
+/// Breaks the lines of `text` between words at `width` characters.
 fn folded(text: &str, width: usize) -> String {
     let mut out = String::new();
     for line in text.split_inclusive('\n') {
@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(folded("short\nlines\n", 9), "short\nlines\n");
     }
 
-    /// Lints see `eprintln!` and its kin, but a file may allow them; no file of the program does.
+    /// Clippy rejects `eprintln!` and similar macros, but a file could allow them. This test checks that no file does.
     #[test]
     fn nothing_prints_but_through_here() {
         let mut seen = 0;

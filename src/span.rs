@@ -1,4 +1,4 @@
-//! The part of a recording that a report is of: `--from`, `--to`, `--start-up`, `--episode`.
+//! The part of a recording to which a report applies: `--from`, `--to`, `--start-up`, `--episode`.
 
 use std::path::Path;
 
@@ -33,7 +33,7 @@ impl SpanArguments {
         self.episode.is_some()
     }
 
-    /// Determines the part of the trace at `path`. For a start-up or an episode it searches the trace.
+    /// Determines the part of the trace at `path`. For a start-up or an episode, searches the trace.
     pub(crate) fn find(&self, path: &Path) -> Result<Span, CommandError> {
         if self.start_up {
             return start_up(path);

@@ -133,7 +133,7 @@ fn once(
     }
 }
 
-/// Hands what the pipeline makes of the trace to `on`.
+/// Passes the pipeline's observations of the trace to `on`.
 fn observed(
     stage: &str,
     trace: &str,
@@ -178,7 +178,7 @@ fn print(name: &str, requests: u64, took: Duration) {
     println!("{name}\t{requests}\t{}", took.as_secs_f64());
 }
 
-/// Hands all records of the trace to `on`, and gives the processor time that it took for them.
+/// Passes all records of the trace to `on`. Returns the CPU time of `on`.
 fn batches(trace: &str, mut on: impl FnMut(&Record)) -> Result<Duration, Failure> {
     let mut reader = open(trace)?;
     let mut took = Duration::ZERO;

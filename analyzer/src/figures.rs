@@ -1,14 +1,14 @@
-//! The figures of all pages: name, unit, the whole that each is a part of, and meaning. `cargo xtask docs` writes this
+//! The figures of all pages: name, unit, the total that each is a part of, and meaning. `cargo xtask docs` writes this
 //! table into docs/REFERENCE.md.
 
 /// A figure that some page prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FigureDefinition {
-    /// The name in JSON; with the object around it where others of that name differ.
+    /// The name in JSON, qualified by the enclosing object if other figures have the same name.
     pub name: &'static str,
     /// The unit.
     pub unit: &'static str,
-    /// The figure that all of its kind add up to, or that it is no larger than; empty where there is none.
+    /// The figure that limits this one, or that all figures of its kind add up to; empty if there is none.
     pub part_of: &'static str,
     /// The meaning, in one sentence.
     pub means: &'static str,
@@ -241,7 +241,7 @@ pub fn figures() -> impl Iterator<Item = FigureDefinition> {
     })
 }
 
-/// The figure at a path of a JSON page, the names of its objects and its own with points between them.
+/// The figure at a path of a JSON page: the object names and the figure's name, separated by dots.
 pub fn figure_at(path: &str) -> Option<FigureDefinition> {
     let ends = |name: &str| match path.strip_suffix(name) {
         Some(before) => before.is_empty() || before.ends_with('.'),

@@ -1,14 +1,14 @@
-//! The analyses, from a trace to reports. Two types come first:
+//! The analyses, from a trace to reports. The two main types are:
 //!
 //! - [`Pipeline`] takes the records of a trace in one forward pass and emits [`Observation`]s: each message with its
 //!   context ([`Seen`]), and each fact that becomes known later.
-//! - [`Profile`] is the largest of the analyses that take those observations: where server time goes, by request.
+//! - [`Profile`], the largest analysis, processes those observations: server time by request.
 //!
-//! The other analyses take the same observations, one folder each: [`Episodes`], [`RoundTrips`], [`Stalls`],
-//! [`Statistics`], [`Resources`], and what combines them. Reports are plain values; `views` prints them.
+//! The other analyses process the same observations, one folder each: [`Episodes`], [`RoundTrips`], [`Stalls`],
+//! [`Statistics`], [`Resources`], and combinations of them. Reports are plain values; `views` prints them.
 //!
-//! Pure: the crate takes records and returns values. It opens no file, reads no clock and prints nothing, and it holds
-//! a window of the trace, never all of it.
+//! The crate is pure: it processes records and returns values. It opens no file, reads no clock, prints nothing, and
+//! keeps only a window of the trace in memory.
 
 mod callers;
 mod clients;

@@ -1,4 +1,4 @@
-//! Synthetic traces for tests, made of hand-made bytes.
+//! Synthetic traces for tests, built from raw bytes.
 
 use x11prof_trace::{
     Block, ConnectionId, Control, CpuTime, Direction, Joined, Opened, Record, Server, Started,
@@ -31,7 +31,7 @@ impl Default for Synthetic {
 }
 
 impl Synthetic {
-    /// A trace of a client that was there before the recording, and draws after six seconds.
+    /// A trace of a client that connected before the recording and draws after six seconds.
     pub fn joined() -> Synthetic {
         let mut trace = Synthetic::new();
         trace
@@ -93,7 +93,7 @@ impl Synthetic {
         self
     }
 
-    /// The client sends these messages in one piece.
+    /// The client sends these messages in one write.
     pub fn client_sends(&mut self, messages: &[Vec<u8>]) -> &mut Synthetic {
         self.block(Direction::ToServer, &messages.concat())
     }
@@ -182,7 +182,7 @@ pub fn server_setup() -> Vec<u8> {
     for word in [1, BASE, 0x1F_FFFF, 256] {
         put(&mut setup, word);
     }
-    // Vendor of no length; requests of up to 65535 units; one screen, no formats.
+    // An empty vendor name, requests of up to 65535 units, one screen, no formats.
     setup.extend([0, 0, 0xFF, 0xFF, 1, 0, 0, 0, 32, 32, 8, 255, 0, 0, 0, 0]);
     for word in [ROOT, 0x101, 1, 0, 0, 640 | 480 << 16, 0, 1 | 1 << 16, 0x102] {
         put(&mut setup, word);

@@ -54,7 +54,7 @@ impl Display {
         display
     }
 
-    /// A display whose server reports handler times; each client has resource ids of its own.
+    /// A display whose server reports handler times; each client has its own resource IDs.
     pub(crate) fn timed() -> Display {
         let mut display = Display::new();
         for record in &mut display.records {
@@ -79,7 +79,7 @@ impl Display {
         display
     }
 
-    /// The server's handler took this long for a client's request.
+    /// Adds the time of the server's handler for a client's request.
     pub(crate) fn handled(&mut self, client: u32, ms: f64, sequence: u16, nanos: u64) {
         self.records.push(Record::HandlerTimes(vec![HandlerTime {
             start: at(ms),
@@ -117,7 +117,7 @@ impl Display {
         self.block(client, ms, Direction::ToClient, &message);
     }
 
-    /// The server's switches are recorded: it runs from one time to the next.
+    /// Adds the server's switches: it runs in each of these intervals.
     pub(crate) fn runs(&mut self, runs: &[(f64, f64)]) {
         self.control(
             0.0,
@@ -144,7 +144,7 @@ impl Display {
     }
 }
 
-/// Costs by which ten rectangles of 10×10 take 90 ms, and nothing else has one.
+/// A cost table in which ten rectangles of 10×10 take 90 ms, and other requests have no cost.
 pub(crate) fn prices() -> ServerParameters {
     ServerParameters::from_toml(
         "format = 1\n[server]\nname = \"it\"\n[[request]]\nname = \"PolyFillRectangle\"\n\

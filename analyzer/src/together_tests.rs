@@ -1,4 +1,4 @@
-//! Equal requests taken together have the results that they have one by one, to the twelfth digit of a sum.
+//! Coalesced requests have the same results as individual ones, to the twelfth digit of a sum.
 
 use serde_json::Value;
 use x11prof_cost_model::{Network, ServerParameters, Substitutions};
@@ -38,7 +38,7 @@ const WINDOW: u32 = BASE + 9;
 /// The equal requests of each batch.
 const RUNS: [u16; 5] = [1, 1, 2, 700, 3];
 
-/// A client that has started sends batches of equal requests, each with one before and a question after.
+/// After its start-up, a client sends batches of equal requests, each between another request and one with a reply.
 fn trace(timed: bool) -> Vec<Record> {
     let mut trace = Synthetic::new();
     for capture in ["switches", "clock"] {
@@ -141,7 +141,7 @@ fn figures(records: &[Record], by: By, basis: BasisOption, together: bool) -> (V
     (serde_json::to_value(&all).unwrap(), messages)
 }
 
-/// Asserts that two trees of figures are equal. A sum of equal times is their product where they are taken together.
+/// Asserts that two trees of figures are equal. With coalesced requests, a sum of equal times is a product.
 fn assert_equal(one: &Value, other: &Value, place: &str) {
     match (one, other) {
         (Value::Object(one), Value::Object(other)) => {
@@ -157,7 +157,7 @@ fn assert_equal(one: &Value, other: &Value, place: &str) {
             both.for_each(|(one, other)| assert_equal(one, other, place));
         }
         _ => {
-            // A deviation of equal values is rounding alone.
+            // Deviations of equal values are rounding errors.
             let near = |(one, other): (f64, f64)| {
                 let most = one.abs().max(other.abs());
                 (one - other).abs() <= 1e-12 * most || most < 1e-7

@@ -54,7 +54,7 @@ pub(crate) struct Changes {
     pub(crate) actions: [u64; 2],
 }
 
-/// Compares the sessions of two versions in which `program` took part.
+/// Compares the sessions of two versions that contain `program`.
 pub(crate) fn changes(
     issues: &Issues,
     ranked: &[&Issue],
@@ -77,7 +77,7 @@ pub(crate) fn changes(
     });
     let numbers = [0, 1].map(|side: usize| sessions[side].len());
     let tested = sessions.map(spread);
-    // The rank of a session's figure among those of both versions.
+    // The rank of a session's figure among the figures of both versions.
     let all = tested.iter().flatten().enumerate();
     let places: HashMap<SessionNumber, usize> =
         all.map(|(at, (session, _))| (*session, at)).collect();

@@ -45,7 +45,7 @@ pub struct EpisodeRow {
     pub start: u64,
     /// The latency in nanoseconds, to the end of all episodes that this one caused.
     pub latency: u64,
-    /// The latency from which on the episode is perceptible.
+    /// The latency from which the episode is perceptible, in nanoseconds.
     pub threshold: u64,
     /// The components of the latency, in nanoseconds; they add up to it. Time of other clients counts from the end of
     /// this client's own work.
@@ -56,13 +56,14 @@ pub struct EpisodeRow {
     pub requests: u64,
     /// Bytes of the requests.
     pub bytes: u64,
-    /// Why it may have ended elsewhere.
+    /// Why the end of the episode is uncertain; `None` if it is certain.
     pub unsure: Option<String>,
     /// The request of another client that caused it.
     pub led_to_by: Option<String>,
-    /// The place in the program from which its client waited longest: of recordings with stacks, and in no table.
+    /// The call site of the client's longest wait. It is known for recordings with stacks, and is in no table.
     pub waited_in: Option<String>,
-    /// The function in which it ran longest: of recordings with samples of running clients, and in no table.
+    /// The function with the most CPU time of the client. It is known for recordings with samples of running
+    /// clients, and is in no table.
     pub ran_in: Option<String>,
 }
 
@@ -106,7 +107,7 @@ impl EpisodeRow {
     }
 }
 
-/// A press and its release are one action of a person, whichever of the two the program acts on.
+/// A press and its release are one user action, whichever of them the program handles.
 fn action(group: &str) -> String {
     for (release, press) in [("Buttons released", "Clicks"), ("Keys released", "Typing")] {
         if let Some(rest) = group.strip_prefix(release) {

@@ -1,4 +1,4 @@
-//! The way from a trace to rows: a pass over its observations.
+//! Converts a trace to rows in a pass over its observations.
 
 use std::collections::HashMap;
 
@@ -9,10 +9,10 @@ use crate::episode_row::EpisodeRow;
 use crate::hive::Partition;
 use crate::session::{Latencies, Session, date, hash};
 
-/// Client names kept at most.
+/// Maximum number of client names kept.
 const NAMES_LIMIT: usize = 10_000;
 
-/// Takes one trace and returns its episodes as rows.
+/// Reads one trace and returns its episodes as rows.
 pub struct Gather {
     episodes: Episodes,
     about: About,
@@ -38,7 +38,7 @@ impl Gather {
     pub fn new(trace: &str, thresholds: &Thresholds) -> Gather {
         let options = EpisodeOptions {
             thresholds: *thresholds,
-            // The report of a single session is not wanted here: one episode is the least it keeps.
+            // The report of a single session is not needed, so it keeps the minimum of one episode.
             worst: Some(1),
             ..EpisodeOptions::default()
         };
@@ -61,7 +61,7 @@ impl Gather {
         }
     }
 
-    /// Takes the next observation of a pass, and returns the rows of the episodes that it completes.
+    /// Processes the next observation of a pass, and returns the rows of the episodes that it completes.
     pub fn observe(&mut self, observation: &Observation<'_>) -> Vec<EpisodeRow> {
         self.about.observe(observation);
         self.episodes.observe(observation);
@@ -101,7 +101,7 @@ impl Gather {
         self.about.so_far()
     }
 
-    /// The trace is over: the rows of the last episodes, the session, and its latencies.
+    /// Ends the trace. Returns the rows of the last episodes, the session, and its latencies.
     pub fn finish(mut self) -> (Vec<EpisodeRow>, Session, Latencies) {
         self.episodes.end();
         let rows = self.rows();

@@ -15,7 +15,7 @@ pub struct Partition {
 const NONE: &str = "__HIVE_DEFAULT_PARTITION__";
 
 impl Partition {
-    /// Reads the folders of a path; of two with the same name, the inner one.
+    /// Parses the folders of a path. If two folders have the same name, the inner one is used.
     pub fn of(path: &str) -> Partition {
         let mut partition = Partition::default();
         let folders = path.rsplit_once('/').map_or("", |(folders, _)| folders);

@@ -7,8 +7,8 @@
 //! An episode that another client's episode caused is not an issue: its time is part of the other episode's latency,
 //! and the blame names it. Otherwise one wait would count twice.
 //!
-//! Kept are 24 bytes for each episode over its threshold, since a median to the digit needs all latencies,
-//! and a few hundred for each session, issue and pattern.
+//! Memory use: 24 bytes for each episode over its threshold, since an exact median needs all latencies, and a few
+//! hundred bytes for each session, issue and pattern.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -19,9 +19,9 @@ use serde::{Deserialize, Serialize};
 use crate::episode_row::{EpisodeRow, PARTS};
 use crate::hive::Partition;
 
-/// Issues kept at most; episodes of all others count as one issue.
+/// Maximum number of issues kept; episodes of all further issues count as one issue.
 const ISSUES_LIMIT: usize = 100_000;
-/// Patterns kept of an issue, at most.
+/// Maximum number of patterns kept for an issue.
 const PATTERNS_LIMIT: usize = 10_000;
 /// The name of the sum of all issues, or patterns, beyond the limit.
 const OTHERS: &str = "(others)";
@@ -29,15 +29,15 @@ const OTHERS: &str = "(others)";
 /// The choice of episodes that count.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Selection {
-    /// The latency in nanoseconds from which an episode counts; each episode's own threshold where `None`.
+    /// The latency in nanoseconds from which an episode counts; `None` for each episode's own threshold.
     pub threshold: Option<u64>,
 }
 
-/// The number of a session, in the order in which they came.
+/// The index of a session, in the order in which sessions were added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionNumber(u32);
 
-/// A session as far as issues need it.
+/// The properties of a session that issues need.
 #[derive(Debug)]
 pub(crate) struct SessionFacts {
     pub(crate) id: String,
@@ -56,13 +56,13 @@ pub(crate) struct Occurrence {
     /// The part of the latency over the threshold.
     pub(crate) over: u64,
     pub(crate) session: SessionNumber,
-    /// The place in the program from which its client waited longest.
+    /// The call site of the client's longest wait.
     pub(crate) waited_in: Option<PlaceNumber>,
-    /// The function in which it ran longest.
+    /// The function with the client's most CPU time.
     pub(crate) ran_in: Option<PlaceNumber>,
 }
 
-/// The number of a place in a program.
+/// The number of a call site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct PlaceNumber(NonZeroU32);
 
@@ -75,7 +75,7 @@ pub(crate) struct Worst {
     pub(crate) client: u32,
 }
 
-/// The episodes of an issue that did the same.
+/// The episodes of an issue with the same pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Pattern {
     pub(crate) occurrences: u64,
@@ -102,7 +102,7 @@ pub(crate) struct Issue {
 }
 
 impl Issue {
-    /// The patterns, the most time over the threshold first; equal ones by their names.
+    /// The patterns, sorted by time over the threshold in descending order, then by name.
     pub(crate) fn ranked_patterns(&self) -> Vec<(&str, Pattern)> {
         let patterns = self.patterns.iter();
         let mut list: Vec<_> = patterns.map(|(name, of)| (name.as_str(), *of)).collect();
@@ -129,10 +129,10 @@ pub struct Issues {
     selection: Selection,
     numbers: HashMap<String, SessionNumber>,
     pub(crate) sessions: Vec<SessionFacts>,
-    /// The place of each key's issue in `issues`.
+    /// The index of each key's issue in `issues`.
     keys: HashMap<String, usize>,
     pub(crate) issues: Vec<Issue>,
-    /// Places in programs, and their numbers from 1 on.
+    /// Call sites; their numbers start at 1.
     pub(crate) places: Vec<String>,
     place_numbers: HashMap<String, PlaceNumber>,
     /// The number of episodes by program and landmark.
@@ -156,7 +156,7 @@ impl Issues {
         self.numbers.get(id).copied()
     }
 
-    /// A session's number, by its id. A new session takes `trace` and `partition`.
+    /// The number of the session with this id. A new session gets `trace` and `partition`.
     pub fn session(&mut self, id: &str, trace: &str, partition: &Partition) -> SessionNumber {
         if let Some(known) = self.known(id) {
             return known;
@@ -191,7 +191,7 @@ impl Issues {
             .collect()
     }
 
-    /// Adds an episode, where it is one that counts.
+    /// Adds an episode if it counts.
     pub fn add(&mut self, session: SessionNumber, row: &EpisodeRow) {
         let threshold = self.selection.threshold.unwrap_or(row.threshold);
         if row.latency < threshold || row.led_to_by.is_some() {
@@ -199,7 +199,7 @@ impl Issues {
         }
         let program = row.program.as_deref();
         let key = [
-            // An unknown program differs from one without a name.
+            // Distinguish an unknown program from a program with an empty name.
             if program.is_some() { "+" } else { "" },
             program.unwrap_or_default(),
             &row.landmark,
@@ -234,7 +234,7 @@ impl Issues {
         let trace = self.sessions.get(session.0 as usize);
         let trace = trace.map_or("", |session| session.trace.as_str());
         let worst = &issue.worst;
-        // Among equal ones the first by name and time wins, independent of the input order.
+        // Among equal latencies the first by trace name and time wins, independent of the input order.
         let before = (trace, row.start) < (worst.trace.as_str(), worst.start);
         let first = issue.occurrences.len() == 1;
         if first || row.latency > worst.latency || (row.latency == worst.latency && before) {
@@ -262,7 +262,7 @@ impl Issues {
         Some(number)
     }
 
-    /// The places of these episodes, the most frequent first, with the number of episodes.
+    /// The call sites of these episodes with the number of episodes, the most frequent first.
     pub(crate) fn ranked_places(
         &self,
         of: &[Occurrence],
@@ -316,7 +316,7 @@ impl Issues {
         };
         let program = program.map(str::to_owned);
         let actions = facts.actions.entry(program.clone()).or_default();
-        // A stranger's table may hold any number.
+        // An untrusted table may contain any number.
         let add = |sum: &mut u64, count| *sum = sum.saturating_add(count);
         add(actions, if trigger == "input" { count } else { 0 });
         let steps = match self.steps.get_mut(&facts.version) {
@@ -331,7 +331,7 @@ impl Issues {
         }
     }
 
-    /// The issues, the most time over the threshold first; equal ones by their names.
+    /// The issues, sorted by time over the threshold in descending order, then by name.
     pub(crate) fn ranked(&self) -> Vec<&Issue> {
         let mut list: Vec<&Issue> = self.issues.iter().collect();
         list.sort_unstable_by_key(|of| (Reverse(of.over), &of.program, &of.landmark, &of.blame));
@@ -339,7 +339,7 @@ impl Issues {
     }
 }
 
-/// The median latency; of an even number, the lower of the two in the middle.
+/// The median latency; for an even number of latencies, the lower of the two middle ones.
 pub(crate) fn median(mut latencies: Vec<u64>) -> u64 {
     let middle = latencies.len().saturating_sub(1) / 2;
     match latencies.is_empty() {
@@ -385,7 +385,7 @@ mod tests {
         ] {
             issues.add(session, &row(latency, blame, pattern));
         }
-        // Whom another client made act is in the time of that one.
+        // An episode that another client caused is part of that client's time.
         let led_to = EpisodeRow {
             led_to_by: Some("ConvertSelection".to_owned()),
             ..row(1000, "sleeping", "a")

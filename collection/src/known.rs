@@ -1,4 +1,4 @@
-//! A file of known issues: accepted, or in a tracker already.
+//! A file of known issues: issues that are accepted or tracked.
 
 use serde::Deserialize;
 use x11prof_analyzer::name_matches;
@@ -59,8 +59,8 @@ impl Known {
     /// Reads a file's text.
     ///
     /// # Errors
-    /// Where it is no such file, or an entry says which issue it is about by nothing, or what is known of
-    /// it by nothing.
+    /// Returns an error if the text is not a file of known issues, or if an entry lacks the keys that identify the
+    /// issue or the keys that describe it.
     pub fn parse(file: &str) -> Result<Known, KnownError> {
         let parsed: Result<File, toml::de::Error> = toml::from_str(file);
         let parsed = parsed.map_err(|error| {
@@ -92,7 +92,7 @@ impl Known {
         Ok(Known(parsed.issue))
     }
 
-    /// The first entry that fits an issue.
+    /// The first entry that matches an issue.
     pub(crate) fn of(&self, issue: &Issue) -> Option<&KnownEntry> {
         let fits = |wanted: &Option<String>, text: &str| {
             wanted

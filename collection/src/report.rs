@@ -164,7 +164,7 @@ fn actions(issues: &Issues) -> Actions<'_> {
     sums
 }
 
-/// The versions that are known, by the first day each was seen, then by name.
+/// The known versions, sorted by the first day of each, then by name.
 fn versions(issues: &Issues) -> Vec<String> {
     let mut first: BTreeMap<&str, Option<&str>> = BTreeMap::new();
     for session in &issues.sessions {
@@ -181,7 +181,7 @@ fn versions(issues: &Issues) -> Vec<String> {
     list.into_iter().map(|(_, name)| name.to_owned()).collect()
 }
 
-/// Numbers in a name count as numbers: 1.9 is before 1.10.
+/// A sort key that compares numbers in a name numerically: 1.9 precedes 1.10.
 fn natural(name: &str) -> Vec<(u64, &str)> {
     let pieces = name.split(|c: char| !c.is_ascii_alphanumeric());
     pieces

@@ -1,4 +1,4 @@
-//! A session: one recording, with whose it is.
+//! A session: one recording with its version, user and date.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub struct Latencies {
     counts: BTreeMap<(Option<String>, String, String, u64), u64>,
 }
 
-/// Kinds of episodes kept of a session, at most.
+/// Maximum number of kinds of episodes kept for a session.
 const KINDS_LIMIT: usize = 20_000;
 
 impl Latencies {
@@ -48,7 +48,7 @@ impl Latencies {
         }
     }
 
-    /// Program, landmark, trigger, the least latency of the step in nanoseconds, episodes.
+    /// Rows of program, landmark, trigger, the step's lower bound in nanoseconds, and number of episodes.
     pub fn rows(&self) -> impl Iterator<Item = (Option<&str>, &str, &str, u64, u64)> {
         self.counts
             .iter()

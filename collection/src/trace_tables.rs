@@ -11,7 +11,7 @@ use crate::tables::{Cell, Schema, TableError, schema};
 /// The destination of rows.
 type Sink<'a> = dyn FnMut(&'static Schema, &[Cell<'_>]) -> Result<(), TableError> + 'a;
 
-/// Takes one trace for its tables. Server time is `profile`'s.
+/// Reads one trace for its tables, with the server time of `profile`.
 pub struct TraceTables {
     profile: Profile,
     priced: bool,
@@ -22,8 +22,8 @@ pub struct TraceTables {
 }
 
 impl TraceTables {
-    /// Tables of no observation yet; `profile` has to be a stacked one. Without `priced`, requests have no
-    /// server time: the costs are another server's.
+    /// Creates empty tables; `profile` must be a stacked profile. Without `priced`, requests have no server time,
+    /// because the costs are another server's.
     pub fn new(profile: Profile, priced: bool) -> TraceTables {
         TraceTables {
             profile,
@@ -35,14 +35,14 @@ impl TraceTables {
         }
     }
 
-    /// Takes the episodes that clients have just ended, as [`Episodes::finished`] has them.
+    /// Adds the episodes that have just ended, as returned by [`Episodes::finished`].
     ///
     /// [`Episodes::finished`]: x11prof_analyzer::Episodes::finished
     pub fn episodes(&mut self, finished: &[Episode]) {
         self.round_trips.episodes(finished);
     }
 
-    /// Takes the next observation; complete rows go to `to`.
+    /// Processes the next observation; complete rows are passed to `to`.
     ///
     /// # Errors
     /// Errors of `to`.

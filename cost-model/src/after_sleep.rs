@@ -1,10 +1,10 @@
-//! The cost of a sleep for the server afterwards: meanwhile other programs and the processor's own idling take its code
-//! and data out of the caches.
+//! The extra cost after the server slept: meanwhile other programs and the processor's idle state evict its code
+//! and data from the caches.
 
 use crate::{AfterSleep, Clock, Cost, Micros, ServerParameters};
 
-/// Costs by how long the server slept, read off measured points: linear in the logarithm of the time between them, the
-/// last one's beyond. A sleep of infinite length is that of a server which has not run yet.
+/// Costs by the length of the server's sleep, interpolated between measured points: linear in the logarithm of the
+/// time, and constant beyond the last point. A server that has not run yet has slept infinitely long.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SleepPrices {
     points: Vec<AfterSleep>,
@@ -36,13 +36,13 @@ impl SleepPrices {
         Some(before.asleep_us)
     }
 
-    /// The cost beyond its price of drawing a pixel that was not touched while the server was idle for this time.
+    /// The extra cost of drawing a pixel that was not accessed while the server was idle for this time.
     pub fn pixel(&self, idle: Micros) -> Cost {
         let million = self.after(idle, |point| point.megapixel_us.unwrap_or_default());
         million.unwrap_or_default().times(1e-6)
     }
 
-    /// A client's coming and going after a sleep of this length, beyond its wakeup.
+    /// The cost of connecting and disconnecting a client after a sleep of this length, in addition to its wakeup.
     pub fn connection(&self, slept: Micros) -> Cost {
         let cost = self.after(slept, |point| point.connection_us);
         cost.unwrap_or_default()

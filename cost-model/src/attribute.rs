@@ -4,7 +4,7 @@ use x11prof_session::{Attributes, Value};
 
 use crate::{AttributeValue, RequestCosts};
 
-/// A number that is written as a name is a number.
+/// A name that consists of digits is converted to a number.
 impl From<&AttributeValue> for Value {
     fn from(value: &AttributeValue) -> Value {
         match value {
@@ -24,7 +24,7 @@ impl From<Value> for AttributeValue {
 }
 
 impl RequestCosts {
-    /// The attributes as an operation has them.
+    /// The attributes in the form of an operation.
     pub fn attribute_set(&self) -> Attributes {
         let mut attributes = Attributes::new();
         for (name, value) in &self.attributes {

@@ -37,7 +37,7 @@ impl Brought {
         })
     }
 
-    /// Half the width of the range, relative to the middle: the wider half.
+    /// The wider half of the range, relative to the median.
     fn spread(&self) -> f64 {
         (self.high / self.times - 1.0).max(1.0 - self.low / self.times)
     }
@@ -75,7 +75,7 @@ impl Brought {
             self.wider(&mut sleep.spread);
         }
         if let Some(update) = &mut transport.deferred {
-            // The time to an update is no work.
+            // The delay before an update is no work, so it is not rescaled.
             let times = [&mut update.update_us, &mut update.pixel_us];
             let optional = [&mut update.same_us, &mut update.smooth_us];
             let times = times.into_iter().chain(optional.into_iter().flatten());
@@ -86,8 +86,8 @@ impl Brought {
 }
 
 impl ServerParameters {
-    /// The parameters on the machine `host`, which takes `by` times as long. Their spreads grow by
-    /// that of the factor.
+    /// Rescales the parameters to the machine `host`, which takes `by` times as long. Their spreads grow by the
+    /// spread of the factor.
     #[must_use]
     pub fn brought(mut self, by: Brought, host: Host) -> ServerParameters {
         for costs in &mut self.requests {
@@ -154,7 +154,7 @@ mod tests {
         Brought::of("?".into(), ratios.to_vec()).unwrap()
     }
 
-    /// The file of a machine that takes twice as long for everything.
+    /// The parameters of a machine that takes twice as long for every request.
     fn other() -> ServerParameters {
         let mut other = shipped().brought(by(&[2.0]), host("Slow"));
         other.method.brought = None;

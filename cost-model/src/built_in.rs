@@ -34,7 +34,7 @@ macro_rules! files {
     };
 }
 
-/// The files, in one static: a function would give each crate that calls it a copy of megabytes.
+/// The files, in a single static: a function would copy megabytes into each crate that calls it.
 static FILES: &[BuiltIn] = files![
     "decstation-3100",
     "hp9000-350",

@@ -52,8 +52,8 @@ impl Point {
 }
 
 impl RequestCosts {
-    /// The clock for this entry's costs: `preferred` if every point and the fixed part have it, otherwise the other;
-    /// `None` if neither is whole.
+    /// The clock for this entry's costs: `preferred` if every point and the fixed part have it, otherwise the
+    /// other; `None` if neither is complete.
     pub fn clock(&self, preferred: Clock) -> Option<Clock> {
         [preferred, preferred.other()].into_iter().find(|clock| {
             self.points.iter().all(|point| point.time(*clock).is_some())
@@ -63,14 +63,14 @@ impl RequestCosts {
 }
 
 impl TransportCosts {
-    /// The clock to take these costs from, as for a request.
+    /// The clock for these costs, selected as for a request.
     pub fn clock(&self, preferred: Clock) -> Option<Clock> {
         [preferred, preferred.other()]
             .into_iter()
             .find(|clock| self.parts().all(|(_, part)| part.time(*clock).is_some()))
     }
 
-    /// The parts that there are, with their names in the file.
+    /// The existing parts with their names in the file.
     pub(crate) fn parts(&self) -> impl Iterator<Item = (&'static str, &Measured)> {
         [
             ("wakeup", Some(&self.wakeup)),

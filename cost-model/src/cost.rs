@@ -5,8 +5,8 @@ use std::ops::{Add, AddAssign, Mul, Sub};
 
 use serde::{Deserialize, Serialize};
 
-/// A modelled or measured length of time, in microseconds; costs go down to nanoseconds and
-/// below (a byte read), so it is a real number.
+/// A modelled or measured duration in microseconds. Costs can be below a nanosecond (a byte read), so it is a real
+/// number.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Micros(pub f64);
@@ -60,8 +60,7 @@ impl Sum for Micros {
     }
 }
 
-/// A cost with the bounds that the calibration's own spread and the substitutions allow:
-/// `low <= time <= high`.
+/// A cost with bounds from the calibration's spread and the substitutions: `low <= time <= high`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Cost {
     /// The estimate.
@@ -91,7 +90,7 @@ impl Cost {
         }
     }
 
-    /// The cost `by` times.
+    /// The cost multiplied by `by`.
     pub fn times(self, by: f64) -> Cost {
         Cost {
             time: self.time * by,

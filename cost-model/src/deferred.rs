@@ -1,11 +1,11 @@
-//! A server's later work, done once for all changes of its screen.
+//! Deferred work of a server: one update for all changes of its screen.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Cost, Micros};
 
-/// A server's later work, done once for all changes of its screen: Xvnc's for its viewer.
-/// Processor times of the server, in microseconds.
+/// Deferred work of a server: one update for all changes of its screen, such as Xvnc's for its viewer. CPU times of
+/// the server, in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Deferred {

@@ -1,6 +1,6 @@
-//! The paper's own description language (equation 8, Figure 6), read and written: one line for
-//! each point, `request attribute=value … (op-size, operations per second)`. A backslash at a
-//! line's end continues it, `...` stands for lines left out, `#` begins a comment.
+//! Reads and writes the paper's description language (equation 8, Figure 6): one line for each point, `request
+//! attribute=value … (op-size, operations per second)`. A backslash at the end of a line continues it, `...` marks
+//! omitted lines, `#` starts a comment.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -17,7 +17,7 @@ use nom::{IResult, Parser};
 
 use crate::{AttributeValue, Clock, FORMAT, Point, RequestCosts, ServerParameters};
 
-/// Why a text is no description of a server.
+/// An error in a server description.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {message}")]
 pub struct DescriptionError {
@@ -94,7 +94,7 @@ impl ServerParameters {
     }
 }
 
-/// A word, in quotes if it would be ambiguous otherwise.
+/// A word, quoted if it would be ambiguous otherwise.
 fn quoted(word: &str) -> String {
     if !word.is_empty() && word.chars().all(is_word) {
         word.to_owned()
@@ -110,7 +110,7 @@ struct Entry {
     point: Point,
 }
 
-/// The place at which parsing failed, and the text expected there.
+/// The position at which parsing failed, and the expected text.
 #[derive(Debug)]
 struct Fault<'a> {
     at: &'a str,
@@ -167,7 +167,7 @@ fn blank(input: &str) -> Parsed<'_, usize> {
     many0_count((alt((comment, left_out)), multispace0)).parse(input)
 }
 
-/// Space within an entry, which may go on in the next line.
+/// Space within an entry, which may continue on the next line.
 fn space(input: &str) -> Parsed<'_, ()> {
     let continued = recognize((
         char('\\'),

@@ -1,4 +1,4 @@
-//! The differences of two servers: the costs that both have measured, the greatest ratio first.
+//! The differences of two servers: costs that are measured on both, the largest ratio first.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub struct Difference {
     pub attributes: String,
     /// The op-size.
     pub size: f64,
-    /// The clock that both times are of.
+    /// The clock of both times.
     pub clock: Clock,
     /// The cost on the first server.
     pub first: Micros,

@@ -6,7 +6,7 @@ use toml::de::{DeTable, DeValue, Deserializer, ValueDeserializer};
 use crate::validation::{Flaw, validate};
 use crate::{FORMAT, ServerParameters};
 
-/// Why a text is no parameter file.
+/// An error in a parameter file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParameterError {
     /// The text is not TOML, or a field is missing, unknown or of the wrong type.
@@ -32,7 +32,7 @@ pub enum ParameterError {
         /// The version in the file.
         found: i64,
     },
-    /// A figure in it makes no sense.
+    /// A figure is invalid.
     #[error("{}{entry}: {message}", at_line(*.line))]
     Invalid {
         /// The line, from 1, where it is known.
@@ -76,7 +76,7 @@ impl ServerParameters {
     }
 }
 
-/// Keys of terms that the model had once: measuring showed no worth.
+/// Keys of former terms of the model, which did not improve estimates.
 const RETIRED: [&str; 21] = [
     "after_work",
     "blank",
@@ -131,7 +131,7 @@ fn without_retired(text: &str) -> Option<Result<ServerParameters, toml::de::Erro
             .get_mut("after_sleep")
             .and_then(toml::Value::as_array_mut);
         for sleep in sleeps.into_iter().flatten() {
-            // Updates have a time of this name, which stays.
+            // Updates have a field of the same name, which is kept.
             without(sleep.as_table_mut(), &["first_us"]);
         }
     }
@@ -148,7 +148,7 @@ fn without_retired(text: &str) -> Option<Result<ServerParameters, toml::de::Erro
     found.then(|| file.try_into())
 }
 
-/// The message of the TOML reader in one line, with its place.
+/// The message of the TOML parser in one line, with its position.
 fn syntax(text: &str, error: &toml::de::Error) -> ParameterError {
     let mut message = error.message().trim_end().replace('\n', ", ");
     if message.starts_with("unknown field") {

@@ -1,8 +1,8 @@
-//! Costs at sizes that were not measured: linear in time between measured op-sizes.
+//! Costs at sizes that were not measured: linear interpolation between measured op-sizes.
 
 use crate::{Cost, Micros};
 
-/// A cost as it was read off measured points, and how.
+/// A cost computed from measured points, and its caveats.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Estimate {
     pub(crate) cost: Cost,
@@ -12,7 +12,7 @@ pub(crate) struct Estimate {
     pub(crate) below: bool,
     /// True if a size is above the largest measured one.
     pub(crate) beyond: bool,
-    /// Several items were estimated as one.
+    /// True if several items were estimated as one.
     pub(crate) one_item: bool,
 }
 
@@ -59,7 +59,7 @@ impl Curve {
         })
     }
 
-    /// The cost of one item of `size`, the fixed part included.
+    /// The cost of one item of `size`, including the fixed part.
     pub(crate) fn at(&self, size: f64) -> Estimate {
         let size = size.max(0.0);
         let after = self.points.partition_point(|(known, _)| *known < size);
@@ -69,7 +69,7 @@ impl Curve {
             return Estimate::measured(*cost);
         }
         let (below, beyond) = (after == 0, after == self.points.len());
-        // The neighbours on both sides, or the two nearest on the one side that there is.
+        // The neighbours on both sides, or the two nearest points if all points are on one side.
         let left = after
             .saturating_sub(1)
             .min(self.points.len().saturating_sub(2));
@@ -122,8 +122,7 @@ impl Curve {
     }
 }
 
-/// `one * weight + other * other_weight`, never below zero. A negative weight, which lies beyond
-/// the two, swaps the bounds.
+/// `one * weight + other * other_weight`, at least zero. A negative weight, for extrapolation, swaps the bounds.
 pub(crate) fn blend(one: Cost, weight: f64, other: Cost, other_weight: f64) -> Cost {
     let bounds = |cost: Cost, weight: f64| {
         if weight < 0.0 {

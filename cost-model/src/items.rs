@@ -62,7 +62,7 @@ impl ItemCosts {
 
     fn sum(&self, fixed: Cost, sizes: &[f64]) -> Estimate {
         let mut total = Estimate::measured(fixed);
-        // Neighbouring items often have one size: rectangles of a grid, cells of a terminal.
+        // Neighbouring items often have the same size: rectangles of a grid, cells of a terminal.
         let mut last: Option<(f64, Estimate)> = None;
         for &size in sizes {
             let item = match last {

@@ -11,7 +11,7 @@ pub struct Match<'a> {
     /// True if the parameters are for this kind of server: no known property contradicts it, and the executable, or
     /// else vendor and release, are equal.
     pub same_server: bool,
-    /// True if they were measured on this machine; `None` if either machine is unknown.
+    /// True if the parameters were measured on this machine; `None` if either machine is unknown.
     pub same_machine: Option<bool>,
 }
 
@@ -27,7 +27,7 @@ use Likeness::{Differs, Equal, Unknown};
 /// The likenesses of all attributes.
 type Likenesses = [Likeness; 6];
 
-/// The candidate that best matches the server with this identity on this host, the first one of equals; `None`
+/// The candidate that best matches the server with this identity on this host; the first one among equals; `None`
 /// without candidates. The candidate may be from another machine.
 pub fn best_match<'a>(
     candidates: impl IntoIterator<Item = &'a ServerParameters>,
@@ -56,7 +56,7 @@ pub fn is_same_server(known: &ServerIdentity, server: &ServerIdentity) -> bool {
     same(compare(known, &nowhere, server, &nowhere)).0
 }
 
-/// True if the kind of server is the same; and true if the machine is the same, if known.
+/// Whether the kind of server is the same, and whether the machine is the same, if known.
 fn same(likeness: Likenesses) -> (bool, Option<bool>) {
     let [executable, depth, viewed, machine, vendor, release] = likeness;
     let identified = executable == Equal || (vendor == Equal && release == Equal);

@@ -9,13 +9,13 @@ use crate::Micros;
 pub struct Network {
     /// The network's speed; `None` for unlimited speed.
     pub bytes_per_second: Option<f64>,
-    /// The latency that a blocking request waits: there and back.
+    /// The round-trip latency that a blocking request waits.
     pub rtt: Micros,
     /// The factor by which all bytes are compressed, as with ssh `-C`; `None` without compression.
     pub compression: Option<f64>,
 }
 
-/// Why a text means no network.
+/// An error in a network description.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "'{text}' is no network: {why}; give SPEED,RTT as in 100KB/s,10ms or 10Mbit/s,1ms, \
@@ -71,7 +71,7 @@ impl Network {
         compression: None,
     };
 
-    /// The bytes of requests that cross in a second, compressed or not.
+    /// The uncompressed bytes of requests that are transferred per second.
     pub fn effective_speed(&self) -> Option<f64> {
         let factor = self.compression.unwrap_or(1.0);
         self.bytes_per_second.map(|speed| speed * factor)
@@ -149,9 +149,9 @@ impl Network {
     }
 }
 
-/// Bytes a second at least, so that the time of many bytes is a number still.
+/// Minimum speed in bytes per second, so that the time of many bytes remains finite.
 const SLOWEST: f64 = 1e-3;
-/// Bytes a second, or microseconds, at most.
+/// Maximum speed in bytes per second, and maximum time in microseconds.
 const GREATEST: f64 = 1e18;
 
 /// A number with one of `units`, from 0 to `GREATEST`.

@@ -17,7 +17,7 @@ pub struct ServerParameters {
     pub format: u32,
     /// The server's identity.
     pub server: ServerIdentity,
-    /// The machine that it ran on.
+    /// The machine that the server ran on.
     #[serde(default)]
     pub host: Host,
     /// The method of the measurement.
@@ -49,7 +49,7 @@ pub struct ServerIdentity {
     pub depth: Option<u8>,
     /// Width and height of the screen in pixels.
     pub screen: Option<(u16, u16)>,
-    /// True if a viewer takes the screen, for a server whose encoder runs only then (Xvnc).
+    /// True if a viewer is connected, for a server that encodes its screen only for a viewer (Xvnc).
     pub viewed: Option<bool>,
 }
 
@@ -69,7 +69,7 @@ pub struct Host {
     pub step_ns: Option<f64>,
 }
 
-/// Two machines whose clock speeds differ by more than this are different ones.
+/// Machines whose clock speeds differ by more than this ratio are different machines.
 const CLOCK_SPEED: f64 = 0.2;
 
 impl Host {
@@ -100,7 +100,7 @@ pub struct Method {
     pub date: Option<String>,
     /// Further remarks.
     pub notes: Option<String>,
-    /// Requests of which something was left out when the time was over.
+    /// Requests that were not completely measured within the time limit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unmeasured: Vec<String>,
     /// The machine from which the costs were rescaled to `host`; null if they were measured there.
@@ -122,14 +122,14 @@ impl Method {
         }
     }
 
-    /// True for a calibration that was made with `--quick`, by its notes.
+    /// True if the notes show that the calibration was made with `--quick`.
     pub fn is_quick(&self) -> bool {
         let notes = self.notes.as_deref();
         notes.is_some_and(|notes| notes.starts_with("quick plan"))
     }
 }
 
-/// A measured time on the two clocks; at least one is there.
+/// A measured time on the two clocks; at least one is present.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measured {
@@ -158,7 +158,7 @@ pub struct TransportCosts {
     /// The costs of emptied caches after the server's sleep, by its length, in ascending order; empty if not measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after_sleep: Vec<AfterSleep>,
-    /// The server's later work for changes of its screen; `None` if it does none, or if not measured.
+    /// The server's deferred work for changes of its screen; `None` if there is none, or if not measured.
     pub deferred: Option<Deferred>,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{Clock, Method, RequestCosts, ServerParameters};
 
-/// A spread above this is worth a remark: the aim of a measurement is 0.03.
+/// A spread above this causes a remark; the goal of a measurement is 0.03.
 const WIDE: f64 = 0.1;
 
 /// Remarks on the limitations of a usable file.
@@ -51,7 +51,7 @@ pub fn review(parameters: &ServerParameters) -> Vec<String> {
     remarks
 }
 
-/// Limits of a calibration's figures: the loads that it had no time for.
+/// Remarks on the limits of a calibration: the loads that were not measured within the time limit.
 pub fn review_method(method: &Method) -> Vec<String> {
     let mut remarks = Vec::new();
     if let Some(first) = method.unmeasured.first() {

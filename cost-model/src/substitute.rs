@@ -13,19 +13,19 @@ pub(crate) struct Entry {
     pub(crate) costs: ItemCosts,
 }
 
-/// The pricing of a set of attributes. Numbers are indexes of entries.
+/// The entries that give the cost of a set of attributes, by their indexes.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Resolution {
     pub(crate) entry: usize,
-    /// The entry on the other side of an interpolated number, and its weight.
+    /// The entry on the other side of an interpolated number, and the entry's weight.
     pub(crate) partner: Option<(usize, f64)>,
-    /// Entries with other values of the substituted attributes: the bounds are theirs too.
+    /// Entries with other values of the substituted attributes; the bounds include their costs.
     pub(crate) alternatives: Vec<usize>,
     /// A `Doubt::Substituted` for each attribute whose value is substituted.
     pub(crate) substitutions: Vec<Doubt>,
 }
 
-/// The misfit of an entry; the smallest wins, and among equals the first entry.
+/// How badly an entry matches. The smallest misfit wins; among equals the first entry.
 type Misfit = (usize, usize, usize, usize, u64);
 
 struct Fit {

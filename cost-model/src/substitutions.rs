@@ -1,4 +1,4 @@
-//! The rules of substitution, as data: `substitutions.toml`, or a file of the user's own.
+//! The rules of substitution as data: `substitutions.toml`, or a user's file.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -19,7 +19,7 @@ pub struct Substitutions {
     others: Rule,
 }
 
-/// Why a text holds no rules.
+/// An error in a file of rules.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{message}", line.map_or_else(String::new, |line| format!("line {line}: ")))]
 pub struct SubstitutionError {
@@ -29,7 +29,7 @@ pub struct SubstitutionError {
     pub message: String,
 }
 
-/// The rule by which measured numbers replace another.
+/// How measured numbers substitute another number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Numbers {
@@ -110,7 +110,8 @@ impl Substitutions {
         self.rule(attribute).numbers == Some(Numbers::Interpolate)
     }
 
-    /// The rank of the substitute `to` for an operation with `from`, 0 the best; `None` if no rule allows it.
+    /// The rank of the substitute `to` for an operation with `from`, where 0 is the best; `None` if no rule allows
+    /// it.
     pub(crate) fn preference(
         &self,
         attribute: Attribute,

@@ -9,10 +9,10 @@ use crate::substitute::{Entry, Resolution, resolve};
 use crate::{Basis, Clock, Cost, Doubt, Micros, Price, ServerParameters, Substitutions};
 use rustc_hash::FxHashMap;
 
-/// Sets of attributes remembered for a request. A program uses a few dozen; a trace that has more
-/// than this pays for finding them again.
+/// Maximum number of cached sets of attributes for a request. A program uses a few dozen; if a trace has more, the
+/// sets are looked up again.
 const MAX_ATTRIBUTE_SETS: usize = 4096;
-/// The costs of operations with more items are not cached: they seldom repeat, and memory is bounded.
+/// The costs of operations with more items are not cached: they rarely repeat, and memory is bounded.
 const REMEMBERED_ITEMS: usize = 1024;
 /// Maximum number of cached costs for each set of attributes, because programs draw the same few sizes in turn. Of
 /// long operations only one is cached.
@@ -23,7 +23,7 @@ const FEW_ITEMS: usize = 64;
 #[derive(Debug, Clone)]
 pub struct CostTable {
     tables: Vec<RequestTable>,
-    /// The place of each request's table.
+    /// The index of each request's table.
     places: FxHashMap<Symbol, usize>,
     /// The last requested name and its index: neighbouring requests are often equal.
     last: Option<(Symbol, Option<usize>)>,
@@ -38,7 +38,7 @@ struct RequestTable {
     entries: Vec<Entry>,
     found: FxHashMap<Attributes, usize>,
     resolved: Vec<Resolved>,
-    /// The last used one: neighbouring requests are often equal.
+    /// The index of the last used result: neighbouring requests are often equal.
     last: usize,
 }
 
@@ -201,7 +201,8 @@ impl CostTable {
         }
     }
 
-    /// The place of the table of an operation's request, and the place there of the pricing of its attributes.
+    /// The index of the table of an operation's request, and the index in that table of the result for its
+    /// attributes.
     fn resolved(&mut self, operation: &Operation) -> Option<(usize, usize)> {
         let place = self.place(operation.request)?;
         let table = &mut self.tables[place];
@@ -258,7 +259,7 @@ fn estimate(
             ..Estimate::of_both(cost, estimate, other)
         };
     }
-    // Any of these values could have been substituted.
+    // Any of these values could have been substituted, so the bounds include them all.
     let Cost {
         time,
         mut low,
@@ -314,7 +315,7 @@ fn unpriced() -> Price {
     price
 }
 
-/// Sets `price` to that of an operation without cost data.
+/// Sets `price` to the result for an operation without cost data.
 fn none(price: &mut Price) {
     price.server = Cost::default();
     price.clock = None;

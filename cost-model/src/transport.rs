@@ -74,8 +74,7 @@ impl TransportPrices {
         &self.sleep
     }
 
-    /// The server's later work for changes of its screen; `None` if not measured, or if prices are not on the
-    /// processor's clock.
+    /// The server's deferred work for changes of its screen; `None` if not measured, or if costs are not CPU times.
     pub fn deferred(&self) -> Option<Deferred> {
         self.deferred
     }

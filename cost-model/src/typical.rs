@@ -8,7 +8,7 @@ use crate::{Clock, CostTable, ServerParameters, Substitutions};
 
 /// The version of the JSON.
 const FORMAT: u32 = 1;
-/// Sizes of a request that the paper does not have: the extremes, and some between.
+/// The number of sizes of a request that is not in the paper: the extremes, and some between.
 const SIZES: usize = 4;
 
 /// A request, its attributes with their values, its op-sizes.
@@ -87,21 +87,21 @@ pub struct PricedRequest {
 pub struct ServerPrice {
     /// Milliseconds.
     pub ms: f64,
-    /// The least milliseconds, by the calibration's spread.
+    /// The lower bound in milliseconds, from the calibration's spread.
     pub low_ms: f64,
-    /// The most milliseconds, by the calibration's spread.
+    /// The upper bound in milliseconds, from the calibration's spread.
     pub high_ms: f64,
     /// The clock of the measurement.
     pub clock: Option<Clock>,
     /// True if the value of an attribute is substituted.
     pub substituted: bool,
-    /// The op-size is outside of the measured ones.
+    /// True if the op-size is outside the measured ones.
     pub extrapolated: bool,
 }
 
 impl PriceTable {
-    /// A table of these requests on these servers; by default of the paper's requests. Each request is given by its
-    /// name, optionally with attributes.
+    /// Creates a table of these requests on these servers; by default of the paper's requests. Each request is
+    /// given by its name, optionally with attributes.
     pub fn new(servers: &[ServerParameters], wanted: &[Operation]) -> PriceTable {
         let rows: Vec<(Operation, Vec<f64>)> = match wanted {
             [] => TABLE_1.iter().map(typical).collect(),
@@ -218,7 +218,7 @@ mod tests {
         names.iter().map(named).collect()
     }
 
-    /// The paper's Table 1, as its files have it.
+    /// The paper's Table 1, computed from its parameter files.
     #[test]
     fn the_papers_table() {
         let table = PriceTable::new(

@@ -25,7 +25,7 @@ pub(crate) struct Flaw {
 /// An error in an entry: the index of the point, if it is in a point, and a description.
 type Wrong = (Option<usize>, String);
 
-/// Finds the first thing wrong with `parameters`.
+/// Checks `parameters` and returns the first flaw.
 pub(crate) fn validate(parameters: &ServerParameters) -> Result<(), Flaw> {
     if parameters.server.name.trim().is_empty() {
         return Err(Flaw {

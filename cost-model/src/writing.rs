@@ -1,4 +1,4 @@
-//! Writing a parameter file: one line a point, as a person would.
+//! Writes a parameter file: one line per point, as if written by hand.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use toml::{Table, Value};
 use crate::ServerParameters;
 
 impl ServerParameters {
-    /// The parameter file (docs/REFERENCE.md); reading it gives the same parameters again.
+    /// The parameter file (docs/REFERENCE.md); parsing it results in the same parameters.
     pub fn to_toml(&self) -> String {
         let mut out = String::new();
         // TOML can represent all values: numbers, texts, and lists and tables of them.
@@ -34,7 +34,7 @@ fn section(out: &mut String, heading: &str, table: &Table) {
         .for_each(|(name, value)| line(out, name, value));
 }
 
-/// A list of tables has one table a line.
+/// A list of tables is written with one table per line.
 fn line(out: &mut String, name: &str, value: &Value) {
     let value = match value {
         Value::Array(tables) if tables.first().is_some_and(Value::is_table) => {
@@ -66,8 +66,8 @@ fn inline(value: &Value) -> String {
     }
 }
 
-/// The shortest text that reads back as the same number. Whole numbers lose their point, but
-/// not beyond what TOML takes as an integer.
+/// The shortest text that is parsed as the same number. Whole numbers are written without a decimal point, unless
+/// they exceed TOML's integers.
 fn number(number: f64) -> String {
     if number.fract() == 0.0 && number.abs() < 1e15 {
         format!("{number}")

@@ -1,11 +1,11 @@
-//! The actions of a session, and how they are written.
+//! The actions of a session, and their text form.
 
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
 use x11prof_protocol::{Chord, keysym_name, keysym_of};
 
-/// A position in a window, from its upper left corner, in pixels; on the screen if no window is named.
+/// A position in pixels from the upper left corner of a window, or of the screen if no window is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// To the right.
@@ -14,25 +14,25 @@ pub struct Place {
     pub y: i16,
 }
 
-/// A window as a session names it.
+/// A window's name in a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WindowName {
     /// The class in WM_CLASS.
     pub class: String,
-    /// The title; a window of this title is taken before others of the class.
+    /// The title. A window with this title is preferred to other windows of the class.
     pub title: Option<String>,
 }
 
 /// An action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
-    /// The window of the actions that follow; `None` for the whole screen.
+    /// The window for the following actions; `None` for the whole screen.
     Window(Option<WindowName>),
-    /// A character is typed.
+    /// Types a character.
     Type(char),
-    /// A key is pressed and released, with modifiers.
+    /// Presses and releases a key with modifiers.
     Key(Chord),
-    /// A button is pressed and released.
+    /// Presses and releases a button.
     Click {
         /// The button's number.
         button: u8,
@@ -41,18 +41,18 @@ pub enum Action {
         /// The position; by default that of the pointer.
         at: Option<Place>,
     },
-    /// A button is pressed at the first place, and released at the last.
+    /// Presses a button at the first position, and releases it at the last.
     Drag {
         /// The button's number.
         button: u8,
-        /// Two places or more.
+        /// The positions, at least two.
         path: Vec<Place>,
     },
-    /// The pointer moves.
+    /// Moves the pointer.
     Move(Place),
     /// Turns the wheel down by this many steps, or up if negative.
     Scroll {
-        /// The steps.
+        /// The number of steps.
         steps: i32,
         /// Turns the wheel right, or left if negative.
         sideways: bool,
@@ -64,12 +64,12 @@ pub enum Action {
 }
 
 impl Action {
-    /// True for an action that sends input to the program, and so has a latency.
+    /// True if the action sends input to the program and therefore has a latency.
     pub fn is_input(&self) -> bool {
         !matches!(self, Action::Window(_) | Action::Wait(_))
     }
 
-    /// The buttons of the wheel, as X.Org's servers number them.
+    /// The wheel's button number in X.Org's servers.
     pub(crate) fn wheel(steps: i32, sideways: bool) -> u8 {
         match (sideways, steps < 0) {
             (false, true) => 4,
@@ -108,7 +108,7 @@ impl Display for WindowName {
     }
 }
 
-/// A line of a session's text.
+/// The action as a line of a session's text.
 impl Display for Action {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
@@ -161,7 +161,7 @@ pub(crate) fn quoted(text: &str) -> String {
     quoted
 }
 
-/// The character that the key of this name types; `None` if it types none.
+/// The character that the key with this name types; `None` if it types none.
 pub(crate) fn typed(name: &str) -> Option<char> {
     let keysym = x11prof_protocol::keysym_named(name)?;
     let character = match keysym {
@@ -170,6 +170,6 @@ pub(crate) fn typed(name: &str) -> Option<char> {
         0x0100_0100..=0x0110_FFFF => char::from_u32(keysym - 0x0100_0000)?,
         _ => return None,
     };
-    // Others are keys by their names.
+    // Other keys are written by their names.
     (keysym_of(character) == Some(keysym) && keysym_name(keysym).is_some()).then_some(character)
 }

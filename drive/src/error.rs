@@ -1,8 +1,8 @@
-//! Errors, in a user's words.
+//! Errors, as reported to users.
 
 use thiserror::Error;
 
-/// A line of a session that cannot be understood.
+/// A line of a session that cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("line {line}: {why}")]
 pub struct SessionError {
@@ -12,7 +12,7 @@ pub struct SessionError {
     pub why: String,
 }
 
-/// Why a program was not driven to the end of the session.
+/// The reason why a session was not completed.
 #[derive(Debug, Error)]
 pub enum DriveError {
     /// The program cannot be started.
@@ -23,7 +23,7 @@ pub enum DriveError {
         /// The reason.
         why: std::io::Error,
     },
-    /// The display lacks something, or is gone.
+    /// The display lacks a feature or has closed the connection.
     #[error("the display {0}")]
     Display(String),
     /// The session stopped at an action.

@@ -1,8 +1,8 @@
-//! Pauses like a person's: drawn from those of the session.
+//! Random pauses with the distribution of the session's pauses.
 
 use std::time::Duration;
 
-/// Draws pauses; equal seeds draw equal pauses.
+/// Draws pauses. The same seed gives the same pauses.
 #[derive(Debug, Clone)]
 pub(crate) struct Human {
     pauses: Vec<Duration>,

@@ -1,11 +1,11 @@
-//! A program driven as a person would: a session of keys, clicks and motions, each after the effects of the one before.
+//! Drives a program as a user would: sends keys, clicks and motions, each after the effects of the previous one.
 //!
-//! A [`Session`] is a list of actions: parsed from text, or made of recorded inputs. [`drive`] starts the program on the
-//! display of the environment and gives it the actions by XTEST: the next one once the window is there and the program is
-//! quiet by the kernel's clocks, not after a fixed time.
+//! A [`Session`] is a list of actions, parsed from text or made from recorded inputs. [`drive`] starts the program on
+//! the display of the environment and sends the actions through XTEST. Each action follows when its window is visible
+//! and the program is idle according to the kernel's clocks, not after a fixed time.
 //!
-//! The crate records and measures nothing: the caller marks each action in a recording. It presses keys only while
-//! the focus is in the window that the session names.
+//! The crate does not record or measure. The caller marks each action in a recording. Keys are pressed only while the
+//! window that the session names has the focus.
 
 mod action;
 mod driver;

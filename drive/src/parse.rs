@@ -1,4 +1,4 @@
-//! A session from its text.
+//! Parses a session from text.
 
 use std::iter::Peekable;
 use std::str::{Chars, FromStr};
@@ -10,7 +10,7 @@ use crate::action::{Action, Place, WindowName};
 use crate::error::SessionError;
 use crate::session::{Session, Step};
 
-/// The most actions of a session.
+/// The maximum number of actions in a session.
 const MOST: usize = 100_000;
 
 impl FromStr for Session {
@@ -51,7 +51,7 @@ impl FromStr for Session {
     }
 }
 
-/// The actions of a line, and the pause between two actions.
+/// Parses the actions of a line, and the pause between two actions.
 fn actions(verb: &str, rest: &[String]) -> Result<(Vec<Action>, Duration), String> {
     let one = |action| Ok((vec![action], Duration::ZERO));
     match (verb, rest) {
@@ -144,7 +144,7 @@ fn maybe_place(words: &[String]) -> Result<Option<Place>, String> {
     }
 }
 
-/// `200ms` or `1.5s`, up to an hour.
+/// Parses a duration such as `200ms` or `1.5s`, up to an hour.
 fn time_of(word: &str) -> Result<Duration, String> {
     let (number, unit) = match word.strip_suffix("ms") {
         Some(number) => (number, 1e-3),
@@ -156,7 +156,7 @@ fn time_of(word: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs_f64(seconds))
 }
 
-/// The words of a line; a word in quotes may contain spaces, and `#` begins a comment.
+/// Splits a line into words. A quoted word may contain spaces, and `#` begins a comment.
 fn words(line: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut letters = line.chars().peekable();

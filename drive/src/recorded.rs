@@ -1,4 +1,4 @@
-//! Recorded inputs become a session: presses and releases become keys, clicks and drags.
+//! Converts recorded inputs to a session: presses and releases become keys, clicks and drags.
 
 use std::time::Duration;
 
@@ -7,9 +7,9 @@ use x11prof_protocol::{Chord, keysym_named};
 use crate::action::{Action, Place, WindowName, typed};
 use crate::session::{Session, Step};
 
-/// A pointer that moves less than this between press and release has clicked, in pixels.
+/// If the pointer moves less than this between press and release, the action is a click, in pixels.
 const STILL: i32 = 4;
-/// A pointer that rests this long has arrived.
+/// A pointer that has not moved for this long has reached its target.
 const RESTS: Duration = Duration::from_millis(100);
 /// The minimum interval between two stored positions of a drag.
 const PATH_STEP: Duration = Duration::from_millis(20);
@@ -17,16 +17,16 @@ const PATH_STEP: Duration = Duration::from_millis(20);
 /// The kind of a recorded input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InputKind {
-    /// A key, with its names alone and with Shift.
+    /// A key, with its name without modifiers and its name with Shift.
     Key {
-        /// The key goes down.
+        /// True for a press, false for a release.
         down: bool,
         /// The name without modifiers, and the name with Shift; `None` if they are not known.
         names: [Option<String>; 2],
     },
     /// A button.
     Button {
-        /// The button goes down.
+        /// True for a press, false for a release.
         down: bool,
         /// The button's number.
         button: u8,
@@ -42,13 +42,13 @@ pub struct RecordedInput {
     pub time: Duration,
     /// The kind.
     pub kind: InputKind,
-    /// The window that had the input; `None` for the screen.
+    /// The window that received the input; `None` for the screen.
     pub window: Option<WindowName>,
-    /// The pointer's place in that window.
+    /// The pointer's position in this window.
     pub at: Place,
 }
 
-/// A button that is down.
+/// A pressed button.
 struct Held {
     button: u8,
     since: Duration,
@@ -56,15 +56,15 @@ struct Held {
     path: Vec<Place>,
 }
 
-/// The session as far as it was made.
+/// A session under construction.
 #[derive(Default)]
 struct Making {
     steps: Vec<Step>,
-    /// The beginning of the last action.
+    /// The start of the last action.
     last: Option<Duration>,
     window: Option<Option<WindowName>>,
     modifiers: u16,
-    /// A modifier that was pressed, without another key so far.
+    /// A modifier that was pressed without another key so far.
     alone: Option<(u16, u32)>,
     held: Option<Held>,
     /// The pointer's last motion.
@@ -73,7 +73,7 @@ struct Making {
 }
 
 impl Session {
-    /// The session of recorded inputs, and the number of keys whose names are not known.
+    /// Converts recorded inputs to a session. Also returns the number of keys without known names.
     pub fn of_inputs(inputs: impl IntoIterator<Item = RecordedInput>) -> (Session, u64) {
         let mut making = Making::default();
         for input in inputs {
@@ -97,7 +97,7 @@ impl Making {
             self.motion(time, window, at);
             return;
         }
-        // The next input has its own place.
+        // The next input contains its own position.
         match kind {
             InputKind::Key { .. } => self.arrive(),
             _ => self.moved = None,
@@ -160,7 +160,7 @@ impl Making {
         self.moved = Some((time, at));
     }
 
-    /// The pointer has reached its new position.
+    /// Adds a move, because the pointer has reached its target.
     fn arrive(&mut self) {
         if let Some((time, at)) = self.moved.take() {
             self.add(time, Action::Move(at));
@@ -247,7 +247,7 @@ impl Making {
         self.add(time, action);
     }
 
-    /// The actions that follow are for this window.
+    /// Adds an action that selects the window for the following actions.
     fn enter(&mut self, window: Option<WindowName>) {
         if self.window.as_ref() != Some(&window) {
             self.steps.push(Step {
@@ -267,7 +267,7 @@ impl Making {
     }
 }
 
-/// The bit of a modifier's key; Meta is Alt, as on most keyboards.
+/// The bit of a modifier key. Meta counts as Alt, as on most keyboards.
 fn modifier(name: &str) -> Option<u16> {
     match name.strip_suffix("_L").or(name.strip_suffix("_R"))? {
         "Shift" => Some(1),

@@ -1,17 +1,17 @@
-//! A session: actions in their order, with the person's pauses.
+//! A session: a sequence of actions with the user's pauses.
 
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
 use crate::action::{Action, quoted};
 
-/// Characters with less than this between them are printed as one text.
+/// Characters with shorter pauses than this between them are printed as one text.
 const ONE_TEXT: Duration = Duration::from_secs(2);
 
 /// An action, and the pause before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// The person's pause since the start of the previous action; zero if unknown.
+    /// The user's pause since the start of the previous action; zero if unknown.
     pub pause: Duration,
     /// The action.
     pub action: Action,
@@ -20,12 +20,12 @@ pub struct Step {
 /// A session of input.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Session {
-    /// The steps, in their order.
+    /// The steps in order.
     pub steps: Vec<Step>,
 }
 
 impl Session {
-    /// The text typed key by key.
+    /// A session that types the text character by character.
     pub fn of_text(text: &str) -> Session {
         let steps = text.chars().map(|character| Step {
             pause: Duration::ZERO,
@@ -42,7 +42,7 @@ impl Session {
         inputs.count()
     }
 
-    /// The person's pauses between inputs.
+    /// The user's pauses between inputs.
     pub(crate) fn pauses(&self) -> Vec<Duration> {
         let inputs = self.steps.iter().filter(|step| step.action.is_input());
         let pauses = inputs.map(|step| step.pause);
@@ -50,8 +50,8 @@ impl Session {
     }
 }
 
-/// The text form: it parses back to the same actions. A text has the mean of its pauses; in the alternate form (`{:#}`) each
-/// character is a line with its own.
+/// The text form, which parses back to the same actions. A text has the mean of its pauses. In the alternate form
+/// (`{:#}`) each character is a separate line with its own pause.
 impl Display for Session {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let mut steps = self.steps.iter().peekable();

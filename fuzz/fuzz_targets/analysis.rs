@@ -1,6 +1,5 @@
-//! Any bytes as what a client and its server say after the connection's setup, one message to a
-//! read, and as who ran meanwhile: every analysis of them, estimated for a server that is itself and
-//! for one that updates its screen later.
+//! Input: the messages of a client and its server after the setup, one message per read, and context switches. Runs
+//! every analysis with the parameters of two servers: one without and one with deferred screen updates.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -49,7 +48,8 @@ const EXTENSIONS: [&str; 20] = [
     "RECORD",
 ];
 
-/// An Xvfb's parameters, and a viewed Xvnc's: one of eight costs, for each execution makes tables of them.
+/// Parameters of an Xvfb and of a viewed Xvnc, with only one in eight costs, because each execution builds tables
+/// of them.
 static PARAMETERS: LazyLock<Vec<ServerParameters>> = LazyLock::new(|| {
     let wanted = |name: &str| ["xvfb-24", "xvnc-viewed"].contains(&name);
     let servers = built_in().iter().filter(|server| wanted(server.name));
@@ -106,7 +106,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     drop(x11prof_views::stalls::text(&StallsReport::new(&stalls, &summary), &page));
     let episodes = EpisodesReport::new("fuzz", &summary, &episodes.finish());
 
-    // No page contradicts another one, whatever was recorded. The clocks of a made-up recording know nothing of its
+    // All pages must be consistent, whatever was recorded. The clocks of a synthetic recording do not match its
     // context switches.
     let is_clock = |record: &Record| matches!(record, Record::Control(_, Control::CpuTime(_)));
     if records.iter().any(is_clock) {
@@ -120,13 +120,13 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     assert!(audit.violations.is_empty(), "{audit}");
 });
 
-/// Adds a page as its JSON.
+/// Adds a report as JSON.
 fn add(pages: &mut Pages, name: &str, report: &impl serde::Serialize) {
     let json = serde_json::to_string(report).expect("a report is JSON");
     pages.add(name, "json", &json).expect("JSON is read");
 }
 
-/// Feeds `records` to `pipeline`, and what comes of them to `on`.
+/// Feeds `records` to `pipeline`, and the resulting observations to `on`.
 fn observed(
     records: &[Record],
     mut pipeline: Pipeline,
@@ -140,7 +140,7 @@ fn observed(
     summary
 }
 
-/// A recording with one client, whose messages `bytes` are.
+/// A recording of one client with the messages in `bytes`.
 fn records(bytes: &[u8]) -> Vec<Record> {
     let mut recording = Recording::begun();
     for (server, read) in x11prof_proxy::fuzzing::reads(bytes) {
@@ -155,7 +155,7 @@ fn records(bytes: &[u8]) -> Vec<Record> {
     recording.records
 }
 
-/// A recording as it grows.
+/// A recording under construction.
 struct Recording {
     records: Vec<Record>,
     now: u64,
@@ -217,7 +217,7 @@ impl Recording {
         self.now += milliseconds * 1_000_000;
     }
 
-    /// A context switch of the server, the client or somebody else, and now and then their clocks.
+    /// A context switch of the server, the client or another process, sometimes with their CPU clocks.
     fn ran(&mut self, who: u8, kind: u8, later: u8) {
         self.now += u64::from(later) * 3_000;
         let pid = [SERVER_PID, CLIENT_PID, 30][usize::from(who % 3)];
@@ -239,7 +239,7 @@ impl Recording {
         }
     }
 
-    /// A request: whatever its bytes are, its length is its own.
+    /// A request with arbitrary bytes and a correct length.
     fn client_says(&mut self, read: &[u8]) {
         let mut request = read.to_vec();
         let units = (request.len() / 4) as u16;
@@ -286,7 +286,7 @@ impl Recording {
     }
 }
 
-/// A setup with one screen of 640 by 480 pixels, 24 bits and one visual deep.
+/// A setup reply with one 640×480 screen of 24 bits with one visual.
 fn server_setup() -> Vec<u8> {
     let words = |words: &[u32]| {
         words
@@ -297,7 +297,7 @@ fn server_setup() -> Vec<u8> {
     [
         vec![1, 0, 11, 0, 0, 0, 26, 0],
         words(&[1, BASE, 0x1F_FFFF, 256]),
-        // No vendor, requests of up to 65535 units, one screen, one format of pixmaps.
+        // No vendor, requests of up to 65535 units, one screen, one pixmap format.
         vec![0, 0, 0xFF, 0xFF, 1, 1, 0, 0, 32, 32, 8, 255, 0, 0, 0, 0],
         vec![24, 32, 32, 0, 0, 0, 0, 0],
         words(&[

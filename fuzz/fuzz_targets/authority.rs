@@ -1,4 +1,4 @@
-//! Any bytes as an authority file.
+//! Input: an authority file.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| x11prof_proxy::fuzzing::authority(bytes));

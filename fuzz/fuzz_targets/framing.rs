@@ -1,5 +1,5 @@
-//! Any bytes as the two directions of a connection: message boundaries, messages, and what is
-//! left out of a trace of them, in reads of any length.
+//! Input: the two directions of a connection, in reads of any length. Parses the message boundaries and the
+//! messages, and omits contents as a trace does.
 #![no_main]
 
 use x11prof_protocol::{Connection, Extensions, Input, Side};

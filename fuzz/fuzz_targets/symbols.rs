@@ -1,5 +1,5 @@
-//! Any bytes as a program's file: a stack unwound by it, as a recorder does, and the functions at addresses in it, by the process that
-//! reads them for every command. What the bytes do to that process, this one continues, and has a reply in time.
+//! Input: a program file. Unwinds a stack with it, as a recorder does, and looks up functions in the symbol reader
+//! process that all commands use. Whatever happens to that process, this one continues and gets a reply in time.
 #![no_main]
 
 use std::cell::RefCell;
@@ -15,7 +15,7 @@ thread_local! {
 
 libfuzzer_sys::fuzz_target!(
     init: {
-        // This program is the reader of symbols as well.
+        // This program also serves as the symbol reader process.
         if std::env::args().nth(1).is_some_and(|word| word == SYMBOL_READER) {
             let served = serve_symbols(false);
             std::process::exit(i32::from(served.is_err()));
@@ -31,16 +31,17 @@ libfuzzer_sys::fuzz_target!(
         }
         let path = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
         NAMES.with_borrow_mut(|names| {
-            // The second byte to the end: addresses that the file itself has.
+            // Also use addresses from the file itself.
             let words = bytes.windows(8).step_by(61).filter_map(|word| word.first_chunk());
             let own = words.map(|word| u64::from_le_bytes(*word) & 0xffff);
             for address in [0, 0x1000, 0x1139, 0x112d, u64::MAX].into_iter().chain(own.take(8)) {
                 let file = path.as_str().into();
                 assert!(names.of(&Frame { file, address }).functions.len() < 1 << 20);
-                // The unwinder's panics are caught where it is used.
+                // The product catches the unwinder's panics as well.
                 let _ = catch_unwind(|| unwind(bytes, address));
             }
-            // Its files have one name; and after three that end the process no more are read.
+            // All inputs have the same file name, and after three crashes of the reader no more files are read, so
+            // reset the names.
             *names = Names::default();
         });
     }

@@ -1,4 +1,4 @@
-//! Any bytes as a table of sessions: its rows, and the issues that they make.
+//! Input: a table of sessions. Reads its rows and builds issues from them.
 #![no_main]
 
 use x11prof_collection::{
@@ -6,7 +6,8 @@ use x11prof_collection::{
 };
 
 libfuzzer_sys::fuzz_target!(
-    // The Parquet reader panics at contradictions, which its caller catches. Other panics end this process after all.
+    // The Parquet reader panics on inconsistent files, and its caller catches the panic. Other panics still end
+    // this process.
     init: std::panic::set_hook(Box::new(|_| {})),
     |bytes: &[u8]| {
         let mut issues = Issues::new(Selection { threshold: Some(0) });

@@ -1,4 +1,4 @@
-//! Any text as the files and words that are text: control records, parameters, budgets, sessions to drive, known issues, names.
+//! Input: text, parsed as control records, parameters, budgets, sessions to drive, known issues and names.
 #![no_main]
 
 use x11prof_analyzer::Budget;

@@ -1,5 +1,4 @@
-//! Any bytes as a trace, most of them such as get past the container: read, made into a script to be played, and
-//! recovered into one that is whole.
+//! Input: a trace, usually with a valid container. Reads it, converts it to a replay script, and recovers it.
 #![no_main]
 
 use x11prof_replay::Script;

@@ -1,8 +1,7 @@
-//! A mutator that knows what a trace looks like: what it makes gets past the container.
+//! A mutator for traces whose output passes the container's checks.
 //!
-//! Bytes at random fail at the first checksum. This one takes a trace apart into its MCAP records and
-//! its chunks into theirs, changes, drops, doubles or swaps those, and puts lengths and checksums right
-//! again (mcap.dev/spec).
+//! Random bytes fail at the first checksum. This mutator splits a trace into MCAP records and chunks into their
+//! records, mutates, drops, duplicates or swaps them, and recomputes lengths and checksums (mcap.dev/spec).
 
 use libfuzzer_sys::fuzzer_mutate;
 use x11prof_trace::{
@@ -12,17 +11,17 @@ use x11prof_trace::{
 
 const MAGIC: usize = 8;
 const CHUNK: u8 = 6;
-/// The bytes before the name of the compression in a chunk: two times, a size, a checksum.
+/// The number of bytes before a chunk's compression name: two times, a size, a checksum.
 const FIXED: usize = 8 + 8 + 8 + 4;
 
-/// Changes the trace in the first `size` bytes of `data`, which may grow to `most`; a seed where
-/// there is no trace. Its new size.
+/// Mutates the trace in the first `size` bytes of `data`, which may grow to `most`, or inserts a seed trace if
+/// there is none. Returns the new size.
 pub fn mutate(data: &mut [u8], size: usize, most: usize, seed: u32) -> usize {
     let mut dice = Dice(seed | 1);
     let start = data.get(..size).unwrap_or_default();
     let changed = match records(start.get(MAGIC..).unwrap_or_default()) {
         Some(list) if !list.is_empty() => {
-            // Now and then the container itself.
+            // Sometimes mutate the container itself.
             if dice.below(8) == 0 {
                 return fuzzer_mutate(data, size, most);
             }
@@ -43,7 +42,7 @@ pub fn mutate(data: &mut [u8], size: usize, most: usize, seed: u32) -> usize {
 /// A record: opcode and contents.
 type Piece = (u8, Vec<u8>);
 
-/// The records that `bytes` are, up to what is none.
+/// Splits `bytes` into records, up to the first invalid one.
 fn records(mut bytes: &[u8]) -> Option<Vec<Piece>> {
     let mut list = Vec::new();
     while let Some((&opcode, rest)) = bytes.split_first() {
@@ -77,7 +76,7 @@ fn changed(mut list: Vec<Piece>, dice: &mut Dice, chunks: bool) -> Vec<Piece> {
             list.swap(at, other);
         }
         _ => {
-            // A chunk, if there is one: the messages are there.
+            // Prefer a chunk, which contains the messages.
             let chunk = list.iter().position(|(opcode, _)| *opcode == CHUNK);
             let at = chunk.filter(|_| chunks).unwrap_or(at);
             let (opcode, contents) = &mut list[at];
@@ -92,10 +91,10 @@ fn changed(mut list: Vec<Piece>, dice: &mut Dice, chunks: bool) -> Vec<Piece> {
     list
 }
 
-/// The fuzzer's own change.
+/// Applies libFuzzer's own mutation.
 fn bent(contents: &mut Vec<u8>, dice: &mut Dice) {
     let len = contents.len();
-    // Often past the header of a message: its channel, number and times.
+    // Often skip the header of a message (channel, number, times).
     let from = match dice.below(4) {
         0 => 0,
         _ => len.min(22),
@@ -185,7 +184,7 @@ pub fn seed_trace() -> Vec<u8> {
     bytes
 }
 
-/// Numbers that look random (xorshift).
+/// A pseudo-random number generator (xorshift).
 struct Dice(u32);
 
 impl Dice {

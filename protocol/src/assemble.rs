@@ -1,4 +1,4 @@
-//! Whole messages from the pieces of one direction.
+//! Assembles whole messages from the pieces of one direction.
 
 use crate::header::{Head, HeadKind, Side};
 use crate::walk::{Piece, Walker};
@@ -14,7 +14,7 @@ const LOST_SHOWN: usize = 32;
 #[derive(Debug, Default)]
 pub struct Room(Vec<u8>);
 
-/// The results of the assembler.
+/// The output of the assembler.
 pub(crate) enum Whole<'a> {
     /// A complete message, its recorded bytes, and the number of equal messages in a row.
     Message(Head, &'a [u8], u64),
@@ -23,7 +23,7 @@ pub(crate) enum Whole<'a> {
 }
 
 impl Whole<'_> {
-    /// The number of equal messages that this message represents.
+    /// The repeat count: the number of equal messages that this message represents.
     pub(crate) fn times(&self) -> u64 {
         match self {
             Whole::Message(_, _, times) => *times,
@@ -32,17 +32,17 @@ impl Whole<'_> {
     }
 }
 
-/// Joins pieces into messages. A message inside the slice fed is passed on without a copy.
+/// Joins pieces into messages. A message inside the slice fed is passed without a copy.
 #[derive(Debug)]
 pub(crate) struct Assembler {
     pub(crate) walker: Walker,
-    /// The start of the message under way.
+    /// The start of the current message.
     held: Vec<u8>,
-    /// True if a part of the message is missing. Later bytes must not be appended to `held`.
+    /// True if a part of the current message is missing. Later bytes must then not be appended to `held`.
     cut: bool,
-    /// The head of the message, if its end is missing.
+    /// The header of the current message, if its end is missing.
     head: Option<Head>,
-    /// Bytes kept of a message that does not lie in one slice.
+    /// The maximum number of bytes kept of a message that does not lie in one slice.
     pub(crate) longest: usize,
     /// Returns true for the major opcodes whose equal requests are coalesced; `None` if none are.
     pub(crate) together: Option<fn(u8) -> bool>,
@@ -65,7 +65,7 @@ impl Assembler {
         }
     }
 
-    /// Takes `room`, unless a message is under way in its own.
+    /// Takes over the memory of `room`, unless the assembler holds part of a message.
     #[inline]
     pub(crate) fn enter(&mut self, room: &mut Room) {
         if self.held.is_empty() {
@@ -73,7 +73,7 @@ impl Assembler {
         }
     }
 
-    /// Leaves its memory to `room`, unless a message is under way in it.
+    /// Returns its memory to `room`, unless the assembler holds part of a message.
     #[inline]
     pub(crate) fn leave(&mut self, room: &mut Room) {
         if self.held.is_empty() {
@@ -102,7 +102,7 @@ impl Assembler {
                 && piece.offset == 0
             {
                 let alike = match together {
-                    // A request of length 0 may not be one.
+                    // A request of length 0 may be malformed, so it is not coalesced.
                     Some(together)
                         if found.kind == HeadKind::Request
                             && found.header_len == 4
@@ -134,7 +134,7 @@ impl Assembler {
         }
     }
 
-    /// Passes over `n` bytes that are not there.
+    /// Skips `n` bytes that are missing.
     pub(crate) fn omit(&mut self, n: u64, mut on: impl FnMut(Whole<'_>)) {
         self.cut |= n > 0;
         if self.walker.skip(n)
@@ -146,7 +146,7 @@ impl Assembler {
     }
 }
 
-/// The number of copies of `message` at the start of `bytes`, one after the other.
+/// The number of consecutive copies of `message` at the start of `bytes`.
 fn repetitions(bytes: &[u8], message: &[u8]) -> usize {
     let next = bytes.chunks_exact(message.len());
     next.take_while(|next| *next == message).count()

@@ -25,13 +25,13 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// False if the recorder left out the tail of the body.
+    /// False if the recorder dropped the end of the body.
     #[inline]
     pub fn is_whole(&self) -> bool {
         self.whole
     }
 
-    /// Bytes of the body on the wire, bytes left out by the recorder included.
+    /// The length of the body on the wire, including bytes that the recorder dropped.
     pub fn wire_len(&self) -> u64 {
         self.wire_len
     }
@@ -60,7 +60,7 @@ impl<'a> Body<'a> {
         self.order.u32(self.bytes, at)
     }
 
-    /// The bytes kept from `at` on.
+    /// The recorded bytes from `at` on.
     #[inline]
     pub fn from(&self, at: usize) -> &'a [u8] {
         self.bytes.get(at..).unwrap_or_default()
@@ -72,8 +72,7 @@ impl<'a> Body<'a> {
         self.bytes.get(at..at.checked_add(len)?)
     }
 
-    /// The structures of `size` bytes each from `at` on; a last one that is cut off is not
-    /// among them.
+    /// The structures of `size` bytes each from `at` on, without a truncated last structure.
     #[inline]
     pub fn list(&self, at: usize, size: usize) -> impl Iterator<Item = Body<'a>> + Clone + use<'a> {
         let (order, whole) = (self.order, self.whole);
@@ -85,8 +84,8 @@ impl<'a> Body<'a> {
         })
     }
 
-    /// The value of `bit` in a value list at `at` that has the values of `mask` (protocol,
-    /// LISTofVALUE: one 32-bit unit for each bit set, lowest first).
+    /// The value of `bit` in a value list at `at` that contains the values of `mask` (protocol, LISTofVALUE: one 32-bit
+    /// unit for each set bit, lowest bit first).
     pub fn value(&self, at: usize, mask: u32, bit: u32) -> Option<u32> {
         if mask & bit == 0 {
             return None;

@@ -1,6 +1,6 @@
 //! The byte order that a client chose in its connection setup.
 
-/// The byte order of one connection, both ways (protocol, section "Connection Setup").
+/// The byte order of one connection, in both directions (protocol, section "Connection Setup").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ByteOrder {
     /// `l`, 0x6C: least significant byte first.
@@ -10,7 +10,7 @@ pub enum ByteOrder {
 }
 
 impl ByteOrder {
-    /// The byte order that the first byte of a client's setup names; `None` for any other byte.
+    /// The byte order for the first byte of a client's setup; `None` for an invalid byte.
     pub fn from_setup_byte(byte: u8) -> Option<ByteOrder> {
         match byte {
             0x6C => Some(ByteOrder::Little),

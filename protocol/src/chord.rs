@@ -1,4 +1,4 @@
-//! A key with the modifiers that are held: `F12`, `ctrl+alt+m`.
+//! A key with modifiers: `F12`, `ctrl+alt+m`.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
@@ -12,11 +12,11 @@ use crate::keysyms::{keysym_name, keysym_named};
 pub struct Chord {
     /// The keysym.
     pub keysym: u32,
-    /// The modifiers' bits (protocol, SETofKEYMASK); Alt is Mod1 and Super Mod4, as servers have them by default.
+    /// The modifiers' bits (protocol, SETofKEYMASK). Alt is Mod1 and Super is Mod4, the servers' defaults.
     pub modifiers: u16,
 }
 
-/// A text that names no key.
+/// The text does not name a key.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "'{0}' is no key: F1 to F35, Pause, Page_Up, Return, another name of X11, or a character, after ctrl+, alt+, shift+ or \
@@ -25,7 +25,7 @@ pub struct Chord {
 pub struct ChordError(String);
 
 impl Chord {
-    /// The modifiers by name, with the bit and the keysym of the left key, in the order in which they are written.
+    /// The modifiers by name, in the order in which they are written, each with its bit and the keysym of the left key.
     pub const MODIFIERS: [(&str, u16, u32); 4] = [
         ("ctrl", 4, 0xFFE3),
         ("alt", 8, 0xFFE9),
@@ -36,11 +36,11 @@ impl Chord {
     /// Splits `ctrl+shift+1` into the bits of its modifiers and the remaining name.
     ///
     /// # Errors
-    /// A word is no modifier.
+    /// Fails if a word is not a modifier.
     pub fn split(text: &str) -> Result<(u16, &str), ChordError> {
         let mut modifiers = 0;
         let mut rest = text;
-        // The last `+` may be the key.
+        // The last `+` may be the key itself.
         while let Some((word, after)) = rest
             .split_once('+')
             .filter(|(word, after)| !word.is_empty() && !after.is_empty())
@@ -53,7 +53,7 @@ impl Chord {
         Ok((modifiers, rest))
     }
 
-    /// The words of modifiers, each with its `+`.
+    /// The names of the modifiers, each followed by `+`.
     pub fn prefix(modifiers: u16) -> String {
         let held = Chord::MODIFIERS
             .iter()

@@ -1,4 +1,4 @@
-//! A connection: both directions' bytes become messages, numbered and paired.
+//! A connection: the bytes of both directions become numbered and paired messages.
 
 use crate::answers::{Answers, Last, Pending};
 use crate::assemble::{Assembler, Room, Whole};
@@ -12,7 +12,7 @@ use crate::{
     Request, SequenceNumber, ServerSetup, SetupStatus, Symbol, request_name,
 };
 
-/// Core opcodes with a separate part here (protocol, appendix B).
+/// Core opcodes that need special treatment (protocol, appendix B).
 const LIST_FONTS_WITH_INFO: u8 = 50;
 const QUERY_EXTENSION: u8 = 98;
 /// The event without a sequence number (section "KeymapNotify").
@@ -23,7 +23,7 @@ const KEYMAP_NOTIFY: u8 = 11;
 pub enum Input<'a> {
     /// Bytes.
     Bytes(&'a [u8]),
-    /// The number of bytes of a message's body that the recorder left out.
+    /// The number of bytes of a message's body that the recorder dropped.
     Omitted(u64),
 }
 
@@ -32,16 +32,16 @@ pub enum Input<'a> {
 pub struct Joint {
     /// The byte order that the client chose.
     pub order: ByteOrder,
-    /// The number of the last request so far, one that is under way included.
+    /// The number of the last request, including an incomplete one.
     pub last_request: SequenceNumber,
-    /// The answer to the setup is still to come.
+    /// True if the server's reply to the setup has not arrived.
     pub setup: bool,
-    /// Requests so far whose replies are still to come: number, major and minor opcode, in order.
+    /// Requests that wait for a reply: number, major and minor opcode, in order.
     pub awaited: Vec<(SequenceNumber, u8, u8)>,
 }
 
-/// The protocol state of a connection. Feed it both directions in the order in which a relay
-/// between client and server read them.
+/// The protocol state of a connection. Feed it both directions in the order in which a relay between client and server
+/// read them.
 #[derive(Debug)]
 pub struct Connection {
     client: Assembler,
@@ -113,8 +113,8 @@ impl Connection {
         Some((joint, under_way))
     }
 
-    /// Gives the next part of one direction; `on` gets the messages that it completes, in order.
-    /// Replies to QueryExtension are added to `extensions`.
+    /// Feeds the next part of one direction. Calls `on` for each message that the part completes, in order. Adds
+    /// replies to QueryExtension to `extensions`.
     pub fn feed(
         &mut self,
         side: Side,
@@ -126,19 +126,19 @@ impl Connection {
         self.feed_in(&mut Room::default(), side, input, extensions, on);
     }
 
-    /// Keeps up to `longest` bytes of each request, not a mebibyte: of recordings with whole images.
+    /// Keeps up to `longest` bytes of each request instead of a mebibyte, for recordings with whole images.
     pub fn keep_requests(&mut self, longest: usize) {
         self.client.longest = longest;
     }
 
-    /// Makes [`feed_in`](Connection::feed_in) give equal requests in a row as one, where `together` is there and
-    /// true for their major opcode. Only for requests of the core protocol that have no reply.
+    /// Makes [`feed_in`](Connection::feed_in) coalesce equal consecutive requests, if `together` is `Some` and returns
+    /// true for their major opcode. Only for core requests that have no reply.
     pub fn take_together(&mut self, together: Option<fn(u8) -> bool>) {
         self.client.together = together;
     }
 
-    /// Like `feed`, but assembles messages in `room`, which connections can share. `on` also receives the number of
-    /// equal requests that a message represents; the message is the first of them.
+    /// Like `feed`, but assembles messages in `room`, which connections can share. `on` also receives the repeat count
+    /// of a message; the message is the first of the equal ones.
     pub fn feed_in(
         &mut self,
         room: &mut Room,
@@ -295,8 +295,8 @@ fn request<'a>(
     })
 }
 
-/// Two requests have several replies. The second byte marks the last one: a name of length 0 (section
-/// "ListFontsWithInfo"), or the category EndOfData, 5 (RECORD, section "EnableContext").
+/// The mark of a request's last reply. Two requests have several replies. The second byte marks the last one: a name of
+/// length 0 (section "ListFontsWithInfo"), or the category EndOfData, 5 (RECORD, section "EnableContext").
 fn last_reply(major: u8, name: Symbol) -> Last {
     if major == LIST_FONTS_WITH_INFO {
         Last::Data(0)
@@ -314,7 +314,7 @@ fn queried_extension(head: Head, bytes: &[u8], order: ByteOrder) -> Option<Box<s
     let header = head.header_len as usize;
     let len = usize::from(order.u16(bytes, header)?);
     let name = bytes.get(header + 4..)?.get(..len)?;
-    // Longer names are no symbols.
+    // Longer names are not interned.
     let name = std::str::from_utf8(name)
         .ok()
         .filter(|name| name.len() <= 256)?;

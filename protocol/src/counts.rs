@@ -1,32 +1,31 @@
-//! Checks of the counts of lists, before `x11rb-protocol` parses a message.
+//! Checks the counts of lists before `x11rb-protocol` parses a message.
 //!
-//! `x11rb-protocol` allocates memory for as many elements as a message claims: one bad count would
-//! exhaust the machine's memory. An element has at least one byte. So a count beyond the message's
-//! length is false, and the message is not decoded.
+//! `x11rb-protocol` allocates memory for as many elements as a message claims, so one bad count would exhaust the
+//! machine's memory. An element has at least one byte. A count larger than the message's length is therefore wrong, and
+//! the message is not decoded.
 
 use crate::ByteOrder;
 
-/// The layout of a message, as far as its lists go.
+/// The layout of a message's lists.
 enum Lists {
     /// The offsets of the CARD32 counts; most messages have none.
     Counted(&'static [usize]),
-    /// Two CARD16s, width and height, whose product counts pixels, are here.
+    /// The offset of two CARD16s, width and height, whose product is the number of pixels.
     Image(usize),
-    /// RENDER's QueryPictFormats reply, the one with lists within lists that drawing needs.
+    /// RENDER's QueryPictFormats reply, the only reply with nested lists that drawing needs.
     PictFormats,
     /// A list that fills the message, with elements of this many bytes. If the list has a second element,
     /// `x11rb-protocol` 0.14 reads the first one forever.
     Single(usize),
-    /// Groups from byte 32 on, as many as the CARD32 at `count`. A group has `fixed` bytes, and in them,
-    /// at `inner`, the CARD32 count of elements of `element` bytes that follow it.
+    /// Groups from byte 32 on. Their number is the CARD32 at `count`. A group has `fixed` bytes, and in them, at
+    /// `inner`, the CARD32 count of the elements of `element` bytes that follow.
     Groups {
         count: usize,
         fixed: usize,
         inner: usize,
         element: usize,
     },
-    /// XInput's GetDeviceControl reply: of the kinds of control only DEVICE_RESOLUTION, 1, has a
-    /// count.
+    /// XInput's GetDeviceControl reply. Among the kinds of control only DEVICE_RESOLUTION, 1, has a count.
     Control,
 }
 use Lists::{Control, Counted, Groups, Image, PictFormats, Single};
@@ -80,8 +79,8 @@ fn fits(lists: &Lists, order: ByteOrder, bytes: &[u8]) -> bool {
     }
 }
 
-/// Render extension, section "QueryPictFormats": formats of 28 bytes, then screens, of depths, of
-/// visuals of 8 bytes. `None` if they go past the end.
+/// Checks the lists of QueryPictFormats (Render extension, section "QueryPictFormats"): formats of 28 bytes, then
+/// screens with depths with visuals of 8 bytes. `None` if they extend past the end.
 fn pict_formats_fit(order: ByteOrder, bytes: &[u8]) -> Option<bool> {
     let formats = usize::try_from(order.u32(bytes, 8)?).ok()?;
     let screens = order.u32(bytes, 12)?;
@@ -98,7 +97,7 @@ fn pict_formats_fit(order: ByteOrder, bytes: &[u8]) -> Option<bool> {
     Some(at <= bytes.len() && subpixels <= bytes.len())
 }
 
-/// `None` if they go past the end.
+/// Checks groups; `None` if they extend past the end.
 fn groups_fit(
     order: ByteOrder,
     bytes: &[u8],

@@ -1,4 +1,4 @@
-//! Whole messages as the types of `x11rb-protocol`.
+//! Decodes whole messages into the types of `x11rb-protocol`.
 
 use std::borrow::Cow;
 
@@ -12,30 +12,30 @@ use crate::counts::{reply_fits, request_fits};
 use crate::header::GENERIC_EVENT;
 use crate::{ByteOrder, Event, Extensions, Reply, Request, ServerSetup, SetupStatus, swap};
 
-/// Major opcodes from here on are extensions' (protocol, section "Request Format").
+/// The first major opcode of extensions (protocol, section "Request Format").
 const FIRST_EXTENSION: u8 = 128;
 
-/// Why a message could not be decoded.
+/// The reason why a message could not be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// `x11rb-protocol` reads the byte order of this machine only. Messages of extensions whose layout depends on
     /// their contents are not turned into it.
     #[error("an extension's message in the opposite byte order")]
     ByteOrder,
-    /// The recorder left out part of the message.
+    /// The recorder dropped part of the message.
     #[error("part of the message was left out of the recording")]
     Omitted,
     /// File descriptors belong to the message, but the trace does not contain them.
     #[error("the message came with file descriptors, which are not recorded")]
     Fds,
-    /// The request that a reply answers, or its layout, is not known.
+    /// The request of a reply, or its layout, is not known.
     #[error("the layout of the message is not known")]
     Unknown,
-    /// The server did not accept the connection, so that its answer describes no display.
+    /// The server did not accept the connection, so its reply describes no display.
     #[error("the server refused the connection")]
     Refused,
-    /// A list in it claims to be longer than the message, or the message is of one of the few
-    /// kinds whose lists cannot be checked before they are read.
+    /// A list claims to be longer than the message, or the message is of one of the few kinds whose lists cannot be
+    /// checked in advance.
     #[error("the lengths of the lists in the message cannot be relied on")]
     Lists,
     /// The bytes do not have the layout of their type.
@@ -52,7 +52,7 @@ impl From<ParseError> for DecodeError {
     }
 }
 
-/// The message as this machine would write it. Of the other byte order, `turned` makes it.
+/// The message in this machine's byte order. `turned` converts a message of the other byte order.
 fn whole<'a>(
     order: ByteOrder,
     bytes: &'a [u8],
@@ -85,7 +85,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Decodes `bytes`, which are the request's in this machine's order.
+    /// Decodes `bytes`, the request in this machine's byte order.
     fn parse<'b>(
         &self,
         bytes: &'b [u8],
@@ -106,7 +106,7 @@ impl<'a> Request<'a> {
 }
 
 impl Reply<'_> {
-    /// The fields of the reply, according to the type of its request.
+    /// Decodes the reply according to the type of its request.
     pub fn decode(&self, extensions: &Extensions) -> Result<protocol::Reply, DecodeError> {
         let (major, minor) = self.opcode.ok_or(DecodeError::Unknown)?;
         let bytes = whole(self.order, self.bytes, self.wire_len, || {
@@ -127,8 +127,8 @@ impl Reply<'_> {
     }
 }
 
-/// The reply to `request` from a server of unknown intent, in this machine's byte order. `None` if it is malformed, or if a list
-/// claims to be longer than the reply.
+/// Parses the reply to `request` from an untrusted server, in this machine's byte order. `None` if it is malformed, or
+/// if a list claims to be longer than the reply.
 pub fn parse_reply<Q: AnyRequest, A: TryParse>(request: &[u8], reply: &[u8]) -> Option<A> {
     let extension = Q::EXTENSION_NAME;
     let opcode = *request.get(usize::from(extension.is_some()))?;
@@ -139,7 +139,7 @@ pub fn parse_reply<Q: AnyRequest, A: TryParse>(request: &[u8], reply: &[u8]) -> 
 }
 
 impl Event<'_> {
-    /// The event's fields.
+    /// Decodes the event's fields.
     pub fn decode(&self, extensions: &Extensions) -> Result<protocol::Event, DecodeError> {
         let bytes = whole(self.order, self.bytes, self.wire_len, || {
             let second = *self.bytes.get(1)?;
@@ -166,7 +166,7 @@ impl Event<'_> {
 }
 
 impl<'a> ServerSetup<'a> {
-    /// The setup of a connection of our own, in this machine's byte order.
+    /// The connection setup to send to a server, in this machine's byte order.
     pub fn request(authorization_name: &[u8], authorization_data: &[u8]) -> Vec<u8> {
         let request = xproto::SetupRequest {
             byte_order: match ByteOrder::native() {
@@ -181,7 +181,7 @@ impl<'a> ServerSetup<'a> {
         request.serialize()
     }
 
-    /// The whole `answer` to [`ServerSetup::request`].
+    /// The server's complete reply to [`ServerSetup::request`].
     pub fn of_answer(answer: &'a [u8]) -> ServerSetup<'a> {
         ServerSetup {
             status: SetupStatus::of(answer.first().copied().unwrap_or_default()),
@@ -197,7 +197,7 @@ impl<'a> ServerSetup<'a> {
         Some(reason.trim_matches(['\0', '\n', ' ']).to_owned())
     }
 
-    /// The display: its roots, visuals and formats.
+    /// Decodes the description of the display: its roots, visuals and formats.
     pub fn decode(&self) -> Result<xproto::Setup, DecodeError> {
         let bytes = whole(self.order, self.bytes, self.wire_len, || {
             Some(swap::setup(self.order, self.bytes))
@@ -208,12 +208,12 @@ impl<'a> ServerSetup<'a> {
         Ok(xproto::Setup::try_parse(&bytes)?.0)
     }
 
-    /// Why the server refused, in its words; `None` if it accepted.
+    /// The server's reason for refusing the connection; `None` if it accepted.
     pub fn reason(&self) -> Option<&'a [u8]> {
         let len = match self.status {
             SetupStatus::Success => return None,
             SetupStatus::Failed => usize::from(*self.bytes.get(1)?),
-            // All of the message, with its padding (section "Connection Setup").
+            // The rest of the message, including padding (section "Connection Setup").
             SetupStatus::Authenticate => self.bytes.len(),
         };
         let text = self.bytes.get(8..)?;
@@ -345,7 +345,7 @@ mod tests {
         bytes.extend(1_u16.to_ne_bytes());
         bytes.extend([0; 4]);
         bytes.extend([0x26, 0, 0, 0, 0x25, 0, 0, 0]);
-        // The order of the subpixels of the screen.
+        // The subpixel order of the screen.
         bytes.extend(0_u32.to_ne_bytes());
         match reply(&bytes, (139, 1)).decode(&with("RENDER", 139)) {
             Ok(AnyReply::RenderQueryPictFormats(reply)) => {

@@ -1,4 +1,4 @@
-//! The extensions of a display server, and the names that their opcodes give.
+//! The extensions of a display server, and the names of their opcodes.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -8,7 +8,7 @@ use x11rb_protocol::x11_utils::{ExtInfoProvider, ExtensionInformation};
 use crate::extension::Extension;
 use crate::opcode::{Opcode, core_opcode, extension_opcode, unknown_opcode};
 
-/// Major opcodes from here on are extensions' (protocol, section "Request Format").
+/// The first major opcode of extensions (protocol, section "Request Format").
 const FIRST_MAJOR: u8 = 128;
 
 /// The requests of one major opcode, by minor opcode. Each is filled at its first use.
@@ -30,8 +30,8 @@ impl Extensions {
         }
     }
 
-    /// Adds an extension, in place of the one that had its major opcode or its name. A major
-    /// opcode below 128 is the core protocol's, and is not added.
+    /// Adds an extension, and replaces extensions with the same major opcode or name. Ignores major opcodes below 128,
+    /// which belong to the core protocol.
     pub fn insert(&mut self, extension: Extension) {
         let Some(at) = slot(extension.major) else {
             return;
@@ -66,7 +66,7 @@ impl Extensions {
         self.by_major.iter().flatten()
     }
 
-    /// The kind of request of these opcodes.
+    /// The kind of the request with these opcodes.
     #[inline]
     pub(crate) fn opcode(&self, major: u8, minor: u8) -> &Opcode {
         let Some(at) = slot(major) else {
@@ -87,7 +87,7 @@ impl Extensions {
             .max_by_key(|extension| extension.first_event)
     }
 
-    /// The extension whose errors include `code`, likewise.
+    /// The extension whose errors include `code`, determined in the same way.
     pub(crate) fn by_error(&self, code: u8) -> Option<&Extension> {
         self.iter()
             .filter(|extension| extension.first_error != 0 && extension.first_error <= code)

@@ -1,4 +1,4 @@
-//! Message headers: how long a message is, from its first bytes.
+//! Message headers: the length of a message, from its first bytes.
 
 use crate::ByteOrder;
 
@@ -11,7 +11,7 @@ pub enum Side {
     Server,
 }
 
-/// The kind of message that a head opens.
+/// The kind of message that a header begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum HeadKind {
     /// The client's connection setup.
@@ -28,7 +28,7 @@ pub enum HeadKind {
     Error,
 }
 
-/// The head of a message: all that its header reports without decoding.
+/// The header of a message: all information that it contains without decoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
     /// The kind of message.
@@ -39,7 +39,7 @@ pub struct Head {
     pub data: u8,
     /// Bytes of the header: 4 or 8 for a request, 12 and 8 for setups, 32 otherwise.
     pub header_len: u32,
-    /// Bytes of the whole message, header included.
+    /// The length of the whole message in bytes, including the header.
     pub len: u64,
 }
 
@@ -62,16 +62,16 @@ pub(crate) enum Phase {
 
 /// The result of reading the first bytes of a message.
 pub(crate) enum Found {
-    /// The message's head.
+    /// The message's header.
     Head(Head),
-    /// The bytes are too few.
+    /// There are too few bytes.
     Short,
-    /// The bytes begin no message, for this reason.
+    /// The bytes do not begin a message, for this reason.
     Lost(&'static str),
 }
 
-/// Reads the head of the message that starts with `bytes`. A client's setup sets `order`; `big`
-/// is whether the client may use BIG-REQUESTS.
+/// Reads the header of the message at the start of `bytes`. A client's setup sets `order`. `big` is true if the client
+/// may use BIG-REQUESTS.
 #[inline]
 pub(crate) fn find(
     side: Side,
@@ -111,12 +111,12 @@ pub(crate) fn find(
     head.map_or(Found::Short, Found::Head)
 }
 
-/// Protocol, section "Connection Setup": 12 bytes, then the authorization protocol's name and
-/// its data, each padded to 4.
+/// A client's setup (protocol, section "Connection Setup"): 12 bytes, then the authorization protocol's name and data,
+/// each padded to a multiple of 4.
 fn client_setup(order: ByteOrder, bytes: &[u8]) -> Option<Head> {
     let padded = |at| Some(u64::from(order.u16(bytes, at)?.div_ceil(4)) * 4);
     let len = 12 + padded(6)? + padded(8)?;
-    // The header is whole only with its two unused bytes.
+    // The header also includes two unused bytes.
     let header = bytes.get(..12)?;
     Some(Head {
         kind: HeadKind::ClientSetup,
@@ -127,7 +127,8 @@ fn client_setup(order: ByteOrder, bytes: &[u8]) -> Option<Head> {
     })
 }
 
-/// The server's answer to a setup (same section): all three have their additional length, in units of 4 bytes, at 6.
+/// The server's reply to a setup (same section). All three kinds have their additional length at offset 6, in units of
+/// 4 bytes.
 fn server_setup(order: ByteOrder, bytes: &[u8]) -> Option<Head> {
     let units = order.u16(bytes, 6)?;
     Some(Head {
@@ -139,8 +140,8 @@ fn server_setup(order: ByteOrder, bytes: &[u8]) -> Option<Head> {
     })
 }
 
-/// Section "Request Format"; length 0: a CARD32 with the length follows, if the client has enabled
-/// BIG-REQUESTS. If not, the server takes no more than the header.
+/// A request (section "Request Format"). If the length is 0 and the client has enabled BIG-REQUESTS, a CARD32 with the
+/// length follows. Otherwise the server reads only the header.
 #[inline]
 fn request(order: ByteOrder, big: bool, bytes: &[u8]) -> Option<Head> {
     let (header_len, units) = match order.u16(bytes, 2)? {
@@ -152,12 +153,12 @@ fn request(order: ByteOrder, big: bool, bytes: &[u8]) -> Option<Head> {
         code: bytes[0],
         data: bytes[1],
         header_len,
-        // A length that does not even cover the header is nonsense; the header was sent anyway.
+        // A length that does not cover the header is invalid, but the header was sent.
         len: (u64::from(units) * 4).max(u64::from(header_len)),
     })
 }
 
-/// Sections "Reply Format", "Error Format", "Event Format".
+/// A reply, error or event (sections "Reply Format", "Error Format", "Event Format").
 #[inline]
 fn answer(order: ByteOrder, bytes: &[u8]) -> Option<Head> {
     let (&[code, data], _) = bytes.split_first_chunk()?;

@@ -1,7 +1,6 @@
-//! Names of keysyms (X11 protocol, appendix A; keysymdef.h): printable ones by their character, others by
-//! name.
+//! Names of keysyms (X11 protocol, appendix A; keysymdef.h): the character of a printable keysym, the name of others.
 
-/// Names of punctuation, from the space to the slash, as X has them.
+/// X11's names of punctuation, from the space to the slash.
 const PUNCTUATION: [(u32, &str); 33] = [
     (0x20, "space"),
     (0x21, "exclam"),
@@ -151,7 +150,7 @@ pub fn keysym_named(name: &str) -> Option<u32> {
     }
 }
 
-/// The keysym that writes a character (protocol, "KEYSYM Encoding"); a line end is Return.
+/// The keysym that produces a character (protocol, "KEYSYM Encoding"). A line feed is Return.
 pub fn keysym_of(character: char) -> Option<u32> {
     match character {
         '\n' => Some(0xFF0D),

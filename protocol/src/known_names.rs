@@ -1,10 +1,10 @@
-//! The names that messages may have, to find the name nearest to a wrong one.
+//! All names that messages may have, used to suggest the nearest one for a wrong name.
 
 use crate::name_table::{CORE, events_and_errors};
 use crate::request_names::{core_request_name, extension_request_name};
 use crate::{Extension, Symbol};
 
-/// The extensions whose messages have names here, with commas between them.
+/// The extensions with named messages, separated by commas.
 const EXTENSIONS: &str = "\
     Apple-WM,BIG-REQUESTS,Composite,DAMAGE,DMX,DOUBLE-BUFFER,DPMS,DRI2,DRI3,\
     Extended-Visual-Information,GLX,Generic Event Extension,LBX,MIT-SCREEN-SAVER,MIT-SHM,\
@@ -13,7 +13,7 @@ const EXTENSIONS: &str = "\
     XFree86-DGA,XFree86-DRI,XFree86-VidModeExtension,XINERAMA,XInputExtension,XKEYBOARD,XTEST,\
     XTestExtension1,XVideo,XVideo-MotionCompensation,XpExtension";
 
-/// The names of all named requests, events and errors of the core protocol and, with a prefix, of each extension.
+/// The names of all requests, events and errors of the core protocol and, with a prefix, of each extension.
 pub fn known_names() -> Vec<String> {
     let core = (0..128).filter_map(core_request_name);
     let core = core.chain(events_and_errors(CORE));

@@ -1,9 +1,8 @@
-//! The X11 protocol as bytes: framing, byte order, 64-bit sequence numbers, the pairing of
-//! replies, events and errors with their requests, the extension opcodes of a server, names,
-//! and decoding over `x11rb-protocol`.
+//! The X11 protocol as bytes: framing, byte order, 64-bit sequence numbers, pairing of replies, events and errors with
+//! their requests, a server's extension opcodes, names, and decoding with `x11rb-protocol`.
 //!
-//! This crate takes bytes and returns values. It has no I/O, no clock and no threads. The effect of a message on a
-//! display session is the subject of `session`; costs are the subject of `cost-model`.
+//! This crate transforms bytes into values. It has no I/O, no clock and no threads. `session` models the effect of
+//! messages on a display session, `cost-model` models costs.
 
 mod answers;
 mod assemble;

@@ -10,7 +10,7 @@ use crate::{ByteOrder, SequenceNumber, Symbol};
 pub enum Message<'a> {
     /// The first message of a client.
     ClientSetup(ClientSetup<'a>),
-    /// The server's answer to the client's setup.
+    /// The server's reply to the client's setup.
     ServerSetup(ServerSetup<'a>),
     /// A request.
     Request(Request<'a>),
@@ -24,12 +24,12 @@ pub enum Message<'a> {
     Malformed(Malformed<'a>),
 }
 
-/// A client's connection setup. The authority data in it were blanked by the recorder.
+/// A client's connection setup. The recorder blanked its authority data.
 #[derive(Debug, Clone, Copy)]
 pub struct ClientSetup<'a> {
     /// The byte order that the client chose.
     pub order: ByteOrder,
-    /// The protocol version that it requested: major, minor.
+    /// The protocol version that the client requested: major, minor.
     pub version: (u16, u16),
     /// Name of the authorization protocol, such as `MIT-MAGIC-COOKIE-1`.
     pub authorization: &'a [u8],
@@ -39,14 +39,14 @@ pub struct ClientSetup<'a> {
     pub wire_len: u64,
 }
 
-/// The status in the server's answer to a setup.
+/// The status in the server's reply to a setup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SetupStatus {
     /// Status 0.
     Failed,
     /// Status 1.
     Success,
-    /// Status 2: further authentication needed.
+    /// Status 2: further authentication is needed.
     Authenticate,
 }
 
@@ -60,14 +60,14 @@ impl SetupStatus {
     }
 }
 
-/// The server's answer to a setup.
+/// The server's reply to a setup.
 #[derive(Debug, Clone, Copy)]
 pub struct ServerSetup<'a> {
-    /// Accepted or not.
+    /// Whether the server accepted the connection.
     pub status: SetupStatus,
     /// The connection's byte order.
     pub order: ByteOrder,
-    /// The bytes kept. `ServerSetup::decode` gives roots, visuals and formats.
+    /// The recorded bytes. `ServerSetup::decode` returns roots, visuals and formats.
     pub bytes: &'a [u8],
     /// Bytes on the wire.
     pub wire_len: u64,
@@ -78,12 +78,12 @@ pub struct ServerSetup<'a> {
 pub struct Request<'a> {
     /// The request's number on the connection.
     pub sequence: SequenceNumber,
-    /// `PolyLine`, `RENDER:Composite`; `FOO:17` for an extension without names here;
-    /// `Unknown:<major>.<minor>` for an opcode of no known extension.
+    /// `PolyLine` or `RENDER:Composite`; `FOO:17` for an extension without known names; `Unknown:<major>.<minor>` for
+    /// an opcode of no known extension.
     pub name: Symbol,
     /// Major opcode.
     pub major: u8,
-    /// The request's second byte: the minor opcode of an extension's request, data of a core one.
+    /// The request's second byte: the minor opcode of an extension's request, or data of a core request.
     pub minor: u8,
     /// The connection's byte order.
     pub order: ByteOrder,
@@ -93,7 +93,7 @@ pub struct Request<'a> {
     pub wire_len: u64,
     /// Bytes of the header: 4, or 8 with a BIG-REQUESTS length.
     pub header_len: usize,
-    /// True if the protocol answers this request with a reply (the paper's `blocking`, by type).
+    /// True if the protocol defines a reply to this request (the paper's `blocking`, by type).
     pub has_reply: bool,
 }
 
@@ -102,11 +102,11 @@ pub struct Request<'a> {
 pub struct Reply<'a> {
     /// The number of the request that this reply belongs to; 0 if no request has the number on the wire.
     pub sequence: SequenceNumber,
-    /// The name of the request; `None` for an unpaired reply, when no such request waits for one.
+    /// The name of the request; `None` for an unpaired reply, if no pending request matches it.
     pub request: Option<Symbol>,
     /// The major and minor opcode of the request, if the reply is paired.
     pub opcode: Option<(u8, u8)>,
-    /// True if this is the last reply to its request (ListFontsWithInfo has several).
+    /// True if this is the last reply to its request (ListFontsWithInfo has several replies).
     pub last: bool,
     /// The connection's byte order.
     pub order: ByteOrder,
@@ -123,15 +123,15 @@ pub struct Event<'a> {
     pub name: Symbol,
     /// The event code without the SendEvent bit.
     pub code: u8,
-    /// True if another client sent it (SendEvent).
+    /// True if another client sent the event (SendEvent).
     pub sent: bool,
-    /// The last request that the server had handled; `None` for KeymapNotify, which has no number.
+    /// The last request that the server had handled; `None` for KeymapNotify, which has no sequence number.
     pub sequence: Option<SequenceNumber>,
     /// The connection's byte order.
     pub order: ByteOrder,
     /// The bytes kept.
     pub bytes: &'a [u8],
-    /// Bytes on the wire: 32, more for a GenericEvent.
+    /// Length on the wire: 32 bytes, more for a GenericEvent.
     pub wire_len: u64,
 }
 
@@ -144,9 +144,9 @@ pub struct ErrorMessage<'a> {
     pub code: u8,
     /// The number of the request that failed; 0 if no request has the number on the wire.
     pub sequence: SequenceNumber,
-    /// The name of the request that failed, by the opcodes in the error.
+    /// The name of the request that failed, from the opcodes in the error.
     pub request: Symbol,
-    /// The resource, atom or value that the error names.
+    /// The resource, atom or value that the error reports.
     pub bad_value: u32,
     /// The connection's byte order.
     pub order: ByteOrder,
@@ -157,7 +157,7 @@ pub struct ErrorMessage<'a> {
 /// Bytes that could not be framed.
 #[derive(Debug, Clone, Copy)]
 pub struct Malformed<'a> {
-    /// A description of the fault.
+    /// A description of the problem.
     pub why: &'static str,
     /// The first of the bytes, at most 32.
     pub bytes: &'a [u8],

@@ -1,13 +1,12 @@
-//! The table of `names.txt`: names of messages that `x11rb-protocol` does not have. The file documents its own
-//! syntax.
+//! The table in `names.txt`: names of messages that `x11rb-protocol` lacks. The file documents its syntax.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-/// The extension of the core protocol's names.
+/// The extension name that stands for the core protocol in the table.
 pub(crate) const CORE: &str = "-";
 
-/// A request of an extension that `x11rb-protocol` has no module for: its name, and whether it has a reply.
+/// A request of an extension without a module in `x11rb-protocol`: its name, and whether it has a reply.
 pub(crate) fn request(extension: &str, minor: u8) -> Option<(&'static str, bool)> {
     let name = name("request", extension, minor.into())?;
     Some(match name.strip_suffix('*') {
@@ -16,17 +15,17 @@ pub(crate) fn request(extension: &str, minor: u8) -> Option<(&'static str, bool)
     })
 }
 
-/// An event, by its number from the extension's first event code on; XKB's by its XKB type.
+/// An event, by its number relative to the extension's first event code; XKB events by their XKB type.
 pub(crate) fn event(extension: &str, number: u8) -> Option<&'static str> {
     name("event", extension, number.into())
 }
 
-/// A GenericEvent of an extension by its event type.
+/// A GenericEvent of an extension, by its event type.
 pub(crate) fn generic_event(extension: &str, number: u16) -> Option<&'static str> {
     name("generic", extension, number)
 }
 
-/// An error, by its number from the extension's first error code on.
+/// An error, by its number relative to the extension's first error code.
 pub(crate) fn error(extension: &str, number: u8) -> Option<&'static str> {
     name("error", extension, number.into())
 }
@@ -45,7 +44,7 @@ fn name(kind: &str, extension: &str, number: u16) -> Option<&'static str> {
     (name != "-").then_some(name)
 }
 
-/// Names by number, by extension; `-` if a number has no name.
+/// Names by extension and number; `-` for a number without a name.
 type Names = HashMap<&'static str, Vec<&'static str>>;
 
 fn names(kind: &str, extension: &str) -> &'static [&'static str] {

@@ -1,4 +1,4 @@
-//! Names of requests, events and errors: the core protocol's bare, an extension's after its name.
+//! Names of requests, events and errors. Names of extensions' messages are prefixed with the extension's name.
 
 use std::sync::OnceLock;
 
@@ -7,20 +7,20 @@ use crate::name_table::{CORE, error, event, generic_event};
 use crate::request_names::join;
 use crate::{Extensions, Symbol};
 
-/// The name of a request: `PolyLine`, `RENDER:Composite`; `FOO:17` for an extension without names; `Unknown:200.3` if
-/// no extension has the major opcode. `minor` matters only for extensions. Each name is created once; later calls are
-/// table look-ups.
+/// The name of a request: `PolyLine` or `RENDER:Composite`; `FOO:17` for an extension without known names;
+/// `Unknown:200.3` if no extension has the major opcode. `minor` matters only for extensions. Each name is created
+/// once; later calls are table look-ups.
 #[inline]
 pub fn request_name(major: u8, minor: u8, extensions: &Extensions) -> Symbol {
     extensions.opcode(major, minor).name
 }
 
-/// The name of an error of the core protocol: `BadWindow`.
+/// The name of a core error, such as `BadWindow`.
 fn core_error_name(code: u8) -> Option<&'static str> {
     error(CORE, code.checked_sub(1)?)
 }
 
-/// The name of an event, by its code (without the SendEvent bit) and its recorded bytes.
+/// The name of an event, from its code (without the SendEvent bit) and its recorded bytes.
 pub(crate) fn event_name(
     code: u8,
     generic_type: Option<(u8, u16)>,
@@ -43,7 +43,7 @@ pub(crate) fn event_name(
         return Symbol::new(&format!("Unknown:{code}"));
     };
     let number = code - extension.first_event;
-    // XKB has one event code; its events differ by their second byte (XKB protocol, section 16).
+    // XKB has one event code. The second byte distinguishes its events (XKB protocol, section 16).
     let index = match extension.name.as_str() {
         "XKEYBOARD" if number == 0 => data,
         "XKEYBOARD" => u8::MAX,
@@ -70,7 +70,7 @@ pub(crate) fn error_name(code: u8, extensions: &Extensions) -> Symbol {
     }
 }
 
-/// Core events are frequent enough to keep their symbols.
+/// Core events are frequent, so their symbols are cached.
 fn core_event(code: u8) -> Option<Symbol> {
     static SYMBOLS: OnceLock<Vec<Symbol>> = OnceLock::new();
     let symbols = SYMBOLS.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! The kinds of requests by their opcodes: the name, and the replies.
+//! The kinds of requests by opcode: their names and replies.
 
 use std::sync::OnceLock;
 
@@ -10,7 +10,7 @@ use crate::extension::Extension;
 use crate::request_names::Only;
 use crate::{ByteOrder, Symbol, name_table, request_names};
 
-/// The body of a request without contents, longer than the fixed part of every request.
+/// A blank request body, longer than the fixed part of every request.
 const BLANK: [u8; 256] = [0; 256];
 
 /// A kind of request.
@@ -34,7 +34,7 @@ pub(crate) enum Replies {
 }
 
 impl Opcode {
-    /// True if the protocol answers the request with a reply.
+    /// True if the protocol defines a reply to the request.
     pub(crate) fn has_reply(&self) -> bool {
         self.replies == Replies::Always
     }
@@ -53,7 +53,7 @@ impl Opcode {
     }
 }
 
-/// A request of the core protocol, whose major opcodes end at 127.
+/// A core request. Core major opcodes end at 127.
 #[inline]
 pub(crate) fn core_opcode(major: u8) -> &'static Opcode {
     static CORE: [OnceLock<Opcode>; 128] = [const { OnceLock::new() }; 128];
@@ -82,7 +82,7 @@ pub(crate) fn extension_opcode(extension: &Extension, minor: u8) -> Opcode {
     )
 }
 
-/// A request with a major opcode of which no extension is known.
+/// A request with a major opcode that belongs to no known extension.
 pub(crate) fn unknown_opcode(major: u8, minor: u8) -> Opcode {
     let name = Symbol::new(&format!("Unknown:{major}.{minor}"));
     Opcode::new(name, None, None)
@@ -130,7 +130,7 @@ mod tests {
         );
     }
 
-    /// x11rb-protocol's requests with a reply: one that it cannot parse blank would not be among them.
+    /// x11rb-protocol's requests with a reply. A request that cannot be parsed blank would be missing from the list.
     #[test]
     fn replies_have_a_parser() {
         let of = |name| {

@@ -1,4 +1,4 @@
-//! Names of requests by opcode: of the core protocol, and of one extension.
+//! Names of requests by opcode, of the core protocol and of extensions.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::Symbol;
 use crate::extension::Extension;
 use crate::name_table::request;
 
-/// The name of a request of the core protocol: `PolyFillRectangle`.
+/// The name of a core request, such as `PolyFillRectangle`.
 pub(crate) fn core_request_name(major: u8) -> Option<&'static str> {
     if major >= 128 {
         return None;
@@ -24,7 +24,7 @@ pub(crate) fn extension_request_name(extension: &Extension, minor: u8) -> Symbol
         extension.major,
         minor,
     ));
-    // The table states `Render::Composite`; the protocol's own name of the extension is RENDER.
+    // The table contains `Render::Composite`, but the extension's name in the protocol is RENDER.
     match name.and_then(|name| name.split_once("::")) {
         Some((_, name)) => join(extension, name),
         None => match request(extension.name.as_str(), minor) {
@@ -44,12 +44,12 @@ pub(crate) fn is_known_request(extension: &Extension, minor: u8) -> bool {
     .is_some()
 }
 
-/// `RENDER:Composite`.
+/// `RENDER:Composite` from an extension and a name.
 pub(crate) fn join(extension: &Extension, name: &str) -> Symbol {
     Symbol::new(&format!("{}:{name}", extension.name))
 }
 
-/// x11rb-protocol invents a name with the number in it for an unknown message.
+/// `None` for an unknown message, for which x11rb-protocol makes up a name that contains the number.
 fn known(name: Cow<'static, str>) -> Option<&'static str> {
     match name {
         Cow::Borrowed(name) => Some(name),
@@ -57,7 +57,7 @@ fn known(name: Cow<'static, str>) -> Option<&'static str> {
     }
 }
 
-/// At most one extension.
+/// At most one extension, as x11rb-protocol's source of extension information.
 pub(crate) struct Only<'a>(pub(crate) Option<&'a Extension>);
 
 impl ExtInfoProvider for Only<'_> {

@@ -13,7 +13,7 @@ impl SequenceNumber {
         SequenceNumber(self.0 + 1)
     }
 
-    /// The newest number that is not after `latest` and whose low 16 bits are `low`.
+    /// The largest number up to `latest` with the low 16 bits `low`.
     ///
     /// `latest` is the last request sent: the server cannot have replied to a later one. `None` if no such number
     /// exists (a reply before any request).

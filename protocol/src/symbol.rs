@@ -5,13 +5,13 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// Names kept at most, so that a hostile trace cannot grow the table for ever.
+/// Maximum number of names, so that a malicious trace cannot grow the table without limit.
 const CAPACITY: usize = 1 << 16;
-/// The longest name kept, in bytes.
+/// The longest interned name, in bytes.
 const LONGEST: usize = 256;
 
-/// An interned name. Copies, comparisons and hashes cost a pointer; the text lives as long as
-/// the program. Names beyond the table's bounds all become `(other)`.
+/// An interned name. Copies, comparisons and hashes operate on a pointer. The text is never freed. Names beyond the
+/// table's limits all become `(other)`.
 #[derive(Clone, Copy)]
 pub struct Symbol(&'static str);
 
@@ -20,7 +20,7 @@ impl Symbol {
     pub fn new(name: &str) -> Symbol {
         static TABLE: OnceLock<Mutex<HashSet<&'static str>>> = OnceLock::new();
         let table = TABLE.get_or_init(|| Mutex::new(HashSet::new()));
-        // A poisoned table is still a table of names: insertion is a single step.
+        // An insertion is a single step, so the table is consistent even if it is poisoned.
         let mut table = table.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = table.get(name) {
             return Symbol(known);

@@ -1,22 +1,22 @@
-//! Message boundaries by lengths alone, with no buffering beyond a message's header.
+//! Finds message boundaries from lengths alone, without buffering beyond a message's header.
 
 use crate::ByteOrder;
 use crate::header::{Found, Head, HeadKind, LONGEST, Phase, Side, find};
 
-/// Consecutive bytes of one message, as they lie in the slice fed.
+/// Consecutive bytes of one message, within the slice fed.
 #[derive(Debug, Clone, Copy)]
 pub struct Piece<'a> {
     /// The bytes; never empty.
     pub bytes: &'a [u8],
-    /// The place of the bytes in the slice fed.
+    /// The offset of the bytes in the slice fed.
     pub at: usize,
-    /// The message's head; `None` in pieces before the one that completes the length.
+    /// The message's header; `None` in pieces before the one that completes the length.
     pub head: Option<Head>,
     /// The offset of `bytes` in their message.
     pub offset: u64,
     /// True for the last piece of a message.
     pub ends: bool,
-    /// Why these and all later bytes of this direction have no message boundaries; else `None`.
+    /// The reason why these and all later bytes of this direction have no message boundaries; otherwise `None`.
     pub lost: Option<&'static str>,
 }
 
@@ -26,13 +26,13 @@ pub struct Walker {
     side: Side,
     order: Option<ByteOrder>,
     phase: Phase,
-    /// The major opcode of BIG-REQUESTS, until the client has sent its Enable.
+    /// The major opcode of BIG-REQUESTS, until the client has sent Enable.
     big_after: Option<u8>,
-    /// The current message's head, once its length is known.
+    /// The current message's header, once its length is known.
     head: Option<Head>,
-    /// The current message's first bytes, until then.
+    /// The current message's first bytes, until its length is known.
     start: [u8; LONGEST],
-    /// Bytes of the current message so far.
+    /// The number of bytes of the current message so far.
     offset: u64,
 }
 
@@ -71,8 +71,8 @@ impl Walker {
         self.big_after = Some(major);
     }
 
-    /// Bytes still to come of the current message: 0 between messages. `None` before the message's
-    /// length is known, and after message boundaries are lost.
+    /// The number of bytes of the current message that are still to come; 0 between messages. `None` before the
+    /// message's length is known, and after message boundaries are lost.
     pub fn under_way(&self) -> Option<u64> {
         match (self.phase, self.head) {
             (Phase::Lost(_), _) => None,
@@ -81,7 +81,7 @@ impl Walker {
         }
     }
 
-    /// The head of the message under way, once its length is known.
+    /// The header of the current message, once its length is known.
     pub fn head(&self) -> Option<Head> {
         self.head
     }
@@ -96,7 +96,7 @@ impl Walker {
         self.order
     }
 
-    /// Gives the next bytes of the stream; `on` gets them back in pieces, in order.
+    /// Feeds the next bytes of the stream. Calls `on` with the bytes in pieces, in order.
     #[inline]
     pub fn feed<'a>(&mut self, bytes: &'a [u8], mut on: impl FnMut(Piece<'a>)) {
         let mut at = 0;
@@ -139,17 +139,16 @@ impl Walker {
         bytes.len() - rest.len()
     }
 
-    /// The piece of a message that begins at `at` in `bytes`, which it must lie in, as
-    /// [`feed`](Walker::feed) gives it.
+    /// The next piece of a message, at `at` in `bytes`, as [`feed`](Walker::feed) passes it. `None` if `at` is not
+    /// inside `bytes`.
     #[inline]
     pub fn next_piece<'a>(&mut self, bytes: &'a [u8], at: usize) -> Option<Piece<'a>> {
         let rest = bytes.get(at..).filter(|rest| !rest.is_empty())?;
         Some(self.piece(rest, at))
     }
 
-    /// Passes over `n` bytes of the current message that are not there. True if the message
-    /// ends with them. The length must be known and `n` lie inside the message: else the
-    /// boundaries are lost.
+    /// Skips `n` missing bytes of the current message. Returns true if the message ends with them. If the length is
+    /// unknown, or if `n` extends past the message, the boundaries are lost.
     pub fn skip(&mut self, n: u64) -> bool {
         if n == 0 {
             return false;
@@ -166,7 +165,7 @@ impl Walker {
         ends
     }
 
-    /// Takes the piece at the start of `rest`, which lies at `at` in the slice fed.
+    /// Returns the piece at the start of `rest`, which is at the offset `at` in the slice fed.
     #[inline]
     fn piece<'a>(&mut self, rest: &'a [u8], at: usize) -> Piece<'a> {
         let found = match self.head {
@@ -203,7 +202,7 @@ impl Walker {
         }
     }
 
-    /// The head of the current message, of which `rest` are the next bytes.
+    /// Finds the header of the current message. `rest` contains the message's next bytes.
     #[inline]
     fn find(&mut self, rest: &[u8]) -> Found {
         let big = self.big_after.is_none();
@@ -215,7 +214,7 @@ impl Walker {
             return found;
         }
         let held = match self.phase {
-            // The offset counts lost bytes without end; it is no index then.
+            // The offset also counts lost bytes without limit, so it must not be used as an index.
             Phase::Lost(why) => return Found::Lost(why),
             Phase::Setup | Phase::Messages => LONGEST.min(self.offset as usize),
         };
@@ -224,7 +223,7 @@ impl Walker {
         find(self.side, self.phase, big, &mut self.order, &start[..held])
     }
 
-    /// Keeps the start of `bytes` after the `held` bytes of a header; returns how many are held.
+    /// Stores the start of `bytes` after the `held` bytes of a header. Returns the number of stored bytes.
     fn hold(&mut self, held: usize, bytes: &[u8]) -> usize {
         let room = &mut self.start[held..];
         let n = room.len().min(bytes.len());
@@ -232,12 +231,12 @@ impl Walker {
         held + n
     }
 
-    /// The message with this head is over.
+    /// Ends the message with this header.
     #[inline]
     fn end(&mut self, head: Head) {
         self.offset = 0;
         self.head = None;
-        // Enable is the extension's one request, of minor opcode 0. It counts from the next on.
+        // Enable is the extension's only request, with minor opcode 0. It applies from the next request on.
         if self.big_after == Some(head.code) && head.data == 0 && head.kind == HeadKind::Request {
             self.big_after = None;
         }
@@ -249,7 +248,7 @@ impl Walker {
             (HeadKind::ServerSetup, 0) => {
                 self.phase = Phase::Lost("the server had refused the connection");
             }
-            // After status 2, Authenticate, another answer follows.
+            // After status 2, Authenticate, another reply follows.
             _ => {}
         }
     }

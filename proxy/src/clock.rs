@@ -13,7 +13,7 @@ pub(crate) fn wall_clock_ns() -> u64 {
     nanos(clock_gettime(ClockId::Realtime))
 }
 
-/// CLOCK_BOOTTIME now, in nanoseconds: the monotonic clock and the time of sleep.
+/// CLOCK_BOOTTIME now, in nanoseconds: the monotonic clock plus the time of suspension.
 pub(crate) fn since_boot_ns() -> u64 {
     nanos(clock_gettime(ClockId::Boottime))
 }

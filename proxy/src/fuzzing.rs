@@ -1,4 +1,4 @@
-//! Entry points for the fuzz targets to code that takes strangers' bytes, and for the count of the relay's
+//! Entry points for the fuzz targets to code that parses untrusted bytes, and for the count of the relay's
 //! instructions. Not for other use.
 
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ pub fn setup(bytes: &[u8]) {
     match setup_exchange::progress(bytes) {
         Ok(Progress::Whole(layout)) => {
             let ours = authority::Cookie::of([7; 16]);
-            // A refused setup can be rewritten as well.
+            // A refused setup can also be rewritten.
             let _ = setup_exchange::check(bytes, &layout, &ours);
             let rewritten = setup_exchange::rewrite(bytes, &layout, Some(&ours));
             let again = setup_exchange::progress(&rewritten);
@@ -34,14 +34,14 @@ pub fn setup(bytes: &[u8]) {
     }
 }
 
-/// An authority file.
+/// Parses an authority file.
 pub fn authority(bytes: &[u8]) {
     for peer in [Peer::Local, Peer::Address(Ipv4Addr::LOCALHOST.into())] {
         let _ = authority::find(bytes, &peer, b"host", 0);
     }
 }
 
-/// Two streams cut out of `bytes`: whether a read is the server's, and the read.
+/// Splits `bytes` into the reads of two streams. Each item says whether the read is the server's.
 pub fn reads(bytes: &[u8]) -> impl Iterator<Item = (bool, &[u8])> {
     let mut rest = bytes;
     std::iter::from_fn(move || {
@@ -53,7 +53,7 @@ pub fn reads(bytes: &[u8]) -> impl Iterator<Item = (bool, &[u8])> {
     })
 }
 
-/// Leaves bytes out of reads: gaps must lie in their reads, in order.
+/// Omits bytes from reads, and checks that gaps lie in their reads, in order.
 pub fn omission(bytes: &[u8]) {
     let extensions = [
         ("RENDER", 139),
@@ -91,11 +91,11 @@ pub fn omission(bytes: &[u8]) {
     }
 }
 
-/// Reads taken out of the recorder's queue at a time.
+/// The number of reads taken from the recorder's queue at a time.
 const TAKEN: usize = 64;
 
-/// Takes whole reads as the relay does between its call to receive them and its call to send them on, and as the
-/// recorder's thread does, up to the file. Gives the memory that the queue held in all, in bytes.
+/// Processes whole reads as the relay does between receiving and sending them, and as the recorder's thread does until
+/// it writes the file. Returns the memory that the queue held in total, in bytes.
 pub fn relayed(reads: impl Iterator<Item = Block>, extensions: &[ExtensionOpcodes]) -> usize {
     let (sender, drain) = record_queue(DEFAULT_QUEUE_BYTES, false);
     let (kept, processes) = (Mutex::new(KeptBytes::default()), ClientProcesses::default());
@@ -120,7 +120,7 @@ pub fn relayed(reads: impl Iterator<Item = Block>, extensions: &[ExtensionOpcode
             )
         });
         let fds = usize::from(read.fds);
-        // The relay owns its buffer: no copy.
+        // The relay owns its buffer, so the bytes are not copied.
         let mut bytes = BytesMut::from(read.bytes);
         connection.crossed(read.time, read.direction, &mut bytes, fds, &(0..0));
         if number % TAKEN == TAKEN - 1 {

@@ -1,10 +1,10 @@
-//! The proxy display between X11 clients and their server. It relays bytes and file descriptors both ways, and passes a
-//! copy to a recorder, with the kernel's records of the processes at both ends.
+//! The proxy display between X11 clients and their server. It relays bytes and file descriptors in both directions, and
+//! passes a copy to a recorder, with the kernel's records of the processes at both ends.
 //!
-//! [`RecordConfig`] describes a recording: through the proxy, or of clients that already run. [`record()`] makes it, and
-//! returns what was [`Recorded`].
+//! [`RecordConfig`] describes a recording: through the proxy, or of clients that already run. [`record()`] performs the
+//! recording, and returns [`Recorded`].
 //!
-//! The proxy does not decode the protocol: it reads the connection's setup, for the cookie, and walks the rest by
+//! The proxy does not decode the protocol: it reads the connection's setup, for the cookie, and follows the rest by
 //! message lengths. It computes nothing from its records.
 
 mod attach;

@@ -1,4 +1,4 @@
-//! The messages of a running recording to its user.
+//! The notices of a running recording for its user.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -7,10 +7,10 @@ use x11prof_trace::ConnectionId;
 
 use crate::attach_cost::AttachCost;
 
-/// Something that the user of a running recording may want to know.
+/// A notice for the user of a running recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
-    /// Clients are served from now on.
+    /// The display is ready for clients.
     Serving {
         /// The clients' value of DISPLAY.
         display: String,
@@ -19,7 +19,7 @@ pub enum Notice {
         /// The TCP addresses of the display, if any.
         tcp: Vec<SocketAddr>,
     },
-    /// The clients that already run are recorded from now on.
+    /// The recorder has attached to the running clients.
     Attached {
         /// The display.
         display: String,
@@ -30,14 +30,14 @@ pub enum Notice {
     StillConnected {
         /// The clients' processes with their names.
         clients: Vec<(u32, String)>,
-        /// True if no client has a window any more, and the recording ends without them.
+        /// True if no client has a window any more, and the recording ends while they are connected.
         over: bool,
     },
     /// A client connected.
     Connected {
         /// The connection's number.
         connection: ConnectionId,
-        /// The client's process, where the kernel reports.
+        /// The client's process, if the kernel reports it.
         pid: Option<u32>,
         /// The process's name.
         name: Option<String>,
@@ -48,13 +48,13 @@ pub enum Notice {
         connection: ConnectionId,
         /// `client`, `server`, `refused` or `error`.
         by: String,
-        /// The cause as text where there is more to say.
+        /// The cause as text, if there is more to report.
         why: Option<String>,
     },
     /// The cost of an attached recorder to the server, once a second.
     Cost(AttachCost),
-    /// The recording is over, and debug files are requested, which may be loaded for minutes.
+    /// The recording has ended, and debug files are being requested. Downloads may take minutes.
     DebugFiles,
-    /// Something went wrong with the recording itself; the program being recorded continues.
+    /// A problem of the recording itself. The recorded program continues.
     Trouble(String),
 }

@@ -1,4 +1,4 @@
-//! A directory that only this user can look into, removed at the end.
+//! A directory that only this user can access, removed at the end.
 
 use std::fs::{DirBuilder, File, OpenOptions, read_dir, remove_dir_all};
 use std::io;
@@ -12,23 +12,23 @@ use rustix::rand::{GetRandomFlags, getrandom};
 
 /// The prefix of all such directories' names.
 const PREFIX: &str = "x11prof-";
-/// The file in each that its owner holds a lock on, which goes with the owner however that ends.
+/// The file in each directory that its owner holds a lock on. The kernel releases the lock however the owner ends.
 const LOCK: &str = "lock";
-/// A directory younger than this may not be locked yet.
+/// A directory younger than this may not be locked yet, so it is kept.
 const YOUNG: Duration = Duration::from_secs(60);
 
-/// A fresh directory of mode 0700 under the user's runtime directory, or under a temporary one if the session has
-/// none. Other users cannot replace it: programs load libraries from it. Dropping the value removes the directory with
-/// its contents.
+/// A new directory of mode 0700 under the user's runtime directory, or under a temporary one if the session has none.
+/// Other users must not be able to replace it, because programs load libraries from it. Dropping the value removes the
+/// directory with its contents.
 #[derive(Debug)]
 pub(crate) struct PrivateDir {
     path: PathBuf,
-    /// The lock that is held while the directory is in use.
+    /// The lock, which is held while the directory is in use.
     _lock: File,
 }
 
 impl PrivateDir {
-    /// Makes a directory, and removes those whose owners were killed: they hold cookies.
+    /// Creates a directory, and removes those whose owners were killed, because they contain cookies.
     pub(crate) fn new() -> io::Result<PrivateDir> {
         let mut refused = None;
         for base in bases() {
@@ -62,7 +62,7 @@ impl PrivateDir {
 
 impl Drop for PrivateDir {
     fn drop(&mut self) {
-        // Nothing can be done about a directory that does not go away.
+        // A directory that cannot be removed stays.
         let _ = remove_dir_all(&self.path);
     }
 }
@@ -76,11 +76,11 @@ fn bases() -> impl Iterator<Item = PathBuf> {
     runtime.into_iter().chain(temporary)
 }
 
-/// The path of `base` without links, if only this user and root can replace entries on it, and LD_PRELOAD can name a
-/// library in it. The owner of a link could change the link after the check.
+/// The path of `base` without links, if only this user and root can replace entries on it, and if LD_PRELOAD can name a
+/// library in it. Links are resolved because the owner of a link could change it after the check.
 fn trusted(base: &Path) -> io::Result<PathBuf> {
     let base = base.canonicalize()?;
-    // ld.so(8): spaces and colons separate libraries, a dollar sign begins a variable.
+    // Colons and spaces separate libraries, a dollar sign begins a variable (ld.so(8)).
     if base
         .as_os_str()
         .as_encoded_bytes()
@@ -98,8 +98,8 @@ fn trusted(base: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// The first folder on the path of `base` in which other users could replace an entry of ours. In a folder with the
-/// sticky bit only an entry's owner can (chmod(1), "Restricted deletion flag").
+/// The first folder on the path of `base` in which other users could replace this user's entries. In a folder with the
+/// sticky bit only an entry's owner can do so (chmod(1), "Restricted deletion flag").
 fn others_may_replace(base: &Path) -> io::Result<Option<PathBuf>> {
     for folder in base.ancestors() {
         let about = folder.metadata()?;
@@ -121,8 +121,7 @@ fn refusal(folder: &Path) -> io::Error {
     ))
 }
 
-/// Directories of all recorders of this user, wherever they are: a recorder may have been started outside of the
-/// session.
+/// The directories of all recorders of this user. A recorder outside of the session may use another base folder.
 pub(crate) fn all() -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in bases()
@@ -162,7 +161,7 @@ fn remove_dead(base: &Path, young: Duration) {
     }
 }
 
-/// True if no process holds the lock of a directory. A directory without a lock was not made here.
+/// True if no process holds the lock of a directory. A directory without a lock file was not created by x11prof.
 fn is_dead(path: &Path) -> bool {
     let lock = OpenOptions::new()
         .write(true)
@@ -171,7 +170,7 @@ fn is_dead(path: &Path) -> bool {
     lock.is_ok_and(|lock| flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok())
 }
 
-/// Random bytes of the kernel.
+/// Returns random bytes from the kernel.
 pub(crate) fn random<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     let mut filled = 0;
@@ -209,7 +208,7 @@ mod tests {
         }
         set(&parent, 0o755);
         set(&base, 0o700);
-        // The runtime directory of another user, which root inherits (sudo -E).
+        // The runtime directory of another user, which root may inherit (sudo -E).
         if geteuid().is_root() {
             std::os::unix::fs::chown(&base, Some(12_345), None).unwrap();
             assert_eq!(others_may_replace(&base).unwrap(), Some(base));
@@ -236,7 +235,7 @@ mod tests {
         let dead = PrivateDir::new_in(base.path()).unwrap();
         std::fs::write(dead.path().join("Xauthority"), "secret").unwrap();
         let dead_path = dead.path().to_owned();
-        // As a kill does: the lock goes, the folder stays.
+        // Simulates a killed owner: the lock is released, the folder stays.
         let PrivateDir { path: _, _lock } = &dead;
         flock(_lock, FlockOperation::Unlock).unwrap();
         std::mem::forget(dead);

@@ -1,15 +1,15 @@
-//! Why a recording cannot be played.
+//! The reasons why a recording cannot be replayed.
 
 use thiserror::Error;
 use x11prof_trace::TraceError;
 
-/// Why a recording cannot be played, or was not played to its end.
+/// The reason why a recording cannot be replayed, or was not replayed to its end.
 #[derive(Debug, Error)]
 pub enum ReplayError {
     /// The trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// Clients or resources are older than the recording.
+    /// Clients or resources existed before the recording.
     #[error(
         "it begins in the middle of a session (recorded with --attach or --ring); play a recording of the whole \
          program: x11prof record --keep-images -- COMMAND"
@@ -18,13 +18,13 @@ pub enum ReplayError {
     /// The server accepted no client.
     #[error("there is no client in it to play")]
     NoClient,
-    /// The requests are too long to hold in memory.
+    /// The requests do not fit in memory.
     #[error("its requests have over {limit} MiB, more than a replay holds")]
     TooLong {
-        /// The most that is held, in MiB.
+        /// The maximum size in MiB.
         limit: u64,
     },
-    /// The display's root window has another depth.
+    /// The display's root window has a different depth.
     #[error(
         "it was recorded at depth {recorded}, the display has depth {here}; use a server of that depth{advice}"
     )]
@@ -33,13 +33,13 @@ pub enum ReplayError {
         recorded: u8,
         /// The depth of the display.
         here: u8,
-        /// Advice: the server to start in its place.
+        /// Advice: the server to start instead.
         advice: &'static str,
     },
-    /// The display offers clients fewer ids.
+    /// The display assigns fewer ids to each client.
     #[error("the display's clients have fewer ids than the recorded ones")]
     Ids,
-    /// The display cannot be reached, or ended the connection.
+    /// The display cannot be reached, or has closed the connection.
     #[error("{what}: {why}")]
     Display {
         /// The step that failed.
@@ -47,7 +47,7 @@ pub enum ReplayError {
         /// The reason for the failure.
         why: String,
     },
-    /// A reply did not come.
+    /// A reply did not arrive.
     #[error(
         "the server did not answer request {request} of connection {connection} within {seconds} s"
     )]
@@ -59,7 +59,7 @@ pub enum ReplayError {
         /// The seconds that the player waited.
         seconds: u64,
     },
-    /// A picture cannot be written.
+    /// A screenshot cannot be written.
     #[error("cannot write a picture: {0}")]
     Picture(std::io::Error),
 }

@@ -1,35 +1,36 @@
-//! The ids of the recorded session, as the display has them.
+//! Maps the ids of the recorded session to those of the display.
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::IdKind;
 
-/// The last predefined atom (protocol, appendix A): the same on every display.
+/// The last predefined atom (protocol, appendix A). Predefined atoms are equal on every display.
 const LAST_PREDEFINED: u32 = 68;
 
-/// A client's ids: recorded and here.
+/// A client's ids, in the recording and on the display.
 #[derive(Debug, Clone, Copy)]
 struct Range {
     mask: u32,
     here: u32,
 }
 
-/// Recorded ids and the display's ids.
+/// The recorded ids and the display's ids.
 #[derive(Debug, Default)]
 pub(crate) struct Ids {
     ranges: FxHashMap<u32, Range>,
-    /// The mask of the recorded ids: a server has one for all its clients.
+    /// The mask of the recorded ids. A server uses one mask for all clients.
     mask: u32,
     /// Roots and default colormaps.
     pub(crate) fixed: FxHashMap<u32, u32>,
     pub(crate) visuals: FxHashMap<u32, u32>,
     pub(crate) formats: FxHashMap<u32, u32>,
     pub(crate) atoms: FxHashMap<u32, u32>,
-    /// Times of the recorded server and of this one, in order.
+    /// Times of the recorded server and of the display, in order.
     times: Vec<(u32, u32)>,
 }
 
 impl Ids {
-    /// The ids of a client: base and mask of the recording, base and mask here. False if there are too few here.
+    /// Adds a client's ids: base and mask in the recording, base and mask on the display. Returns false if the display
+    /// has too few ids.
     pub(crate) fn add_client(&mut self, recorded: (u32, u32), here: (u32, u32)) -> bool {
         let (base, mask) = recorded;
         self.mask = mask;
@@ -37,7 +38,7 @@ impl Ids {
         here.1 & mask == mask
     }
 
-    /// An id of a client, or of the server's that are the same for all; `None` for any other number.
+    /// Maps the id of a client, or a root or default colormap; `None` for any other number.
     pub(crate) fn known(&self, id: u32) -> Option<u32> {
         let range = self.ranges.get(&(id & !self.mask));
         match range.filter(|_| id != 0) {
@@ -60,7 +61,7 @@ impl Ids {
         }
     }
 
-    /// An event had the time `recorded` then and `here` now.
+    /// Notes that an event had the time `recorded` in the recording and `here` on the display.
     pub(crate) fn add_time(&mut self, recorded: u32, here: u32) {
         let last = self.times.last().copied().unwrap_or_default();
         if recorded > last.0 {
@@ -68,8 +69,8 @@ impl Ids {
         }
     }
 
-    /// The time here of the last event that is not after the recorded time; CurrentTime (0) before the first. A time in
-    /// the future would be refused (protocol, SetSelectionOwner).
+    /// The display's time of the last event that is not later than the recorded time; CurrentTime (0) before the first
+    /// event. The server would ignore a time in the future (protocol, SetSelectionOwner).
     pub(crate) fn time(&self, recorded: u32) -> u32 {
         let after = self.times.partition_point(|(then, _)| *then <= recorded);
         match after.checked_sub(1) {
@@ -78,7 +79,7 @@ impl Ids {
         }
     }
 
-    /// The time here of an event that had exactly this time.
+    /// The display's time of an event with exactly this recorded time.
     pub(crate) fn same_time(&self, recorded: u32) -> Option<u32> {
         let found = self
             .times

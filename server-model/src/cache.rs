@@ -1,53 +1,54 @@
-//! Cache: the pixels that the server uses for the first time since it was idle. They have left its processor's caches.
+//! Cache: the pixels that the server uses for the first time since it was idle. They are no longer in the processor's
+//! caches.
 //!
-//! Pixels are remembered by squares of a drawable: by the square in which an operation begins, since programs draw the
-//! same things at the same places. A new pixmap is warm. The source of a copy is mostly drawn just before: the source
-//! is cold if nothing was drawn on its drawable since the server was idle.
+//! Used pixels are stored by squares of a drawable, under the square in which an operation begins, because programs
+//! draw the same things at the same positions. A new pixmap is warm. The source of a copy was usually drawn just
+//! before: the source is cold if nothing was drawn on its drawable since the server was idle.
 
 use rustc_hash::FxHashMap;
 use x11prof_cost_model::{Cost, Micros, SleepPrices};
 use x11prof_protocol::Request;
 use x11prof_session::{Effect, Operation, PixelAccess, PixelArea, Session};
 
-/// The most places that are remembered. Beyond the limit all are forgotten.
+/// The maximum number of stored squares. Beyond the limit all are forgotten.
 const PLACES_LIMIT: usize = 1 << 14;
-/// The side of a place, in pixels.
+/// The side of a square, in pixels.
 const SIDE: i16 = 256;
 
-/// A drawable with a place in it.
+/// A part of a drawable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Place {
     Known(u32, i16, i16),
-    /// A whole new pixmap: the server clears its memory.
+    /// A whole new pixmap. The server clears its memory.
     Made(u32),
     /// A whole drawable.
     All(u32),
 }
 
-/// The use of a place.
+/// The last use of a square.
 #[derive(Debug, Clone, Copy)]
 struct Warm {
-    /// The time for which the server had been idle by then, in all.
+    /// The server's total idle time before this use.
     idled: Micros,
     pixels: f64,
 }
 
-/// The pixels that were used, and the times.
+/// The used pixels, with the times of their use.
 #[derive(Debug, Default)]
 pub(crate) struct UsedPixels {
     places: FxHashMap<Place, Warm>,
 }
 
-/// Pixels that are cold.
+/// The pixels that are cold.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct ColdPixels {
     pixels: f64,
-    /// The server's idle time since it used the pixels; infinite if it never used them.
+    /// The server's idle time since it used the pixels; infinite if it has never used them.
     idle: Micros,
 }
 
 impl UsedPixels {
-    /// A request's cost beyond its cost because its pixels are cold. The server has been idle for `idled` in all.
+    /// A request's extra cost because its pixels are cold. `idled` is the server's total idle time so far.
     pub(crate) fn cost(
         &mut self,
         prices: &SleepPrices,
@@ -67,8 +68,8 @@ impl UsedPixels {
         read + drawn
     }
 
-    /// The cold pixels that a request reads and writes: those not used since the server was idle for `least`. The
-    /// server has been idle for `idled` in all by now.
+    /// The cold pixels that a request reads and writes: those that were not used since the server was idle for `least`.
+    /// `idled` is the server's total idle time so far.
     fn access(&mut self, access: PixelAccess, idled: Micros, least: Micros) -> [ColdPixels; 2] {
         match access {
             PixelAccess::Makes(pixmap) => {
@@ -82,7 +83,7 @@ impl UsedPixels {
                 from_client,
             } => {
                 let read = match (from_client, reads) {
-                    // Its client has written them, on another processor or in another cache.
+                    // The client has written them on another processor, so they are not in this processor's cache.
                     (true, _) => ColdPixels {
                         pixels: writes.pixels,
                         idle: Micros(f64::INFINITY),
@@ -95,7 +96,7 @@ impl UsedPixels {
         }
     }
 
-    /// The cold pixels of a read. A drawable that was not seen to be drawn on has none.
+    /// The cold pixels of a read. A drawable on which no drawing was observed has none.
     fn read(&mut self, area: PixelArea, idled: Micros, least: Micros) -> ColdPixels {
         let Some(all) = self.places.get_mut(&Place::All(area.drawable)) else {
             return ColdPixels::default();
@@ -156,7 +157,7 @@ mod tests {
         used.access(access, Micros(idled), Micros(200.0))
     }
 
-    /// Draws at that place.
+    /// Draws at the position of `writes`.
     fn draw(used: &mut UsedPixels, writes: PixelArea, idled: f64) -> ColdPixels {
         let access = PixelAccess::Writes {
             reads: None,
@@ -197,7 +198,7 @@ mod tests {
         let first = draw(&mut used, area(1, 0, 1000.0), 100.0);
         assert_eq!(first, cold(1000.0, f64::INFINITY));
         assert_eq!(draw(&mut used, area(1, 3, 1000.0), 150.0).pixels, 0.0);
-        // A larger area: the pixels beyond the old one are cold.
+        // A larger area, whose pixels beyond the old area are cold.
         let more = draw(&mut used, area(1, 0, 1500.0), 200.0);
         assert_eq!(more, cold(500.0, 50.0));
         let later = draw(&mut used, area(1, 0, 1500.0), 5200.0);

@@ -1,4 +1,4 @@
-//! Charges of server time: for requests, and for their transport.
+//! Charges of server time, for requests and for their transport.
 
 use x11prof_cost_model::{Cost, Price};
 use x11prof_protocol::{SequenceNumber, Symbol};
@@ -6,7 +6,7 @@ use x11prof_session::{ClientId, Operation};
 
 use crate::clock::Time;
 
-/// The parts of transport.
+/// The components of transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TransportPart {
     /// The server was asleep and was woken.
@@ -21,17 +21,17 @@ pub enum TransportPart {
     Event,
     /// An error that the server wrote.
     Error,
-    /// A connection setup: its bytes cross the wire, and the server makes a new client. The client's end is charged
-    /// here as well.
+    /// A connection setup: its bytes cross the network, and the server creates a new client. The end of the client is
+    /// also included.
     Setup,
-    /// A screen update, by the model.
+    /// A screen update, estimated by the model.
     Update,
-    /// The recorded server's work for no client, including screen updates, by the kernel's clock.
+    /// The recorded server's unattributed work, including screen updates, measured with the kernel's clock.
     Own,
 }
 
-/// A charge. Analyses sum charges up by their own keys. Times on the network follow from bytes and round trips by
-/// equation 7, and need no second pass.
+/// A charge. Analyses add up charges by their own keys. Network times follow from bytes and round trips with equation
+/// 7, without a second pass.
 #[derive(Debug, Clone, Copy)]
 pub enum Charge<'a> {
     /// A request.
@@ -57,7 +57,7 @@ pub enum Charge<'a> {
         sequence: SequenceNumber,
         /// The request's name.
         request: Symbol,
-        /// The old charge and the right one: the fixed part. `None` if the cost is no longer known.
+        /// The old charge and the correct one, the fixed part. `None` if the old charge is no longer stored.
         correction: Option<(Cost, Cost)>,
     },
     /// The cost of a message in addition to its operation.
@@ -66,19 +66,20 @@ pub enum Charge<'a> {
         client: ClientId,
         /// The time of the cost.
         time: Time,
-        /// The part of transport.
+        /// The component of transport.
         part: TransportPart,
-        /// Bytes on the wire that are not a request's.
+        /// Bytes on the wire that do not belong to a request.
         bytes: u64,
         /// The server's time.
         server: Cost,
-        /// The request that caused it; `None` for a wakeup, whose `Blame` comes later, and for parts without a request.
+        /// The request that caused the cost; `None` for a wakeup, whose `Blame` follows later, and for components
+        /// without a request.
         request: Option<Symbol>,
     },
-    /// Equal requests of one batch, one after the other. Each has a charge for reading, one for being cold unless that is
-    /// zero, and one for itself: in this order, one request after the other.
+    /// Consecutive equal requests of one batch. For each request in turn there is a charge for reading, one for cold
+    /// pixels unless that is zero, and one for the request.
     Alike(Alike<'a>),
-    /// An earlier wakeup was for this request: the first that ended after it.
+    /// Assigns an earlier wakeup to this request, the first request that was complete after the wakeup.
     Blame {
         /// The client.
         client: ClientId,
@@ -89,31 +90,31 @@ pub enum Charge<'a> {
     },
 }
 
-/// Equal requests, one after the other.
+/// Consecutive equal requests.
 #[derive(Debug, Clone, Copy)]
 pub struct Alike<'a> {
     /// The requests' client.
     pub client: ClientId,
-    /// The number of the first.
+    /// The number of the first request.
     pub sequence: SequenceNumber,
-    /// The time at which all had been read.
+    /// The time at which all requests had been read.
     pub time: Time,
-    /// A request as an operation.
+    /// One of the requests as an operation.
     pub operation: &'a Operation,
-    /// The bytes on the wire of each.
+    /// The bytes on the wire of each request.
     pub bytes: u64,
-    /// The cost of each on the server.
+    /// The cost of each request on the server.
     pub price: &'a Price,
-    /// The cost of reading each.
+    /// The cost of reading each request.
     pub read: Cost,
-    /// The extra cost of each, because pixels are cold.
+    /// The extra cost of each request because its pixels are cold.
     pub cold: Cost,
     /// The number of requests.
     pub times: u64,
 }
 
 impl Charge<'_> {
-    /// The client that is charged.
+    /// The client to which the charge belongs.
     pub fn client(&self) -> ClientId {
         match self {
             Charge::Request { client, .. }
@@ -136,7 +137,7 @@ impl Charge<'_> {
                 correction: Some((was, should)),
                 ..
             } => should.without(*was),
-            // A wakeup that is blamed on a request was charged before.
+            // The wakeup of a `Blame` was charged before.
             Charge::Failed { .. } | Charge::Blame { .. } => Cost::default(),
         }
     }
@@ -152,7 +153,7 @@ impl Charge<'_> {
         )
     }
 
-    /// A charge for work of the server that no message caused directly.
+    /// A charge for server work that no message caused directly.
     pub(crate) fn beside(
         (client, time): (ClientId, Time),
         part: TransportPart,

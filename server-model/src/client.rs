@@ -1,15 +1,15 @@
-//! The requests and answers of a client, as far as costs go.
+//! The costs of a client's requests, until it is known that they did not fail.
 
 use std::collections::VecDeque;
 
 use x11prof_cost_model::Cost;
 use x11prof_protocol::{SequenceNumber, Symbol};
 
-/// The most costs kept for each client, until an answer shows that their requests did not fail. A request that fails
-/// after more requests than this keeps its full cost.
+/// Maximum number of stored costs of a client, until a message from the server shows that the requests did not fail. A
+/// request keeps its full cost if it fails after more requests than this.
 const PRICED_LIMIT: usize = 4096;
 
-/// The cost of a request, or of several equal ones in a row, which an error may still correct.
+/// The cost of a request, or of several equal consecutive ones, which an error may still correct.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct PricedRequest {
     /// The number of the first request that may still fail.
@@ -19,19 +19,19 @@ pub(crate) struct PricedRequest {
     pub(crate) fixed: Cost,
 }
 
-/// A client.
+/// The state of a client.
 #[derive(Default)]
 pub(crate) struct Client {
     /// The client's latest request.
     pub(crate) latest: SequenceNumber,
-    /// Requests with their costs, each with the number of the last request of its kind.
+    /// Requests with their costs, each with the number of the last equal request.
     priced: VecDeque<(PricedRequest, SequenceNumber)>,
-    /// Wakeups that were charged before their request is known.
+    /// Wakeups that were charged before their request was known.
     pub(crate) wakeups: Option<Cost>,
 }
 
 impl Client {
-    /// The client sent a request with this cost.
+    /// Notes a request with its cost.
     pub(crate) fn requested(&mut self, request: PricedRequest) {
         let before = std::mem::replace(&mut self.latest, request.sequence);
         if let Some((alike, last)) = self.priced.back_mut()
@@ -51,7 +51,7 @@ impl Client {
         self.priced.push_back((request, request.sequence));
     }
 
-    /// The client sent its latest request so often again.
+    /// Notes that the client repeated its latest request `times` times.
     pub(crate) fn repeated(&mut self, times: u64) {
         self.latest.0 += times;
         if let Some((_, last)) = self.priced.back_mut() {
@@ -59,7 +59,7 @@ impl Client {
         }
     }
 
-    /// The server has done all requests before `sequence`: they cannot fail any more.
+    /// Notes that the server has handled all requests before `sequence`, so they cannot fail any more.
     pub(crate) fn answered(&mut self, sequence: SequenceNumber) {
         while self
             .priced
@@ -71,7 +71,8 @@ impl Client {
         }
     }
 
-    /// The cost of the failed request, if it is still known. The cost is removed, for a request fails once.
+    /// Removes and returns the cost of the failed request; `None` if it is no longer stored. A request can fail only
+    /// once.
     pub(crate) fn failed(&mut self, sequence: SequenceNumber) -> Option<PricedRequest> {
         self.answered(sequence);
         let (front, last) = self.priced.front_mut()?;

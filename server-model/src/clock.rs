@@ -1,9 +1,9 @@
-//! The server's clock: whether a batch of requests finds the server asleep depends on how long
-//! that server, not the recorded one, took over the batches before (docs/CONCEPTS.md).
+//! The modelled server's clock. Whether a batch of requests finds the server asleep depends on how long the modelled
+//! server, not the recorded one, took for the earlier batches (docs/CONCEPTS.md).
 
 use x11prof_cost_model::Micros;
 
-/// A time of the wall's clock: nanoseconds since an origin that all times have in common.
+/// A wall-clock time: nanoseconds since an origin that all times share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(u64);
 
@@ -24,8 +24,8 @@ impl Time {
     }
 }
 
-/// Plays batches of requests on a server. The model's own times are relative to the first time it gets, so they keep
-/// their digits.
+/// Simulates batches of requests on a server. The model's times are relative to the first time that it receives, to
+/// preserve precision.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct ServerClock {
     start: Option<Time>,
@@ -36,25 +36,25 @@ pub(crate) struct ServerClock {
 }
 
 impl ServerClock {
-    /// A time in the model's count.
+    /// Converts a time to the model's time.
     pub(crate) fn at(&mut self, time: Time) -> Micros {
         time.since(*self.start.get_or_insert(time))
     }
 
-    /// The wall's time for a time of the model.
+    /// Converts a time of the model to a wall-clock time.
     pub(crate) fn time_of(&self, at: Micros) -> Time {
         let start = self.start.map_or(0, Time::as_nanos);
         Time(start.saturating_add((at.0.max(0.0) * 1e3) as u64))
     }
 
-    /// A batch arrives. Returns the server's sleep if the batch wakes the server, infinite for the first batch; `None`
-    /// if the server is still busy and reads the batch before it sleeps.
+    /// Handles the arrival of a batch. Returns the length of the sleep that the batch ends, infinite for the first
+    /// batch; `None` if the server is still busy and reads the batch before it sleeps.
     pub(crate) fn arrive(&mut self, at: Micros) -> Option<Micros> {
         let asleep = match self.busy_until {
             Some(busy_until) if at < busy_until => return None,
             Some(busy_until) => {
-                // A client's time to answer does not depend on the server. The recorder's own time is not part of the
-                // sleep.
+                // The time that a client takes to respond does not depend on the server. The recorder's own time is not
+                // part of the sleep.
                 let wrote = self.wrote.filter(|wrote| *wrote <= at);
                 at - Micros(busy_until.0.max(wrote.unwrap_or(busy_until).0))
             }
@@ -64,12 +64,12 @@ impl ServerClock {
         Some(asleep)
     }
 
-    /// The recorded server wrote something at this time: it was not asleep yet.
+    /// Notes that the recorded server wrote something at this time, so it was not asleep yet.
     pub(crate) fn wrote(&mut self, at: Micros) {
         self.wrote = Some(at);
     }
 
-    /// The server works for `time` on the requests that have arrived.
+    /// Adds `time` of work on the requests that have arrived.
     pub(crate) fn serve(&mut self, time: Micros) {
         if let Some(busy_until) = &mut self.busy_until {
             *busy_until += time;
@@ -81,7 +81,7 @@ impl ServerClock {
         self.busy_until
     }
 
-    /// The server works for `time` without a request, at `at` or after its earlier work.
+    /// Adds `time` of work without a request, at `at` or after the server's earlier work.
     pub(crate) fn serve_at(&mut self, at: Micros, time: Micros) {
         let busy = self.busy_until.map_or(at.0, |busy| busy.0.max(at.0));
         self.busy_until = Some(Micros(busy) + time);

@@ -1,7 +1,7 @@
-//! The simulation of a display server, which splits the server's time into charges.
+//! A simulation of a display server that attributes the server's time to charges.
 //!
-//! The input is the server's reads and writes with their times; the output is the cost of each, from a parameter
-//! file. docs/CONCEPTS.md defines the five terms, each with a file here: `operation`, `message`, `wakeup`, `cache`,
+//! The input is the server's reads and writes with their times. The output is the cost of each, from a parameter file.
+//! docs/CONCEPTS.md defines the five terms, each with a file here: `operation`, `message`, `wakeup`, `cache`,
 //! `screen_update`. `server` combines them. `simulated` is a server for testing measurements.
 //!
 //! The simulation does not depend on traces, files, processes or clocks, and measures nothing. `session` provides the

@@ -1,4 +1,4 @@
-//! Message: bytes read, replies and events written, clients that come and go.
+//! Message: bytes read, replies and events written, clients that connect and disconnect.
 
 use x11prof_cost_model::{Cost, Micros, TransportPrices};
 use x11prof_protocol::Message;
@@ -6,16 +6,16 @@ use x11prof_session::{Change, ClientId, Operation, Session};
 
 use crate::clock::Time;
 
-/// A message that the server read or wrote, with the state of the session.
+/// A message that the server read or wrote, with the session's state.
 #[derive(Debug, Clone, Copy)]
 pub struct Traffic<'a> {
     /// The message's client.
     pub client: ClientId,
-    /// The time at which the message's last byte was read off the socket.
+    /// The time at which the message's last byte was read from the socket.
     pub time: Time,
     /// The message.
     pub message: &'a Message<'a>,
-    /// The number of equal requests in a row that the message represents; it is the first of them.
+    /// The repeat count: the number of consecutive equal requests that the message represents.
     pub times: u64,
     /// A request as an operation; `None` for other messages.
     pub operation: Option<&'a Operation>,
@@ -25,13 +25,14 @@ pub struct Traffic<'a> {
     pub session: &'a Session,
 }
 
-/// The cost of a new client's setup of N bytes, including its end, if it woke the server after a sleep of this length.
+/// The cost of a new client's setup with this number of bytes, including the client's end. `slept` is the length of the
+/// server's sleep before the setup woke it.
 pub(crate) fn setup(prices: &TransportPrices, bytes: u64, slept: Micros) -> Cost {
     let read = prices.byte_read().times(bytes as f64);
     read + prices.sleep().connection(slept)
 }
 
-/// The cost of reading a request of N bytes.
+/// The cost of reading a request with this number of bytes.
 pub(crate) fn read(prices: &TransportPrices, bytes: u64) -> Cost {
     prices.byte_read().times(bytes as f64)
 }

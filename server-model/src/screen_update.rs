@@ -1,6 +1,6 @@
-//! Screen update: the later work of a viewed or composited server for changes of its screen, at an interval. Xvnc
-//! encodes it for its viewer. An update costs by the changed pixel, independent of the drawing there
-//! and its frequency.
+//! Screen update: the deferred work of a viewed or composited server for changes of its screen, at an interval. For
+//! example, Xvnc encodes the changes for its viewer. The cost of an update depends only on the number of changed
+//! pixels, not on what was drawn there and how often.
 
 mod changed_region;
 
@@ -13,7 +13,7 @@ use changed_region::ChangedRegion;
 #[derive(Debug, Default)]
 struct Changes {
     region: ChangedRegion,
-    /// The last change. Drawing to the same area again changes nothing more.
+    /// The last change. Repeated drawing to the same area changes nothing more.
     last: Option<Changed>,
 }
 
@@ -31,7 +31,7 @@ impl Changes {
         }
     }
 
-    /// The number of changed pixels. Forgets them.
+    /// Resets the region and returns its number of changed pixels.
     fn take(&mut self) -> u64 {
         self.last = None;
         self.region.take()
@@ -59,7 +59,7 @@ impl ScreenUpdates {
         }
     }
 
-    /// A `change` is made at `now`. The first change after a pause of an interval may wait for others.
+    /// Notes a `change` at `now`. The first change after a pause of an interval may wait for further changes.
     pub(crate) fn change(&mut self, change: &Change, now: Micros) {
         for area in change.boxes() {
             self.changes.add(area);
@@ -71,7 +71,7 @@ impl ScreenUpdates {
         self.due.get_or_insert(due);
     }
 
-    /// The update that the server makes by `now`, if any.
+    /// The update that the server makes until `now`, if any.
     pub(crate) fn made(&mut self, now: Micros) -> Option<Update> {
         let due = self.due.take_if(|due| *due <= now)?;
         self.last = Some(due);
@@ -80,7 +80,7 @@ impl ScreenUpdates {
     }
 }
 
-/// An update that was made.
+/// A completed update.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Update {
     /// The time at which the update was due.

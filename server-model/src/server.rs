@@ -1,4 +1,4 @@
-//! A whole server: it takes batches of requests and the server's answers, and returns charges.
+//! A complete server model: its input is batches of requests and the server's messages, its output is charges.
 
 use rustc_hash::FxHashMap;
 use x11prof_cost_model::{Cost, Micros, ServerParameters, Substitutions, TransportPrices};
@@ -14,15 +14,15 @@ use crate::operation::Operations;
 use crate::screen_update::{ScreenUpdates, Update};
 use crate::wakeup::Wakeups;
 
-/// A simulated display server. Its input is in the order of time: for each batch of requests `batch`, then its
-/// messages; for each write of the server `wrote`, then its messages.
+/// A simulated display server. Its input is ordered by time: `batch` for each batch of requests, then its messages;
+/// `wrote` for each write of the server, then its messages.
 pub struct ServerModel {
     operations: Operations,
     transport: TransportPrices,
     clock: ServerClock,
     wakeups: Wakeups,
     pixels: UsedPixels,
-    /// `None` if the server does no later work for changes of its screen, or if this is unknown.
+    /// `None` if the server does no deferred work for changes of its screen, or if this is unknown.
     updates: Option<ScreenUpdates>,
     clients: FxHashMap<ClientId, Client>,
     /// The client of the last batch.
@@ -32,7 +32,7 @@ pub struct ServerModel {
 }
 
 impl ServerModel {
-    /// The server that `parameters` describe, asleep.
+    /// The server with these `parameters`, initially asleep.
     pub fn new(parameters: &ServerParameters, substitutions: &Substitutions) -> ServerModel {
         let transport = TransportPrices::new(parameters);
         ServerModel {
@@ -58,12 +58,12 @@ impl ServerModel {
         self.updates.is_some()
     }
 
-    /// The cost of the last request; zero if it has none.
+    /// The cost of the last request; zero if there is none.
     pub fn last_price(&self) -> Micros {
         self.price
     }
 
-    /// Bytes of `client` arrive; the messages that end in them follow.
+    /// Handles the arrival of bytes of `client`. The messages that end in them follow.
     pub fn batch(&mut self, client: ClientId, time: Time, on: &mut impl FnMut(&Charge<'_>)) {
         self.between_batches(client, time, on);
         self.served = Some(client);
@@ -77,13 +77,13 @@ impl ServerModel {
         }
     }
 
-    /// The server wrote; the messages that end in that follow.
+    /// Notes a write of the server. The messages that end in the written bytes follow.
     pub fn wrote(&mut self, time: Time) {
         let at = self.clock.at(time);
         self.clock.wrote(at);
     }
 
-    /// Charges the server's work until `time`, when no batch comes, to the client that the server served last.
+    /// Charges the server's work until `time` to the client that the server served last, if no batch arrives.
     pub fn idle(&mut self, time: Time, on: &mut impl FnMut(&Charge<'_>)) {
         let at = self.clock.at(time);
         if let Some(client) = self.served {
@@ -91,12 +91,12 @@ impl ServerModel {
         }
     }
 
-    /// A client's connection is closed.
+    /// Removes a client that has disconnected.
     pub fn closed(&mut self, client: ClientId) {
         self.clients.remove(&client);
     }
 
-    /// The end of the server's present work; `None` before the first batch.
+    /// The end of the server's current work; `None` before the first batch.
     pub(crate) fn busy_until(&self) -> Option<Time> {
         let busy = self.clock.busy_until()?;
         Some(self.clock.time_of(busy))
@@ -121,7 +121,7 @@ impl ServerModel {
             Message::ClientSetup(setup) => {
                 let cost = message::setup(&self.transport, setup.wire_len, self.wakeups.slept());
                 transport(self, Setup, setup.wire_len, cost, None);
-                // The setup woke the server, not the first request.
+                // The setup woke the server, so the first request did not.
                 if let Some(client) = self.clients.get_mut(&seen.client) {
                     client.wakeups = None;
                 }
@@ -159,7 +159,7 @@ impl ServerModel {
                 }
             }
             Message::Error(error) => {
-                // An error is written as a reply of 32 bytes is.
+                // An error is written like a reply of 32 bytes.
                 let bytes = error.bytes.len() as u64;
                 let cost = self.transport.reply(bytes);
                 transport(self, Error, bytes, cost, Some(error.request));
@@ -217,7 +217,7 @@ impl ServerModel {
         });
     }
 
-    /// The requests that are equal to `request`, which has been charged.
+    /// Charges the repetitions of `request`, which has been charged once.
     fn repeated(
         &mut self,
         seen: &Traffic<'_>,
@@ -228,7 +228,7 @@ impl ServerModel {
         let times = seen.times - 1;
         let read = message::read(&self.transport, request.wire_len);
         let price = self.operations.look_up(operation).0.server;
-        // The server does not sleep between them, so their pixels are as warm or cold as those of the second.
+        // The server does not sleep between them, so their pixels are as cold as those of the second request.
         let cold = self.cold(seen, request);
         let each = read.time + cold.time + price.time;
         self.clock.serve(each * times as f64);
@@ -246,7 +246,7 @@ impl ServerModel {
         }));
     }
 
-    /// A request that failed costs its fixed part only (docs/CONCEPTS.md).
+    /// Corrects the charge of a failed request, which costs only its fixed part (docs/CONCEPTS.md).
     fn failed(
         &mut self,
         client: ClientId,
@@ -265,14 +265,14 @@ impl ServerModel {
         });
     }
 
-    /// Updates the server's screen, if due, before a batch arrives at `time`.
+    /// Updates the server's screen, if an update is due, before a batch arrives at `time`.
     fn between_batches(&mut self, client: ClientId, time: Time, on: &mut impl FnMut(&Charge<'_>)) {
         let at = self.clock.at(time);
         let busy = self.clock.busy_until().unwrap_or(at);
         self.update(client, time, Micros(at.0.max(busy.0)), on);
     }
 
-    /// The server updates its screen, if an update is due by `now`.
+    /// Charges a screen update, if one is due by `now`.
     fn update(
         &mut self,
         client: ClientId,

@@ -1,5 +1,5 @@
-//! A simulated server: it reads bytes like a real server, and reports its CPU time. A calibration must find the
-//! parameters with which it was created.
+//! A simulated server. It reads bytes like a real server, and reports its CPU time. A calibration must find the
+//! parameters with which the server was created.
 
 use rustc_hash::FxHashMap;
 use x11prof_cost_model::{Micros, ServerParameters, Substitutions};
@@ -11,24 +11,24 @@ use crate::clock::Time;
 use crate::message::Traffic;
 use crate::server::ServerModel;
 
-/// The least that a reply has, and all of an event, in bytes.
+/// The minimum length of a reply, and the length of an event, in bytes.
 const HEAD: usize = 32;
-/// An event that is about no window: MappingNotify.
+/// MappingNotify, an event without a window.
 const EVENT: u8 = 34;
 
-/// A simulated server's answer to a request.
+/// The simulated server's response to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Answer {
-    /// Bytes of the reply after the first 32, a multiple of 4; `None` if the request has no reply.
+    /// The number of bytes after the first 32 bytes of the reply, a multiple of 4.
     pub reply_data: u32,
-    /// Events that the client is sent.
+    /// The number of events sent to the client.
     pub events: u32,
 }
 
 /// A simulated server's work.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Served {
-    /// The processor time of the work.
+    /// The CPU time of the work.
     pub cpu: Micros,
     /// The number of wakeups.
     pub wakeups: u64,
@@ -56,7 +56,7 @@ impl Served {
     }
 }
 
-/// A server of known costs. It has its own clock, which moves on while the server works and in `wait`.
+/// A server with known costs. Its own clock advances while the server works and in `wait`.
 pub struct SimulatedServer {
     model: ServerModel,
     session: Session,
@@ -78,12 +78,12 @@ impl SimulatedServer {
         }
     }
 
-    /// The time on its clock.
+    /// The current time on the server's clock.
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// A client connects with these bytes; `setup` is the answer.
+    /// Connects a client with these setup bytes. `setup` is the server's reply.
     pub fn connect(&mut self, client: ClientId, request: &[u8], setup: &[u8]) -> Served {
         self.connections.insert(client, Connection::new());
         let mut served = Served::default();
@@ -97,19 +97,19 @@ impl SimulatedServer {
         served
     }
 
-    /// A client's connection is closed. (The cost is part of the connection's beginning.)
+    /// Disconnects a client. (The cost is included in the cost of connecting.)
     pub fn disconnect(&mut self, client: ClientId) {
         self.connections.remove(&client);
         self.session.closed(client);
         self.model.closed(client);
     }
 
-    /// A client sends a batch of requests. The server handles the batch and sleeps. Each reply has 32 bytes.
+    /// Sends a batch of a client's requests. The server handles the batch and sleeps. Each reply has 32 bytes.
     pub fn send(&mut self, client: ClientId, bytes: &[u8]) -> Served {
         self.send_answered(client, bytes, |_| Answer::default())
     }
 
-    /// Sends a batch whose requests have the answers of `answer`.
+    /// Sends a batch. `answer` returns the response to each request.
     pub fn send_answered(
         &mut self,
         client: ClientId,
@@ -127,7 +127,7 @@ impl SimulatedServer {
         served
     }
 
-    /// Waits for `time` without bytes: returns the server's work meanwhile.
+    /// Waits for `time` without new bytes. Returns the server's work in the meantime.
     pub fn wait(&mut self, time: Micros) -> Served {
         let mut served = Served::default();
         self.now = self.after(time);
@@ -145,7 +145,7 @@ impl SimulatedServer {
     /// The server finishes its work, and sleeps.
     fn finish(&mut self) {
         if let Some(busy) = self.model.busy_until() {
-            // The end is rounded up to a nanosecond: otherwise the server would still be at work.
+            // The end is rounded up to a nanosecond. Otherwise the server would still be busy.
             let busy = Time::from_nanos(busy.as_nanos() + 1);
             self.now = self.now.max(busy);
         }
@@ -156,7 +156,7 @@ impl SimulatedServer {
         self.feed(client, Side::Server, bytes, served, |_| Answer::default());
     }
 
-    /// Takes one side's bytes; returns the server's answers.
+    /// Processes one side's bytes, and returns the server's responses.
     fn feed(
         &mut self,
         client: ClientId,
@@ -255,7 +255,7 @@ mod tests {
     use crate::ClientId;
 
     const CLIENT: ClientId = ClientId(1);
-    /// A reply with 400 bytes of data, an event.
+    /// A reply with 400 bytes of data, and an event.
     const BOTH: Answer = Answer {
         reply_data: 400,
         events: 1,
@@ -288,7 +288,7 @@ mod tests {
         (setup[0], setup[2], setup[6]) = (1, 11, 8);
         let request = [b'l', 0, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         let served = server.connect(CLIENT, &request, &setup);
-        // The first wakeup is after a sleep without beginning.
+        // The sleep before the first wakeup has no known beginning.
         assert_eq!(served.cpu, Micros(30.0 + 12.0 * 0.5 + 70.0));
         server
     }

@@ -1,4 +1,4 @@
-//! Wakeup: the sleeps of the server, by whose length a wakeup costs.
+//! Wakeup: the server's sleeps. Their lengths determine the costs of wakeups.
 
 use x11prof_cost_model::Micros;
 
@@ -14,7 +14,7 @@ pub(crate) struct Wakeups {
 }
 
 impl Wakeups {
-    /// A batch of requests arrives at `time`. True if the batch wakes the server.
+    /// Handles the arrival of a batch of requests at `time`. Returns true if the batch wakes the server.
     pub(crate) fn arrive(&mut self, clock: &mut ServerClock, time: Time) -> bool {
         let at = clock.at(time);
         let Some(slept) = clock.arrive(at) else {
@@ -28,7 +28,7 @@ impl Wakeups {
         true
     }
 
-    /// The length of the sleep before the last wakeup; infinite before the first.
+    /// The length of the sleep before the last wakeup; infinite before the first wakeup.
     pub(crate) fn slept(&self) -> Micros {
         self.slept
     }

@@ -12,7 +12,7 @@ use crate::resources::atoms;
 /// Maximum number of pending requests of each client. Replies to older requests are ignored.
 const QUESTIONS_LIMIT: usize = 1 << 12;
 
-/// The content of a pending request.
+/// The information that a pending request asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PendingReply {
     WindowAttributes(u32),
@@ -49,7 +49,7 @@ impl AwaitedReplies {
         }
     }
 
-    /// The pending request that a reply belongs to.
+    /// Removes and returns the pending request to which a reply belongs.
     pub(crate) fn answered(&mut self, client: ClientId, reply: &Reply<'_>) -> Option<PendingReply> {
         let open = self.0.get_mut(client.0)?;
         while open

@@ -1,5 +1,5 @@
-//! Resources from before the first message. The server reported them, or a session that saw the earlier
-//! messages. No request in the recording made them.
+//! Resources from before the first message. They were reported by the server, or by a session that observed the earlier
+//! messages. No request in the recording created them.
 
 use x11prof_protocol::SequenceNumber;
 
@@ -18,25 +18,25 @@ pub struct ExistingWindow {
     pub id: u32,
     /// The id of the window's parent.
     pub parent: u32,
-    /// The window's place and size.
+    /// The window's position and size.
     pub geometry: Geometry,
-    /// Bits of a pixel, if the drawable has pixels and the number is known.
+    /// Bits per pixel, if the drawable has pixels and the number is known.
     pub depth: Option<u8>,
-    /// The window is of class InputOnly.
+    /// True if the window has the class InputOnly.
     pub input_only: bool,
-    /// The window is mapped. Its ancestors may be unmapped.
+    /// True if the window is mapped. Its ancestors may be unmapped.
     pub mapped: bool,
-    /// Window managers do not manage the window.
+    /// True if window managers must ignore the window.
     pub override_redirect: bool,
     /// The names in the window's properties.
     pub names: WindowNames,
 }
 
-/// The number before the first request: no request made these resources.
+/// The number before the first request, because no request created these resources.
 const BEFORE: SequenceNumber = SequenceNumber(0);
 
 impl Session {
-    /// A client has these resource ids.
+    /// Sets a client's resource ids.
     pub fn exists_client(&mut self, client: ClientId, first: u32, mask: u32) {
         self.state.clients.accepted(client, first, mask);
     }
@@ -51,12 +51,12 @@ impl Session {
         });
     }
 
-    /// The server packs pixels so.
+    /// Sets the server's pixmap formats.
     pub fn exists_formats(&mut self, formats: Vec<PixmapFormat>) {
         self.state.pixmap_formats = formats;
     }
 
-    /// Adds a window above its siblings so far. Knowledge from messages prevails.
+    /// Adds a window above its existing siblings. Information from messages takes precedence.
     pub fn exists_window(&mut self, window: ExistingWindow) {
         let by = self.owner(window.id);
         let windows = &mut self.state.drawables.windows;
@@ -76,7 +76,7 @@ impl Session {
         self.state.drawables.earlier.remove(window.id);
     }
 
-    /// Adds a pixmap. Knowledge from messages prevails.
+    /// Adds a pixmap. Information from messages takes precedence.
     pub fn exists_pixmap(&mut self, pixmap: ExistingDrawable) {
         let (width, height) = pixmap.size;
         if let Some(by) = self.owner(pixmap.id)
@@ -94,7 +94,7 @@ impl Session {
         }
     }
 
-    /// An atom has this name.
+    /// Sets the name of an atom.
     pub fn exists_atom(&mut self, atom: u32, name: &str) {
         self.state.atoms.told(atom, name);
     }
@@ -119,8 +119,8 @@ impl Session {
         self.roots().into_iter().filter_map(root).collect()
     }
 
-    /// The windows, without roots, that hang together with a root: parents before children, siblings from
-    /// the lowest to the highest.
+    /// The windows, without roots, whose ancestors up to a root are known: parents before children, siblings from the
+    /// lowest to the highest.
     pub fn existing_windows(&self) -> Vec<ExistingWindow> {
         let windows = &self.state.drawables.windows;
         let mut found = Vec::new();
@@ -160,7 +160,7 @@ impl Session {
         all
     }
 
-    /// The owner of a resource from before: the client whose range has the id.
+    /// The owner of an earlier resource: the client whose id range contains the id.
     fn owner(&self, id: u32) -> Option<By> {
         let range = self.state.clients.range(id)?;
         Some(By {
@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(windows.len(), 2);
         assert_eq!(session.existing_pixmaps(), [pixmap]);
         assert_eq!(session.existing_atoms(), [(300, "_NET_WM_NAME")]);
-        // The resource goes with its client.
+        // The resource is freed with its client.
         session.closed(ClientId(4));
         assert!(session.drawable(0x20_0002).is_none());
         assert!(session.drawable(0x20_0003).is_none());

@@ -1,8 +1,8 @@
-//! The extensions whose requests a session follows.
+//! The extensions whose requests a session tracks.
 
 use x11prof_protocol::Symbol;
 
-/// An extension that a session follows.
+/// An extension that a session tracks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ExtensionKind {
     Composite,

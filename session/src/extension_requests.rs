@@ -9,7 +9,7 @@ use crate::state::State;
 use crate::windows::drawables::Pixmap;
 
 impl State {
-    /// Applies a request of an extension. Returns the id of the resource that it makes.
+    /// Applies an extension's request. Returns the id of the resource that the request creates.
     pub(crate) fn extension(
         &mut self,
         by: By,
@@ -29,7 +29,7 @@ impl State {
                 self.drawables.name_window_pixmap(by, window, id)
             }
             ExtensionKind::Damage if minor == damage::SUBTRACT_REQUEST => {
-                // The damage goes into the region of parts.
+                // The damage is added to the `parts` region, which becomes unknown.
                 self.regions.doubt(body.u32(8)?, by);
                 None
             }
@@ -81,7 +81,7 @@ impl State {
                     .change_save_set(by.client, body.u8(0)? == 0, body.u32(4)?);
                 None
             }
-            // A barrier is not followed.
+            // Barriers are not tracked.
             xfixes::CREATE_POINTER_BARRIER_REQUEST | xfixes::DELETE_POINTER_BARRIER_REQUEST => None,
             _ => self.regions.apply(by, minor, body),
         }

@@ -3,20 +3,20 @@
 use rustc_hash::FxHashMap;
 use x11prof_protocol::{Request, SequenceNumber};
 
-/// A client's connection, as the trace numbers connections.
+/// A client's connection, with its number in the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientId(pub u32);
 
-/// The resource ids that a client was given.
+/// The resource id range of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IdRange {
     /// The first id of the range.
     pub first: u32,
-    /// The bits that differ among them.
+    /// The bits in which the ids differ.
     pub mask: u32,
     /// The client.
     pub client: ClientId,
-    /// True if another client had the ids before.
+    /// True if another client had the ids earlier.
     pub reused: bool,
 }
 
@@ -27,7 +27,7 @@ impl IdRange {
     }
 }
 
-/// A request of a client: the one that made a resource, or last changed it.
+/// The request of a client that created a resource, or last changed it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct By {
     pub(crate) client: ClientId,
@@ -42,14 +42,14 @@ impl By {
         }
     }
 
-    /// True if the same client sent `other` later: the later request has overruled this one.
+    /// True if the same client sent `other` later, so that the later request has overridden this one.
     pub(crate) fn is_before(self, other: Option<By>) -> bool {
         other.is_some_and(|other| other.client == self.client && self.sequence < other.sequence)
     }
 }
 
-/// Maximum number of resources of one kind. A display server has far fewer. Beyond the limit, a trace loses
-/// information about the oldest.
+/// Maximum number of resources of one kind. A display server has far fewer. Beyond the limit, a trace loses information
+/// about the oldest resources.
 const TABLE_LIMIT: usize = 1 << 18;
 
 /// Resources of one kind by their ids.
@@ -63,7 +63,7 @@ impl<V> Default for IdMap<V> {
 }
 
 impl<V> IdMap<V> {
-    /// Puts `value` under `id` and drops the old value; false if the table is full.
+    /// Stores `value` under `id` and drops the old value. Returns false if the table is full.
     pub(crate) fn insert(&mut self, id: u32, value: V) -> bool {
         let fits = self.0.len() < TABLE_LIMIT || self.0.contains_key(&id);
         if fits {

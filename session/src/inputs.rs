@@ -9,7 +9,7 @@ const MOTION_NOTIFY: u8 = 6;
 const ENTER_NOTIFY: u8 = 7;
 const LEAVE_NOTIFY: u8 = 8;
 const GENERIC_EVENT: u8 = 35;
-/// Times of the last events; events of one input come together.
+/// The number of stored event times. The events of one input arrive close to each other.
 const REMEMBERED: usize = 64;
 
 /// An input.
@@ -21,9 +21,9 @@ pub struct Input {
     pub detail: u8,
     /// The window of the event.
     pub window: u32,
-    /// The pointer's place on the screen.
+    /// The pointer's position on the screen.
     pub at: (i16, i16),
-    /// The pointer's place in the window.
+    /// The pointer's position in the window.
     pub within: (i16, i16),
 }
 
@@ -36,7 +36,7 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// The input, if this event is the first one about it. `xinput` is the major opcode of XInput.
+    /// The input of an event, if the event is the first one for this input. `xinput` is the major opcode of XInput.
     pub fn of(&mut self, event: &Event<'_>, xinput: Option<u8>) -> Option<Input> {
         if event.sent {
             return None;
@@ -85,7 +85,8 @@ fn core(bytes: &[u8], order: ByteOrder, kind: u8) -> Option<(Input, u32)> {
     Some((input, order.u32(bytes, 4)?))
 }
 
-/// XInput 2, "DeviceEvent": the types from KeyPress to Motion have the core events' numbers; places are in 65536ths.
+/// XInput 2, "DeviceEvent": the types from KeyPress to Motion have the numbers of core events; positions are in
+/// 65536ths.
 fn xinput2(bytes: &[u8], order: ByteOrder) -> Option<(Input, u32)> {
     let kind = u8::try_from(order.u16(bytes, 8)?).ok()?;
     if !(KEY_PRESS..=MOTION_NOTIFY).contains(&kind) {

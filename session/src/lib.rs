@@ -1,13 +1,12 @@
-//! The state of a display session, computed from its messages, and each request as an operation in this
-//! state: kind, attributes that decide its cost, op-sizes.
+//! The state of a display session, computed from its messages, and each request as an operation in this state: kind,
+//! attributes that determine its cost, op-sizes.
 //!
-//! A session tracks windows, pixmaps, GCs, fonts, RENDER's pictures and glyph sets, XFIXES regions, atoms,
-//! selections and all other resources of the server, from the messages alone. State from before the
-//! recording is unknown, never guessed. The session has no cost, no clock and no I/O, and does not pair or
-//! frame messages (`protocol` does).
+//! From the messages, a session tracks windows, pixmaps, GCs, fonts, RENDER's pictures and glyph sets, XFIXES regions,
+//! atoms, selections and all other resources of the server. State from before the recording is unknown and never
+//! guessed. The session has no costs, no clock and no I/O, and does not pair or frame messages (`protocol` does).
 //!
-//! docs/REFERENCE.md defines operations, lists the attributes and sizes of each request, and shows how a
-//! user can define them otherwise.
+//! docs/REFERENCE.md defines operations, lists the attributes and sizes of each request, and shows how a user can
+//! redefine them.
 
 mod awaited;
 mod definitions;

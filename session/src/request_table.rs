@@ -1,4 +1,4 @@
-//! The only table of requests: what each request acts on, reads, draws, creates and frees.
+//! The only table of requests: the resources that each request acts on, reads, draws, creates and frees.
 //!
 //! Offsets are from the first byte after the header, as in the protocol's and the extensions' encodings.
 
@@ -50,8 +50,7 @@ pub enum Drawing {
     Copies,
     /// Pixels that the client sends.
     Images,
-    /// An image that is ready, on a window that is not the request's target: a swap of buffers, a frame of
-    /// a video.
+    /// A finished image, shown on a window that is not the request's target: a swap of buffers, or a video frame.
     Frames,
 }
 
@@ -78,12 +77,12 @@ pub(crate) enum Fact {
     ReadsPicture(usize),
     /// The request draws.
     Draws(Drawing),
-    /// The request fills areas; the place of the first is at this offset.
+    /// The request fills areas. The position of the first area is at this offset.
     Fills(usize),
-    /// The request makes a resource.
+    /// The request creates a resource.
     Makes(ResourceKind, usize),
-    /// The request makes a resource, with its id at the first offset, that goes with the window whose id is
-    /// at the second. A picture keeps a pixmap alive, but not a window.
+    /// The request creates a resource, with its id at the first offset, that is freed with the window whose id is at
+    /// the second offset. A picture keeps a pixmap alive, but not a window.
     MakesOfWindow(ResourceKind, usize, usize),
     /// The request frees the resource whose id is its first field.
     Frees,
@@ -95,7 +94,7 @@ use ResourceKind::{
     Pixmap, Region, Segment, Window,
 };
 
-/// Names of requests, with the facts that hold for each.
+/// Names of requests, with the facts that apply to each.
 const REQUESTS: &[(&str, &[Fact])] = &[
     (
         "ChangeWindowAttributes GetWindowAttributes DestroySubwindows ChangeSaveSet ReparentWindow \

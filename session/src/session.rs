@@ -1,5 +1,4 @@
-//! The session: takes the messages of all clients of a display, in order, and gives each
-//! request as an operation.
+//! The session: processes the messages of all clients of a display, in order, and returns each request as an operation.
 
 use x11prof_protocol::{Body, Extensions, Message, Request, SequenceNumber, Symbol};
 use x11rb_protocol::protocol::xproto;
@@ -25,7 +24,7 @@ use crate::windows::drawables::Drawable;
 use crate::windows::events;
 use crate::windows::names::WindowNames;
 
-/// Major opcodes from here on are extensions' (protocol, section "Request Format").
+/// The first major opcode of extensions (protocol, section "Request Format").
 const FIRST_EXTENSION: u8 = 128;
 
 /// True for core requests that only draw or do nothing, by major opcode. They change no state of the session.
@@ -34,12 +33,13 @@ pub fn only_draws(major: u8) -> bool {
     draws.contains(&major) || major == xproto::NO_OPERATION_REQUEST
 }
 
-/// A message's meaning for the session.
+/// The meaning of a message for the session.
 #[derive(Debug, PartialEq)]
 pub enum Observed<'a> {
-    /// A request, to be estimated. The next request reuses the value.
+    /// A request whose cost is to be estimated. The next request reuses the value.
     Operation(&'a Operation),
-    /// The request of this number, observed before on the same connection, failed: only its fixed part cost.
+    /// The request with this number, observed earlier on the same connection, failed, so only its fixed part has a
+    /// cost.
     Failed(SequenceNumber),
     /// The message has no cost here.
     Nothing,
@@ -78,7 +78,7 @@ impl Session {
         }
     }
 
-    /// Takes the next message of `client`.
+    /// Processes the next message of `client`.
     pub fn observe(
         &mut self,
         client: ClientId,
@@ -117,7 +117,7 @@ impl Session {
         &self.operation
     }
 
-    /// The connection of `client` has ended: its resources go, unless the client had them retained.
+    /// Handles the end of the connection of `client`. Its resources are freed, unless they are retained.
     pub fn closed(&mut self, client: ClientId) {
         self.state.inventory.start_message();
         self.state.closed(client);
@@ -128,7 +128,7 @@ impl Session {
         self.state.inventory.changes()
     }
 
-    /// The resource `id`; `None` if no request in the recording made it.
+    /// The resource `id`; `None` if no request in the recording created it.
     pub fn resource(&self, id: u32) -> Option<&Resource> {
         self.state.inventory.get(id)
     }
@@ -139,7 +139,7 @@ impl Session {
         self.state.clients.range(id)
     }
 
-    /// The ids that a client was given.
+    /// The id range of a client.
     pub fn ids_of(&self, client: ClientId) -> Option<IdRange> {
         self.state.clients.ids_of(client)
     }
@@ -234,12 +234,12 @@ impl Session {
         request_table::sources(request, &self.state.render.pictures)
     }
 
-    /// The property, selection or message type that a request is about, or the name that it interns.
+    /// The property, selection or message type of a request, or the name that it interns.
     pub fn subject_atom(&self, request: &Request<'_>) -> Option<Symbol> {
         subject::atom(&self.state.atoms, request)
     }
 
-    /// The name of an atom; `atom` and its number if the recording does not have the name.
+    /// The name of an atom; `atom` with its number if the recording does not contain the name.
     pub fn atom_label(&self, atom: u32) -> Symbol {
         subject::label(&self.state.atoms, atom)
     }
@@ -249,7 +249,7 @@ impl Session {
         self.state.gcs.get(id)
     }
 
-    /// The name that the font `id` was opened by; `None` if unknown.
+    /// The name with which the font `id` was opened; `None` if unknown.
     pub fn font_name(&self, id: u32) -> Option<Symbol> {
         self.state.fonts.name(id)
     }
@@ -259,7 +259,7 @@ impl Session {
         self.state.fonts.metrics(id)
     }
 
-    /// The name of an atom; `None` if the recording does not have it.
+    /// The name of an atom; `None` if the recording does not contain it.
     pub fn atom_name(&self, atom: u32) -> Option<&str> {
         self.state.atoms.name(atom)
     }

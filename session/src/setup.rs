@@ -1,5 +1,5 @@
-//! The server's answer to a connection setup: the client's resource ids and the root windows. It comes in
-//! either byte order, so it is read here.
+//! The server's reply to a connection setup: the client's resource ids and the root windows. It may have either byte
+//! order, so it is parsed here.
 
 use x11prof_protocol::{ByteOrder, ServerSetup, SetupStatus};
 
@@ -23,8 +23,7 @@ pub struct PixmapFormat {
     pub pad: u8,
 }
 
-/// The bytes that the pixels of a width and height take; 0 for a depth that the server does not
-/// have.
+/// The number of bytes for the pixels of this width and height; 0 for a depth that the server does not support.
 pub(crate) fn pixel_bytes(formats: &[PixmapFormat], depth: u8, (width, height): (u16, u16)) -> u64 {
     let format = formats.iter().find(|format| format.depth == depth);
     format.map_or(0, |format| {
@@ -37,7 +36,7 @@ pub(crate) fn pixel_bytes(formats: &[PixmapFormat], depth: u8, (width, height): 
 /// The parts of a successful setup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Setup {
-    /// The client's ids are this, with bits of the mask changed.
+    /// The base of the client's ids. Ids differ from it only in bits of the mask.
     pub(crate) id_base: u32,
     pub(crate) id_mask: u32,
     pub(crate) formats: Vec<PixmapFormat>,
@@ -45,7 +44,7 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    /// `None` if the client was not accepted, or the bytes end too early for the ids.
+    /// Parses a setup; `None` if the client was not accepted, or if the bytes end before the ids.
     pub(crate) fn read(setup: &ServerSetup<'_>) -> Option<Setup> {
         if setup.status != SetupStatus::Success {
             return None;
@@ -79,7 +78,7 @@ fn formats(bytes: &[u8], order: ByteOrder) -> Option<Vec<PixmapFormat>> {
     Some(read.collect())
 }
 
-/// Adds the roots to `roots`, as far as the bytes reach (protocol, encoding of the setup).
+/// Adds the roots to `roots`, as far as the bytes are complete (protocol, encoding of the setup).
 fn read_roots(bytes: &[u8], order: ByteOrder, roots: &mut Vec<Root>) -> Option<()> {
     let vendor = usize::from(order.u16(bytes, 24)?);
     let (screens, formats) = (*bytes.get(28)?, *bytes.get(29)?);

@@ -33,8 +33,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// A drawable as the target of a request with a GC, and that GC. A GC that is not known may
-    /// clip.
+    /// A drawable as the target of a request with a GC, and the GC. An unknown GC may clip.
     #[inline]
     pub(crate) fn with_gc(
         &self,
@@ -125,8 +124,8 @@ impl State {
         }
     }
 
-    /// A request failed. The resource that it was to make does not exist; the one that it was to change is
-    /// doubtful.
+    /// Handles a failed request. The resource that it should have created does not exist. The resource that it should
+    /// have changed becomes unknown.
     pub(crate) fn failed(&mut self, client: ClientId, error: &ErrorMessage<'_>) {
         let by = By {
             client,
@@ -147,7 +146,7 @@ impl State {
         }
     }
 
-    /// The connection of a client has ended.
+    /// Handles the end of a client's connection.
     pub(crate) fn closed(&mut self, client: ClientId) {
         self.awaited.remove_client(client);
         let saved = self.clients.take_save_set(client);
@@ -167,7 +166,7 @@ impl State {
         self.free_destroyed();
     }
 
-    /// Frees the resources that went with destroyed windows.
+    /// Frees the resources that are bound to destroyed windows.
     pub(crate) fn free_destroyed(&mut self) {
         for id in self.drawables.windows.take_destroyed() {
             self.inventory.freed(id);

@@ -1,5 +1,5 @@
-//! The effects of messages on the inventory of resources. A request is tracked here after it has taken
-//! effect on the state, which has the sizes and depths.
+//! The effects of messages on the inventory of resources. A request is tracked here after it has changed the state,
+//! which contains the sizes and depths.
 
 use x11prof_protocol::{Body, Event, Request};
 use x11rb_protocol::protocol::{dri3, render, shm, xproto};
@@ -13,7 +13,7 @@ use crate::setup::pixel_bytes;
 use crate::state::State;
 
 impl State {
-    /// Tracks the resources that a request made, freed and resized. `None` if the request was truncated.
+    /// Tracks the resources that a request created, freed and resized. `None` if the request was truncated.
     #[inline]
     pub(crate) fn track(
         &mut self,
@@ -49,7 +49,7 @@ impl State {
         Some(())
     }
 
-    /// The resource that a request made.
+    /// The resource that a request created.
     fn made(
         &mut self,
         by: By,
@@ -61,7 +61,7 @@ impl State {
         let deed = Undoable::Made(id);
         self.clients.did(by.client, by.sequence, deed);
         let told = match (extension, request.minor) {
-            // The pixmap names memory that its window has already.
+            // The pixmap refers to memory that its window already has.
             (Some(ExtensionKind::Composite), _) => Some(0),
             (Some(ExtensionKind::Dri3), dri3::PIXMAP_FROM_BUFFER_REQUEST) => {
                 body.u32(8).map(u64::from)

@@ -1,4 +1,4 @@
-//! The command line, as clap parses it. Commands turn the arguments into plain values.
+//! The command line, parsed by clap. The commands convert the arguments into plain values.
 
 mod analyses;
 mod audit;
@@ -108,8 +108,8 @@ fn grouped() -> clap::Command {
     command.help_template(template)
 }
 
-/// The words of the command line. In `diff OLD -- NEW` the options after NEW, which clap would take for
-/// recordings, move before the dashes.
+/// Reorders the words of the command line. In `diff OLD -- NEW`, clap would treat options after NEW as recordings, so
+/// they move before the dashes.
 fn options_first(words: Vec<OsString>) -> Vec<OsString> {
     let is_diff = words.get(1).is_some_and(|word| word == "diff");
     let dashes = words.iter().position(|word| word == "--");

@@ -115,7 +115,7 @@ pub(crate) struct Type {
     pub(crate) command: Vec<OsString>,
 }
 
-/// A window that is there.
+/// An existing window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WindowChoice {
     /// The window of this number.
@@ -136,7 +136,7 @@ fn window(text: &str) -> Result<WindowChoice, String> {
     number.map_err(|_| "expected a window ID, such as 0x1c00007, or click".to_owned())
 }
 
-/// The time between two keys, from keys a second.
+/// Parses keys per second into the time between two keys.
 fn rate(text: &str) -> Result<Duration, String> {
     let rate = text.strip_suffix("/s").unwrap_or(text).parse::<f64>();
     match rate {

@@ -1,4 +1,4 @@
-//! The values of options: formats by name, and parsers of values.
+//! The values of options: named formats, and parsers for values.
 
 use std::path::PathBuf;
 
@@ -34,7 +34,7 @@ pub(crate) enum ExportFormat {
     Parquet,
 }
 
-/// The form of a result that is a table.
+/// The output format of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TableFormat {
     /// Text for a terminal
@@ -56,7 +56,7 @@ pub(crate) struct TableArguments {
     pub(crate) output: Option<PathBuf>,
 }
 
-/// The form of a result about episodes.
+/// The output format of a report about episodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EpisodesFormat {
     /// Text for a terminal
@@ -69,7 +69,7 @@ pub(crate) enum EpisodesFormat {
     Xml,
 }
 
-/// The form of a profile.
+/// The output format of a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ReportFormat {
     /// Text for a terminal
@@ -82,7 +82,7 @@ pub(crate) enum ReportFormat {
     Html,
 }
 
-/// The groups that times are added up by.
+/// The keys by which times are grouped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GroupBy {
     /// The request
@@ -104,7 +104,7 @@ pub(crate) enum GroupBy {
 }
 
 impl GroupBy {
-    /// The analyzer's value; `None` for requests, which are always in a report.
+    /// The analyzer's value; `None` for requests, which are always part of a report.
     pub(crate) fn by(self) -> Option<By> {
         match self {
             GroupBy::Request => None,
@@ -119,7 +119,7 @@ impl GroupBy {
     }
 }
 
-/// The names between client and request in exported sums.
+/// The level between client and request in exported sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportBy {
     /// The window that a request acts on
@@ -138,7 +138,7 @@ impl ExportBy {
     }
 }
 
-/// The moments of a program at which its stack is recorded.
+/// The events of a program at which its stack is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum StacksOf {
     /// Each wait for a reply, while the recorder holds the reply back
@@ -152,7 +152,7 @@ pub(crate) enum StacksOf {
 /// The default trace.
 pub(crate) const DEFAULT_TRACE: &str = "x11prof.mcap";
 
-/// A parser of values, and the names that completions offer.
+/// A parser of values, with the names that shell completions suggest.
 #[derive(Debug, Clone)]
 pub(super) struct Offering<T> {
     parse: fn(&str) -> Result<T, String>,
@@ -177,7 +177,7 @@ impl<T: Clone + Send + Sync + 'static> TypedValueParser for Offering<T> {
     }
 }
 
-/// Parameter files: any text; completions offer the built-in names.
+/// Cost tables: any text is accepted; completions suggest the built-in names.
 pub(super) const PARAMETERS: Offering<String> = Offering {
     parse: |text| Ok(text.to_owned()),
     names: || {
@@ -188,7 +188,7 @@ pub(super) const PARAMETERS: Offering<String> = Offering {
     },
 };
 
-/// Networks: any text that is one, and the names of some.
+/// Networks: any valid network is accepted; completions suggest the presets.
 pub(super) const NETWORK: Offering<Network> = Offering {
     parse: |text| Network::parse(text).map_err(|error| error.to_string()),
     names: || Network::presets().chain(["none"]).collect(),
@@ -218,7 +218,7 @@ pub(super) fn thresholds(text: &str) -> Result<Thresholds, String> {
     Thresholds::parse(text).map_err(|error| error.to_string())
 }
 
-/// A point of a recording, in seconds after its start.
+/// Parses a time in a recording, in seconds after its start.
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if seconds >= 0.0 && seconds.is_finite() => Ok(seconds),
@@ -226,7 +226,7 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// A percentage above 0, with or without its sign.
+/// Parses a percentage above 0, with or without the percent sign.
 pub(super) fn percent(text: &str) -> Result<f64, String> {
     match text
         .strip_suffix('%')
@@ -241,7 +241,7 @@ pub(super) fn percent(text: &str) -> Result<f64, String> {
 
 pub(super) fn milliseconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
-        // A day: sums of more would be infinite.
+        // One day, so that sums stay finite.
         Ok(ms) if ms > 0.0 && ms <= 86_400_000.0 => Ok(ms),
         _ => Err("expected milliseconds above 0, up to 86400000".to_owned()),
     }

@@ -1,4 +1,4 @@
-//! `x11prof audit`: all pages of a recording, as this program prints them, held against each other.
+//! `x11prof audit`: compares the figures on all pages of a recording with each other.
 
 use std::fs;
 use std::io::Write;
@@ -75,16 +75,16 @@ const PAGES: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// A budget with zero limits, so that `check` prints each figure.
+/// A budget with zero limits, which makes `check` print every figure.
 const BUDGET: &str = "[total]\nrequests = 0\nbytes = 0\nround_trips = 0\nsynchronisations = 0\nserver_ms = 0\n\
                       [start_up]\nrequests = 0\nbytes = 0\nround_trips = 0\nlatency_ms = 0\n";
 
-/// Events of which most recordings have some.
+/// Events that most recordings contain.
 const EVENTS: &str = "format = 1\n\
                       [[event]]\nname = \"Key\"\ntype = \"input\"\nstart = { event = \"KeyPress\" }\n\
                       [[event]]\nname = \"Shown\"\ntype = \"window\"\nnested = true\nstart = { request = \"MapWindow\" }\n";
 
-/// Makes all pages and prints figures that contradict each other. Exit status 1 if some do.
+/// Produces all pages and prints figures that contradict each other. Exit status 1 if there are any.
 pub(crate) fn run(arguments: &Audit) -> Outcome {
     let path = &arguments.trace;
     // The pages also report missing parts, but their output is not printed.
@@ -101,7 +101,7 @@ pub(crate) fn run(arguments: &Audit) -> Outcome {
         return Ok(ExitCode::SUCCESS);
     }
     let half = pages.figure("report:trace.duration_ms").unwrap_or_default() / 2e3;
-    // A second network is not added to the one that it was recorded over, and stacks are whole microseconds.
+    // The recorded network must not be applied a second time, and stacks have whole microseconds.
     let emulated = pages.figure("report:warnings[kind=emulated-network].count") > Some(0.0);
     let short = pages.figure("report:total.server_ms") < Some(0.1);
     let rest = rest.iter().copied();
@@ -123,7 +123,7 @@ pub(crate) fn run(arguments: &Audit) -> Outcome {
     })
 }
 
-/// Adds pages, made two at a time.
+/// Adds pages, two at a time.
 fn add(
     pages: &mut Pages,
     path: &Path,
@@ -159,7 +159,7 @@ fn without_name(page: &str, path: &Path) -> String {
     }
 }
 
-/// The program's output for these words, as its users see it.
+/// The program's output for these arguments, as users see it.
 fn page(path: &Path, words: &str, cut: f64) -> Result<String, CommandError> {
     let asked = words;
     let failed = |why: &str| CommandError::file(path, format_args!("{asked}: {why}"));
@@ -181,7 +181,7 @@ fn page(path: &Path, words: &str, cut: f64) -> Result<String, CommandError> {
         .stderr(Stdio::piped());
     let output = command.spawn().and_then(|mut child| {
         if let Some(mut stdin) = child.stdin.take() {
-            // Most pages read no file.
+            // Most pages do not read this file.
             let file = match asked.starts_with("check") {
                 true => BUDGET,
                 false => EVENTS,

@@ -1,5 +1,5 @@
-//! The destination of a calibration: the file of `-o`, or the file that is kept for this machine and
-//! server. The kept file is only replaced by one that is as complete.
+//! The destination of a calibration: the file of `-o`, or the saved file for this machine and server. The saved file is
+//! only replaced by a calibration that is as complete.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,12 +12,12 @@ use crate::error::{CommandError, Outcome};
 use crate::output::emit_shared_text;
 use crate::saved_parameters;
 
-/// The destination, and the kept file that exists there.
+/// The destination, and the saved file that exists there.
 pub(super) struct Destination {
     path: PathBuf,
     /// True if x11prof keeps the file; false if the user named it.
     is_kept: bool,
-    /// The file that is kept so far.
+    /// The saved file so far.
     before: Option<ServerParameters>,
 }
 
@@ -26,7 +26,7 @@ impl Destination {
     ///
     /// # Errors
     ///
-    /// Fails if a part would replace a whole calibration.
+    /// Fails if a partial calibration would replace a complete one.
     pub(super) fn find(arguments: &Measure, target: &Target) -> Result<Destination, CommandError> {
         if let Some(path) = &arguments.output {
             return Ok(Destination {
@@ -63,7 +63,7 @@ impl Destination {
         })
     }
 
-    /// Writes the file, and reports what to do with it.
+    /// Writes the file, and prints what to do with it.
     pub(super) fn write(&self, parameters: &ServerParameters) -> Outcome {
         let path = self.path.display();
         if self.is_worse(parameters) {
@@ -87,7 +87,7 @@ impl Destination {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// True if the new file lacks requests of the kept one.
+    /// True if the new file lacks requests of the saved one.
     fn is_worse(&self, newer: &ServerParameters) -> bool {
         let before = self.before.as_ref();
         before.is_some_and(|before| {

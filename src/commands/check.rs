@@ -1,4 +1,4 @@
-//! `x11prof check`: a recording held against a budget.
+//! `x11prof check`: compares a recording with a budget.
 
 use std::process::ExitCode;
 
@@ -19,7 +19,7 @@ use crate::pass::Pass;
 /// The default round-trip time for budget limits on network time, in milliseconds.
 const RTT_MS: f64 = 50.0;
 
-/// Holds the trace against the budget; exit status 1 where it is over, 2 in any trouble, as of diff.
+/// Compares the trace with the budget. Exit status 1 if it exceeds the budget, 2 after an error, as in diff.
 pub(crate) fn run(arguments: &Check) -> Outcome {
     held_against(arguments).map_err(CommandError::into_trouble)
 }

@@ -15,7 +15,7 @@ use crate::names;
 use crate::output::{emit_json, emit_text, page, refuse_input};
 use crate::pass::{Pass, Step};
 
-/// Costs the trace for every server and prints them side by side, each on every network.
+/// Estimates the trace for every server and network, and prints the results side by side.
 pub(crate) fn run(arguments: &Compare) -> Outcome {
     let comparison = comparison(arguments)?;
     let to = arguments.result.output.as_deref();
@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &Compare) -> Outcome {
     }
 }
 
-/// The comparison itself.
+/// Computes the comparison.
 pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError> {
     let path = &arguments.trace;
     let read = [
@@ -144,12 +144,12 @@ pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError
     Ok(comparison)
 }
 
-/// Two calibrations are of different conditions if the requests that X.Org's servers handle by the same code differ by
-/// more than this factor.
+/// Two calibrations were made under different conditions if the costs of requests that X.Org's servers handle with the
+/// same code differ by more than this factor.
 const SAME_CODE: f64 = 1.2;
 
-/// Rescales the tables to the conditions of the recorded server's table, or of the first: two calibrations of one
-/// machine may be of hours at which the machine was not equally fast.
+/// Rescales the tables to the conditions of the recorded server's table, or of the first table. Two calibrations of one
+/// machine may have been made at different machine speeds.
 fn rescale(recorded: Option<&Prices>, tables: &mut [Prices]) {
     let Some(reference) = recorded.or(tables.first()) else {
         return;

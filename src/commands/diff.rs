@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &Diff) -> Outcome {
     for path in arguments.old.iter().chain(&arguments.new) {
         input::tell_replay(path)?;
     }
-    // The command line has one at least.
+    // clap requires at least one.
     let first = arguments
         .old
         .first()
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &Diff) -> Outcome {
         let figures = numbered.map(|(at, path)| {
             let parameters = match &named {
                 Some(parameters) => parameters.clone(),
-                // The first of each side names its costs.
+                // The first recording of each side prints the name of its cost table.
                 None => input::prices_of(path, false, at == 0)?.parameters,
             };
             figures(path, &parameters, client)

@@ -89,7 +89,7 @@ fn details(
     Ok([reference, other])
 }
 
-/// The names of two files: without their folders and endings if these names differ.
+/// The names of two files, without folders and extensions if they differ without them.
 fn names(paths: [&Path; 2]) -> [String; 2] {
     let stems = paths.map(|path| {
         let stem = path.file_stem().unwrap_or_default();

@@ -116,7 +116,7 @@ fn report(
     let mut marks = Marks::default();
     let mut callers = arguments.worst.map(|_| NamedCallers::default());
     let mut pass = Pass::open(path, None)?.tell_missing();
-    // The user's own events begin and end with each request.
+    // The user's own events may begin and end at any request, so requests are not coalesced for them.
     if arguments.events.is_none() {
         pass = pass.take_together();
     }

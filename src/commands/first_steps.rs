@@ -14,7 +14,7 @@ use crate::output::emit_text;
 
 /// The longest wait for the display.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The number of commands that are named.
+/// The number of suggested commands.
 const COMMANDS: usize = 3;
 
 const PURPOSE: &str = concat!(
@@ -36,7 +36,7 @@ You can also watch a running display, without a recording.
 struct Found {
     /// The name of the display and the number of its clients, or the reason why there is no display.
     display: Result<(String, usize), String>,
-    /// The bytes of the recording in this folder.
+    /// The size of the recording in this folder, in bytes.
     recording: Option<u64>,
 }
 
@@ -56,7 +56,7 @@ fn found() -> Found {
     }
 }
 
-/// A display that is slow to answer is left to itself.
+/// A display that replies slowly is not waited for.
 fn display() -> Result<(String, usize), String> {
     let name = std::env::var("DISPLAY").unwrap_or_default();
     if name.is_empty() {

@@ -1,4 +1,4 @@
-//! `x11prof report --format html`: everything about one recording on one page.
+//! `x11prof report --format html`: all results for one recording on one page.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -19,12 +19,12 @@ use crate::error::{CommandError, Outcome};
 use crate::output::{Emit, emit};
 use crate::pass::{self, Pass};
 
-/// Episodes whose messages are on the page.
+/// Maximum number of episodes with messages on the page.
 const WITH_MESSAGES: usize = 20;
-/// Bytes of messages of one episode.
+/// Maximum bytes of messages of one episode.
 const MESSAGE_BYTES: usize = 1 << 15;
 
-/// Refuses conflicting options before long work.
+/// Rejects conflicting options before long work.
 pub(crate) fn check(arguments: &Report) -> Result<(), CommandError> {
     let is_html = arguments.format == ReportFormat::Html;
     if !is_html && arguments.params.len() > 1 {
@@ -48,7 +48,7 @@ pub(crate) fn check(arguments: &Report) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// The servers of several `--params`, as `compare` takes them.
+/// The servers of several `--params` options, as arguments of `compare`.
 pub(crate) fn compared(arguments: &Report) -> Compare {
     Compare {
         trace: arguments.trace.clone(),
@@ -87,7 +87,7 @@ impl PageParts {
         }
     }
 
-    /// Takes the next observation of a pass over all of the recording.
+    /// Processes the next observation of a pass over the whole recording.
     pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
         self.statistics.observe(observation);
         self.episodes.observe(observation);
@@ -109,7 +109,7 @@ impl PageParts {
     }
 }
 
-/// Reads the recording once more for the messages of the longest episodes, and writes the page.
+/// Reads the recording again for the messages of the longest episodes, and writes the page.
 pub(crate) fn write(
     arguments: &Report,
     report: &ProfileReport,
@@ -156,7 +156,7 @@ pub(crate) fn write(
         with_messages: WITH_MESSAGES,
     };
     let to = to(arguments);
-    // Keys and titles are on it.
+    // The page contains keys and titles.
     let outcome = emit(to.as_deref(), |out| page.write(out).map_err(Emit::from))?;
     match (arguments.open, to) {
         (true, Some(to)) => open(&to),

@@ -1,4 +1,4 @@
-//! `x11prof issues`: slow actions in many sessions, ranked.
+//! `x11prof issues`: ranks the slow actions of many sessions.
 
 use std::fs;
 use std::path::Path;
@@ -15,14 +15,13 @@ use crate::output::{emit_json, emit_text, page, refuse_input};
 use crate::pass::{self, Pass};
 use crate::sessions::{find, read};
 
-/// Left-out files that are named one by one.
+/// Maximum number of skipped files to list.
 const NAMED: usize = 10;
-/// Issues whose example is read again from its recording.
+/// Maximum number of issues whose example is read again from its recording.
 const EXAMPLES: usize = 20;
-/// The largest distance between the begins of an example and of an episode of the same client, in
-/// milliseconds.
+/// The largest difference between the start times of an example and of an episode of the same client, in milliseconds.
 const NEAR_MS: f64 = 0.001;
-/// Bytes of messages of an example.
+/// Maximum bytes of messages of an example.
 const MESSAGE_BYTES: usize = 1 << 16;
 
 /// Reads every session once and prints the list.
@@ -92,7 +91,7 @@ fn html(report: &IssuesReport, folder: &Path) -> Outcome {
     fs::create_dir_all(folder).map_err(|error| CommandError::file(folder, error))?;
     let linked = report.issues.iter().take(views::PAGES);
     for (at, issue) in linked.enumerate() {
-        // A recording that cannot be read any more costs the example only.
+        // If a recording cannot be read any more, only the example is missing.
         let example = (at < EXAMPLES)
             .then(|| example(issue).ok().flatten())
             .flatten();

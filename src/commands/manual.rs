@@ -1,4 +1,4 @@
-//! `x11prof man` and `x11prof completions`: from the definitions of the command line.
+//! `x11prof man` and `x11prof completions`, generated from the definitions of the command line.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use crate::args::Arguments;
 use crate::error::Outcome;
 use crate::output::emit;
 
-/// The parts of the manual that the definitions lack, in roff (groff_man(7)).
+/// The parts of the manual that the definitions do not contain, in roff (groff_man(7)).
 const REST: &str = r#".SH EXAMPLES
 .TP
 x11prof record \-\- xterm
@@ -65,7 +65,7 @@ x11prof.mcap
 The default recording.
 "#;
 
-/// The manual page: the program's, below it that of each command and of each command's own commands.
+/// Prints the manual page: of the program, then of each command and subcommand.
 pub(crate) fn man() -> Outcome {
     let mut command = Arguments::command();
     command.build();
@@ -80,7 +80,7 @@ fn below(command: &Command, out: &mut dyn Write) -> io::Result<()> {
     let named = |sub: &&Command| sub.get_name() != "help";
     for sub in command.get_subcommands().filter(named) {
         let man = clap_mangen::Man::new(sub.clone());
-        // Subcommands have a heading; the footer of the page is that of the main program.
+        // Subcommands have only a heading. The footer of the page belongs to the main program.
         man.render_name_section(out)?;
         man.render_synopsis_section(out)?;
         man.render_options_section(out)?;

@@ -17,14 +17,14 @@ use crate::handler_times;
 use crate::machine::private;
 use crate::output::try_out;
 
-/// Positions of the bar.
+/// The number of steps of the progress bar.
 const FINE: u64 = 1000;
 
-/// Measures, and writes the file.
+/// Calibrates the server, and writes the file.
 pub(crate) fn run(arguments: &Measure) -> Outcome {
-    // Minutes of measuring are not to end at a folder that cannot be written.
+    // Fail now if the file cannot be written, and not after minutes of measuring.
     try_out(arguments.output.as_deref(), None)?;
-    // Kept until the end: it stops the server when it goes.
+    // Kept until the end, because dropping it stops the server.
     let mut server = arguments
         .server
         .map(|kind| PrivateServer::start_unseen(kind, true))
@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
     let target = target(arguments, server.as_ref())?;
     let file = Destination::find(arguments, &target)?;
     let plan = plan(arguments);
-    // From here on the server has a client, and an interruption ends the calibration in order.
+    // From here on the server has a client, and an interruption must end the calibration cleanly.
     let stop = stopped_by_interrupt()?;
     let handlers = match &mut server {
         Some(server) => handler_times::of_private(server, &target),
@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
         server.put_aside(aside).map_err(CommandError::failed)?;
     }
     let bar = bar();
-    // A server's work for its viewer is measured separately: no viewer is connected until then.
+    // A server's work for its viewer is measured separately, so no viewer is connected before that.
     let mut shown = || match &mut server {
         Some(server) => {
             server.show()?;
@@ -107,7 +107,7 @@ fn name(arguments: &Measure) -> Option<String> {
         .or_else(|| arguments.server.map(|kind| kind.name().to_owned()))
 }
 
-/// True from the first Ctrl-C on. A second one ends the program as usual.
+/// True after the first Ctrl-C. A second one ends the program as usual.
 fn stopped_by_interrupt() -> Result<Arc<AtomicBool>, CommandError> {
     let failed = |error| CommandError::failed(format_args!("cannot wait for Ctrl-C: {error}"));
     let stop = Arc::new(AtomicBool::new(false));

@@ -1,4 +1,4 @@
-//! The commands, a file each: from the arguments to the result.
+//! The commands, one file each. They convert arguments into results.
 
 pub(crate) mod audit;
 mod calibration;

@@ -1,10 +1,10 @@
-//! An operation as the user writes it.
+//! Parses an operation that the user typed.
 
 use x11prof_session::{Operation, Value};
 
 use crate::error::CommandError;
 
-/// The operation that `PolyLine gxmode=GXcopy linewidth=0` names.
+/// The operation in a text such as `PolyLine gxmode=GXcopy linewidth=0`.
 pub(super) fn operation(
     request: &str,
     op_size: f64,

@@ -17,12 +17,12 @@ use crate::input;
 use crate::output::{emit_shared_text, emit_text, refuse_input};
 use crate::saved_parameters;
 
-/// Lists, shows or costs.
+/// Runs the subcommand.
 pub(crate) fn run(arguments: &Params) -> Outcome {
     match arguments {
         Params::List => list(),
         Params::Show { params } => {
-            // Print only a usable file.
+            // The file is only printed if it is valid.
             input::parameters(params)?;
             emit_text(None, &input::parameter_text(params)?)
         }

@@ -1,4 +1,4 @@
-//! `x11prof record`: makes a recording, and prints messages while it runs.
+//! `x11prof record`: makes a recording, and prints notices while it runs.
 
 mod consumer;
 
@@ -22,13 +22,13 @@ use crate::error::{CommandError, Outcome, shown};
 use crate::live::Live;
 use consumer::Consumer;
 
-/// The program that records, for the trace.
+/// The name and version of the recording program, for the trace.
 pub(super) const RECORDER: &str = concat!("x11prof ", env!("CARGO_PKG_VERSION"));
 
 /// The default folder of tables.
 const TABLES: &str = "x11prof-tables";
 
-/// Records until the command, or the user, ends it.
+/// Records until the command or the user ends the recording.
 pub(crate) fn run(mut arguments: Record) -> Outcome {
     if arguments.tables_only && arguments.output == Path::new(DEFAULT_TRACE) {
         arguments.output = TABLES.into();
@@ -101,7 +101,7 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
         tell(consumer.view(), &notice, serves);
     });
     config.watch = None;
-    // First end the view, which restores the terminal, then print messages.
+    // End the view first, because it restores the terminal. Then print messages.
     let wrote = consumer.finish(&path);
     let recorded = recorded.map_err(why)?;
     let wrote = wrote?;
@@ -149,7 +149,7 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
         );
     }
     match exit_status {
-        // Only a command that itself succeeded has its status changed by a failed recording.
+        // A failed recording changes the exit status only if the command itself succeeded.
         None | Some(0) if !trouble.is_empty() => Err(CommandError::failed(format_args!(
             "{path}: the recording is incomplete: {}",
             trouble.join("; ")
@@ -174,7 +174,7 @@ fn tell_cost(cost: &AttachCost) {
     );
 }
 
-/// The network that a user names, as the recorder emulates it.
+/// Converts the kind of stacks to the recorder's value.
 fn stacks(of: &StacksOf) -> Stacks {
     match of {
         StacksOf::Waits => Stacks::Waits,
@@ -204,14 +204,14 @@ fn tell(live: Option<&Live>, notice: &Notice, serves: bool) {
     }
 }
 
-/// The most bytes that may wait, from MiB.
+/// Converts the limit of waiting data from MiB to bytes.
 fn queue_bytes(mebibytes: Option<u32>) -> usize {
     mebibytes.map_or(DEFAULT_QUEUE_BYTES, |mebibytes| {
         mebibytes as usize * (1 << 20)
     })
 }
 
-/// Why there was no recording; a command that cannot be run has the status that shells give it.
+/// Converts the reason why there was no recording. If the command cannot be run, the exit status is the shell's.
 pub(super) fn why(error: RecordError) -> CommandError {
     match &error {
         RecordError::Command { source, .. } => {
@@ -222,7 +222,7 @@ pub(super) fn why(error: RecordError) -> CommandError {
     }
 }
 
-/// The text of a notice; `serves` if no command is recorded.
+/// The text of a notice. `serves` is true if no command is recorded.
 fn words(notice: &Notice, serves: bool) -> Option<String> {
     match notice {
         Notice::Serving {

@@ -1,4 +1,4 @@
-//! `x11prof recover`: a complete trace out of one whose recorder was killed.
+//! `x11prof recover`: makes a complete trace from one whose recorder was killed.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -23,7 +23,7 @@ pub(crate) fn run(arguments: &Recover) -> Outcome {
             "the file exists already; name a new file with -o",
         ));
     }
-    // A trace holds keystrokes: it is its owner's alone.
+    // A trace contains keystrokes, so only the owner may read it.
     let writing = |error| CommandError::file(output, error);
     let mut sink = AtomicFile::begin(output, Access::Private).map_err(writing)?;
     let recovery = recover(BufReader::new(source), &mut sink)

@@ -20,7 +20,7 @@ use crate::names;
 use crate::output::{emit_json, emit_text, page, refuse_input};
 use crate::pass::{Pass, Step};
 
-/// Costs the trace and prints its profile.
+/// Analyses the trace and prints its profile.
 pub(crate) fn run(arguments: &Report) -> Outcome {
     let is_html = arguments.format == ReportFormat::Html;
     html::check(arguments)?;
@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         .scaled(Scales::new(arguments.scale.iter().cloned()))
         .on(arguments.time_source.wanted())
         .of_clients(choice());
-    // A hypothetical server's factors are not those of stacks.
+    // Stacks cannot be scaled by the factors of a hypothetical server.
     let of_code = is_html && arguments.scale.is_empty() && input::has_request_stacks(path)?;
     profile = match arguments.by.by() {
         _ if of_code => profile.stacked(By::Stack),
@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         None => profile,
     };
     let mut callers = of_code.then(Callers::default);
-    // The recorded server's measured times are carried to the named server.
+    // Measured times of the recorded server are extrapolated to the named server.
     let carries = arguments.time_source == BasisChoice::Auto
         && !arguments.params.is_empty()
         && prices.parameters.transport.is_some();
@@ -205,14 +205,14 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         let network = if given { arguments.net } else { Network::USUAL };
         report.forecast = Some(forecasts.over(&network));
     }
-    // Costs only divide what was measured.
+    // Costs only attribute measured time.
     report
         .warnings
         .extend(prices.doubts(profile.basis().is_measured()));
     report.stalls = Some(StallsReport::new(&stalls, &summary));
     report.running = ran;
     report.off_cpu = off_cpu.unwrap_or_default();
-    // Without stacks of requests all of them would be one group.
+    // Without stacks of requests, all requests would be in one group.
     if by.is_some() && !functions.are_of_requests() {
         report.groups = None;
     }

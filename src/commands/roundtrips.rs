@@ -1,4 +1,4 @@
-//! `x11prof network`: round trips, and ways to avoid them.
+//! `x11prof network`: round trips, and how to avoid them.
 
 use x11prof_analyzer::{EpisodeOptions, Episodes, Observation, RoundTripOptions, RoundTrips};
 use x11prof_cost_model::{Micros, Network};
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let report = callers.report(round_trips, &path.to_string_lossy());
     let to = arguments.result.output.as_deref();
     match arguments.result.format {
-        // Places name the keys that were pressed.
+        // Call sites may contain the names of pressed keys.
         TableFormat::Text => emit_text(to, &views::text(&report, &page(to, arguments.all, None))),
         TableFormat::Json => emit_json(to, &report),
         TableFormat::Csv => emit_text(to, &views::csv(&report)),

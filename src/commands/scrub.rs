@@ -1,5 +1,5 @@
-//! `x11prof scrub`: a copy of a recording that can be shown to others, and `record --scrub`: a recording
-//! that can.
+//! `x11prof scrub`: makes a copy of a recording that can be shown to other people. `record --scrub`: makes such a
+//! recording directly.
 
 use std::process::ExitCode;
 
@@ -61,7 +61,7 @@ impl Copy {
                 (Copy::Before(sink), Record::Control(time, Control::Started(started))) => {
                     Copy::Begun(Box::new(Writer::new(sink, started, time)?))
                 }
-                // Every trace begins so.
+                // The first record of every trace is `started`.
                 (Copy::Before(sink), _) => Copy::Before(sink),
                 (Copy::Begun(mut writer), record) => {
                     writer.write(&record)?;
@@ -73,7 +73,7 @@ impl Copy {
     }
 }
 
-/// Prints what was removed, and what stays.
+/// Prints what was removed and what stays.
 fn tell(scrubbed: Scrubbed) {
     let Scrubbed {
         messages,

@@ -1,4 +1,4 @@
-//! `x11prof server`: starts the user's own display server so that it reports the time of each request to recorders.
+//! `x11prof server`: starts the user's display server so that it reports the time of each request to recorders.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use x11prof_proxy::become_timed;
 use crate::args::ServerCommand;
 use crate::error::{CommandError, Outcome};
 
-/// Becomes the server.
+/// Replaces this process with the server.
 pub(crate) fn run(arguments: &ServerCommand) -> Outcome {
     let [program, words @ ..] = arguments.command.as_slice() else {
         return Err(CommandError::usage("the server command is missing"));

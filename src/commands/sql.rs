@@ -1,4 +1,4 @@
-//! `x11prof sql`: a query over the tables of many sessions, executed by an installed DuckDB.
+//! `x11prof sql`: runs a query over the tables of many sessions in an installed DuckDB.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use x11prof_stacks::program;
 use crate::args::{Sql, SqlFormat};
 use crate::error::{CommandError, Outcome};
 
-/// The program for Python's package: the views and the query are its arguments.
+/// The program for Python's duckdb package. The views and the query are its arguments.
 const PYTHON: &str = include_str!("../../sql/query.py");
 
 /// The exit status of [`PYTHON`] if Python's package is missing.
@@ -35,8 +35,8 @@ pub(crate) fn run(arguments: &Sql) -> Outcome {
     if let Some(done) = ran(command)? {
         return Ok(done);
     }
-    // Neither Python (-I) nor a wrapper for it (pyenv) reads code or settings from the current folder, which is the
-    // base of the query's relative paths. An active virtual environment is used.
+    // Neither Python (-I) nor a wrapper of it (pyenv) may read code or settings from the current folder, to which the
+    // query's paths are relative. An active virtual environment is used.
     let folder = std::env::current_dir().map_err(CommandError::failed)?;
     let mut command = program("python3");
     command
@@ -64,7 +64,7 @@ fn ran(mut command: Command) -> Result<Option<ExitCode>, CommandError> {
     }
 }
 
-/// A view for each table that the folder has.
+/// Creates a view for each table in the folder.
 fn views(folder: &Path) -> Result<String, CommandError> {
     let mut views = String::new();
     for table in schema::ALL {
@@ -73,7 +73,7 @@ fn views(folder: &Path) -> Result<String, CommandError> {
             continue;
         }
         let files = files.to_string_lossy().replace('\'', "''");
-        // Versions stay text: 1.10 is not 1.1.
+        // Versions stay text, because 1.10 differs from 1.1.
         views.push_str(&format!(
             "CREATE VIEW {} AS SELECT * FROM read_parquet('{files}/**/*.parquet', hive_partitioning = true, \
              hive_types_autocast = false, union_by_name = true);\n",

@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &Stats) -> Outcome {
     let histograms = arguments.histograms;
     let report = StatisticsReport::new(&path.to_string_lossy(), &statistics, histograms);
     let to = arguments.result.output.as_deref();
-    // A user who names a message, or wants histograms, wants to see all of them.
+    // If the user names a message or requests histograms, all of them are printed.
     let all = arguments.all || histograms || !arguments.message.is_empty();
     match arguments.result.format {
         TableFormat::Text => emit_text(to, &views::text(&report, &page(to, all, None))),

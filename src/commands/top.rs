@@ -22,10 +22,10 @@ use crate::live::{self, Live, ViewOptions};
 use crate::output::{emit_json, emit_text, page};
 use crate::pass::{Pass, Span, Step};
 
-/// The most bytes of the display's messages that a view with the terminal may keep.
+/// The maximum number of bytes of the display's messages that a terminal view keeps in memory.
 const QUEUE: usize = DEFAULT_QUEUE_BYTES / 4;
 
-/// Shows the load of the clients.
+/// Shows the load of each client.
 pub(crate) fn run(arguments: &Top) -> Outcome {
     let on_screen = arguments.at.is_none()
         && !arguments.json
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &Top) -> Outcome {
     }
 }
 
-/// The parameters of attaching to the display.
+/// The configuration for attaching to the display.
 fn attaching(arguments: &Top, watch: Watch, time: Option<Duration>) -> RecordConfig {
     RecordConfig {
         target: match &arguments.display {
@@ -72,7 +72,7 @@ fn display(arguments: &Top) -> String {
     format!("display {}", name.unwrap_or_default())
 }
 
-/// Shows a display that runs, until the user has seen enough.
+/// Shows a running display until the user quits.
 fn watch_display(arguments: &Top) -> Outcome {
     let (live, watch) = Live::start(view_options(arguments, display(arguments)))?;
     let mut config = attaching(arguments, watch, None);
@@ -81,13 +81,13 @@ fn watch_display(arguments: &Top) -> Outcome {
         Notice::Cost(cost) => live.show_cost(&cost),
         _ => {}
     });
-    // The view ends with its watch.
+    // Dropping the watch ends the view.
     config.watch = None;
     live.finish();
     whole(&attached.map_err(why)?)
 }
 
-/// Fails if a part of the watched time is missing, or if the watch was not ended by the user.
+/// Fails if a part of the watched time is missing, or if watching ended before the user stopped it.
 fn whole(attached: &Recorded) -> Outcome {
     match attached.trouble.first() {
         Some(trouble) => Err(CommandError::failed(trouble)),
@@ -152,12 +152,12 @@ fn options(arguments: &Top) -> NowOptions {
     NowOptions {
         seconds: arguments.seconds,
         frame_ms: FRAME_MS,
-        // The costs only split measured time, so their server does not matter.
+        // The costs only attribute measured time, so the server to which they belong does not matter.
         basis: BasisOption::Timed,
     }
 }
 
-/// The activity in the recording at `path`: at its end, or at the time requested.
+/// The activity in the recording at `path`, at its end or at the requested time.
 fn at(arguments: &Top, path: &Path) -> Result<NowReport, CommandError> {
     let prices = match &arguments.params {
         Some(name) => input::named_prices(name, path, false)?,

@@ -1,8 +1,8 @@
-//! The recorded program's output while the live view has the terminal. The view shows the last line, and
-//! prints the whole output at its end.
+//! The recorded program's output while the live view uses the terminal. The view shows the last line, and prints the
+//! whole output at its end.
 //!
-//! The output is in a memory file and not in a pipe: the program never waits for the view, and a program
-//! that outlives the view gets no SIGPIPE.
+//! The output goes to a memory file and not to a pipe, so that the program never waits for the view, and a program that
+//! outlives the view gets no SIGPIPE.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use rustix::fs::{MemfdFlags, OFlags, fcntl_setfl, memfd_create};
 
-/// The most bytes kept. Beyond this limit all bytes so far are dropped.
+/// Maximum number of bytes. Beyond this limit all bytes so far are dropped.
 const KEPT: u64 = 16 << 20;
 /// The number of last bytes that are searched for the last line.
 const LINE: u64 = 1024;
@@ -20,7 +20,7 @@ const LINE: u64 = 1024;
 #[derive(Debug, Clone)]
 pub(super) struct CapturedOutput {
     file: Arc<File>,
-    /// The number of bytes dropped.
+    /// The number of dropped bytes.
     gone: u64,
 }
 
@@ -28,7 +28,7 @@ impl CapturedOutput {
     /// An empty output.
     pub(super) fn new() -> io::Result<CapturedOutput> {
         let file = memfd_create("x11prof-output", MemfdFlags::CLOEXEC)?;
-        // After truncation, writes begin at the start of the file again.
+        // After truncation, writes start at the beginning of the file.
         fcntl_setfl(&file, OFlags::APPEND)?;
         Ok(CapturedOutput {
             file: Arc::new(File::from(file)),
@@ -36,7 +36,7 @@ impl CapturedOutput {
         })
     }
 
-    /// The file that the program writes to.
+    /// The file to which the program writes.
     pub(super) fn file(&self) -> Arc<File> {
         Arc::clone(&self.file)
     }
@@ -45,7 +45,7 @@ impl CapturedOutput {
         self.file.metadata().map_or(0, |data| data.len())
     }
 
-    /// Drops the output where it is longer than `KEPT`.
+    /// Drops the output if it is longer than `KEPT`.
     pub(super) fn bound(&mut self) {
         let len = self.len();
         if len > KEPT && self.file.set_len(0).is_ok() {

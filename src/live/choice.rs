@@ -1,4 +1,4 @@
-//! The user's choice of rows and their order, made by keys.
+//! The user's choice of rows and their order, controlled by keys.
 
 use x11prof_views::clients_now::{By, Order};
 
@@ -10,12 +10,12 @@ pub(super) const KEYS: [&str; 2] = [
 /// The longest filter.
 const LONGEST: usize = 64;
 
-/// The rows shown, and their order.
+/// The displayed rows, and their order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Choice {
     pub(super) by: By,
     pub(super) order: Order,
-    /// The text that shown names contain; empty shows all.
+    /// Only names that contain this text are displayed; empty displays all.
     pub(super) filter: String,
     /// True while the user types the filter.
     pub(super) typing: bool,
@@ -23,7 +23,7 @@ pub(super) struct Choice {
     pub(super) frozen: bool,
 }
 
-/// The action of a key.
+/// The effect of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KeyAction {
     /// The key has no action.
@@ -35,7 +35,7 @@ pub(super) enum KeyAction {
 }
 
 impl Choice {
-    /// Takes the keys typed.
+    /// Processes the typed keys.
     pub(super) fn take(&mut self, typed: &str) -> KeyAction {
         let mut asked = KeyAction::Nothing;
         for key in typed.chars() {
@@ -72,7 +72,7 @@ impl Choice {
                 self.filter.clear();
                 self.typing = true;
             }
-            // Escape shows all again.
+            // Escape removes the filter.
             '\u{1b}' => self.filter.clear(),
             _ => return false,
         }
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(choice.by, By::Request);
         choice.take(" ");
         assert!(choice.frozen);
-        // Letters of a filter are no keys.
+        // Letters of a filter do not act as keys.
         choice.take("/qtr\u{7f}\u{1b}");
         assert_eq!((choice.wanted(), choice.typing), (None, false));
         choice.take("/xeyesq\u{7f}\r");

@@ -1,4 +1,4 @@
-//! The keys of the live view: read from the terminal, which still sends Ctrl-C to the program.
+//! The keys of the live view, read from the terminal. The terminal still sends Ctrl-C to the program.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -23,7 +23,7 @@ impl Keys {
         }
         let before = tcgetattr(&terminal)?;
         let mut now = before.clone();
-        // Signals stay on: Ctrl-C ends the recorded program as it would without us (termios(3)).
+        // Signals stay enabled, so that Ctrl-C ends the recorded program as without x11prof (termios(3)).
         now.local_modes -= LocalModes::ICANON | LocalModes::ECHO;
         now.special_codes[SpecialCodeIndex::VMIN] = 0;
         now.special_codes[SpecialCodeIndex::VTIME] = 0;

@@ -30,7 +30,7 @@ use prices::Prices;
 use source::Source;
 use view::View;
 
-/// The default interval of rates, in seconds: long enough to be read, short enough to follow changes.
+/// The default averaging interval of rates, in seconds: long enough to read, short enough to follow changes.
 pub(crate) const SECONDS: f64 = 5.0;
 /// The longest wait for a record of a watched display.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -39,7 +39,7 @@ const PATIENCE: Duration = Duration::from_millis(50);
 pub(crate) struct ViewOptions {
     /// The name of the watched display or trace, in text form.
     pub(crate) what: String,
-    /// The name of the server's parameters; `None` takes the matching ones.
+    /// The name of the cost table; `None` selects the matching one.
     pub(crate) parameters: Option<String>,
     /// The options of the counts.
     pub(crate) now: NowOptions,
@@ -58,7 +58,7 @@ impl ViewOptions {
             now: NowOptions {
                 seconds: SECONDS,
                 frame_ms: FRAME_MS,
-                // As `report` costs the same records.
+                // As in `report` on the same records.
                 basis: BasisOption::Auto,
             },
             by: By::Client,
@@ -145,7 +145,7 @@ impl Live {
 
     /// Shows a notice to the user, on the screen if there is one.
     pub(crate) fn tell(&self, notice: String) {
-        // The user may have left the view.
+        // The user may have quit the view.
         if let Err(SendError(notice)) = self.notices.send(notice) {
             say!("{notice}");
         }
@@ -163,8 +163,8 @@ impl Live {
         self.captured.as_ref().map(CapturedOutput::file)
     }
 
-    /// Waits for the end of the view: the watch was dropped, or no more records come. A recorder whose
-    /// disk hangs keeps its watch.
+    /// Waits for the end of the view, after the watch was dropped or no more records arrive. A recorder with a hanging
+    /// disk keeps its watch.
     pub(crate) fn finish(self) {
         self.over.store(true, Ordering::Relaxed);
         self.wait();
@@ -175,13 +175,13 @@ impl Live {
         // The thread returns the program's captured output.
         let captured = self.thread.join().unwrap_or(self.captured);
         if let Some(captured) = captured {
-            // The terminal may have gone.
+            // The terminal may be closed.
             let _ = captured.print(&mut io::stderr().lock());
         }
     }
 }
 
-/// The cost of an attached recorder in the last seconds, as a report has it.
+/// The cost of an attached recorder in the last seconds, in the form of a report.
 pub(crate) fn watching(cost: &AttachCost) -> WatchingCost {
     let [_, now] = cost.percent();
     WatchingCost {
@@ -191,7 +191,7 @@ pub(crate) fn watching(cost: &AttachCost) -> WatchingCost {
     }
 }
 
-/// The report of a whole recording; `None` if the recording did not begin.
+/// The report on a whole recording; `None` if the recording did not start.
 pub(crate) fn all_of(
     watched: Watched,
     parameters: Option<String>,

@@ -1,6 +1,6 @@
 //! The terminal's screen.
 //!
-//! The screen is drawn on standard error, as the alternate screen: the former contents come back.
+//! The screen is drawn on standard error, on the alternate screen, so the previous contents come back.
 
 use std::io::{self, Stderr};
 
@@ -19,14 +19,14 @@ use x11prof_views::units::{counted, duration, number};
 
 use super::choice::{Choice, KEYS};
 
-/// The screen of a running view. Dropping gives the terminal back.
+/// The screen of a running view. Dropping restores the terminal.
 pub(super) struct Screen {
     terminal: Terminal<CrosstermBackend<Stderr>>,
     notices: Vec<String>,
 }
 
 impl Screen {
-    /// Takes the terminal's screen.
+    /// Switches the terminal to the alternate screen.
     pub(super) fn open() -> io::Result<Screen> {
         let terminal = Terminal::new(CrosstermBackend::new(io::stderr()))?;
         execute!(io::stderr(), EnterAlternateScreen)?;
@@ -38,7 +38,7 @@ impl Screen {
 
     /// Draws a frame. Errors of the terminal are ignored.
     pub(super) fn draw(&mut self, shown: &Shown<'_>) {
-        // The first notice contains the commands for connecting. If it has several lines, the second one matters.
+        // The first notice contains the commands for connecting. If it has several lines, the second one is shown.
         let first = self.notices.first();
         let first = first.and_then(|first| first.lines().take(2).last());
         let latest = self.notices.iter().skip(1).next_back();
@@ -47,12 +47,12 @@ impl Screen {
         let _ = self.terminal.draw(|frame| draw(frame, shown, &notices));
     }
 
-    /// Shows a notice until the next; the first one stays.
+    /// Shows a notice until the next one. The first notice stays.
     pub(super) fn notice(&mut self, notice: String) {
         self.notices.push(notice);
     }
 
-    /// Calls `print` on the ordinary screen.
+    /// Calls `print` on the normal screen.
     pub(super) fn aside(&mut self, print: impl FnOnce()) {
         let _ = execute!(io::stderr(), LeaveAlternateScreen);
         print();
@@ -60,7 +60,7 @@ impl Screen {
         let _ = self.terminal.clear();
     }
 
-    /// Gives the terminal back, and prints the notices there.
+    /// Restores the terminal, and prints the notices there.
     pub(super) fn close(mut self) {
         let notices = std::mem::take(&mut self.notices);
         drop(self);
@@ -85,7 +85,7 @@ pub(super) struct Shown<'a> {
     pub(super) report: &'a NowReport,
     /// The user's choice of rows.
     pub(super) choice: &'a Choice,
-    /// Records that came too fast for the view.
+    /// The number of records that arrived too fast for the view.
     pub(super) missed: u64,
     /// The last line that the program wrote.
     pub(super) output: Option<String>,
@@ -93,7 +93,7 @@ pub(super) struct Shown<'a> {
     pub(super) keys: bool,
 }
 
-/// Draws a frame: the answer, the rows that fit, how good the figures are, the keys.
+/// Draws a frame: the main result, the rows that fit, the quality of the figures, the keys.
 fn draw(frame: &mut Frame<'_>, shown: &Shown<'_>, notices: &[&str]) {
     let head = head(shown, notices);
     let foot = foot(shown);
@@ -213,7 +213,7 @@ fn rates<'a>(shown: &Shown<'_>) -> Table<'a> {
         let cells = row.cells.into_iter().enumerate();
         Cells::new(cells.map(|(column, text)| cell(column, text)))
     });
-    // The column that rows are sorted by is marked.
+    // Marks the column by which rows are sorted.
     let heading = |(column, (text, order)): (usize, (&str, Option<Order>))| {
         let text = match order == Some(choice.order) {
             true => format!("▾{text}"),

@@ -1,4 +1,4 @@
-//! The source of a view's records: a recording in this process, or a trace, which may still grow.
+//! The source of a view's records: a recording in this process, or a trace, which may still be growing.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -17,16 +17,16 @@ const AHEAD: usize = 1024;
 /// Time between two checks for new bytes of a trace.
 const BEAT: Duration = Duration::from_millis(50);
 
-/// Records in their order.
+/// A stream of records in order.
 pub(super) enum Source {
     /// A recording in this process.
     Recording(Watched),
-    /// A trace, which a thread reads.
+    /// A trace that a thread reads.
     Trace(Receiver<Record>),
 }
 
 impl Source {
-    /// The trace at `path`. While its recorder runs, the end of the file is not the end.
+    /// Opens the trace at `path`. While its recorder runs, reading continues at the end of the file.
     pub(super) fn trace(path: &Path) -> Result<Source, CommandError> {
         let failed = |error| CommandError::file(path, error);
         let file = File::open(path).map_err(failed)?;
@@ -65,7 +65,7 @@ impl Source {
         }
     }
 
-    /// True for a recording in this process: its time is now.
+    /// True for a recording in this process, whose time is the present.
     pub(super) fn is_now(&self) -> bool {
         matches!(self, Source::Recording(_))
     }
@@ -88,13 +88,13 @@ fn tell(path: &Path, error: &TraceError) {
     say!("{}", CommandError::file(path, error).message());
 }
 
-/// A file that a recorder may still write.
+/// A file that a recorder may still be writing.
 struct Growing {
     file: File,
 }
 
 impl Growing {
-    /// True while a recorder writes the file: the recorder holds a lock.
+    /// True while a recorder writes the file. The recorder holds a lock.
     fn is_written(&self) -> bool {
         match flock(&self.file, FlockOperation::NonBlockingLockShared) {
             Ok(()) => {

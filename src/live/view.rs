@@ -68,7 +68,7 @@ impl View {
             true => Screen::open().ok(),
             false => None,
         };
-        // Without a keyboard the view only shows.
+        // Without a keyboard the view only displays.
         let mut keys = screen.as_ref().and_then(|_| Keys::open().ok());
         let (mut next_draw, mut looked) = (Instant::now(), None);
         let mut report = None;
@@ -78,7 +78,7 @@ impl View {
                 WatchEvent::Record(record) => profile.feed(record),
                 WatchEvent::Nothing if self.over.load(Ordering::Relaxed) => break,
                 WatchEvent::Nothing => {}
-                // The records that have come can still be viewed.
+                // The records so far can still be viewed.
                 WatchEvent::End if !self.source.is_now() && keys.is_some() && !ended => {
                     profile.end();
                     (ended, next_draw) = (true, Instant::now());

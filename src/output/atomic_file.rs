@@ -1,5 +1,4 @@
-//! A file that gets its name when it is complete, so that a failure or an interruption never destroys an existing
-//! file.
+//! A file that gets its name when it is complete, so that a failure or an interruption never destroys an existing file.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -10,12 +9,12 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, OFlags, linkat};
 use x11prof_proxy::{is_being_recorded, link_target};
 
-/// The users who may read a file.
+/// The permissions of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// The users that the umask, or the mode of the replaced file, lets.
+    /// As the umask, or the mode of the replaced file, allows.
     Usual,
-    /// The owner alone may read the file: it holds keystrokes.
+    /// Only the owner may read the file, because it contains keystrokes.
     Private,
 }
 
@@ -30,15 +29,15 @@ pub(crate) struct AtomicFile {
 #[derive(Debug)]
 struct Place {
     path: PathBuf,
-    /// The file's name until it is whole. It has this name all the time if the file system has no files
-    /// without a name.
+    /// The file's temporary name. If the file system does not support unnamed files, the file has this name from the
+    /// start.
     before: PathBuf,
 }
 
 impl AtomicFile {
-    /// Begins a file that will be at `path`. An existing file stays until [`finish`](AtomicFile::finish).
+    /// Creates a file that will be at `path`. An existing file stays until [`finish`](AtomicFile::finish).
     pub(crate) fn begin(path: &Path, access: Access) -> io::Result<AtomicFile> {
-        // `/dev/stdout` may be a file without a name, which nothing can replace.
+        // `/dev/stdout` may be an unnamed file, which cannot be replaced.
         let is_nameless = path.canonicalize().is_err();
         let path = link_target(path)?;
         let there = fs::metadata(&path).ok();
@@ -76,12 +75,12 @@ impl AtomicFile {
         Ok(beside)
     }
 
-    /// The file is whole: it gets its name.
+    /// Completes the file, and gives it its name.
     pub(crate) fn finish(self) -> io::Result<()> {
         self.named(None)
     }
 
-    /// The file is whole: it gets another name, on the same file system.
+    /// Completes the file, and gives it another name on the same file system.
     pub(crate) fn finish_as(self, path: &Path) -> io::Result<()> {
         self.named(Some(path))
     }
@@ -113,14 +112,14 @@ impl Write for AtomicFile {
 
 impl Drop for AtomicFile {
     fn drop(&mut self) {
-        // The file is there only if it was not finished, and may stay if it cannot be removed.
+        // The file exists only if it was not finished. It stays if it cannot be removed.
         if let Some(place) = &self.place {
             let _ = fs::remove_file(&place.before);
         }
     }
 }
 
-/// Creates a file without a name, which disappears on an interruption. If the file system does not support that, the
+/// Creates an unnamed file, which disappears on an interruption. If the file system does not support unnamed files, the
 /// file has the name `before`.
 fn create(path: &Path, before: &Path, access: Access) -> io::Result<File> {
     let mut options = OpenOptions::new();
@@ -147,7 +146,7 @@ fn create(path: &Path, before: &Path, access: Access) -> io::Result<File> {
     }
 }
 
-/// A file in `folder` that goes with this process, however it ends.
+/// A file in `folder` that disappears when this process ends for any reason.
 pub(crate) fn scratch(folder: &Path) -> io::Result<File> {
     let before = folder.join(format!(
         ".{}-{}.scratch",
@@ -155,7 +154,7 @@ pub(crate) fn scratch(folder: &Path) -> io::Result<File> {
         std::process::id()
     ));
     let file = create(&folder.join("scratch"), &before, Access::Private)?;
-    // The file system may have no files without a name.
+    // Unnamed files may not be supported.
     match fs::remove_file(&before) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
         _ => Ok(file),

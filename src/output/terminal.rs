@@ -1,4 +1,4 @@
-//! The terminal that results go to: how wide it is, whether it has colours, and its pager.
+//! The terminal to which results are printed: its width, colours, and pager.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -72,13 +72,13 @@ impl Pager {
             .stdin(Stdio::piped())
             .spawn()
             .ok()?;
-        // Ctrl-C is for the pager as long as it shows.
+        // While the pager runs, Ctrl-C belongs to the pager.
         crate::ignore(signal_hook::consts::SIGINT);
         let input = child.stdin.take();
         Some(Pager { child, input })
     }
 
-    /// Waits until the user has seen enough.
+    /// Waits until the user quits the pager.
     pub(super) fn finish(mut self) {
         drop(self.input.take());
         // The pager's exit status does not matter.

@@ -8,11 +8,11 @@ use std::str::FromStr;
 pub(crate) enum Condition {
     /// An episode took longer than this, in milliseconds.
     Episode(f64),
-    /// A client held the server for longer than this, in milliseconds.
+    /// A client delayed the server for longer than this, in milliseconds.
     Stall(f64),
     /// A mark was put into the recording.
     Mark,
-    /// The recorder got SIGUSR1.
+    /// The recorder received SIGUSR1.
     Signal,
 }
 
@@ -44,7 +44,7 @@ impl FromStr for Condition {
     }
 }
 
-/// `200ms`, `0.2s`.
+/// Parses `200ms` or `0.2s` into milliseconds.
 fn milliseconds(text: &str) -> Result<f64, String> {
     let (number, factor) = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
         (Some(number), _) => (number, 1.0),

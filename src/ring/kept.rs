@@ -1,4 +1,4 @@
-//! The last seconds of a recording as segments, and the files made of the segments.
+//! The last seconds of a recording as segments, and the files made from them.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -17,7 +17,7 @@ use crate::output::{Access, AtomicFile};
 /// The options of a ring.
 #[derive(Debug, Clone)]
 pub(crate) struct RingOptions {
-    /// `FILE`, from which the names `FILE-1`, `FILE-2` … are made.
+    /// The file name `FILE`, from which `FILE-1`, `FILE-2` … are derived.
     pub(crate) output: PathBuf,
     /// The length of the ring.
     pub(crate) length: Duration,
@@ -36,19 +36,19 @@ pub(crate) struct Rung {
 
 /// The number of segments in the ring's length. The oldest segment is dropped as a whole.
 const PARTS: u32 = 8;
-/// The most bytes of all segments on disk. Beyond this limit the oldest segments are dropped early.
+/// Maximum bytes of all segments on disk. Beyond this limit the oldest segments are dropped early.
 const MAX_BYTES: u64 = 200 << 20;
-/// Time from the condition to the writing of the file.
+/// The delay from the condition to writing the file.
 const AFTER: Duration = Duration::from_secs(1);
-/// The longest wait for a moment at which all connections can be described.
+/// The longest wait for a time at which the state of all connections can be described.
 const CUT_PATIENCE: Duration = Duration::from_secs(1);
-/// The most files of a recording.
+/// The maximum number of files of a recording.
 const MAX_FILES: usize = 100;
 
-/// A file to be written.
+/// A scheduled file.
 struct Due {
     when: Instant,
-    /// The number of records that had come by then: the file has them all.
+    /// The number of records that had arrived at the scheduled time. The file must contain all of them.
     came: Option<u64>,
     /// The reason.
     why: String,
@@ -59,13 +59,13 @@ pub(super) struct Kept {
     options: RingOptions,
     folder: PathBuf,
     preamble: SegmentPreamble,
-    /// The growing segment; `None` before the recording begins, and after a failure.
+    /// The current segment; `None` before the recording begins, and after a failure.
     segment: Option<Segment>,
     parts: VecDeque<Whole>,
     now: Timestamp,
-    /// The time since when the segment waits for its end.
+    /// The time since which the segment waits for its end.
     cut_since: Option<Timestamp>,
-    /// The next file.
+    /// The next scheduled file.
     due: Option<Due>,
     /// Records missed so far.
     missed: u64,
@@ -94,7 +94,7 @@ impl Kept {
         }
     }
 
-    /// Takes the next record, which `pipeline` has taken before.
+    /// Processes the next record, after `pipeline` has processed it.
     pub(super) fn take(&mut self, record: &Record, pipeline: &Pipeline) {
         match record {
             Record::Block(block) => self.now = self.now.max(block.time),
@@ -122,7 +122,7 @@ impl Kept {
         }
     }
 
-    /// Counts records that are missing before the next one.
+    /// Notes the number of records missed so far.
     pub(super) fn missed(&mut self, records: u64) {
         self.missed = records;
     }
@@ -138,7 +138,8 @@ impl Kept {
         self.due = Some(Due { when, came, why });
     }
 
-    /// Writes the file if its time has come and the ring has `taken` all records that `came` until then.
+    /// Writes the file if its time has come and the ring has processed (`taken`) all records that had arrived (`came`)
+    /// at that time.
     pub(super) fn write_if_due(&mut self, pipeline: &Pipeline, taken: u64, came: u64) {
         let is_due =
             |due: &mut Due| Instant::now() >= due.when && taken >= *due.came.get_or_insert(came);
@@ -147,7 +148,7 @@ impl Kept {
         }
     }
 
-    /// Ends the ring. `missed` is the number of records that the ring did not get.
+    /// Ends the ring. `missed` is the number of records that the ring did not receive.
     pub(super) fn end(mut self, pipeline: &Pipeline, missed: u64) -> Rung {
         if let Some(due) = self.due.take() {
             self.write(&due.why, pipeline);
@@ -159,14 +160,14 @@ impl Kept {
         self.rung
     }
 
-    /// Begins another segment if its time has come, and drops the oldest one.
+    /// Starts the next segment if it is time, and drops the oldest one.
     fn turn(&mut self, pipeline: &Pipeline) {
         let Some(segment) = &self.segment else { return };
         let is_old = since(segment.from, self.now) >= self.options.length / PARTS;
         if !is_old && !segment.exceeds(MAX_BYTES / u64::from(PARTS)) {
             return;
         }
-        // Each connection should be at a message boundary. The wait for that is limited.
+        // Each connection should be at a message boundary, but the wait for that is limited.
         let waits = *self.cut_since.get_or_insert(self.now);
         if since(waits, self.now) < CUT_PATIENCE && !pipeline.can_go_on_elsewhere() {
             return;
@@ -192,7 +193,7 @@ impl Kept {
         }
     }
 
-    /// Ends the segment and begins the next. `checkpoint` describes the connections at this moment.
+    /// Ends the segment and starts the next one. `checkpoint` describes the connections at this time.
     fn cut(&mut self, checkpoint: Vec<Control>) {
         self.cut_since = None;
         let Some(segment) = self.segment.take() else {
@@ -210,7 +211,7 @@ impl Kept {
         self.segment = self.worked(begun);
     }
 
-    /// Writes all segments to a file. They stay in the ring: the next file may overlap this one.
+    /// Writes all segments to a file. They stay in the ring, so the next file may overlap this one.
     fn write(&mut self, why: &str, pipeline: &Pipeline) {
         if self.rung.files.len() >= MAX_FILES {
             return;
@@ -242,7 +243,7 @@ impl Kept {
         }
     }
 
-    /// `FILE-N` with the first free number.
+    /// `FILE-N` with the first unused number.
     fn next_path(&self) -> PathBuf {
         let mut number = self.rung.files.len() + 1;
         loop {
@@ -254,7 +255,7 @@ impl Kept {
         }
     }
 
-    /// The value of a result. A failure is printed and kept.
+    /// Returns the value of a result, or prints and stores a failure.
     fn worked<T>(&mut self, result: Result<T, TraceError>) -> Option<T> {
         result
             .map_err(|error| {
@@ -270,7 +271,7 @@ fn since(from: Timestamp, to: Timestamp) -> Duration {
     to.since(from)
 }
 
-/// `x11prof-3.mcap` of `x11prof.mcap`.
+/// Inserts a number into a name: `x11prof.mcap` becomes `x11prof-3.mcap`.
 fn numbered(path: &Path, number: usize) -> PathBuf {
     let mut name = OsString::from(path.file_stem().unwrap_or_default());
     name.push(format!("-{number}"));

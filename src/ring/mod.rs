@@ -48,7 +48,7 @@ impl Ring {
         Ok((Ring { thread, over }, watch))
     }
 
-    /// Waits for the end of the ring: the watch was dropped, or no more records come.
+    /// Waits for the end of the ring, after the watch was dropped or no more records arrive.
     pub(crate) fn finish(self) -> Rung {
         self.over.store(true, Ordering::Relaxed);
         self.thread.join().unwrap_or_else(|_| Rung {
@@ -58,7 +58,7 @@ impl Ring {
     }
 }
 
-/// Takes the records of the recording: checks the conditions, and keeps the segments.
+/// Follows the records of the recording: checks the conditions, and stores the segments.
 struct RingFollower {
     waiting: Waiting,
     kept: Kept,
@@ -90,7 +90,7 @@ fn turn(options: &RingOptions, watched: &Watched, signal: &AtomicBool, over: &At
         waiting: Waiting::new(&options.when),
         kept: Kept::new(options),
     };
-    // The ring may be behind: a signal is of the moment after the records that had come by then.
+    // The ring may be behind, so a signal applies after the records that had arrived when it was received.
     let (mut taken, mut signalled) = (0, None);
     loop {
         match watched.next(PATIENCE) {

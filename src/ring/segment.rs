@@ -1,5 +1,5 @@
-//! A segment of a recording in a file without a name, which vanishes with the recorder. A segment begins in
-//! the middle (docs/FORMAT.md) and can be read without the segments before.
+//! A segment of a recording in an unnamed file, which disappears with the recorder. A segment begins in the middle of a
+//! recording (docs/FORMAT.md) and can be read without the segments before.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -10,10 +10,10 @@ use x11prof_trace::{Control, Reader, Record, Started, Timestamp, TraceError, Wri
 
 use crate::output::scratch;
 
-/// Records between two checks of the segment's size.
+/// The number of records between two checks of the segment's size.
 const LOOK_EVERY: u64 = 256;
 
-/// A growing segment.
+/// The segment that is being written.
 pub(super) struct Segment {
     writer: Writer<BufWriter<File>>,
     file: File,
@@ -32,7 +32,7 @@ pub(super) struct Whole {
     /// The segment's start; its end is `to`.
     pub(super) from: Timestamp,
     pub(super) to: Timestamp,
-    /// Bytes on disk.
+    /// The length on disk in bytes.
     pub(super) len: u64,
 }
 
@@ -96,7 +96,7 @@ pub(super) fn join<W: io::Write>(parts: &VecDeque<Whole>, sink: W) -> Result<W, 
         (from, to) = (first.from, last.to);
     }
     let mut writer = Writer::new(sink, reader.started().clone(), from)?;
-    // The segment has just written its own first record.
+    // The first record of this segment has just been written.
     let mut skipped = 1;
     let mut rest = parts.iter().skip(1);
     loop {
@@ -107,7 +107,7 @@ pub(super) fn join<W: io::Write>(parts: &VecDeque<Whole>, sink: W) -> Result<W, 
                 writer.write(&record)?;
             }
         }
-        // The earlier records of the other segments have just passed.
+        // The other segments repeat these earlier records, so their preambles are skipped.
         let Some(next) = rest.next() else { break };
         (reader, skipped) = (next.read()?, next.preamble);
     }

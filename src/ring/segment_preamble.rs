@@ -4,21 +4,21 @@ use std::collections::BTreeMap;
 
 use x11prof_trace::{ConnectionId, Control, Started, Timestamp};
 
-/// The most processes whose capture is kept.
+/// Maximum number of processes whose capture records are kept.
 const MAX_PROCESSES: usize = 10_000;
 
-/// The records with which a segment that begins now has to begin.
+/// The records with which a new segment must begin.
 #[derive(Debug, Default)]
 pub(super) struct SegmentPreamble {
     started: Option<(Timestamp, Started)>,
-    /// Records of the server and of the way of recording.
+    /// Records about the server and the kind of recording.
     of_all: Vec<Control>,
     opened: BTreeMap<ConnectionId, Control>,
     captures: BTreeMap<u32, Control>,
 }
 
 impl SegmentPreamble {
-    /// Keeps a control record that later segments need.
+    /// Stores a control record that later segments need.
     pub(super) fn note(&mut self, time: Timestamp, control: &Control) {
         match control {
             Control::Started(started) => self.started = Some((time, started.clone())),
@@ -43,7 +43,7 @@ impl SegmentPreamble {
         }
     }
 
-    /// The `started` record of a segment that begins at `time`; `None` before the recording's own `started`.
+    /// The `started` record of a segment that begins at `time`; `None` before the recording's `started` record.
     pub(super) fn started(&self, time: Timestamp) -> Option<Started> {
         let (began, started) = self.started.as_ref()?;
         let since = time.since(*began).as_nanos();

@@ -9,7 +9,7 @@ use x11prof_trace::{ConnectionId, Control, Started};
 use super::condition::Condition;
 use crate::input;
 
-/// The most clients whose names are kept.
+/// Maximum number of clients whose names are kept.
 const MAX_NAMES: usize = 10_000;
 
 /// The conditions, and the state needed to check them.
@@ -59,7 +59,7 @@ impl Waiting {
         self.happened.take()
     }
 
-    /// The recorder got SIGUSR1.
+    /// Notes that the recorder received SIGUSR1.
     pub(super) fn signalled(&mut self) {
         if self.signal {
             self.happened.get_or_insert("a signal".to_owned());
@@ -92,7 +92,7 @@ impl Waiting {
         }
     }
 
-    /// The recording is over: open episodes have ended.
+    /// Notes that the recording is over, so open episodes have ended.
     pub(super) fn end(&mut self) {
         let (happened, names) = (&mut self.happened, &self.names);
         if let (Some(mut episodes), Some(ms)) = (self.episodes.take(), self.episode_ms) {
@@ -162,7 +162,7 @@ mod tests {
     use super::Waiting;
     use crate::ring::condition::Condition;
 
-    /// The conditions that a recording meets, to its end.
+    /// The condition that a complete recording meets.
     fn met(trace: Synthetic) -> Option<String> {
         let mut waiting = Waiting::new(&[Condition::Episode(200.0)]);
         Pipeline::new().run_records(trace.records, |seen| waiting.observe(seen));

@@ -9,21 +9,21 @@ use x11prof_collection::{LeftOut, schema};
 
 use crate::error::CommandError;
 
-/// Folders within folders.
+/// Maximum depth of nested folders.
 const DEEPEST: usize = 32;
-/// Why a second name of a file is left out.
+/// The reason why a second name of a file is skipped.
 pub(super) const TWICE: &str = "its session is in another file already";
 
-/// The files that were found, each kind in the order of names.
+/// The found files, sorted by name within each kind.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     /// Recordings.
     pub(crate) traces: Vec<PathBuf>,
     /// Tables, with their names.
     pub(crate) tables: Vec<(&'static str, PathBuf)>,
-    /// The files of other kinds.
+    /// Files of other kinds.
     pub(crate) left_out: Vec<LeftOut>,
-    /// Device and inode of each file and folder that was found: links and hard links give it more names.
+    /// Device and inode of each found file and folder, because links and hard links give a file several names.
     seen: HashSet<(u64, u64)>,
 }
 
@@ -59,7 +59,7 @@ fn folder(path: &Path, about: &Metadata, depth: usize, found: &mut Found) {
             continue;
         }
         let path = entry.path();
-        // A link counts as its target.
+        // A link is followed.
         match fs::metadata(&path) {
             Ok(about) if about.is_dir() && depth < DEEPEST => {
                 folder(&path, &about, depth + 1, found);

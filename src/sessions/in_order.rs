@@ -1,12 +1,12 @@
-//! Work on many files at a time, whose results come in the order of the files.
+//! Processes many files in parallel and returns the results in the order of the files.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// Results that wait for their turn, at most.
+/// Maximum number of results that wait for earlier ones.
 const WAITING: usize = 64;
 
-/// Does `work` for each item, on all processors; `take` has the results one by one, in the items' order.
+/// Calls `work` for each item, on all processors. Calls `take` with each result, in the order of the items.
 pub(super) fn in_order<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(&T) -> R + Sync,

@@ -1,8 +1,8 @@
-//! `record --tables-only`: tables of a session in progress, without a trace. They are written by a separate thread
-//! that the recording never waits for.
+//! `record --tables-only`: tables of a running session, without a trace. A separate thread writes them, and the
+//! recording never waits for that thread.
 //!
-//! The tables name no key, text or title: they have episodes over their threshold, and the latencies of
-//! all.
+//! The tables contain no key, text or title. They contain the episodes over their threshold, and the latencies of all
+//! episodes.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -17,11 +17,11 @@ use x11prof_proxy::{Watch, WatchEvent, Watched, watch};
 use super::tables::{Tables, write_session};
 use crate::error::CommandError;
 
-/// The interval between two writes: a killed recorder loses later data.
+/// The interval between two writes. A killed recorder loses later data.
 const PART: Duration = Duration::from_secs(600);
 /// The longest wait for a record before checking the clock.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// The most bytes of a session's files together; beyond the limit the oldest parts go.
+/// Maximum bytes of a session's files in total. Beyond the limit the oldest parts are removed.
 const DISK: u64 = 256 << 20;
 
 /// The running tables.
@@ -32,16 +32,16 @@ pub(crate) struct Online {
 /// The outcome of a session.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
-    /// Episodes of all lengths.
+    /// The number of all episodes.
     pub(crate) episodes: u64,
     /// The number of episodes in the tables.
     pub(crate) over: u64,
-    /// Records that it was too slow for.
+    /// The number of records that were missed because the thread was too slow.
     pub(crate) missed: u64,
 }
 
 impl Online {
-    /// Starts tables in `folder`, which is made. They end when the watch is dropped.
+    /// Starts tables in `folder`, which is created. They end when the watch is dropped.
     pub(crate) fn start(folder: &Path) -> Result<(Online, Watch), CommandError> {
         let (watch, watched) = watch();
         let online = Writing {
@@ -59,7 +59,7 @@ impl Online {
         Ok((Online { thread }, watch))
     }
 
-    /// Waits for the end, which comes once the watch is dropped.
+    /// Waits for the end, after the watch was dropped.
     pub(crate) fn finish(self) -> Result<Kept, CommandError> {
         let failed = |_| CommandError::failed("the thread that writes episodes failed");
         self.thread.join().map_err(failed)?
@@ -69,7 +69,7 @@ impl Online {
 struct Writing {
     folder: PathBuf,
     tables: Tables,
-    /// The parts written, with their bytes, the oldest first.
+    /// The written parts with their sizes in bytes, the oldest first.
     files: VecDeque<(PathBuf, u64)>,
     part: u32,
     over: u64,
@@ -142,7 +142,7 @@ impl Writing {
         let tables = std::mem::replace(&mut self.tables, next);
         for file in tables.finish(session, Some(self.part))? {
             let bytes = fs::metadata(&file).map_or(0, |about| about.len());
-            // The session's own row is replaced each time.
+            // The session's own row is replaced by each part.
             if !self.files.iter().any(|(known, _)| *known == file) {
                 self.files.push_back((file, bytes));
             }
@@ -177,7 +177,7 @@ mod tests {
     /// The largest delay of context switches on a busy machine.
     const LATE: Duration = Duration::from_millis(800);
 
-    /// The rows of a recording, by the one driver of all commands; with switches that come `late`.
+    /// The rows of a recording, from the pipeline that all commands use. If `late`, context switches arrive late.
     fn rows(name: &str, late: bool) -> Vec<EpisodeRow> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("tests/data")

@@ -1,7 +1,7 @@
 //! Reads files into issues. A damaged file is reported and skipped as a whole.
 //!
-//! Files are read on all processors and added in their order, so that the result does not depend on their speed. Separate processes
-//! read the tables.
+//! Files are read in parallel and added in their order, so that the result does not depend on timing. Separate
+//! processes read the tables.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -27,10 +27,10 @@ use crate::input::replay_of;
 use crate::pass::{Pass, tell_missing};
 use crate::progress::Steps;
 
-/// The tables that issues are made of.
+/// The tables from which issues are computed.
 const WANTED: [&Schema; 3] = [&schema::SESSIONS, &schema::EPISODES, &schema::LATENCIES];
 
-/// Reads all that was found: tables first, then recordings that are not in them.
+/// Reads all found files: first tables, then recordings that are not in the tables.
 pub(crate) fn read(found: Found, selection: Selection) -> (Issues, Vec<LeftOut>) {
     let mut issues = Issues::new(selection);
     let mut left_out = found.left_out;
@@ -69,7 +69,7 @@ pub(crate) fn read(found: Found, selection: Selection) -> (Issues, Vec<LeftOut>)
     in_order(
         &found.traces,
         |path| {
-            // A fault of the analysis costs its recording only. The panic hook has printed it.
+            // A defect of the analysis affects only this recording. The panic hook has printed the panic.
             let read = catch_unwind(|| trace(path, selection));
             read.unwrap_or_else(|_| {
                 Err(CommandError::failed(
@@ -109,8 +109,8 @@ pub(crate) fn read(found: Found, selection: Selection) -> (Issues, Vec<LeftOut>)
     (issues, left_out)
 }
 
-/// True if a file of a table is ours: our files are named by their session, so a second file of a name is a
-/// copy.
+/// True if a table file was written by x11prof. Such files are named after their session, so a second file with a name
+/// is a copy.
 fn is_of_a_session(name: &OsStr) -> bool {
     let id = name.as_encoded_bytes().get(..16);
     id.is_some_and(|id| id.iter().all(u8::is_ascii_hexdigit))
@@ -160,13 +160,13 @@ fn add_trace(issues: &mut Issues, session: &Session, rows: &[EpisodeRow], latenc
         .for_each(|row| issues.add_latencies(number, row));
 }
 
-/// The number of episodes of a latency: program, landmark, trigger, the least latency, episodes.
+/// The number of episodes with a latency: program, landmark, trigger, the lower bound of the latency, episodes.
 type Step = (Option<String>, String, String, u64, u64);
 
 /// The first argument of a process that runs [`serve_tables`].
 pub(crate) const TABLE_READER: &str = "x11prof-tables";
 
-/// Reads tables for another process: a stranger's table may take all memory, or crash the library that reads it.
+/// Reads tables for another process. An untrusted table may use up all memory, or crash the library that reads it.
 pub(crate) fn serve_tables() -> io::Result<()> {
     serve(|(name, path, selection): (String, OsString, Selection)| {
         let mut wanted = WANTED.iter();

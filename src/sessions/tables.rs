@@ -1,4 +1,4 @@
-//! Writing the tables of a session: a file for each table, in the folders of its version, user and day.
+//! Writes the tables of a session: one file for each table, in the folders of its version, user and day.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,15 +9,15 @@ use x11prof_collection::{Cell, Latencies, Schema, Session, TableError, TableWrit
 use crate::error::CommandError;
 use crate::output::{Access, AtomicFile};
 
-/// The tables of one session while they are written. The name of the session and its folders are known only at its
-/// end; until then its files have no names.
+/// The tables of one session while they are written. The session's name and folders are known only at its end, so the
+/// files are unnamed until then.
 pub(crate) struct Tables {
     folder: PathBuf,
     open: BTreeMap<&'static str, TableWriter<AtomicFile>>,
 }
 
 impl Tables {
-    /// Makes the folder, for tables without rows yet.
+    /// Creates the folder. The tables have no rows yet.
     pub(crate) fn new(folder: &Path) -> Result<Tables, CommandError> {
         fs::create_dir_all(folder).map_err(|error| CommandError::file(folder, error))?;
         Ok(Tables {
@@ -74,7 +74,7 @@ impl Tables {
     }
 }
 
-/// Adds the data that are known at the end of a session: its row, and the distribution of its episodes.
+/// Adds the data that are known at the end of a session: its row, and the distribution of its latencies.
 pub(crate) fn write_session(
     tables: &mut Tables,
     session: &Session,

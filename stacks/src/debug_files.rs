@@ -1,4 +1,4 @@
-//! Debug files of distributed programs, from a server for them (elfutils' `debuginfod-find`).
+//! Downloads debug files of distributed programs from a debuginfod server, with elfutils' `debuginfod-find`.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -15,11 +15,11 @@ use crate::program;
 
 /// The program that downloads debug files, with a separate cache.
 const PROGRAM: &str = "debuginfod-find";
-/// The servers' addresses; without them the program is not called.
+/// The variable with the servers' addresses. Without it the program is not called.
 const SERVERS: &str = "DEBUGINFOD_URLS";
 /// The folders of debug files that the distribution has installed, by build id.
 const INSTALLED: [&str; 2] = ["/usr/lib/debug/.build-id", "/lib/debug/.build-id"];
-/// A server that has no file replies faster than this. After a slower failure no server is tried again.
+/// A server without the file replies faster than this. After a slower failure no server is contacted again.
 const SLOW: Duration = Duration::from_secs(3);
 
 /// Requests the debug file of each file once.
@@ -38,7 +38,8 @@ impl DebugFiles {
         }
     }
 
-    /// The debug file of a program's file; `None` if the file has all itself, or no server has one.
+    /// The debug file of a program file; `None` if the program file has all debug information, or if no server has a
+    /// debug file.
     pub(crate) fn of(&mut self, file: &Arc<str>) -> Option<PathBuf> {
         if !self.known.contains_key(file) {
             let found = self.asks.then(|| self.ask(file)).flatten();
@@ -55,7 +56,7 @@ impl DebugFiles {
         let asked = command.stderr(Stdio::null()).output();
         let asked = asked.inspect_err(|_| self.asks = false).ok()?;
         if !asked.status.success() {
-            // The user may have ended it by a signal.
+            // The user may have ended the download with a signal.
             self.asks = begun.elapsed() < SLOW && asked.status.code().is_some();
             return None;
         }
@@ -64,12 +65,12 @@ impl DebugFiles {
     }
 }
 
-/// True if the user has named servers for debug files.
+/// True if the user has configured servers for debug files.
 pub fn are_named() -> bool {
     std::env::var_os(SERVERS).is_some_and(|servers| !servers.as_bytes().trim_ascii().is_empty())
 }
 
-/// The build id of a file that lacks lines, and whose debug file is not installed.
+/// The build id of a file that has no line tables and no installed debug file.
 fn lacking(file: &Path) -> Option<String> {
     let read = ReadCache::new(File::open(file).ok()?);
     let elf = object::File::parse(&read).ok()?;

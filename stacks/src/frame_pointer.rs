@@ -1,9 +1,10 @@
-//! The frame pointer of a function of which only the stack pointer is known.
+//! Computes the frame pointer of a function if only the stack pointer is known.
 //!
-//! The kernel reports an ordinary user a sleeping thread's stack pointer and instruction, no other register. A function that
-//! was compiled with a frame pointer (RBP) is unwound by the frame pointer. Its prologue says how far both are apart: the tables (DWARF,
-//! `.eh_frame`) say where RBP is set, and from there to the first call each push and `sub rsp` moves the stack
-//! pointer by a known length. The return address beside the saved RBP has to follow a call.
+//! To an ordinary user the kernel reports only the stack pointer and the instruction pointer of a sleeping thread. A
+//! function that was compiled with a frame pointer (RBP) is unwound with the frame pointer. The distance of both
+//! follows from the prologue: the tables (DWARF, `.eh_frame`) contain the instruction that sets RBP, and from there to
+//! the first call each push and `sub rsp` moves the stack pointer by a known length. To check the result, the return
+//! address next to the saved RBP must follow a call.
 
 use gimli::{CfaRule, UnwindContext, X86_64};
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register};
@@ -15,7 +16,7 @@ const LONGEST: usize = 512;
 /// The longest call, in bytes.
 const CALL: usize = 7;
 
-/// Part of a prologue: the length from the stack pointer up to RBP where RBP was set, and the address after.
+/// A part of a prologue: the distance from the stack pointer to RBP after RBP was set, and the next address.
 #[derive(Debug, PartialEq, Eq)]
 struct Set {
     at: u64,
@@ -23,7 +24,8 @@ struct Set {
 }
 
 impl Tables {
-    /// Where the function at an address of the file sets RBP; `None` if the address is not unwound by RBP.
+    /// The instruction that sets RBP in the function at an address of the file; `None` if the function is not unwound
+    /// with RBP.
     fn set(&self, address: u64) -> Option<Set> {
         let frames = self.frames();
         let function = self.function(address)?;
@@ -51,7 +53,8 @@ impl Tables {
         None
     }
 
-    /// The bytes from the stack pointer up to RBP at a call at `address` of the file. `code` reads the file's code.
+    /// The distance in bytes from the stack pointer to RBP at a call at `address` of the file. `code` reads the file's
+    /// code.
     pub(crate) fn below(
         &self,
         address: u64,
@@ -65,7 +68,7 @@ impl Tables {
     }
 }
 
-/// The bytes that the code pushes before its first call, or to its end; `None` if that is not a constant.
+/// The number of bytes that the code pushes before its first call or its end; `None` if the number is not constant.
 fn pushed(code: &[u8]) -> Option<i64> {
     let mut sum: i64 = 0;
     for instruction in Decoder::new(64, code, DecoderOptions::NONE) {
@@ -78,7 +81,7 @@ fn pushed(code: &[u8]) -> Option<i64> {
     Some(sum)
 }
 
-/// The length by which an instruction moves the stack pointer down.
+/// The number of bytes by which an instruction moves the stack pointer down.
 fn moved(instruction: &Instruction) -> Option<i64> {
     let writes = instruction.op0_kind() == OpKind::Register
         && instruction.op0_register().full_register() == Register::RSP
@@ -101,7 +104,7 @@ fn moved(instruction: &Instruction) -> Option<i64> {
     }
 }
 
-/// True if these bytes, just before a return address, end with a call.
+/// True if these bytes, which precede a return address, end with a call.
 pub(crate) fn ends_with_call(before: &[u8]) -> bool {
     let lengths = 2..=CALL.min(before.len());
     lengths.into_iter().any(|length| {
@@ -115,7 +118,7 @@ pub(crate) fn ends_with_call(before: &[u8]) -> bool {
     })
 }
 
-/// The bytes to read before a return address.
+/// The number of bytes to read before a return address.
 pub(crate) const BEFORE: usize = CALL;
 
 #[cfg(test)]
@@ -124,7 +127,7 @@ mod tests {
 
     #[test]
     fn prologues_say_how_far_the_stack_pointer_moved() {
-        // push r12; mov r12, rdi; push rbx; sub rsp, 0x20; test rdi, rdi; je; call: then other code.
+        // push r12; mov r12, rdi; push rbx; sub rsp, 0x20; test rdi, rdi; je; call; then other code.
         let code = b"\x41\x54\x49\x89\xfc\x53\x48\x83\xec\x20\x48\x85\xff\x74\x10\xe8\0\0\0\0\x50";
         assert_eq!(pushed(code), Some(8 + 8 + 0x20));
         // sub rsp, 0x1000

@@ -1,5 +1,5 @@
-//! Stacks unwound by the programs' own tables (DWARF, `.eh_frame`). A file's tables are read when a stack first passes
-//! through the file.
+//! Unwinds stacks with the programs' tables (DWARF, `.eh_frame`). The tables of a file are read when a stack first
+//! contains its code.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -15,16 +15,16 @@ use crate::memory::{self, Mapping, Mappings};
 use crate::tables::{Bytes, Tables, section};
 use crate::waiter::StackCopy;
 
-/// The deepest stack.
+/// The maximum number of frames.
 const DEEPEST: usize = 256;
-/// The value of a register that is not known. framehop takes a frame pointer of 0 for the end of the stack, so with 0 a
-/// stack that needed the register would pass for a whole one.
+/// The value of an unknown register. framehop interprets a frame pointer of 0 as the end of the stack, so with 0 a
+/// stack that needs the register would seem complete.
 const UNKNOWN: u64 = 1;
 
-/// A function's call.
+/// A function call on a stack.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Frame {
-    /// The file of the code; empty without a file, as for code generated at run time.
+    /// The file of the code; empty for code without a file, such as code generated at run time.
     pub file: Arc<str>,
     /// The address in the file, of the call and not of the return.
     pub address: u64,
@@ -46,20 +46,20 @@ pub struct Unwinder {
     mappings: Mappings,
     unwinder: UnwinderX86_64<Bytes>,
     cache: CacheX86_64,
-    /// By a mapping's start.
+    /// Files by the start of their mapping.
     modules: HashMap<u64, Arc<CodeFile>>,
-    /// By a call's address: the bytes from the stack pointer up to the frame pointer.
+    /// The distance from the stack pointer to the frame pointer in bytes, by the address of the call.
     below: HashMap<u64, u64>,
     /// Return addresses that follow a call.
     after_calls: HashSet<u64>,
 }
 
-/// A file whose code is in the process.
+/// A file with code that is mapped into the process.
 #[derive(Debug)]
 struct CodeFile {
-    /// Empty for code that was made at run time.
+    /// The file's name; empty for code generated at run time.
     name: Arc<str>,
-    /// The difference between an address and that in the file.
+    /// The difference between an address in memory and in the file.
     base: u64,
     tables: Option<Tables>,
 }
@@ -68,7 +68,7 @@ impl Unwinder {
     /// Reads the mappings of the process.
     ///
     /// # Errors
-    /// The process is gone, or this user may not look into it.
+    /// Fails if the process has ended, or if this user may not inspect it.
     pub fn of(pid: u32) -> io::Result<Unwinder> {
         Ok(Unwinder {
             pid,
@@ -88,7 +88,7 @@ impl Unwinder {
         if unwound.is_whole {
             return unwound;
         }
-        // A library may have been loaded meanwhile.
+        // A library may have been loaded in the meantime.
         match Unwinder::of(self.pid) {
             Ok(anew) if !self.knows(&anew) => {
                 *self = anew;
@@ -137,7 +137,7 @@ impl Unwinder {
         }
     }
 
-    /// Goes to the caller; its address is `None` for the thread's first function.
+    /// Unwinds to the caller, whose address is `None` for the thread's first function.
     fn step(
         &mut self,
         address: FrameAddress,
@@ -213,7 +213,7 @@ impl Unwinder {
             return Some(Arc::clone(known));
         }
         let file = if mapping.path.starts_with('/') {
-            // By the process's own root: it may be in a container.
+            // Opened below the process's root directory, because the process may be in a container.
             let inside = format!("/proc/{}/root{}", self.pid, mapping.path);
             let file = File::open(inside).ok();
             file.and_then(|file| add_module(&mut self.unwinder, mapping, &ReadCache::new(file)))
@@ -234,14 +234,14 @@ impl Unwinder {
     }
 }
 
-/// The word at an address of the stack.
+/// The word at an address in the copied stack.
 fn word(copy: &StackCopy, address: u64) -> Option<u64> {
     let at = usize::try_from(address.checked_sub(copy.sp)?).ok()?;
     let word = copy.bytes.get(at..)?.first_chunk()?;
     Some(u64::from_le_bytes(*word))
 }
 
-/// Adds a file's tables.
+/// Adds the unwind tables of a file.
 fn add_module<'d>(
     unwinder: &mut UnwinderX86_64<Bytes>,
     mapping: &Mapping,
@@ -286,7 +286,7 @@ fn add_module<'d>(
     })
 }
 
-/// Unwinds a stack of zeros by the tables of a file, whose code is mapped at its own addresses.
+/// Unwinds a stack of zeros with the tables of a file that is mapped at its own addresses.
 pub fn unwind(file: &[u8], address: u64) {
     let mapping = Mapping {
         range: 0..1 << 40,
@@ -329,7 +329,7 @@ mod tests {
         let mut symbols = Symbols::default();
         let until = Instant::now() + PATIENCE;
         let seen = loop {
-            // Until it has loaded its libraries and reads.
+            // Repeats until `cat` has loaded its libraries and blocks in a read.
             if let Some(copy) = waiter.copy() {
                 let stack = Unwinder::of(cat.id())
                     .expect("our own process")

@@ -1,5 +1,5 @@
-//! Work on a stranger's file in a separate process: it may crash the libraries that read the file, or make them use all memory.
-//! That ends the separate process only.
+//! Processes an untrusted file in a separate process, because the file may crash the libraries that read it, or make
+//! them use all memory. Only the separate process ends then.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
@@ -14,11 +14,11 @@ use serde::de::DeserializeOwned;
 
 use crate::program;
 
-/// The memory that the process may use. Files that are mapped do not count.
+/// The memory that the process may use. Mapped files do not count.
 const MEMORY: u64 = 2 << 30;
-/// The CPU time that a file may take.
+/// The CPU time that the work on a file may use.
 pub(crate) const CPU_TIME: Duration = Duration::from_secs(60);
-/// The longest wait for a reply: more than the CPU time of a file, and than most downloads.
+/// The longest wait for a reply. It exceeds the CPU time of a file, and the duration of most downloads.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// A separate process, which runs [`serve`]. It ends when the value is dropped.
@@ -33,7 +33,7 @@ impl IsolatedProcess {
     /// Starts this program again, with `words` as its arguments.
     ///
     /// # Errors
-    /// The process cannot be started.
+    /// Fails if the process cannot be started.
     pub fn start<'a>(words: impl IntoIterator<Item = &'a str>) -> io::Result<IsolatedProcess> {
         let mut child = program("/proc/self/exe")
             .args(words)
@@ -81,17 +81,17 @@ impl IsolatedProcess {
 
 impl Drop for IsolatedProcess {
     fn drop(&mut self) {
-        // It may have ended.
+        // The process may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Reads requests from standard input and writes their replies to standard output, a line of JSON each, until the input ends.
-/// The process limits its own memory, and the CPU time of each request.
+/// Reads requests from standard input and writes their replies to standard output, each as a line of JSON, until the
+/// input ends. The process limits its own memory, and the CPU time of each request.
 ///
 /// # Errors
-/// Standard input or output fails, or the limits cannot be set.
+/// Fails if standard input or output fails, or if the limits cannot be set.
 pub fn serve<Q: DeserializeOwned, A: Serialize>(mut work: impl FnMut(Q) -> A) -> io::Result<()> {
     limit(Resource::Data, MEMORY)?;
     limit(Resource::Core, 0)?;
@@ -115,12 +115,12 @@ pub fn limit_memory(most: u64) -> io::Result<()> {
     limit(Resource::Data, most.min(MEMORY))
 }
 
-/// Has the kernel end this process once it has used so much more CPU time, in whole seconds.
+/// Makes the kernel end this process after it has used `left` more CPU time, rounded up to whole seconds.
 pub(crate) fn limit_time(left: Duration) -> io::Result<()> {
     limit(Resource::Cpu, (cpu_time() + left).as_secs() + 1)
 }
 
-/// Sets a soft limit, below the limit that the user has set.
+/// Sets a soft limit, but does not raise it above the limit that the user has set.
 fn limit(resource: Resource, most: u64) -> io::Result<()> {
     let old = getrlimit(resource);
     let current = Some(old.maximum.map_or(most, |own| own.min(most)));

@@ -1,4 +1,4 @@
-//! The stack of a thread that waits or ran, unwound, and the names of its functions.
+//! Unwinds the stack of a waiting or running thread, and names its functions.
 //!
 //! Threads are not stopped: the kernel reports where a thread sleeps (proc(5), `syscall`), and x11prof reads its
 //! memory. An ordinary user can do this for the user's own programs. For a running thread, the caller provides the

@@ -1,21 +1,21 @@
-//! A process's memory, and the files that are mapped there as code.
+//! The memory of a process, and the files that are mapped there as code.
 
 use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-/// A part of the memory that holds code.
+/// A part of the memory that contains code.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     pub(crate) range: Range<u64>,
-    /// The place in the file.
+    /// The offset in the file.
     pub(crate) offset: u64,
     /// The file's name, or the kernel's name for the part.
     pub(crate) path: String,
 }
 
-/// A process's code.
+/// The code mappings of a process.
 #[derive(Debug)]
 pub(crate) struct Mappings(Vec<Mapping>);
 
@@ -36,8 +36,8 @@ impl Mappings {
     }
 }
 
-/// A line of `maps` (proc(5)): `7f00-7f10 r-xp 00026000 fe:00 1234   /usr/lib/libc.so.6`. A path may contain spaces;
-/// memory without a file has no path.
+/// Parses a line of `maps` (proc(5)): `7f00-7f10 r-xp 00026000 fe:00 1234   /usr/lib/libc.so.6`. A path may contain
+/// spaces. Memory without a file has no path.
 fn executable(line: &str) -> Option<Mapping> {
     let mut fields = line.splitn(6, ' ');
     let (range, rights, offset) = (fields.next()?, fields.next()?, fields.next()?);
@@ -52,7 +52,7 @@ fn executable(line: &str) -> Option<Mapping> {
     })
 }
 
-/// Reads from a process's memory file; returns less at the end of the memory.
+/// Reads from a process's memory file. Returns fewer bytes at the end of the memory.
 pub(crate) fn read(memory: &File, from: u64, length: usize) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; length];
     let got = memory.read_at(&mut bytes, from)?;

@@ -1,4 +1,4 @@
-//! Names and lines of functions, from the programs' files: the process may be gone.
+//! Names and lines of functions, from the programs' files. The process may have ended.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::symbols::Functions;
 pub const SYMBOL_READER: &str = "x11prof-symbols";
 /// The second argument, which enables requests to a server for debug files.
 pub const WITH_DEBUG_FILES: &str = "debug-files";
-/// Files that may end the process; after that no file is read.
+/// After this many files have ended the process, no more files are read.
 const FAILURES: usize = 3;
 /// The maximum length of the names at an address, in bytes.
 const LONGEST: u64 = 16 << 20;
@@ -44,7 +44,7 @@ impl Names {
         &self.known[frame]
     }
 
-    /// The files of which the symbols could not be read: they crashed the libraries, or took too much memory or time.
+    /// The files whose symbols could not be read, because they crashed the libraries or needed too much memory or time.
     pub fn failed(&self) -> impl Iterator<Item = &str> {
         self.failed.iter().map(AsRef::as_ref)
     }

@@ -1,18 +1,18 @@
-//! Programs that x11prof starts for itself.
+//! Helper programs that x11prof starts.
 
 use std::env;
 use std::path::Path;
 use std::process::Command;
 
-/// The command of a program that the user did not name. Only absolute folders of PATH are searched, so that no
-/// program of the current folder runs instead.
+/// The command of a program that the user did not name. Only absolute folders in PATH are searched, so that no program
+/// in the current folder runs instead.
 pub fn program(name: &str) -> Command {
     let path = env::var_os("PATH").unwrap_or_default();
     let absolute = env::split_paths(&path).filter(|folder| Path::is_absolute(folder));
     let path = env::join_paths(absolute).unwrap_or_default();
     let mut command = Command::new(name);
     match path.is_empty() {
-        // An empty PATH is the current folder.
+        // An empty PATH would mean the current folder.
         true => command.env("PATH", "/usr/local/bin:/usr/bin:/bin"),
         false => command.env("PATH", path),
     };

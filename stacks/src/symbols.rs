@@ -17,7 +17,7 @@ use crate::frames::Frame;
 use crate::isolated::{CPU_TIME, cpu_time, limit_time, serve};
 use crate::tables::Tables;
 
-/// A function of a frame.
+/// A function in a frame.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Function {
     /// The name.
@@ -33,14 +33,14 @@ pub struct Function {
 pub struct Functions {
     /// The functions; empty if no table contains the address.
     pub functions: Vec<Function>,
-    /// The address at which a function without a name begins in its file. A stripped file has this as well.
+    /// The start address in the file of a function without a name. Stripped files also contain start addresses.
     pub start: Option<u64>,
 }
 
 /// Serves the functions of addresses in files ([`serve`]), with a limit on the CPU time of each file.
 ///
 /// # Errors
-/// As of [`serve`].
+/// Fails as [`serve`] does.
 pub fn serve_symbols(with_debug_files: bool) -> io::Result<()> {
     let mut symbols = Symbols::new(with_debug_files);
     let mut spent: HashMap<Arc<str>, Duration> = HashMap::new();
@@ -73,7 +73,8 @@ impl Symbols {
     }
 
     pub(crate) fn of(&mut self, frame: &Frame) -> Functions {
-        // A pipe or a device that a trace names is not opened. Libraries add to addresses, half of which belong to no file.
+        // Pipes and devices in a trace must not be opened. The libraries add to addresses, so addresses in the upper
+        // half, which belong to no file, could overflow.
         if !Path::new(&*frame.file).is_file() || frame.address > u64::MAX / 2 {
             return Functions::default();
         }
@@ -115,7 +116,7 @@ impl Symbols {
                 .and_then(|code| Some(format!("{}:{}", code.to_path().display(), code.line?))),
             is_inlined,
         };
-        // blazesym has the outermost of the inlined calls first.
+        // blazesym returns the outermost of the inlined calls first.
         let inlined = symbol.inlined.iter().rev();
         let inlined = inlined.map(|one| function(&one.name, one.code_info.as_ref(), true));
         let itself = function(&symbol.name, symbol.code_info.as_deref(), false);

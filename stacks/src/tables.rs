@@ -1,4 +1,4 @@
-//! A program file's tables of functions (DWARF, `.eh_frame`): stripped files have these as well.
+//! A program file's tables of functions (DWARF, `.eh_frame`). Stripped files also have these tables.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// The tables of a file; `None` of one without.
+    /// The tables of a file; `None` if the file has none.
     pub(crate) fn of<'d>(elf: &impl Object<'d>) -> Option<Tables> {
         let at = |name| {
             elf.section_by_name(name)
@@ -59,10 +59,10 @@ impl Tables {
     }
 }
 
-/// The longest section that is read, in bytes: a sparse file may have any length.
+/// The longest section to read, in bytes. A sparse file may have any length.
 const LONGEST: u64 = 256 << 20;
 
-/// The bytes of a section that has some.
+/// The contents of a section; `None` if the section is missing or empty.
 pub(crate) fn section<'d>(elf: &impl Object<'d>, name: &str) -> Option<Bytes> {
     let section = elf.section_by_name(name)?;
     let data = (section.size() <= LONGEST).then(|| section.data().ok())?;

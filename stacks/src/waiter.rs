@@ -1,4 +1,5 @@
-//! A copy of the stack of the thread that waits for a connection's bytes: a library that waits for a reply does.
+//! Copies the stack of the thread that waits for a connection's bytes, as a client library does while it waits for a
+//! reply.
 
 use std::fs::File;
 use std::io;
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::memory;
 
-/// Descriptors of a set (FD_SETSIZE).
+/// The number of descriptors in a set (FD_SETSIZE).
 const SET: u64 = 1024;
 /// Maximum number of bytes read of a stack. Reading stops at the base of the stack.
 const STACK_BYTES: usize = 64 << 10;
@@ -18,7 +19,7 @@ const NEW_THREADS: Duration = Duration::from_millis(100);
 /// The interval between two checks if no known thread waits.
 const SOON: Duration = Duration::from_millis(2);
 
-/// The stack of a thread that sleeps, or that ran at a known place.
+/// The stack of a thread that sleeps, or that ran at a known instruction.
 #[derive(Debug, PartialEq, Eq)]
 pub struct StackCopy {
     /// The process.
@@ -61,14 +62,14 @@ impl StackCopy {
 pub struct Waiter {
     pid: u32,
     memory: File,
-    /// The `syscall` file of each thread, the first thread's first.
+    /// The `syscall` file of each thread, with the first thread first.
     threads: Vec<(u32, File)>,
     looked: Instant,
-    /// The connection, once a thread was seen waiting for it.
+    /// The descriptor of the connection, after a thread was seen waiting for it.
     connection: Option<u32>,
 }
 
-/// A thread that waits.
+/// A blocked thread.
 #[derive(Debug, PartialEq, Eq)]
 struct Stand {
     sp: u64,
@@ -89,11 +90,11 @@ enum Descriptor {
 }
 
 impl Waiter {
-    /// Opens the process's files. The process has a connection whose bytes it awaits now, so that the first
-    /// [`Waiter::copy`] sees which of its descriptors that is.
+    /// Opens the process's files. Call this while the process waits for bytes of its connection, so that the first
+    /// [`Waiter::copy`] can determine the connection's descriptor.
     ///
     /// # Errors
-    /// The process is gone, or this user may not look into it (ptrace(2), "access mode checking").
+    /// Fails if the process has ended, or if this user may not inspect it (ptrace(2), "access mode checking").
     pub fn open(pid: u32) -> io::Result<Waiter> {
         let memory = File::open(format!("/proc/{pid}/mem"))?;
         let mut waiter = Waiter {
@@ -114,7 +115,7 @@ impl Waiter {
         }
         let (sp, pc) = match self.stand() {
             Some(stand) => stand,
-            // The thread that reads may be new.
+            // The reading thread may be new.
             None if self.looked.elapsed() > SOON => {
                 self.find_threads().ok()?;
                 self.stand()?
@@ -124,7 +125,7 @@ impl Waiter {
         StackCopy::of_blocked(self.pid, &self.memory, pc, sp)
     }
 
-    /// Stack pointer and instruction of the thread that waits for the connection's bytes.
+    /// The stack and instruction pointer of the thread that waits for the connection's bytes.
     fn stand(&mut self) -> Option<(u64, u64)> {
         let mut waits = self.threads.iter().map(|(_, file)| waits(file));
         let first = waits.next()?;
@@ -138,7 +139,7 @@ impl Waiter {
             let descriptor = self.descriptor(&stand.descriptor)?;
             let is_it = match self.connection {
                 Some(connection) => connection == descriptor,
-                // Other threads wait for pipes and events.
+                // Other threads wait for pipes and events, not for sockets.
                 None => self.is_socket(descriptor),
             };
             is_it.then_some((stand, descriptor))
@@ -174,7 +175,7 @@ impl Waiter {
         let entries = std::fs::read_dir(format!("/proc/{}/task", self.pid))?.flatten();
         let names = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         let mut now: Vec<u32> = names.collect();
-        // The first thread has the least number: it waits most often.
+        // The first thread has the smallest id, and waits most often.
         now.sort_unstable();
         now.truncate(THREADS);
         self.threads.retain(|(tid, _)| now.contains(tid));
@@ -197,7 +198,7 @@ fn waits(file: &File) -> Option<Stand> {
     stands(text)
 }
 
-/// Reads the line (proc(5), `syscall`): the call's number, six arguments, stack pointer and instruction.
+/// Parses the line (proc(5), `syscall`): the call's number, six arguments, stack pointer and instruction pointer.
 fn stands(line: &str) -> Option<Stand> {
     /// read, recvfrom, recvmsg, readv (x86-64).
     const READS: [u64; 4] = [0, 45, 47, 19];

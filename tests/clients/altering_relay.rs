@@ -1,5 +1,5 @@
-//! A display server that is Xvfb except for one difference: a relay in front of Xvfb changes, drops, swaps or refuses one
-//! message. `x11prof diverge` must find it.
+//! A display server: a relay in front of Xvfb that changes, drops, swaps or rejects one message. `x11prof diverge`
+//! must find the difference.
 //!
 //! `altering_relay CHANGE [arguments of x11prof's --server-command]`, where CHANGE is one of
 //! `reply:MAJOR:MINOR:N:OFFSET` (flips the lowest bit of a byte of the Nth reply), `error:MAJOR:MINOR:N` (an error
@@ -54,10 +54,10 @@ fn change(text: &str) -> Change {
     }
 }
 
-/// What the two directions of a connection share.
+/// State that both directions of a connection share.
 #[derive(Default)]
 struct Shared {
-    /// By sequence number modulo 2^16: major, minor, the name that QueryExtension names.
+    /// By sequence number modulo 2^16: major, minor, the extension name in a QueryExtension request.
     requests: HashMap<u16, (u8, u8, String)>,
     majors: HashMap<u8, String>,
     seen: u32,
@@ -101,7 +101,7 @@ fn main() {
             relay(client, server, change.clone());
         }
     });
-    // A signal ends Xvfb, and the relay ends with Xvfb.
+    // On a signal the relay stops Xvfb, and exits when Xvfb exits.
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP]).expect("signals");
     let pid = i32::try_from(server.id()).ok().and_then(Pid::from_raw);
     let pid = pid.expect("a process");
@@ -190,7 +190,7 @@ fn send(to: &UnixStream, mut bytes: &[u8], fds: &[OwnedFd]) -> io::Result<()> {
     Ok(())
 }
 
-/// Follows the requests by their lengths.
+/// Splits the client's stream into requests by their lengths.
 struct Requests {
     shared: Arc<Mutex<Shared>>,
     held: Vec<u8>,
@@ -246,7 +246,7 @@ impl Requests {
     }
 }
 
-/// Follows replies, events and errors, and makes the change.
+/// Splits the server's stream into replies, events and errors, and makes the change.
 struct Answers {
     shared: Arc<Mutex<Shared>>,
     change: Change,

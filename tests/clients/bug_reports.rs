@@ -1,9 +1,9 @@
-//! Public bug reports about round trips, each remade as a small client:
+//! Public bug reports about round trips, each reproduced as a small client:
 //!
 //!     bug_reports keymap [together]    78 serial round trips, or 3 (xkbcommon/libxkbcommon#216)
 //!     bug_reports windows N            8 serial round trips for each of N windows (davatorium/rofi#2299)
-//!     bug_reports probe PID            GetScreenResources of a server that is stopped meanwhile, as one that probes its
-//!                                      outputs is (bencevans/screenshot-desktop#303)
+//!     bug_reports probe PID            GetScreenResources of a server that is stopped meanwhile, like a server that
+//!                                      probes its outputs (bencevans/screenshot-desktop#303)
 //!     bug_reports capture N            N pictures of the whole screen without MIT-SHM (BoboTiG/python-mss#431)
 //!     bug_reports motion N             4 round trips for each of N motion events (brndnmtthws/conky#1886)
 //!     bug_reports window N             N round trips, a window with a frame, then others
@@ -28,7 +28,7 @@ use x11rb::wrapper::ConnectionExt as _;
 
 type Done = Result<(), Box<dyn Error>>;
 
-/// Atoms that the keymap's names are requested by.
+/// Number of atoms of the keymap's names.
 const NAMES: usize = 75;
 
 fn main() -> Done {
@@ -51,7 +51,7 @@ fn main() -> Done {
     }
 }
 
-/// The names of the keyboard's types and levels, with the atoms one by one or together.
+/// Requests the names of the keyboard's types and levels, with serial or pipelined atom requests.
 fn keymap(x: &RustConnection, together: bool) -> Done {
     const CORE_KEYBOARD: u16 = 0x100;
     x.extension_information("XKEYBOARD")?
@@ -89,7 +89,7 @@ fn keymap(x: &RustConnection, together: bool) -> Done {
         return Ok(());
     }
     let asked: Result<Vec<_>, _> = atoms.iter().map(|atom| x.get_atom_name(*atom)).collect();
-    // The last reply first: those before it have come by then.
+    // Wait for the last reply first: the earlier replies have arrived by then.
     for name in asked?.into_iter().rev() {
         name.reply()?;
     }
@@ -108,7 +108,7 @@ fn new_window(
     Ok(window)
 }
 
-/// A list of windows, each requested eight things.
+/// Makes eight round trips for each window of a list.
 fn windows(x: &RustConnection, root: Window, n: usize) -> Done {
     let all: Result<Vec<Window>, _> = (0..n)
         .map(|_| new_window(x, root, EventMask::NO_EVENT))
@@ -137,7 +137,7 @@ fn windows(x: &RustConnection, root: Window, n: usize) -> Done {
     Ok(())
 }
 
-/// Asks for the outputs of a server that is stopped for 400 ms.
+/// Requests the outputs from a server that is stopped for 400 ms.
 fn probe(x: &RustConnection, root: Window, pid: i32) -> Done {
     let server = Pid::from_raw(pid).ok_or("no process")?;
     x.randr_query_version(1, 5)?.reply()?;
@@ -153,7 +153,7 @@ fn probe(x: &RustConnection, root: Window, pid: i32) -> Done {
     Ok(())
 }
 
-/// The whole screen, again and again.
+/// Captures the whole screen `n` times.
 fn capture(x: &RustConnection, root: Window, n: usize) -> Done {
     let size = x.get_geometry(root)?.reply()?;
     for _ in 0..n {
@@ -164,7 +164,7 @@ fn capture(x: &RustConnection, root: Window, n: usize) -> Done {
     Ok(())
 }
 
-/// Asks for the window under the pointer at each motion.
+/// Queries the window under the pointer at each motion event.
 fn motion(x: &RustConnection, root: Window, n: i16) -> Done {
     let window = new_window(x, root, EventMask::POINTER_MOTION | EventMask::EXPOSURE)?;
     x.map_window(window)?;
@@ -182,7 +182,7 @@ fn motion(x: &RustConnection, root: Window, n: i16) -> Done {
     Ok(())
 }
 
-/// Atoms, a window with something in it, and more atoms when that is shown.
+/// Interns atoms, shows a window with contents, and interns more atoms when the window is shown.
 fn window_with_frame(x: &RustConnection, root: Window, n: usize) -> Done {
     for number in 0..n {
         x.intern_atom(false, format!("BEFORE_{number}").as_bytes())?
@@ -201,7 +201,7 @@ fn window_with_frame(x: &RustConnection, root: Window, n: usize) -> Done {
     };
     x.poly_fill_rectangle(window, gc, &[item])?;
     x.flush()?;
-    // Longer than the server may lack a processor: its rest ends its start.
+    // Longer than the server may be preempted: the idle time ends the start-up.
     std::thread::sleep(Duration::from_millis(200));
     for number in 0..3 {
         x.intern_atom(false, format!("LATER_{number}").as_bytes())?

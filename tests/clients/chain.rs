@@ -1,13 +1,13 @@
-//! Clients that make each other act, with known delays: each works for its time, draws, and queries the next
-//! one.
+//! Clients that trigger each other with known delays: each client works for its time, draws, and triggers the next
+//! client.
 //!
 //!     chain INDEX KINDS ROUNDS
 //!
-//! `KINDS` says how each client is asked, separated by commas: `key` (the first one), `message`
-//! (ClientMessage), `property` (one of the client before it), `selection`, `map` (the client is the window
-//! manager). `ROUNDS` are milliseconds of work for each client in each round: `10:300:20,50:10:80`. The
-//! client computes and sleeps in turn, prints `window` when its window is there and `ready` when it listens
-//! to the client before it, and runs until it is killed.
+//! `KINDS` lists how each client is triggered, separated by commas: `key` (the first client), `message`
+//! (ClientMessage), `property` (a property of the previous client), `selection`, `map` (the client is the window
+//! manager). `ROUNDS` are milliseconds of work for each client in each round: `10:300:20,50:10:80`. The client
+//! alternates between computing and sleeping, prints `window` when its window exists and `ready` when it listens to
+//! the previous client, and runs until it is killed.
 #![allow(clippy::print_stdout, reason = "a program for tests")]
 
 use std::error::Error;
@@ -34,7 +34,7 @@ struct Chain {
     window: Window,
     gc: u32,
     atom: Atom,
-    /// The window to map where the next client is the window manager.
+    /// The window to map if the next client is the window manager.
     frame: Window,
     round: usize,
 }
@@ -104,14 +104,14 @@ impl Chain {
         Ok(chain)
     }
 
-    /// The selection by which the others find the window of one.
+    /// The selection that identifies a client's window.
     fn selection(&self, index: usize) -> Outcome<Atom> {
         let name = format!("X11PROF_CHAIN_{index}");
         Ok(self.x.intern_atom(false, name.as_bytes())?.reply()?.atom)
     }
 
-    /// The window of a client that has said `window`. Nothing waits for one here: a program that sleeps
-    /// between looks rests in its sleep, and its handlers' sleeps look the same.
+    /// The window of a client that has printed `window`. This function does not wait for the window: the analysis
+    /// cannot distinguish a program that polls with sleeps from sleeps in its handlers.
     fn window_of(&self, index: usize) -> Outcome<Window> {
         let selection = self.selection(index)?;
         match self.x.get_selection_owner(selection)?.reply()?.owner {
@@ -120,7 +120,7 @@ impl Chain {
         }
     }
 
-    /// Listens to the client before it.
+    /// Selects the events of the previous client.
     fn meet(&self) -> Outcome<()> {
         let (listened, mask) = match self.asked_by() {
             "property" => (self.window_of(self.index - 1)?, EventMask::PROPERTY_CHANGE),
@@ -154,7 +154,7 @@ impl Chain {
         }
     }
 
-    /// Takes its time, draws, and queries the next one.
+    /// Works for its time, draws, and triggers the next client.
     fn act(&mut self) -> Outcome<()> {
         let round = self.rounds.get(self.round);
         let ms = round.and_then(|round| round.get(self.index)).copied();

@@ -1,14 +1,13 @@
-//! Measures the response that a person would see: sends input by XTEST, straight to the server, and notes
-//! the last DAMAGE report of the response. Shares no code with x11prof.
+//! Measures the visible response: sends input by XTEST directly to the server, and records the last DAMAGE report
+//! of the response. Shares no code with x11prof.
 //!
 //!     damage_watch STEP…
 //!
-//! A step is `key:CODE` or `button:NUMBER` (pressed and, after a look, released), `move:X,Y`, `settle`
-//! (waits until something has been drawn and nothing has been for a while), or `leave-out` (looks for some
-//! seconds for places that change alone; from then on, drawing in such a place alone is no
-//! response). Standard output has a JSON object for each event: `event`, `sent_ns` (CLOCK_MONOTONIC), and
-//! `bursts`: the damage reports after it, a list of [first, last] nanoseconds after sending, with a new
-//! burst after each pause of 8 ms.
+//! A step is `key:CODE` or `button:NUMBER` (pressed and, after the observation time, released), `move:X,Y`,
+//! `settle` (waits until something has been drawn and then nothing for a while), or `leave-out` (observes for some
+//! seconds which areas are animated; from then on, drawing only in these areas is no response). Standard output has
+//! a JSON object for each event: `event`, `sent_ns` (CLOCK_MONOTONIC), and `bursts`: the damage reports after it, a
+//! list of [first, last] nanoseconds after sending, with a new burst after each pause of 8 ms.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -33,15 +32,15 @@ use x11rb::protocol::xproto::{
 use x11rb::protocol::xtest::ConnectionExt as _;
 use x11rb::rust_connection::RustConnection;
 
-/// A person looks at the response for so long.
+/// How long the response to an event is observed.
 const LOOK: Duration = Duration::from_millis(350);
-/// A key or button is released so long after its last effect; after a look at the latest.
+/// A key or button is released this long after its last effect, at the latest after the observation time.
 const HOLD: Duration = Duration::from_millis(120);
-/// A screen that does not change for so long has settled.
+/// A screen without changes for this long has settled.
 const SETTLED: Duration = Duration::from_millis(400);
-/// The longest that is waited for that.
+/// Maximum wait for the screen to settle.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Time in which a started program is watched for places that change alone.
+/// How long a started program is observed for animated areas.
 const STARTED: Duration = Duration::from_secs(2);
 const MOVES: Duration = Duration::from_secs(4);
 /// A pause in the reports that ends a burst: half a frame of 60 Hz.
@@ -100,7 +99,7 @@ fn watch(steps: &[String]) -> Result<(), Box<dyn Error>> {
 struct Watcher {
     x: RustConnection,
     root: Window,
-    /// The places where things move alone.
+    /// The animated areas.
     moving: Vec<Rectangle>,
     /// The program has drawn something.
     started: bool,
@@ -116,7 +115,7 @@ fn within(inner: Rectangle, outer: Rectangle) -> bool {
 }
 
 impl Watcher {
-    /// Sends an event and prints what is drawn until `look` is over.
+    /// Sends an event and prints the damage until `look` has passed.
     fn send(
         &self,
         name: &str,
@@ -125,7 +124,7 @@ impl Watcher {
         to: (i16, i16),
         look: Duration,
     ) -> Result<(), Box<dyn Error>> {
-        // What came before is not the response.
+        // Earlier damage is not part of the response.
         while self.x.poll_for_event()?.is_some() {}
         let sent = now();
         self.x
@@ -155,8 +154,7 @@ impl Watcher {
         Ok(())
     }
 
-    /// Waits until the program has drawn something, if it has not before, and then has drawn nothing for a
-    /// while.
+    /// Waits until the program has drawn something for the first time, and then nothing for a while.
     fn settle(&mut self) -> Result<(), Box<dyn Error>> {
         let end = now() + u64::try_from(PATIENCE.as_nanos())?;
         let mut last = if self.started {
@@ -172,7 +170,7 @@ impl Watcher {
         Ok(())
     }
 
-    /// Looks at where things move alone.
+    /// Finds the animated areas.
     fn leave_out(&mut self) -> Result<(), Box<dyn Error>> {
         let end = now() + u64::try_from(PATIENCE.as_nanos())?;
         self.damaged(end)?.ok_or("nothing was drawn")?;
@@ -189,7 +187,7 @@ impl Watcher {
         Ok(())
     }
 
-    /// The time at which the next damage was reported; none until `end`.
+    /// The time of the next damage report; `None` if there is none before `end`.
     fn damaged(&self, end: u64) -> Result<Option<u64>, Box<dyn Error>> {
         loop {
             while let Some(event) = self.x.poll_for_event()? {

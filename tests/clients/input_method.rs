@@ -1,10 +1,10 @@
-//! A small input method (the X Input Method Protocol 1.0 over X, transport 0.0): it takes each key that a
-//! client forwards, sleeps, and gives it back.
+//! A small input method (X Input Method Protocol 1.0 over X, transport 0.0): it sleeps for each key that a client
+//! forwards, and sends the key back.
 //!
 //!     input_method MS
 //!
-//! Clients find it with `XMODIFIERS=@im=x11prof`. It knows as much as Xlib requests, of clients of its own
-//! byte order.
+//! Clients use it with `XMODIFIERS=@im=x11prof`. It implements only what Xlib requests, for clients of its own byte
+//! order.
 #![allow(clippy::print_stdout, reason = "a program for tests")]
 
 use std::collections::HashMap;
@@ -48,7 +48,7 @@ const STYLE: u32 = 0x408;
 struct Method {
     x: RustConnection,
     atoms: Atoms,
-    /// The clients' windows by ours.
+    /// The clients' windows, by the corresponding window of the input method.
     clients: HashMap<Window, Window>,
     delay: Duration,
 }
@@ -111,7 +111,7 @@ fn short(bytes: &[u8], at: usize) -> u16 {
 }
 
 impl Method {
-    /// Says which locales it is for, and how it is talked to.
+    /// Replies with the supported locales and transports.
     fn describe(&self, asked: &SelectionRequestEvent) -> Outcome<()> {
         let text: &[u8] = match asked.target {
             target if target == self.atoms.LOCALES => b"@locale=C,POSIX,en_US.UTF-8,C.UTF-8",
@@ -190,7 +190,7 @@ impl Method {
                 body.extend(STYLE.to_ne_bytes());
                 self.answer(client, 45, &body)
             }
-            // XIM_CREATE_IC, and XIM_SET_EVENT_MASK: it wants keys that go down.
+            // XIM_CREATE_IC, and XIM_SET_EVENT_MASK: forward key presses.
             Some(50) => {
                 let mut mask = shorts(&[method, 1]);
                 mask.extend(1_u32.to_ne_bytes());
@@ -207,7 +207,7 @@ impl Method {
                 body.extend(1_u32.to_ne_bytes());
                 self.answer(client, 57, &body)
             }
-            // XIM_FORWARD_EVENT: it takes its time and gives the event back.
+            // XIM_FORWARD_EVENT: sleep and send the event back.
             Some(60) => {
                 std::thread::sleep(self.delay);
                 if short(packet, 8) & 1 != 0 {
@@ -223,7 +223,7 @@ impl Method {
         }
     }
 
-    /// Sends a packet: in a message, or in a property where it is longer than one.
+    /// Sends a packet in a message, or in a property if it is longer than a message.
     fn answer(&self, client: Window, opcode: u8, body: &[u8]) -> Outcome<()> {
         let mut packet = vec![opcode, 0];
         packet.extend(shorts(&[body.len().div_ceil(4) as u16]));
@@ -247,7 +247,7 @@ impl Method {
     }
 }
 
-/// A short packet fills its message.
+/// Pads a short packet to the size of a message.
 fn padded_to_message(packet: &[u8]) -> Vec<u8> {
     let mut bytes = packet.to_vec();
     bytes.resize(bytes.len().max(20), 0);

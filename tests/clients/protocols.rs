@@ -1,12 +1,12 @@
-//! Clients that make each other act by the protocols of desktops, with known delays.
+//! Clients that trigger each other through desktop protocols, with known delays.
 //!
 //!     protocols desk              a window manager, a settings manager, one that presents, pastes and loads the server
-//!     protocols resizes MS        takes its time for each size (_NET_WM_SYNC_REQUEST)
-//!     protocols themed MS         takes its time for each change of the settings (XSETTINGS)
-//!     protocols pieces MS COUNT   owns a selection and hands it out in pieces, each after its time (INCR)
+//!     protocols resizes MS        works for MS at each new size (_NET_WM_SYNC_REQUEST)
+//!     protocols themed MS         works for MS at each change of the settings (XSETTINGS)
+//!     protocols pieces MS COUNT   owns a selection and sends it in COUNT pieces, each after MS (INCR)
 //!     protocols busy SECONDS      computes
 //!
-//! The desk does one of these for each key: a, b, c, d, and e (it makes the server work for `LOAD`).
+//! The desk handles one of these for each key: a, b, c, d, and e (which makes the server work for `LOAD`).
 #![allow(clippy::print_stdout, reason = "a program for tests")]
 
 use std::error::Error;
@@ -41,11 +41,11 @@ x11rb::atom_manager! {
     }
 }
 
-/// The desk's work once the window has its size.
+/// The desk's work after the window has been resized.
 const RESIZED: Duration = Duration::from_millis(30);
-/// Frames after which the desk's picture is shown.
+/// Number of frames after which the desk's picture is shown.
 const FRAMES: u64 = 12;
-/// The desk keeps the server busy for so long.
+/// How long the desk keeps the server busy.
 const LOAD: Duration = Duration::from_millis(400);
 /// Bytes of a piece of a selection.
 const PIECE: usize = 20_000;
@@ -111,7 +111,7 @@ impl Client {
         Ok(self.x.flush()?)
     }
 
-    /// The window that owns a selection, once there is one.
+    /// Waits until a window owns the selection, and returns the window.
     fn owner(&self, selection: Atom) -> Outcome<Window> {
         loop {
             match self.x.get_selection_owner(selection)?.reply()?.owner {
@@ -323,7 +323,7 @@ fn pieces(of: &Client, time: Duration, count: usize) -> Outcome<()> {
     let (x, atoms) = (&of.x, &of.atoms);
     of.own(atoms.PIECES)?;
     of.ready()?;
-    // What is still to be passed, and to whom.
+    // The pending transfer: its requestor and the number of remaining pieces.
     let mut left: Option<(SelectionRequestEvent, usize)> = None;
     loop {
         match x.wait_for_event()? {

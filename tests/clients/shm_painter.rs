@@ -1,6 +1,6 @@
-//! A program that draws by MIT-SHM as a video player or a toolkit does: it paints a picture in memory
-//! of its own that the server shares, has it put on its window, and continues with its other picture when
-//! the server states that it is done with the first. Where the server shares no memory, it sends them.
+//! A program that draws through MIT-SHM as a video player or a toolkit does: it paints a picture in memory that the
+//! server shares, puts the picture on its window, and paints the next one in a second picture until the server
+//! reports completion of the first. If the server does not support shared memory, the program sends the pictures.
 //!
 //!     shm_painter FRAMES
 #![allow(clippy::print_stderr, reason = "a program for tests")]
@@ -102,7 +102,7 @@ fn paint(frames: u32) -> Result<(), Box<dyn Error>> {
         if shares && frame as usize >= PICTURES {
             while !matches!(connection.wait_for_event()?, Event::ShmCompletion(_)) {}
         }
-        // Bands that move: something else in each frame.
+        // Moving bands, so that each frame differs.
         for (y, row) in pixels.chunks_exact_mut(line).enumerate() {
             row.fill((y as u32 + frame * 3) as u8);
         }

@@ -1,4 +1,4 @@
-//! A client that looks for something to do every 15 ms, ignores keys, and draws once in two seconds.
+//! A client with a 15 ms timer that ignores keys and draws once in two seconds.
 #![allow(clippy::print_stdout, reason = "a program for tests")]
 
 use std::error::Error;

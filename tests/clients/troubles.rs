@@ -1,5 +1,5 @@
-//! Programs that trouble a desktop, for a minute at most: `troubles poll [TIMES] | grab | leak | hog | redraw
-//! [SIDE]`.
+//! Programs that cause problems on a desktop, for a minute at most: `troubles poll [TIMES] | grab | leak | hog |
+//! redraw [SIDE]`.
 #![allow(clippy::print_stdout, reason = "a program for tests")]
 
 use std::error::Error;
@@ -14,9 +14,9 @@ use x11rb::protocol::xproto::{
 use x11rb::rust_connection::RustConnection;
 use x11rb::wrapper::ConnectionExt as _;
 
-/// The side of the picture that is redrawn, where no other is given, and of the pixmaps that are leaked.
+/// Default side of the redrawn picture, and side of the leaked pixmaps, in pixels.
 const SIDE: u16 = 100;
-/// Circles drawn at once: a tenth of a second of work or more.
+/// Number of circles in one request: at least a tenth of a second of server work.
 const CIRCLES: u16 = 400;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -55,7 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "leak" => {
                 x.create_pixmap(depth, x.generate_id()?, window, SIDE, SIDE)?;
                 x.flush()?;
-                // Seldom enough to cost less than redrawing does, on a busy machine too.
+                // Rare enough to use less server time than redrawing, on a busy machine too.
                 sleep(Duration::from_millis(40));
             }
             "hog" => {
@@ -70,7 +70,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Draws wide dashed circles in one request, which takes the server long, and waits for it.
+/// Draws wide dashed circles in one expensive request and waits for the server.
 fn hog(x: &RustConnection, window: u32) -> Result<(), Box<dyn Error>> {
     let gc = x.generate_id()?;
     let dashed = CreateGCAux::new()
@@ -92,7 +92,7 @@ fn hog(x: &RustConnection, window: u32) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Draws the same picture again and again, and lets others have a turn in between.
+/// Draws the same picture repeatedly, with pauses in which other clients are served.
 fn redraw(
     x: &RustConnection,
     window: u32,

@@ -1,7 +1,7 @@
-//! Two clients, one of which has to answer the other one's request after a known time:
+//! Two clients. The party replies to the asker's request after a known time:
 //!
-//!     waits party KIND MS,MS,…    answers the n-th request after the n-th time; `never` is no answer
-//!     waits asker KIND [LIMIT]    at each key asks, waits for the answer or LIMIT ms, draws, and prints how long it waited
+//!     waits party KIND MS,MS,…    replies to the n-th request after the n-th time; `never` means no reply
+//!     waits asker KIND [LIMIT]    at each key sends a request, waits for the reply or LIMIT ms, draws, prints the wait
 //!
 //! `KIND` is `selection`, `drag`, `method` (an input method), `map`, `configure`, `extents`, `grab`, or `clock` (Present's
 //! clock, which has no party). Both print `ready`.
@@ -26,9 +26,9 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// XIM_FORWARD_EVENT.
 const FORWARD: u8 = 60;
-/// The selection by which the asker finds the party's window.
+/// The selection that identifies the party's window.
 const MEET: &str = "X11PROF_PARTY";
-/// The message by which the asker lets the party grab the pointer again.
+/// The message that makes the party grab the pointer again.
 const AGAIN: &str = "X11PROF_AGAIN";
 
 fn main() -> Outcome<()> {
@@ -86,7 +86,7 @@ impl Client {
     }
 }
 
-/// Answers.
+/// Handles the asker's requests.
 fn party(client: &Client, kind: &str, delays: &str) -> Outcome<()> {
     let Client { x, root, window } = client;
     let now = x11rb::CURRENT_TIME;
@@ -114,7 +114,7 @@ fn party(client: &Client, kind: &str, delays: &str) -> Outcome<()> {
     let again = client.atom(AGAIN)?;
     x.sync()?;
     println!("ready");
-    // Only the first map of a window is no answer to a key.
+    // The first map of a window is not the reaction to a key.
     let mut managed = false;
     loop {
         let event = x.wait_for_event()?;
@@ -188,7 +188,7 @@ fn party(client: &Client, kind: &str, delays: &str) -> Outcome<()> {
     }
 }
 
-/// Asks at each key.
+/// Sends a request at each key.
 struct Asker {
     client: Client,
     kind: String,
@@ -266,7 +266,7 @@ impl Asker {
         }
     }
 
-    /// Reads events until one is the answer, or until the limit.
+    /// Reads events until `is_answer` accepts one, or until the limit.
     fn until(&self, is_answer: impl Fn(&Event) -> bool) -> Outcome<()> {
         let begun = Instant::now();
         let x = &self.client.x;

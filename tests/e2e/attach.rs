@@ -1,5 +1,4 @@
-//! `record --attach`: clients that already run, through the server's RECORD extension, are recorded as the
-//! proxy records them.
+//! `record --attach` records running clients through the server's RECORD extension as completely as the proxy does.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -13,10 +12,10 @@ use crate::harness::{Finished, Place, Recording, Server, needs, until, wait};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// Bursts of a client, a few requests each.
+/// Number of bursts of three small requests that the client sends.
 const BURSTS: u64 = 300;
 
-/// A recorder that is attached.
+/// A running `x11prof record --attach`.
 pub(crate) struct Attached {
     child: Child,
     trace: PathBuf,
@@ -24,12 +23,12 @@ pub(crate) struct Attached {
 }
 
 impl Attached {
-    /// Attaches, and waits until it says so.
+    /// Starts the recorder and waits for its first line of output.
     pub(crate) fn start(place: &Place, display: &str, authority: Option<&Path>) -> Attached {
         Attached::with(&[], place, display, authority)
     }
 
-    /// The same with more options.
+    /// Like [`Attached::start`], with additional command-line options.
     pub(crate) fn with(
         options: &[&str],
         place: &Place,
@@ -53,7 +52,7 @@ impl Attached {
         Attached { child, trace, rest }
     }
 
-    /// Ends it; gives the trace.
+    /// Stops the recorder and returns the path of its trace.
     pub(crate) fn end(mut self) -> PathBuf {
         kill_process(Pid::from_child(&self.child), Signal::INT).expect("a signal is sent");
         let status = wait(&mut self.child, "x11prof record --attach");
@@ -66,7 +65,7 @@ impl Attached {
 /// Messages of a connection by kind and name.
 type Counts = BTreeMap<String, u64>;
 
-/// The counts of a trace's connections except for those of x11prof's own questions, in the order of the counts.
+/// The message counts of each connection except x11prof's own connections, sorted by the counts.
 fn connections(place: &Place, trace: &Path) -> Vec<Counts> {
     let dumped = place.ok([
         "dump",
@@ -91,7 +90,7 @@ fn connections(place: &Place, trace: &Path) -> Vec<Counts> {
         counts.contains_key("request ListExtensions")
             || counts.contains_key("request RECORD:CreateContext")
             || counts.contains_key("request RECORD:EnableContext")
-            // Those that never read: they ask nothing else.
+            // x11prof connections that never read; GetKeyboardMapping is their only request.
             || counts.keys().eq(["reply GetKeyboardMapping", "request GetKeyboardMapping"])
     };
     let mut all: Vec<Counts> = all.into_values().filter(|one| !ours(one)).collect();
@@ -99,8 +98,8 @@ fn connections(place: &Place, trace: &Path) -> Vec<Counts> {
     all
 }
 
-/// Programs that draw, ask and end.
-/// An xterm does not wait for the server when it ends, which then forgets what it has not read.
+/// Short-lived programs that draw and make round trips. The sleep keeps xterm connected: xterm exits without a final
+/// round trip, and the server discards its unread requests.
 const PROGRAMS: &str = "xterm -e 'seq 300; sleep 0.5'; xset q; timeout 2 xclock; \
                         x11perf -repeat 1 -reps 10 -putimage500 -shmput10 -rect10 >/dev/null 2>&1";
 
@@ -135,11 +134,11 @@ fn a_recorder_that_cannot_read_for_a_while_harms_nobody_and_misses_nothing() {
     without_watchdog(recorder);
     let mut client = client(&server, Order::Little);
     kill_process(recorder, Signal::STOP).expect("a signal is sent");
-    // More than the server's socket holds.
+    // This exceeds the server's socket buffer.
     for _ in 0..10 {
         client.request(127, 0, &[0; 30_000]);
     }
-    // Then it has some more to tell again and again, and room for none of it.
+    // The server now has more recorded data to send in each burst, and its socket buffer is full.
     for _ in 0..BURSTS {
         (0..3).for_each(|_| client.request(127, 0, &[0; 30]));
         std::thread::sleep(Duration::from_micros(500));
@@ -150,7 +149,7 @@ fn a_recorder_that_cannot_read_for_a_while_harms_nobody_and_misses_nothing() {
         (0..3).for_each(|_| client.request(127, 0, &[0; 30]));
         std::thread::sleep(Duration::from_micros(500));
     }
-    // A server that hangs does not answer.
+    // A hung server would not reply to this round trip.
     client.sync();
     let told = connections(&place, &attached.end());
     let [told] = told.as_slice() else {
@@ -174,7 +173,7 @@ fn clients_that_take_the_ids_of_others_again_and_again_are_all_recorded() {
     }
 }
 
-/// More clients than the ids of a server, which is made for 256.
+/// More clients than the client slots of the server (256 by default).
 const CLIENTS: usize = 600;
 
 fn is_whole(counts: &Counts) -> bool {
@@ -199,7 +198,7 @@ fn told_of_many_clients(at_once: usize) -> Vec<Counts> {
     connections(&place, &attached.end())
 }
 
-/// Ends the watchdog of a recorder, which would cut the recorder off: the server's guards are tested without.
+/// Kills the recorder's watchdog, which would disconnect the recorder: this tests the server-side limits alone.
 fn without_watchdog(recorder: Pid) {
     let recorder = recorder.as_raw_nonzero();
     let children = format!("/proc/{recorder}/task/{recorder}/children");
@@ -224,10 +223,10 @@ fn attached_recording_is_complete_on_xorg() {
     on_a_server("xorg-dummy");
 }
 
-/// Records the same clients twice: the attached recorder is a client of the other's relay.
+/// Records the same clients twice: the attached recorder connects through the other recorder's proxy.
 fn on_a_server(kind: &str) {
     let (told, mut crossed) = told_and_crossed(kind);
-    // On a busy machine the probe of RECORD's costs gives up, and its connection has nothing of RECORD.
+    // On a busy machine the probe of RECORD's overhead gives up; its connection then has no RECORD messages.
     let probes = [
         "reply GetInputFocus",
         "request GetInputFocus",
@@ -238,7 +237,8 @@ fn on_a_server(kind: &str) {
     assert_eq!(told, crossed);
 }
 
-/// Attaches through the proxy to a server of a kind: what either has.
+/// Attaches through the proxy to a server of this kind. Returns the attached recorder's counts and the proxy's
+/// counts.
 fn told_and_crossed(kind: &str) -> (Vec<Counts>, Vec<Counts>) {
     let place = Place::new();
     let proxied = place.path("proxied.mcap");
@@ -285,7 +285,7 @@ fn a_client_from_before_the_recording_is_known_by_name_window_and_size() {
     let attached = Attached::start(&place, &server.display, None);
     std::fs::write(&go, "").expect("a scratch file");
     exists("done");
-    // What it has written is drawn before it is asked again.
+    // Make sure that xterm's output is drawn before the next query.
     client.sync();
     until("xterm draws", || {
         let trace = place.path("attached.mcap");
@@ -303,7 +303,7 @@ fn a_client_from_before_the_recording_is_known_by_name_window_and_size() {
         .map(|line| serde_json::from_str(line).expect("JSON"))
         .collect();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    // The one that was connected before has the byte order and the numbers that it had.
+    // The client that was connected before the attach keeps its byte order and sequence numbers.
     let focus = lines.iter().find(|line| {
         text(&line["name"]) == "GetInputFocus" && line["sequence"] == 3 && line["kind"] == "request"
     });
@@ -316,7 +316,7 @@ fn a_client_from_before_the_recording_is_known_by_name_window_and_size() {
     assert!(by_name, "{dumped}");
     let by_window = place.ok(["report", "--by", "window", trace]);
     assert!(by_window.contains("window 484x316x24"), "{by_window}");
-    // Its window's size is known: no request is said to miss it.
+    // The window's size is known, so no warning about a missing size is expected.
     let report = place.json(["report", "--format", "json", trace]);
     let warnings: Vec<_> = report["warnings"]
         .as_array()
@@ -330,7 +330,7 @@ fn a_client_from_before_the_recording_is_known_by_name_window_and_size() {
     }
 }
 
-/// A client that waits for answers for so long, and not for ever.
+/// A client whose reads time out.
 pub(crate) fn client(server: &Server, order: Order) -> Client {
     let number = server.display.trim_start_matches(':');
     let socket = UnixStream::connect(format!("/tmp/.X11-unix/X{number}")).expect("the display");
@@ -339,7 +339,8 @@ pub(crate) fn client(server: &Server, order: Order) -> Client {
     Client::set_up(socket.into(), order, &[0; 16])
 }
 
-/// The second one fills two connections until the server can write no more to them: the first one had all of that, mixed up.
+/// Recording the second recorder filled two of its connections until the server could not write to them, and the
+/// first recorder received all of that data interleaved.
 #[test]
 fn a_recorder_that_comes_later_is_not_recorded() {
     let (server, place, other) = (Server::xvfb(&[]), Place::new(), Place::new());
@@ -355,7 +356,8 @@ fn a_recorder_that_comes_later_is_not_recorded() {
     assert!(dumped.contains("-> GetInputFocus"), "{dumped}");
 }
 
-/// The times of RECORD are whole milliseconds: a key seemed to come when its program slept already.
+/// RECORD times are whole milliseconds. Rounding once made a key seem to arrive after the program had blocked
+/// again.
 #[test]
 fn keys_take_the_time_that_their_program_took() {
     needs("/usr/bin/python3", "python3-tk");
@@ -369,7 +371,7 @@ fn keys_take_the_time_that_their_program_took() {
     assert_eq!(lines.next().expect("a line").expect("a line"), "ready");
     let attached = Attached::start(&place, &server.display, None);
     for key in ["d", "a", "d", "e", "f"] {
-        // The program rests between two keys, one of which takes it 400 ms.
+        // The program takes up to 400 ms for a key and is idle before the next one.
         let typed = ["key", key, "sleep", "0.9"];
         let typed = server.client("xdotool").args(typed).status();
         assert!(typed.expect("xdotool").success());
@@ -384,7 +386,7 @@ fn keys_take_the_time_that_their_program_took() {
     let latencies = input.map(|one| one["latency_ms"].as_f64().expect("a time"));
     let mut latencies: Vec<f64> = latencies.collect();
     latencies.sort_by(f64::total_cmp);
-    // Other work adds to single keys. The fault added 900 ms to most of them.
+    // Other load on the machine delays single keys. The bug added 900 ms to most keys.
     assert!(latencies.len() >= 5, "{latencies:?}");
     let (middle, last) = (
         latencies[latencies.len() / 2],
@@ -393,7 +395,7 @@ fn keys_take_the_time_that_their_program_took() {
     assert!(middle < 390.0 && last > 395.0, "{latencies:?}");
 }
 
-/// RECORD keeps a few requests in the server until the server writes to somebody.
+/// The server buffers a few RECORD replies until it writes to a client.
 #[test]
 fn a_request_that_nothing_follows_is_recorded_soon() {
     let (server, place) = (Server::xvfb(&[]), Place::new());
@@ -428,7 +430,7 @@ fn a_server_that_ends_with_its_last_client_is_not_ended_by_the_recorder() {
         let said = ran.failed_with_one_line(1);
         assert!(said.contains("-terminate"), "{said}");
     }
-    // The server is still there.
+    // The server still serves new clients.
     client(&server, Order::Little).sync();
 }
 
@@ -452,7 +454,7 @@ fn attached_recording_ends_after_its_time_and_with_the_server() {
     let mut command = place.x11prof(["record", "--attach", "--seconds", "1", "--display"]);
     Finished::of(command.arg(&server.display)).succeeded();
     let mut attached = Attached::start(&place, &server.display, None);
-    // Which tells all clients so, the recorder's connections among them.
+    // `xmodmap` makes the server send MappingNotify to all clients, including the recorder's connections.
     let mut client = Command::new("xmodmap");
     let key = ["-e", "keycode 200 = a", "-display", &server.display];
     Finished::of(client.args(key)).succeeded();

@@ -1,5 +1,4 @@
-//! An attached recorder that is stopped, or told no more: the server stays as it was, and the hole is in
-//! the recording.
+//! If an attached recorder is stopped or starved, the server stays responsive and the trace records a hole.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -13,12 +12,12 @@ use x11prof_trace::{Control, Reader, Record};
 
 use crate::harness::{Finished, Place, Server, needs, until, wait};
 
-/// The bound of validation/results: the memory that a server holds on the recorder's account.
+/// Maximum memory, in bytes, that a server may hold for the recorder (see validation/results).
 const BOUND: u64 = 64 << 20;
-/// The time after which a line that a recorder must say counts as missing.
+/// How long to wait for an expected line of the recorder.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// An attached recorder, and the lines that it says.
+/// An attached recorder and the lines that it prints.
 struct Recorder {
     child: Child,
     trace: PathBuf,
@@ -45,7 +44,7 @@ impl Recorder {
         recorder
     }
 
-    /// Waits until a line with these words is said.
+    /// Waits until the recorder prints a line that contains `words`.
     fn says(&self, words: &str) {
         let line = loop {
             let line = self.lines.recv_timeout(PATIENCE);
@@ -61,7 +60,7 @@ impl Recorder {
         kill_process(Pid::from_child(&self.child), signal).expect("a signal is sent");
     }
 
-    /// Ends the recorder; gives the records of its trace.
+    /// Stops the recorder and returns the records of its trace.
     fn end(mut self) -> Vec<Record> {
         self.signal(Signal::INT);
         assert!(wait(&mut self.child, "x11prof record --attach").success());
@@ -171,7 +170,7 @@ fn a_stopped_recorder_leaves_memory(server: &Server, place: &Place) {
     }
 }
 
-/// Ctrl-Z goes to the recorder's process group, and its watchdog is in another.
+/// Ctrl-Z signals only the recorder's process group; the watchdog runs in another group.
 #[test]
 fn a_recorder_that_a_terminal_stops_is_cut_off_and_attaches_again() {
     use std::os::unix::process::CommandExt;
@@ -207,7 +206,7 @@ fn a_recorder_that_a_terminal_stops_is_cut_off_and_attaches_again() {
     assert!(opened >= 1);
 }
 
-/// Descriptors that a server has: its clients', and some more.
+/// Number of open file descriptors of a server: one for each client, and a constant number of others.
 fn server_clients(server: &Server) -> usize {
     let open = std::fs::read_dir(format!("/proc/{}/fd", server.pid()));
     open.expect("a process").count()
@@ -290,7 +289,7 @@ fn a_recording_that_another_client_ends_goes_on() {
     let recorder = Recorder::attach(&place, &server, "ended.mcap");
     let mut other = crate::attach::client(&server, crate::harness::raw::Order::Little);
     let record = other.extension("RECORD");
-    // RECORD DisableContext of each client's first id: one is the recorder's.
+    // Send RECORD DisableContext for the first id of each client; the recorder's context is among these ids.
     let base = other.id(0);
     let step = base & base.wrapping_neg();
     for first in (step..=base).step_by(step as usize) {
@@ -319,7 +318,7 @@ fn clients_with_the_ids_of_a_recorder_that_ended_are_recorded() {
         .collect();
     drop(clients);
     let opened = |path: &Path| {
-        // The file is there once the first client has said something.
+        // The recorder creates the file when the first client sends a message.
         let reader = File::open(path)
             .ok()
             .and_then(|file| Reader::new(file).ok());

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::harness::Place;
 
-/// The recordings of the tree, and those of the folder that the environment names.
+/// The recordings in `tests/data`, and those in the folder that X11PROF_RECORDINGS names.
 fn recordings() -> Vec<PathBuf> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
     let others = std::env::var_os("X11PROF_RECORDINGS").map(PathBuf::from);
@@ -31,7 +31,7 @@ fn no_recording_contradicts_itself() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Numbers that are names or sizes of things, no figures.
+/// JSON fields whose numbers are identifiers or sizes, not figures.
 const NAMES: [&str; 17] = [
     "format",
     "id",

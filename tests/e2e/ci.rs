@@ -1,4 +1,4 @@
-//! The action for the CI of other programs (action.yml): its shell, run as a runner would run it.
+//! Runs the shell steps of action.yml as a GitHub runner runs them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,7 +15,7 @@ struct Step {
     script: String,
 }
 
-/// The words after `key:` in a line with this indentation.
+/// The value after `key:` in a line with this indentation.
 fn value<'a>(line: &'a str, indent: usize, key: &str) -> Option<&'a str> {
     let rest = line.strip_prefix(&" ".repeat(indent))?.strip_prefix(key)?;
     Some(rest.strip_prefix(':')?.trim().trim_matches('\''))
@@ -38,7 +38,7 @@ fn inputs() -> BTreeMap<String, String> {
     inputs
 }
 
-/// The steps that run a shell, with `inputs` in their places.
+/// The steps that run a shell, with `inputs` substituted.
 fn steps(inputs: &BTreeMap<String, String>) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for line in ACTION.lines() {
@@ -58,7 +58,7 @@ fn steps(inputs: &BTreeMap<String, String>) -> Vec<Step> {
                 None => step.script.push_str(&format!("{shell}\n")),
             }
         } else if line.starts_with("      uses:") {
-            // Another action: no shell of ours.
+            // The step uses another action, so it has no shell script.
             steps.pop();
             break;
         }
@@ -66,7 +66,7 @@ fn steps(inputs: &BTreeMap<String, String>) -> Vec<Step> {
     steps
 }
 
-/// Runs the steps until one fails, with variables that earlier ones set.
+/// Runs the steps until one fails. A step sees the variables that earlier steps set.
 fn run(place: &Place, mut inputs: BTreeMap<String, String>) -> Finished {
     inputs.insert(
         "x11prof".to_owned(),
@@ -75,11 +75,11 @@ fn run(place: &Place, mut inputs: BTreeMap<String, String>) -> Finished {
     let mut last = None;
     for step in steps(&inputs) {
         let script = place.write("step.sh", step.script.as_bytes());
-        // As `shell: bash` of a runner.
+        // The options that a runner uses for `shell: bash`.
         let mut bash = Command::new("bash");
         bash.args(["--noprofile", "--norc", "-eo", "pipefail"])
             .arg(script);
-        // The same folder and homes as x11prof has elsewhere in the tests.
+        // Use the same working directory and environment as the other tests.
         let usual = place.x11prof([""; 0]);
         bash.current_dir(place.path("")).env_remove("DISPLAY");
         bash.envs(
@@ -132,7 +132,7 @@ fn the_action_keeps_and_refuses_budgets() {
         "{summary}"
     );
 
-    // No program starts with three: the step fails after all is written.
+    // No program starts with three round trips, so the step fails after writing its results.
     place.write("small.toml", b"[start_up]\nround_trips = 3\n");
     let small = with(&inputs, &[("budget", "small.toml"), ("name", "over")]);
     let over = run(&place, small);

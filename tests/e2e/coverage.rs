@@ -88,7 +88,7 @@ fn gtk3_widget_factory_is_decoded_wholly() {
 #[test]
 #[ignore = "long; cargo xtask validate coverage"]
 fn all_of_x11perf_is_decoded_wholly() {
-    // All but the four tests between these ranges, in which x11perf itself crashes.
+    // All x11perf tests except the four between these ranges, which crash x11perf.
     let all = "x11perf -reps 1 -repeat 1 -range dot,aatrap300 && \
                x11perf -reps 1 -repeat 1 -range aa1trap1,ucirculate";
     covered("x11perf", "x11-apps", &["sh", "-c", all]);
@@ -145,7 +145,7 @@ fn covered(program: &str, package: &str, command: &[&str]) {
     needs(program, package);
     let place = Place::new();
     let trace = place.path("trace.mcap");
-    // `timeout` ends most of the programs, with a separate status.
+    // `timeout` ends most programs and returns its own exit status.
     let mut record = place.x11prof(["record", "--server", "xvfb", "-o"]);
     record.arg(&trace).arg("--").args(command);
     let ran = Finished::of(&mut record);
@@ -244,7 +244,7 @@ fn read(text: &str) -> Dumped {
             }
             _ => {}
         }
-        // A server answers in order. The last requests of a client that ends may have no answer.
+        // A server replies in order. The last requests of a client that exits may have no reply.
         if matches!(kind, "reply" | "error") {
             while let Some((passed, name)) = unanswered.range((at.0, 0)..at).next() {
                 let fault = format!("no reply: {name}");

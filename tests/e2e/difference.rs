@@ -1,9 +1,9 @@
-//! `diff`: what changed between two versions of a program, and nothing else.
+//! `diff` reports the changes between two versions of a program, and no other differences.
 
 use crate::harness::{Place, needs};
 use serde_json::Value;
 
-/// Records a command under a name for each of `runs`.
+/// Records a command `runs` times and returns the names of the traces.
 fn record(place: &Place, name: &str, runs: usize, command: &[&str]) -> Vec<String> {
     let traces: Vec<String> = (0..runs).map(|run| format!("{name}-{run}.mcap")).collect();
     for trace in &traces {
@@ -33,20 +33,20 @@ fn row<'a>(difference: &'a Value, quantity: &str, name: &str) -> &'a Value {
 fn jump_scroll_of_xterm_is_a_real_difference() {
     needs("xterm", "xterm");
     let place = Place::new();
-    // Asks where the cursor is: the answer comes when all lines are drawn. Without it xterm
-    // ends with its child, before it has read the rest of the lines.
+    // The script queries the cursor position; xterm replies after all lines are drawn. Without the query xterm
+    // exits with its child before it has read the rest of the lines.
     let script = r"seq 1 1000; stty -icanon -echo; printf '\033[6n'; read -r -d R place";
     let command = |mode| ["xterm", mode, "-e", "bash", "-c", script];
     let jumps = record(&place, "jumps", 5, &command("-j"));
     let scrolls = record(&place, "scrolls", 5, &command("+j"));
     let json = place.json(words(&jumps, &scrolls, &["--format", "json"]));
     assert_eq!(json["min_runs"], 4);
-    // A copy for each line that scrolls, and next to none if many lines jump.
+    // Smooth scrolling copies once per line; jump scrolling copies rarely.
     let copies = row(&json, "requests", "CopyArea");
     assert_eq!(copies["significant"], true, "{copies}");
     assert_eq!(copies["old"]["runs"], 5);
     assert!(copies["change"].as_f64().expect("a change") > 900.0);
-    // What is real comes first, the largest part of its quantity before the others.
+    // Significant rows come first, ordered by their share of the quantity.
     let rows = json["rows"].as_array().expect("rows");
     let real = rows.iter().filter(|row| row["significant"] == true).count();
     assert_eq!(json["significant"], real);

@@ -1,4 +1,4 @@
-//! `diverge`: one program on two servers, and the message that makes the difference.
+//! `diverge`: runs one program on two servers and reports the first message that differs.
 
 use crate::harness::examples::example;
 use crate::harness::{Place, needs};
@@ -31,7 +31,7 @@ fn diverge(change: &str, program: &[&str]) -> Value {
     json
 }
 
-/// Font metrics, the window's place, and events: a client without a timer.
+/// A client without a timer; its messages include font metrics, window positions and events.
 const XMESSAGE: [&str; 4] = ["xmessage", "-timeout", "1", "some text"];
 
 #[test]

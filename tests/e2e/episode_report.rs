@@ -82,7 +82,7 @@ fn the_answer_comes_first_and_fits_the_terminal() {
     }
 }
 
-/// Other episodes begin while the longest ones go on.
+/// Other episodes begin during the longest ones.
 #[test]
 fn one_episode_is_alone_in_its_report() {
     let place = place();
@@ -115,7 +115,8 @@ fn parts_add_up_and_the_worst_have_their_messages() {
     }
 }
 
-/// Inclusive latencies hold what is within them; nothing is shown that would print as nothing.
+/// Checks that the exclusive latency and the children add up to the inclusive latency, and that each child takes at
+/// least 1 ms.
 fn nested(of: &Value) {
     let children = of["children"].as_array().expect("children");
     let within: f64 = children.iter().map(|one| figure(one, "latency_ms")).sum();
@@ -149,7 +150,7 @@ fn patterns_places_and_nesting_add_up_in_recordings_of_real_programs() {
             counted += pattern["count"].as_u64().unwrap_or_default();
         }
         assert_eq!(json["summary"]["count"], counted);
-        // Processor time over time is the kernel's: no step has more than its processors.
+        // CPU time per step comes from the kernel, so no step exceeds the number of processors.
         let series = &json["series"];
         for name in ["client_percent", "server_percent", "waiting_percent"] {
             let shares = series[name].as_array().expect("recorded with switches");
@@ -199,7 +200,7 @@ fn a_filter_that_matches_nothing_is_an_error_that_names_the_nearest() {
             "{said}"
         );
     }
-    // In capitals or not, and groups as well.
+    // The filter ignores case and matches landmark groups.
     let text = place.ok(["episodes", "--landmark", "START", "xclock.mcap"]);
     assert!(text.contains("Start-up"), "{text}");
 }

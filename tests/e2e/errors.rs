@@ -55,7 +55,7 @@ fn a_truncated_trace_still_reports_and_says_so() {
     let path = path.to_string_lossy();
     let report = place.json(["report", "--format", "json", "--params", "sun4-ipc", &path]);
     assert_eq!(report["trace"]["complete"], false);
-    // Cut before anything was written, there is nothing to report.
+    // A file truncated before its first record has nothing to report.
     let path = place.write("stub.mcap", &bytes[..40]);
     let line = place
         .run(["report", &path.to_string_lossy()])
@@ -115,7 +115,7 @@ fn a_part_beyond_the_end_is_an_error_of_every_page() {
     }
 }
 
-/// An option that an error names is one of the command.
+/// Options that an error message suggests must exist for that command.
 #[test]
 fn top_without_a_display_advises_what_it_can() {
     let place = Place::new();

@@ -1,12 +1,12 @@
-//! `export` of recordings of real programs that are kept in `tests/data`. Readers that are not ours:
-//! `cargo xtask validate exports`.
+//! `export` of the small recordings of real programs in `tests/data`. `cargo xtask validate exports` checks the
+//! results with third-party readers.
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::harness::{Finished, Place, needs};
 
-/// The file that `export --to FORMAT` makes of a kept recording.
+/// Exports a kept recording and returns the file's bytes.
 fn export(place: &Place, recording: &str, format: &str) -> Vec<u8> {
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
     let trace = place.path(recording);
@@ -32,7 +32,7 @@ fn stacks_add_up_to_the_report_s_server_time() {
         let sum = micros.sum::<f64>() / 1000.0;
         let report = place.json(["report", "--format", "json", recording]);
         let total = report["total"]["server_ms"].as_f64().expect("a time");
-        // Each line is rounded to a microsecond.
+        // Each line is rounded to one microsecond.
         let rounding = 0.0005 * (stacks.lines().count() + 50) as f64;
         assert!((sum - total).abs() < rounding, "{sum} {total}\n{stacks}");
         assert!(stacks.contains(";0x"), "windows have names\n{stacks}");
@@ -68,7 +68,7 @@ fn protoc_reads_the_pprof_by_its_published_definition() {
     for name in ["server_time", "nanoseconds", "OpenFont", "(no window)"] {
         assert!(strings.contains(&format!("{name:?}").as_str()), "{text}");
     }
-    // A field that the definition lacks is shown by its number.
+    // protoc prints a field that the definition lacks by its number.
     let unknown = |line: &str| line.trim_start().starts_with(|c: char| c.is_ascii_digit());
     assert!(!text.lines().any(unknown), "{text}");
 }
@@ -92,7 +92,7 @@ fn timelines_have_every_round_trip() {
     let trace = std::fs::File::open(place.path("perfetto")).expect("it was written");
     let mut protoc = Command::new("protoc");
     let text = Finished::of(protoc.arg("--decode_raw").stdin(trace)).succeeded();
-    // Trace.packet, TracePacket.track_event, TrackEvent.type: the beginning of a slice.
+    // Trace.packet, TracePacket.track_event, TrackEvent.type: the start of a slice.
     let begun = text.lines().filter(|line| *line == "    9: 1").count() as u64;
     assert!(begun > replies, "{begun} slices, {replies} replies");
 }

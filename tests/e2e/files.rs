@@ -1,5 +1,4 @@
-//! Nothing of the user's is lost: not by a typo, not by a second recording, not by a result that is
-//! written where it is read.
+//! No user data is lost by a typo, by a second recording, or by a result written over its input.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -9,13 +8,13 @@ use crate::harness::raw::Order;
 use crate::harness::{Place, Recording, Server, needs, until, xterm_trace};
 use rustix::process::Signal;
 
-/// A copy of a good trace, of the usual name.
+/// Copies a valid trace to the default name.
 fn good(place: &Place) -> (PathBuf, Vec<u8>) {
     let bytes = std::fs::read(xterm_trace()).expect("a trace");
     (place.write("x11prof.mcap", &bytes), bytes)
 }
 
-/// The names of what is in the folder, without those that begin with `x11prof-`: private folders.
+/// The names of the entries in the folder, except private folders (`x11prof-…`).
 fn names(place: &Place) -> Vec<String> {
     let entries = std::fs::read_dir(place.path("")).expect("the folder");
     let name = |entry: std::io::Result<std::fs::DirEntry>| {
@@ -92,7 +91,7 @@ fn two_recordings_of_one_name_the_second_is_refused() {
     let trace = place.path("x11prof.mcap");
     let mut first = Recording::at(&place, &trace, &["--display", &server.display]);
     let again = ["record", "--display", &server.display, "--", "true"];
-    // Nobody has connected: the trace has not its name yet.
+    // No client has connected, so the trace does not have its name yet.
     let line = place.run(again).failed_with_one_line(1);
     assert!(line.contains("another recording"), "{line}");
     let mut client = first.raw(Order::Little);
@@ -100,7 +99,7 @@ fn two_recordings_of_one_name_the_second_is_refused() {
     until("the trace", || trace.exists().then_some(()));
     let line = place.run(again).failed_with_one_line(1);
     assert!(line.contains("another recording"), "{line}");
-    // Nor is it taken by a result.
+    // A result must not overwrite the trace either.
     let other = xterm_trace().to_string_lossy().into_owned();
     let export = ["export", &other, "--to", "pcapng", "-o", "x11prof.mcap"];
     let line = place.run(export).failed_with_one_line(1);
@@ -120,7 +119,7 @@ fn a_recorder_that_was_killed_before_it_began_costs_nothing() {
     let words = ["--display", server.display.as_str()];
     Recording::at(&place, &trace, &words).signal(Signal::KILL);
     assert_eq!(read(&trace), bytes);
-    // What it left is taken over.
+    // The next recorder takes over the files that the killed one left.
     let mut next = Recording::at(&place, &trace, &words);
     next.raw(Order::Little).sync();
     assert!(next.signal(Signal::INT).success(), "{}", next.said());
@@ -244,7 +243,7 @@ fn an_interrupted_measurement_leaves_a_better_file_alone() {
     let mut command = place.x11prof(["calibrate", "--display", &server.display, "-o"]);
     let command = command.arg(&file).stderr(Stdio::piped());
     let mut child = command.spawn().expect("x11prof starts");
-    // It has begun once its window is there.
+    // The measurement has begun when its window exists.
     until("the measurement", || {
         let mut tree = server.client("xwininfo");
         let tree = tree.args(["-root", "-tree"]).output().ok()?;
@@ -409,7 +408,7 @@ fn a_name_that_none_has_is_an_error_that_says_the_nearest() {
             "{line}"
         );
     }
-    // One that X11 has is no mistake.
+    // A message name that X11 defines is valid even if the trace has no such message.
     let ran = place.run(["dump", "--message", "MIT-SHM:AttachFd"]);
     assert_eq!((ran.status(), ran.stdout()), (Some(0), String::new()));
 }

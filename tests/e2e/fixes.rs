@@ -1,5 +1,5 @@
-//! `record --try`: what a change of a program would gain, over a connection that takes its time; and
-//! `record --net`, which makes a connection take its time.
+//! `record --try` shows the gain of a change to a program over a slow connection, and `record --net` makes a
+//! connection slow.
 
 use std::io::Write;
 use std::time::Duration;
@@ -26,7 +26,7 @@ fn intern(order: Order, name: &str) -> Vec<u8> {
     bytes
 }
 
-/// Asks a hundred atoms twice, one after the other and then all at once, with other requests around: all
+/// Interns a hundred atoms twice, first serially and then pipelined, with other requests in between. Returns all
 /// replies.
 fn ask(client: &mut Client) -> Vec<Vec<u8>> {
     let names: Vec<String> = (0..ATOMS).map(|n| format!("X11PROF_KNOWN_{n}")).collect();
@@ -49,7 +49,7 @@ fn ask(client: &mut Client) -> Vec<Vec<u8>> {
         .for_each(|name| bytes.extend(intern(order, name)));
     bytes.extend([127, 0]);
     bytes.extend(order.u16(1));
-    // Bell at no volume.
+    // Bell at volume 0.
     bytes.extend([104, 0x9C]);
     bytes.extend(order.u16(1));
     bytes.extend(intern(order, &names[0]));
@@ -82,7 +82,7 @@ fn answers_from_memory_are_the_servers_and_save_their_round_trips() {
     let server = Server::xvfb(&[]);
     let far = SlowRelay::start(&server.display, Slow::Delay(DELAY));
     let place = Place::new();
-    // The atoms are there.
+    // The atoms exist before the first measured run.
     let direct = Recording::at(
         &place,
         &place.path("first.mcap"),
@@ -107,7 +107,8 @@ fn answers_from_memory_are_the_servers_and_save_their_round_trips() {
         );
         assert_eq!(tried.len(), 3 * ATOMS + 2);
         assert_eq!(plain, tried);
-        // The second hundred one by one; what is pipelined after a question cannot be answered before it.
+        // The proxy answers the second hundred serially; an atom request that is pipelined after another request
+        // with a reply must wait for that reply.
         assert!(
             said.contains("--try answer-atoms: 100 requests changed"),
             "{said}"
@@ -129,7 +130,7 @@ fn answers_from_memory_are_the_servers_and_save_their_round_trips() {
     };
     assert_eq!(row("changed_requests")["new"]["mean"], 100.0);
     assert_eq!(row("requests")["change"], 0.0);
-    // The load of the machine makes times longer only.
+    // Load on the machine only increases times.
     let [plain, tried] = ["plain.mcap", "tried.mcap"].map(|name| {
         let report = place.json(["network", name, "--format", "json"]);
         let rows = report["round_trips"].as_array().expect("rows").clone();
@@ -189,7 +190,7 @@ fn over_an_emulated_network_a_program_really_waits() {
     let number = |name: &str| trips["total"][name].as_f64().expect("a number");
     let (count, waited) = (number("round_trips"), number("waited_ms"));
     assert!(count > 10.0 && waited >= 20.0 * count, "{trips}");
-    // Another network replaces that one: a slower one takes longer, no network none.
+    // `--net` replaces the emulated network: a slower network takes longer, and no network takes no time.
     let start_up = |net: &str| {
         let network = place.json(["network", "--format", "json", "--net", net]);
         network["forecast"]["forecast_ms"].as_f64().expect("a time")
@@ -205,7 +206,7 @@ fn over_an_emulated_network_a_program_really_waits() {
     assert_eq!(network.expect("it is said")["from"], "1MB/s,20ms");
     // The handlers of its server are timed all the same.
     assert_eq!(report["server"]["time_source"], "timed");
-    // Who would share memory with its server sends instead.
+    // A client that would use MIT-SHM sends its images instead.
     let painter = example("shm_painter");
     let mut painter = place.x11prof(record.into_iter().chain([&*painter.to_string_lossy(), "1"]));
     let said = crate::harness::Finished::of(&mut painter).stderr();

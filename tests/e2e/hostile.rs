@@ -1,5 +1,4 @@
-//! Traces that no recorder makes: whatever they claim, time, memory and disk stay in proportion to
-//! their length.
+//! Malformed traces: time, memory and disk use stay proportional to the length of the trace, whatever it claims.
 
 use std::path::PathBuf;
 
@@ -10,11 +9,11 @@ use x11prof_trace::{
     StackFrame, Started, Switch, SwitchKind, Timestamp, Writer,
 };
 
-/// Memory that an analysis may take, in kB: a forecast keeps 262,144 reads and writes. The resources of clients took 150 MB
-/// here once.
+/// Memory limit of an analysis in kB. A forecast keeps up to 262,144 reads and writes. The clients' resources once
+/// used 150 MB here.
 const LIMIT_KB: u32 = 64_000;
 
-/// The commands that take a trace, with the default file for its name.
+/// The commands that read a trace; the default file is used.
 const COMMANDS: [&[&str]; 17] = [
     &["report", "--params", "sun4-ipc", "--resources"],
     &["report", "--params", "sun4-ipc", "--format", "json"],
@@ -35,13 +34,13 @@ const COMMANDS: [&[&str]; 17] = [
     &["scrub", "x11prof.mcap", "-o", "clean"],
 ];
 
-/// Commands with these words read a trace as others do: enough for traces that are long.
+/// Commands with these words read a trace like the others and are skipped for long traces.
 const ALIKE: [&str; 2] = ["json", "collapsed"];
 
-/// A client's setup without a cookie.
+/// A connection setup request without a cookie.
 const SETUP: [u8; 12] = *b"l\0\x0b\0\0\0\0\0\0\0\0\0";
 
-/// A trace with these records after its beginning.
+/// Writes a trace with the start record and these records.
 pub(crate) fn trace(place: &Place, records: impl IntoIterator<Item = Record>) -> PathBuf {
     let started = Started {
         format: 0,
@@ -82,15 +81,15 @@ pub(crate) fn trace(place: &Place, records: impl IntoIterator<Item = Record>) ->
     path
 }
 
-/// The time of bytes at great offsets, in microseconds: twelve days.
+/// The time of blocks at large offsets, in microseconds: twelve days.
 const LAST: u64 = 1 << 40;
 
-/// Microseconds after the beginning.
+/// The time this many microseconds after the start.
 pub(crate) fn at(micros: u64) -> Timestamp {
     Timestamp::from_nanos(1_000_000_000 + micros * 1000)
 }
 
-/// Bytes from a client, and the number of bytes left out after them.
+/// A block of bytes from a client, and the number of bytes omitted after it.
 fn block(offset: u64, bytes: &[u8], left_out: Option<u32>) -> Record {
     block_of(
         (ConnectionId(1), Direction::ToServer),
@@ -100,7 +99,7 @@ fn block(offset: u64, bytes: &[u8], left_out: Option<u32>) -> Record {
     )
 }
 
-/// Bytes in one direction.
+/// A block of bytes in one direction.
 fn block_of(
     (connection, direction): (ConnectionId, Direction),
     offset: u64,
@@ -123,7 +122,7 @@ fn block_of(
     })
 }
 
-/// Runs a command, which has an answer or an error in text form: a panic has status 101.
+/// Runs a command and asserts a result or a readable error: a panic has status 101.
 fn answered(place: &Place, command: &[&str]) {
     let ran = place.run(command);
     assert!(matches!(ran.status(), Some(0 | 1)), "{ran}");
@@ -153,7 +152,7 @@ fn fifty_thousand_processes_take_no_longer_than_their_number() {
             Record::Control(time, Control::CpuTime(reading)),
         ]
     };
-    // One runs all the time, so that there is something to add up at each switch.
+    // One thread runs all the time, so that each switch adds time.
     let running = Switch {
         time: at(0),
         pid: 2,
@@ -164,7 +163,7 @@ fn fifty_thousand_processes_take_no_longer_than_their_number() {
     let running = Record::Schedule(vec![running]);
     let all = std::iter::once(running).chain((10..50_010).flat_map(switches));
     trace(&place, all);
-    // Were it quadratic, each would take longer than the harness waits.
+    // A quadratic analysis would exceed the harness's time limit.
     for command in COMMANDS
         .iter()
         .filter(|words| !ALIKE.iter().any(|one| words.contains(one)))
@@ -197,7 +196,7 @@ fn gaps_of_hundreds_of_terabytes_are_not_written() {
     }
 }
 
-/// A server's answer to a setup, with no screen.
+/// A setup reply without a screen.
 fn answer() -> Vec<u8> {
     let mut setup = vec![1, 0, 11, 0, 0, 0, 8, 0];
     for word in [1_u32, 0x20_0000, 0x1F_FFFF, 256] {
@@ -207,7 +206,7 @@ fn answer() -> Vec<u8> {
     setup
 }
 
-/// A client that presses keys and draws, N times, a tenth of a second apart.
+/// A client that gets a key press and draws, `count` times, a tenth of a second apart.
 fn episodes(count: u64) -> impl Iterator<Item = Record> {
     let mut key = vec![2, 38, 0, 0];
     key.resize(32, 0);
@@ -233,7 +232,7 @@ fn episodes(count: u64) -> impl Iterator<Item = Record> {
     std::iter::once(begun).chain((0..count).flat_map(each))
 }
 
-/// Clients that each make N pixmaps, no two of one size, and go.
+/// Clients that each create `pixmaps` pixmaps of different sizes and disconnect.
 fn hoarders(clients: u32, pixmaps: u32) -> impl Iterator<Item = Record> {
     (2..clients + 2).flat_map(move |client| {
         let connection = ConnectionId(client);
@@ -294,7 +293,7 @@ fn without_padding(file: &[u8]) -> Vec<u8> {
     short
 }
 
-/// A trace of some kilobytes holds names and stacks of hundreds of megabytes.
+/// A trace of a few kilobytes decompresses to names and stacks of hundreds of megabytes.
 #[test]
 fn names_and_stacks_are_in_proportion_to_the_file() {
     let place = Place::new();
@@ -353,7 +352,7 @@ fn names_and_stacks_are_in_proportion_to_the_file() {
     }
 }
 
-/// The symbols of this file make the library that reads them allocate a terabyte.
+/// The symbol library tries to allocate a terabyte for this file.
 #[test]
 fn symbols_of_a_strangers_file_end_no_command() {
     let place = Place::new();
@@ -407,7 +406,7 @@ fn symbols_of_a_strangers_file_end_no_command() {
     place.ok(["export", "--to", "pprof", "-o", "flames"]);
 }
 
-/// The symbols of this program make the library that reads them panic, at the end of the recording.
+/// The symbol library panics on this program's symbols when the recording ends.
 #[test]
 fn symbols_of_a_recorded_program_leave_the_trace_whole() {
     use std::os::unix::fs::PermissionsExt;
@@ -438,7 +437,7 @@ fn symbols_of_a_recorded_program_leave_the_trace_whole() {
     assert!(symbols > 0, "{recorded}");
 }
 
-/// Numbers in a stranger's tables may be as large as they like.
+/// Numbers in untrusted tables may be arbitrarily large.
 #[test]
 fn numbers_in_tables_do_not_overflow() {
     let place = Place::new();
@@ -457,7 +456,7 @@ fn numbers_in_tables_do_not_overflow() {
     }
 }
 
-/// A table with texts of 96 MB, which the process that reads it has no room for.
+/// A table with 96 MB of text, which exceeds the reading process's memory limit.
 #[test]
 fn a_table_that_takes_all_memory_is_left_out() {
     let place = Place::new();
@@ -516,7 +515,7 @@ fn memory_does_not_follow_the_length_of_the_trace() {
     limited("report --params sun4-ipc --format html");
 }
 
-/// A kept recording whose records are changed, with random numbers.
+/// Writes a copy of a kept recording with randomly changed records.
 pub(crate) fn changed(
     place: &Place,
     name: &str,
@@ -533,7 +532,7 @@ pub(crate) fn changed(
         panic!("{began:?}")
     };
     let mut writer = Writer::new(to, started, began).expect("a trace");
-    // Any numbers do (Knuth's MMIX generator).
+    // A simple pseudo-random generator (Knuth's MMIX LCG).
     let mut random = || {
         seed = seed
             .wrapping_mul(6_364_136_223_846_793_005)
@@ -547,7 +546,7 @@ pub(crate) fn changed(
     writer.finish().expect("a whole trace");
 }
 
-/// Changes about one of `of` bytes of what was said.
+/// Changes about one in `of` bytes of a block.
 pub(crate) fn garble(record: &mut Record, random: &mut dyn FnMut() -> u64, of: u64) {
     if let Record::Block(block) = record {
         let mut bytes = block.bytes.to_vec();
@@ -578,7 +577,7 @@ fn clocks_that_jump_by_years_give_an_answer_and_no_panic() {
     for (name, of) in [("xset.mcap", 2), ("xclock.mcap", 3), ("xterm.mcap", 50)] {
         changed(&place, name, of, |record, random| {
             shift(record, |time| match random() % of {
-                // Up to nine years.
+                // Add up to nine years.
                 0 => Timestamp::from_nanos(time.as_nanos() + (random() << 27)),
                 _ => time,
             });

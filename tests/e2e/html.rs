@@ -1,5 +1,5 @@
-//! The page of `report --format html`, in a browser (chromium and chromedriver): it needs no network, and
-//! what a person does with it works.
+//! The page of `report --format html` in a browser (chromium and chromedriver): it needs no network, and its
+//! controls work.
 
 use crate::harness::browser::Browser;
 use crate::harness::{Place, needs};
@@ -69,7 +69,7 @@ fn a_person_finds_their_way_on_the_page() {
         assert_eq!(known.collect::<Vec<_>>(), names, "{page:?}");
     }
 
-    // Searching leaves the rows with the word.
+    // Searching shows only the rows that contain the word.
     let all = browser.number(&format!("{ROWS} return rows('request-table').length"));
     let found = browser.run(&format!(
         "{ROWS} const input = document.querySelector('#request-table input');
@@ -84,7 +84,7 @@ fn a_person_finds_their_way_on_the_page() {
             .all(|name| name.as_str().is_some_and(|name| name.contains("Composite")))
     );
 
-    // Sorting by the number of calls, and back.
+    // Sorting by the number of requests, and back.
     let sorted = "const input = document.querySelector('#request-table input');
          input.value = ''; input.dispatchEvent(new Event('input'));
          const head = [...document.querySelectorAll('#request-table th button')].find((one) => one.textContent === 'Count');
@@ -115,7 +115,7 @@ fn a_person_finds_their_way_on_the_page() {
         )) >= 1.0
     );
 
-    // The threshold filters the episodes: by the slider, and by a click in the chart.
+    // The slider and a click in the chart set the threshold, which filters the episodes.
     let slide = |value: u32| {
         browser.number(&format!(
             "{ROWS} const slider = document.getElementById('threshold');
@@ -135,7 +135,7 @@ fn a_person_finds_their_way_on_the_page() {
     );
     assert_ne!(clicked[0], clicked[1]);
 
-    // A landmark narrows the episodes down, an episode shows its parts and messages.
+    // Selecting a landmark filters the episodes; selecting an episode shows its parts and messages.
     slide(0);
     let narrowed = browser.run(&format!(
         "{ROWS} rows('landmark-table')[0].click();
@@ -152,7 +152,7 @@ fn a_person_finds_their_way_on_the_page() {
             .is_some_and(|title| title.starts_with(narrowed[0].as_str().expect("a name")))
     );
 
-    // A pattern does as well, and is let go again.
+    // Selecting a pattern filters as well; selecting it again clears the filter.
     let patterns = browser.run(&format!(
         "{ROWS} const count = () => rows('episode-table').length;
          rows('landmark-table')[0].click();
@@ -172,7 +172,7 @@ fn a_person_finds_their_way_on_the_page() {
     );
     assert_eq!(patterns[1], patterns[3]);
 
-    // Whatever is pressed, typed into or drawn has a name for those who do not see it.
+    // Every button, input and drawing has an accessible name.
     let nameless = browser.run(
         "const named = (one) => (one.getAttribute('aria-label') || one.textContent || one.title || '').trim()
              || one.labels?.length;
@@ -183,7 +183,7 @@ fn a_person_finds_their_way_on_the_page() {
     );
     assert_eq!(nameless, json!([]));
 
-    // The timeline zooms by keys and by the wheel, and shows all again.
+    // The timeline zooms with keys and the wheel, and resets to the full range.
     let zoomed = browser.run(
         "const line = document.getElementById('timeline'), length = () => line.shown().to - line.shown().from;
          const key = (key) => line.dispatchEvent(new KeyboardEvent('keydown', { key }));
@@ -202,22 +202,22 @@ fn a_person_finds_their_way_on_the_page() {
         "{zoomed:?}"
     );
 
-    // Other servers have a column each.
+    // Each server has a column.
     let heads = "return [...document.querySelectorAll('#compare-table th')].map((head) => head.textContent)";
     assert_eq!(browser.run(heads).as_array().map(Vec::len), Some(4));
 
-    // Round trips and what to do about them.
+    // The round trips and the suggestions are listed.
     assert!(browser.number(&format!("{ROWS} return rows('roundtrip-table').length")) > 1.0);
     assert!(browser.number(&format!("{ROWS} return rows('advice').length")) >= 1.0);
 
-    // Light and dark.
+    // `t` switches between the light and the dark theme.
     let themed = browser.run(
         "const back = () => getComputedStyle(document.body).backgroundColor, before = back();
         dispatchEvent(new KeyboardEvent('keydown', { key: 't' })); return [before, back()]",
     );
     assert_ne!(themed[0], themed[1]);
 
-    // Nothing is wider than the window, in a wide one and in a narrow one.
+    // No element is wider than the window, in a wide and in a narrow window.
     for width in [1280, 520] {
         browser.resize(width);
         let excess =
@@ -225,7 +225,7 @@ fn a_person_finds_their_way_on_the_page() {
         assert_eq!(browser.number(excess), 0.0, "at {width}");
     }
 
-    // No error, and nothing asked of any network.
+    // The browser logged no error and made no network request.
     let errors: Vec<Value> = browser.log("browser");
     assert!(
         errors.iter().all(|line| line["level"] != "SEVERE"),
@@ -281,7 +281,7 @@ fn the_programs_functions_are_on_the_page() {
         let told = browser.run(&format!("{PAGE} {script}"));
         told.as_str().map(str::to_owned).unwrap_or_default()
     };
-    // All of the requests and of the round trips are there.
+    // The flame graph contains all requests and round trips.
     let requests = &report["total"]["count"];
     assert_eq!(
         told("return choose(1)"),
@@ -293,7 +293,7 @@ fn the_programs_functions_are_on_the_page() {
         told("return choose(3)"),
         format!("all: {trips}, 100 % of all")
     );
-    // Who chooses a function sees it whole.
+    // Clicking a function zooms to its full width.
     let chosen = "const open = () => boxes().find((one) => one.title.startsWith('XtOpenDisplay '));
          const before = open().style.width; open().click(); return `${before}, ${open().style.width}`";
     let widths = told(chosen);
@@ -332,9 +332,9 @@ fn a_script_that_gets_into_a_page_does_not_run() {
          return [document.documentElement.dataset.ready, window.planted ?? null]",
     );
     assert_eq!(found, json!(["yes", null]));
-    // A link is followed after the script that presses it.
+    // The browser follows a link after the script that clicks it has returned.
     assert_eq!(browser.run("return window.planted ?? null"), json!(null));
-    // The browser says what it refused: the three scripts, the handler and the link.
+    // The browser logs five refusals: three scripts, a handler and a link.
     let refused = browser.log("browser").into_iter();
     let refused = refused.filter(|line| line["message"].to_string().contains("script-src"));
     assert_eq!(refused.count(), 5);

@@ -1,7 +1,7 @@
-//! A killed recorder leaves a readable trace, without a hole, up to its last moments.
+//! A killed recorder leaves a readable trace without holes, up to the moment shortly before the kill.
 //!
-//! The missing time depends on the load of the machine; tests of that are ignored here and run by `cargo
-//! xtask validate killed`.
+//! The missing time depends on the machine's load. The tests of that time are ignored here and run by `cargo xtask
+//! validate killed`.
 
 use std::io::Write;
 use std::path::Path;
@@ -15,16 +15,16 @@ use x11prof_trace::{Direction, Reader, Record};
 /// The recorded client's requests.
 #[derive(Clone, Copy)]
 enum Load {
-    /// A round trip each millisecond, as a busy program does.
+    /// A round trip per millisecond, as from a busy program.
     Steady,
-    /// NoOperations without a pause.
+    /// Continuous NoOperations.
     Flood,
-    /// NoOperations of 200 bytes that no compression makes shorter.
+    /// Incompressible NoOperations of 200 bytes.
     Noise,
 }
 
 impl Load {
-    /// Sends a portion, waits until the server has read it, and returns its length in bytes.
+    /// Sends one batch, waits until the server has read it, and returns its length in bytes.
     fn send(self, client: &mut Client, noise: &[u8]) -> u64 {
         let sent = match self {
             Self::Steady => {
@@ -62,8 +62,7 @@ fn noise() -> Vec<u8> {
     noise
 }
 
-/// Bytes of requests that a trace knows of, which follow each other without a hole, and whether it is
-/// complete.
+/// The number of contiguous request bytes in a trace, and whether the trace is complete.
 fn requested(trace: &Path) -> (u64, bool) {
     let file = std::fs::File::open(trace).expect("the trace");
     let mut reader = Reader::new(file).expect("a trace");
@@ -79,9 +78,8 @@ fn requested(trace: &Path) -> (u64, bool) {
     (bytes, reader.is_complete())
 }
 
-/// Kills a recorder under `load` at each of `moments` after the client's first bytes came to the disk. Checks that what
-/// is there is whole and can be recovered, and returns the longest time before a kill of which nothing
-/// is there.
+/// Kills a recorder under `load` at each of `moments` after the client's first bytes are on disk. Checks that the
+/// trace is contiguous and recoverable. Returns the longest time before a kill that is missing from the trace.
 fn kill(load: Load, moments: impl Iterator<Item = Duration>) -> Duration {
     let server = Server::xvfb(&[]);
     let noise = noise();
@@ -92,7 +90,7 @@ fn kill(load: Load, moments: impl Iterator<Item = Duration>) -> Duration {
         let mut recording = Recording::at(&place, &trace, &["--display", &server.display]);
         let mut client = recording.raw(Order::Little);
         let mut bytes = setup(Order::Little, &[0; 16]).len() as u64;
-        // On a machine where other tests have the processors that may take longer than a moment.
+        // On a busy machine this may take long.
         until("the client is in the trace", || {
             (trace.exists() && requested(&trace).0 > 0).then_some(())
         });

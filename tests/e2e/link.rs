@@ -1,4 +1,4 @@
-//! `ping`: what is wrong with a connection is recognised, and a good one is left in peace.
+//! `ping`: recognises each kind of slow connection, and reports no finding for a good one.
 
 use std::time::Duration;
 
@@ -23,12 +23,12 @@ fn each_kind_of_slow_connection_is_recognised() -> Result<(), String> {
     let _alone = alone();
     let server = Server::xvfb(&[]);
     let place = Place::new();
-    // Again: the relay's own timers come late on a busy machine, which is another slow connection.
+    // Retry once: on a busy machine the relay's timers fire late, which is another kind of slowness.
     each_kind(&server, &place).or_else(|_| each_kind(&server, &place))
 }
 
 fn each_kind(server: &Server, place: &Place) -> Result<(), String> {
-    // Two that mostly wait, at once.
+    // Run the two measurements that mostly wait concurrently.
     let far = SlowRelay::start(&server.display, Slow::Delay(Duration::from_millis(15)));
     let held = SlowRelay::start(&server.display, Slow::Nagle(Duration::from_millis(40)));
     let (report, held) = std::thread::scope(|both| {
@@ -87,7 +87,7 @@ fn a_local_server_is_local_and_stays_as_it_was() {
     assert_eq!(before, state());
     assert_eq!(report["transport"], "unix");
     assert_eq!(report["step_ms"], Value::Null, "{report}");
-    // Where others keep the machine busy, it may be uneven.
+    // On a busy machine the connection may appear uneven.
     let found = kinds(&report);
     assert!(
         found
@@ -110,7 +110,7 @@ fn a_local_server_is_local_and_stays_as_it_was() {
     assert_eq!(kept["display"], Value::from(server.display.clone()));
     let text = place.ok(["report", "kept.mcap", "--params", "sun4-ipc"]);
     assert!(text.contains("GetProperty"), "{text}");
-    // What is kept is a line of the verdict.
+    // The stored measurement appears as a line of the verdict.
     let verdict = text.split_once("\n\n").map_or("", |(verdict, _)| verdict);
     assert!(
         verdict.contains("\nLink: ") && verdict.contains("a round trip"),

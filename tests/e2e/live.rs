@@ -1,4 +1,4 @@
-//! `record --live`: the paper's two signals without a terminal; the view and its keys in one.
+//! `record --live`: the paper's two signals without a terminal, and the view with its keys in a terminal.
 
 use std::io::{BufRead, BufReader, Lines};
 use std::process::{ChildStderr, Stdio};
@@ -7,7 +7,7 @@ use crate::harness::terminal::Terminal;
 use crate::harness::{Place, needs};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// The recorder's next line on standard error that `wanted` likes.
+/// The recorder's next line on standard error that `wanted` accepts.
 fn line(lines: &mut Lines<BufReader<ChildStderr>>, mut wanted: impl FnMut(&str) -> bool) -> String {
     let mut seen = String::new();
     for line in lines {
@@ -36,7 +36,7 @@ fn signals_print_the_profile_and_start_it_afresh() {
     needs("Xvfb", "xvfb");
     needs("xterm", "xterm");
     let place = Place::new();
-    // Parameters of one's own, to see that they are read again.
+    // A custom parameter file, to check that it is read again.
     let prices = |name: &str| format!("format = 1\n[server]\nname = \"{name}\"\n");
     let file = place.write("mine.toml", prices("before").as_bytes());
     let mut recorder = place
@@ -60,7 +60,7 @@ fn signals_print_the_profile_and_start_it_afresh() {
         let word = words.find_map(|word| word.strip_prefix(name));
         word.expect("announced").to_owned()
     };
-    // A client that has come and gone: all that it sent is in what is printed afterwards.
+    // After the client has disconnected, the printed report includes all its requests.
     let mut client = std::process::Command::new("xset");
     client
         .arg("q")
@@ -69,12 +69,12 @@ fn signals_print_the_profile_and_start_it_afresh() {
     let mut print = || {
         kill_process(pid, Signal::USR1).expect("a signal is sent");
         let head = line(&mut lines, |line| {
-            // It may have seen one.
+            // The report may have a single request.
             line.contains(" requests on ") || line.contains(" request on ")
         });
         let server = line(&mut lines, |line| line.starts_with("Server time: "));
         let mut gone = 0;
-        // These costs have no transport, which is warned of after the resources.
+        // The cost table has no transport costs; the warning follows the resources.
         line(&mut lines, |line| {
             gone += usize::from(line.contains("disconnected at"));
             line.starts_with("? the cost table has no transport costs")
@@ -97,7 +97,7 @@ fn signals_print_the_profile_and_start_it_afresh() {
     let afresh = crate::harness::until("the fresh start", || {
         Some(print()).filter(|printed| printed.server.contains("after"))
     });
-    // Nothing is counted yet, and a client that is gone holds nothing any more.
+    // After the reset no requests are counted, and a disconnected client holds no resources.
     assert_eq!((afresh.requests, afresh.gone), (0, 0));
     crate::harness::Finished::of(&mut client).succeeded();
     let again = until_gone(&mut print, 1);
@@ -114,11 +114,11 @@ fn signals_print_the_profile_and_start_it_afresh() {
 struct Printed {
     requests: u64,
     server: String,
-    /// Clients whose end was seen.
+    /// Number of clients that are reported as disconnected.
     gone: usize,
 }
 
-/// Prints until the view, to which records come with a delay, has seen the end of N clients.
+/// Prints until the view, which receives records with a delay, reports this many disconnected clients.
 fn until_gone(print: &mut impl FnMut() -> Printed, clients: usize) -> Printed {
     crate::harness::until("the client's end", || {
         Some(print()).filter(|printed| printed.gone == clients)
@@ -139,7 +139,7 @@ fn the_view_has_rates_and_keys_and_the_programs_output_is_shown_afterwards() {
         place.path(".").display(),
         env!("CARGO_BIN_EXE_x11prof"),
     ));
-    // The program's words are on a separate line.
+    // The program's output is on a separate line.
     let screen = terminal.shows("rates, and what the program wrote", |screen| {
         screen.contains("▾ms/s")
             && screen.contains(" requests a second, server ")
@@ -176,7 +176,7 @@ fn the_view_has_rates_and_keys_and_the_programs_output_is_shown_afterwards() {
     let said = ["said-at-first\n", "\nto-stderr\n", "connections, "];
     assert!(said.iter().all(|said| after.contains(said)), "{after}");
     assert!(!after.contains("Req/s"), "{after}");
-    // The terminal echoes again.
+    // The terminal echoes input again after the view has ended.
     terminal.types("echo typ\"\"ed\n");
     terminal.shows("what is typed", |screen| {
         screen.contains("echo typ\"\"ed") && screen.contains("\ntyped")

@@ -1,4 +1,4 @@
-//! Many clients at once, and messages of great length: all arrives, and memory stays bounded.
+//! Many concurrent clients and very long messages: all data arrives, and memory stays bounded.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -16,7 +16,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 const CLIENTS: usize = 200;
-/// Every so manieth client shares memory.
+/// One in this many clients uses shared memory.
 const SHARING: usize = 4;
 const ROUNDS: usize = 20;
 
@@ -44,7 +44,7 @@ fn many_clients(options: &[&str]) {
     let trace = place.path("trace.mcap");
     let display = ["--display", &server.display];
     let mut recording = Recording::at(&place, &trace, &[&display, options].concat());
-    // Over a network programs are told that there is none.
+    // Over a network the server hides MIT-SHM from programs.
     let shm = crate::attach::client(&server, Order::Little).extension("MIT-SHM");
     std::thread::scope(|scope| {
         for n in 0..CLIENTS {
@@ -85,7 +85,7 @@ fn many_clients(options: &[&str]) {
     }
 }
 
-/// Lets the server draw into memory of ours.
+/// Shares memory of the client with the server.
 fn share(client: &mut Client, shm: u8) {
     let memory = memfd_create("shm", MemfdFlags::CLOEXEC).expect("a memfd");
     rustix::fs::ftruncate(&memory, 4096).expect("its length");
@@ -100,11 +100,12 @@ fn share(client: &mut Client, shm: u8) {
     assert_ne!(pixels, [0x5A; 256], "the server has drawn");
 }
 
-/// Requests of a client that then says nothing more. Of a thousand X.Org's server answers some 340 if the end of the
-/// client's direction comes at once, and 278 (what its socket holds) to all through a recorder.
+/// Number of requests before the client closes its sending direction. Of a thousand requests X.Org replies to about
+/// 340 if the direction is closed immediately; through a recorder it replies to at least 278, which fit in its
+/// socket buffer.
 const QUESTIONS: usize = 100;
 
-/// Asks, closes its own direction, and reads to the end: the bytes of the answers.
+/// Sends the requests, closes the sending direction, reads to the end, and returns the number of reply bytes.
 fn half_closed(mut client: Client) -> usize {
     let questions = [43, 0, 1, 0].repeat(QUESTIONS);
     client.socket.write_all(&questions).expect("the questions");
@@ -146,12 +147,14 @@ fn a_client_that_closes_its_own_direction_has_all_its_answers() {
     }
 }
 
-/// The length of a property, and of the parts that it is made of: with its header a part is as long as a server takes.
+/// The length of a property and of the parts that are appended. A part with its header is as long as the server's
+/// request limit.
 const PROPERTY: usize = 256 << 20;
 const PART: usize = (16 << 20) - 64;
-/// The memory of a recorder, in kB: its queue (256 MiB), which fills where the disk or a processor is slow, and the rest.
+/// Memory limit of the recorder in kB: its queue (256 MiB), which fills up if the disk or processor is slow, and
+/// the rest.
 const RECORDER_KB: u64 = (256 + 64) << 10;
-/// Memory that `stats` may have for data, in kB.
+/// Data memory limit of `stats`, in kB.
 const STATS_KB: u64 = 64 << 10;
 
 #[test]
@@ -169,7 +172,8 @@ fn a_property_of_256_megabytes_goes_through_and_not_into_memory() {
     let mut sent = 0;
     while sent < PROPERTY {
         let part = &text[..PART.min(PROPERTY - sent)];
-        // ChangeProperty, Append, of WM_NAME, STRING; a length of 0 says that the true one follows.
+        // ChangeProperty (Append) of WM_NAME, STRING. A length field of 0 means that the BIG-REQUESTS length
+        // follows.
         let mut head = vec![18, 2, 0, 0];
         for field in [7 + part.len() / 4, root as usize, 39, 31, 8, part.len()] {
             head.extend((field as u32).to_le_bytes());
@@ -196,7 +200,7 @@ fn a_property_of_256_megabytes_goes_through_and_not_into_memory() {
     drop(client);
     let ended = recording.signal(Signal::INT);
     let said = recording.said();
-    // A slow disk costs contents, and no headers.
+    // On a slow disk the recorder drops message contents but keeps the headers.
     assert!(ended.success() || said.contains("left out"), "{said}");
     let mut stats = Command::new("sh");
     let script = format!("ulimit -d {STATS_KB}; exec \"$0\" stats --format json trace.mcap");

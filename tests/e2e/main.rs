@@ -1,5 +1,5 @@
-//! The end-to-end tests: x11prof with real servers and real clients. One program, which is linked once; a
-//! module for each subject.
+//! The end-to-end tests: x11prof with real servers and real clients. All tests are one program, so that it is
+//! linked only once.
 #![allow(
     clippy::expect_used,
     clippy::print_stdout,

@@ -1,4 +1,4 @@
-//! Marks of the user: by `x11prof mark` and by a key, in a proxy's recording and in an attached one.
+//! User marks, set by `x11prof mark` and by a key, in proxy and attached recordings.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use x11prof_trace::{Control, Record};
 
-/// The surroundings of each mark of a trace.
+/// The marks of a trace with their context, as `episodes --marks` reports them.
 fn marks(place: &Place, trace: &Path) -> Vec<Value> {
     let trace = trace.to_str().expect("a plain path");
     let report = place.json(["episodes", "--marks", "--format", "json", trace]);
@@ -37,16 +37,16 @@ fn marks_by_word_and_by_key_tell_what_went_on_around_them() {
     person.args(["search", "--sync", "--onlyvisible", "--class", "xterm"]);
     person.args(["windowfocus", "--sync", "type", "ls"]);
     Finished::of(&mut person).succeeded();
-    // By the name that clients have, and by the server's own.
+    // `mark` accepts the recorder's display and the server's display.
     for (display, text) in [
         (&recording.display, "menu is slow"),
         (&server.display, "again"),
     ] {
         Finished::of(place.x11prof(["mark", text]).env("DISPLAY", display)).succeeded();
     }
-    // The key is pressed at the server, where no client of ours has the focus.
+    // Press the key on the server; no recorded client has the focus.
     Finished::of(server.client("xdotool").args(["key", "ctrl+F9"])).succeeded();
-    // It comes to the recorder by a separate way.
+    // The key reaches the recorder over its own connection.
     until("the key has come", || {
         dumped(&place, &trace).contains("ctrl+F9").then_some(())
     });
@@ -72,7 +72,7 @@ fn marks_by_word_and_by_key_tell_what_went_on_around_them() {
     );
     assert!(first["requests"].as_u64() > Some(50), "{first}");
     assert!(first["at_ms"].as_f64() > Some(0.0), "{first}");
-    // The grabbed key is no other client's.
+    // No other client receives the grabbed key.
     let events = dumped(&place, &trace);
     assert!(
         !events
@@ -87,7 +87,7 @@ fn marks_by_word_and_by_key_tell_what_went_on_around_them() {
         text.lines().all(|line| line.chars().count() <= 80),
         "{text}"
     );
-    // Timelines have them.
+    // Timeline exports contain the marks.
     let to = place.path("trace.pftrace");
     place.ok([
         "export",
@@ -131,7 +131,7 @@ fn an_attached_recording_is_marked_too() {
     let marks = marks(&place, &trace);
     assert_eq!(marks[0]["text"], "here");
     assert_eq!(marks[1]["text"], "Pause");
-    // Our own connection, which grabs the key, is no client.
+    // The recorder's connection, which grabs the key, is not recorded as a client.
     let dump = dumped(&place, &trace);
     assert!(!dump.contains("GrabKey"), "{dump}");
 }
@@ -149,7 +149,7 @@ fn a_mark_that_cannot_be_made_is_said() {
     assert!(unset.failed_with_one_line(2).contains("--display"));
     let key = place.run(["record", "--mark-key", "Any", "--", "true"]);
     assert!(key.stderr().contains("is no key"), "{key}");
-    // A trace without marks says how to make some.
+    // For a trace without marks the report explains how to set them.
     let data = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/xterm.mcap");
     assert!(
         place

@@ -6,7 +6,7 @@ use x11prof_cost_model::ServerParameters;
 
 use crate::harness::{Place, Server};
 
-/// The requests that are quickly measured.
+/// A quick calibration of a few requests.
 const FEW: [&str; 6] = [
     "calibrate",
     "--quick",
@@ -23,7 +23,7 @@ fn a_display_that_is_not_there_or_refuses_is_one_line() {
         .run(["calibrate", "--display", ":359"])
         .failed_with_one_line(1);
     assert!(absent.contains(":359"), "{absent}");
-    // A server with a separate cookie, which nobody here has.
+    // A server whose cookie is in no authority file of the test.
     let cookie = b"\xff\xff\x00\x00\x00\x00\x00\x12MIT-MAGIC-COOKIE-1\x00\x100123456789abcdef";
     let cookie = place.write("cookie", cookie);
     let server = Server::xvfb_guarded(&cookie);
@@ -80,7 +80,7 @@ fn a_server_that_times_its_requests_is_calibrated_by_these_times() {
         points.len() > 2 && points.iter().any(|point| point.cold.is_some()),
         "{points:?}"
     );
-    // The timer runs again afterwards.
+    // The handler timer is resumed after the calibration.
     let words = [
         "record",
         "--display",

@@ -1,4 +1,4 @@
-//! Server time as measured: the kernel's, whatever the program and the costs.
+//! Measured server time equals the kernel's CPU time, whatever the program and the cost table.
 
 use std::path::Path;
 
@@ -11,11 +11,11 @@ use x11prof_analyzer::{
 use x11prof_cost_model::{Network, ServerParameters, Substitutions};
 use x11prof_trace::Reader;
 
-/// Records `shell` on a private Xvfb: the report by the handlers' times, and by costs alone.
+/// Records `shell` on a private Xvfb. Returns the report with timed handlers and the report with attributed time.
 fn recorded(shell: &str) -> [Value; 2] {
     let place = Place::new();
     let words = ["record", "--server", "xvfb", "-o", "it.mcap", "--"];
-    // A program that is ended on purpose leaves its own status.
+    // A program that is killed on purpose has its own exit status.
     place.run(words.into_iter().chain(["sh", "-c", shell]));
     let report = ["report", "--format", "json", "--params", "xvfb-24"];
     ["timed", "attributed"].map(|basis| {
@@ -27,7 +27,7 @@ fn recorded(shell: &str) -> [Value; 2] {
     })
 }
 
-/// The total is the kernel's, and the lines are all of it.
+/// Asserts that the total is the kernel's CPU time and that the rows add up to it.
 fn measured(shell: &str) {
     let [timed, measured] = recorded(shell);
     assert_eq!(timed["server"]["time_source"], "timed", "{timed:#}");
@@ -35,7 +35,7 @@ fn measured(shell: &str) {
         measured["server"]["time_source"], "attributed",
         "{measured:#}"
     );
-    // No cost of a request takes part.
+    // Timed handlers need no cost table.
     let doubts = timed["warnings"].as_array().expect("warnings").iter();
     let of_prices = ["substituted", "extrapolated", "no_cost_data"];
     let mut of_prices = doubts.filter(|doubt| of_prices.iter().any(|kind| doubt["kind"] == *kind));
@@ -54,7 +54,7 @@ fn adds_up(report: &Value) {
     let lines: f64 = requests.iter().map(|line| number(&line["server_ms"])).sum();
     let sum = lines + number(&report["transport"]["server_ms"]);
     assert!((sum / server - 1.0).abs() < 1e-6, "{sum} of {server}");
-    // What nobody called for is little: no viewer looks, and no timer runs.
+    // Unattributed time is small: no viewer is connected, and no timer runs.
     let own = number(&report["transport"]["unattributed"]["ms"]);
     assert!(own < 0.2 * server, "{own} of {server}: {report:#}");
 }
@@ -75,7 +75,7 @@ fn a_gtk_programs_measured_times_add_up() {
 fn a_qt_programs_measured_times_add_up() {
     needs("featherpad", "featherpad");
     needs("xdotool", "xdotool");
-    // On a busy machine its start takes longer than a time that a test could name.
+    // On a busy machine the start-up time is unpredictable, so wait for the window.
     let shown = "until xdotool search --onlyvisible --class featherpad; do sleep 0.2; done";
     measured(&format!(
         "timeout 60 featherpad & {shown}; sleep 2; kill $!; wait"
@@ -103,7 +103,7 @@ fn a_live_profile_says_the_same_as_a_report() {
     while let Some(record) = reader.next().expect("a record") {
         live.feed(record);
     }
-    // A look at it changes nothing, and is on the same basis.
+    // A provisional report does not change the profile and uses the same time source.
     let before = live.report("it", &Network::NONE, false);
     assert_eq!(before.server.basis, Basis::Measured);
     assert!(before.total.server_ms > 0.0, "{:?}", before.total);

@@ -1,9 +1,9 @@
-//! Forecasts of other networks: an image in shared memory is sent there.
+//! Forecasts of other networks count an image in shared memory as sent over the network.
 
 use crate::harness::examples::example;
 use crate::harness::{Place, Server, needs};
 
-/// Pictures of 480 by 360 pixels, of four bytes each.
+/// Frames of 480 by 360 pixels with four bytes each.
 const FRAMES: u64 = 12;
 const PIXELS: u64 = 480 * 360 * 4;
 
@@ -31,7 +31,7 @@ fn images_in_shared_memory_cross_a_network_as_bytes() {
         |report: &serde_json::Value| report["total"]["network_ms"].as_f64().expect("a time");
     let shared = report("shared.mcap", &["--net", "dsl"]);
     let sent = report("sent.mcap", &["--net", "dsl"]);
-    // 1.5 Mbit/s, with headers.
+    // 1.5 Mbit/s, including headers.
     let bytes_ms = (FRAMES * PIXELS) as f64 / 187.5;
     for of in [&shared, &sent] {
         let ratio = network(of) / bytes_ms;
@@ -46,12 +46,12 @@ fn images_in_shared_memory_cross_a_network_as_bytes() {
     assert!(image > 0.9 * network(&shared), "{image}");
     let here = report("shared.mcap", &[]);
     assert_eq!(line(&here, "MIT-SHM:PutImage"), Some(0.0));
-    // Compression makes bytes fewer, and round trips no shorter.
+    // Compression reduces the bytes; round trips take as long as before.
     let smaller = report("shared.mcap", &["--net", "dsl,compress=4"]);
     assert_eq!(smaller["network"]["compression"], 4.0);
     let ratio = network(&shared) / network(&smaller);
     assert!((3.0..4.0).contains(&ratio), "{ratio}");
-    // The paper's equation counts the bytes that were on the wire.
+    // The paper's equation counts only bytes that were sent over the connection.
     let paper = report("shared.mcap", &["--net", "dsl", "--net-model", "paper"]);
     assert_eq!(paper["network"]["model"], "paper");
     assert!(network(&paper) < 0.2 * network(&shared));

@@ -1,4 +1,4 @@
-//! The user's own operations on the command line.
+//! User-defined operations on the command line.
 
 use crate::harness::Place;
 

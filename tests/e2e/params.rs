@@ -26,7 +26,7 @@ fn a_measured_op_size_is_exact() {
 
 #[test]
 fn between_op_sizes_time_is_linear() {
-    // The paper prints 0.07385, where its own rule gives 0.0740.
+    // The paper prints 0.07385; its own rule yields 0.0740.
     let price = Place::new().run(["params", "cost", "sun4-ipc", SOLID, "200"]);
     assert!(price.succeeded().contains("0.0740 ms"), "{price}");
 }
@@ -50,7 +50,7 @@ fn a_request_without_a_price_is_said() {
     price.failed_with_one_line(1);
 }
 
-/// The paper's Table 1, and what a request costs that was not in it.
+/// The paper's Table 1, plus the cost of a request that is not in it.
 #[test]
 fn a_table_has_requests_sizes_and_servers() {
     let place = Place::new();

@@ -16,14 +16,14 @@ use crate::harness::{Finished, Place, Recording, Server, alone, needs, until};
 /// Handlers' times in milliseconds.
 const TIMES: [&str; 4] = ["10", "30", "100", "300"];
 
-/// xterm whose shell shows what is typed, and does nothing else.
+/// xterm running `cat`, which echoes typed text and does nothing else.
 const XTERM: [&str; 5] = ["xterm", "-e", "sh", "-c", "cat"];
 
 fn words<'a>(all: &[&[&'a str]]) -> Vec<&'a str> {
     all.concat()
 }
 
-/// The latencies of the actions in the only play of a result.
+/// The latencies of the actions in a result with a single run.
 fn latencies(result: &Value) -> Vec<f64> {
     let actions = result["actions"].as_array().expect("actions");
     let of = actions.iter().map(|action| &action["latencies_ms"][0]);
@@ -37,7 +37,7 @@ fn typed_keys_take_what_their_handlers_took() {
     let _alone = alone();
     let program = example("microbench");
     let program = program.to_str().expect("a path");
-    // It writes the truth a while after the last key.
+    // The client writes its measurements a while after the last key.
     place.write("session.txt", b"type \"abcd\"\nwait 1s\n");
     let run = words(&[
         &["drive", "session.txt", "--format", "json", "--"],
@@ -49,7 +49,7 @@ fn typed_keys_take_what_their_handlers_took() {
     assert_eq!(latencies.len(), 4, "{result}");
     for (asked, latency) in TIMES.iter().zip(&latencies) {
         let asked: f64 = asked.parse().expect("a number");
-        // A handler takes at least the time that it is asked to; an event has whole milliseconds.
+        // A handler takes at least its requested time; event times are rounded to milliseconds.
         assert!(*latency > asked - 1.0, "{latencies:?}");
     }
     assert!(latencies.is_sorted(), "{latencies:?}");
@@ -283,7 +283,7 @@ fn keys_are_typed_into_a_window_that_is_there() {
         xterm.try_wait().expect("it ran").is_none(),
         "the program stays"
     );
-    // The window that is clicked.
+    // `--window click` selects the window that the user clicks.
     let run = [
         "type",
         "a",
@@ -298,7 +298,7 @@ fn keys_are_typed_into_a_window_that_is_there() {
     let root = x.setup().roots[screen].root;
     x.xtest_fake_input(6, 0, 0, root, 60, 60, 0)
         .expect("a request");
-    // Clicks before it has the pointer are the program's.
+    // Clicks before x11prof has grabbed the pointer go to the program.
     let ended = until("a click that is seen", || {
         for event in [4, 5] {
             x.xtest_fake_input(event, 1, 0, root, 0, 0, 0)
@@ -329,7 +329,7 @@ fn keys_stay_where_another_window_has_the_focus() {
     let place = Place::new();
     needs("xterm", "xterm");
     let server = Server::xvfb(&[]);
-    // A display with a window manager, as far as the driver sees, that keeps the focus elsewhere.
+    // Pretend that a window manager runs that keeps the focus elsewhere.
     let (x, screen) = x11rb::connect(Some(&server.display)).expect("a connection");
     let root = x.setup().roots[screen].root;
     let name = x.intern_atom(false, b"_NET_SUPPORTING_WM_CHECK");
@@ -362,7 +362,7 @@ fn keys_stay_where_another_window_has_the_focus() {
     assert!(line.contains(said), "{line}");
 }
 
-/// A toolkit shows lists of completions in popups, which keys do not go to.
+/// Toolkits show completion lists in popups that do not receive the keys.
 #[test]
 fn keys_go_on_while_a_popup_is_open() {
     let place = Place::new();
@@ -391,7 +391,7 @@ fn an_interrupted_driver_leaves_no_key_down() {
         &XTERM,
     ]);
     let mut run = place.x11prof(&run);
-    // As a terminal's Ctrl-C: the recorder, the driver and the program.
+    // As Ctrl-C in a terminal: signal the recorder, the driver and the program.
     let mut child = run.process_group(0).spawn().expect("it starts");
     until("a key that is down", || is_down().then_some(()));
     let group = rustix::process::Pid::from_child(&child);

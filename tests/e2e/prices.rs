@@ -1,11 +1,11 @@
-//! The choice of a report's costs, and the warning where they are another machine's.
+//! The choice of a report's cost table, and the warning if the table comes from another machine.
 
 use std::path::PathBuf;
 
 use crate::harness::{Finished, Place, Server, needs, until, wait, xterm_trace};
 use x11prof_cost_model::{Brought, Host, ServerParameters, built_in};
 
-/// x11prof with a data folder of its own in `place`.
+/// An x11prof command with a separate data folder in `place`.
 fn x11prof(place: &Place, arguments: &[&str]) -> std::process::Command {
     let mut command = place.x11prof(arguments);
     command.env("XDG_DATA_HOME", place.path("data"));
@@ -16,7 +16,7 @@ fn run(place: &Place, arguments: &[&str]) -> Finished {
     Finished::of(&mut x11prof(place, arguments))
 }
 
-/// The files under `folder` that end so.
+/// The files below `folder` whose names end with `ending`.
 fn files(folder: PathBuf, ending: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -43,7 +43,7 @@ fn a_calibration_is_kept_by_machine_and_server_and_found() {
     let said = measured.stderr();
     assert!(said.contains("x11prof report TRACE"), "{said}");
 
-    // The costs of a recording whose handlers are not timed are named.
+    // A report without handler times names its cost table.
     let server = Server::xvfb(&[]);
     let words = [
         "record",
@@ -61,7 +61,7 @@ fn a_calibration_is_kept_by_machine_and_server_and_found() {
         said.contains("cost table: xvfb, measured on this machine"),
         "{said}"
     );
-    // Its own costs need no bringing, and so no probe.
+    // Costs of this machine need no rescaling, and so no probe.
     assert!(!report.succeeded().contains("rescaled from"));
     assert!(!place.path("data/x11prof/probes").exists());
     let list = run(&place, &["params", "list"]).succeeded();
@@ -75,7 +75,7 @@ fn a_calibration_is_kept_by_machine_and_server_and_found() {
         "{list}"
     );
     assert!(list.contains("handler times"), "{list}");
-    // By its name, and another machine's by this one.
+    // Use this machine's table and another machine's table by name.
     let both = [
         "compare", &trace, "--params", "xvfb", "--params", "xvnc", "--format", "json",
     ];
@@ -85,7 +85,7 @@ fn a_calibration_is_kept_by_machine_and_server_and_found() {
     assert_eq!(servers[0]["rescaled"], serde_json::Value::Null);
     assert_eq!(servers[0]["machine"], servers[1]["machine"]);
 
-    // A whole one is not replaced by a quick one, nor by an interrupted one.
+    // Neither a quick nor an interrupted calibration replaces a complete one.
     let text = std::fs::read_to_string(kept).expect("a file");
     let whole = text.replacen("quick plan", "whole plan", 1);
     std::fs::write(kept, &whole).expect("a file is written");
@@ -98,7 +98,7 @@ fn a_calibration_is_kept_by_machine_and_server_and_found() {
     until("the server of the measurement", || {
         let id = child.id();
         let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).ok()?;
-        // It waits for Ctrl-C from when it has begun to measure.
+        // The process catches SIGINT once it has begun to measure.
         let status = std::fs::read_to_string(format!("/proc/{id}/status")).ok()?;
         let caught = status
             .lines()
@@ -123,7 +123,7 @@ fn a_part_of_a_calibration_needs_a_file_of_its_own() {
     assert!(refused, "{ran}");
 }
 
-/// A shipped file as a machine would have it that takes `times` as long for everything.
+/// A built-in table with all costs multiplied by `times`, as from a slower machine.
 fn of_a_machine(name: &str, times: f64) -> ServerParameters {
     let shipped = built_in().iter().find(|file| file.name == name);
     let shipped = shipped
@@ -151,7 +151,7 @@ fn a_faster_machine_is_no_faster_server() {
     needs("Xvfb", "xvfb");
     let place = Place::new();
     let trace = xterm_trace().to_string_lossy().into_owned();
-    // Of the slow machine two servers are known; one of them tells how fast it is.
+    // Two servers of the slow machine have tables; one of them shows the machine's speed.
     let known = place.path("data/x11prof/slow");
     std::fs::create_dir_all(&known).expect("a folder");
     let write = |path: PathBuf, name: &str| {
@@ -173,7 +173,7 @@ fn a_faster_machine_is_no_faster_server() {
     let ratio = total(&brought, 1) / total(&brought, 0);
     assert!((ratio - 1.0).abs() < 0.02, "{ratio}");
     assert!(brought["servers"][1]["rescaled"]["factor"].as_f64() > Some(0.0));
-    // As they were measured they are two machines', and nobody is named the fastest.
+    // With `--no-rescale` the tables come from two machines, and no server is named the fastest.
     let as_measured = compare(&["--no-rescale"]);
     let ratio = total(&as_measured, 1) / total(&as_measured, 0);
     assert!(ratio > 1.5, "{ratio}");
@@ -186,7 +186,7 @@ fn a_faster_machine_is_no_faster_server() {
     };
     assert_eq!(fastest(&[]), (true, false));
     assert_eq!(fastest(&["--no-rescale"]), (false, true));
-    // The report says in one line where its costs are from.
+    // The report names the source of its costs in one line.
     let text = run(&place, &["report", "--all", &trace, "--params", slow]).succeeded();
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
@@ -199,7 +199,7 @@ fn a_faster_machine_is_no_faster_server() {
 fn prices_of_a_machine_that_cannot_be_compared_are_marked() {
     let place = Place::new();
     let trace = xterm_trace().to_string_lossy().into_owned();
-    // Xvfb, which this machine could measure as well, is not known of that machine.
+    // That machine has no table for Xvfb, which this machine could measure.
     let alone = of_a_machine("xephyr", 3.0);
     let file = place.write("alone.toml", alone.to_toml().as_bytes());
     let file = file.to_string_lossy();

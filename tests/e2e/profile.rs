@@ -41,9 +41,8 @@ fn nearly_every_request_of_xterm_is_priced() {
         unpriced / count < 0.01,
         "{unpriced} of {count} unpriced: {report:#}"
     );
-    // The share of the time that without cost data requests have cannot be known; what they would weigh at
-    // the most expensive of the others' time for a call bounds it from above only loosely, so their
-    // names must be few and rare.
+    // The time share of requests without cost data is unknown. The most expensive known cost per call bounds it
+    // only loosely, so there must be few such requests.
     let names = requests
         .as_array()
         .expect("rows")
@@ -104,7 +103,7 @@ fn the_kernels_own_figures_stand_beside_the_estimate() {
         .as_f64()
         .expect("the kernel's figure");
     let estimate = total["server_ms"].as_f64().expect("an estimate");
-    // Both clocks are the kernel's: switches add up to what the process's clock says.
+    // Both figures come from the kernel: the switches add up to the process's CPU clock.
     assert!(measured > 1.0, "{total}");
     assert!((0.8..1.25).contains(&(estimate / measured)), "{total}");
     assert!(total["client_cpu_ms"].as_f64() > Some(1.0), "{total}");
@@ -165,7 +164,7 @@ fn compare_prices_two_servers_side_by_side() {
     let json = place.json(both.iter().copied().chain(["--format", "json"]));
     let servers = json["servers"].as_array().expect("servers");
     assert_eq!(servers.len(), 2);
-    // The paper's file costs few of the requests of today, and that is said.
+    // The paper's table covers few of today's requests, and the report states that.
     assert!(
         servers[1]["no_cost_data"].as_u64() > servers[0]["no_cost_data"].as_u64(),
         "{json:#}"

@@ -1,12 +1,12 @@
-//! Every view of a profile, on small recordings of real programs that are kept in `tests/data`:
-//! their text and CSV to the letter, and that all views add up to the same.
+//! Every view of a profile of the small recordings in `tests/data`: text and CSV match snapshots exactly, and all
+//! views have the same totals.
 
 use std::path::Path;
 
 use crate::harness::{Place, needs, xterm_trace};
 use serde_json::Value;
 
-/// Runs x11prof with a kept recording in its folder.
+/// Runs x11prof in a folder with a kept recording.
 fn on(recording: &str, arguments: &[&str]) -> String {
     let place = Place::new();
     let kept = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -92,12 +92,12 @@ fn the_json_of_a_report() {
     insta::assert_snapshot!(report("xset.mcap", &["--format", "json"]));
 }
 
-/// A gtk3-widget-factory at its start, and xterm.
+/// Records the start of gtk3-widget-factory, and xterm.
 fn real_programs() -> Vec<std::path::PathBuf> {
     needs("gtk3-widget-factory", "gtk-3-examples");
     let place = Place::new();
     let trace = place.path("gtk.mcap");
-    // It has no end of its own.
+    // The program does not exit by itself.
     let mut command = place.x11prof(["record", "--server", "xvfb", "-o"]);
     command
         .arg(&trace)
@@ -157,7 +157,7 @@ fn every_view_adds_up_to_the_same() {
             let theirs = total(field);
             assert!((ours - theirs).abs() < 1e-6 * theirs.max(1.0), "{field}");
         }
-        // JSON has resources and grabs always; the sections add up with each other.
+        // JSON always contains resources and grabs; the sections add up.
         let resources = plain["resources"]["clients"].as_array().expect("clients");
         assert!(!resources.is_empty());
         for kind in resources

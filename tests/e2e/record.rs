@@ -1,4 +1,4 @@
-//! `record`: a program cannot tell the proxy from its server, and nothing of it is lost.
+//! `record`: a program cannot distinguish the proxy from its server, and no message is lost.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
@@ -64,7 +64,7 @@ fn a_helper_without_a_window_does_not_hold_the_recording() {
     needs("xprop", "x11-utils");
     needs("xclock", "x11-apps");
     let place = Place::new();
-    // As dbus-launch does: it stays connected, and has no window.
+    // Like dbus-launch, the helper stays connected without a window.
     let helper = "exec xprop -root -spy >/dev/null";
     let script = format!("sh -c '{helper}' & exec timeout 1 xclock");
     let begun = Instant::now();
@@ -80,7 +80,7 @@ fn a_helper_without_a_window_does_not_hold_the_recording() {
         place.json(["report", "--format", "json"])["trace"]["complete"],
         true
     );
-    // The user may wait for it: it ends alone after a while.
+    // A helper that exits later by itself: the user may wait for it.
     let script = format!("timeout 4 sh -c '{helper}' & sleep 1");
     let words = [
         "record",
@@ -103,7 +103,7 @@ fn a_program_in_the_background_is_followed_while_it_has_a_window() {
     needs("xclock", "x11-apps");
     let place = Place::new();
     let (server, ended) = (Server::xvfb(&[]), place.path("ended"));
-    // The command ends once the window is there, and the window stays open for much longer than a helper may stay.
+    // The command exits once the window exists; the window stays open for longer than a helper may stay connected.
     let script = "(timeout 5 xclock; touch ended) & until xwininfo -name xclock >/dev/null 2>&1; do sleep 0.1; done";
     let words = [
         "record",
@@ -148,7 +148,7 @@ fn the_address_of_a_dead_accessibility_bus_is_removed_from_the_display() {
         kept.contains("no such atom") || kept.contains("not found"),
         "{kept}"
     );
-    // A bus that is alive and belongs to another session.
+    // A live bus of another session.
     let bus = place.path("bus");
     let _listening = std::os::unix::net::UnixListener::bind(&bus).expect("a socket");
     let kept = record(bus.to_str().expect("a plain path"));
@@ -299,7 +299,7 @@ fn a_recorded_client_sees_the_display_as_without_the_recorder() {
         let direct = Finished::of(server.client(client[0]).args(&client[1..])).succeeded();
         let command = ["record", "--display", &server.display, "--"];
         let recorded = place.ok(command.iter().chain(client));
-        // The display's name is the one thing that differs.
+        // Only the display's name differs.
         let rest = |text: &str| -> Vec<String> {
             text.lines()
                 .filter(|line| !line.starts_with("name of display"))
@@ -326,7 +326,7 @@ fn a_client_without_the_cookie_is_refused_as_a_server_would() {
     );
     assert!(!none.output.status.success(), "{none}");
     assert!(none.stderr().contains("unable to open display"), "{none}");
-    // Others are not disturbed.
+    // Other clients are not affected.
     Finished::of(&mut recording.client("xdpyinfo")).succeeded();
     assert!(recording.signal(Signal::INT).success());
     let dump = place.ok(["dump", &recording.trace.to_string_lossy()]);
@@ -366,7 +366,7 @@ fn a_killed_recorder_leaves_a_trace_that_reports_and_recovers() {
         .args(["-e", "while :; do ls -la /usr/bin; done"])
         .spawn()
         .expect("xterm starts");
-    // xterm's start, with its fonts, is shorter.
+    // This size exceeds the data of xterm's start-up.
     until("a trace of some size", || {
         std::fs::metadata(&recording.trace)
             .ok()

@@ -50,7 +50,7 @@ fn settled(server: &Server) -> Vec<u8> {
     })
 }
 
-/// A recording of clients with the pictures of its marks.
+/// A recording of clients, with a picture for each mark.
 struct Session {
     place: Place,
     server: Server,
@@ -98,13 +98,13 @@ impl Session {
         self.xdotool(&words);
     }
 
-    /// Input of a person, who is not recorded.
+    /// Sends input through xdotool, which is not recorded.
     fn xdotool(&self, words: &[&str]) {
         needs("xdotool", "xdotool");
         Finished::of(self.server.client("xdotool").args(words)).succeeded();
     }
 
-    /// Marks the moment, and keeps its picture.
+    /// Sets a mark and stores a picture of the screen.
     fn mark(&mut self, name: &str) {
         let picture = settled(&self.server);
         let words = ["mark", "--display", &self.server.display, name];
@@ -112,17 +112,18 @@ impl Session {
         self.pictures.push((name.to_owned(), picture));
     }
 
-    /// Ends the recording; its clients end with it.
+    /// Stops the recording; its clients exit with it.
     fn end(&mut self) {
         assert!(self.recording.signal(Signal::INT).success());
         for client in &mut self.clients {
-            // It may have ended with its connection.
+            // The client may have exited with its connection.
             let _ = client.kill();
             let _ = client.wait();
         }
     }
 
-    /// Plays the recording to a like server: its report, which must have the recorded counts, and each mark's picture.
+    /// Replays the recording to a similar server. Asserts the recorded request counts and the picture of each mark,
+    /// and returns the report.
     fn is_the_same_on(&self, server: &str, pace: &str) -> Value {
         let folder = self.place.path("pictures");
         let pictures = folder.to_string_lossy().into_owned();
@@ -156,8 +157,8 @@ impl Session {
         }
         expected.sort();
         assert_eq!(expected, replayed, "{said}");
-        // A recording does not report which of two clients the server heard first: an event may be sent to a window that
-        // has just gone.
+        // The recording does not contain the order in which the server read two clients, so an event may be sent to
+        // a destroyed window.
         let mut failed = said.lines().filter(|line| line.contains("that failed"));
         assert!(failed.all(|line| line.ends_with(" SendEvent")), "{said}");
         compared
@@ -181,7 +182,7 @@ impl Session {
     }
 }
 
-/// The round trips that the player says it added.
+/// The number of additional round trips that the player reports.
 fn added(said: &str) -> u64 {
     let line = said
         .lines()
@@ -190,7 +191,7 @@ fn added(said: &str) -> u64 {
     number.unwrap_or(0)
 }
 
-/// The number of pixels that differ, and the first of them; none if the pictures are equal.
+/// The number of differing pixels and the first of them; `None` if the pictures are equal.
 fn different(a: &[u8], b: &[u8]) -> Option<(usize, usize)> {
     assert_eq!(a.len(), b.len(), "pictures of one size");
     let differ = a.iter().zip(b).enumerate().filter(|(_, (a, b))| a != b);
@@ -222,18 +223,18 @@ fn core_drawing_and_typing_look_the_same_and_a_fast_replay_too() {
     let said = diff.stderr();
     diff.succeeded();
     assert!(said.contains("is a replay of trace.mcap"), "{said}");
-    // Another server than the recorded one plays the same requests.
+    // A different server plays the same requests.
     session
         .place
         .ok(["replay", "trace.mcap", "--server", "xvnc", "--pace", "full"]);
-    // How often the player has to ask depends on the server.
+    // The number of the player's own round trips depends on the server.
     let counts = |trace| {
         let mut counts = session.counts(trace);
         counts.retain(|(name, _)| name != "GetInputFocus");
         counts
     };
     assert_eq!(counts("replay-xvnc.mcap"), counts("replay-xvfb.mcap"));
-    // X.Org's keyboard driver numbers the arrows otherwise.
+    // X.Org's keyboard driver uses other key codes for the arrow keys.
     let other_keys = |server| {
         let words = ["replay", "trace.mcap", "--pace", "full", "--server", server];
         let played = session.place.run(words);
@@ -256,7 +257,7 @@ fn a_window_manager_and_its_clients_look_the_same() {
         "xterm",
         &["+bc", "-geometry", "40x8+40+40", "-e", "cat"],
     );
-    // A recording does not report the order of two clients that say something at once.
+    // The order of simultaneous requests of two clients is not recorded.
     session.window("XTerm");
     session.client(
         "xmessage",
@@ -265,7 +266,7 @@ fn a_window_manager_and_its_clients_look_the_same() {
     );
     session.window("Xmessage");
     session.mark("windows");
-    // The title bar is dragged.
+    // Drag the title bar.
     let drag = "mousemove 200 48 mousedown 1 mousemove 300 200 mousemove 420 260 mouseup 1";
     session.xdotool(&drag.split(' ').collect::<Vec<_>>());
     session.mark("dragged");
@@ -302,7 +303,7 @@ fn a_menu_and_a_long_selection_look_the_same() {
         &["+bc", "-geometry", "80x20", "-e", "cat"],
     );
     session.window("XTerm");
-    // The menu is a window without a manager, under a grab of the pointer.
+    // The menu is an override-redirect window with a pointer grab.
     session.xdotool(&[
         "mousemove",
         "200",
@@ -314,7 +315,7 @@ fn a_menu_and_a_long_selection_look_the_same() {
     ]);
     session.mark("menu");
     session.xdotool(&["mousemove", "900", "900", "mouseup", "1", "keyup", "ctrl"]);
-    // A selection that goes in pieces (INCR), from one client to another.
+    // A selection that is transferred in pieces (INCR) between two clients.
     let long = session
         .place
         .write("long", &b"a long selection ".repeat(40_000));
@@ -332,7 +333,7 @@ fn a_menu_and_a_long_selection_look_the_same() {
 
 #[test]
 fn a_toolkit_with_render_looks_the_same() {
-    // What is in shared memory is in no recording.
+    // Recordings do not contain shared memory, so disable it.
     let mut session = Session::new(&["--try", "no-sharing"]);
     session.client("mousepad", "mousepad", &["--disable-server"]);
     session.window("Mousepad");
@@ -352,14 +353,14 @@ fn an_input_method_looks_the_same() {
         property.contains("@server=nabi").then_some(())
     });
     needs("xterm", "xterm");
-    // The locale is one of both programs.
+    // Both programs must use the same locale.
     let words = "LC_ALL=C.UTF-8 XMODIFIERS=@im=nabi xterm +bc -geometry 60x10+0+300 -e cat";
     let words: Vec<&str> = words.split(' ').collect();
     session.client("env", "coreutils", &words);
     session.window("XTerm");
     session.xdotool(&["mousemove", "100", "360", "type", "hello "]);
     session.mark("typed");
-    // Hangul, which the input method composes from letters.
+    // Type Hangul, which the input method composes from letters.
     session.xdotool(&["key", "shift+space"]);
     session.xdotool(&["type", "dkssud "]);
     session.mark("composed");
@@ -473,7 +474,7 @@ fn a_recording_that_cannot_be_played_is_refused_in_one_line() {
     );
 }
 
-/// A server that became slower with a commit is found by `git bisect run`, and the request by its name.
+/// `git bisect run` finds the commit that slowed a server, and the report names the request.
 #[test]
 fn the_commit_that_made_a_request_slower_is_found() {
     const COMMITS: usize = 6;
@@ -483,7 +484,7 @@ fn the_commit_that_made_a_request_slower_is_found() {
     let library = slow_handlers(&place);
     let recording = Recording::start(&place, &[]);
     let mut client = recording.raw(Order::Little);
-    // With the library each takes 100 µs.
+    // With the preloaded library each request takes 100 µs.
     (0..300).for_each(|_| client.request(127, 20, &[]));
     client.sync();
     drop(client);

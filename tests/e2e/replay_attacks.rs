@@ -1,5 +1,5 @@
-//! `x11prof replay` of recordings that nobody made, of clients that die, and to servers that fail: one line of error or a
-//! played session, no hang, no panic.
+//! `x11prof replay` of malformed recordings, of clients that die, and to servers that fail: the replay succeeds or
+//! prints one line of error, without a hang or panic.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -19,10 +19,10 @@ const KILL_CLIENT: u8 = 113;
 const CREATE_PIXMAP: u8 = 53;
 const FREE_PIXMAP: u8 = 54;
 const NO_OPERATION: u8 = 127;
-/// The longest time for a replay of a short recording, whatever its bytes are.
+/// Time limit for the replay of a short recording, whatever its bytes are.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// Plays `x11prof.mcap`, which must be played, or be refused in one line.
+/// Replays `x11prof.mcap`. Asserts that it succeeds or fails with one line.
 fn played(place: &Place, words: &[&str]) -> Finished {
     let began = Instant::now();
     let played = place.run(["replay", "x11prof.mcap"].iter().chain(words));
@@ -36,7 +36,7 @@ fn played(place: &Place, words: &[&str]) -> Finished {
     played
 }
 
-/// Requests by kind, except for those that a player adds.
+/// Request counts by kind, without the requests that the player adds.
 fn counts(place: &Place, trace: &str) -> Vec<(String, u64)> {
     let report = place.json(["report", trace, "--params", "sun4-ipc", "--format", "json"]);
     let requests = report["requests"].as_array().expect("requests");
@@ -118,8 +118,8 @@ fn a_server_that_ends_or_falls_silent_is_told_of_in_one_line() {
     let place = Place::new();
     slow_session(&place);
     for signal in ["KILL", "STOP"] {
-        // Two seconds are enough for the start, and less than the session takes.
-        // A stopped server outlives its shell otherwise.
+        // Two seconds suffice for the start and are less than the session takes. Without `setpriv`
+        // a stopped server would outlive its shell.
         let server = format!(
             "setpriv --pdeathsig KILL Xvfb -screen 0 1280x1024x24 \"$@\" &\nsleep 2\nkill -{signal} $!\nsleep 60\nkill -KILL $!\n"
         );
@@ -164,7 +164,7 @@ fn requests_that_fail_and_clients_that_die_are_played_alike() {
         &["--keep-images", "--server", "xvfb"],
     );
     let mut first = recording.raw(Order::Little);
-    // Nobody has such a pixmap.
+    // No client has such a pixmap.
     (0..7).for_each(|n| first.request(FREE_PIXMAP, 0, &[0x00ff_ff00 | n]));
     let mut second = recording.raw(Order::Little);
     let pixmap = second.id(1);
@@ -200,7 +200,7 @@ fn a_display_in_use_is_asked_for_and_keeps_its_settings() {
     // A property of the root window: RESOURCE_MANAGER, 8 bits.
     client.request(CHANGE_PROPERTY, 0, &[root, 23, 31, 8, 4, 0x6162_6364]);
     client.request(SET_SCREEN_SAVER, 0, &[0x0007_0007, 0]);
-    // AllTemporary: of clients that have gone.
+    // AllTemporary: kills the resources of disconnected clients.
     client.request(KILL_CLIENT, 0, &[0]);
     client.request(NO_OPERATION, 0, &[]);
     client.sync();
@@ -219,7 +219,7 @@ fn a_display_in_use_is_asked_for_and_keeps_its_settings() {
     let properties = server.client("xprop").arg("-root").output();
     let properties = properties.expect("xprop runs").stdout;
     assert!(!String::from_utf8_lossy(&properties).contains("RESOURCE_MANAGER"));
-    // A private server has them all.
+    // On a private server all requests are replayed.
     let played = place.run(["replay", "x11prof.mcap", "--server", "xvfb"]);
     played.succeeded();
     assert!(!played.stderr().contains("replaced by"), "{played}");
@@ -234,7 +234,7 @@ fn a_recording_of_which_too_much_cannot_be_played_is_refused() {
         &["--keep-images", "--server", "xvfb"],
     );
     let mut client = recording.raw(Order::Little);
-    // RECORD shows other clients' messages: a replay sends none of its requests.
+    // RECORD exposes other clients' messages, so a replay sends none of its requests.
     let record = client.extension("RECORD");
     (0..500).for_each(|_| client.request(record, 0, &[0x000d_0001]));
     (0..500).for_each(|_| drop(client.reply()));

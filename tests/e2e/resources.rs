@@ -1,4 +1,4 @@
-//! The resources of a program in a report equal the server's own count, by the X-Resource extension.
+//! A program's resources in the report equal the server's count by the X-Resource extension.
 
 use std::collections::BTreeMap;
 use std::os::linux::net::SocketAddrExt;
@@ -15,7 +15,7 @@ use x11rb::protocol::res::ConnectionExt as _;
 use x11rb::protocol::xproto::{ChangeWindowAttributesAux, ConnectionExt as _, EventMask};
 use x11rb::rust_connection::{DefaultStream, RustConnection};
 
-/// The server's names of the kinds of resource, and ours.
+/// The server's resource type names, and x11prof's names.
 const KINDS: [(&str, &str); 12] = [
     ("WINDOW", "window"),
     ("PIXMAP", "pixmap"),
@@ -31,11 +31,11 @@ const KINDS: [(&str, &str); 12] = [
     ("SyncCounter", "counter"),
 ];
 
-/// The server must repeat its answer so often: then it has read all that the stopped program had sent.
+/// The server's count must repeat this often, so that the server has read all requests of the stopped program.
 const SAME: usize = 100;
 
-/// X-Resource shares out a pixmap's bytes among those who hold it, the windows whose background
-/// it is too, and rounds each share down: tiles of a few pixels come out a few bytes off.
+/// X-Resource splits a pixmap's bytes among its users (the client and windows with it as background) and rounds
+/// down, so small tiles differ by a few bytes. This is the tolerance.
 const TILES: u64 = 16;
 
 #[test]
@@ -63,8 +63,8 @@ fn gtk3_widget_factorys_resources_are_the_servers() {
     same_totals("gtk3-widget-factory", "gtk-3-examples", &[]);
 }
 
-/// Runs a program until its window is there, stops it, queries the server what it holds, and
-/// compares that with the report of the recording.
+/// Runs a program until its window exists, stops it, queries its resources from the server, and compares them with
+/// the report.
 fn same_totals(program: &str, package: &str, arguments: &[&str]) {
     needs("Xvfb", "xvfb");
     needs(program, package);
@@ -93,8 +93,8 @@ fn same_totals(program: &str, package: &str, arguments: &[&str]) {
             _ => continue,
         }
     };
-    // First until it has made what it makes at its start, which the comparison is the better for,
-    // then until nothing more of it can come.
+    // First wait until the program has created its start-up resources, then stop it and wait until the server has
+    // processed all its requests.
     let base = window & !server.setup().resource_id_mask;
     settled(&server, base);
     kill_process(Pid::from_child(&child), Signal::STOP).expect("a signal is sent");
@@ -137,8 +137,8 @@ fn same_totals(program: &str, package: &str, arguments: &[&str]) {
     );
 }
 
-/// The bytes of pixmaps of whole bytes a pixel: X-Resource counts nothing for those of less, and
-/// adds no padding.
+/// The bytes of pixmaps with at least 8 bits per pixel. X-Resource counts no bytes for smaller depths and no
+/// padding.
 fn deep_pixmap_bytes(client: &Value) -> u64 {
     let number = |of: &Value, field: &str| of[field].as_u64().expect("a number");
     let kinds = client["kinds"].as_array().expect("kinds");
@@ -151,7 +151,7 @@ fn deep_pixmap_bytes(client: &Value) -> u64 {
         .sum()
 }
 
-/// The number of `kind` that a client of a report held when it ended.
+/// The number of resources of `kind` that a client held when it ended.
 fn held(client: &Value, kind: &str) -> u64 {
     client["kinds"]
         .as_array()
@@ -166,7 +166,7 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// The server's count for the client of these ids, once the count stays the same.
+/// The server's count for the client with this id base, once it is stable.
 fn settled(server: &RustConnection, base: u32) -> BTreeMap<String, u64> {
     let mut same = 0;
     let mut last = BTreeMap::new();
@@ -202,7 +202,7 @@ fn ask(server: &RustConnection, base: u32) -> BTreeMap<String, u64> {
         .collect()
 }
 
-/// A connection through the recorder, as any client's.
+/// A connection through the recorder, like any client's.
 fn connect(display: &str, authority: &Path) -> RustConnection {
     let number = display
         .trim_start_matches(':')

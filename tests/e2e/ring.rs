@@ -1,5 +1,5 @@
-//! `record --ring`: the last seconds are written down when something happens, and can be read without what
-//! came before.
+//! `record --ring`: writes the last seconds to a file when a condition occurs. The file is readable without earlier
+//! data.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -43,9 +43,9 @@ impl Recorder {
     }
 }
 
-/// The messages of a trace that are not setups: the connection's process, then kind, name, number and
-/// length. A connection that ended before the server was requested its process has none, as the other
-/// recorder's first has.
+/// The messages of each connection, except setups: the connection's process, then kind, name, sequence number and
+/// length. A connection that ended before its process was queried has no process, such as the other recorder's
+/// first one.
 fn messages(place: &Place, trace: &Path) -> BTreeMap<u64, Vec<String>> {
     let trace = trace.to_str().expect("a plain path");
     let dumped = place.ok(["dump", "--format", "json", trace]);
@@ -79,7 +79,7 @@ fn messages(place: &Place, trace: &Path) -> BTreeMap<u64, Vec<String>> {
 fn a_ring_writes_the_end_of_the_trace() {
     needs("xterm", "xterm");
     let (server, place) = (Server::xvfb(&[]), Place::new());
-    // Two recorders of one server, which the server would mix up.
+    // Two recorders on one server, whose data the server must not mix up.
     let mut xterm = server.client("xterm");
     let script = "i=0; while true; do i=$((i+1)); echo line $i; echo $i >lines; sleep 0.01; done";
     let mut xterm = xterm
@@ -95,7 +95,7 @@ fn a_ring_writes_the_end_of_the_trace() {
         &server,
         &["-o", "ring.mcap", "--ring", "1", "--when", "signal"],
     );
-    // Until much more has been drawn than is kept: this takes three seconds at least.
+    // Wait until much more has been drawn than the ring holds, which takes at least three seconds.
     let lines = || -> Option<u32> {
         let lines = std::fs::read_to_string(place.path("lines")).ok()?;
         lines.trim().parse().ok()
@@ -121,7 +121,8 @@ fn a_ring_writes_the_end_of_the_trace() {
     }
 }
 
-/// Checks that a ring's file has a part of each client's messages in `all`, and a second at least.
+/// Checks that a ring's file contains a contiguous part of each client's messages in `all`, at least one second
+/// long.
 fn is_a_whole_ring(place: &Place, file: &Path, all: &BTreeMap<u64, Vec<String>>) {
     let kept = messages(place, file);
     assert_eq!(kept.len(), 2, "xterm and xclock");
@@ -217,8 +218,8 @@ fn under_load_a_grab_is_written_down_with_what_was_before_it() {
     });
 }
 
-/// Lets something happen while a client sends NoOperations without a pause, so many in a write: the ring's file has the
-/// moment and what was before it. At full load the ring may be behind the recording, which is said.
+/// Triggers the condition while a client sends continuous NoOperations, `at_once` per write. The file contains the
+/// moment and the time before it. At full load the ring may fall behind, which the recorder reports.
 fn under_load(when: &str, at_once: usize, happens: impl FnOnce(&Place, &Recording) + Send) {
     let (server, place) = (Server::xvfb(&[]), Place::new());
     let trace = place.path("ring.mcap");
@@ -234,14 +235,14 @@ fn under_load(when: &str, at_once: usize, happens: impl FnOnce(&Place, &Recordin
     let (mut happens, start, mut moment) = (Some(happens), Instant::now(), None);
     std::thread::scope(|scope| {
         until("the ring is written", || {
-            // Long enough for what is written after the moment.
+            // Continue long enough for the data that is written after the moment.
             if moment.is_none_or(|moment| now().since(moment) < Duration::from_secs(2)) {
                 for _ in 0..100_000 / at_once {
                     client.socket.write_all(&flood).expect("requests");
                 }
                 client.sync();
             }
-            // More has happened by then than is kept.
+            // By then more data has passed than the ring holds.
             if start.elapsed() > Duration::from_secs(2)
                 && let Some(happens) = happens.take()
             {
@@ -278,7 +279,7 @@ fn under_load(when: &str, at_once: usize, happens: impl FnOnce(&Place, &Recordin
     assert!(reader.is_complete() && marks > 0);
     let (first, moment) = (first.expect("a request"), moment.expect("a time"));
     let before = moment.since(first);
-    // Before the moment and after it, and a part of the recording.
+    // The file covers time before and after the moment, and is a part of the recording.
     let kept = Duration::from_millis(400)..Duration::from_millis(1800);
     let is_kept = kept.contains(&before) && last > moment;
     assert!(is_kept || is_behind, "{before:?}");

@@ -1,18 +1,18 @@
-//! `network` on public bug reports, each remade as a small client (`tests/clients/bug_reports.rs`): the
-//! cause is in the first four lines. Counts beside those that are known.
+//! `network` on public bug reports, each reproduced as a small client (`tests/clients/bug_reports.rs`): the cause
+//! is within the first lines, and the counts are the known ones.
 
 use crate::harness::examples::example;
 use crate::harness::{Finished, Place, Server, needs};
 use serde_json::Value;
 
-/// Records a remade bug report at a private Xvfb.
+/// Records a reproduced bug report on a private Xvfb.
 fn recorded(place: &Place, words: &[&str]) {
     needs("Xvfb", "xvfb");
     let mut command = place.x11prof(["record", "--server", "xvfb", "-o", "t.mcap", "--"]);
     Finished::of(command.arg(example("bug_reports")).args(words)).succeeded();
 }
 
-/// The first seven lines of the text, as one.
+/// The first seven lines of the text, joined.
 fn verdict(place: &Place) -> String {
     let text = place.ok(["network", "t.mcap"]);
     assert!(
@@ -26,8 +26,8 @@ fn report(place: &Place) -> Value {
     place.json(["network", "t.mcap", "--format", "json", "--rtt", "100"])
 }
 
-/// The verdict brings so many round trips to so few, as the first suggestion says. Where the program has no
-/// processor between two questions, the second one begins another run: then it saves less.
+/// Asserts that the verdict and the first suggestion reduce `many` round trips to `few`. If the program is
+/// preempted between two requests, the second one starts a new series, and the saving is smaller.
 fn brings(report: &Value, verdict: &str, many: u64, few: u64) {
     let first = &report["suggestions"][0];
     let saved = first["round_trips"].as_u64().expect("a number");
@@ -40,7 +40,7 @@ fn brings(report: &Value, verdict: &str, many: u64, few: u64) {
     );
 }
 
-/// xkbcommon/libxkbcommon#216: 78 round trips brought to 3.
+/// xkbcommon/libxkbcommon#216: 78 round trips, reduced to 3.
 #[test]
 fn names_of_a_keymap_can_be_asked_together() {
     let place = Place::new();
@@ -53,7 +53,7 @@ fn names_of_a_keymap_can_be_asked_together() {
     assert!(verdict.contains(" GetAtomName"), "{verdict}");
     brings(&before, &verdict, 78, 3);
 
-    // What the list says is what comes of it.
+    // The fixed program has the predicted number of round trips.
     recorded(&place, &["keymap", "together"]);
     let after = report(&place);
     assert_eq!(after["total"]["round_trips"], 3, "{after:#}");
@@ -66,7 +66,7 @@ fn properties_of_a_list_of_windows_can_be_asked_together() {
     let place = Place::new();
     recorded(&place, &["windows", "12"]);
     let found = report(&place);
-    // The atom and the list before them.
+    // Two more: the atom and the window list.
     assert_eq!(found["total"]["round_trips"], 2 + 8 * 12, "{found:#}");
     let verdict = verdict(&place);
     assert!(
@@ -92,7 +92,7 @@ fn a_probe_of_the_outputs_is_found() {
     );
     assert!(verdict.contains("it probes the outputs"), "{verdict}");
     let found = report(&place);
-    // At 100 ms a round trip, keeping the answers saves about as much.
+    // With 100 ms per round trip, caching the replies saves about as much.
     let suggestions = found["suggestions"].as_array().expect("a list");
     let slow = suggestions.iter().find(|one| one["kind"] == "slow");
     let slow = slow.unwrap_or_else(|| panic!("{found:#}"));
@@ -165,7 +165,7 @@ fn questions_on_each_motion_are_found() {
     recorded(&place, &["motion", "20"]);
     let verdict = verdict(&place);
     assert!(verdict.contains("when the pointer moves"), "{verdict}");
-    // A client that lacks a processor asks so late that not each question is put down to its motion.
+    // A preempted client sends its requests late, so some are not attributed to their motion event.
     let led = |trips: usize| verdict.contains(&format!("motion events led to {trips} round trips"));
     assert!((40..=80).any(led), "{verdict}");
 }
@@ -212,7 +212,7 @@ fn round_trips_are_as_many_as_x11perf_says() {
         .iter()
         .find(|row| row["request"] == "GetProperty")
         .expect("GetProperty");
-    // One before them: Xlib reads the resources of the display.
+    // One more: Xlib reads the display's resources.
     // A reply that is there before x11perf gets a processor is not waited for.
     let near = |count: &Value, all: u64| (all - 5..=all).contains(&count.as_u64().unwrap_or(0));
     assert!(near(&properties["count"], 601), "{properties:#}");
@@ -269,7 +269,7 @@ fn a_budget_limits_round_trips() {
         (Some(0), Some(1))
     );
 
-    // Trouble is no finding.
+    // An error is no finding and has exit status 2.
     place
         .run(["check", "missing.mcap", "--budget", "budget.toml"])
         .failed_with_one_line(2);

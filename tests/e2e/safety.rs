@@ -1,5 +1,4 @@
-//! Whatever happens to the recorder, its disk or its clients: the program continues, and what was
-//! recorded is there.
+//! Whatever happens to the recorder, its disk or its clients, the program continues and the recorded data is kept.
 
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -12,7 +11,7 @@ use crate::harness::{Finished, Place, Recording, Server, needs};
 use rustix::process::Signal;
 use x11prof_trace::{Control, Direction, Reader, Record};
 
-/// The records of a trace, and true if the trace is complete.
+/// The records of a trace, and whether the trace is complete.
 fn read(trace: &Path) -> (Vec<Record>, bool) {
     let file = std::fs::File::open(trace).expect("the trace");
     let mut reader = Reader::new(file).expect("a trace");
@@ -24,7 +23,7 @@ fn read(trace: &Path) -> (Vec<Record>, bool) {
     (records, complete)
 }
 
-/// Bytes of requests that a trace knows of.
+/// The number of request bytes in a trace, including omitted ones.
 fn requested(records: &[Record]) -> u64 {
     let mut bytes = 0;
     for record in records {
@@ -55,7 +54,7 @@ fn a_full_disk_is_said_and_marked_and_the_program_goes_on() {
     let place = Place::new();
     let disk = place.path("disk");
     std::fs::create_dir(&disk).expect("a folder");
-    // A disk of its own, which only this process sees.
+    // A small tmpfs in a private mount namespace.
     let script = "mount -t tmpfs -o size=256k none disk && \"$0\" record --keep-images --server xvfb \
                   -o disk/trace.mcap -- sh -c 'x11perf -repeat 1 -reps 300 -putimage100 && echo alive'; \
                   status=$?; cp disk/trace.mcap copy.mcap; exit $status";
@@ -67,7 +66,7 @@ fn a_full_disk_is_said_and_marked_and_the_program_goes_on() {
         .current_dir(place.path(""))
         .env("HOME", place.path(""));
     let ran = Finished::of(&mut command);
-    // x11perf's images compress well; noise follows where they do not fill the disk.
+    // The images must overflow the disk although they compress well.
     assert_eq!(ran.status(), Some(1), "{ran}");
     assert!(ran.stdout().contains("alive"), "{ran}");
     assert!(ran.stderr().contains("No space left on device"), "{ran}");
@@ -86,7 +85,7 @@ fn a_folder_that_cannot_be_written_is_said_at_once() {
     let place = Place::new();
     let folder = place.path("folder");
     std::fs::create_dir(&folder).expect("a folder");
-    // Root may write anywhere but into a file's own path and to /proc.
+    // Root can write anywhere except below a regular file and in /proc.
     let nowhere = match rustix::process::geteuid().is_root() {
         true => Path::new("/proc/trace.mcap").to_owned(),
         false => {
@@ -120,7 +119,7 @@ fn a_disk_that_stops_holds_nobody_up_until_the_queue_is_full_of_headers() {
         rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
     )
     .expect("a pipe");
-    // A reader that takes the beginning and then nothing for a long time.
+    // A reader that reads the beginning and then pauses for a long time.
     let slow = pipe.clone();
     let (go_on, told) = std::sync::mpsc::channel::<()>();
     let reader = std::thread::spawn(move || {
@@ -161,7 +160,7 @@ fn a_disk_that_stops_holds_nobody_up_until_the_queue_is_full_of_headers() {
     let path = place.write("trace.mcap", &reader.join().expect("the trace"));
     let (records, complete) = read(&path);
     assert!(complete);
-    // Framing is whole: every byte is there or counted.
+    // All framing is intact: every byte is recorded or counted as omitted.
     assert!(requested(&records) > 64 << 20);
     assert!(
         troubles(&records)
@@ -177,7 +176,7 @@ fn a_thousand_clients_are_served_at_once() {
     let server = Server::xvfb(&["-maxclients", "2048"]);
     let place = Place::new();
     let trace = place.path("trace.mcap");
-    // A low limit, as many systems have it; the recorder raises its own.
+    // A low soft limit, as on many systems; the recorder raises its own limit.
     let mut command = Command::new("sh");
     let script = "ulimit -S -n 256; exec \"$@\"";
     command
@@ -249,7 +248,7 @@ fn bad_clients_end_alone() {
     let connect = || UnixStream::connect(recording.socket()).expect("the display");
     let cookie = cookie(&recording.authority);
     let mut held = Vec::new();
-    // Garbage, half setups, setups that promise what never comes.
+    // Garbage, incomplete setups, and setups whose announced data never arrives.
     for bytes in [
         &b"GET / HTTP/1.1\r\n\r\n"[..],
         b"l",
@@ -258,11 +257,11 @@ fn bad_clients_end_alone() {
         &[0xFF; 5000],
     ] {
         let mut stream = connect();
-        // It may be closed before it has taken all of it.
+        // The recorder may close the connection before it has read everything.
         let _ = stream.write_all(bytes);
         held.push(stream);
     }
-    // Behind a good setup: a request of 4 GB, a length of none, and noise.
+    // After a valid setup: a request of 4 GB, a zero length, and noise.
     for bytes in [
         &[127, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF][..],
         &[127, 0, 0, 0, 0, 0, 0, 0],
@@ -279,13 +278,13 @@ fn bad_clients_end_alone() {
                 .into(),
         );
     }
-    // Asks for much and reads nothing.
+    // This client requests a lot of data and reads nothing.
     let mut deaf = Client::set_up(connect().into(), Order::Little, &cookie);
     let root = deaf.root();
     deaf.socket
         .write_all(&deaf_requests(root))
         .expect("the requests");
-    // All the others are served as ever.
+    // All other clients are served as before.
     Finished::of(&mut recording.client("xdpyinfo")).succeeded();
     let status = std::fs::read_to_string(format!("/proc/{}/status", recording.child.id()))
         .expect("the recorder");

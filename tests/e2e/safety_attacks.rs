@@ -1,5 +1,5 @@
-//! Attacks of programs, servers and other users on a recorder: it loses nothing, lets nobody in, and the
-//! recorded program goes on. validation/results has the table.
+//! Attacks by programs, servers and other users on a recorder: it loses no data, admits no unauthorised client, and
+//! the recorded program continues. See validation/results for the table.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -29,7 +29,7 @@ fn connections(records: &[Record]) -> usize {
     records.iter().filter(opened).count()
 }
 
-/// A pipe whose reader takes the beginning of a trace and then nothing more.
+/// A pipe whose reader reads the beginning of a trace and then stalls.
 fn stalled_pipe(place: &Place) -> (PathBuf, std::sync::mpsc::Sender<()>) {
     let pipe = place.path("pipe");
     let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
@@ -40,7 +40,7 @@ fn stalled_pipe(place: &Place) -> (PathBuf, std::sync::mpsc::Sender<()>) {
         let mut pipe = File::open(path).expect("the pipe");
         rustix::pipe::fcntl_setpipe_size(&pipe, 4096).expect("a short pipe");
         pipe.read_exact(&mut [0; 512]).expect("the beginning");
-        // Open until the test has ended.
+        // Keep the pipe open until the test ends.
         let _ = ended.recv();
     });
     (pipe, end)
@@ -91,7 +91,7 @@ fn a_standard_error_that_fails_takes_nothing_down() {
         assert!(seen.len() > 1000);
         let (records, complete) = read(&trace);
         assert!(complete && connections(&records) == 1);
-        // Errors have nowhere to go either; their status is left.
+        // Errors cannot be printed either; only the exit status remains.
         let mut wrong = place.x11prof(["report", "--params", "no-such", "x.mcap"]);
         let mut child = wrong.stderr(full()).spawn().expect("x11prof starts");
         assert_eq!(wait(&mut child, "x11prof").code(), Some(1));
@@ -136,7 +136,7 @@ fn a_standard_error_that_stalls_holds_nobody_up() {
 #[test]
 fn a_dead_socket_of_another_user_is_a_display_in_use() {
     if !rustix::process::geteuid().is_root() {
-        // Another user's socket needs another user.
+        // A socket of another user requires root.
         return;
     }
     let _server = Server::xvfb(&[]);
@@ -238,7 +238,7 @@ fn a_second_signal_leaves_a_disk_that_hangs() {
     drop(client);
     let pid = Pid::from_child(&recording.child);
     let start = Instant::now();
-    // Each second a signal, until one was the second that it saw.
+    // Send signals repeatedly, until the process has seen a second one.
     let status = loop {
         let _ = kill_process(pid, Signal::INT);
         std::thread::sleep(Duration::from_millis(500));
@@ -251,7 +251,7 @@ fn a_second_signal_leaves_a_disk_that_hangs() {
     assert!(recording.said().contains("the disk hangs"));
 }
 
-/// A server of ours on a display, which answers each setup with `answer` and says no more.
+/// A fake server that replies to each setup with `answer` and sends nothing else.
 struct FakeServer {
     display: String,
     socket: PathBuf,
@@ -286,7 +286,7 @@ impl Drop for FakeServer {
     }
 }
 
-/// An Xvfb's answer to a setup.
+/// An Xvfb's reply to a setup.
 fn accepted() -> Vec<u8> {
     let server = Server::xvfb(&[]);
     let number = server.display.trim_start_matches(':');
@@ -368,7 +368,7 @@ fn names_of_programs_and_windows_move_no_terminal() {
         .args(["-title", title, "-name", title])
         .spawn()
         .expect("xclock starts");
-    // A title is told before a window is shown.
+    // The title is set before the window is mapped.
     until("the clock's window", || {
         let tree = recording
             .client("xwininfo")
@@ -446,7 +446,7 @@ fn a_cookie_that_the_server_gives_out_is_in_no_trace() {
 #[test]
 fn another_users_client_is_turned_away_before_anything_else() {
     if !rustix::process::geteuid().is_root() {
-        // Nobody else can be played without being root.
+        // Acting as another user requires root.
         return;
     }
     needs("xset", "x11-xserver-utils");

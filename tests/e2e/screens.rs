@@ -1,5 +1,5 @@
-//! Text of every command on pages of 80 and of 120 columns, over the small recordings of real programs in
-//! `tests/data`. No line is wider than the page; the first screen has the answer.
+//! The text output of every command at 80 and 120 columns, for the small recordings in `tests/data`. No line
+//! exceeds the width, and the result is on the first screen.
 
 use std::path::Path;
 use std::process::Command;
@@ -23,7 +23,6 @@ fn place() -> Place {
     place
 }
 
-/// The commands and their arguments.
 const COMMANDS: [&[&str]; 23] = [
     &["report", "--params", "sun4-ipc"],
     &[
@@ -115,10 +114,10 @@ const COMMANDS: [&[&str]; 23] = [
     &["check", "--budget", "budget.toml"],
 ];
 
-/// The budget that `check` holds the recording against.
+/// The budget for `check`.
 const BUDGET: &str = "[total]\nrequests = 100000\nround_trips = 1000000\n";
 
-/// Standard output of x11prof on a terminal of `columns`, with its colours. `script` has the terminal.
+/// Runs x11prof in a terminal of `columns` columns (through `script`), and returns its output including colours.
 fn on_terminal(place: &Place, columns: u16, arguments: &[&str]) -> String {
     let words: Vec<String> = arguments.iter().map(|word| format!("'{word}'")).collect();
     let typed = format!(
@@ -266,7 +265,7 @@ fn a_part_of_a_recording_is_less_than_all() {
     let (first, second) = (report(&["--to", "0.1"]), report(&["--from", "0.1"]));
     assert!(count(&first) > 0 && count(&second) > 0);
     assert_eq!(count(&first) + count(&second), count(&all));
-    // A span is as long as was requested, whatever happened in it.
+    // The reported time span equals the requested one, whatever happens in it.
     let (part, span) = (report(&["--from", "0.05", "--to", "0.1"]), 50.0);
     assert_eq!(part["total"]["wall_ms"], span);
     let words = ["episodes", "xterm.mcap", "--from", "0.05", "--to", "0.1"];
@@ -341,7 +340,7 @@ fn costs_that_requests_caused_are_charged_to_them() {
                 charged + events <= total * 1.000_001 + 1e-9,
                 "{recording}: {charged} {events} {total}"
             );
-            // What is nobody's are connections, and what the server did alone.
+            // The rest is connection set-up and unattributed server time.
             assert!(
                 charged + events >= 0.5 * total,
                 "{recording}: {charged} {events} {total}"
@@ -366,7 +365,7 @@ fn a_name_that_is_nothing_names_the_nearest() {
 #[test]
 fn rules_of_substitution_are_the_users() {
     let place = place();
-    // No rule at all: what was not measured has no cost.
+    // An empty rule file: unmeasured requests have no cost data.
     place.write("none.toml", b"format = 1\n[attribute]\n");
     let report = |more: &[&str]| {
         let basic = [

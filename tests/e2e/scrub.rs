@@ -1,5 +1,5 @@
-//! A recording can be shown to a stranger: in its scrubbed copy is no word that was typed or shown, no
-//! title and no path, and every report has the same figures.
+//! A scrubbed recording can be shared: it contains no typed or shown text, no title and no path, and every report
+//! has the same figures.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -14,7 +14,7 @@ use x11prof_analyzer::{Observation, Pipeline};
 use x11prof_protocol::Message;
 use x11prof_trace::{Direction, Part, Reader, Record};
 
-/// Reports whose figures must be those of the recording.
+/// Reports whose figures must be the same for the copy.
 const REPORTS: [&[&str]; 5] = [
     &["report"],
     &["report", "--resources"],
@@ -28,7 +28,7 @@ struct Contents {
     /// The bytes of each direction of each connection.
     streams: Vec<Vec<u8>>,
     controls: String,
-    /// The key codes of the presses that each client sent or was told of, in order, by message.
+    /// The key codes of the key presses that each client sent or received, in order, by message.
     presses: HashMap<(u32, &'static str), Vec<u32>>,
 }
 
@@ -86,7 +86,7 @@ impl Contents {
         }
     }
 
-    /// The encodings in which a word is found.
+    /// The encodings in which the trace contains a word.
     fn find(&self, word: &str) -> Vec<&'static str> {
         let wide = |big: bool| -> Vec<u8> {
             let bytes = |unit: u16| {
@@ -115,7 +115,7 @@ impl Contents {
     }
 }
 
-/// The copy of a trace, next to it.
+/// Scrubs a trace into a copy next to it.
 fn scrub(place: &Place, trace: &Path) -> PathBuf {
     let copy = place.path("scrubbed.mcap");
     let ran = Finished::of(place.x11prof(["scrub"]).arg(trace).arg("-o").arg(&copy));
@@ -124,15 +124,15 @@ fn scrub(place: &Place, trace: &Path) -> PathBuf {
     copy
 }
 
-/// A report without its names, and without what a copy has of its own.
+/// A report without names and without the fields that differ in a copy.
 fn figures(place: &Place, trace: &Path, words: &[&str]) -> Value {
     fn without_names(value: &mut Value) {
         match value {
             Value::String(text) => text.clear(),
             Value::Array(values) => values.iter_mut().for_each(without_names),
             Value::Object(members) => {
-                // A copy says that it is one, and has no arguments. Each press of a key is a landmark and a
-                // place alone, for the key is not told; `groups` has them all as one.
+                // A copy is marked as scrubbed and has no command line. Key codes are hidden, so each key press is
+                // a separate landmark and phase; `groups` combines them.
                 for member in ["records", "command", "landmarks", "phases"] {
                     members.remove(member);
                 }
@@ -188,18 +188,18 @@ const TITLE: &str = "Ledger of Münchhausen";
 /// The path that the terminal shows.
 const PATH: &str = "/srv/marzipan/accounts.txt";
 
-/// The words that must not be found.
+/// The words that the copy must not contain.
 fn words() -> impl Iterator<Item = &'static str> {
     TYPED
         .into_iter()
         .chain([TITLE, "Münchhausen", PATH, "marzipan"])
 }
 
-/// Records a terminal with a title in which words are typed and a path is shown.
+/// Records a terminal with a title, in which words are typed and a path is shown.
 fn type_into_a_terminal(place: &Place, server: &Server, trace: &Path, options: &[&str]) {
     let display = ["--display", &server.display];
     let mut recording = Recording::at(place, trace, &[&display, options].concat());
-    // No key needs a modifier: the copy does not report which presses are of one.
+    // No key needs a modifier, because the copy hides which presses are modifiers.
     let script = "read line; printf 'shown: %s\\n' \"$0\"; sleep 1";
     let mut xterm = recording
         .client("xterm")
@@ -228,7 +228,7 @@ fn nothing_of_what_was_typed_and_shown_is_left() {
     let copy = scrub(&place, &trace);
     let (before, after) = (Contents::of(&trace), Contents::of(&copy));
     for word in words() {
-        // The search finds what is there.
+        // The search must find each word in the original.
         assert_ne!(before.find(word), [""; 0], "{word} in the recording");
         assert_eq!(after.find(word), [""; 0], "{word} in the copy");
     }
@@ -249,7 +249,7 @@ fn nothing_of_what_was_typed_and_shown_is_left() {
             let spells = scrubbed.windows(keys.len()).any(|codes| codes == keys);
             assert!(!spells, "{word}: {keys:?} in {scrubbed:?}");
         }
-        // No rule turns one into the other: each press has a separate code.
+        // The replacement follows no rule: each press has a different code.
         let mut different = scrubbed.clone();
         different.sort_unstable();
         different.dedup();
@@ -277,7 +277,7 @@ fn a_recording_that_is_scrubbed_at_once_never_has_what_was_typed_and_shown() {
     let typed: usize = TYPED.iter().map(|word| word.len() + 1).sum();
     let presses = contents.presses.values().map(Vec::len).max();
     assert!(presses >= Some(typed), "{presses:?} keys");
-    // It is whole, and its reports are those of any recording.
+    // The copy is complete and can be reported like any recording.
     let report = place.json([
         "report",
         trace.to_str().expect("a name"),
@@ -294,10 +294,10 @@ fn a_recording_that_is_scrubbed_at_once_never_has_what_was_typed_and_shown() {
 const PREVIEW: &str = "pomegranate blossom";
 const COMMITTED: &str = "cinnabar";
 const PICTURE: &str = "the ink of a tourmaline letter  ";
-/// The beginnings of the same in requests with long lengths.
+/// The beginnings of such texts in requests with 32-bit lengths.
 const LONG: [&str; 2] = ["sassafras", "obsidian"];
 
-/// A client that types through an input method, by messages and by a property, and makes a glyph.
+/// A client that receives text from an input method, in messages and in a property, and adds a glyph.
 fn through_an_input_method(recording: &Recording) {
     let mut client = recording.raw(Order::Little);
     let (window, root) = (client.id(1), client.root());
@@ -316,12 +316,13 @@ fn through_an_input_method(recording: &Recording) {
         let words = bytes.chunks_exact(4);
         words.map(|four| Order::Little.read_u32(four, 0)).collect()
     };
-    // XIM_COMMIT in a message of 8-bit units, to the client itself: the event comes as well.
+    // XIM_COMMIT in a ClientMessage of 8-bit units to the client itself, which also receives the event.
     let mut packet = [63, 0, 4, 0, 1, 0, 1, 0, 2, 0, 8, 0].to_vec();
     packet.extend(COMMITTED.as_bytes());
     let message = [vec![33 | 8 << 8, window, protocol], words(&packet)].concat();
     client.request(25, 0, &[vec![window, 0], message].concat());
-    // XIM_PREEDIT_DRAW is too long for one: it goes into a property, and the message has its length and atom.
+    // XIM_PREEDIT_DRAW is too long for a message: a property holds it, and the message has the property's length
+    // and atom.
     let mut packet = vec![73, 0, 11, 0, 1, 0, 1, 0];
     packet.extend([1, 0, 0, 0].repeat(4));
     packet.extend([19, 0]);
@@ -334,7 +335,7 @@ fn through_an_input_method(recording: &Recording) {
     client.request(25, 0, &[vec![window, 0], message].concat());
     client.request(20, 1, &[window, property, 31, 0, 1000]);
     assert!(client.reply().0.ends_with(&packet));
-    // RENDER: the format of 8 bits of alpha is the one whose mask is 255, of depth 8.
+    // RENDER: the 8-bit alpha format has alpha mask 255 and depth 8.
     let render = client.extension("RENDER");
     client.request(render, 1, &[]);
     let (formats, _) = client.reply();
@@ -348,7 +349,7 @@ fn through_an_input_method(recording: &Recording) {
     let glyph = vec![set, 1, 65, 8 | 4 << 16, 0, 8];
     let glyph = [glyph, words(PICTURE.as_bytes())].concat();
     client.request(render, 20, &glyph);
-    // The same with lengths of 32 bits.
+    // The same requests with BIG-REQUESTS lengths.
     let big_requests = client.extension("BIG-REQUESTS");
     client.request(big_requests, 0, &[]);
     client.reply();

@@ -1,5 +1,5 @@
-//! Names that scripts rely on (CONTRIBUTING.md): the commands and options, and the fields of JSON
-//! documents. New ones may come; a line of tests/data/promised that is no longer true is a broken promise.
+//! Names that scripts rely on (CONTRIBUTING.md): commands, options and JSON fields. New names may be added; every
+//! line of tests/data/promised must stay valid.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::harness::Place;
 const COMMAND_LINE: &str = include_str!("../data/promised/command-line.txt");
 const JSON: &str = include_str!("../data/promised/json.txt");
 
-/// The documents, each with the command that prints it; TRACE is a kept recording.
+/// The JSON documents, each with its command; TRACE represents a kept recording.
 const DOCUMENTS: &[(&str, &str)] = &[
     (
         "report",
@@ -36,7 +36,7 @@ fn missing<'a>(promised: &'a str, found: &BTreeSet<String>) -> Vec<&'a str> {
     lines.filter(|line| !found.contains(*line)).collect()
 }
 
-/// The options of a command as its help lists them, each with its short form.
+/// The options in a command's help, including short forms.
 fn options(help: &str) -> impl Iterator<Item = String> {
     let lines = help.lines().map(str::trim_start);
     let options = lines.filter(|line| line.starts_with('-'));
@@ -50,7 +50,7 @@ fn options(help: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Puts the paths of all fields into `found`; the elements of a list share theirs.
+/// Collects the paths of all fields into `found`; the elements of a list share one path.
 fn fields(value: &Value, path: &str, found: &mut BTreeSet<String>) {
     match value {
         Value::Object(members) => {
@@ -83,7 +83,7 @@ fn no_promised_option_is_gone() {
         found.extend(
             options(&help).map(|option| format!("{command} {option}").trim_start().to_owned()),
         );
-        // The first page has its commands in groups, before the options; others have one list of them.
+        // The top-level help lists commands in groups before the options; other pages have a single list.
         let below = match command.is_empty() {
             true => help.split("\nOptions:\n").next(),
             false => help.split_once("\nCommands:\n").map(|(_, below)| below),

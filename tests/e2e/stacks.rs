@@ -1,4 +1,4 @@
-//! `record --stacks`: where in a program its waits began.
+//! `record --stacks`: the call sites of a program's waits.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -9,7 +9,7 @@ use crate::attach::Attached;
 use crate::harness::examples::example;
 use crate::harness::{Finished, Place, Server, needs};
 
-/// Each wait is longer than what looking at a stack may take.
+/// A network that makes each wait longer than capturing a stack may take.
 const SLOW: &str = "100MB/s,20ms";
 
 fn compiled(place: &Place, options: &[&str]) -> String {
@@ -47,7 +47,7 @@ fn each_wait_has_the_function_that_asked() {
     each_wait_is_told(&["-O2", "-g"]);
 }
 
-/// As some distributions compile all programs. The kernel does not report the frame pointer.
+/// Some distributions compile all programs with frame pointers. The kernel does not report the frame pointer.
 #[test]
 fn stacks_of_functions_with_frame_pointers_are_whole() {
     each_wait_is_told(&["-O2", "-g", "-fno-omit-frame-pointer"]);
@@ -99,7 +99,7 @@ fn each_wait_is_told(options: &[&str]) {
     assert!(page.contains("Call sites of waits: "), "{page}");
     assert!(page.contains("Requested by ask_for_atoms"), "{page}");
     assert!(page.contains("ask_for_atoms (asker.c:18) <"), "{page}");
-    // A program that was made again names nothing.
+    // A rebuilt program no longer matches the recording, so its functions have no names.
     compiled(&place, &["-O2", "-g"]);
     let anew = place.run(["network", "x11prof.mcap"]);
     assert!(
@@ -179,7 +179,7 @@ fn the_names_that_the_trace_keeps_are_those_of_a_servers_debug_files() {
         }
         assert!(command.status().expect(tool).success());
     }
-    // In the place of elfutils' program: it has the files of this program alone.
+    // A substitute for elfutils' `debuginfod-find` that has the debug file of this program only.
     let find = place.path("debuginfod-find");
     let script = format!(
         "#!/bin/sh\ntest $1 = debuginfo && readelf -n '{program}' | grep -q $2 && echo '{}'\n",
@@ -233,7 +233,7 @@ fn the_slowest_actions_name_the_functions_that_waited() {
         .expect("callers");
     let waits: u64 = all.iter().filter_map(|one| one["waits"].as_u64()).sum();
     assert!(waits > 10, "{report:#}");
-    // The issue of the start-up has the place in which it waited longest.
+    // The start-up issue names the call site of its longest wait.
     let issues = place.json(["issues", "x11prof.mcap", "--format", "json"]);
     let all_issues = issues["issues"].as_array().expect("issues");
     let start_up = all_issues.iter().find(|one| one["landmark"] == "Start-up");
@@ -262,12 +262,12 @@ fn looking_at_stacks_takes_a_twentieth_of_the_waits() {
         of("sampled") > 0.0 && of("sampled") <= of("round_trips"),
         "{callers:#}"
     );
-    // The first look goes beyond, and an interrupted one.
+    // The first capture may exceed the limit, and so may an interrupted one.
     assert!(
         of("sampling_ms") < 0.15 * of("round_trips_ms"),
         "{callers:#}"
     );
-    // A stripped program has addresses.
+    // For a stripped program addresses are shown.
     let module = callers["callers"][0]["functions"][0]["module"].as_str();
     assert!(
         module.is_some_and(|module| module.starts_with("asker+0x")),
@@ -275,7 +275,7 @@ fn looking_at_stacks_takes_a_twentieth_of_the_waits() {
     );
 }
 
-/// Requests by the function that made them: count and the server's milliseconds.
+/// Requests by calling function: count and server time in milliseconds.
 fn by_function(place: &Place, by: &str) -> Vec<(String, u64, f64)> {
     let report = place.json(["report", "x11prof.mcap", "--by", by, "--format", "json"]);
     let groups = report["groups"]["lines"].as_array().expect("groups");
@@ -302,7 +302,7 @@ fn each_request_has_the_function_that_made_it() {
     for options in [
         &["-DXLIB", "-l:libX11.so.6", "-O2", "-g"][..],
         &["-l:libxcb.so.1", "-O2", "-g", "-fno-omit-frame-pointer"][..],
-        // In Rust, by a connection of x11rb's own.
+        // A Rust program that uses x11rb's own connection.
         &[],
     ] {
         let (program, of, file) = if options.is_empty() {
@@ -339,7 +339,7 @@ fn each_request_has_the_function_that_made_it() {
         ] {
             assert_eq!(in_function(name).1, count, "{name}: {functions:?}");
         }
-        // One function makes all requests of a kind, so its time is theirs.
+        // One function makes all requests of each kind, so both have the same time.
         let report = place.json(["report", "x11prof.mcap", "--format", "json"]);
         for (request, function) in [("ClearArea", "clear_areas"), ("CopyArea", "copy_areas")] {
             let requests = report["requests"].as_array().expect("requests");
@@ -359,14 +359,14 @@ fn each_request_has_the_function_that_made_it() {
             .iter()
             .find(|(name, ..)| name.starts_with(&format!("{of}clear_areas ({file}:")));
         assert_eq!(line.expect("a line").1, 300, "{lines:?}");
-        // The same requests have three stacks.
+        // The same requests come from three stacks.
         let stacks = by_function(&place, "stack");
         let cleared = stacks
             .iter()
             .filter(|(name, ..)| name.starts_with(&format!("{of}clear_areas ")));
         let cleared: Vec<u64> = cleared.map(|(_, count, _)| *count).collect();
         assert_eq!(cleared, [100, 100, 100], "{stacks:?}");
-        // The waits have the stacks of their requests, all of them.
+        // All waits have the stacks of their requests.
         let waits = place.json(["network", "x11prof.mcap", "--format", "json"]);
         for one in waits["suggestions"].as_array().expect("suggestions") {
             let askers = one["callers"].as_array().expect("callers").iter();
@@ -380,7 +380,7 @@ fn each_request_has_the_function_that_made_it() {
             name.ends_with("ask_for_atoms") && (count, request) == (5, "InternAtom")
         };
         assert!(waits.iter().any(is_asker), "{waits:?}");
-        // What the program leaves in the server has the function that made it.
+        // Resources that the program leaves on the server name the function that created them.
         let held = &report["resources"]["clients"][0]["kinds"];
         let kinds = held.as_array().expect("kinds").iter();
         let mut pixmaps = kinds.filter(|one| one["kind"] == "pixmap");
@@ -393,7 +393,7 @@ fn each_request_has_the_function_that_made_it() {
         );
         let flames = flames(&place);
         if options.is_empty() {
-            // The thread that clears has another first function.
+            // The clearing thread has another entry function.
             continue;
         }
         let main = "main (drawer.c";
@@ -460,7 +460,7 @@ fn each_request_of_python_has_its_function_and_line() {
         "{functions:?}"
     );
     assert_eq!(count("leak_windows [pictures.py]"), Some(7));
-    // Each call of a function has its line: an update of Tk is of the line that requested it.
+    // Each call has its own line: Tk's updates are attributed to the line that requested them.
     let lines = by_function(&place, "line");
     let drawn = lines
         .iter()
@@ -505,7 +505,7 @@ fn each_request_of_python_has_its_function_and_line() {
         Some(&7.into()),
         "{left:#?}"
     );
-    // The ellipses are drawn by one function, at three depths; their time is that of all ellipses.
+    // One function draws the ellipses at three stack depths; its time is the time of all ellipses.
     let requests = report["requests"].as_array().expect("requests");
     let mut arcs = requests.iter().filter(|one| one["name"] == "PolyFillArc");
     let arcs = arcs.next().expect("ellipses");
@@ -522,7 +522,7 @@ fn each_request_of_python_has_its_function_and_line() {
     );
     let micros = |line: &&str| line.rsplit(' ').next()?.parse::<f64>().ok();
     let drawn: f64 = drawing.iter().filter_map(micros).sum();
-    // The stacks have what the server read and woke for these requests as well; each line is rounded.
+    // The stacks include the transport of these requests; each line is rounded.
     let ms = |part: &str| arcs[part].as_f64().expect("a time");
     let time = 1000.0 * (ms("server_ms") + ms("transport_ms"));
     assert!((drawn - time).abs() <= 1.5, "{drawn} of {time}");
@@ -548,8 +548,8 @@ fn each_function_has_the_time_that_it_ran() {
             of.and_then(|one| one["cpu_ms"].as_f64())
                 .unwrap_or_else(|| panic!("{name}: {running:#}"))
         };
-        // A sample represents two milliseconds. A kernel that shows us nothing of its inside has no samples of the time in
-        // which it works in these functions' stead.
+        // A sample represents 2 ms. If the kernel hides kernel samples, the time in system calls of these functions
+        // is missing.
         let least = if running["kernel"] == true { 0.92 } else { 0.8 };
         for (name, ms) in [("lay_out", 200.0), ("paint", 300.0)] {
             let part = ran(name) / ms;
@@ -598,7 +598,7 @@ fn the_functions_of_a_program_on_an_attached_display_are_sampled() {
     let report = place.json(["report", trace, "--by", "function", "--format", "json"]);
     let first = &report["running"]["locations"][0];
     assert_eq!(first["location"], "paint [burner]", "{report:#}");
-    // The recorder learns of a client when the server reports of it.
+    // The recorder detects a client when the server reports it.
     let ran = first["cpu_ms"].as_f64().expect("a time");
     assert!(ran > 250.0 && ran < 330.0, "{first}");
     let refused = place.run(["record", "--attach", "--stacks=requests"]);

@@ -1,4 +1,4 @@
-//! `top`: who polls, grabs, leaks and redraws, by name.
+//! `top` names the clients that poll, grab, leak and redraw.
 
 use std::process::{Child, Stdio};
 
@@ -8,14 +8,14 @@ use crate::harness::{Place, Recording, Server, needs, until};
 use rustix::process::Signal;
 use serde_json::Value;
 
-/// The troubles that the four programs make.
+/// The problems that the four programs cause.
 const TROUBLES: [&str; 4] = ["poll", "grab", "leak", "redraw"];
 
-/// A recording's seconds after its programs have started: all of those begin at once, and a busy server makes
-/// them wait for each other.
+/// The time range after start-up: all programs start at the same time, and a busy server makes them wait for each
+/// other.
 const STEADY: [&str; 6] = ["top", "x11prof.mcap", "--at", "5", "--seconds", "4"];
 
-/// A recording of the four programs through the proxy, of more than five seconds.
+/// Records the four programs through the proxy for more than five seconds, and runs `top` on it.
 fn recorded(place: &Place) -> Value {
     let program = example("troubles");
     let program = program.display();
@@ -28,7 +28,7 @@ fn recorded(place: &Place) -> Value {
     place.json(STEADY.iter().chain(&["--json"]))
 }
 
-/// The client that makes this trouble.
+/// The client with this problem.
 fn of<'a>(report: &'a Value, trouble: &str) -> &'a Value {
     let clients = report["clients"].as_array().expect("clients");
     let is = |client: &&Value| client["command"][1] == trouble;
@@ -36,7 +36,7 @@ fn of<'a>(report: &'a Value, trouble: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("nobody is there to {trouble}: {report:#}"))
 }
 
-/// Asserts that each trouble is told of the program that makes it, and of no other.
+/// Asserts that each problem is reported for the program that causes it, and for no other.
 fn names_each(report: &Value) {
     let [poll, grab, leak, redraw] = TROUBLES.map(|trouble| of(report, trouble));
     let only = |what: &str, of: &Value, has: &dyn Fn(&Value) -> bool| {
@@ -67,7 +67,7 @@ fn a_recording_names_who_polls_grabs_leaks_and_redraws() {
     let place = Place::new();
     let report = recorded(&place);
     names_each(&report);
-    // Who waited for whom.
+    // Stalls name the waiting client and the client that it waited for.
     let grab = of(&report, "grab");
     let stalls = report["stalls"].as_array().expect("stalls");
     let by_grab = stalls
@@ -98,7 +98,7 @@ fn a_recording_names_who_polls_grabs_leaks_and_redraws() {
     assert!(by_window.contains(" window 400x300"), "{by_window}");
     let by_request = place.ok(STEADY.iter().chain(&["--by", "request"]));
     assert!(by_request.contains("\nPutImage "), "{by_request}");
-    // A report and the list of stalls tell of it as well.
+    // The report and the list of stalls mention the grab as well.
     let report = place.ok(["report", "--all"]);
     assert!(
         report.contains(" held the server for over a frame "),
@@ -131,8 +131,8 @@ fn a_slow_request_is_a_stall_and_who_waited_is_named() {
     };
     let (hog, poll) = (number("hog"), number("poll"));
     let stalls = report["stalls"]["stalls"].as_array().expect("stalls");
-    // The hog draws before the other one comes: a stall of that time has nobody who waits. On a busy machine the
-    // server may lack a processor for longer than it draws, in a request of the other one.
+    // The hog draws before the other client connects, so no client waits in that stall. On a busy machine the
+    // server may lack a processor for longer than it draws, during a request of the other client.
     let waited_in = stalls.iter().filter(|one| {
         let is_of_both = one["connection"] == hog && one["waiters"][0]["connection"] == poll;
         one["kind"] == "busy" && is_of_both
@@ -146,7 +146,7 @@ fn a_slow_request_is_a_stall_and_who_waited_is_named() {
     let said = place.ok(["report", "--all"]);
     let busy = format!(": busy with PolyArc of troubles (client {hog})");
     assert!(said.contains(&busy), "{said}");
-    // The one that waited has episodes that name who held it up.
+    // The episodes of the waiting client name the client that blocked it.
     let episodes = place.json(["episodes", "--format", "json"]);
     let episodes = episodes["episodes"].as_array().expect("episodes");
     let by = format!("troubles (client {hog})");
@@ -156,7 +156,7 @@ fn a_slow_request_is_a_stall_and_who_waited_is_named() {
     assert!(held_up.any(|one| one["client"] == poll), "{episodes:#?}");
 }
 
-/// The four programs on a display, until it is dropped.
+/// The four running programs; killed on drop.
 struct Running(Vec<Child>);
 
 impl Running {
@@ -191,13 +191,13 @@ impl Drop for Running {
     }
 }
 
-/// A watch ends above the cost that it may have, and says its cost before.
+/// `top` reports its overhead, and stops if the overhead exceeds `--max-overhead`.
 #[test]
 fn watching_tells_its_cost_and_ends_above_a_bound() {
     let (server, place) = (Server::xvfb(&[]), Place::new());
     let _running = Running::on(&server);
     let words = ["top", "--display", &server.display, "--json"];
-    // On a busy machine the programs may do nothing for seconds.
+    // On a busy machine the programs may be inactive for seconds.
     until("the cost of watching", || {
         let report = place.json(words.iter().chain(&["--seconds", "2"]));
         let of = |figure: &str| report["watching"][figure].as_f64() > Some(0.0);
@@ -212,7 +212,7 @@ fn watching_tells_its_cost_and_ends_above_a_bound() {
     );
 }
 
-/// `top` of a display on which the programs run already.
+/// Attaches `top` to a display on which the programs already run.
 fn attached(server: &Server) -> Value {
     let place = Place::new();
     let _running = Running::on(server);
@@ -237,7 +237,7 @@ fn attached(server: &Server) -> Value {
 #[test]
 fn a_client_that_runs_already_is_named_on_xvfb() {
     let report = attached(&Server::xvfb(&[]));
-    // A server of one's own tells how long it ran.
+    // A server that x11prof did not start has no timed handlers.
     let basis = report["time_source"].as_str().expect("a basis");
     assert!(["attributed", "modelled"].contains(&basis), "{basis}");
 }
@@ -271,7 +271,7 @@ fn the_screen_of_a_display_that_runs() {
             "polls QueryP",
             "grabs server",
             " grabbed the server ",
-            // A picture may be taken while it is drawn.
+            // The screen may be captured while it is being drawn.
             "▾ms/s",
         ]
         .iter()
@@ -297,7 +297,7 @@ fn the_screen_of_a_display_that_runs() {
         let first = screen.lines().find(|line| line.contains("(frozen)"));
         first.map(str::to_owned)
     };
-    // The whole line: a picture may be taken while it is drawn.
+    // Require the whole line: the screen may be captured while it is being drawn.
     let is_whole =
         |line: &String| line.contains(" requests a second, server ") && line.ends_with('%');
     let before = terminal.shows("frozen", |screen| {
@@ -336,7 +336,7 @@ fn the_screen_follows_a_recording_that_grows() {
     crate::harness::Finished::of(root.args(["-solid", "red"])).succeeded();
     terminal.shows("the next", |screen| screen.contains("\nClearArea "));
     recording.signal(Signal::INT);
-    // What was recorded can be looked at when it is over.
+    // The recorded data can be viewed after the recording has ended.
     terminal.types("/\nc");
     terminal.shows("the clients", |screen| screen.contains("\nxsetroot "));
     terminal.types("q");

@@ -1,5 +1,5 @@
-//! A program cannot tell the proxy from its server: real clients on every server, descriptors,
-//! byte orders, TCP, long requests.
+//! A program cannot distinguish the proxy from its server: real clients on every server, descriptors, byte orders,
+//! TCP, long requests.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -47,7 +47,7 @@ fn real_clients_are_recorded_wholly_on_xorg() {
     real_clients("xorg-dummy");
 }
 
-/// x11perf, xterm, a GTK program and mupdf side by side; all that they said is in the trace.
+/// Runs x11perf, xterm, a GTK program and mupdf concurrently and checks that the trace contains all their messages.
 fn real_clients(server: &str) {
     needs("x11perf", "x11-apps");
     needs("xterm", "xterm");
@@ -118,17 +118,17 @@ fn carry_descriptors(options: &[&str]) {
     let mut recording = Recording::start(&place, options);
     let mut client = recording.raw(Order::Little);
     let shm = client.extension("MIT-SHM");
-    // AttachFd: our memory, which the server draws into.
+    // AttachFd: the client's memory, which the server draws into.
     let ours = memfd_create("shm", MemfdFlags::CLOEXEC).expect("a memfd");
     rustix::fs::ftruncate(&ours, 4096).expect("its length");
     let (segment, root) = (client.id(1), client.root());
     client.request_with(shm, 6, &[segment, 0], ours.as_fd());
-    // CreateSegment: the server's memory, which comes with the reply.
+    // CreateSegment: the server's memory, returned with the reply.
     let theirs = client.id(2);
     client.request(shm, 7, &[theirs, 4096, 0]);
     let (reply, fds) = client.reply();
     assert_eq!((reply[1], fds.len()), (1, 1));
-    // GetImage of 8×8 pixels of the root into both, over what is there.
+    // GetImage of 8×8 pixels of the root into both, overwriting their contents.
     let files = [
         std::fs::File::from(ours),
         std::fs::File::from(fds.into_iter().next().expect("one")),
@@ -158,7 +158,7 @@ fn carry_descriptors(options: &[&str]) {
 #[test]
 fn both_byte_orders_are_spoken() {
     let place = Place::new();
-    // Servers of late refuse the other order unless told so, in a word that older ones refuse.
+    // Recent servers refuse clients of the other byte order without an option that older servers reject.
     let help = Command::new("Xvfb")
         .arg("-help")
         .output()
@@ -192,11 +192,11 @@ fn both_byte_orders_are_spoken() {
     };
     assert_eq!(count("PutImage"), Some(Some(2)), "{report}");
     assert_eq!(count("GetInputFocus"), Some(Some(2)), "{report}");
-    // Both images were left out: 16 KiB twice each way would not fit otherwise.
+    // The images were omitted from the trace: twice 16 KiB in each direction would exceed this size.
     let len = std::fs::metadata(&trace).expect("the trace").len();
     assert!(len < 64 << 10, "{len}");
 
-    /// Two 16-bit fields where the next 32-bit field is written.
+    /// Two 16-bit fields in place of a 32-bit field.
     fn both(order: Order, first: u32, second: u32) -> u32 {
         match order {
             Order::Little => first | second << 16,
@@ -222,7 +222,7 @@ fn a_request_of_64_megabytes_goes_through_and_not_into_memory() {
     client.request(big_requests, 0, &[]);
     let (reply, _) = client.reply();
     let longest = u64::from(Order::Little.read_u32(&reply, 8)) * 4;
-    // As near to 64 MB as this server takes: a PutImage of rows of 4096 pixels.
+    // As close to 64 MB as this server allows: a PutImage of rows of 4096 pixels.
     let rows = ((longest.min(64 << 20) - 64) / (4096 * 4)) as u32;
     let (pixmap, context, root) = (client.id(1), client.id(2), client.root());
     client.request(53, 24, &[pixmap, root, 4096 | rows << 16]);
@@ -255,7 +255,7 @@ fn a_request_of_64_megabytes_goes_through_and_not_into_memory() {
 fn clients_and_servers_connect_by_tcp() {
     needs("xdpyinfo", "x11-utils");
     let place = Place::new();
-    // A server that is reached by TCP is a recording of another one.
+    // The TCP server is itself a recording's display.
     let mut far = Recording::start(&place, &["--tcp"]);
     let trace = place.path("near.mcap");
     let number = far.display.trim_start_matches(':').to_owned();
@@ -271,7 +271,7 @@ fn clients_and_servers_connect_by_tcp() {
     let port = 6000 + number.parse::<u16>().expect("a number");
     let socket = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
     Client::set_up(socket.into(), Order::Little, &cookie(&near.authority)).sync();
-    // The cookie alone opens it.
+    // Only the cookie grants access.
     let none = Finished::of(
         near.client("xdpyinfo")
             .env("DISPLAY", &by_tcp)
@@ -284,7 +284,7 @@ fn clients_and_servers_connect_by_tcp() {
         let dump = place.ok(["dump", &trace.to_string_lossy()]);
         assert!(dump.contains("GetInputFocus"));
     }
-    // The kernel notes no process at the other end of TCP; a client of this host has one all the same.
+    // The kernel has no peer process for TCP; clients of this host are identified nevertheless.
     let opened = opened(&near.trace);
     let by_name = |name: &str| {
         opened
@@ -316,14 +316,14 @@ fn a_display_forwarded_by_ssh_is_recorded() {
     needs("xauth", "xauth");
     needs("xdpyinfo", "x11-utils");
     let place = Place::new();
-    // In the place of sshd, which listens at the loopback interface for a display far away.
+    // A substitute for sshd, which listens on the loopback interface for a remote display.
     let mut sshd = Recording::start(&place, &["--tcp"]);
     let number = sshd.display.trim_start_matches(':').to_owned();
     let hex: String = cookie(&sshd.authority)
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect();
-    // As sshd does: the cookie is filed under this host's name, as that of a local display.
+    // As with sshd, the cookie is stored under this host's name, like a local display's cookie.
     let file = place.path("Xauthority-of-ssh");
     for (display, cookie) in [
         ("unix:9.0", "00".repeat(16)),

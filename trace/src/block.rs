@@ -1,14 +1,14 @@
-//! A block in bytes (docs/FORMAT.md, "Blocks").
+//! Encodes and decodes blocks (docs/FORMAT.md, "Blocks").
 
 use bytes::{Buf, Bytes};
 
 use crate::{Block, ConnectionId, Direction, Gap, Part, Timestamp, TraceError};
 
-/// Bytes of a block before its gaps.
+/// Length of a block before its gaps.
 const HEADER_LEN: usize = 4 + 8 + 4 + 2 + 4;
 const GAP_LEN: usize = 4 + 4;
 
-/// The head of a block: the bytes of one socket read, without the bytes. For [`crate::Writer::write_block`].
+/// The header of a block: the properties of one socket read, without its bytes. For [`crate::Writer::write_block`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockHead {
     /// The time at which the read returned.
@@ -17,14 +17,14 @@ pub struct BlockHead {
     pub connection: ConnectionId,
     /// The direction.
     pub direction: Direction,
-    /// Bytes of this direction before the block.
+    /// The number of bytes in this direction before the block.
     pub offset: u64,
-    /// File descriptors that came with the bytes.
+    /// The number of file descriptors received with the bytes.
     pub fds: u16,
 }
 
 impl Block {
-    /// The block's head, as [`crate::Writer::write_block`] takes it.
+    /// The block's header, for [`crate::Writer::write_block`].
     pub fn head(&self) -> BlockHead {
         BlockHead {
             time: self.time,
@@ -94,7 +94,7 @@ fn narrow(n: u64) -> Result<u32, TraceError> {
     })
 }
 
-/// Reads a block. The error names the lengths that contradict each other.
+/// Decodes a block. The error describes the inconsistent lengths.
 pub(crate) fn decode(
     time: Timestamp,
     direction: Direction,
@@ -133,7 +133,7 @@ pub(crate) fn decode(
     })
 }
 
-/// Checks that a block's lengths agree with each other.
+/// Checks that a block's lengths are consistent.
 pub(crate) fn check(wire_len: u32, gaps: &[Gap], kept: usize) -> Result<(), &'static str> {
     let mut end = 0_u64;
     let mut left = 0_u64;
@@ -216,7 +216,7 @@ mod tests {
         let mut longer = good.clone();
         longer.push(0);
         assert!(decoded(&longer).is_err());
-        // wire_len, gap_count, the gap's place, the gap's length
+        // wire_len, gap_count, the gap's offset, the gap's length
         for (at, value) in [
             (12, 9),
             (18, 0),

@@ -4,22 +4,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::ConnectionId;
 
-/// The trace has this connection from here on.
+/// The trace contains this connection from here on.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Joined {
     /// The connection.
     pub connection: ConnectionId,
     /// The byte order that the client chose.
     pub byte_order: Endian,
-    /// The number of the last request before.
+    /// The number of the last request before this record.
     pub last_request: u64,
-    /// The server's direction begins with the answer to the setup.
+    /// True if the server's direction begins with the reply to the setup.
     #[serde(default, skip_serializing_if = "is_false")]
     pub setup: bool,
-    /// Bytes left of the message that began before this record: to the server, and to the client.
+    /// The number of remaining bytes of a message that began before this record: to the server, and to the client.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub under_way: [u64; 2],
-    /// Earlier requests whose replies are still to come.
+    /// Earlier requests that still wait for a reply.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub awaited: Vec<AwaitedReply>,
 }
@@ -35,7 +35,7 @@ pub enum Endian {
     Big,
 }
 
-/// A request whose reply is still to come.
+/// A request that still waits for a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AwaitedReply {
     /// The request's number.
@@ -136,10 +136,10 @@ pub struct ExistingWindow {
     /// The override-redirect attribute: window managers ignore the window.
     #[serde(skip_serializing_if = "is_false")]
     pub override_redirect: bool,
-    /// The instance in its WM_CLASS.
+    /// The instance in WM_CLASS.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instance: Option<String>,
-    /// The class in its WM_CLASS.
+    /// The class in WM_CLASS.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
     /// The window's title.
@@ -157,7 +157,8 @@ pub struct ExistingAtom {
 }
 
 impl Existing {
-    /// Entries of a record at most, so that no record comes near the longest control record.
+    /// Maximum number of entries in a record, so that all records stay far below the maximum length of a control
+    /// record.
     const ENTRIES: usize = 64;
 
     /// Splits the list into records that each fit in one message of the trace.

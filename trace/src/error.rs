@@ -1,4 +1,4 @@
-//! Errors of reading and writing a trace. Callers put the name of the file in front.
+//! Errors while reading and writing a trace. Callers prepend the file's name.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use mcap::McapError;
 
 use crate::format::{COMPRESSION, FORMAT, MESSAGE_LIMIT};
 
-/// Why a trace could not be written or read.
+/// The reason why a trace could not be written or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {
@@ -16,16 +16,16 @@ pub enum TraceError {
     /// The file is not an MCAP file.
     #[error("not an x11prof trace (x11prof record makes one)")]
     NotATrace,
-    /// The MCAP file is of another program.
+    /// The MCAP file belongs to another program.
     #[error("an MCAP file, but not an x11prof trace: its profile is {profile:?}")]
     OtherProfile {
         /// The profile in the file's header.
         profile: String,
     },
-    /// The file ends before anything was recorded.
+    /// The file ends before the first record.
     #[error("nothing was recorded: the trace is cut off before its first record")]
     NoRecords,
-    /// A later version of the format.
+    /// The trace has a later version of the format.
     #[error(
         "the trace has format version {found}, this x11prof reads up to {FORMAT}: \
          take the x11prof that recorded it, or a newer one"
@@ -34,21 +34,21 @@ pub enum TraceError {
         /// The trace's version.
         found: u32,
     },
-    /// Bytes of the file changed after the recording.
+    /// The file's bytes were changed after the recording.
     #[error(
         "the trace is damaged before byte {position}: {what} \
          (x11prof recover copies what precedes the damage)"
     )]
     Damaged {
-        /// Bytes of the file read before the damage was found.
+        /// The number of bytes read before the damage was found.
         position: u64,
         /// A description of the damage.
         what: String,
     },
-    /// A record that the format cannot hold.
+    /// The format cannot represent a record.
     #[error("a record cannot be written to the trace: {what}")]
     Unwritable {
-        /// Why.
+        /// The reason.
         what: String,
     },
     /// The trace could not be read.

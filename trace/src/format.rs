@@ -21,7 +21,7 @@ pub(crate) const MESSAGE_LIMIT: usize = 16 << 20;
 /// The longest control record, in bytes. Only `started` may be longer.
 pub(crate) const CONTROL_LIMIT: usize = 1 << 20;
 
-/// Bytes of control records that a file of any length may have.
+/// Bytes of control records that are allowed in a file of any length.
 pub(crate) const CONTROL_FREE: u64 = 4 << 20;
 
 /// Maximum bytes of control records for each byte of the file, because readers keep these records in memory. Real

@@ -1,4 +1,4 @@
-//! A batch of handler times in bytes (docs/FORMAT.md, "Handler times").
+//! Encodes and decodes batches of handler times (docs/FORMAT.md, "Handler times").
 
 use bytes::{Buf, Bytes};
 
@@ -6,10 +6,10 @@ use crate::{HandlerTime, Timestamp};
 
 const LEN: usize = 8 + 8 + 2 + 2 + 4;
 
-/// The most handler times of one message; longer batches become several.
+/// The maximum number of handler times in one message. Longer batches are split.
 pub(crate) const BATCH_LIMIT: usize = 1 << 15;
 
-/// Writes a batch into `buffer`, which it clears before.
+/// Clears `buffer` and writes a batch into it.
 pub(crate) fn encode(buffer: &mut Vec<u8>, times: &[HandlerTime]) {
     buffer.clear();
     for time in times {
@@ -21,7 +21,7 @@ pub(crate) fn encode(buffer: &mut Vec<u8>, times: &[HandlerTime]) {
     }
 }
 
-/// Reads a batch.
+/// Decodes a batch.
 pub(crate) fn decode(mut message: Bytes) -> Result<Vec<HandlerTime>, &'static str> {
     if !message.len().is_multiple_of(LEN) {
         return Err("a batch of handler times ends within one");

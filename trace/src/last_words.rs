@@ -1,4 +1,4 @@
-//! The end of a trace whose sink failed (docs/FORMAT.md, "Crash safety").
+//! The end of a trace after a failed write (docs/FORMAT.md, "Crash safety").
 
 use crate::format::Topic;
 use crate::writer::Container;
@@ -6,7 +6,7 @@ use crate::{Control, Timestamp, TraceError};
 
 /// Bytes of MCAP's magic number.
 const MAGIC_LEN: usize = 8;
-/// MCAP's opcode of a chunk, and bytes before any record's contents: opcode and length.
+/// MCAP's opcode of a chunk, and the length of a record's header: opcode and length.
 const CHUNK: u8 = 0x06;
 const RECORD_HEAD: usize = 1 + 8;
 
@@ -15,7 +15,7 @@ const RECORD_HEAD: usize = 1 + 8;
 /// incomplete.
 ///
 /// # Errors
-/// Where the text is over 16 MiB.
+/// Fails if the text is longer than 16 MiB.
 pub fn last_words(what: &str, time: Timestamp, sequence: u32) -> Result<Vec<u8>, TraceError> {
     let control = Control::Trouble {
         what: what.to_owned(),
@@ -29,7 +29,7 @@ pub fn last_words(what: &str, time: Timestamp, sequence: u32) -> Result<Vec<u8>,
     Ok(chunks(&whole))
 }
 
-/// The chunks of a whole file.
+/// The chunks of a complete file.
 fn chunks(file: &[u8]) -> Vec<u8> {
     let mut chunks = Vec::new();
     let mut rest = file.get(MAGIC_LEN..).unwrap_or_default();

@@ -3,8 +3,7 @@
 
 use mcap::records::op;
 
-/// True if all strings that a record of this opcode announces lie in its `data`. True for records
-/// without strings.
+/// True if all strings that a record of this opcode announces lie within `data`. True for records without strings.
 pub(crate) fn strings_fit(opcode: u8, data: &[u8]) -> bool {
     fit(opcode, data).is_some()
 }

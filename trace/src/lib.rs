@@ -1,8 +1,8 @@
-//! The trace file of x11prof: its records, writer, reader and recovery, over `io::Read` and
-//! `io::Write`. Owns `Timestamp`, `ConnectionId` and `Direction`.
+//! The trace file of x11prof: its records, writer, reader and recovery, based on `io::Read` and `io::Write`. Defines
+//! `Timestamp`, `ConnectionId` and `Direction`.
 //!
-//! A trace contains the bytes of connections and the kernel's records about processes. This crate
-//! has no X11 code and never interprets the bytes. Callers open the files and read the clocks.
+//! A trace contains the bytes of connections and the kernel's records about processes. This crate does not interpret
+//! the bytes and contains no X11 code. Callers open the files and read the clocks.
 //!
 //! The format is specified in docs/FORMAT.md.
 

@@ -1,4 +1,4 @@
-//! The messages of a trace's MCAP file, in file order, without interpreting them.
+//! Reads the messages of a trace's MCAP file in file order, without interpreting them.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -21,7 +21,7 @@ use crate::{Timestamp, TraceError};
 /// Size of the memory blocks that messages are allocated from.
 const ARENA_LEN: usize = 1 << 16;
 
-/// The longest name of a channel, in bytes: it is kept, so it has a limit.
+/// The longest name of a channel, in bytes. Names stay in memory, so their length is limited.
 const NAME_LIMIT: usize = 1 << 10;
 
 /// A message.
@@ -47,7 +47,7 @@ pub(crate) struct OtherChannel {
     pub(crate) message_encoding: String,
 }
 
-/// The MCAP records that a reader of messages acts on.
+/// The MCAP records that are relevant to a reader of messages.
 enum Found {
     Header(String),
     Chunk,
@@ -57,19 +57,18 @@ enum Found {
     Nothing,
 }
 
-/// Reads messages; its memory is bounded by the longest chunk.
+/// Reads messages. The length of the longest chunk limits its memory.
 pub(crate) struct Messages<R> {
     source: Source<R>,
-    /// Splits the file into MCAP records, and checks its checksums.
+    /// Splits the file into MCAP records, and verifies its checksums.
     file: LinearReader,
-    /// Splits one chunk after the other into messages, after checking its checksum. It reads the headers of the
-    /// chunks in between.
+    /// Splits each chunk into messages after verifying its checksum. Between the chunks it reads their headers.
     chunk: LinearReader,
     channels: HashMap<u16, MessageTopic>,
     arena: BytesMut,
-    /// MCAP's sequence of the next message.
+    /// The MCAP sequence number of the next message.
     sequence: u32,
-    /// Bytes of control records so far.
+    /// The number of bytes of control records so far.
     control: u64,
     /// Bytes of messages so far.
     bytes: u64,
@@ -78,12 +77,12 @@ pub(crate) struct Messages<R> {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// The header is still to come.
+    /// The header has not been read yet.
     Begin,
     Reading,
     /// The footer has been reached.
     Complete,
-    /// The file was cut off, or there was an error.
+    /// The file was truncated, or there was an error.
     Broken,
 }
 
@@ -128,7 +127,7 @@ impl<R: Read> Messages<R> {
         }
     }
 
-    /// The next message. `None` at the end of the file, complete or cut off, and after an error.
+    /// The next message; `None` at the end of the file, complete or truncated, and after an error.
     pub(crate) fn next(&mut self) -> Result<Option<Message>, TraceError> {
         while self.state == State::Reading {
             match self.found()? {
@@ -167,12 +166,12 @@ impl<R: Read> Messages<R> {
         Ok(None)
     }
 
-    /// True once the end of a finished file was reached.
+    /// True after the end of a complete file was reached.
     pub(crate) fn is_complete(&self) -> bool {
         self.state == State::Complete
     }
 
-    /// The error for contradictions in the record just read. The reader stops there.
+    /// The error for an inconsistency in the record just read. Reading stops there.
     pub(crate) fn damaged(&mut self, what: impl Into<String>) -> TraceError {
         self.state = State::Broken;
         TraceError::Damaged {
@@ -210,7 +209,7 @@ impl<R: Read> Messages<R> {
         Ok(())
     }
 
-    /// The next MCAP record. `None` at the end of the file.
+    /// The next MCAP record; `None` at the end of the file.
     fn found(&mut self) -> Result<Option<Found>, TraceError> {
         match self.chunk.next_event() {
             // All messages of the last chunk were returned, or there was no chunk yet.
@@ -243,7 +242,7 @@ impl<R: Read> Messages<R> {
         };
         match result {
             Ok(found) => Ok(Some(found)),
-            // Lengths beyond the end of the file show that the file was cut off, unless it has the end of a finished
+            // Lengths beyond the end of the file show that the file was truncated, unless it has the end of a complete
             // file.
             Err(McapError::UnexpectedEof) if !self.source.ends_finished() => Ok(None),
             Err(McapError::BadMagic) if self.state == State::Begin => {
@@ -255,17 +254,17 @@ impl<R: Read> Messages<R> {
     }
 }
 
-/// Bytes of a footer: two offsets and a checksum.
+/// Length of a footer: two offsets and a checksum.
 const FOOTER_LEN: usize = 20;
 
-/// Reads a record of the file. A chunk goes to the reader of chunks.
+/// Handles a record of the file. A chunk is passed to the reader of chunks.
 fn look_in_file(opcode: u8, data: &[u8], chunk: &mut LinearReader) -> McapResult<Found> {
     // Only these records are parsed; all others are skipped. Messages and their channels must be in chunks, because
     // only chunks have checksums.
     if !matches!(opcode, op::HEADER | op::CHUNK | op::FOOTER) {
         return Ok(Found::Nothing);
     }
-    // A footer of another length is no footer: a changed length before it has led here.
+    // A footer of another length means that a wrong length in an earlier record has led here.
     let fits = opcode != op::FOOTER || data.len() == FOOTER_LEN;
     if !fits || !strings_fit(opcode, data) {
         return Err(McapError::UnexpectedEoc);

@@ -1,10 +1,10 @@
-//! A block as the pieces that were kept and the lengths that were left out.
+//! A block as a sequence of recorded bytes and lengths of gaps.
 
 use crate::{Block, Gap, Part};
 
 impl Block {
-    /// The block's pieces in the order of the wire. Kept and left bytes add up to `wire_len`
-    /// for every block that a [`crate::Reader`] gave.
+    /// The block's parts in wire order. Recorded and omitted bytes add up to `wire_len` in every block that a
+    /// [`crate::Reader`] returned.
     pub fn parts(&self) -> impl Iterator<Item = Part<'_>> + Clone {
         Parts {
             kept: &self.bytes,
@@ -15,8 +15,8 @@ impl Block {
     }
 }
 
-/// The parts of `wire`, all bytes of one read, without the `gaps`, which are in order and do not overlap. For
-/// [`crate::Writer::write_block`].
+/// The parts of `wire`, which contains all bytes of one read, without the `gaps`, which must be in order and must not
+/// overlap. For [`crate::Writer::write_block`].
 pub fn cut<'a>(wire: &'a [u8], gaps: &'a [Gap]) -> impl Iterator<Item = Part<'a>> + Clone {
     Parts {
         kept: wire,
@@ -28,7 +28,7 @@ pub fn cut<'a>(wire: &'a [u8], gaps: &'a [Gap]) -> impl Iterator<Item = Part<'a>
 
 #[derive(Clone)]
 struct Parts<'a> {
-    /// Remaining kept bytes; if `whole`, including those in gaps.
+    /// The remaining recorded bytes, including those in gaps if `whole` is true.
     kept: &'a [u8],
     gaps: &'a [Gap],
     /// The offset in the block as read off the socket.
@@ -44,7 +44,7 @@ impl<'a> Iterator for Parts<'a> {
             let rest = std::mem::take(&mut self.kept);
             return (!rest.is_empty()).then_some(Part::Kept(rest));
         };
-        // Puts an out-of-range gap (only in blocks that no reader produced) at the nearest possible position.
+        // Moves an out-of-range gap (possible only in blocks that no reader returned) to the nearest valid position.
         let before = u64::from(gap.at).saturating_sub(self.at);
         let before = usize::try_from(before).unwrap_or(usize::MAX);
         let (kept, rest) = self.kept.split_at(before.min(self.kept.len()));

@@ -1,4 +1,4 @@
-//! Reading a trace (docs/FORMAT.md).
+//! Reads a trace (docs/FORMAT.md).
 
 use std::io::Read;
 
@@ -10,23 +10,23 @@ use crate::{
     Control, Direction, Record, Started, Timestamp, TraceError, block, handler_times, schedule,
 };
 
-/// The longest time between a recording's first record and any other: nine years, in nanoseconds. Analyses add up times,
-/// and sums must not wrap.
+/// The longest time between a recording's first record and any other: nine years, in nanoseconds. The limit prevents
+/// overflow when analyses add up times.
 const REACH: u64 = 1 << 58;
-/// The most processor time of a process: 36 years, in nanoseconds.
+/// The maximum CPU time of a process: 36 years, in nanoseconds.
 const MOST_RUN: u64 = 1 << 60;
 /// The maximum value of one sample, stack or change: five hours in nanoseconds, or as many requests. A sum of a
 /// million of them does not overflow.
 const MOST_OF_ONE: u64 = 1 << 44;
 
-/// Reads the records of a trace in the order of the file, in one pass and with bounded memory.
-/// The reader skips unknown channels, unknown kinds of control record and unknown kinds of switch.
+/// Reads the records of a trace in file order, in one pass and with bounded memory. Skips unknown channels, unknown
+/// kinds of control records and unknown kinds of switches.
 pub struct Reader<R> {
     messages: Messages<R>,
     started: Started,
     /// The time of `started`.
     began: Timestamp,
-    /// The time of `started`, until it is given out.
+    /// The time of `started`, until `next` has returned it.
     first: Option<Timestamp>,
 }
 
@@ -34,7 +34,7 @@ impl<R: Read> Reader<R> {
     /// Reads up to the first record.
     ///
     /// # Errors
-    /// Where the source fails, is not a trace, is one of a later version, or holds no record.
+    /// Fails if the source fails, is not a trace, has a later version, or contains no record.
     pub fn new(source: R) -> Result<Reader<R>, TraceError> {
         let mut messages = Messages::new(source)?;
         let (first, started) = begin(&mut messages)?;
@@ -46,15 +46,16 @@ impl<R: Read> Reader<R> {
         })
     }
 
-    /// The recording's first record; [`next`](Reader::next) gives it as well.
+    /// The recording's first record. [`next`](Reader::next) also returns it.
     pub fn started(&self) -> &Started {
         &self.started
     }
 
-    /// The next record. `None` at the end; then [`is_complete`](Reader::is_complete) shows if the file was cut off.
+    /// The next record; `None` at the end. Then [`is_complete`](Reader::is_complete) shows whether the file was
+    /// truncated.
     ///
     /// # Errors
-    /// Where the source fails or the file is damaged; after that there is none.
+    /// Fails if the source fails or the file is damaged. All later calls return `None`.
     #[expect(
         clippy::should_implement_trait,
         reason = "an Iterator would give Option<Result>, which the question mark does not fit"
@@ -83,7 +84,7 @@ impl<R: Read> Reader<R> {
 
 /// Reads the first message, which is `started`, and checks the version.
 pub(crate) fn begin<R: Read>(messages: &mut Messages<R>) -> Result<(Message, Started), TraceError> {
-    /// The fields that are read before the version is known. They may never change.
+    /// The fields that are read before the version is known. They must never change.
     #[derive(Deserialize)]
     struct Version {
         kind: String,
@@ -114,7 +115,7 @@ pub(crate) fn begin<R: Read>(messages: &mut Messages<R>) -> Result<(Message, Sta
     }
 }
 
-/// The record in a message of a recording that began at `began`; `None` for an unknown kind.
+/// Decodes a message of a recording that started at `began`; `None` for an unknown kind.
 pub(crate) fn decode(message: Message, began: Timestamp) -> Result<Option<Record>, String> {
     let record = decode_any(message)?;
     match record
@@ -126,7 +127,7 @@ pub(crate) fn decode(message: Message, began: Timestamp) -> Result<Option<Record
     }
 }
 
-/// True if the record's times can be of a recording that began at `began`.
+/// True if the record's times are plausible for a recording that started at `began`.
 fn is_in_reach(record: &Record, began: Timestamp) -> bool {
     let near = |time: Timestamp| time.as_nanos().abs_diff(began.as_nanos()) <= REACH;
     match record {
@@ -140,7 +141,7 @@ fn is_in_reach(record: &Record, began: Timestamp) -> bool {
     }
 }
 
-/// True if the figures that analyses add up can be of a recording.
+/// True if the figures that analyses add up are plausible.
 fn has_plausible_sums(control: &Control) -> bool {
     match control {
         Control::CpuTime(figures) => figures.cpu_ns <= MOST_RUN,

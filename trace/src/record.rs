@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ConnectionId, Existing, Joined, Timestamp};
 
-/// The direction of bytes.
+/// A direction of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
-    /// The way from the client to the server.
+    /// From the client to the server.
     ToServer,
-    /// The way from the server to the client.
+    /// From the server to the client.
     ToClient,
 }
 
@@ -21,7 +21,7 @@ pub enum Direction {
 pub enum Record {
     /// Bytes of a connection.
     Block(Block),
-    /// Something about the session that is not on the wire.
+    /// A fact about the session that is not part of its bytes.
     Control(Timestamp, Control),
     /// A batch of context switches.
     Schedule(Vec<Switch>),
@@ -38,13 +38,13 @@ pub struct Block {
     pub connection: ConnectionId,
     /// The direction.
     pub direction: Direction,
-    /// Bytes of this direction before the block.
+    /// The number of bytes in this direction before the block.
     pub offset: u64,
-    /// Bytes read off the socket.
+    /// The number of bytes read from the socket.
     pub wire_len: u32,
-    /// File descriptors that came with the bytes.
+    /// The number of file descriptors received with the bytes.
     pub fds: u16,
-    /// The bytes left out, in order, not overlapping.
+    /// The omitted bytes, in order and without overlap.
     pub gaps: Vec<Gap>,
     /// The recorded bytes: `wire_len` minus the lengths of the gaps.
     pub bytes: Bytes,
@@ -53,18 +53,18 @@ pub struct Block {
 /// Bytes of a block that are not in the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gap {
-    /// Offset from the first byte read off the socket.
+    /// Offset from the first byte read from the socket.
     pub at: u32,
     /// The number of bytes.
     pub len: u32,
 }
 
-/// A piece of a block.
+/// A part of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part<'a> {
-    /// Bytes that were kept.
+    /// Recorded bytes.
     Kept(&'a [u8]),
-    /// The number of bytes left out here.
+    /// The number of omitted bytes.
     Left(u64),
 }
 
@@ -94,27 +94,27 @@ pub enum SwitchKind {
     Preempted,
 }
 
-/// The time of the server's handler of one request, or of several short ones in a row.
+/// The handler time of one request in the server, or of several short requests in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HandlerTime {
     /// The time at which the first handler began.
     pub start: Timestamp,
-    /// The time of all, in nanoseconds. The kernel may have run other threads meanwhile.
+    /// The total time in nanoseconds. The kernel may have run other threads in the meantime.
     pub took_ns: u64,
-    /// The client's index in the server: the number above the resource ids' mask.
+    /// The client's index in the server: the bits of its resource ids above the resource id mask.
     pub client: u16,
     /// The low bits of the first request's sequence number.
     pub sequence: u16,
-    /// The number of requests, one after the other, all of one major opcode.
+    /// The number of consecutive requests, all with one major opcode.
     pub count: u32,
 }
 
-/// A call of a stack.
+/// A frame of a stack.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct StackFrame {
     /// The file that contains the code; empty if there is none.
     pub file: String,
-    /// The address in the file, of the call and not of the return; the line of a call in an interpreted program.
+    /// The address in the file of the call, not of the return; for interpreted programs, the line of the call.
     pub address: u64,
     /// The function, for interpreted code, whose file does not contain function names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -134,7 +134,7 @@ pub struct SymbolFunction {
     pub inlined: bool,
 }
 
-/// Requests in a row that a client made on one stack; `[ids, sequence, count, stack]` in the file.
+/// Consecutive requests that a client sent from one stack; `[ids, sequence, count, stack]` in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "[u32; 4]", into = "[u32; 4]")]
 pub struct RequestRun {
@@ -190,7 +190,7 @@ pub enum BlockedOn {
     Other,
 }
 
-/// A control record: JSON in the file, so that it can grow.
+/// A control record. It is JSON in the file, so that it can be extended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -199,7 +199,7 @@ pub enum Control {
     Started(Started),
     /// The display server. The recorder writes this record after connecting to it.
     Server(Server),
-    /// The opcodes of the server's extensions, so that a trace can be decoded from its start.
+    /// The opcodes of the server's extensions, with which a trace can be decoded from its start.
     Extensions {
         /// The extensions of the server.
         extensions: Vec<ExtensionOpcodes>,
@@ -220,7 +220,7 @@ pub enum Control {
     CpuTime(CpuTime),
     /// A thread was seen waiting inside a system call.
     Waiting(Waiting),
-    /// The relay had to wait: the peer did not take bytes, or the recorder's queue was full.
+    /// The relay had to wait because the peer did not accept bytes or because the recorder's queue was full.
     Stalled {
         /// The connection.
         connection: ConnectionId,
@@ -235,15 +235,15 @@ pub enum Control {
         pid: u32,
         /// `switches`, or `none`.
         capture: String,
-        /// Why there is no capture.
+        /// The reason why there is no capture.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
     },
-    /// The times of the server's handlers follow, or do not.
+    /// Whether handler times of the server follow.
     Timing {
         /// The server's process.
         pid: u32,
-        /// Why the handlers are not timed.
+        /// The reason why handlers are not timed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
     },
@@ -254,9 +254,9 @@ pub enum Control {
     },
     /// The measured connection to the display server, before the recording.
     Link(Link),
-    /// The recorder delayed bytes as this network would, between the clients and the server.
+    /// The recorder delayed bytes between the clients and the server like this network.
     Network(EmulatedNetwork),
-    /// The recorder rewrites requests, to test the gain of a change of the program.
+    /// The recorder rewrites requests, to measure the gain of a change of the program.
     Tried {
         /// The change's name.
         fix: String,
@@ -264,17 +264,17 @@ pub enum Control {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         requests: Option<u64>,
     },
-    /// The bytes come from the server's RECORD extension: the clients were connected already.
+    /// The bytes come from the server's RECORD extension, and the clients were already connected.
     Attached {},
-    /// An attached recorder was disconnected from the server until the time of this record. Messages of that interval
-    /// are not in the trace. `existing` and `joined` records follow.
+    /// An attached recorder was disconnected from the server until the time of this record. Messages of this interval
+    /// are missing from the trace. `existing` and `joined` records follow.
     Hole {
         /// The time since which messages may be missing, in monotonic nanoseconds.
         since_ns: u64,
         /// The reason.
         why: String,
     },
-    /// A stack of a client, before the first record that names it.
+    /// A stack of a client, before the first record that refers to it.
     Stack {
         /// The number.
         stack: u32,
@@ -287,11 +287,11 @@ pub enum Control {
     WaitStack {
         /// The connection.
         connection: ConnectionId,
-        /// The time of the block that began with the reply, in monotonic nanoseconds.
+        /// The time of the block with the reply, in monotonic nanoseconds.
         at_ns: u64,
         /// The stack's number.
         stack: u32,
-        /// The time by which copying the stack delayed the reply, in nanoseconds.
+        /// The delay of the reply because the stack was copied, in nanoseconds.
         took_ns: u64,
     },
     /// The stack on which a client ran (`record --stacks=cpu`).
@@ -302,9 +302,9 @@ pub enum Control {
         at_ns: u64,
         /// The stack's number.
         stack: u32,
-        /// The time that the thread had run since the sample before, in nanoseconds.
+        /// The CPU time of the thread since the previous sample, in nanoseconds.
         ran_ns: u64,
-        /// True if the thread was sampled inside of the kernel as well; else only time outside of the kernel counts.
+        /// True if the thread was also sampled inside the kernel; otherwise only time outside the kernel counts.
         #[serde(default)]
         kernel: bool,
     },
@@ -324,13 +324,13 @@ pub enum Control {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
     },
-    /// The stacks at which clients sent requests. The time of this record is earlier than its contents.
+    /// The stacks from which clients sent requests. The time of this record is earlier than its contents.
     RequestStacks {
-        /// All earlier requests are included, in monotonic nanoseconds.
+        /// The records so far contain all requests before this time, in monotonic nanoseconds.
         until_ns: u64,
-        /// Requests in a row.
+        /// The requests in runs.
         runs: Vec<RequestRun>,
-        /// The time that the clients themselves took to unwind new stacks since the record before, in nanoseconds.
+        /// The time that clients used to unwind new stacks since the previous record, in nanoseconds.
         #[serde(default)]
         took_ns: u64,
     },
@@ -339,7 +339,7 @@ pub enum Control {
         /// The time, in monotonic nanoseconds.
         until_ns: u64,
     },
-    /// The functions at an address in stacks, from the program files at the end of the recording.
+    /// The functions at an address in stacks, from the program files as they were at the end of the recording.
     Symbol {
         /// The file of the code.
         file: String,
@@ -353,25 +353,25 @@ pub enum Control {
     },
     /// The server's state from before the trace.
     Existing(Existing),
-    /// The trace has a connection from here on, without its beginning.
+    /// The trace contains a connection from here on, without its beginning.
     Joined(Joined),
     /// The trace is a copy without typed or displayed text.
     Scrubbed {},
     /// The user's labels of the session.
     Labels {
-        /// The labels by name: `version`, `user`, `program`, and names of the user's own.
+        /// The labels by name: `version`, `user`, `program`, and names that the user chose.
         labels: BTreeMap<String, String>,
     },
     /// The recorder signals the command to end. Later actions of the command are not caused by the user.
     Ending {},
-    /// Something went wrong with the recording itself.
+    /// A problem of the recording itself.
     Trouble {
         /// A description of the problem.
         what: String,
     },
     /// The last record of a recording that ended properly.
     Ended {
-        /// Exit status of the command, if a command was recorded.
+        /// The exit status of the command, if a command was recorded.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exit_status: Option<i32>,
     },
@@ -419,14 +419,14 @@ pub struct Server {
     pub depth: u8,
     /// Width and height of the default screen, in pixels.
     pub screen: (u16, u16),
-    /// The server's executable, where it is local.
+    /// The server's executable, if the server is local.
     pub executable: Option<String>,
     /// The arguments of the executable, for a local server. The argument after `-auth` is blanked.
     #[serde(default)]
     pub arguments: Vec<String>,
-    /// The server's process id, where it is local.
+    /// The server's process id, if the server is local.
     pub pid: Option<u32>,
-    /// True if a viewer receives the screen, which makes Xvnc work more; `None` if unknown.
+    /// True if a viewer receives the screen, which makes Xvnc do more work; `None` if unknown.
     pub viewed: Option<bool>,
 }
 
@@ -440,15 +440,15 @@ pub struct EmulatedNetwork {
 }
 
 impl EmulatedNetwork {
-    /// Payload bytes of one packet: Ethernet's 1500 minus the headers.
+    /// Maximum payload of one packet in bytes: Ethernet's 1500 minus the headers.
     pub const PACKET: usize = 1448;
-    /// Bytes of the headers of a packet: IP's 20, TCP's 20, and TCP's timestamps with 12.
+    /// Bytes of headers in a packet: 20 of IP, 20 of TCP, and 12 of TCP's timestamps.
     pub const HEADERS: usize = 52;
     /// Bytes that a sender can leave to the line before it waits, besides those in flight: about Linux's
     /// `net.core.wmem_default`.
     pub const SEND_BUFFER: u64 = 256_000;
 
-    /// Nanoseconds for which bytes that are sent together occupy the line, with the headers of their packets.
+    /// The time in nanoseconds for which bytes that are sent together occupy the link, including packet headers.
     pub fn occupies(&self, bytes: usize) -> u64 {
         let packets = bytes.div_ceil(Self::PACKET);
         let bytes = bytes.saturating_add(packets.saturating_mul(Self::HEADERS));
@@ -479,8 +479,8 @@ pub struct Link {
     pub display: String,
     /// `unix` or `tcp`.
     pub transport: String,
-    /// The process that listens for the display in place of an X server, such as `sshd`; `None` if the listener is an
-    /// X server or unknown.
+    /// The process that listens for the display instead of an X server, such as `sshd`; `None` if the listener is an X
+    /// server or unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relay: Option<String>,
     /// The time from connecting to the server's setup reply.
@@ -489,7 +489,7 @@ pub struct Link {
     /// The kernel's smoothed round-trip time of a TCP connection (TCP_INFO).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp_round_trip_ns: Option<u64>,
-    /// Round trips, one right after the other.
+    /// Consecutive round trips.
     pub round_trips_ns: Vec<u64>,
     /// Round trips after pauses of random length. Empty unless `record --link` measured them.
     pub paced: Vec<RoundTrip>,
@@ -497,12 +497,12 @@ pub struct Link {
     pub two_writes_ns: Vec<u64>,
     /// The largest transfer to the server.
     pub to_server: Transfer,
-    /// The largest transfer to us.
+    /// The largest transfer to the recorder.
     pub to_client: Transfer,
 }
 
 impl Link {
-    /// True if something is between the recorder and the X server: a network, or a relay such as sshd's.
+    /// True if a network or a relay such as sshd lies between the recorder and the X server.
     pub fn is_remote(&self) -> bool {
         self.transport == "tcp" || self.relay.is_some()
     }
@@ -514,20 +514,20 @@ impl Link {
         sorted.get(sorted.len() / 2).copied()
     }
 
-    /// The time by which setting a connection up takes longer than a round trip, in nanoseconds: sshd forwards no byte
-    /// before the other end has opened the channel.
+    /// The time by which connection setup takes longer than a round trip, in nanoseconds. sshd forwards no byte before
+    /// the other end has opened the channel.
     pub fn connect_ns(&self) -> u64 {
         let trip = self.round_trip_ns().unwrap_or(0);
         self.setup_ns.unwrap_or(0).saturating_sub(trip)
     }
 }
 
-/// A round trip with the times of its ends.
+/// The start and end of a round trip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RoundTrip {
     /// The time at which the request was sent.
     pub sent_ns: u64,
-    /// The time at which the reply came.
+    /// The time at which the reply arrived.
     pub came_ns: u64,
 }
 
@@ -536,7 +536,7 @@ pub struct RoundTrip {
 pub struct Transfer {
     /// The number of bytes.
     pub bytes: u64,
-    /// The duration, a round trip included.
+    /// The duration, including a round trip.
     pub took_ns: u64,
 }
 
@@ -567,12 +567,12 @@ pub struct Opened {
     /// The process's command line.
     #[serde(default)]
     pub command: Vec<String>,
-    /// The start of the process: monotonic nanoseconds, at the kernel's beat of some milliseconds.
+    /// The start of the process in monotonic nanoseconds, rounded to the kernel's clock tick of some milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_ns: Option<u64>,
 }
 
-/// The kernel's figures for a process at a time.
+/// The kernel's counters for a process at a point in time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuTime {
     /// The process.
@@ -581,11 +581,11 @@ pub struct CpuTime {
     pub cpu_ns: u64,
     /// Voluntary context switches of its living threads.
     pub voluntary_switches: Option<u64>,
-    /// Involuntary ones.
+    /// Involuntary context switches of its living threads.
     pub involuntary_switches: Option<u64>,
 }
 
-/// A thread seen blocked.
+/// A blocked thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiting {
     /// The process.

@@ -1,4 +1,4 @@
-//! Making a finished trace of one that was cut off or damaged (docs/FORMAT.md, "Crash safety").
+//! Makes a complete trace from one that was truncated or damaged (docs/FORMAT.md, "Crash safety").
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -10,7 +10,7 @@ use crate::reader::{begin, decode};
 use crate::writer::Container;
 use crate::{Control, Timestamp, TraceError};
 
-/// Words with which the `trouble` of a recovered trace begins.
+/// The first words of the `trouble` record of a recovered trace.
 const CUT_OFF: &str = "the trace was cut off here";
 const DAMAGED: &str = "the trace was damaged from here on";
 
@@ -22,12 +22,11 @@ pub fn tells_recovery(trouble: &str) -> bool {
 /// The result of the recovery of a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recovery {
-    /// The number of records copied, of unknown kinds too.
+    /// The number of copied records, including those of unknown kinds.
     pub records: u64,
-    /// True if the trace was complete. Then the copy has no added record.
+    /// True if the trace was complete. The copy then has no added record.
     pub complete_before: bool,
-    /// A description of the damage, if the trace was damaged and not only cut off. All records after the damage are
-    /// lost.
+    /// A description of the damage; `None` if the trace was only truncated. All records after the damage are lost.
     pub damage: Option<String>,
 }
 
@@ -35,8 +34,7 @@ pub struct Recovery {
 /// end reports the cut.
 ///
 /// # Errors
-/// Where either fails, and where `source` is not a trace, is one of a later version, or holds
-/// no record.
+/// Fails if `source` or `sink` fails, or if `source` is not a trace, has a later version, or contains no record.
 pub fn recover(source: impl Read, sink: impl Write) -> Result<Recovery, TraceError> {
     let mut messages = Messages::new(source)?;
     let (first, _) = begin(&mut messages)?;

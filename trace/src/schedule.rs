@@ -1,4 +1,4 @@
-//! A batch of context switches in bytes (docs/FORMAT.md, "Schedule").
+//! Encodes and decodes batches of context switches (docs/FORMAT.md, "Schedule").
 
 use bytes::{Buf, Bytes};
 
@@ -6,10 +6,10 @@ use crate::{Switch, SwitchKind, Timestamp};
 
 const SWITCH_LEN: usize = 8 + 4 + 4 + 2 + 1 + 1;
 
-/// The most switches of one message; longer batches become several.
+/// The maximum number of switches in one message. Longer batches are split.
 pub(crate) const BATCH_LIMIT: usize = 1 << 15;
 
-/// Writes a batch into `buffer`, which it clears before.
+/// Clears `buffer` and writes a batch into it.
 pub(crate) fn encode(buffer: &mut Vec<u8>, switches: &[Switch]) {
     buffer.clear();
     for switch in switches {
@@ -26,7 +26,7 @@ pub(crate) fn encode(buffer: &mut Vec<u8>, switches: &[Switch]) {
     }
 }
 
-/// Reads a batch, without switches of kinds that this version does not support.
+/// Decodes a batch, without switches of kinds that this version does not support.
 pub(crate) fn decode(mut message: Bytes) -> Result<Vec<Switch>, &'static str> {
     if !message.len().is_multiple_of(SWITCH_LEN) {
         return Err("a batch of context switches ends within one");

@@ -8,7 +8,7 @@ use mcap::MAGIC;
 pub(crate) struct Source<R> {
     inner: BufReader<R>,
     read: u64,
-    /// The last bytes read, at most as many as MCAP's magic has.
+    /// The last bytes read, at most as many as MCAP's magic number has.
     tail: Vec<u8>,
 }
 
@@ -42,13 +42,13 @@ impl<R: Read> Source<R> {
         self.read
     }
 
-    /// True if all bytes of a very short file could be the begin of an MCAP file.
+    /// True if a very short file could be the start of an MCAP file.
     pub(crate) fn is_begin_of_magic(&self) -> bool {
         MAGIC.starts_with(&self.tail)
     }
 
-    /// True if the bytes read end with MCAP's magic. A file that was cut off lacks the magic at its
-    /// end; a file with the magic may still be damaged.
+    /// True if the bytes read end with MCAP's magic number. A truncated file does not end with it. A file that does may
+    /// still be damaged.
     pub(crate) fn ends_finished(&self) -> bool {
         self.read > MAGIC.len() as u64 && self.tail == MAGIC
     }

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
-/// A point in time: CLOCK_MONOTONIC nanoseconds of the recording machine. The `Started` record of the trace links one
-/// of them to the wall clock.
+/// A point in time: CLOCK_MONOTONIC nanoseconds of the recording machine. The trace's `Started` record relates one such
+/// time to the wall clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Timestamp(u64);
 
@@ -19,7 +19,7 @@ impl Timestamp {
         self.0
     }
 
-    /// The time from `earlier` to this; zero where `earlier` is later.
+    /// The time from `earlier` to this; zero if `earlier` is later.
     pub fn since(self, earlier: Timestamp) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }

@@ -1,4 +1,4 @@
-//! Writing a trace (docs/FORMAT.md).
+//! Writes a trace (docs/FORMAT.md).
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -19,18 +19,18 @@ use crate::{
 
 /// Writes a trace. After a [`flush`](Writer::flush), the written records survive a crash.
 ///
-/// Dropping it finishes the file too, but hides errors.
+/// Dropping it also finishes the file, but hides errors.
 pub struct Writer<W: Write> {
     out: Container<W>,
-    /// The message that is being made; kept so that no message allocates.
+    /// The message that is being encoded. The buffer is kept, so that messages do not allocate.
     buffer: Vec<u8>,
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins a trace with `started` at `time`, and flushes it. Sets the format version.
+    /// Starts a trace with `started` at `time`, and flushes it. Sets the format version.
     ///
     /// # Errors
-    /// Where the sink fails.
+    /// Fails if the sink fails.
     pub fn new(sink: W, started: Started, time: Timestamp) -> Result<Writer<W>, TraceError> {
         let mut writer = Writer {
             out: Container::new(sink)?,
@@ -48,7 +48,7 @@ impl<W: Write> Writer<W> {
     /// Writes a record.
     ///
     /// # Errors
-    /// Where the sink fails, and for a record that contradicts itself or is over 16 MiB.
+    /// Fails if the sink fails, or if a record is inconsistent or longer than 16 MiB.
     pub fn write(&mut self, record: &Record) -> Result<(), TraceError> {
         match record {
             Record::Block(block) => {
@@ -69,7 +69,7 @@ impl<W: Write> Writer<W> {
     /// does not allocate.
     ///
     /// # Errors
-    /// Where the sink fails, and for a block over 16 MiB.
+    /// Fails if the sink fails, or if a block is longer than 16 MiB.
     pub fn write_block<'a, P>(&mut self, head: &BlockHead, parts: P) -> Result<(), TraceError>
     where
         P: IntoIterator<Item = Part<'a>, IntoIter: Clone>,
@@ -85,7 +85,7 @@ impl<W: Write> Writer<W> {
     /// Writes a control record. [`Control::Unknown`] has no content and is not written.
     ///
     /// # Errors
-    /// Where the sink fails.
+    /// Fails if the sink fails.
     pub fn write_control(&mut self, time: Timestamp, control: &Control) -> Result<(), TraceError> {
         if matches!(control, Control::Unknown) {
             return Ok(());
@@ -100,11 +100,11 @@ impl<W: Write> Writer<W> {
             .message(Topic::Control.spec().id, time, &self.buffer)
     }
 
-    /// Writes context switches, in the order of time for each thread. An empty batch is not
-    /// written; a very long one becomes several.
+    /// Writes context switches, ordered by time for each thread. An empty batch is not written; a very long one is
+    /// split.
     ///
     /// # Errors
-    /// Where the sink fails.
+    /// Fails if the sink fails.
     pub fn write_schedule(&mut self, switches: &[Switch]) -> Result<(), TraceError> {
         for batch in switches.chunks(BATCH_LIMIT) {
             let Some(first) = batch.first() else { continue };
@@ -115,10 +115,10 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Writes the times of handlers. An empty batch is not written; a very long one becomes several.
+    /// Writes handler times. An empty batch is not written; a very long one is split.
     ///
     /// # Errors
-    /// Where the sink fails.
+    /// Fails if the sink fails.
     pub fn write_handler_times(&mut self, times: &[HandlerTime]) -> Result<(), TraceError> {
         for batch in times.chunks(handler_times::BATCH_LIMIT) {
             let Some(first) = batch.first() else { continue };
@@ -129,11 +129,11 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Closes the open chunk and flushes the sink: the written records survive a crash of this program. A chunk that
-    /// is closed early compresses worse, so do not flush after every record.
+    /// Closes the open chunk and flushes the sink, so that the written records survive a crash of this program. A chunk
+    /// that is closed early compresses worse, so do not flush after every record.
     ///
     /// # Errors
-    /// Where the sink fails.
+    /// Fails if the sink fails.
     pub fn flush(&mut self) -> Result<(), TraceError> {
         self.out.flush()
     }
@@ -144,23 +144,23 @@ impl<W: Write> Writer<W> {
         self.out.flushed
     }
 
-    /// Ends the file and gives the sink back.
+    /// Finishes the file and returns the sink.
     ///
     /// # Errors
-    /// Where the sink fails.
+    /// Fails if the sink fails.
     pub fn finish(self) -> Result<W, TraceError> {
         self.out.finish()
     }
 }
 
-/// The MCAP file of a trace: its header, its channels, numbered messages.
+/// The MCAP file of a trace: its header, its channels, and numbered messages.
 pub(crate) struct Container<W: Write> {
     mcap: mcap::Writer<NoSeek<Counted<W>>>,
     /// Bytes in the sink.
     written: Arc<AtomicU64>,
     /// Bytes of messages so far.
     bytes: u64,
-    /// MCAP's sequence of the next message.
+    /// The MCAP sequence number of the next message.
     sequence: u32,
     /// The value of `sequence` at the last flush.
     flushed: u32,
@@ -189,7 +189,7 @@ impl<W: Write> Container<W> {
         Container::starting_at(sink, 0)
     }
 
-    /// A file whose messages are numbered from `sequence` on.
+    /// Starts a file with messages numbered from `sequence` on.
     pub(crate) fn starting_at(sink: W, sequence: u32) -> Result<Container<W>, TraceError> {
         let written = Arc::<AtomicU64>::default();
         let sink = Counted {
@@ -235,7 +235,7 @@ impl<W: Write> Container<W> {
         })
     }
 
-    /// Declares a channel that this version does not support; returns its number in this file.
+    /// Declares a channel that this version does not support. Returns its id in this file.
     pub(crate) fn other_channel(
         &mut self,
         name: &str,

@@ -1,5 +1,5 @@
-//! Compares the product's figures with independent measurements, and runs the benchmarks that take too long for a
-//! test. `cargo xtask validate …` and `cargo xtask bench …` build and run this program.
+//! Compares the product's figures with independent measurements, and runs benchmarks that take too long for a test.
+//! `cargo xtask validate …` and `cargo xtask bench …` build and run this program.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,

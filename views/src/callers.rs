@@ -10,15 +10,15 @@ use crate::plain::plain;
 use crate::table::Table;
 use crate::units::{counted, decimals, share};
 
-/// Rows unless all are wanted.
+/// Default number of rows.
 const ROWS: usize = 12;
-/// Functions named for a suggestion.
+/// Number of functions shown for a suggestion.
 const ASKERS: usize = 3;
 /// Places off the processor that are named for an episode.
 const BLOCKED: usize = 6;
 /// The width of a request's name.
 const REQUEST: usize = 20;
-/// Functions in the name of a group of stacks.
+/// Number of functions in the name of a group of stacks.
 const CALLERS: usize = 8;
 
 /// A table of the callers, after the round trips.
@@ -86,7 +86,7 @@ pub(crate) fn text(report: &CallersReport, page: &Page) -> String {
     text
 }
 
-/// A caller with the stack that waited longest, a function a line.
+/// A caller with the stack that waited longest, one function per line.
 fn whole(caller: &CallerReport, digits: usize, page: &Page, text: &mut String) {
     let requests = caller.requests.iter();
     let requests: Vec<String> = requests
@@ -139,7 +139,7 @@ pub(crate) fn waited_in(callers: &[CallerReport]) -> Option<String> {
     (!named.is_empty()).then(|| format!("Waited in {}", named.join(", in ")))
 }
 
-/// The places in which an episode's client ran longest; `None` without samples.
+/// The functions in which an episode's client ran longest; `None` without samples.
 pub(crate) fn ran_in(places: &[RanIn]) -> Option<String> {
     let one = |one: &RanIn| format!("{} ({:.1} ms)", plain(&one.place), one.ran_ms);
     let named: Vec<String> = places.iter().take(ASKERS).map(one).collect();
@@ -230,7 +230,7 @@ pub fn group_names(functions: &[FunctionReport], by: By) -> Vec<String> {
         (Some(_), By::Stack) => chain_names(functions, CALLERS),
         (Some(own), By::Line) if own.line.is_some() => function_names([own]),
         (Some(own), _) if own.name.is_some() => function_names([&without_line(own)]),
-        // A function without a name has its first caller with one.
+        // A function without a name is shown with its nearest named caller.
         _ => vec![place(
             &functions.iter().map(without_line).collect::<Vec<_>>(),
         )],
@@ -260,8 +260,8 @@ fn without_line(one: &FunctionReport) -> FunctionReport {
     }
 }
 
-/// The first function of a stack, and the next that have names; of an interpreted program its own, behind a first one that
-/// has a name.
+/// The first function of a stack and its next named callers. For an interpreted program, its own functions, after
+/// the first one with a name.
 fn chain_names(functions: &[FunctionReport], most: usize) -> Vec<String> {
     let own = interpreted(functions);
     let own_at = functions.iter().position(|one| Some(one) == own);
@@ -323,8 +323,8 @@ fn function(of: &FunctionReport) -> String {
     }
 }
 
-/// `x-create-frame` of `F782d6372656174652d6672616d65_x_create_frame_0`, a native function of Emacs Lisp (comp.el,
-/// `comp-c-func-name`).
+/// Converts `F782d6372656174652d6672616d65_x_create_frame_0`, a native function of Emacs Lisp, to `x-create-frame`
+/// (comp.el, `comp-c-func-name`).
 fn lisp_name(name: &str) -> Option<String> {
     let (hex, rest) = name.strip_prefix('F')?.split_once('_')?;
     rest.rsplit_once('_')?.1.parse::<u32>().ok()?;
@@ -334,7 +334,7 @@ fn lisp_name(name: &str) -> Option<String> {
     (!name.is_empty() && hex.len().is_multiple_of(2)).then_some(name)
 }
 
-/// `libgdk-3` of `libgdk-3.so.0`.
+/// Shortens `libgdk-3.so.0` to `libgdk-3`.
 fn library(of: &FunctionReport) -> &str {
     of.module.split(".so").next().unwrap_or_default()
 }

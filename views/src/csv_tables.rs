@@ -38,7 +38,7 @@ struct ProfileRow<'a> {
     unpriced: Option<u64>,
 }
 
-/// The table of requests, or of groups if the user asked for groups, followed by transport and total.
+/// The table of requests, or of groups if the user requested groups, followed by transport and total.
 pub fn profile(report: &ProfileReport, top: Option<usize>) -> String {
     let (kind, lines) = match &report.groups {
         Some(groups) => (groups.by.as_str(), &groups.lines),
@@ -183,7 +183,7 @@ struct DistributionRow<'a> {
     exact: bool,
 }
 
-/// A row for each distribution; a category's own have no message's name.
+/// A row for each distribution; the distributions of a category have no message name.
 pub fn statistics(report: &StatisticsReport) -> String {
     let mut out = Writer::from_writer(Vec::new());
     let mut add = |category: &str, message: &str, quantity: &str, of: &DistributionReport| {

@@ -1,4 +1,4 @@
-//! Two recordings of one program side by side, in text form.
+//! Compares two recordings of one program in text form.
 
 use x11prof_analyzer::{
     ClientDivergence, DivergenceReport, ReceivedDifference, RequestDifference, RequestSide,
@@ -8,9 +8,9 @@ use crate::page::{Page, Style};
 use crate::plain::plain;
 use crate::units::{counted, duration};
 
-/// Clients and received differences that are printed unless all are wanted.
+/// Default number of clients and received differences.
 const ROWS: usize = 5;
-/// Characters of a value that are printed unless all are wanted.
+/// Default number of characters of a value.
 const VALUE: usize = 60;
 
 /// The first difference of each client, and the received messages that differ before it. `names` are the names of the

@@ -8,7 +8,7 @@ use crate::plain::plain;
 pub const ROWS: usize = 10;
 /// The width in columns if there is no terminal.
 pub const WIDTH: usize = 80;
-/// The narrowest that a text is made for, in columns.
+/// The minimum width for which text is laid out, in columns.
 const NARROWEST: usize = 40;
 
 /// The page that a text is written for.
@@ -18,9 +18,9 @@ pub struct Page {
     pub width: usize,
     /// True if text has colours.
     pub colour: bool,
-    /// True for all results, not the answer alone.
+    /// True to print all results, not only the first screen.
     pub all: bool,
-    /// Rows of a table at most.
+    /// Maximum number of rows of a table.
     pub rows: usize,
 }
 
@@ -75,7 +75,7 @@ impl Page {
         format!("\u{1b}[{code}m{text}\u{1b}[0m")
     }
 
-    /// The sentences of an answer, wrapped with that indent; the first is emphasised.
+    /// Formats the sentences of a verdict, wrapped with this indent; the first sentence is emphasised.
     pub(crate) fn answer(
         &self,
         lines: impl IntoIterator<Item = impl AsRef<str>>,

@@ -1,4 +1,4 @@
-//! The arithmetic of the paper's tables, on a trace with its published counts and bytes.
+//! Reproduces the arithmetic of the paper's tables on a trace with its published counts and bytes.
 
 use x11prof_cost_model::{Network, ServerParameters, Substitutions, built_in};
 
@@ -170,8 +170,8 @@ fn table_5_to_the_digit() {
     }
 }
 
-/// Tables 4 and 6 print times and sizes that the paper's own trace had; ours has its number of
-/// messages and of bytes, so that number and mean of the sizes are the paper's as well.
+/// Tables 4 and 6 print times and sizes of the paper's own trace. This trace has the same number of messages and
+/// bytes, so the counts and mean sizes match the paper.
 #[test]
 fn the_layout_of_tables_4_and_6() {
     let report = of_messages(&["PolyText8"]);

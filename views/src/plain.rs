@@ -2,19 +2,19 @@
 
 use std::borrow::Cow;
 
-/// `text` without control characters and without marks of direction: names in a trace may hold any bytes, and a terminal obeys
-/// some of them. Each becomes a question mark.
+/// Replaces control characters and direction marks in `text` by question marks: names in a trace may contain any
+/// bytes, and terminals interpret some of them.
 pub fn plain(text: &str) -> Cow<'_, str> {
     without(text, is_unsafe)
 }
 
-/// The text as [`plain`] has it, but with its line feeds.
+/// Like [`plain`], but keeps line feeds.
 pub fn plain_lines(text: &str) -> Cow<'_, str> {
     without(text, |c| is_unsafe(c) && c != '\n')
 }
 
-/// True for characters that a terminal obeys, and for those that change the order of the text around them (Unicode's
-/// Bidi_Control).
+/// True for characters that a terminal interprets, and for those that change the order of the surrounding text
+/// (Unicode's Bidi_Control).
 fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

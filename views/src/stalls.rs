@@ -6,7 +6,7 @@ use crate::page::Page;
 use crate::plain::plain;
 use crate::units::{counted, duration};
 
-/// A sentence about the client that held up the others longest; `None` if no client waited.
+/// A sentence about the client that blocked the others longest; `None` if no client waited.
 pub fn sentence(report: &StallsReport) -> Option<String> {
     let worst = report.clients.first().filter(|one| one.waiters > 0)?;
     let by = worst.request.as_deref().unwrap_or("requests");

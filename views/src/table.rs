@@ -7,9 +7,9 @@ use crate::plain::plain;
 
 /// The space between two columns.
 const GAP: usize = 2;
-/// The first column is cut to this before another one is left out.
+/// The width to which the first column is shortened before another column is dropped.
 const NAME: usize = 24;
-/// Bars are this wide at least and at most.
+/// Minimum and maximum width of bars.
 const BARS: (usize, usize) = (8, 24);
 
 /// A table whose first column is aligned left and whose others are aligned right, with optional bars at the end. On a
@@ -18,7 +18,7 @@ const BARS: (usize, usize) = (8, 24);
 pub(crate) struct Table {
     headings: Vec<String>,
     rows: Vec<Row>,
-    /// Columns that a narrow page leaves out, the first one first.
+    /// Columns that a narrow page drops, in this order.
     spare: Vec<usize>,
     /// Other columns that are aligned left.
     left: Vec<usize>,
@@ -61,14 +61,14 @@ impl Table {
         });
     }
 
-    /// Gives the last row a bar: `part` of 1.
+    /// Adds a bar to the last row, with the length `part` (0 to 1).
     pub(crate) fn bar(&mut self, part: f64) {
         if let Some(row) = self.rows.last_mut() {
             row.bar = Some(part.clamp(0.0, 1.0));
         }
     }
 
-    /// Takes the last row's bar away.
+    /// Removes the last row's bar.
     pub(crate) fn no_bar(&mut self) {
         if let Some(row) = self.rows.last_mut() {
             row.bar = None;
@@ -88,7 +88,7 @@ impl Table {
         self.headings.extend(more);
     }
 
-    /// The table on `page`.
+    /// Formats the table for `page`.
     pub(crate) fn on(&self, page: &Page) -> String {
         let columns = self.headings.len();
         let widest = |column: usize| {
@@ -159,7 +159,7 @@ impl Table {
     }
 }
 
-/// The width of these columns, the first of which is cut to `name`.
+/// The width of these columns, with the first column limited to `name`.
 fn needed(widths: &[Option<usize>], name: usize) -> usize {
     let all = widths.iter().flatten();
     let first = widths.first().copied().flatten().unwrap_or_default();

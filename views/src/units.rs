@@ -51,7 +51,7 @@ pub fn number(of: f64) -> String {
     }
 }
 
-/// A share in per cent, whole where it is ten or more.
+/// A share in percent, without decimals from 10 on.
 pub fn share(percent: f64) -> String {
     match percent {
         p if p >= 9.95 => format!("{p:.0} %"),
@@ -59,7 +59,7 @@ pub fn share(percent: f64) -> String {
     }
 }
 
-/// A number with three digits, whole from 100 on.
+/// A number with three digits, without decimals from 100 on.
 fn three(number: f64) -> String {
     match number.abs() {
         n if n >= 99.95 => format!("{number:.0}"),

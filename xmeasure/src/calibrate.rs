@@ -1,4 +1,4 @@
-//! A whole calibration: connect, prepare, measure, fit. The list of probes is the list of measurements.
+//! A complete calibration: connect, prepare, measure, fit. The list of probes defines the measurements.
 
 use std::io;
 use std::time::Duration;
@@ -23,10 +23,10 @@ use crate::server::identity;
 use crate::server::process::Pinned;
 use crate::server::target::Target;
 
-/// The name of the phase before the passes, for progress.
+/// The name of the phase before the passes, for progress reports.
 const PREPARING: &str = "preparing";
 
-/// The probes besides the requests', in this order. The screen's updates come last: a viewer connects for them.
+/// The probes except the request costs, in this order. Screen updates come last because a viewer connects for them.
 fn others(client: &mut Client, plan: &Plan) -> Result<Vec<Box<dyn Probe>>, MeasureError> {
     let mut probes = Vec::new();
     add::<FontFilesProbe>(&mut probes, client, plan)?;
@@ -46,15 +46,15 @@ fn add<P: Probe + 'static>(
     Ok(())
 }
 
-/// Measures the costs of requests on the server `target`, as `plan` says. Before each batch `progress` gets the share
-/// that is done. If it returns false, the result has the measurements so far. `handlers` are the times of the server's
-/// handlers, if it has a timer. `shown` connects a viewer after all other
+/// Measures the costs of requests on the server `target` according to `plan`. Before each batch `progress` gets the
+/// share that is done. If `progress` returns false, the result has the measurements so far. `handlers` reads the
+/// times of the server's handlers, if the server has a timer. `shown` connects a viewer after all other
 /// measurements.
 ///
 /// # Errors
 ///
-/// Fails if the display cannot be reached or refuses, if none of the requests asked for can be measured, and if the
-/// server goes away: the error then holds the measurements so far.
+/// Fails if the display cannot be reached or refuses the connection, if none of the requested requests can be
+/// measured, and if the server exits. In the last case the error holds the measurements so far.
 pub fn measure(
     target: &Target,
     plan: &Plan,
@@ -114,7 +114,7 @@ pub(crate) struct Calibration {
 }
 
 impl Calibration {
-    /// Prepares all that `plan` wants.
+    /// Prepares all probes that `plan` needs.
     pub(crate) fn prepare(client: &mut Client, plan: &Plan) -> Result<Calibration, MeasureError> {
         Ok(Calibration {
             others: others(client, plan)?,
@@ -123,7 +123,7 @@ impl Calibration {
         })
     }
 
-    /// The phases, with about how long each takes.
+    /// The phases with their approximate durations.
     pub(crate) fn phases(&self, plan: &Plan) -> Vec<(&'static str, Duration)> {
         let before = self.others.iter().map(|probe| probe.lasts().begin).sum();
         let passes = [(PREPARING, before), (MEASURING, plan.limit())];
@@ -132,7 +132,7 @@ impl Calibration {
         passes.into_iter().chain(others).collect()
     }
 
-    /// Runs all probes, and fills in `parameters`.
+    /// Runs all probes and writes their results into `parameters`.
     pub(crate) fn run(
         &mut self,
         run: &mut Run<'_>,
@@ -192,7 +192,7 @@ impl Calibration {
     }
 }
 
-/// The error that nothing which was asked for can be measured.
+/// The error that none of the requested requests can be measured.
 fn nothing(plan: &Plan) -> MeasureError {
     MeasureError::Nothing {
         names: plan.only.join(", "),

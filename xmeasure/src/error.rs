@@ -1,4 +1,4 @@
-//! Why a calibration could not be done, or not to its end.
+//! Errors of a calibration that failed or was not completed.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use x11prof_cost_model::ServerParameters;
 /// Why a calibration failed.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
-    /// The display's name is none.
+    /// The display's name is invalid.
     #[error("{display:?} is not the name of a display (expected :N or host:N)")]
     DisplayName {
         /// The name.
@@ -28,10 +28,10 @@ pub enum MeasureError {
     Refused {
         /// The display.
         display: String,
-        /// The server's words.
+        /// The server's reason.
         reason: String,
     },
-    /// The server went away in the middle.
+    /// The server closed the connection during the measurement.
     #[error(
         "the display server went away during the measurement; {} requests had been measured",
         partial.requests.len()
@@ -40,7 +40,7 @@ pub enum MeasureError {
         /// The measurements before the failure.
         partial: Box<ServerParameters>,
     },
-    /// The connection does not answer as the protocol says.
+    /// The server violated the protocol.
     #[error("the display server {what}")]
     Protocol {
         /// The server's fault.

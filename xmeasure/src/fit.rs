@@ -1,4 +1,4 @@
-//! The way from readings to the costs of a file.
+//! Computes the costs of a parameter file from readings.
 
 pub(crate) mod entries;
 pub(crate) mod handled;

@@ -1,38 +1,39 @@
 //! Calibration of a display server: measures the server's cost of each request, as `cost_model::ServerParameters`.
 //!
-//! The load is prepared as bytes beforehand and goes over a raw connection, so that the client's own time is not
-//! measured. If `x11prof` started the server, the server writes the time of each handler into shared memory, and the
-//! calibration reads a request's own time there. Else the clock is the processor time of the server's process over a
-//! stream of requests between two synchronisation points, or the wall where the processor time cannot be read.
+//! The load is prepared as bytes beforehand and sent over a raw connection, so that the client's own time is not
+//! measured. If `x11prof` started the server, the server writes the time of each handler into shared memory, and
+//! the calibration reads a request's own time there. Otherwise the clock is the CPU time of the server's process
+//! over a stream of requests between two synchronisation points, or wall time if the CPU time cannot be read.
 //!
 //! # What an entry means
 //!
-//! An entry is a request's cost **beyond its transport**, whichever way it is measured. Of a batch of `n` requests
+//! An entry is a request's cost **beyond its transport**, for both methods of measurement. For a batch of `n`
+//! requests
 //!
 //! ```text
 //! entry = (T(batch) − T(synchronisation)) / n
 //!         − bytes · byte_read − replies · reply − reply bytes · byte_written − events · event
 //! ```
 //!
-//! and of a handler's time `H`, where a NoOperation of as many bytes represents the work outside of handlers,
+//! and for a handler's time `H`, if a NoOperation of the same length represents the work outside of handlers,
 //!
 //! ```text
 //! entry = H − H(NoOperation) − its replies and events within H + entry(NoOperation of as many bytes)
 //! ```
 //!
-//! so an entry plus the transport that the analysis adds is the server's time. `reply` and `event` are the costs of one
-//! *among many*, which leave in one write. By convention NoOperation and GetInputFocus do the same work, and the
-//! whole extra cost of GetInputFocus is its reply.
+//! so an entry plus the transport that the analysis adds is the server's time. `reply` and `event` are the costs of
+//! one message *among many*, which are sent in one write. By convention NoOperation and GetInputFocus do the same
+//! work, and the whole extra cost of GetInputFocus is its reply.
 //!
-//! `byte_read` is the cost of a byte of a very long NoOperation, the least possible; short requests are read in pieces,
-//! and their entries hold the extra cost. A server that falls asleep within a batch, because bytes are still being
-//! sent, does so with a real client as well.
+//! `byte_read` is the cost of a byte of a very long NoOperation, the minimum; short requests are read in pieces,
+//! and their entries contain the extra cost. A server that falls asleep within a batch, because bytes are still
+//! being sent, also does so with a real client.
 //!
-//! The key of a cost (name, attributes, sizes of the items) comes from feeding the sent bytes through `protocol` and
-//! `session`, the code that looks costs up.
+//! The key of a cost (name, attributes, sizes of the items) is determined by feeding the sent bytes through
+//! `protocol` and `session`, the code that looks up costs.
 //!
-//! The crate prints nothing, kills nothing, and undoes its changes to a server: all its resources go with its
-//! connection.
+//! The crate prints nothing, kills no process, and undoes its changes to a server: all its resources are freed with
+//! its connection.
 
 mod calibrate;
 mod error;

@@ -1,4 +1,4 @@
-//! The plan of a calibration: its requests and its thoroughness.
+//! The plan of a calibration: which requests are measured, and how thoroughly.
 
 use std::time::Duration;
 
@@ -9,16 +9,16 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 pub struct Plan {
     /// Fewer sizes, shorter batches, fewer passes.
     pub quick: bool,
-    /// Only these requests (and the transport costs); all where empty.
+    /// Measures only these requests (and the transport costs); all requests if empty.
     pub only: Vec<String>,
-    /// Measures only entries. The file that they are added to has the transport of this server on this machine, which
-    /// takes half a minute to measure.
+    /// Measures only entries, because the target file already has the transport costs of this server on this
+    /// machine, which take half a minute to measure.
     pub entries_only: bool,
-    /// Pin the server and this process to processors, which steadies the figures. Where that is
-    /// not permitted, they are measured where they are, and the result says so.
+    /// Pins the server and this process to processors, which steadies the figures. If pinning is not permitted, the
+    /// processes are not pinned and the result contains a note.
     pub pin: Option<Pin>,
-    /// Requests as well that a user of the display would notice: grabs, the focus, the pointer,
-    /// the keyboard's map, the screen saver. They are undone afterwards.
+    /// Also measures requests that a user of the display would notice: grabs, the focus, the pointer, the keyboard
+    /// map, the screen saver. Their effects are undone afterwards.
     pub intrusive: bool,
     /// True if the server times its handlers: then each request's own time is read, and only the transport is measured
     /// by saturating the server.
@@ -28,16 +28,16 @@ pub struct Plan {
 /// The processors of the server and the sender during the measurement; both are restored afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pin {
-    /// The shared processor. The server's processor time is steadiest there, for the server always finds a full socket,
-    /// still in the cache.
+    /// The processor that the server and the sender share. The server's CPU time is steadiest there, because the
+    /// server always finds a full socket whose data is still in the cache.
     pub both: usize,
     /// A second processor, for the server's helpers.
     pub other: Option<usize>,
 }
 
 impl Pin {
-    /// The last two processors that this process may run on; `None` where there is one only. The
-    /// first is left alone: interrupts arrive there by default.
+    /// The last two processors that this process may use; `None` if there is only one. The first processor is not
+    /// used, because it handles interrupts by default.
     pub fn usual() -> Option<Pin> {
         let allowed = sched_getaffinity(None).ok()?;
         let mut from_last = (0..CpuSet::MAX_CPU)
@@ -55,11 +55,11 @@ impl Pin {
 /// The progress of a calibration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress<'a> {
-    /// The present phase in words: `measuring`.
+    /// The current phase: `measuring`.
     pub phase: &'a str,
     /// The share that is done, from 0 to 1; it never falls.
     pub share: f64,
-    /// The longest time that the rest will take.
+    /// The maximum remaining time.
     pub left: Duration,
     /// The request being measured; empty if there is none.
     pub request: &'a str,
@@ -71,7 +71,7 @@ impl Plan {
         if self.quick { 6 } else { 12 }
     }
 
-    /// The longest duration of the sampling.
+    /// The time limit of the sampling.
     pub(crate) fn limit(&self) -> Duration {
         Duration::from_secs(match (self.quick, self.timed) {
             (true, true) => 4,
@@ -81,23 +81,24 @@ impl Plan {
         })
     }
 
-    /// The least duration of one batch.
+    /// The minimum duration of a batch.
     pub(crate) fn batch(&self) -> Duration {
         Duration::from_micros(if self.quick { 850 } else { 4000 })
     }
 
-    /// The number of requests that are sent alone, one after the other, for the cost of a wakeup.
+    /// The number of requests that are sent individually, for the cost of a wakeup.
     pub(crate) fn lone_requests(&self) -> u32 {
         if self.quick { 60 } else { 150 }
     }
 
-    /// True if combinations of attributes and more sizes are measured: if each load takes about a millisecond.
+    /// True if combinations of attributes and more sizes are measured, which requires that a load takes only about
+    /// a millisecond.
     pub(crate) fn thorough(&self) -> bool {
         self.timed && !self.quick
     }
 
-    /// The sizes to measure at: `sizes`, which ascend, in a thorough run with their geometric means, in a quick run every
-    /// other one and the last.
+    /// The sizes to measure: the ascending `sizes`; in a thorough run also their geometric means, in a quick run
+    /// only every other size and the last.
     pub(crate) fn sizes(&self, sizes: &[u16]) -> Vec<u16> {
         let (step, last) = (1 + usize::from(self.quick), sizes.len().saturating_sub(1));
         let kept = sizes.iter().enumerate();
@@ -116,7 +117,7 @@ impl Plan {
         all
     }
 
-    /// True where the request `name` is to be measured.
+    /// True if the request `name` is to be measured.
     pub(crate) fn wants(&self, name: &str) -> bool {
         let mut only = self.only.iter();
         self.only.is_empty() || only.any(|only| only.eq_ignore_ascii_case(name))

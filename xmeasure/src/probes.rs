@@ -1,5 +1,5 @@
-//! The measurements of a calibration, one file each: its resources on the server, its measurement, and its part of the
-//! parameter file.
+//! The measurements of a calibration. Each file defines a probe: its resources on the server, its measurement, and
+//! its part of the parameter file.
 
 pub(crate) mod fonts;
 pub(crate) mod late_work;
@@ -34,21 +34,21 @@ pub(crate) trait Probe {
     where
         Self: Sized;
 
-    /// The probe's name, for progress.
+    /// The probe's name, for progress reports.
     fn name(&self) -> &'static str;
 
-    /// About how long `begin` and `measure` take.
+    /// The approximate duration of `begin` and `measure`.
     fn lasts(&self) -> ProbeDuration;
 
-    /// Takes the measurements that must precede all others.
+    /// Makes the measurements that must precede all others.
     fn begin(&mut self, _run: &mut Run<'_>) -> io::Result<()> {
         Ok(())
     }
 
-    /// Measures.
+    /// Makes the measurements.
     fn measure(&mut self, run: &mut Run<'_>) -> io::Result<()>;
 
-    /// Writes the probe's results into the file. `tracker` gives the operations of requests.
+    /// Writes the probe's results into the file. `tracker` determines the operations of requests.
     fn fit(&self, plan: &Plan, tracker: &mut Tracker, parameters: &mut ServerParameters);
 }
 
@@ -69,12 +69,12 @@ impl ProbeDuration {
     }
 }
 
-/// The means of measurement for probes.
+/// The server and the viewer that probes use to measure.
 pub(crate) struct Run<'a> {
     pub(crate) server: &'a mut dyn Executor,
     pub(crate) plan: Plan,
     pub(crate) tracker: Tracker,
     pub(crate) progress: Meter<'a>,
-    /// Connects a viewer, for work that the server does only then.
+    /// Connects a viewer, for work that the server does only with a viewer.
     pub(crate) show: &'a mut dyn FnMut() -> io::Result<()>,
 }

@@ -1,4 +1,4 @@
-//! The progress of a calibration, by the time that its phases take, so that it only grows.
+//! The progress of a calibration, weighted by the durations of its phases so that it never decreases.
 
 use std::time::Duration;
 
@@ -7,9 +7,9 @@ use crate::plan::Progress;
 /// Reports the progress.
 pub(crate) struct Meter<'a> {
     tell: &'a mut dyn FnMut(Progress<'_>) -> bool,
-    /// The phases to come, the present one first, with about how long each takes.
+    /// The remaining phases, the current one first, with their approximate durations.
     phases: Vec<(&'static str, Duration)>,
-    /// The duration of the phases before.
+    /// The total duration of the completed phases.
     before: Duration,
     total: Duration,
     /// The last reported share.
@@ -19,7 +19,7 @@ pub(crate) struct Meter<'a> {
 }
 
 impl<'a> Meter<'a> {
-    /// A meter at the beginning of the first of `phases`.
+    /// Starts a meter at the first of `phases`.
     pub(crate) fn new(
         phases: Vec<(&'static str, Duration)>,
         tell: &'a mut dyn FnMut(Progress<'_>) -> bool,
@@ -34,7 +34,7 @@ impl<'a> Meter<'a> {
         }
     }
 
-    /// Begins the phase `name` and ends those before; returns false to stop.
+    /// Starts the phase `name` and ends earlier ones; returns false to stop.
     pub(crate) fn begin(&mut self, name: &str) -> bool {
         if let Some(at) = self.phases.iter().position(|(phase, _)| *phase == name) {
             self.before += self.phases.drain(..at).map(|(_, lasts)| lasts).sum();
@@ -42,7 +42,7 @@ impl<'a> Meter<'a> {
         self.step(0.0, "")
     }
 
-    /// `part` of the phase is done, and `request` is next; answers whether to continue.
+    /// Reports that `part` of the phase is done and `request` is next; returns false to stop.
     pub(crate) fn step(&mut self, part: f64, request: &str) -> bool {
         let (phase, lasts) = self.phases.first().copied().unwrap_or_default();
         let done = self.before + lasts.mul_f64(part.clamp(0.0, 1.0));

@@ -1,4 +1,4 @@
-//! Running loads and reading the clocks: on a real server, often enough.
+//! Runs loads on a real server repeatedly and reads the clocks.
 
 pub(crate) mod batch;
 mod busy_client;

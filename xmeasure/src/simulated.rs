@@ -1,4 +1,4 @@
-//! A server of known costs, for tests: probes must find these costs.
+//! A server with known costs for tests; the probes must recover these costs.
 
 mod modelled;
 mod peer;
@@ -21,7 +21,7 @@ pub(crate) fn truth() -> ServerParameters {
     ServerParameters::from_toml(include_str!("simulated/truth.toml")).unwrap()
 }
 
-/// The parameters that `calibrate` finds of a server with the costs `truth`.
+/// The parameters that the probe `P` recovers from a server with the costs `truth`.
 pub(crate) fn calibrated<P: Probe>(truth: &ServerParameters, plan: &Plan) -> ServerParameters {
     let prepare = |client: &mut Client| P::prepare(client, plan);
     let mut parameters = ServerParameters {

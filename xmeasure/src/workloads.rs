@@ -21,11 +21,11 @@ use crate::server::client::{Client, SIDE};
 use crate::workloads::loads::Loads;
 use crate::workloads::workload::{Phase, Sync, Workload};
 
-/// The number of resources that a cycle makes before it frees them: as many as a program might have, for the length of
-/// the server's lists decides the cost of a search.
+/// The number of resources that a cycle creates before it frees them: as many as a program might have, because the
+/// length of the server's lists determines the cost of a search.
 const RESOURCES: usize = 1024;
 
-/// The loads that this server can be given.
+/// Builds the loads that this server supports.
 pub(crate) fn all(client: &mut Client, plan: &Plan) -> Result<Loads, MeasureError> {
     let mut loads = Loads::default();
     drawing::add(client, plan, &mut loads)?;
@@ -39,8 +39,8 @@ pub(crate) fn all(client: &mut Client, plan: &Plan) -> Result<Loads, MeasureErro
     Ok(loads)
 }
 
-/// The place of the `index`-th thing of this size: the places cover the window, as a program's drawing does, and are
-/// never clipped.
+/// The position of the `index`-th item of this size. The positions cover the window, as a program's drawing does,
+/// and are never clipped.
 pub(crate) fn place(index: usize, width: u16, height: u16) -> (i16, i16) {
     let columns = usize::from(SIDE / width.max(1)).max(1);
     let rows = usize::from(SIDE / height.max(1)).max(1);
@@ -49,8 +49,8 @@ pub(crate) fn place(index: usize, width: u16, height: u16) -> (i16, i16) {
     (i16::try_from(x).unwrap_or(0), i16::try_from(y).unwrap_or(0))
 }
 
-/// The `at`-th of bits in no order, the same in each run: a step of a Weyl sequence, mixed (Steele,
-/// Lea & Flood 2014, SplitMix64).
+/// Pseudo-random bits, the same in each run: a mixed step of a Weyl sequence (Steele, Lea & Flood 2014,
+/// SplitMix64).
 fn scattered(at: usize) -> u64 {
     let mut bits = (at as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     bits = (bits ^ bits >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -52,7 +52,7 @@ pub(crate) fn calibrate(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// The files are for everybody: they must not name places of this machine.
+/// The files are shipped, so they must not contain paths of this machine.
 fn without_paths(file: &Path) -> Result<(), String> {
     let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let home = std::env::home_dir().filter(|home| home.components().count() > 1);

@@ -1,10 +1,10 @@
-//! `cargo xtask docs`: the parts of documents that programs write.
+//! `cargo xtask docs`: updates the generated parts of the documents.
 
 use std::process::Command;
 
 use crate::run::{cargo, run};
 
-/// Updates the documents, by the tests that compare them.
+/// Updates the documents by running the tests that compare them.
 pub(crate) fn docs() -> Result<(), String> {
     run(tests().env("X11PROF_WRITE", "1"))
 }

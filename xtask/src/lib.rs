@@ -1,5 +1,5 @@
-//! `cargo xtask …`: the project's own tasks. They install and run the programs that tests and the demo need. The
-//! crate depends on no crate of the product, so that each task starts at once.
+//! `cargo xtask …`: the project's tasks. They install and run the programs that tests and the demo need. The crate
+//! depends on no crate of the product, so that each task starts immediately.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -91,7 +91,7 @@ pub fn task(arguments: &[String]) -> ExitCode {
     }
 }
 
-/// The program that validates and benches with the product's crates, built for release.
+/// The cargo command that runs validations and benchmarks (crate `validation`), built for release.
 fn cargo_validation() -> std::process::Command {
     let mut cargo = run::cargo();
     cargo.args(["run", "--quiet", "--release", "--locked"]);

@@ -1,4 +1,4 @@
-//! The programs that the demo and the tests run, and the Debian packages that have them.
+//! The programs that the demo and the tests run, and their Debian packages.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -72,7 +72,7 @@ pub const TEST: &[Needed] = &[
     ),
 ];
 
-/// Further programs of the tests of decoding: a judge, and clients of many kinds.
+/// Further programs of the decoding tests: tshark for comparison, and clients of many kinds.
 pub const COVERAGE: &[Needed] = &[
     needed("tshark", "tshark"),
     needed("gtk3-widget-factory", "gtk-3-examples"),
@@ -189,7 +189,7 @@ pub fn on_path(program: &str) -> bool {
         .is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(program).is_file()))
 }
 
-/// Further programs of `cargo xtask validate nesting`: they make others act.
+/// Further programs of `cargo xtask validate nesting`, which interact with other clients.
 pub const NESTING: &[Needed] = &[
     needed("ibus-daemon", "ibus"),
     needed("dbus-run-session", "dbus-daemon"),

@@ -1,6 +1,6 @@
-//! `cargo xtask pictures`: the pictures in docs/pictures: the page of a recording in tests/data, its part
-//! on episodes, the report in a terminal, and `top` on a display with four programs that trouble it. `cargo
-//! xtask pictures gallery`: the pages in docs/gallery.
+//! `cargo xtask pictures` makes the pictures in docs/pictures: the HTML page of a recording in tests/data, its
+//! episodes section, the report in a terminal, and `top` on a display with four problematic programs. `cargo xtask
+//! pictures gallery` makes the pages in docs/gallery.
 
 mod display;
 mod gallery;
@@ -34,7 +34,7 @@ pub(crate) fn pictures(arguments: &[String]) -> Result<(), String> {
         .arg(&page)
         .arg(RECORDING))?;
     shot(&page, &pictures.join("page.png"), "1100,1000")?;
-    // The part on episodes alone.
+    // The episodes section only.
     let text = std::fs::read_to_string(&page).map_err(told)?;
     let alone = "<style>header, main > section:not(#episodes) { display: none }</style></head>";
     let part = target().join("episodes.html");
@@ -52,7 +52,7 @@ pub(crate) fn pictures(arguments: &[String]) -> Result<(), String> {
     top::picture(&pictures.join("top.svg"))
 }
 
-/// Takes the picture of a page, of this width and height.
+/// Takes a screenshot of a page with this width and height.
 fn shot(page: &Path, picture: &Path, size: &str) -> Result<(), String> {
     run(Command::new("chromium")
         .args([
@@ -62,7 +62,7 @@ fn shot(page: &Path, picture: &Path, size: &str) -> Result<(), String> {
             "--hide-scrollbars",
         ])
         .arg(format!("--window-size={size}"))
-        // The charts are drawn by then, in the page's own time.
+        // The charts are drawn within this much virtual time.
         .arg("--virtual-time-budget=3000")
         .arg(format!("--screenshot={}", picture.display()))
         .arg(format!("file://{}", page.display())))

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use crate::run::{output, root};
 
-/// Runs `command`, the validation or bench that `words` name. Prints its output, and keeps it in a dated file.
+/// Runs `command`, the validation or benchmark named by `words`. Prints its output and stores it in a dated file.
 pub(crate) fn keep(command: &mut Command, words: &[String]) -> Result<(), String> {
     let mut child = command
         .current_dir(root())

@@ -41,12 +41,12 @@ pub fn output(command: &mut Command) -> Result<String, String> {
     }
 }
 
-/// The cargo that runs this task.
+/// The cargo command of the cargo that runs this task.
 pub fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// The command as a person would type it in the workspace's root.
+/// The command as a user would type it in the workspace's root.
 fn shown(command: &Command) -> String {
     let root = format!("{}/", root().display());
     let program = match command.get_program().to_string_lossy() {

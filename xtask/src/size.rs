@@ -13,7 +13,7 @@ const LEEWAY: usize = 1500;
 /// Folders whose code users do not run.
 const TOOLS: [&str; 3] = ["xtask", "validation", "fuzz"];
 
-/// Lines that hold something; a line with code and a comment is code.
+/// Non-empty lines; a line with code and a comment counts as code.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Lines {
     code: usize,
@@ -29,7 +29,7 @@ impl Lines {
     }
 }
 
-/// Prints the table. More product code than was accepted is an error.
+/// Prints the table. Returns an error if there is more product code than accepted.
 pub(crate) fn size() -> Result<(), String> {
     let crates = crates(&root())?;
     println!(
@@ -140,7 +140,7 @@ fn test_modules(text: &str) -> Vec<String> {
 /// The lines of a file, as rustfmt lays it out.
 fn count(text: &str, tests: bool) -> Lines {
     let mut lines = Lines::default();
-    // The end of the item that is for tests alone: a line that begins so.
+    // The prefix of the line that ends the current test-only item.
     let mut ends: Option<String> = None;
     let mut attributed = None;
     for line in text.lines() {

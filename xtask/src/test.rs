@@ -8,7 +8,7 @@ use crate::run::{cargo, run};
 /// Installs missing programs and runs all tests, even after a failure. `more` is passed to `cargo test`.
 pub(crate) fn test(more: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST, COVERAGE])?;
-    // The end-to-end tests wait more than they compute: with two tests for each processor half of the time is idle.
+    // The end-to-end tests mostly wait: with two tests per processor half of the CPU time would be idle.
     let threads = std::env::var("RUST_TEST_THREADS").unwrap_or_else(|_| {
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
         (4 * processors).to_string()

@@ -1,18 +1,18 @@
-//! `cargo xtask words`: the length of the documents that people write and read.
+//! `cargo xtask words`: counts the words of the hand-written documents.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::run::root;
 
-/// The most words of README.md.
+/// Maximum number of words in README.md.
 const README: usize = 900;
-/// The most words of all documents together.
+/// Maximum number of words in all documents.
 const ALL: usize = 15_000;
 
-/// Opens a part of a document that a program writes.
+/// The start of a generated part of a document.
 const GENERATED: &str = "<!-- generated:";
-/// The end of such a part.
+/// The end of a generated part.
 const END: &str = "<!-- end -->";
 
 /// The documents, as paths relative to the workspace's root: those in the root and in `docs`, and the conclusions in
@@ -53,7 +53,7 @@ pub fn words(text: &str) -> usize {
     count
 }
 
-/// Prints the words of each document. More than a limit allows is an error.
+/// Prints the number of words of each document. Returns an error if a limit is exceeded.
 pub(crate) fn print() -> Result<(), String> {
     let root = root();
     let mut sum = 0;

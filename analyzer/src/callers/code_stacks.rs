@@ -6,7 +6,7 @@ use x11prof_trace::{Control, StackFrame};
 
 use crate::pipeline::Observation;
 
-/// Stacks kept at most, and frames of each.
+/// Maximum number of stacks, and of frames of each stack.
 pub(crate) const STACKS: usize = 50_000;
 const FRAMES: usize = 256;
 
@@ -19,14 +19,14 @@ pub struct CodeStacks {
 /// A stack of the recording.
 #[derive(Debug)]
 pub(crate) struct CodeStack {
-    /// The innermost comes first.
+    /// The frames, the innermost first.
     pub(crate) frames: Vec<StackFrame>,
-    /// True if it ends with the thread's first function.
+    /// True if the stack ends with the thread's first function.
     pub(crate) is_whole: bool,
 }
 
 impl CodeStacks {
-    /// Takes the next observation of a pass.
+    /// Processes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         if let Observation::Control(
             _,
@@ -77,12 +77,12 @@ impl CodeStacks {
 pub struct StackNames {
     /// The names of each stack that is the first of its names.
     names: HashMap<u32, Vec<String>>,
-    /// The first stack with the names of another.
+    /// The first stack with the same names as another stack.
     first: HashMap<u32, u32>,
 }
 
 impl StackNames {
-    /// The first stack of the same names: a stack itself until the names are known.
+    /// The first stack with the same names; the stack itself until the names are known.
     pub(crate) fn first_alike(&self, stack: u32) -> u32 {
         self.first.get(&stack).copied().unwrap_or(stack)
     }

@@ -1,5 +1,5 @@
-//! The call sites of waits for replies: stacks from `record --stacks`, or those of the requests, joined with the
-//! round trips.
+//! The call sites of waits for replies: stacks from `record --stacks`, or the stacks of requests, joined with the round
+//! trips.
 
 pub(crate) mod blocked;
 pub(crate) mod code_stacks;
@@ -21,13 +21,13 @@ pub use report::{
     program_functions,
 };
 
-/// Waits, and stacks, that have not met, at most: a stack comes soon before or after its reply.
+/// Maximum number of waits, and of stacks, without a match: a stack arrives shortly before or after its reply.
 const WAITING: usize = 4096;
 
-/// Requests without their answers whose stacks are kept.
+/// Maximum number of pending requests whose stacks are kept.
 const ASKED: usize = 100_000;
 
-/// Waits that are kept one by one, for episodes and suggestions.
+/// Maximum number of waits kept individually, for episodes and suggestions.
 const MET: usize = 200_000;
 
 /// The client of a wait, and the time at which the reply's first byte was read, in nanoseconds.
@@ -41,7 +41,7 @@ struct Wait {
     nanos: u64,
 }
 
-/// Things that wait for their partner, the oldest first; the oldest are forgotten.
+/// Items that wait for a match, by age. The oldest are dropped.
 #[derive(Debug)]
 struct Partners<T> {
     waiting: FxHashMap<WaitId, T>,
@@ -94,7 +94,7 @@ struct Met {
     wait: Wait,
 }
 
-/// A stack that was copied, and the nanoseconds that copying took.
+/// A stack that was copied, and the nanoseconds that the copy took.
 #[derive(Debug, Clone, Copy)]
 struct Copied {
     stack: u32,
@@ -108,19 +108,19 @@ pub struct Callers {
     /// Waits without their stack so far, and stacks without their wait.
     waits: Partners<Wait>,
     unmet: Partners<Copied>,
-    /// The stacks of requests that were made on a known one.
+    /// The stacks of pending requests, if known.
     asked: FxHashMap<(ConnectionId, SequenceNumber), u32>,
     /// The first [`MET`] waits with stacks.
     met: Vec<Met>,
     /// All round trips.
     round_trips: u64,
     nanos: u64,
-    /// Nanoseconds by which copying delayed replies.
+    /// Nanoseconds by which copying stacks delayed replies.
     looking: u64,
 }
 
 impl Callers {
-    /// Takes the next observation of a pass. `counts` selects the round trips of interest.
+    /// Processes the next observation of a pass. `counts` selects the round trips of interest.
     pub fn observe(&mut self, observation: &Observation<'_>, counts: impl Fn(&Seen<'_>) -> bool) {
         match observation {
             Observation::Message(seen) => {

@@ -10,7 +10,7 @@ use super::{Callers, Met, Waits};
 use crate::callers::code_stacks::{CodeStack, CodeStacks, StackNames};
 use crate::recording::trace_summary::TraceSummary;
 
-/// Libraries that send requests for others: their callers are of interest.
+/// Libraries that send requests on behalf of their callers: the callers are reported instead.
 const LIBRARIES: [&str; 19] = [
     "libX11",
     "libX11-xcb",
@@ -33,7 +33,7 @@ const LIBRARIES: [&str; 19] = [
     "libpthread",
 ];
 
-/// Rust's crates that do the same as part of the program.
+/// Rust crates that send requests on behalf of their callers, as part of the program.
 const CRATES: [&str; 7] = [
     "x11rb",
     "x11rb_protocol",
@@ -49,7 +49,7 @@ const CRATES: [&str; 7] = [
 pub struct FunctionReport {
     /// The function name; null if no symbol table has it.
     pub name: Option<String>,
-    /// The file of the code, without its folder; an empty one for code that was made at run time.
+    /// The file name of the code, without its folder; empty for code that was generated at run time.
     pub module: String,
     /// Source file and line; null without debug information.
     pub line: Option<String>,
@@ -75,11 +75,11 @@ pub struct CallerReport {
     pub waits: u64,
     /// Their time.
     pub waited_ms: f64,
-    /// Their requests, the most frequent first.
+    /// The requests, the most frequent first.
     pub requests: Vec<RequestCount>,
-    /// The functions of the stack that waited most, from the innermost one outside of the X libraries, libc and Rust's own
-    /// crates outwards. All stacks of the place have the first one, and the next interpreted one; without any, the next that
-    /// has a name.
+    /// The functions of the stack with the longest waits, from the innermost function outside of the X libraries, libc
+    /// and Rust's own crates outwards. All stacks of the call site share the first function and the next interpreted
+    /// one, or the next named one if there is no interpreted function.
     pub functions: Vec<FunctionReport>,
     /// True if that stack ends with the thread's first function.
     #[serde(rename = "complete")]
@@ -93,10 +93,10 @@ pub struct CallersReport {
     pub round_trips: u64,
     /// See `round_trips`.
     pub round_trips_ms: f64,
-    /// Round trips whose stacks were copied; the others passed by while copying had its share of the time.
+    /// Round trips whose stacks were copied. The others were skipped to limit the overhead.
     #[serde(rename = "sampled")]
     pub looked_at: u64,
-    /// The number of those stacks that reach the thread's first function.
+    /// The number of copied stacks that reach the thread's first function.
     #[serde(rename = "complete")]
     pub whole: u64,
     /// The time by which copying delayed replies.
@@ -120,8 +120,7 @@ pub struct StackWaits {
 }
 
 impl Callers {
-    /// The report, with functions named by `name`, which returns the functions of a frame, the innermost first.
-    /// `None` for a recording without stacks.
+    /// The report. `name` returns the functions of a frame, the innermost first. `None` for a recording without stacks.
     pub fn report(
         &self,
         stacks: &CodeStacks,
@@ -165,7 +164,7 @@ impl Callers {
         waits.into_iter().filter_map(stack).collect()
     }
 
-    /// The places from which a client waited between two times of the trace, in nanoseconds; the longest waits first.
+    /// The call sites at which a client waited between two times of the trace, in nanoseconds; the longest waits first.
     pub fn between(
         &self,
         client: ConnectionId,
@@ -177,7 +176,7 @@ impl Callers {
         self.of(within, stacks, name)
     }
 
-    /// The places from which a client waited for the replies to these requests; the longest waits first.
+    /// The call sites at which a client waited for the replies to these requests; the longest waits first.
     pub fn asking(
         &self,
         client: ConnectionId,
@@ -210,7 +209,7 @@ fn places(
     mut name: &mut dyn FnMut(&StackFrame) -> Vec<FunctionReport>,
 ) -> Vec<CallerReport> {
     let mut places: BTreeMap<Vec<FunctionReport>, CallerReport> = BTreeMap::new();
-    // The stack that waited most represents its place.
+    // The stack with the longest waits represents its call site.
     stacks.sort_by_key(|(_, waits)| std::cmp::Reverse(waits.nanos));
     for (stack, waits) in stacks {
         let functions = program_functions(&stack.frames, &mut name);
@@ -252,24 +251,24 @@ fn places(
     callers
 }
 
-/// The functions that represent a place: the first, and the interpreted one of the program, or else the next that has a
-/// name.
+/// The functions that represent a call site: the first function, and the program's interpreted function, or otherwise
+/// the next named function.
 pub fn place_of(functions: &[FunctionReport]) -> impl Iterator<Item = &FunctionReport> {
     let (first, callers) = functions.split_at(functions.len().min(1));
     let named = interpreted(callers).or_else(|| callers.iter().find(|one| one.name.is_some()));
     first.iter().chain(named)
 }
 
-/// The innermost interpreted function outside of the language's own library and python-xlib; if there is none, the
-/// last one of the stack.
+/// The innermost interpreted function outside of the standard library and python-xlib, or else the last interpreted
+/// function of the stack.
 pub fn interpreted(functions: &[FunctionReport]) -> Option<&FunctionReport> {
     let mut all = functions.iter().filter(|one| one.interpreted);
     let own = all.clone().find(|one| !is_of_python(one));
     own.or_else(|| all.next())
 }
 
-/// True for a function of Python's own library: `/usr/lib/python3.11/tkinter/__init__.py`, `<frozen importlib._bootstrap>`;
-/// or of python-xlib.
+/// True for a function of python-xlib or of Python's standard library: `/usr/lib/python3.11/tkinter/__init__.py`,
+/// `<frozen importlib._bootstrap>`.
 fn is_of_python(function: &FunctionReport) -> bool {
     let file = function.line.as_deref().unwrap_or_default();
     let folder = |part: &str| {
@@ -288,7 +287,7 @@ pub fn program_functions(
     name: impl FnMut(&StackFrame) -> Vec<FunctionReport>,
 ) -> Vec<FunctionReport> {
     let outside = frames.iter().position(|frame| !is_library(&frame.file));
-    // A stack that ends within the libraries is theirs.
+    // A stack that ends within the libraries belongs to the libraries.
     let frames = &frames[outside.unwrap_or(0)..];
     let mut functions: Vec<FunctionReport> = frames.iter().flat_map(name).collect();
     let of_program = functions.iter().position(|one| !is_of_crate(one));
@@ -300,8 +299,8 @@ pub fn program_functions(
     functions
 }
 
-/// True for a function of [`CRATES`]: `x11rb::…::flush`, `<x11rb::… as …>::flush`; or one whose debug symbols have its last
-/// name only, and the file: `…/x11rb-0.14.0/src/lib.rs`, `/rustc/…/library/std/src/thread/mod.rs`.
+/// True for a function of [`CRATES`]: `x11rb::…::flush`, `<x11rb::… as …>::flush`; or a function whose debug symbols
+/// contain only its last name and the file: `…/x11rb-0.14.0/src/lib.rs`, `/rustc/…/library/std/src/thread/mod.rs`.
 fn is_of_crate(function: &FunctionReport) -> bool {
     let name = function.name.as_deref().unwrap_or_default();
     let path = name.trim_start_matches(['<', '&']);

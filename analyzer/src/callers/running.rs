@@ -1,4 +1,4 @@
-//! Where clients ran: the stacks that `record --stacks=cpu` sampled, added up by the program's code.
+//! Client CPU by location: the stacks that `record --stacks=cpu` sampled, summed by the program's code.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use crate::clients::ClientChoice;
 use crate::pipeline::Observation;
 use crate::recording::trace_summary::TraceSummary;
 
-/// Samples that are kept one by one: half an hour of one processor.
+/// Maximum number of samples: half an hour of one processor.
 const SAMPLES: usize = 1_000_000;
 
-/// The least share of the time that a function is named for, in a report and of an episode: one in so many.
+/// A function is named if it has at least one in this many of the samples' time, in a report and in an episode.
 const REPORTED: u64 = 50;
 const OF_EPISODE: u64 = 10;
 
@@ -30,9 +30,9 @@ struct Sample {
 /// Collects the samples of a recording.
 #[derive(Debug, Default)]
 pub struct Running {
-    /// In the order of time.
+    /// The samples by time.
     samples: Vec<Sample>,
-    /// True once a sample came, of whatever part.
+    /// True once any sample has arrived, even outside the analyzed part.
     any: bool,
     /// True if samples include time in the kernel.
     kernel: bool,
@@ -46,7 +46,7 @@ pub struct RanIn {
     /// A function, a line or a stack.
     #[serde(rename = "location")]
     pub place: String,
-    /// Milliseconds; a function's with all that it calls. No time is in two places.
+    /// Milliseconds, including all callees of a function. No time is counted in two locations.
     #[serde(rename = "cpu_ms")]
     pub ran_ms: f64,
 }
@@ -59,8 +59,8 @@ struct Node<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// The functions that stand out among those that the node calls, each with at least `least` nanoseconds: a function's
-    /// calls where they are half of its time, else the function.
+    /// The main functions among the node's callees, each with at least `least` nanoseconds. A function is replaced by
+    /// its callees if they account for half of its time.
     fn outstanding(&self, least: u64) -> Vec<(&'a str, u64)> {
         let calls = self.calls.iter().filter(|(_, of)| of.nanos >= least);
         let of_call = |(name, of): (&&'a str, &Node<'a>)| {
@@ -75,14 +75,14 @@ impl<'a> Node<'a> {
     }
 }
 
-/// Where the clients of a recording ran.
+/// Client CPU of a recording by location.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunningReport {
     /// The key of the locations: `function`, `line` or `stack`.
     pub by: String,
     /// The number of samples.
     pub samples: u64,
-    /// The time that they stand for.
+    /// The CPU time that the samples represent.
     #[serde(rename = "cpu_ms")]
     pub ran_ms: f64,
     /// True if samples include time in the kernel.
@@ -120,7 +120,7 @@ pub struct StackRun {
 }
 
 impl Running {
-    /// Takes the next observation of a pass.
+    /// Processes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
             Observation::Control(_, Control::Opened(opened)) => {
@@ -149,7 +149,7 @@ impl Running {
         }
     }
 
-    /// Puts a sample into its place by time: each processor's come by themselves.
+    /// Inserts a sample by time: samples are in order only for each processor.
     fn add(&mut self, sample: Sample) {
         self.any = true;
         let later = self.samples.iter().rev();
@@ -157,7 +157,7 @@ impl Running {
         self.samples.insert(self.samples.len() - later, sample);
     }
 
-    /// Drops the samples of clients that were not chosen.
+    /// Drops the samples of clients that are not selected.
     pub fn limit_to(&mut self, choice: &ClientChoice) {
         let processes = &self.processes;
         self.samples.retain(|sample| {
@@ -176,12 +176,13 @@ impl Running {
         self.samples.is_empty()
     }
 
-    /// True of a recording that has samples somewhere.
+    /// True if any part of the recording has samples.
     pub fn has_sampled(&self) -> bool {
         self.any
     }
 
-    /// All samples. `names` are those of all the stacks' functions where the key is `function`, else one for each stack.
+    /// The report on all samples. `names` has the functions of all stacks if the key is `function`, otherwise one name
+    /// for each stack.
     pub fn report(&self, names: &StackNames, by: &str) -> Option<RunningReport> {
         let nanos: u64 = self.samples.iter().map(|one| one.nanos).sum();
         (!self.is_empty()).then(|| RunningReport {
@@ -196,7 +197,8 @@ impl Running {
         })
     }
 
-    /// The functions in which a client's process ran between two times of the trace, in nanoseconds; the most time first.
+    /// The functions in which a client's process ran between two times of the trace, in nanoseconds; the most time
+    /// first.
     pub fn between(
         &self,
         client: ConnectionId,
@@ -256,8 +258,8 @@ impl Running {
     }
 }
 
-/// The functions in which processes ran, each with what it calls. A function whose calls explain half of its time is not
-/// named: its calls are. The least are left out.
+/// The functions in which processes ran, with their callees. A function is replaced by its callees if they account for
+/// half of its time. Functions with little time are omitted.
 fn functions<'a>(
     samples: impl Iterator<Item = &'a Sample>,
     names: &StackNames,

@@ -1,4 +1,4 @@
-//! The clients that the user chose by name or number.
+//! The clients that the user selected by name or number.
 
 use rustc_hash::FxHashSet;
 use x11prof_trace::{ConnectionId, Control};
@@ -6,28 +6,28 @@ use x11prof_trace::{ConnectionId, Control};
 use super::per_client::MAX_CLIENTS;
 use crate::text::pattern::means;
 
-/// A choice of a client or a landmark that matches nothing.
+/// A client or landmark filter that matches nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unmatched {
     /// `client` or `landmark`.
     pub what: &'static str,
-    /// The name that the user gave.
+    /// The name that the user typed.
     pub wanted: String,
     /// The existing names.
     pub known: Vec<String>,
 }
 
-/// The clients whose name contains a text, or the client with a number; all clients without a choice.
+/// The clients whose name contains a text, or the client with a number; all clients without a filter.
 #[derive(Debug, Clone, Default)]
 pub struct ClientChoice {
     typed: Option<String>,
     chosen: FxHashSet<ConnectionId>,
-    /// The names of clients that were not chosen, for an error message.
+    /// The names of clients that are not selected, for an error message.
     others: Vec<String>,
 }
 
 impl ClientChoice {
-    /// The choice that the user typed; `None` chooses all clients.
+    /// A filter from the user's text; `None` selects all clients.
     pub fn new(typed: Option<&str>) -> ClientChoice {
         ClientChoice {
             typed: typed.map(str::to_owned),
@@ -35,7 +35,7 @@ impl ClientChoice {
         }
     }
 
-    /// Takes the next control record.
+    /// Processes the next control record.
     pub fn control(&mut self, control: &Control) {
         if let Control::Opened(opened) = control
             && let Some(typed) = &self.typed
@@ -48,22 +48,22 @@ impl ClientChoice {
         }
     }
 
-    /// True if the user chose this client, or all of them.
+    /// True if the user selected this client, or all clients.
     pub fn holds(&self, client: ConnectionId) -> bool {
         self.typed.is_none() || self.chosen.contains(&client)
     }
 
-    /// True if the user chose all clients.
+    /// True if the user selected all clients.
     pub fn is_all(&self) -> bool {
         self.typed.is_none()
     }
 
-    /// The user's choice; `None` if it is all clients.
+    /// The user's text; `None` if all clients are selected.
     pub fn typed(&self) -> Option<&str> {
         self.typed.as_deref()
     }
 
-    /// The choice, if no client matched it.
+    /// The user's filter, if it matched no client.
     pub fn unmatched(&self) -> Option<Unmatched> {
         let wanted = self.typed.clone().filter(|_| self.chosen.is_empty())?;
         Some(Unmatched {

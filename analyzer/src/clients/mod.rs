@@ -1,4 +1,4 @@
-//! Values by client, with one limit for all of them.
+//! Values by client, with a common limit on their number.
 
 mod choice;
 mod per_client;

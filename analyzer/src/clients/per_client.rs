@@ -3,8 +3,8 @@
 use rustc_hash::FxHashMap;
 use x11prof_trace::ConnectionId;
 
-/// Clients followed at once, at most. An X server accepts up to 2048 clients (`-maxclients`); a trace that opens more than
-/// this without closing any is not a recording of a server.
+/// Maximum number of clients that are tracked at the same time. An X server accepts up to 2048 clients (`-maxclients`);
+/// a trace with more open clients is not a recording of a server.
 pub(crate) const MAX_CLIENTS: usize = 4096;
 
 /// A value for each of up to [`MAX_CLIENTS`] clients.

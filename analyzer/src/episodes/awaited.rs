@@ -4,21 +4,21 @@ use x11prof_trace::{ConnectionId, Timestamp};
 
 use crate::pipeline::open_requests::OpenRequest;
 
-/// Requests kept of an episode, at most.
+/// Maximum number of requests kept for an episode.
 const MAX_KEPT: usize = 16;
 
-/// The end of a wait for an answer.
+/// How a wait for a reply to an open request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AwaitedOutcome {
-    /// The answer came.
+    /// The reply arrived.
     Answered,
-    /// The client continued without the answer.
+    /// The client continued without the reply.
     GaveUp,
-    /// The trace or the connection ended without an answer.
+    /// The trace or the connection ended without a reply.
     Unanswered,
 }
 
-/// A request of an episode that another client has to answer, and how the wait for the answer ended.
+/// A request of an episode to another client, and how the wait for its reply ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AwaitedRequest {
     /// The request.
@@ -27,7 +27,7 @@ pub struct AwaitedRequest {
     pub until: Timestamp,
     /// The outcome of the wait.
     pub outcome: AwaitedOutcome,
-    /// The request for whose answer the other client waited meanwhile.
+    /// The request whose reply the other client waited for meanwhile.
     pub behind: Option<OpenRequest>,
 }
 
@@ -39,7 +39,7 @@ impl AwaitedRequest {
     }
 }
 
-/// The open requests of an episode, and the longest of the completed ones.
+/// The open requests of an episode, and the longest completed ones.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Awaits {
     open: Vec<OpenRequest>,
@@ -47,12 +47,12 @@ pub(crate) struct Awaits {
 }
 
 impl Awaits {
-    /// The request that the client waits for: the one opened last.
+    /// The request that the client waits for: the latest open one.
     pub(crate) fn current(&self) -> Option<&OpenRequest> {
         self.open.last()
     }
 
-    /// The request that the client waits for, or has waited for last.
+    /// The request that the client waits for, or last waited for.
     pub(crate) fn latest(&self) -> Option<&OpenRequest> {
         let over = self.over.last().map(|one| &one.request);
         self.current().or(over)
@@ -62,7 +62,7 @@ impl Awaits {
         !self.open.is_empty()
     }
 
-    /// True if the client does nothing else for its action until one of the answers has come.
+    /// True if the client does nothing else for its action until a reply has arrived.
     pub(crate) fn blocks(&self) -> bool {
         self.open.iter().any(|one| one.kind.definition().blocks)
     }
@@ -73,7 +73,7 @@ impl Awaits {
         }
     }
 
-    /// The request has reached the client that has to answer it.
+    /// Notes the client that a request has reached.
     pub(crate) fn reached(&mut self, number: u64, party: Option<ConnectionId>) {
         let mut open = self.open.iter_mut();
         if let Some(one) = open.find(|one| one.number == number) {
@@ -81,7 +81,7 @@ impl Awaits {
         }
     }
 
-    /// Ends the wait for this request; false if the episode has no such request.
+    /// Ends the wait for this request. Returns false if the episode has no such request.
     pub(crate) fn ends(&mut self, number: u64, time: u64, outcome: AwaitedOutcome) -> bool {
         let Some(at) = self.open.iter().position(|one| one.number == number) else {
             return false;
@@ -100,7 +100,7 @@ impl Awaits {
         true
     }
 
-    /// The time of the last answer.
+    /// The time of the last reply.
     pub(crate) fn answered_at(&self) -> Option<u64> {
         let answered = self.over.iter();
         let answered = answered.filter(|one| one.outcome == AwaitedOutcome::Answered);
@@ -114,7 +114,7 @@ impl Awaits {
         }
     }
 
-    /// The waits that are over, the longest first.
+    /// The ended waits, the longest first.
     pub(crate) fn finish(mut self) -> Vec<AwaitedRequest> {
         self.over.sort_by_key(|one| std::cmp::Reverse(one.nanos()));
         self.over

@@ -1,5 +1,5 @@
-//! Bursts: short episodes in a row without a pause, such as the frames of an animation or a drag (the thesis, chapter
-//! 10, names them as a limitation).
+//! Bursts: consecutive short episodes without a pause, such as the frames of an animation or a drag (the thesis,
+//! chapter 10, names them as a limitation).
 
 use rustc_hash::FxHashMap;
 use x11prof_trace::{ConnectionId, Timestamp};
@@ -7,11 +7,11 @@ use x11prof_trace::{ConnectionId, Timestamp};
 use super::episode::Episode;
 use crate::text::label::Label;
 
-/// Fewer frames than this are no animation.
+/// Minimum number of frames of an animation.
 const FEWEST: u64 = 5;
 /// A pause of more than this many frames ends a burst.
 const PAUSE: u64 = 2;
-/// Bursts kept at most, and clients followed.
+/// Maximum number of bursts kept, and of clients tracked.
 const MAX_BURSTS: usize = 1000;
 
 /// A burst of one client, times in nanoseconds.
@@ -24,7 +24,7 @@ pub(crate) struct Burst {
     pub(crate) frames: u64,
     /// Frames that took longer than the budget.
     pub(crate) over: u64,
-    /// Frames that were complete more than one and a half budgets after the one before.
+    /// Frames that were complete more than one and a half budgets after the previous frame.
     pub(crate) late: u64,
     pub(crate) longest: u64,
     pub(crate) total: u64,
@@ -46,7 +46,7 @@ impl Bursts {
         }
     }
 
-    /// Takes the next episode. The episodes of one client come in time order.
+    /// Adds an episode. The episodes of one client arrive in time order.
     pub(crate) fn add(&mut self, episode: &Episode) {
         let (latency, end) = (episode.latency(), episode.end());
         let goes_on = self.open.get_mut(&episode.client).filter(|burst| {

@@ -1,13 +1,13 @@
-//! Why an instant of an episode is not the client's work.
+//! Why the client does not work during an instant of an episode.
 
 /// Why a client does not run in the middle of an episode (thesis, section 4.3.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Cause {
-    /// The thread is ready, and another one has the processor.
+    /// The thread is ready, but another thread has the processor.
     Processor,
     /// The thread sleeps.
     Sleeping,
-    /// The thread waits for another one of the client: a lock, a condition.
+    /// The thread waits for another thread of the client: a lock, a condition.
     Synchronisation,
     /// The thread waits for a file: a disk, or a page of the file.
     File,
@@ -17,15 +17,15 @@ pub enum Cause {
     Elsewhere,
 }
 
-/// Why an instant is the server's.
+/// Why the server is responsible for an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ServerCause {
     /// The client waits for a reply, or until its data are accepted.
     Reply,
-    /// The client waits while another one has grabbed the server.
+    /// The client waits while another client has grabbed the server.
     Grabbed,
     /// The server draws the last requests.
     Drawing,
-    /// The server is ready, and no processor is free.
+    /// The server is ready, but no processor is free.
     Processor,
 }

@@ -1,8 +1,9 @@
-//! One client as a state machine: its current episode, the waiting stimuli, and the owner of the time in between.
+//! One client as a state machine: its current episode, the waiting stimuli, and the latency component of the current
+//! time.
 //!
-//! A client is quiet when no reply is outstanding, nothing delivered is unread, and the threads that speak
-//! for it wait for X or for work. Without context switches it is quiet when the wire is silent. This file
-//! has the state; [`messages`] and [`threads`] have the changes.
+//! A client is quiet when no reply is pending, no delivered bytes are unread, and the threads that communicate for it
+//! wait for X or for work. Without context switches it is quiet when the connection is silent. This file contains the
+//! state; [`messages`] and [`threads`] contain the transitions.
 
 mod backlogs;
 mod messages;
@@ -39,8 +40,7 @@ pub(crate) struct Spans {
 }
 
 impl Spans {
-    /// A response that waits for the next frame comes within a frame; half of one more is for
-    /// timers that are late.
+    /// A response that waits for the next frame arrives within a frame. Half a frame is added for late timers.
     fn tick(&self) -> u64 {
         self.frame + self.frame / 2
     }
@@ -56,51 +56,51 @@ pub(crate) struct ClientState {
     /// The process id.
     pub(crate) pid: Option<u32>,
     threads: ClientThreads,
-    /// The state of all threads that speak for the client, as of one.
+    /// The combined state of all threads that communicate for the client.
     thread: Thread,
     outstanding: VecDeque<(SequenceNumber, Symbol)>,
-    /// The beginning of the wait for the outstanding replies.
+    /// The beginning of the wait for the pending replies.
     asked_at: u64,
     /// The first and the last drawing request that the server may not have handled yet.
     undrawn: Option<(SequenceNumber, SequenceNumber)>,
-    /// The latest request that was answered.
+    /// The latest request that received a reply.
     answered: Option<Symbol>,
     answered_at: u64,
-    /// For an attached server, which reports requests late: the time in which other clients had grabbed it since the
-    /// client fell asleep without a known request, and the last of these clients.
+    /// For an attached server, which reports requests late: the time in which other clients had grabbed the server
+    /// since the client fell asleep without a known request, and the last of these clients.
     grabbed: (u64, Option<ConnectionId>),
     open: Option<OpenEpisode>,
-    /// Episodes that wait for an answer while the client does other things, the first to wait first, with their numbers.
+    /// Episodes that wait for a reply while the client does other things, the longest wait first, with their numbers.
     parked: Vec<(u64, OpenEpisode)>,
     motions: Motions,
     /// The beginning of the last response to a backlog of motion, for input that came behind the motion.
     behind_motion: Option<u64>,
-    /// Motion that came too fast, until the tracker takes it.
+    /// Pointer motion that arrived too fast, until the tracker takes it.
     pub(crate) backlogs: Vec<Backlog>,
-    /// The time at which the last answer came.
+    /// The time at which the last reply arrived.
     answer_came: Option<u64>,
-    /// The time at which bytes came last, and whether the threads woke last without any.
+    /// The time at which the last bytes arrived, and whether the threads last woke without any.
     fed_at: u64,
     woke_unfed: bool,
     waiting: Queue,
     spans: Spans,
     /// The owner of the time until the relay has taken the client's requests.
     taking: Owner,
-    /// The time at which the server has got the latest request.
+    /// The time at which the server received the latest request.
     arrives: u64,
-    /// The first request since the client was last quiet: later events may answer its own requests.
+    /// The first request since the client was last quiet: later events may be effects of the client's own requests.
     busy_from: Option<SequenceNumber>,
     /// The time at which the client last drew without a stimulus, and the last one after its start-up.
     last_frame: Option<u64>,
     ticked_at: Option<u64>,
     /// The end of the client's last episode.
     last_end: u64,
-    /// The server has answered the client's setup.
+    /// True if the server has accepted the client's setup.
     set_up: bool,
-    /// The threads last woke from a wait in the middle of a handling, as far as is known.
+    /// True if the threads last woke from a wait in the middle of a handling, as far as known.
     mid_way: bool,
     names: Names,
-    /// Episodes that the client has ended, with the time of the end, until the tracker takes them.
+    /// Episodes that the client has ended, with the end time, until the tracker removes them.
     pub(crate) ended_episodes: Vec<(Episode, u64)>,
 }
 
@@ -113,8 +113,8 @@ struct Names {
 }
 
 impl ClientState {
-    /// A client that connected at `time`, which is its first episode, to a server of this machine
-    /// or (`far`) another one.
+    /// A client that connected at `time`, which begins its first episode. `far` is true if the server runs on another
+    /// machine.
     pub(crate) fn new(
         client: ConnectionId,
         pid: Option<u32>,
@@ -167,14 +167,14 @@ impl ClientState {
         }
     }
 
-    /// The client connected long before the recording: its start is not known.
+    /// The client connected long before the recording, so its start is unknown.
     pub(crate) fn joined(&mut self) {
         self.open.take_if(|open| open.starts_up());
         self.set_up = true;
     }
 
-    /// The switches of its process are recorded from `time` on: it runs, or waits until the server lets it
-    /// in.
+    /// The process's switches are recorded from `time` on: the process runs, or waits until the server has accepted the
+    /// client.
     pub(crate) fn captured(&mut self, time: u64) {
         match (self.thread, self.set_up) {
             (Thread::Unknown, true) => self.runs(),
@@ -188,7 +188,8 @@ impl ClientState {
         self.thread = Thread::Running;
     }
 
-    /// No thread of the client is on a processor: with `ready` one can run, else all wait.
+    /// Notes that no thread of the client is on a processor. With `ready`, a thread is runnable; otherwise all threads
+    /// wait.
     pub(crate) fn does_not_run(&mut self, time: u64, ready: bool) {
         self.thread = if ready {
             Thread::Preempted
@@ -212,7 +213,7 @@ impl ClientState {
         }
     }
 
-    /// The time of the last requests that the client sent while no reply was outstanding.
+    /// The time of the last requests that the client sent while no reply was pending.
     pub(crate) fn asked_at(&self) -> u64 {
         self.asked_at
     }
@@ -247,7 +248,7 @@ impl ClientState {
     }
 
     /// Adds the time until `time`. For `grabbed` nanoseconds of it, other clients had grabbed the server, the last of
-    /// them `by`. `ready` has the times in which the server lacked a processor.
+    /// them `by`. `ready` contains the times in which the server lacked a processor.
     pub(crate) fn pass(
         &mut self,
         time: u64,
@@ -283,10 +284,10 @@ impl ClientState {
             open.scheduled |= self.thread != Thread::Unknown;
             let mut unserved = 0;
             if asks && owner == Owner::Server(ServerCause::Reply) {
-                // On an emulated link.
+                // On an emulated link, requests arrive later.
                 let arrives = self.arrives.min(time);
                 open.pass(arrives, Owner::Network, runnable, state, None, false);
-                // When in the wait does not matter to anybody.
+                // The position within the wait is irrelevant.
                 unserved = ready.between(open.since, time);
                 let none = Owner::Server(ServerCause::Processor);
                 open.pass(open.since + unserved, none, runnable, state, None, false);
@@ -299,8 +300,8 @@ impl ClientState {
         }
     }
 
-    /// True if the server still handles drawing requests from before the outstanding request: a local round trip
-    /// alone does not take that long.
+    /// True if the server still handles drawing requests from before the pending request: a local round trip alone does
+    /// not take that long.
     fn server_draws(&self, time: u64) -> bool {
         let (Some((question, _)), Some((drawing, _))) = (self.outstanding.front(), self.undrawn)
         else {
@@ -323,14 +324,14 @@ impl ClientState {
         open.quiet_for().saturating_add(now) <= self.spans.tick()
     }
 
-    /// The recording has a hole up to now.
+    /// The recording has a gap up to now.
     pub(crate) fn hole(&mut self) {
         if let Some(open) = &mut self.open {
             open.unsure.get_or_insert(Unsure::Hole);
         }
     }
 
-    /// Begins with the first stimulus that waits.
+    /// Begins to handle the first waiting stimulus.
     fn begin(&mut self, time: u64) {
         if let Some(first) = self.waiting.next() {
             let start = first.start;
@@ -340,7 +341,7 @@ impl ClientState {
         }
     }
 
-    /// Ends the open episode: the client has ended its response, or the connection or the trace has ended.
+    /// Ends the open episode: the client has completed its response, or the connection or the trace has ended.
     pub(crate) fn close(&mut self) {
         let id = self.id();
         self.number = self.take_number();
@@ -348,7 +349,7 @@ impl ClientState {
             && open.counts()
         {
             if open.stimulus.is_some() && open.requests > 0 {
-                // The client handles other things while these wait.
+                // The client handles other events while these episodes wait.
                 let parked = self.parked.iter_mut();
                 parked.for_each(|(_, open)| open.goes_on_meanwhile = true);
             }

@@ -1,10 +1,10 @@
-//! The server's clock: milliseconds in events, as points of the recording's time.
+//! Converts the server's clock, milliseconds in events, to the recording's time.
 
 use x11prof_trace::Timestamp;
 
 const MILLISECOND: u64 = 1_000_000;
-/// A server whose time is this close to the delivery of its event uses the recording's own clock: X servers count the
-/// milliseconds of CLOCK_MONOTONIC, and two unrelated clocks are that close once in four million times.
+/// A server whose time is this close to the delivery of its event uses the recording's clock: X servers count the
+/// milliseconds of CLOCK_MONOTONIC, and two unrelated clocks are this close only once in four million cases.
 const SAME_CLOCK: u32 = 1000;
 /// The maximum time that an event may have been in flight.
 const OLDEST: u32 = 60_000;
@@ -13,7 +13,7 @@ const OLDEST: u32 = 60_000;
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ServerClock {
     same: bool,
-    /// The least that delivery was ahead of the server's time so far, modulo 2³².
+    /// The minimum lead of delivery over the server's time so far, modulo 2³².
     least: Option<u32>,
 }
 
@@ -26,13 +26,13 @@ impl ServerClock {
         if millis == 0 {
             return delivered;
         }
-        // The server's counter wraps at 32 bits, and so does the difference.
+        // The server's counter wraps at 32 bits, so the difference wraps too.
         let ahead = ((nanos / MILLISECOND) as u32).wrapping_sub(millis);
         self.same |= ahead <= SAME_CLOCK;
         let least = match (self.same, self.least) {
             (true, _) => 0,
             (false, Some(least)) if ahead.wrapping_sub(least) <= OLDEST => least,
-            // Nearer than any so far, or a clock that was set: it starts afresh.
+            // Closer than any earlier event, or the clock was set: restart from this value.
             _ => ahead,
         };
         self.least = Some(least);
@@ -41,7 +41,7 @@ impl ServerClock {
             return delivered;
         }
         let millis = (nanos / MILLISECOND).saturating_sub(u64::from(behind));
-        // It was somewhere in that millisecond.
+        // The event happened at an unknown time within that millisecond.
         let middle = millis * MILLISECOND + MILLISECOND / 2;
         Timestamp::from_nanos(middle.min(nanos))
     }

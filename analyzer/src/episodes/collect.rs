@@ -1,4 +1,4 @@
-//! The way from the pipeline's observations to occurrences.
+//! Converts the pipeline's observations to timeline events.
 
 use x11prof_protocol::{Message, SequenceNumber, Symbol};
 use x11prof_session::Session;
@@ -22,7 +22,7 @@ use crate::text::label::Label;
 /// Bytes of an error (the core protocol, section 1).
 const ERROR: u64 = 32;
 
-/// Turns observations into occurrences.
+/// Turns observations into timeline events.
 #[derive(Debug, Default)]
 pub(crate) struct Collector {
     newest: u64,
@@ -34,12 +34,12 @@ pub(crate) struct Collector {
     sent: SentRequests,
     /// The connection and the direction of the current block.
     block: Option<(ConnectionId, Direction)>,
-    /// The window that was drawn on last since a block began, and its name.
+    /// The window of the last drawing since a block began, and its name.
     drawn: Option<(u32, Option<String>)>,
 }
 
 impl Collector {
-    /// A collector that also looks for the user's own events.
+    /// A collector that also matches user-defined events.
     pub(crate) fn new(definitions: EventDefinitions) -> Collector {
         Collector {
             matcher: Matcher::new(definitions),
@@ -47,7 +47,7 @@ impl Collector {
         }
     }
 
-    /// Takes the next observation, and returns its events of the timeline with their times.
+    /// Processes an observation, and returns its timeline events with their times.
     pub(crate) fn observe(&mut self, observation: &Observation<'_>) -> Vec<(u64, TimelineEvent)> {
         let (time, timeline_event) = match observation {
             Observation::BlockStart(block) => {
@@ -101,7 +101,8 @@ impl Collector {
         vec![(self.passed(time), timeline_event)]
     }
 
-    /// Adds a change of an open request to the block of its own client's messages; any other change is an event.
+    /// Adds a change of an open request to the block of its own client's messages. Any other change becomes a separate
+    /// event.
     fn open_request(&mut self, change: &OpenRequestChange) -> Option<TimelineEvent> {
         let own = self
             .block
@@ -126,7 +127,7 @@ impl Collector {
         self.newest
     }
 
-    /// Time passes until `time`, and never goes back.
+    /// Advances to `time`; time never decreases.
     fn passed(&mut self, time: u64) -> u64 {
         self.newest = self.newest.max(time);
         self.newest
@@ -231,7 +232,7 @@ impl Collector {
                     self.delivery.landed.push(landed);
                     self.delivery.landed_at = seen.at_server.as_nanos();
                 }
-                // The end of the client's own copying: nobody waits for its handling.
+                // The end of the client's own copy: no client waits for its handling.
                 if event.name.as_str() == "NoExposure" {
                     return;
                 }
@@ -245,7 +246,7 @@ impl Collector {
                     stimulus.trigger = Trigger::Asynchronous;
                 }
                 let causal_keys = match event.name.as_str() {
-                    // Of what it shows itself over that window.
+                    // The client caused this event by showing another window over this one.
                     "VisibilityNotify" if own => Vec::new(),
                     _ => self.watched.event(seen.session, event),
                 };
@@ -267,7 +268,7 @@ impl Collector {
         }
     }
 
-    /// Takes down the window that a request drew on; its name is looked up while it is there.
+    /// Stores the window that a request drew on. The name is looked up now, because the window may be destroyed later.
     fn drew_on(&mut self, seen: &Seen<'_>) {
         if let Some(id) = windows::target(seen)
             && self.drawn.as_ref().is_none_or(|(known, _)| *known != id)

@@ -1,15 +1,15 @@
-//! Events that a client makes itself: it shows, hides or moves a window, and the pointer is in another one
-//! without anybody moving it, or other windows are seen more or less. The server sends them while it
-//! handles the request, so they bear its sequence number.
+//! Events that a client causes itself: it shows, hides or moves a window, so the pointer is in another window without
+//! having moved, or the visibility of other windows changes. The server sends these events while it handles the
+//! request, so they have the request's sequence number.
 
 use std::collections::{HashMap, VecDeque};
 
 use x11prof_protocol::{Request, SequenceNumber};
 use x11prof_trace::ConnectionId;
 
-/// Requests of a client that are known, the latest.
+/// Maximum number of requests kept for a client; the latest are kept.
 const KEPT: usize = 16;
-/// An event that comes later than this after the request, in nanoseconds, is another's.
+/// An event that arrives later than this after the request, in nanoseconds, has another cause.
 const WITHIN: u64 = 50_000_000;
 
 /// The latest requests that show, hide or move windows, or the pointer.
@@ -40,8 +40,7 @@ impl Crossings {
         }
     }
 
-    /// True if the client itself caused an event that it got at `time`, after the request of this
-    /// number.
+    /// True if the client itself caused an event that it received at `time`, after the request with this number.
     pub(crate) fn made(
         &self,
         time: u64,
@@ -54,7 +53,7 @@ impl Crossings {
         same.next().is_some_and(recent)
     }
 
-    /// A client is gone.
+    /// Forgets a disconnected client.
     pub(crate) fn closed(&mut self, client: ConnectionId) {
         self.0.remove(&client);
     }

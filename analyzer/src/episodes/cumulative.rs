@@ -1,8 +1,8 @@
-//! The cumulative latency distribution (LiLa, section 3.3): how many episodes took at least so long.
+//! The cumulative latency distribution (LiLa, section 3.3): the number of episodes with at least a given latency.
 
 use crate::statistics::distribution::Distribution;
 
-/// The latencies of the cumulative distribution, in milliseconds: Shneiderman's 100 and 1000 are among them.
+/// The latencies of the cumulative distribution, in milliseconds, including Shneiderman's 100 and 1000.
 pub(crate) const STEPS: [f64; 16] = [
     0.0, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 150.0, 200.0, 300.0, 500.0, 1000.0, 2000.0,
     5000.0,

@@ -1,4 +1,4 @@
-//! A finished episode, and what its time is made of.
+//! A finished episode and the components of its latency.
 
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Timestamp};
@@ -19,7 +19,7 @@ use crate::text::label::Label;
 pub enum Trigger {
     /// An event of a device: the user did something.
     Input,
-    /// Drawing is due, or has been done: Expose, ConfigureNotify, Present, a frame's tick.
+    /// Drawing is due or complete: Expose, ConfigureNotify, Present, a frame's tick.
     Output,
     /// Anything else: a message of another client, a timer, a file.
     Asynchronous,
@@ -41,23 +41,23 @@ impl Trigger {
 
 /// The landmark of a client's start.
 pub(crate) const START_UP: &str = "Start-up";
-/// Shorter children are their parent's: they would print as 0.0 ms.
+/// Shorter children are merged into their parent, because they would print as 0.0 ms.
 pub(crate) const SHORTEST_CHILD: u64 = 1_000_000;
 
-/// An effect of an episode: a part of its handling begun by an event that its own requests caused, or an
-/// episode of another client.
+/// An effect of an episode: a part of its handling that an event caused by its own requests began, or an episode of
+/// another client.
 #[derive(Debug, Clone)]
 pub struct Child {
-    /// The client, of an episode of another one.
+    /// The client, if the child is an episode of another client.
     pub client: Option<ConnectionId>,
-    /// The request that led to it, of an episode of another client.
+    /// The request that caused the child, if the child is an episode of another client.
     pub request: Option<Symbol>,
     /// The event and its window.
     pub landmark: Label,
     /// The time of the event's delivery.
     pub start: Timestamp,
-    /// The time from the delivery to the next event that is not within this one, or to the episode's last request. For
-    /// an episode of another client, the time to the end of all its effects. In nanoseconds.
+    /// The time from the delivery to the next event that is not nested in this one, or to the episode's last request.
+    /// For an episode of another client, the time to the end of all its effects. In nanoseconds.
     pub latency: u64,
     /// The latency without the children's.
     pub exclusive: u64,
@@ -78,21 +78,21 @@ pub(crate) fn without(latency: u64, children: &[Child]) -> u64 {
     latency.saturating_sub(children.fold(0, u64::saturating_add))
 }
 
-/// Why an episode may have ended elsewhere than it says.
+/// Why the end of an episode may be wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unsure {
-    /// A thread of the client waited for another one.
+    /// A thread of the client waited for another thread.
     WaitForThread,
     /// A second process writes on the client's connection.
     AnotherProcess,
     /// The client drew frame after frame and never waited for X in between.
     NeverWaits,
-    /// The recording has a hole in the episode's time.
+    /// The recording has a gap during the episode.
     Hole,
 }
 
 impl Unsure {
-    /// The reason in words for people.
+    /// The reason in text form.
     pub fn why(self) -> &'static str {
         match self {
             Unsure::AnotherProcess => {
@@ -113,7 +113,7 @@ impl Unsure {
 #[derive(Debug, Clone)]
 pub struct Episode {
     pub(crate) id: EpisodeId,
-    /// False when its client has ended it, true once its effects on other clients are known and counted.
+    /// False when the client has ended the episode, true when its effects on other clients are known and counted.
     pub settled: bool,
     /// The client.
     pub client: ConnectionId,
@@ -133,64 +133,63 @@ pub struct Episode {
     pub requests: u64,
     /// Bytes of the requests.
     pub bytes: u64,
-    /// Bytes of the answers that the client waited for; of a start-up all that the client got.
+    /// Bytes of the replies that the client waited for; for a start-up, all bytes that the client received.
     pub received: u64,
-    /// Events that it handled.
+    /// Events that the client handled.
     pub events: u64,
     /// Nanoseconds for which threads of the client could run, added up over the threads.
     pub runnable: u64,
-    /// Nanoseconds of its handling by the state of its client.
+    /// Nanoseconds of the handling, by the state of the client.
     pub(crate) busy: Busy,
-    /// Nanoseconds for which its stimulus waited while its client handled nothing.
+    /// Nanoseconds for which the stimulus waited while the client handled nothing.
     pub(crate) waited_idle: u64,
-    /// Why it may have ended elsewhere.
+    /// Why the end may be wrong.
     pub unsure: Option<Unsure>,
     /// Effects within the latency: events caused by the client's own requests, such as the Expose of a
     /// window that it mapped, and episodes of other clients.
     pub children: Vec<Child>,
-    /// Nanoseconds of its latency that are its children's.
+    /// Nanoseconds of the latency that belong to children.
     pub(crate) of_children: u64,
-    /// The request of another client that led to it.
+    /// The request of another client that caused the episode.
     pub(crate) link: Option<CausalEdge>,
-    /// Events of other clients that came while it was handled.
+    /// Events of other clients that arrived during the handling.
     pub(crate) fed: Vec<CausalEdge>,
-    /// The owners of the time, until the path is known.
+    /// The latency components over time, until the path is known.
     pub(crate) steps: Steps,
     /// The time of the stimulus's delivery.
     pub(crate) delivered: Option<u64>,
-    /// The user's own events that the episode starts and ends, and the resources that it makes.
+    /// The user-defined events that the episode starts and ends, and the resources that it creates.
     pub(crate) tags: Tags,
     /// The chain of waits from its beginning to its end.
     pub(crate) path: Vec<PathStep>,
     /// The intervals without their times, which decide the pattern.
     pub(crate) tree: Tree,
-    /// The number of its pattern, from 1; `None` before it has one, and where there are too many.
+    /// The number of the pattern, from 1; `None` before it is assigned, and if there are too many patterns.
     pub pattern: Option<u64>,
-    /// Nanoseconds in which it waited for replies, by request.
+    /// Nanoseconds of waits for replies, by request.
     pub(crate) asked: Vec<(Symbol, u64)>,
-    /// The window that its last drawing was on, where that is known.
+    /// The window of the last drawing, if known.
     pub(crate) drawn: Option<Label>,
-    /// Nanoseconds from its last request until that was drawn, those on the way to the server among them.
+    /// Nanoseconds from the last request until its drawing was done, including the time in flight.
     pub(crate) presentation: u64,
-    /// The requests that other clients had to answer, the longest waits first.
+    /// The requests that other clients had to reply to, the longest waits first.
     pub awaited: Vec<AwaitedRequest>,
-    /// True where the parts come from context switches, false where from the wire alone.
+    /// True if the latency components come from context switches, false if only from the protocol stream.
     pub scheduled: bool,
 }
 
 impl Episode {
-    /// Nanoseconds from its beginning to the end of all that it led to, in other clients as well: what a
-    /// user waits for.
+    /// Nanoseconds from the beginning to the end of all effects, including those in other clients: the user's wait.
     pub fn latency(&self) -> u64 {
         self.parts.total()
     }
 
-    /// True for a client's first, which began when it connected.
+    /// True for a client's first episode, which began when the client connected.
     pub(crate) fn is_first(&self) -> bool {
         self.landmark.as_str() == START_UP
     }
 
-    /// The part of the latency up to the end of the client's own work.
+    /// The part of the latency up to the end of the client's own response.
     pub(crate) fn of_client(&self) -> u64 {
         self.latency().saturating_sub(self.parts.of(Owner::Others))
     }
@@ -201,7 +200,7 @@ impl Episode {
         waited.saturating_sub(self.waited_idle)
     }
 
-    /// Nanoseconds in which the client waited for replies, or for what it sent to be taken.
+    /// Nanoseconds in which the client waited for replies, or for the server to accept its data.
     pub fn blocked(&self) -> u64 {
         let all = self.parts.server() + self.parts.of(Owner::Network);
         all.saturating_sub(self.presentation)
@@ -212,8 +211,8 @@ impl Episode {
         self.latency().saturating_sub(self.of_children)
     }
 
-    /// The request of another client that made it act: one that waits for it to act, if there is one among
-    /// those that its parent sent, else the first.
+    /// The request of another client that caused the episode. Prefers a request whose sender waits for this client;
+    /// otherwise the first request.
     pub fn asked(&self) -> Option<Symbol> {
         let link = self.link.as_ref()?;
         let same = self.fed.iter().filter(|fed| fed.from == link.from);
@@ -223,7 +222,7 @@ impl Episode {
         Some(awaited.next().unwrap_or(link).request)
     }
 
-    /// True where another client's episode led to this one: that episode's latency has the time.
+    /// True if another client's episode caused this one: that episode's latency includes the time.
     pub fn is_led_to(&self) -> bool {
         self.link.is_some()
     }
@@ -233,7 +232,7 @@ impl Episode {
         self.tree.to_string()
     }
 
-    /// The episode over a link: what the simulated latency is more than the time of all others is the network's.
+    /// The episode over a link: latency that the simulation adds is attributed to the network.
     pub(crate) fn over(&self, link: &ForecastTimes) -> Episode {
         let mut episode = self.clone();
         let (start, drawing) = (self.start.as_nanos(), self.presentation);
@@ -255,7 +254,7 @@ impl Episode {
         episode
     }
 
-    /// The time at which the episode's own client was done.
+    /// The time at which the episode's client had finished its own response.
     pub fn end(&self) -> Timestamp {
         Timestamp::from_nanos(self.start.as_nanos().saturating_add(self.of_client()))
     }

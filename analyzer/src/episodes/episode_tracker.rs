@@ -1,4 +1,4 @@
-//! All clients of a trace at once: occurrences go to the state machines that they concern.
+//! All clients of a trace: passes timeline events to the state machines of the affected clients.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,11 +19,11 @@ use crate::pipeline::open_requests::OpenStep;
 use crate::threads::runnable::Runnable;
 use crate::threads::thread_states::Step;
 
-/// Connections followed at once, at most.
+/// Maximum number of connections tracked at the same time.
 const MAX_CLIENTS: usize = 4096;
-/// Processes whose capture is known, at most.
+/// Maximum number of processes whose capture is tracked.
 const MAX_PROCESSES: usize = 1 << 14;
-/// Backlogs of motion kept at most, the first ones.
+/// Maximum number of backlogs of motion; the first ones are kept.
 const MAX_BACKLOGS: usize = 1000;
 
 /// A client, up to its last step.
@@ -45,9 +45,9 @@ pub(crate) struct EpisodeTracker {
     around: Surroundings,
     causes: Causes,
     forest: EpisodeForest,
-    /// Clients that cause each other's messages again and again.
+    /// Clients that repeatedly cause each other's messages.
     pub(crate) loops: Loops,
-    /// Ended and settled episodes, until the caller takes them.
+    /// Ended and settled episodes, until the caller removes them.
     pub(crate) finished: Vec<Episode>,
 }
 
@@ -65,8 +65,8 @@ struct Surroundings {
     backlogs: Vec<Backlog>,
 }
 
-/// The holder of the server's grab, and the total time of all grabs until now. Each client reads the total
-/// at its own turn and takes the difference, so that a grab needs no visit to all clients.
+/// The holder of the server grab, and the total time of all grabs so far. Each client reads the total when it is next
+/// updated and takes the difference, so that a grab does not update all clients.
 #[derive(Debug, Default)]
 struct Grab {
     by: Option<ConnectionId>,
@@ -83,7 +83,7 @@ impl Grab {
         self.before.saturating_add(now)
     }
 
-    /// The owner of the server's grab changed.
+    /// Changes the owner of the server's grab.
     fn change(&mut self, time: u64, by: Option<ConnectionId>) {
         self.before = self.total(time);
         (self.by, self.since) = (by, time);
@@ -92,7 +92,7 @@ impl Grab {
 }
 
 impl Surroundings {
-    /// Advances a client to `time`, applies `what`, and takes the episodes that the client has ended.
+    /// Advances a client to `time`, applies `what`, and collects the episodes that the client has ended.
     fn step<T>(
         &mut self,
         time: u64,
@@ -130,7 +130,7 @@ impl EpisodeTracker {
         }
     }
 
-    /// Motion that clients handled more slowly than it came.
+    /// Removes and returns motion that arrived faster than clients handled it.
     pub(crate) fn take_backlogs(&mut self) -> Vec<Backlog> {
         std::mem::take(&mut self.around.backlogs)
     }
@@ -150,14 +150,14 @@ impl EpisodeTracker {
         self.around.server.ready.attached();
     }
 
-    /// The recording has a hole up to now.
+    /// The recording has a gap up to now.
     pub(crate) fn hole(&mut self) {
         self.clients
             .values_mut()
             .for_each(|client| client.state.hole());
     }
 
-    /// Takes the next event of the timeline; [`EpisodeTracker::finished`] has the episodes that it completes.
+    /// Processes the next timeline event; [`EpisodeTracker::finished`] returns the episodes that it completes.
     pub(crate) fn happened(&mut self, time: u64, timeline_event: &TimelineEvent) {
         let around = &mut self.around;
         match timeline_event {
@@ -234,7 +234,7 @@ impl EpisodeTracker {
                 }
             }
             TimelineEvent::Grabbed(by) => {
-                // Until now it was as it was for the one that had it.
+                // Until now, the previous owner of the grab was not affected by it.
                 if let Some(had) = around.grab.by
                     && let Some(client) = self.clients.get_mut(&had)
                 {
@@ -270,7 +270,7 @@ impl EpisodeTracker {
                 loops.input(time, id);
             }
             let link = causes.find(time, by, id, &event.causal_keys)?;
-            // An answer that the client has requested is none.
+            // The reply to the client's own request does not extend a loop.
             if !event.answers && loops.step(&link, id, &event.about.landmark) {
                 return Some(CausalEdge {
                     root: link.from,
@@ -291,7 +291,7 @@ impl EpisodeTracker {
     }
 
     fn sent(&mut self, time: u64, id: ConnectionId, sent: &SentRequests) {
-        // Alone a client makes nobody act.
+        // A single client cannot cause episodes of other clients.
         let others = self.clients.len() > 1;
         let Some(client) = self.clients.get_mut(&id) else {
             return;
@@ -300,12 +300,12 @@ impl EpisodeTracker {
         let opened = sent.opened.iter();
         opened.for_each(|request| around.waits.opened(request));
         around.server.shows(time, id, sent.shown, sent.is_told);
-        // Of the others it reads nothing.
+        // During a grab the server reads only the holder's requests.
         if around.grab.by.is_none_or(|by| by == id) {
             around.server.ready.sent(time, sent.arrived_at);
         }
-        // Who has grabbed it keeps it from reading, not the lack of a processor; nor is it the one that reads
-        // on an emulated link.
+        // During another client's grab, the grab keeps the server from reading, not the lack of a processor. On an
+        // emulated link the recorder reads instead of the server.
         let free = around.grab.by.is_none_or(|by| by == id) && !around.emulated;
         let waits = client.state.waits_since().filter(|_| free);
         let rested = waits.map_or(0, |since| around.server.rested(since, time));
@@ -339,12 +339,12 @@ impl EpisodeTracker {
         if self.clients.len() >= MAX_CLIENTS {
             return;
         }
-        // Only of a server on this state is the process known.
+        // The server's process is only known if it runs on this machine.
         let far = self.around.server.pid().is_none() || self.around.emulated;
         let mut state = ClientState::new(id, pid, time, self.spans, far);
         if pid.is_some_and(|pid| self.captured.get(&pid) == Some(&true)) {
             match pid.filter(|pid| self.around.runnable.knows(*pid)) {
-                // A process that has connected before need not run at this moment.
+                // The process of an earlier connection may not be running now.
                 Some(pid) if !self.around.runnable.runs(pid) => {
                     let ready = self.around.runnable.of(Some(pid)) > 0;
                     state.does_not_run(time, ready);
@@ -366,7 +366,7 @@ impl EpisodeTracker {
 
     fn step(&mut self, time: u64, step: &Step) {
         if Some(step.pid) == self.around.server.pid() {
-            // What it sent before it rested may still be on an emulated link.
+            // On an emulated link, data sent before the rest may still be in flight.
             if self.around.server.step(step) && !self.around.emulated {
                 self.causes.rests(time, self.around.grab.by);
             }

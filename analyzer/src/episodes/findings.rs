@@ -1,4 +1,4 @@
-//! Finished episodes added up, in bounded memory.
+//! Sums over finished episodes, in bounded memory.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -25,9 +25,9 @@ use crate::statistics::distribution::Distribution;
 use crate::text::label::{Label, client_name};
 use crate::threads::thread_states::Step;
 
-/// Episodes kept one by one at most: the longest.
+/// Maximum number of episodes kept individually: the longest.
 const MAX_EPISODES: usize = 10_000;
-/// Client names kept at most.
+/// Maximum number of client names.
 const MAX_NAMES: usize = 10_000;
 
 /// Sums over the episodes of one trigger.
@@ -40,11 +40,11 @@ pub(crate) struct ByTrigger {
     pub(crate) perceptible_parts: Parts,
     /// Threads that could run, times nanoseconds.
     pub(crate) runnable: u64,
-    /// Nanoseconds in which that was counted.
+    /// The time over which these were counted, in nanoseconds.
     pub(crate) counted: u64,
 }
 
-/// Sums over the episodes of a trace, and the longest ones.
+/// Sums over the episodes of a trace, and the longest episodes.
 #[derive(Debug, Default)]
 pub struct Findings {
     pub(crate) options: EpisodeOptions,
@@ -53,15 +53,15 @@ pub struct Findings {
     programs: BTreeMap<ConnectionId, String>,
     /// The recording's first record.
     pub(crate) first: Option<Timestamp>,
-    /// The time at which the recorder asked the command to end.
+    /// The time at which the recorder signalled the command to end.
     ending: Option<Timestamp>,
-    /// The longest with all that they led to, by latency and number.
+    /// The longest episodes with all their effects, by latency and number.
     kept: BTreeMap<(u64, Reverse<u64>), Episode>,
     number: u64,
     /// The number of episodes that were kept at some time.
     seen: u64,
     pub(crate) omitted: u64,
-    /// Episodes of clients that show nothing, which count nowhere.
+    /// Episodes of clients without windows, which are not counted.
     pub(crate) left_out: u64,
     pub(crate) latencies: Distribution,
     pub(crate) total: u64,
@@ -72,41 +72,41 @@ pub struct Findings {
     pub(crate) groups: Landmarks,
     pub(crate) patterns: Patterns,
     series: Series,
-    /// The processes of clients that are wanted, and the server's.
+    /// The processes of the selected clients, and the server's.
     processes: HashMap<u32, ProcessorOwner>,
     pub(crate) unscheduled: u64,
     pub(crate) bursts: Bursts,
     pub(crate) long: LongEpisodes,
-    /// Windows and grabs that let the user do nothing else.
+    /// Modal windows and grabs.
     pub(crate) modal: Modal,
-    /// Motion that clients handled more slowly than it came.
+    /// Motion events that arrived faster than clients handled them.
     pub(crate) backlogs: Vec<Backlog>,
-    /// Clients that cause each other's messages again and again.
+    /// Clients that repeatedly cause each other's messages.
     pub(crate) loops: Loops,
-    /// The user's own events.
+    /// The user-defined events.
     pub(crate) user: Instances,
-    /// The time in which an episode went on.
+    /// The time covered by episodes.
     pub(crate) covered: IntervalUnion,
     /// The first connection.
     first_act: Option<Timestamp>,
     /// The last message or connection.
     last_act: Timestamp,
-    /// The time in which one went on that the user began: he waited.
+    /// The time covered by episodes that the user caused: the user waited.
     pub(crate) waits: IntervalUnion,
-    /// The network's addition to all latencies, and to those of the user's actions.
+    /// The time that the network adds to all latencies, and to those of the user's actions.
     pub(crate) added: [u64; 2],
     /// The time of clients that were busy, by their state.
     pub(crate) busy: Busy,
     /// The time in which events waited for idle clients.
     pub(crate) waited_idle: u64,
-    /// The connecting of each connected client, and the total time of those that are gone.
+    /// The connection time of each connected client, and the total time of the disconnected ones.
     connected: BTreeMap<ConnectionId, Timestamp>,
     pub(crate) connected_for: u64,
-    /// Landmarks of all episodes and their groups, where some are asked for.
+    /// Landmarks of all episodes and their groups, if a landmark filter is set.
     landmarks_seen: BTreeSet<Label>,
 }
 
-/// True where the name contains the typed text, in capitals or not.
+/// True if the name contains `typed`, ignoring case.
 fn holds(name: &str, typed: &str) -> bool {
     name.to_lowercase().contains(&typed.to_lowercase())
 }
@@ -121,7 +121,7 @@ impl Findings {
         }
     }
 
-    /// Takes the next observation: the clients, the server and the threads of the recording.
+    /// Processes an observation: the clients, the server and the threads of the recording.
     pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
         self.modal.observe(observation);
         self.user.observe(observation);
@@ -178,12 +178,12 @@ impl Findings {
         }
     }
 
-    /// True for what began after the recorder had asked the command to end.
+    /// True if the episode began after the recorder had signalled the command to end.
     pub(crate) fn is_of_end(&self, episode: &Episode) -> bool {
         self.ending.is_some_and(|ending| episode.start >= ending)
     }
 
-    /// A thread of a client or of the server changed its state.
+    /// Notes a state change of a thread of a client or of the server.
     fn step(&mut self, step: &Step) {
         let of = &self.processes;
         let whose = |pid: u32| of.get(&pid).copied().unwrap_or(ProcessorOwner::Nobody);
@@ -220,8 +220,8 @@ impl Findings {
     /// The trace ends.
     pub(crate) fn ended(&mut self, time: Timestamp) {
         self.user.finish(time);
-        // Nobody waits after the part that was asked for, or once all clients have gone: what they sent may
-        // still be on an emulated link.
+        // After the analyzed part, or after the last client has disconnected, no client waits: requests may still be on
+        // an emulated link.
         let end = match (self.options.from_s, self.after(self.options.to_s)) {
             (None, None) => self.last_act,
             (_, to) => to.map_or(time, |to| time.min(Timestamp::from_nanos(to))),
@@ -246,13 +246,13 @@ impl Findings {
         name.unwrap_or_else(|| format!("client {}", client.0))
     }
 
-    /// A client's program, or its number where that is not known.
+    /// A client's program, or the client's number if the program is unknown.
     pub(crate) fn program(&self, client: ConnectionId) -> String {
         let name = self.programs.get(&client).cloned();
         name.unwrap_or_else(|| format!("client {}", client.0))
     }
 
-    /// The name given by the user that matches nothing; `None` for an empty recording.
+    /// The filter that matches no name; `None` for an empty recording.
     pub fn unmatched(&self) -> Option<Unmatched> {
         if let Some(wanted) = &self.options.client
             && !self.names.is_empty()
@@ -308,7 +308,7 @@ impl Findings {
         names.iter().any(|name| holds(name.as_str(), wanted))
     }
 
-    /// True where a person perceives the latency.
+    /// True if a person perceives the latency.
     pub(crate) fn is_perceptible(&self, episode: &Episode) -> bool {
         let threshold = self
             .options
@@ -317,8 +317,8 @@ impl Findings {
         self.counts(episode) && episode.latency() as f64 >= threshold * 1e6
     }
 
-    /// True where the episode counts. The time of an episode that another client's led to is in that
-    /// client's latency already; where the user asks for a client or a landmark, both count.
+    /// True if the episode counts. Another client's latency already includes an episode that it caused; with a client
+    /// or landmark filter, both count.
     pub(crate) fn counts(&self, episode: &Episode) -> bool {
         let of = &self.options;
         of.client.is_some() || of.landmark.is_some() || !episode.is_led_to()
@@ -414,8 +414,7 @@ impl Findings {
         self.number
     }
 
-    /// The number and total latency of the kept episodes that the user began at a client from `start` to
-    /// `end`.
+    /// The number and total latency of the kept episodes that the user caused at a client from `start` to `end`.
     pub(crate) fn input_within(
         &self,
         client: ConnectionId,
@@ -433,8 +432,7 @@ impl Findings {
         })
     }
 
-    /// The episodes kept: the longest first where only the worst are wanted, else in the order
-    /// of time.
+    /// The kept episodes: the longest first if only the worst are wanted, otherwise by time.
     pub fn episodes(&self) -> Vec<&Episode> {
         let mut episodes: Vec<&Episode> = self.kept.values().rev().collect();
         if self.options.worst.is_none() {
@@ -444,7 +442,7 @@ impl Findings {
     }
 }
 
-/// Drops the tree of an episode, which its pattern has: thousands of trees would take much memory.
+/// Drops the tree of an episode, which its pattern already stores, to save memory.
 fn without_shape(mut episode: Episode) -> Episode {
     episode.tree = Tree::new(episode.group);
     episode.tags = Default::default();

@@ -1,13 +1,13 @@
-//! The time that stretches cover together, however they overlap.
+//! The total time covered by intervals, which may overlap.
 
 use std::collections::BTreeMap;
 
-/// Maximum number of separate intervals that may still grow. Earlier ones are settled.
+/// Maximum number of separate intervals that may still grow. Earlier intervals are settled.
 const MAX_OPEN: usize = 4096;
-/// Stretches kept one by one at most: the longest.
+/// Maximum number of intervals kept individually: the longest.
 const MAX_STRETCHES: usize = 1000;
 
-/// A interval of time, in nanoseconds.
+/// An interval of time, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Interval {
     pub(crate) length: u64,
@@ -26,7 +26,7 @@ pub(crate) struct IntervalUnion {
 }
 
 impl IntervalUnion {
-    /// Adds the time from `start` to `end`; the interval that is settled with that, if one is.
+    /// Adds the time from `start` to `end`. Returns the interval that this settles, if any.
     pub(crate) fn add(&mut self, start: u64, end: u64) -> Option<Interval> {
         let (mut start, mut end) = (start.max(self.until), end);
         if start >= end {
@@ -70,7 +70,7 @@ impl IntervalUnion {
         }
     }
 
-    /// The stretches that are not settled.
+    /// The intervals that are not settled.
     pub(crate) fn unsettled(&self) -> impl Iterator<Item = Interval> {
         self.open.iter().map(|(&start, &end)| Interval {
             length: end - start,
@@ -78,12 +78,12 @@ impl IntervalUnion {
         })
     }
 
-    /// The nanoseconds that are covered.
+    /// The number of covered nanoseconds.
     pub(crate) fn total(&self) -> u64 {
         self.total
     }
 
-    /// The longest stretches, in the order of time.
+    /// The longest intervals, in the order of time.
     pub(crate) fn longest(&self) -> Vec<Interval> {
         let settled = self.settled.iter().copied();
         let mut all: Vec<Interval> = settled.chain(self.unsettled()).collect();

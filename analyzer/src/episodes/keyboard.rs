@@ -1,8 +1,8 @@
-//! Names of keys by code: the keyboard as the server described it to any client of the trace (GetKeyboardMapping,
-//! XkbGetMap). Most clients request it when they start.
+//! Names of keys by code: the keyboard map that the server sent to any client of the trace (GetKeyboardMapping,
+//! XkbGetMap). Most clients request the map when they start.
 //!
-//! A key has the name of its first group's keysym without modifiers, or with Shift where that is held. The
-//! last answer holds, also after a MappingNotify: clients that depend on the keyboard ask again then.
+//! A key is named after its first group's keysym without modifiers, or with Shift if Shift is held. The last reply is
+//! used, also after a MappingNotify: clients that depend on the keyboard request the map again then.
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::{Body, Message, Reply, SequenceNumber, Symbol, keysym_name};
@@ -10,7 +10,7 @@ use x11prof_trace::ConnectionId;
 
 use crate::pipeline::Seen;
 
-/// Requests kept until they are answered.
+/// Maximum number of pending requests.
 const MAX_PENDING: usize = 1024;
 /// XkbGetMap's reply: the fixed part.
 const MAP: usize = 40;
@@ -58,13 +58,13 @@ impl Keyboard {
         }
     }
 
-    /// The name of the key with this code, alone or with Shift; `None` if the trace does not report.
+    /// The name of the key with this code, without or with Shift; `None` if the trace does not contain the name.
     pub(crate) fn key(&self, code: u32, shifted: bool) -> Option<Symbol> {
         let [alone, with_shift] = self.names.get(&u8::try_from(code).ok()?)?;
         with_shift.filter(|_| shifted).or(*alone)
     }
 
-    /// True if the key only changes the meaning of others.
+    /// True for a modifier key.
     pub(crate) fn is_modifier(&self, code: u32) -> bool {
         let name = self.key(code, false).map_or("", Symbol::as_str);
         let sided = name.strip_suffix("_L").or(name.strip_suffix("_R"));
@@ -97,7 +97,7 @@ impl Keyboard {
         let mut at = MAP;
         if present & KEY_TYPES != 0 {
             for _ in 0..types {
-                // Entries of 8 bytes, and 4 more for each where modifiers are preserved.
+                // Entries of 8 bytes, and 4 more for each if modifiers are preserved.
                 let (entries, preserves) = (byte(at + 5)?, byte(at + 6)? != 0);
                 at += 8 + entries * if preserves { 12 } else { 8 };
             }
@@ -114,7 +114,7 @@ impl Keyboard {
         Some(())
     }
 
-    /// The first two keysyms of a key; none, or NoSymbol, leaves it without a name.
+    /// Stores the first two keysyms of a key. A missing keysym, or NoSymbol, has no name.
     fn learn(&mut self, code: u8, keysyms: [Option<u32>; 2]) {
         let names = keysyms.map(|keysym| Some(Symbol::new(&keysym.and_then(keysym_name)?)));
         self.names.insert(code, names);

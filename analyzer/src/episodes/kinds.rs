@@ -1,7 +1,7 @@
 //! Kinds of requests that shape an episode's tree.
 //!
-//! Objects for drawing (GCs, pixmaps, glyphs, regions) have no kind: making such an object now or keeping
-//! it from last time would make two patterns of one action.
+//! Objects for drawing (GCs, pixmaps, glyphs, regions) have no kind: creating such an object, or keeping an earlier
+//! one, would otherwise make two patterns of one action.
 
 use x11prof_protocol::Symbol;
 use x11prof_session::Drawing;

@@ -1,4 +1,4 @@
-//! The landmark profile: episodes added up by what they were about.
+//! The landmark profile: episodes summed by landmark.
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::Symbol;
@@ -7,7 +7,7 @@ use super::episode::{Episode, Owner, Parts, Trigger};
 use crate::statistics::distribution::Distribution;
 use crate::text::label::Label;
 
-/// Landmarks kept at most; all others count as one.
+/// Maximum number of landmarks; further landmarks count as one.
 const MAX_LANDMARKS: usize = 2000;
 
 /// The name of the sum of all landmarks beyond the limit.
@@ -20,11 +20,11 @@ pub(crate) struct Landmark {
     pub(crate) group: Symbol,
     pub(crate) latencies: Distribution,
     pub(crate) total: u64,
-    /// INP's phases: until it is begun with, until the last request, until that is drawn.
+    /// INP's phases: until the handling begins, until the last request, and until its drawing is done.
     pub(crate) phases: [u64; 3],
     pub(crate) perceptible: u64,
     pub(crate) parts: Parts,
-    /// The latency without the children's: least, sum, most.
+    /// The latency without that of the children: minimum, sum, maximum.
     pub(crate) exclusive: (u64, u64, u64),
 }
 

@@ -1,5 +1,5 @@
-//! Locations of an episode's time (the thesis, section 4.3.3), as closely as the wire and the kernel tell: the
-//! client's code, the round trips of a request, drawing in a window.
+//! Locations of an episode's time (the thesis, section 4.3.3), as precise as the protocol stream and the kernel allow:
+//! the client's code, the round trips of a request, drawing in a window.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub(crate) enum Location {
     Of(Owner),
     /// The wait for replies to a request of this name.
     RoundTrips(Symbol),
-    /// The wait until the server took the written bytes.
+    /// The wait until the server accepted the written bytes.
     Writing,
     /// The drawing on a window.
     Drawing(Label),

@@ -1,14 +1,13 @@
-//! Long episodes: how far apart they are (the latency-benchmark paper's Table 2), and how much of
-//! all latency is theirs.
+//! Long episodes: the time between them (the latency-benchmark paper's Table 2), and their share of the total latency.
 
 use crate::statistics::distribution::Distribution;
 
-/// Thresholds of Table 2 next to the user's own, in milliseconds: around the 100 that is perceptible.
+/// Thresholds of Table 2 in addition to the user's own, in milliseconds: around the perceptible 100 ms.
 pub(crate) const THRESHOLDS: [f64; 4] = [50.0, 100.0, 150.0, 200.0];
 /// Edges of the classes of duration, in milliseconds.
 pub(crate) const EDGES: [f64; 7] = [0.0, 3.0, 10.0, 50.0, 100.0, 200.0, 1000.0];
 
-/// Episodes whose beginnings are kept, at most.
+/// Maximum number of episodes whose beginnings are kept.
 const MAX_STARTS: usize = 1 << 16;
 
 /// Long episodes, and all episodes by class.
@@ -21,8 +20,8 @@ pub(crate) struct LongEpisodes {
 }
 
 impl LongEpisodes {
-    /// An episode that began at `start` and took `latency`, in nanoseconds; `long` if that is over the
-    /// general threshold, `perceptible` if over its own.
+    /// Adds an episode that began at `start` and took `latency`, in nanoseconds. `long` is true if it is over the
+    /// general threshold, `perceptible` if it is over its own threshold.
     pub(crate) fn add(&mut self, start: u64, latency: u64, long: bool, perceptible: bool) {
         let ms = latency as f64 / 1e6;
         if (long || perceptible || ms > THRESHOLDS[0]) && self.long.len() < MAX_STARTS {
@@ -34,8 +33,8 @@ impl LongEpisodes {
         *total = total.saturating_add(latency);
     }
 
-    /// The number of episodes longer than `above_ms`, or (`None`) than their own threshold, and the
-    /// nanoseconds between their beginnings. Sorts them by their beginnings: they ended in another order.
+    /// The number of episodes longer than `above_ms`, or than their own threshold if `above_ms` is `None`, and the
+    /// nanoseconds between their beginnings. Sorts the episodes by beginning, because they arrive by end.
     pub(crate) fn apart(&self, above_ms: Option<f64>) -> (u64, Distribution) {
         let above = self.long.iter().filter(|(_, nanos, perceptible)| {
             above_ms.map_or(*perceptible, |above| *nanos as f64 / 1e6 > above)

@@ -1,10 +1,9 @@
 //! Episodes: the latency of each action of a user until its response was complete, and its causes.
 //!
-//! An episode is the handling of one stimulus by one client (LiLa; the thesis, chapter 4). The data take
-//! this way: [`collect`] makes timeline events of the pipeline's observations; [`episode_tracker`] hands
-//! each to the [`client_state`] of its client, which opens and closes episodes; [`server`] adds the time of
-//! the last drawing; [`across`] joins episodes of several clients that led to each other; [`findings`] adds
-//! finished ones up, in bounded memory.
+//! An episode is the handling of one stimulus by one client (LiLa; the thesis, chapter 4). [`collect`] converts the
+//! pipeline's observations to timeline events. [`episode_tracker`] passes each event to the [`client_state`] of its
+//! client, which opens and closes episodes. [`server`] adds the time of the last drawing, [`cross_client`] links
+//! episodes of several clients that caused each other, and [`findings`] sums finished episodes in bounded memory.
 
 mod across;
 mod audience;
@@ -90,21 +89,21 @@ pub struct EpisodeOptions {
     pub thresholds: Thresholds,
     /// The length of a frame, in milliseconds.
     pub frame_ms: f64,
-    /// Only the clients whose name holds this, or whose number it is.
+    /// Only clients whose name contains this text, or the client with this number.
     pub client: Option<String>,
-    /// Only the landmarks that hold this.
+    /// Only landmarks that contain this text.
     pub landmark: Option<String>,
-    /// Only those that begin N seconds after the recording's start or later.
+    /// Only episodes that begin N seconds after the recording's start or later.
     pub from_s: Option<f64>,
-    /// Only those that begin N seconds after the recording's start or earlier.
+    /// Only episodes that begin N seconds after the recording's start or earlier.
     pub to_s: Option<f64>,
-    /// Only the one that begins at `from_s` and ends at `to_s`.
+    /// Only the episode that begins at `from_s` and ends at `to_s`.
     pub single: bool,
-    /// List this many of the longest only.
+    /// Only list this many of the longest episodes.
     pub worst: Option<usize>,
-    /// The link whose times replace the recorded ones.
+    /// The link whose times replace the recorded times.
     pub link: Option<Arc<ForecastTimes>>,
-    /// The user's own events; none where there is no file of them.
+    /// The user-defined events; empty without an event file.
     pub events: EventDefinitions,
 }
 
@@ -132,20 +131,20 @@ impl EpisodeOptions {
     }
 }
 
-/// Finds the episodes in what it observes.
+/// Finds the episodes in the observations of a pass.
 #[derive(Debug)]
 pub struct Episodes {
     collector: Collector,
     tracker: EpisodeTracker,
     starting: Starting,
-    /// `None` where the user asks for a client or a landmark: then every episode of the client or landmark counts.
+    /// `None` with a client or landmark filter: then every matching episode counts.
     audience: Option<Audience>,
     findings: Findings,
     finished: Vec<Episode>,
 }
 
 impl Episodes {
-    /// An analysis that has observed nothing yet.
+    /// An analysis without observations.
     pub fn new(options: &EpisodeOptions) -> Episodes {
         Episodes {
             collector: Collector::new(options.events.clone()),
@@ -161,7 +160,7 @@ impl Episodes {
         }
     }
 
-    /// Takes the next observation of a pass.
+    /// Processes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         self.finished.clear();
         self.findings.observe(observation);
@@ -202,7 +201,7 @@ impl Episodes {
         &self.finished
     }
 
-    /// The settled ones of [`Episodes::finished`].
+    /// The settled episodes of [`Episodes::finished`].
     pub fn settled(&self) -> impl Iterator<Item = &Episode> {
         self.finished.iter().filter(|episode| episode.settled)
     }
@@ -232,7 +231,7 @@ impl Episodes {
         }
     }
 
-    /// The trace has ended; [`Episodes::finished`] has the episodes that end with it.
+    /// Ends the trace; [`Episodes::finished`] returns the episodes that end with it.
     pub fn end(&mut self) {
         self.finished.clear();
         let end = self.collector.newest();
@@ -249,7 +248,7 @@ impl Episodes {
         self.findings.ended(Timestamp::from_nanos(end));
     }
 
-    /// Ends the trace, and returns what was found.
+    /// Ends the trace, and returns the findings.
     pub fn finish(mut self) -> Findings {
         self.end();
         self.findings

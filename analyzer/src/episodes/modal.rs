@@ -1,7 +1,6 @@
-//! Modal phases (LiLa, section 3.3): a client shows a window that is transient for another one or modal, or
-//! grabs the pointer or the keyboard, as a menu does, until that is over. What the user does meanwhile are
-//! episodes of their own, and what he thinks is nobody's: no part of it is charged to the episode that
-//! began the phase.
+//! Modal phases (LiLa, section 3.3): a client shows a window that is modal or transient for another window, or grabs
+//! the pointer or the keyboard, as a menu does. User actions during the phase are separate episodes. The user's
+//! thinking time belongs to no episode, in particular not to the episode that began the phase.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,15 +13,15 @@ use super::windows;
 use crate::pipeline::device_grabs::{Device, DeviceGrab, GrabStep};
 use crate::pipeline::{Observation, Seen};
 
-/// Windows whose properties are known, and phases that continue, at most.
+/// Maximum number of windows with known properties, and of open phases.
 const MAX_OPEN: usize = 4096;
-/// Phases kept, the first ones.
+/// Maximum number of phases kept; the first ones are kept.
 const MAX_PHASES: usize = 10_000;
 
 /// The evidence for a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum PhaseEvidence {
-    /// The window is transient for another one (ICCCM, WM_TRANSIENT_FOR).
+    /// The window is transient for another window (ICCCM, WM_TRANSIENT_FOR).
     Transient,
     /// The window has the state modal (EWMH, _NET_WM_STATE_MODAL).
     Modal,
@@ -48,7 +47,7 @@ pub(crate) struct Phase {
     /// The name of the window.
     pub(crate) window: Option<String>,
     pub(crate) start: Timestamp,
-    /// `None` while it continues.
+    /// `None` while the phase continues.
     pub(crate) end: Option<Timestamp>,
 }
 
@@ -70,7 +69,7 @@ pub(crate) struct Modal {
 }
 
 impl Modal {
-    /// Takes the next observation of a pass.
+    /// Processes the next observation of a pass.
     pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
             Observation::Message(seen) => {
@@ -139,7 +138,7 @@ impl Modal {
         }
     }
 
-    /// A window manager maps the windows of others.
+    /// True if the client created the window: a window manager maps other clients' windows.
     fn is_its_own(&self, seen: &Seen<'_>, window: u32) -> bool {
         let owner = seen.session.id_range(window);
         owner.is_some_and(|range| range.client.0 == seen.connection.0)

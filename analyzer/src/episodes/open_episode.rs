@@ -22,7 +22,7 @@ use crate::threads::delays::WOKEN_WITHIN;
 /// The number of frames that make a burst, in the middle of a handling.
 const MANY_FRAMES: u64 = 5;
 
-/// Events of other clients that are known of one episode, at most.
+/// Maximum number of other clients' events kept for one episode.
 const MAX_FED: usize = 64;
 
 /// Time added up, in nanoseconds.
@@ -51,7 +51,7 @@ impl TimeBuckets {
     }
 }
 
-/// The episode up to one of its pictures.
+/// The episode up to one of its frames.
 #[derive(Debug, Clone, Copy)]
 struct Shown {
     end: u64,
@@ -70,7 +70,7 @@ pub(crate) struct OpenEpisode {
     about: About,
     trigger: Trigger,
     start: u64,
-    /// The time at which the client began to handle it.
+    /// The time at which the client began to handle the episode.
     pub(crate) begun: u64,
     /// The end of the time in `until_sent` and `since_sent`.
     pub(crate) since: u64,
@@ -78,7 +78,7 @@ pub(crate) struct OpenEpisode {
     until_sent: TimeBuckets,
     /// Sums from the last request on.
     since_sent: TimeBuckets,
-    /// `since_sent` when the client first fell quiet.
+    /// `since_sent` when the client first became quiet.
     at_quiet: Option<(u64, TimeBuckets)>,
     /// Time in which the client was quiet since its last request.
     quiet_for: u64,
@@ -94,29 +94,29 @@ pub(crate) struct OpenEpisode {
     /// The number of frames drawn, and the beginning of the last one.
     frames: u64,
     last_drawn: Option<u64>,
-    /// Frames after which the client waited by itself and then drew the next one.
+    /// Frames after which the client paused without waiting for X and then drew the next frame.
     shown: Vec<Shown>,
-    /// The frame after which the client waits by itself now.
+    /// The frame after which the client is pausing now.
     paused: Option<Shown>,
-    /// The episode is a frame of an animation.
+    /// True if the episode is a frame of an animation.
     is_frame: bool,
-    /// An event that the client had requested as the beginning of a frame has come.
+    /// True after an event that the client had requested to start a frame.
     pub(crate) ticked: bool,
     /// The time at which the pressed key or button was released while the client was quiet, before any drawing.
     pub(crate) released: Option<u64>,
     pub(crate) round_trips: u64,
     pub(crate) requests: u64,
     pub(crate) bytes: u64,
-    /// Bytes of the answers that it waited for.
+    /// Bytes of the replies that the client waited for.
     pub(crate) received: u64,
     pub(crate) events: u64,
     pub(crate) scheduled: bool,
     starts_up: bool,
-    /// The client handles other stimuli while the answer to a request has not come.
+    /// The client handles other stimuli while it waits for the reply to an open request.
     pub(crate) goes_on_meanwhile: bool,
     /// Time in which the stimulus waited while the client handled nothing.
     pub(crate) waited_idle: u64,
-    /// A reason why the end may be elsewhere.
+    /// A reason why the end may be wrong.
     pub(crate) unsure: Option<Unsure>,
     outline: Outline,
     /// The request of another client that caused this episode.
@@ -126,18 +126,18 @@ pub(crate) struct OpenEpisode {
     steps: Steps,
     /// The delivery of the stimulus.
     pub(crate) delivered: Option<u64>,
-    /// The user's own events that the episode starts and ends.
+    /// The user-defined events that the episode starts and ends.
     pub(crate) tags: Tags,
-    /// The window that was drawn on last.
+    /// The window of the last drawing.
     drawn: Option<Label>,
-    /// The requests that other clients have to answer.
+    /// The requests that other clients have to reply to.
     pub(crate) awaits: Awaits,
-    /// Presses that the client has read together with the episode's own stimulus.
+    /// Presses that the client read together with the episode's stimulus.
     together: Vec<ReadPress>,
 }
 
 impl OpenEpisode {
-    /// An episode that began at `start` and that its client has begun with at `handled`.
+    /// An episode that began at `start` and that its client began to handle at `handled`.
     pub(crate) fn new(
         stimulus: Option<Stimulus>,
         about: About,
@@ -194,7 +194,7 @@ impl OpenEpisode {
         }
     }
 
-    /// The episode of a stimulus that its client begins with at `time`.
+    /// The episode of a stimulus that its client begins to handle at `time`.
     pub(crate) fn begin(first: WaitingStimulus, time: u64) -> OpenEpisode {
         let mut open = OpenEpisode::new(Some(first.stimulus), first.about, first.start, time);
         open.events = first.events;
@@ -204,7 +204,7 @@ impl OpenEpisode {
         open
     }
 
-    /// The stimulus of an episode without a result so far, to begin again with it.
+    /// The stimulus of an episode without a result so far, so that it can begin again.
     pub(crate) fn into_waiting(self) -> Option<WaitingStimulus> {
         Some(WaitingStimulus {
             stimulus: self.stimulus?,
@@ -217,29 +217,29 @@ impl OpenEpisode {
         })
     }
 
-    /// True while the episode may wait for the screen's clock: the user's action is not drawn.
+    /// True if the episode waits for this open request.
     pub(crate) fn takes_open(&self, request: &OpenRequest) -> bool {
         match request.kind {
-            // Owners and window managers continue meanwhile.
+            // Selection owners and window managers continue meanwhile.
             OpenKind::PieceTaken | OpenKind::Ping => false,
             OpenKind::ScreenClock => self.is_input() && !self.draws,
             _ => !self.is_done(),
         }
     }
 
-    /// The client waited until `time` for an answer, and did other things in between.
+    /// Adds the time until `time` as a wait for a reply during which the client did other things.
     pub(crate) fn awaited_until(&mut self, time: u64) {
         self.pass(time, Owner::Awaited, 0, BusyState::default(), None, false);
     }
 
-    /// The client has read this press together with the episode's stimulus.
+    /// Notes that the client read this press together with the episode's stimulus.
     pub(crate) fn read_together(&mut self, press: WaitingStimulus, time: u64) {
         if self.together.len() < MAX_FED {
             self.together.push(ReadPress { press, time });
         }
     }
 
-    /// The client has waited for work since `since`: it could have begun at the delivery.
+    /// The client has waited for work since `since`, so it could have started at the delivery.
     pub(crate) fn could_begin(&mut self, since: u64) {
         let delivered = self.delivered.unwrap_or(self.begun);
         let ready = self.begun.saturating_sub(delivered.max(since));
@@ -255,7 +255,7 @@ impl OpenEpisode {
         TreePosition::of(id, self.link.as_ref())
     }
 
-    /// An event caused by another client came during the handling.
+    /// Notes an event that another client caused during the handling.
     pub(crate) fn fed(&mut self, link: CausalEdge) {
         if self.fed.len() < MAX_FED {
             self.fed.push(link);
@@ -270,8 +270,8 @@ impl OpenEpisode {
         }
     }
 
-    /// Adds the time until `time` with its owner and the number of threads that could run. `asks` is the
-    /// request whose reply is outstanding; with `draws`, the server still draws earlier requests.
+    /// Adds the time until `time` to its latency component, with the number of runnable threads. `asks` is the request
+    /// whose reply is pending; with `draws`, the server still draws earlier requests.
     pub(crate) fn pass(
         &mut self,
         time: u64,
@@ -318,8 +318,8 @@ impl OpenEpisode {
             .change_last(nanos, &[asked], owner, StepCause::Request(None));
     }
 
-    /// An arriving message was in flight for up to `nanos` of its sender's wait: gives this time to `owner`, except
-    /// `unserved`, in which no processor was free for the server. `asks` is the message's request.
+    /// An arriving message was in flight for up to `nanos` of its sender's wait: attributes this time to `owner`,
+    /// except `unserved`, in which no processor was free for the server. `asks` is the message's request.
     pub(crate) fn on_the_way(
         &mut self,
         nanos: u64,
@@ -375,15 +375,14 @@ impl OpenEpisode {
         self.stimulus.is_none() && !self.starts_up && self.draws
     }
 
-    /// True if no other client waits for the episode's event, and it need not be drawn.
+    /// True if no other client waits for the episode's event, and the event requires no drawing.
     pub(crate) fn gives_way(&self) -> bool {
         let crossing = self.stimulus.is_some_and(|one| one.is_crossing());
         let about = self.stimulus.is_some() && self.trigger == Trigger::Asynchronous;
         (crossing || about) && self.link.is_none_or(|link| !link.is_awaited())
     }
 
-    /// True for an action of the user without drawing so far: the client has requested a frame event and will draw
-    /// then.
+    /// True for a user action without drawing so far: the client has requested a frame event and will draw then.
     pub(crate) fn awaits_its_frame(&self) -> bool {
         self.is_input() && !self.draws && !self.ticked
     }
@@ -409,7 +408,8 @@ impl OpenEpisode {
         next
     }
 
-    /// The client drew at `time`: a new frame, if half a `frame` has passed since the last one.
+    /// Notes that the client drew at `time`. The drawing is a new frame if half a `frame` has passed since the last
+    /// one.
     pub(crate) fn drew(&mut self, time: u64, frame: u64) {
         if self
             .last_drawn
@@ -446,8 +446,8 @@ impl OpenEpisode {
         }
     }
 
-    /// The client has waited since `since`, but not long enough to know the kind of wait. Right after drawing, the
-    /// wait may be for the next frame.
+    /// The client has waited since `since`, too briefly to determine the kind of wait. Right after drawing, the wait
+    /// may be for the next frame.
     pub(crate) fn pauses_briefly(&mut self, since: u64, brief: u64) {
         let sent = self.last_sent.unwrap_or_default();
         match since.saturating_sub(sent) < brief {
@@ -456,8 +456,8 @@ impl OpenEpisode {
         }
     }
 
-    /// Ends an episode that has drawn several frames, with pauses of the client's own, at its first frame. The rest
-    /// is the next frame of an animation, which is `about` this.
+    /// Ends an episode that has drawn several frames, with pauses of the client in between, at its first frame. Returns
+    /// the rest as the next frame of an animation, labelled `about`.
     pub(crate) fn next_frame(&mut self, about: About) -> Option<OpenEpisode> {
         let enough = if self.is_frame {
             1
@@ -507,7 +507,7 @@ impl OpenEpisode {
         self.at_quiet.is_none() && self.frames >= MANY_FRAMES
     }
 
-    /// True if `stimulus` repeats the episode's own. Counts it, and takes its landmark if that is more specific.
+    /// True if `stimulus` repeats the episode's stimulus. If so, counts it, and adopts its landmark if more specific.
     pub(crate) fn knows(&mut self, stimulus: &Stimulus, about: &About, tags: &Tags) -> bool {
         let Some(known) = self.stimulus.filter(|known| stimulus.repeats(known)) else {
             return false;
@@ -520,8 +520,8 @@ impl OpenEpisode {
         true
     }
 
-    /// Takes the stimulus `waiting` as the episode's own, if the user caused it and the episode has shown nothing
-    /// yet. False if it belongs to another episode.
+    /// Adopts the waiting stimulus if the user caused it and the episode has shown nothing yet. Returns false if the
+    /// stimulus belongs to another episode.
     pub(crate) fn is_of(&mut self, waiting: &WaitingStimulus) -> bool {
         let shown = self.first_sent.is_some_and(|sent| sent < waiting.start);
         let modifier = self.stimulus.is_some_and(|of| of.modifier) && !waiting.stimulus.modifier;
@@ -535,7 +535,7 @@ impl OpenEpisode {
         true
     }
 
-    /// An event that answers the client's own request of this number begins a child.
+    /// Begins a child: an event caused by the client's own request with this number.
     pub(crate) fn child(&mut self, about: About, time: u64, answers: Option<SequenceNumber>) {
         self.outline.child(about, time, answers);
     }
@@ -548,12 +548,12 @@ impl OpenEpisode {
         }
     }
 
-    /// The client was not quiet from `time` on after all.
+    /// Notes that the client was not quiet from `time` on after all.
     pub(crate) fn not_quiet_since(&mut self, time: u64) {
         self.at_quiet.take_if(|(since, _)| *since >= time);
     }
 
-    /// The client was quiet for so long, until bytes (`fed`) or something else ended that.
+    /// Notes that the client was quiet for `nanos`, until bytes (`fed`) or something else ended that.
     pub(crate) fn rested(&mut self, nanos: u64, fed: bool) {
         self.quiet_for = self.quiet_for.saturating_add(nanos);
         if !fed {
@@ -561,8 +561,8 @@ impl OpenEpisode {
         }
     }
 
-    /// True if drawing without new bytes may still be this response: the episode has drawn nothing yet, and has not
-    /// waited for longer than a `tick`. A ticking clock is not a response.
+    /// True if drawing without new bytes may still be part of this response: the episode has drawn nothing yet and has
+    /// not waited for longer than a `tick`. A periodic clock is not a response.
     pub(crate) fn may_draw(&self, tick: u64) -> bool {
         !self.draws && (self.starts_up || self.ticked_for <= tick)
     }
@@ -577,17 +577,17 @@ impl OpenEpisode {
         self.at_quiet.map(|(since, _)| since)
     }
 
-    /// Makes it one that a frame's tick began.
+    /// Turns the episode into one that a frame's tick began.
     pub(crate) fn is_frame(&mut self, about: About) {
         (self.trigger, self.about) = (Trigger::Output, about);
     }
 
-    /// True if the user began the episode.
+    /// True if the user caused the episode.
     pub(crate) fn is_input(&self) -> bool {
         self.trigger == Trigger::Input
     }
 
-    /// True if a pressed key, button or finger began the episode.
+    /// True if a pressed key, button or finger caused the episode.
     pub(crate) fn is_press(&self) -> bool {
         let shape = self.stimulus.map(|stimulus| stimulus.shape);
         shape == Some(Shape::Press)
@@ -598,10 +598,10 @@ impl OpenEpisode {
         self.stimulus.is_some() || self.requests > 0 || self.starts_up
     }
 
-    /// The episode, as far as the client goes, and when it ended.
+    /// Ends the client's part of the episode. Returns the episode and its end time.
     pub(crate) fn finish(mut self, id: EpisodeId) -> FinishedEpisode {
-        // Without an answer the action is not complete, and with it when the client has handled it; else, without a
-        // request, there is no response but the client's falling quiet.
+        // Without a pending reply the action is not complete; after the reply it ends when the client has handled the
+        // reply. An episode without requests ends when the client becomes quiet.
         let blocks = self.awaits.blocks() && !self.goes_on_meanwhile;
         let answered = self.awaits.answered_at();
         let end = match (self.last_sent, self.at_quiet) {

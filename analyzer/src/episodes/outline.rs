@@ -1,7 +1,7 @@
-//! The tree of an open episode: its handling, and within it the events that its own requests caused.
+//! The tree of an open episode: its handling and, nested in it, the events that its own requests caused.
 //!
-//! An event is within another one if it answers a request that was sent while that one was handled, by its
-//! sequence number. Events after the last request belong to no response.
+//! By sequence number, an event belongs within another event if a request sent during the handling of the other event
+//! caused it. Events after the last request belong to no response.
 
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::Timestamp;
@@ -15,7 +15,7 @@ use crate::text::label::Label;
 
 /// Children kept of an episode.
 const MAX_CHILDREN: usize = 64;
-/// Children within children; deeper ones count as this deep.
+/// Maximum nesting depth of children; deeper children count at this depth.
 const DEEPEST: usize = 8;
 /// Shorter waits are ignored: LiLa's filter, 3 ms.
 pub(super) const SHORTEST_WAIT: u64 = 3_000_000;
@@ -45,7 +45,7 @@ struct Pending {
 /// The tree of an open episode.
 #[derive(Debug, Clone)]
 pub(crate) struct Outline {
-    /// A parent comes before its children; the last node is the current one.
+    /// A parent precedes its children; the last node is the current one.
     nodes: Vec<Node>,
     asked: Vec<(Symbol, u64)>,
     pending: Pending,
@@ -55,7 +55,7 @@ pub(crate) struct Outline {
 pub(crate) struct Outlined {
     pub(crate) tree: Tree,
     pub(crate) children: Vec<Child>,
-    /// Nanoseconds in which it waited for replies, by request.
+    /// Nanoseconds of waits for replies, by request.
     pub(crate) asked: Vec<(Symbol, u64)>,
 }
 
@@ -76,7 +76,7 @@ impl Outline {
         }
     }
 
-    /// The kinds of requests that it has sent itself.
+    /// The kinds of the episode's own requests.
     pub(crate) fn kinds(&self) -> Kinds {
         self.nodes[0].tree.kinds
     }
@@ -85,7 +85,7 @@ impl Outline {
         self.nodes.len() - 1
     }
 
-    /// `nanos` pass with this owner; `asks` is the request whose reply is outstanding, if one is.
+    /// Adds `nanos` to a latency component; `asks` is the request whose reply is pending, if any.
     pub(crate) fn pass(&mut self, owner: Owner, asks: Option<Symbol>, nanos: u64) {
         if nanos == 0 {
             return;
@@ -130,7 +130,7 @@ impl Outline {
         }
     }
 
-    /// Requests of these kinds were sent; the first of them has this number.
+    /// Notes requests of these kinds; the first of them has this number.
     pub(crate) fn sent(&mut self, kinds: Kinds, first: Option<SequenceNumber>) {
         self.wait_is_over();
         let Pending { asked, waited, .. } = std::mem::take(&mut self.pending);
@@ -151,12 +151,12 @@ impl Outline {
         }
     }
 
-    /// Begins a child: an event that answers the client's own request of this number.
+    /// Begins a child: an event caused by the client's own request with this number.
     pub(crate) fn child(&mut self, about: About, time: u64, answers: Option<SequenceNumber>) {
         if self.nodes.len() > MAX_CHILDREN {
             return;
         }
-        // The innermost of those that are being handled that had sent a request by then.
+        // The parent is the innermost event in progress that had sent a request by then.
         let mut depth = self.nodes[self.now()].depth;
         for node in self.nodes.iter().rev() {
             if node.depth <= depth {
@@ -176,11 +176,11 @@ impl Outline {
         });
     }
 
-    /// The episode, which is about this, ended at `end`.
+    /// Ends the episode at `end`; `about` is its label.
     pub(crate) fn finish(self, about: Symbol, end: u64) -> Outlined {
-        // From the last to the first: what is complete goes into its parent.
+        // Iterates backwards and moves complete children into their parents.
         let mut open: Vec<(usize, Child, Tree)> = Vec::new();
-        // Where the one after it begins that is not within it, by depth.
+        // By depth, the beginning of the following node that is not nested in the current one.
         let mut next = [end; DEEPEST + 2];
         for node in self.nodes.into_iter().rev() {
             let until = next[node.depth].max(node.start);
@@ -246,11 +246,11 @@ mod tests {
         outline.child(About::alone("first"), 100 * MS, number(10));
         outline.sent(drawing, number(11));
         outline.child(About::alone("within"), 110 * MS, number(11));
-        // It answers what came before it was handled: it is next to the first.
+        // This event belongs to a request sent before the first event, so it becomes a sibling of the first event.
         outline.child(About::alone("second"), 130 * MS, number(10));
         outline.child(About::alone("brief"), 149 * MS + 999_999, number(10));
         outline.sent(drawing, number(12));
-        // After the last request: nothing was done for it.
+        // After the last request: no request responds to this event.
         outline.child(About::alone("late"), 170 * MS, number(12));
         let done = outline.finish(Symbol::new("Click"), 150 * MS);
         let top = [("first", 30, 1), ("second", 19, 0)];

@@ -1,6 +1,5 @@
-//! Patterns: episodes whose trees of intervals have the same shape (the thesis, chapter 4), added up in
-//! bounded memory. One slow landmark in a group of fast ones is a pattern of its own: for example one key
-//! among all typed ones.
+//! Patterns: episodes whose interval trees have the same shape (the thesis, chapter 4), summed in bounded memory. A
+//! slow landmark in a group of fast ones is a separate pattern: for example, one key among all typed keys.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,10 +12,11 @@ use super::tree::Tree;
 use crate::statistics::distribution::Distribution;
 use crate::text::label::Label;
 
-/// Pairs of tree and landmark at most. The next 500 trees count without a landmark, all others as one.
+/// Maximum number of pairs of tree and landmark. The next 500 trees count without a landmark, all others as one
+/// pattern.
 const MAX_OF_LANDMARKS: usize = 2000;
 const MAX_PATTERNS: usize = MAX_OF_LANDMARKS + 500;
-/// Locations kept in a pattern at most; other ones count with a similar one.
+/// Maximum number of locations kept in a pattern; further locations count with a similar one.
 const MAX_LOCATIONS: usize = 64;
 
 /// The share of a pattern's episodes that are perceptible (LagAlyzer).
@@ -56,19 +56,19 @@ pub(crate) struct Pattern {
     pub(crate) number: u64,
     /// The tree; `None` beyond the limit.
     pub(crate) tree: Option<Tree>,
-    /// The landmark of all episodes, where it is slow and the others of its group are not.
+    /// The landmark of all episodes, if it is slow and the other landmarks of its group are not.
     pub(crate) landmark: Option<Label>,
     pub(crate) trigger: Trigger,
     pub(crate) latencies: Distribution,
     pub(crate) total: u64,
-    /// The latency without the children's.
+    /// The latency without that of the children.
     pub(crate) exclusive: u64,
     pub(crate) perceptible: u64,
-    /// The total latency of the perceptible ones.
+    /// The total latency of the perceptible episodes.
     pub(crate) perceptible_total: u64,
     pub(crate) parts: Parts,
     locations: HashMap<Location, u64>,
-    /// The longest: its latency, its client, its beginning.
+    /// The longest episode: its latency, its client, its beginning.
     pub(crate) longest: (u64, ConnectionId, Timestamp),
 }
 
@@ -118,7 +118,7 @@ impl Pattern {
         *sum = sum.saturating_add(nanos);
     }
 
-    /// Takes the episodes of another one. The tree is that of the most perceptible time.
+    /// Adds the episodes of another pattern. The tree with the most perceptible time is kept.
     fn merge(&mut self, other: Pattern, most: &mut u64) {
         if other.perceptible_total > *most {
             *most = other.perceptible_total;
@@ -191,8 +191,8 @@ impl Patterns {
         Some(pattern.number).filter(|number| *number > 0)
     }
 
-    /// Settles the patterns at the end: landmarks with one tree become one pattern, except those that are slow alone.
-    /// Returns the new number of each.
+    /// Merges landmarks with the same tree at the end, except those that alone are slow. Returns the new number of each
+    /// pattern.
     pub(crate) fn settle(&mut self) -> HashMap<u64, u64> {
         let alone = self.slow_alone();
         self.numbers.clear();
@@ -220,8 +220,8 @@ impl Patterns {
         numbers
     }
 
-    /// Landmarks, with their groups, that are slow more than once and mostly, while other landmarks of the group
-    /// mostly are not.
+    /// Landmarks, with their groups, that are slow more than once and in most episodes, while other landmarks of the
+    /// group are mostly fast.
     fn slow_alone(&self) -> HashSet<(Option<Symbol>, Label)> {
         let mut groups: HashMap<_, HashMap<_, (u64, u64)>> = HashMap::new();
         for of in &self.list {

@@ -1,5 +1,5 @@
-//! Pictures that clients show with Present, and when they have landed on the screen (Present protocol,
-//! PresentPixmap and PresentCompleteNotify).
+//! Pictures that clients show with Present, and when they appeared on the screen (Present protocol, PresentPixmap and
+//! PresentCompleteNotify).
 
 use x11prof_protocol::{Body, Event, Request};
 

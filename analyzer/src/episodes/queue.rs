@@ -1,4 +1,4 @@
-//! Stimuli that wait for their client. Several that are one to a person are one here.
+//! Stimuli that wait for their client. Several events that a person perceives as one are one stimulus.
 
 use std::collections::VecDeque;
 
@@ -8,14 +8,14 @@ use super::stimulus::{Shape, Stimulus};
 use super::timeline_event::About;
 use super::user::tag::Tags;
 
-/// Maximum number of waiting stimuli; later ones are handled with the last one.
+/// Maximum number of waiting stimuli; further stimuli are handled with the last one.
 const MAX_STIMULI: usize = 1024;
 
-/// Events within this interval count as simultaneous, unless the client has begun with the first one, because the
-/// relay may have read them separately. In nanoseconds.
+/// Events within this interval count as simultaneous, unless the client has already begun to handle the first one,
+/// because the relay may have read them separately. In nanoseconds.
 const TOGETHER: u64 = 1_000_000;
 
-/// A stimulus that its client has not begun with, times in nanoseconds.
+/// A stimulus that its client has not begun to handle. Times in nanoseconds.
 #[derive(Debug, Clone)]
 pub(crate) struct WaitingStimulus {
     pub(crate) stimulus: Stimulus,
@@ -27,20 +27,20 @@ pub(crate) struct WaitingStimulus {
     pub(crate) events: u64,
     /// The request of another client that caused it.
     pub(crate) link: Option<CausalEdge>,
-    /// The user's own events that the stimulus starts and ends.
+    /// The user-defined events that the stimulus starts and ends.
     pub(crate) tags: Tags,
 }
 
 impl WaitingStimulus {
-    /// True if the stimulus before is part of this one.
+    /// True if the previous stimulus is part of this one.
     fn is_after(&self, last: &WaitingStimulus) -> bool {
         let trigger = last.stimulus.trigger;
         if self.stimulus.trigger == Trigger::Input {
-            // A device or a keyboard that changed, or Shift that was pressed for this key.
+            // A device or keyboard change, or Shift pressed for this key.
             let for_it = self.stimulus.shape == Shape::Press && !self.stimulus.modifier;
             return trigger != Trigger::Input || for_it && last.is_modifier();
         }
-        // Nobody waits for that, and another client does for this, which came with it.
+        // No client waits for the last stimulus, but a client waits for this one, which arrived together with it.
         let idle = trigger == Trigger::Asynchronous || last.stimulus.is_crossing();
         let together = self.delivered.saturating_sub(last.delivered) <= TOGETHER;
         together && idle && !last.is_awaited() && self.is_awaited()
@@ -72,7 +72,7 @@ pub(crate) struct ReadStimuli {
     pub(crate) inputs: Vec<WaitingStimulus>,
 }
 
-/// The stimuli of one client that wait, the first to come first.
+/// The waiting stimuli of one client, in the order of arrival.
 #[derive(Debug, Default)]
 pub(crate) struct Queue(VecDeque<WaitingStimulus>);
 
@@ -81,13 +81,13 @@ impl Queue {
         self.0.is_empty()
     }
 
-    /// True if the user caused one of them.
+    /// True if the user caused one of the waiting stimuli.
     pub(crate) fn has_input(&self) -> bool {
         let mut all = self.0.iter();
         all.any(|one| one.stimulus.trigger == Trigger::Input)
     }
 
-    /// True if another client waits for one of them.
+    /// True if another client waits for one of the stimuli.
     pub(crate) fn has_awaited(&self) -> bool {
         self.0.iter().any(WaitingStimulus::is_awaited)
     }
@@ -95,7 +95,7 @@ impl Queue {
     /// The next one to begin with.
     pub(crate) fn next(&mut self) -> Option<WaitingStimulus> {
         let first = self.0.front()?;
-        // What must be drawn may lie between the two.
+        // A stimulus that requires drawing may be between the two.
         let awaited = self.0.iter().position(|one| one.is_after(first));
         match awaited.filter(|_| first.stimulus.trigger != Trigger::Input) {
             Some(at) => {
@@ -108,7 +108,7 @@ impl Queue {
         }
     }
 
-    /// Puts a stimulus back that the client has not responded to.
+    /// Returns a stimulus that the client has not responded to.
     pub(crate) fn put_back(&mut self, stimulus: WaitingStimulus) {
         self.0.push_front(stimulus);
     }
@@ -142,12 +142,12 @@ impl Queue {
         read
     }
 
-    /// True if the press that `stimulus` releases waits.
+    /// True if the press that `stimulus` releases is waiting.
     pub(crate) fn holds_press_of(&self, stimulus: &Stimulus) -> bool {
         self.0.iter().any(|one| stimulus.releases(&one.stimulus))
     }
 
-    /// Takes the releases off that come before anything else; gives the events that they represent.
+    /// Removes the leading releases, and returns the number of events that they represent.
     pub(crate) fn take_releases(&mut self) -> u64 {
         let mut events = 0;
         while let Some(first) = self.0.front()
@@ -159,8 +159,8 @@ impl Queue {
         events
     }
 
-    /// Counts `stimulus` with the last one, or with the press that it releases, if they are one action to a person.
-    /// Returns true if so.
+    /// Counts `stimulus` with the last one, or with the press that it releases, if a person perceives them as one
+    /// action. Returns true if so.
     pub(crate) fn takes(
         &mut self,
         stimulus: &Stimulus,
@@ -183,8 +183,8 @@ impl Queue {
         .is_some()
     }
 
-    /// Counts `stimulus` with a waiting one that it repeats, and takes its landmark if that is more specific. Returns
-    /// true if so.
+    /// Merges `stimulus` into a waiting one that it repeats, and adopts its landmark if more specific. Returns false if
+    /// no waiting stimulus is repeated.
     pub(crate) fn knows(&mut self, stimulus: &Stimulus, about: &About, tags: &Tags) -> bool {
         let mut all = self.0.iter_mut();
         let Some(known) = all.find(|one| stimulus.repeats(&one.stimulus)) else {

@@ -1,5 +1,5 @@
-//! Repetitions: what several recordings of the same actions say together (the latency-benchmark paper ran
-//! each benchmark five times).
+//! Repetitions: the combined results of several recordings of the same actions (the latency-benchmark paper ran each
+//! benchmark five times).
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ const FORMAT: u32 = 1;
 /// A figure of several recordings.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Figure {
-    /// The mean over the recordings that have it.
+    /// The mean over the recordings that have the figure.
     pub mean: f64,
     /// The standard deviation (of a sample); null for fewer than two recordings.
     pub standard_deviation: Option<f64>,
@@ -46,13 +46,13 @@ pub struct RepeatedReport {
     pub in_episode_ms: Figure,
     /// The time in which the user waited.
     pub wait_ms: Figure,
-    /// Landmarks put together by the kind of action and the class of the window, the most time first.
+    /// Landmarks grouped by the kind of action and the class of the window, the most time first.
     pub groups: Vec<RepeatedLandmark>,
     /// Landmarks, the most time first.
     pub landmarks: Vec<RepeatedLandmark>,
 }
 
-/// A landmark of several recordings. Its figures are over the recordings that have it.
+/// A landmark of several recordings. Its figures cover the recordings that contain it.
 #[derive(Debug, Clone, Serialize)]
 pub struct RepeatedLandmark {
     /// The name.
@@ -70,12 +70,12 @@ pub struct RepeatedLandmark {
     pub median_ms: Figure,
     /// The greatest latency of the episodes.
     pub max_ms: Figure,
-    /// The latencies of the episodes together.
+    /// The total latency of the episodes.
     pub total_ms: Figure,
 }
 
 impl RepeatedReport {
-    /// Puts these reports together.
+    /// Combines these reports.
     pub fn new(reports: &[EpisodesReport]) -> RepeatedReport {
         let figure = |of: fn(&EpisodesReport) -> f64| {
             let values: Vec<f64> = reports.iter().map(of).collect();

@@ -51,18 +51,18 @@ pub struct EpisodesReport {
     pub distribution: Vec<CumulativeReport>,
     /// The episodes by trigger, with the location and cause of their time.
     pub triggers: Vec<TriggerReport>,
-    /// Landmarks put together by the kind of action and the class of the window, the most time first.
+    /// Landmarks grouped by the kind of action and the class of the window, the most time first.
     pub groups: Vec<LandmarkReport>,
     /// The landmark profile, the most time first.
     pub landmarks: Vec<LandmarkReport>,
     /// Episodes of one shape, the most perceptible time first.
     pub patterns: Vec<PatternReport>,
-    /// Actions that took far longer than the same actions usually do, the most time first.
+    /// Actions that took far longer than the same actions usually take, the most time first.
     pub outliers: Vec<OutliersReport>,
-    /// Clients that cause each other's messages again and again, the most steps first; their steps are no episodes.
+    /// Clients that repeatedly cause each other's messages, the most steps first; the steps are no episodes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub loops: Vec<LoopReport>,
-    /// Pointer motion that clients handled more slowly than it came, the oldest motion first.
+    /// Pointer motion that arrived faster than clients handled it, the oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub backlogs: Vec<BacklogReport>,
     /// Contiguous short episodes.
@@ -75,11 +75,11 @@ pub struct EpisodesReport {
     pub durations: Vec<DurationReport>,
     /// Times between the beginnings of long episodes (the latency-benchmark paper's Table 2).
     pub long_apart: Vec<ApartReport>,
-    /// The episodes, in the order of time; with `--worst` the longest first.
+    /// The episodes by time; with `--worst`, the longest first.
     pub episodes: Vec<EpisodeReport>,
     /// Episodes that are not in the list.
     pub omitted: u64,
-    /// The user's own events by type; null without --events.
+    /// The user-defined events by type; null without --events.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<EventTypeReport>,
     /// The marks of the user, with the activity around each.
@@ -95,7 +95,7 @@ fn none_omitted(count: &u64) -> bool {
 }
 
 impl EpisodesReport {
-    /// The report on `findings`, in a trace that `summary` sums up; `path` is how the user named it.
+    /// The report on `findings`, in a trace summarized by `summary`; `path` is the trace's path as given by the user.
     pub fn new(path: &str, summary: &TraceSummary, findings: &Findings) -> EpisodesReport {
         let first = summary.first().unwrap_or_default();
         EpisodesReport {

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use crate::threads::thread_states::{self, State};
 
-/// Steps at most: twice as long ones take their place when there are more.
+/// Maximum number of steps. If there are more, pairs of steps are merged into steps of twice the length.
 const MAX_STEPS: usize = 1000;
 /// The first length of a step, in nanoseconds: the paper's.
 const FIRST_STEP: u64 = 1_000_000;
@@ -72,7 +72,7 @@ impl Default for Series {
 }
 
 impl Series {
-    /// The session begins at `time`, if it has not begun.
+    /// Begins the session at `time`, unless it has already begun.
     pub(crate) fn begin(&mut self, time: u64) {
         self.origin.get_or_insert(time);
     }
@@ -95,7 +95,7 @@ impl Series {
             }
             self.steps.truncate(self.steps.len().div_ceil(2));
         }
-        // Below the number of steps, as the loop says.
+        // The index is below the maximum, because of the loop above.
         let at = (since / self.length) as usize;
         if self.steps.len() <= at {
             self.steps.resize(at + 1, Step::default());
@@ -105,7 +105,7 @@ impl Series {
 
     /// Adds the time from `from` to `to` to the field that `of` selects in each step.
     fn add(&mut self, from: u64, to: u64, of: impl Fn(&mut Step) -> &mut u64) {
-        // What came before the session is no part of it.
+        // Time before the session is excluded.
         let origin = *self.origin.get_or_insert(from);
         let from = from.max(origin);
         if to <= from {
@@ -137,7 +137,7 @@ impl Series {
         }
     }
 
-    /// A thread changed its state; `whose` returns the owner of a process.
+    /// Notes a thread's state change; `whose` returns the owner of a process.
     pub(crate) fn switch(
         &mut self,
         step: &thread_states::Step,
@@ -230,7 +230,7 @@ mod tests {
         switch(0, 1, SwitchKind::In);
         switch(2500, 1, SwitchKind::Preempted);
         switch(2500, 2, SwitchKind::In);
-        // Its end is not told.
+        // The end of this run is not reported.
         switch(4000, 1, SwitchKind::In);
         series.end(4_500_000, of);
         let told: Vec<_> = series

@@ -1,4 +1,4 @@
-//! The server's runs, and the time that the server went on after a client's last request.
+//! The server's runs, and the server time after a client's last request.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -15,13 +15,13 @@ use crate::threads::thread_states::Step;
 
 /// Runs, and pictures of a client, that are remembered.
 const REMEMBERED: usize = 256;
-/// Episodes that wait for the server at most.
+/// Maximum number of episodes that wait for the server.
 const MAX_WAITING: usize = 4096;
 /// A server that is ready for longer than this has ended, or been stopped.
 const READY_FOR: u64 = 1_000_000_000;
-/// A picture that is shown with Present has landed by then, or is not told of.
+/// Within this time, a picture shown with Present is on the screen, or there is no completion event. In nanoseconds.
 const LANDS_WITHIN: u64 = 1_000_000_000;
-/// Clients that are told when their pictures have landed, at most.
+/// Maximum number of clients that receive Present completion events.
 const MAX_PRESENTING: usize = 4096;
 
 /// An episode that its client has ended.
@@ -30,26 +30,26 @@ struct Ended {
     episode: Episode,
     /// The time at which the client ended the episode.
     at: u64,
-    /// The picture that has to land; and when it had.
+    /// The picture that has to appear on the screen, and when it did.
     shown: Option<Shown>,
     landed: Option<u64>,
 }
 
-/// The pictures of a client that is told when they have landed.
+/// The pictures of a client that receives Present completion events.
 #[derive(Debug, Default)]
 struct Presenting {
-    /// The latest ones, and when they were sent.
+    /// The latest pictures, and when they were sent.
     sent: VecDeque<(u64, Shown)>,
-    /// The pictures that landed, of the latest ones; the latest last.
+    /// The latest completed pictures, the latest last.
     landed: VecDeque<(u64, Shown)>,
 }
 
-/// The server's processor, and episodes whose last drawing it may be busy with.
+/// The server's CPU activity, and episodes whose last drawing the server may still be busy with.
 #[derive(Debug, Default)]
 pub(crate) struct ServerActivity {
-    /// Reads the switches, and has the run that goes on.
+    /// Reads the switches, and contains the current run.
     runs: Option<Runs>,
-    /// The last runs that are over: from waking until waiting again.
+    /// The last finished runs: from waking until waiting again.
     ended_runs: VecDeque<(u64, u64)>,
     /// The stretches in which the server had no processor.
     pub(crate) ready: ServerReady,
@@ -73,7 +73,7 @@ impl ServerActivity {
         self.runs.as_ref().map(Runs::server)
     }
 
-    /// A thread of the server changed its state; whether the server waits now.
+    /// Notes a thread's state change. Returns true if the server waits now.
     pub(crate) fn step(&mut self, step: &Step) -> bool {
         self.switches = true;
         let Some(runs) = &mut self.runs else {
@@ -97,8 +97,8 @@ impl ServerActivity {
         rests
     }
 
-    /// The time in which the server did not run between two times, where it is over [`WOKEN_WITHIN`]; 0
-    /// without its switches, and where requests are told when the server has them: they may have waited for a grab.
+    /// The time in which the server did not run between `from` and `to`, if it exceeds [`WOKEN_WITHIN`]; otherwise 0.
+    /// Also 0 without the server's switches, and for an attached server: its requests may have waited for a grab.
     pub(crate) fn rested(&self, from: u64, to: u64) -> u64 {
         if self.ready.is_attached() {
             return 0;
@@ -109,12 +109,12 @@ impl ServerActivity {
         if rested > WOKEN_WITHIN { rested } else { 0 }
     }
 
-    /// Takes an episode whose client ended it at `end`.
+    /// Adds an episode whose client ended it at `end`.
     pub(crate) fn finish(&mut self, episode: Episode, end: u64) {
         if self.waiting.len() == MAX_WAITING {
             self.waiting.pop_front();
         }
-        // The picture that it sent last.
+        // The last picture that the episode sent.
         let since = episode.start.as_nanos();
         let presenting = self.presenting.get(&episode.client);
         let sent = presenting
@@ -134,7 +134,7 @@ impl ServerActivity {
         });
     }
 
-    /// A client shows a picture with Present; whether it is told when it has landed.
+    /// Notes that a client shows a picture with Present. `is_told` is true if the client receives a completion event.
     pub(crate) fn shows(
         &mut self,
         time: u64,
@@ -155,7 +155,7 @@ impl ServerActivity {
         }
     }
 
-    /// A client is told that these pictures have landed.
+    /// Notes that a client received the completion events of these pictures.
     pub(crate) fn landed(&mut self, time: u64, client: ConnectionId, pictures: &[Shown]) {
         let Some(of) = self.presenting.get_mut(&client) else {
             return;
@@ -175,7 +175,7 @@ impl ServerActivity {
         }
     }
 
-    /// A client is gone.
+    /// Forgets a disconnected client.
     pub(crate) fn closed(&mut self, client: ConnectionId) {
         self.presenting.remove(&client);
         let of = self
@@ -185,7 +185,7 @@ impl ServerActivity {
         of.for_each(|one| one.shown = None);
     }
 
-    /// The trees of the episodes that wait.
+    /// The roots of the trees of the waiting episodes.
     pub(crate) fn roots(&self) -> impl Iterator<Item = EpisodeId> {
         let all = self.waiting.iter().map(|one| &one.episode);
         all.map(|episode| episode.link.as_ref().map_or(episode.id, |link| link.root))
@@ -201,7 +201,7 @@ impl ServerActivity {
             let lands = ended.shown.is_some()
                 && ended.landed.is_none()
                 && now < ended.at.saturating_add(LANDS_WITHIN);
-            // On an emulated link it has been on the way to the server.
+            // On an emulated link, the last request was still in flight to the server.
             let arrived = ended.at.saturating_add(ended.episode.presentation);
             match self.tail(arrived, now) {
                 Some(tail) if !lands => {
@@ -230,7 +230,7 @@ impl ServerActivity {
         settled
     }
 
-    /// The server's time for a request sent at `sent`; `None` where the server may still work on it.
+    /// The server's time for a request sent at `sent`; `None` if the server may still work on it.
     fn tail(&self, sent: u64, now: u64) -> Option<u64> {
         if !self.switches {
             return Some(0);
@@ -242,7 +242,7 @@ impl ServerActivity {
         let open = open.or(ready).map(|since| (since, u64::MAX));
         let all = self.ended_runs.iter().copied().chain(open);
         if self.ready.is_attached() {
-            // The server had the request by then, or just after.
+            // The server had received the request by then, or shortly after.
             let mut near = all.filter(|(_, end)| end.saturating_add(WOKEN_WITHIN) >= sent);
             return match near.next() {
                 Some((since, _)) if since > sent.saturating_add(WOKEN_WITHIN) => Some(0),

@@ -12,20 +12,20 @@ use super::episode::{Child, Episode, Owner, Parts, Trigger, without};
 use crate::pipeline::start_up::StartUpReport;
 use crate::text::label::Label;
 
-/// The landmark of the start of a client that shows nothing: until its first idle moment.
+/// The landmark of the start of a client that shows no window: until its first idle moment.
 const NOTHING_SHOWN: &str = "Start-up, nothing shown";
-/// The time after the first frame until the effects of a client's start are known: the client may have led other
-/// clients to something, which they handle within a second. In nanoseconds.
+/// The time after the first frame until the effects of a client's start are known: other clients handle the effects
+/// within a second. In nanoseconds.
 const KNOWN_WITHIN: u64 = 2_000_000_000;
-/// Clients followed at most.
+/// Maximum number of tracked clients.
 const MAX_CLIENTS: usize = 4096;
-/// Later episodes of one client that are held until its start-up is known, at most.
+/// Maximum number of later episodes of one client that are held until its start-up is known.
 const MAX_HELD: usize = 64;
 
-/// A client of which the start-up is not known yet.
+/// A client whose start-up is not known yet.
 #[derive(Debug, Default)]
 struct Held {
-    /// The beginning and end of the start-up, if there is one; `None` while that is unknown.
+    /// The beginning and end of the start-up, if there is one; `None` while unknown.
     told: Option<Option<FirstFrame>>,
     /// The client's first episode, until the first idle moment.
     first: Option<Episode>,
@@ -41,10 +41,10 @@ struct FirstFrame {
     report: StartUpReport,
 }
 
-/// The clients that start. Episodes pass through.
+/// The starting clients. All episodes pass through here.
 #[derive(Debug, Default)]
 pub(crate) struct Starting {
-    /// Episodes that are complete, until the caller takes them.
+    /// Complete episodes, until the caller removes them.
     pub(crate) ready: Vec<Episode>,
     held: HashMap<ConnectionId, Held>,
     /// The ends of the start-ups of other clients.
@@ -62,14 +62,14 @@ impl Starting {
         }
     }
 
-    /// A client that connected before the recording has no start-up in it.
+    /// A client that connected before the recording has no start-up in the recording.
     pub(crate) fn joined(&mut self, client: ConnectionId) {
         if let Some(held) = self.held.remove(&client) {
             self.ready.extend(held.episodes());
         }
     }
 
-    /// A start-up is over, in a recording that began at `first`.
+    /// Notes that a start-up ended, in a recording that began at `first`.
     pub(crate) fn started(&mut self, report: &StartUpReport, first: Timestamp) {
         let client = ConnectionId(report.connection);
         if let Some(held) = self.held.get_mut(&client) {
@@ -78,7 +78,7 @@ impl Starting {
         }
     }
 
-    /// Time has come to `now`: start-ups that are complete by then become ready.
+    /// Advances to `now`: start-ups that are complete by then become ready.
     pub(crate) fn until(&mut self, now: u64) {
         self.now = now;
         if self.due.is_some_and(|due| due <= now) {
@@ -88,7 +88,7 @@ impl Starting {
         }
     }
 
-    /// Takes a settled episode, and holds it until the start-up of its client is known.
+    /// Adds a settled episode, and holds it until the start-up of its client is known.
     pub(crate) fn take(&mut self, episode: Episode) {
         let client = episode.client;
         if let Some(end) = self.over.get(&client) {
@@ -134,7 +134,7 @@ impl Starting {
     }
 }
 
-/// True for an action that a client does by itself before its first frame is complete.
+/// True for an action that a client performs without input before its first frame is complete.
 fn is_part(episode: &Episode, end: u64) -> bool {
     episode.trigger != Trigger::Input && episode.start.as_nanos() <= end
 }
@@ -176,7 +176,8 @@ impl FirstFrame {
         })
     }
 
-    /// The start-up as an episode: the client's first one, `later` ones of the same start, and the time in between.
+    /// The start-up as an episode: the client's first episode, `later` episodes of the same start, and the time in
+    /// between.
     fn episode(&self, first: Episode, later: &[Episode]) -> Episode {
         let parts = self.parts(&first, later);
         let links = first
@@ -202,7 +203,7 @@ impl FirstFrame {
             bytes: self.report.bytes,
             received: self.report.received_bytes,
             events: later.iter().fold(first.events, |sum, one| sum + one.events),
-            // What ran before the connection is one thread at least.
+            // At least one thread ran before the connection.
             runnable: first.runnable.saturating_add(ran),
             of_children: latency.saturating_sub(without(latency, &children)),
             presentation: drawing,
@@ -302,7 +303,7 @@ impl FirstFrame {
     }
 }
 
-/// A child as far as it lies before `end`: a window manager may continue after the first frame.
+/// The part of a child before `end`: a window manager may continue after the first frame.
 fn until(child: &Child, end: u64) -> Option<Child> {
     let room = end.checked_sub(child.start.as_nanos())?;
     let latency = child.latency.min(room);
@@ -316,6 +317,6 @@ fn until(child: &Child, end: u64) -> Option<Child> {
 }
 
 fn nanos(ms: f64) -> u64 {
-    // As a cast does it: what does not fit is the largest that does.
+    // Like a saturating cast: a value that does not fit becomes the largest one that does.
     (ms * 1e6).round() as u64
 }

@@ -1,13 +1,12 @@
-//! The states of the latency-benchmark paper's machine (its Figure 2): a client busy or idle, events of
-//! the user waiting or not, synchronous input or output outstanding or not: a reply of the server, a file.
-//!
-//! A client is busy while an episode of it continues: so the states are added up with the episodes' parts,
-//! and the two cannot contradict each other.
+//! The states of the latency-benchmark paper's machine (its Figure 2): the client is busy or idle, user events are
+//! waiting or not, and synchronous input or output (a reply of the server, a file) is pending or not.
+//! A client is busy while one of its episodes is in progress. The times of the states are summed together with the
+//! episodes' components, so that both always agree.
 
 /// The state of a client that handles something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct BusyState {
-    /// Events of the user have come that it has not begun with.
+    /// User events have arrived that the client has not begun to handle.
     pub(crate) events: bool,
     /// Waiting for a reply.
     pub(crate) outstanding: bool,
@@ -43,7 +42,7 @@ impl Busy {
         self
     }
 
-    /// The time of all states together.
+    /// The total time of all states.
     pub(crate) fn total(&self) -> u64 {
         self.0.iter().fold(0, |sum, time| sum.saturating_add(*time))
     }

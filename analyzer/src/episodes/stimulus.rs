@@ -1,4 +1,4 @@
-//! Events as stimuli, with the properties that decide whether two of them are one to a person.
+//! Events as stimuli, with the properties that decide whether a person perceives two of them as one.
 
 use x11prof_protocol::{Event, SequenceNumber, Symbol};
 use x11prof_session::event_window;
@@ -23,19 +23,19 @@ pub(crate) enum Detail {
 /// The position of an event in a sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// A key or button went down.
+    /// A key or button was pressed.
     Press,
-    /// A key or button went up.
+    /// A key or button was released.
     Release,
     /// A part of a movement.
     Motion,
-    /// A picture has been shown: the next one may be drawn.
+    /// A picture was shown: the client may draw the next one.
     Frame,
     /// The event has another shape.
     Other,
 }
 
-/// An event that a client may have to do something for.
+/// An event that a client may have to respond to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stimulus {
     pub(crate) trigger: Trigger,
@@ -45,15 +45,15 @@ pub(crate) struct Stimulus {
     pub(crate) detail: Detail,
     /// The window that it was sent to.
     pub(crate) window: Option<u32>,
-    /// The server's time in it, in milliseconds.
+    /// The server's time in the event, in milliseconds.
     pub(crate) server_time: Option<u32>,
     /// The last request that the server had handled.
     pub(crate) sequence: Option<SequenceNumber>,
-    /// Buttons held, or modifiers with XI2: a drag is not a movement without.
+    /// Held buttons, or modifiers with XI2. They distinguish a drag from a movement.
     pub(crate) held: u16,
     /// Shift is held.
     pub(crate) shifted: bool,
-    /// A key that only changes the meaning of others.
+    /// True for a modifier key.
     pub(crate) modifier: bool,
     /// True for the keyboard's auto-repeat.
     pub(crate) repeated: bool,
@@ -115,7 +115,7 @@ impl Stimulus {
             Some(_) => {}
         }
         if stimulus.shape == Shape::Other {
-            // A crossing bears the time of the last device event, which may be long past.
+            // A crossing contains the time of the last device event, which may be much earlier.
             stimulus.server_time = None;
         }
         if event.sent && stimulus.trigger != Trigger::Input {
@@ -210,8 +210,7 @@ impl Stimulus {
         self.shape == Shape::Release && press.shape == Shape::Press && self.detail == press.detail
     }
 
-    /// True if `earlier` waits and a person sees both as one: a movement that continues, a key that
-    /// repeats.
+    /// True if `earlier` waits and a person perceives both as one: a movement that continues, or a repeating key.
     pub(crate) fn continues(&self, earlier: &Stimulus) -> bool {
         let same = self.name == earlier.name
             && self.window == earlier.window

@@ -1,4 +1,4 @@
-//! Episodes of synthetic traces, whose times are known to the nanosecond.
+//! Episodes of synthetic traces, with exactly known times.
 
 mod across;
 mod audience;
@@ -45,7 +45,7 @@ fn found(trace: &Synthetic) -> Vec<super::Episode> {
     findings.episodes().into_iter().cloned().collect()
 }
 
-/// A key goes down at the server's time `millis`, after the request with this number.
+/// A key press at the server's time `millis`, after the request with this number.
 fn key_press(sequence: u16, millis: u32) -> Vec<u8> {
     let mut bytes = reply(sequence);
     (bytes[0], bytes[1]) = (2, 38);
@@ -117,7 +117,7 @@ impl Scheduled {
 fn the_parts_of_a_key_press_add_up() {
     use SwitchKind::{Blocked, In, Preempted};
     let mut all = Scheduled::new();
-    // It happened in the millisecond 1100 of the server's clock, which is the trace's.
+    // The event happened in millisecond 1100 of the server's clock, which is also the trace's clock.
     all.at(101 * MS).server_sends(&[key_press(1, 1100)]);
     all.client(102 * MS, In);
     all.client(110 * MS, Blocked);
@@ -240,7 +240,7 @@ fn without_switches_silence_ends_an_episode() {
     );
 }
 
-/// A redraw waits in a busy client's queue; that a copy is complete waits for nobody.
+/// A redraw waits in a busy client's queue. No client waits for a copy-complete event.
 #[test]
 fn the_end_of_a_copy_begins_no_episode() {
     let redraws = |code: u8| {
@@ -370,7 +370,7 @@ fn a_reply_that_another_clients_grab_holds_up() {
                 pid: None,
             },
         ),
-        // They are let in.
+        // The server accepts both clients.
         at(0, TimelineEvent::Delivered(one, Delivery::default())),
         at(0, TimelineEvent::Delivered(other, Delivery::default())),
         at(5, TimelineEvent::Grabbed(Some(other))),

@@ -1,11 +1,11 @@
-//! The threads that speak for a client, as one, and the owner of their time.
+//! The combined state of the threads that communicate for a client, and the latency component of their time.
 
 use super::cause::{Cause, ServerCause};
 use super::episode::Owner;
 use super::timeline_event::Wait;
 use crate::threads::delays::WOKEN_WITHIN;
 
-/// The common state of the threads that speak for a client.
+/// The common state of the threads that communicate for a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Thread {
     /// The state is not known.
@@ -27,15 +27,14 @@ pub(crate) enum Thread {
 }
 
 impl Thread {
-    /// The owner of the time of an episode up to `time`, with a reply `outstanding` or not.
+    /// The latency component of an episode's time up to `time`, with a reply pending (`outstanding`) or not.
     pub(crate) fn owner(self, time: u64, outstanding: bool) -> Owner {
         match self {
             Thread::Unknown if outstanding => Owner::Server(ServerCause::Reply),
             Thread::Unknown | Thread::Running => Owner::Client,
             Thread::Preempted => Owner::OffCpu(Cause::Processor),
             Thread::Blocked { .. } if outstanding => Owner::Server(ServerCause::Reply),
-            // Being woken by the reply is part of the round trip, as long as it takes where a processor is
-            // free.
+            // The wake-up by the reply is part of the round trip, up to the time that it takes with a free processor.
             Thread::Blocked {
                 answered: Some(at), ..
             } if time.saturating_sub(at) <= WOKEN_WITHIN => Owner::Server(ServerCause::Reply),

@@ -1,4 +1,4 @@
-//! The latency from which a person perceives it, by what began it.
+//! The latency from which on a person perceives an episode, by trigger.
 
 use super::episode::Trigger;
 
@@ -7,8 +7,8 @@ use super::episode::Trigger;
 #[error("{0}: expected MS, or TRIGGER=MS with one of input, output, asynchronous, keyboard, mouse")]
 pub struct ThresholdError(String);
 
-/// Milliseconds from which on an episode is perceptible: 100 in general (Shneiderman); for the
-/// keyboard 150, for the mouse 195 (Dabrowski & Munson).
+/// Latency in milliseconds from which on an episode is perceptible: 100 in general (Shneiderman), 150 for the keyboard
+/// and 195 for the mouse (Dabrowski & Munson).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Thresholds {
     /// The threshold in general.
@@ -33,7 +33,7 @@ impl Default for Thresholds {
 }
 
 impl Thresholds {
-    /// Reads `100`, or `input=100,output=50,keyboard=150`. One number holds for everything.
+    /// Parses `100`, or `input=100,output=50,keyboard=150`. A single number applies to all triggers.
     pub fn parse(text: &str) -> Result<Thresholds, ThresholdError> {
         let mut thresholds = Thresholds::default();
         let wrong = || ThresholdError(text.to_owned());

@@ -1,4 +1,4 @@
-//! The timeline of a trace as the episodes' state machines see it: events, each with its time.
+//! The timeline of a trace as input of the episodes' state machines: events, each with its time.
 
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Waiting};
@@ -19,28 +19,28 @@ pub(crate) enum TimelineEvent {
         client: ConnectionId,
         pid: Option<u32>,
     },
-    /// A client was there before the recording.
+    /// A client connected before the recording.
     Joined(ConnectionId),
     /// A connection ended.
     Closed(ConnectionId),
-    /// A client's thread was seen to wait in this.
+    /// A client's thread was seen waiting in this call.
     Waits {
         pid: u32,
         tid: u32,
         since: u64,
         place: Place,
     },
-    /// Context switches of a process are recorded, or not.
+    /// Whether the context switches of a process are recorded.
     Captured { pid: u32, switches: bool },
     /// A thread changed its state.
     Step(Step),
     /// The owner of the server's grab changed: the new owner.
     Grabbed(Option<ConnectionId>),
-    /// A request to another client changed its state, other than by a message of its own client.
+    /// An open request changed its state, except through a message of its own client.
     OpenRequest(OpenRequestChange),
-    /// Bytes came for a client.
+    /// A client received bytes.
     Delivered(ConnectionId, Delivery),
-    /// Bytes came from a client.
+    /// A client sent bytes.
     Sent(ConnectionId, SentRequests),
 }
 
@@ -70,22 +70,22 @@ pub(crate) struct Place {
 }
 
 impl PartialEq for Place {
-    /// Equal places, with a time limit or without.
+    /// Waits at the same location are equal, with a time limit or without.
     fn eq(&self, other: &Place) -> bool {
         (self.wait, self.at) == (other.wait, other.at)
     }
 }
 
-/// A condition variable of the C library has two futexes side by side, which it uses in turn.
+/// A condition variable of the C library has two adjacent futexes, which it uses alternately.
 const SAME_CONDITION: u64 = !7;
 
 impl Place {
-    /// The position in the record of a thread that waits.
+    /// The wait location in the record of a waiting thread.
     pub(crate) fn of(waiting: &Waiting) -> Place {
         let channel = waiting.wait_channel.as_deref();
         let argument = |n: usize| waiting.arguments.get(n).copied();
         let wait = match Wait::of(waiting.syscall, channel) {
-            // Without a descriptor it is a sleep.
+            // Without a descriptor the call is a sleep.
             Wait::Poll if descriptors(waiting) == Some(0) => Wait::Sleep,
             wait => wait,
         };
@@ -94,7 +94,7 @@ impl Place {
             Wait::Other => u64::try_from(waiting.syscall).unwrap_or(0),
             Wait::Poll | Wait::Sleep | Wait::File => 0,
         };
-        // FUTEX_WAIT_BITSET, whatever its flags: conditions and semaphores wait so, mutexes do not.
+        // FUTEX_WAIT_BITSET with any flags: used by conditions and semaphores, but not by mutexes.
         let condition = wait == Wait::Lock && argument(1).is_some_and(|call| call & 0x7f == 9);
         let timed = argument(3).filter(|_| condition).map(|time| time != 0);
         Place { wait, at, timed }
@@ -181,74 +181,74 @@ impl About {
     }
 }
 
-/// An event that came for a client.
+/// An event that a client received.
 #[derive(Debug, Clone)]
 pub(crate) struct Arrival {
     pub(crate) stimulus: Stimulus,
     pub(crate) about: About,
-    /// Signs that a causing request of another client would have.
+    /// The causal keys that another client's request would have if it caused the event.
     pub(crate) causal_keys: Vec<CausalKey>,
-    /// The user's own events that it starts and ends.
+    /// The user-defined events that the event starts and ends.
     pub(crate) tags: Tags,
-    /// The time of the event by the server's clock, in milliseconds, if the stimulus has none.
+    /// The time of the event on the server's clock, in milliseconds, if the stimulus has no time.
     pub(crate) millis: Option<u32>,
-    /// The event is the answer to an open request of the client.
+    /// The event is the reply to an open request of the client.
     pub(crate) answers: bool,
 }
 
 /// A picture that a client has shown with Present: its window and its number.
 pub(crate) type Shown = (u32, u32);
 
-/// The messages that came for a client in one piece.
+/// Messages that a client received in one block.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Delivery {
-    /// The requests that were answered.
+    /// The requests that got a reply or an error.
     pub(crate) answered: Vec<SequenceNumber>,
-    /// The number of answers that the client waited for.
+    /// The number of replies that the client waited for.
     pub(crate) round_trips: u64,
-    /// Bytes of these answers.
+    /// Bytes of these replies.
     pub(crate) received: u64,
     /// The events.
     pub(crate) events: Vec<Arrival>,
-    /// The time at which the server had sent the last answer.
+    /// The time at which the server had sent the last reply.
     pub(crate) left_at: Option<u64>,
     /// The last request that the server had handled.
     pub(crate) handled: Option<SequenceNumber>,
     /// Pictures that are on the screen now, and the time of the server's last report.
     pub(crate) landed: Vec<Shown>,
     pub(crate) landed_at: u64,
-    /// The open requests of the client that are answered.
+    /// The open requests of the client that were completed.
     pub(crate) answered_requests: Vec<OpenRequest>,
 }
 
-/// The requests that came from a client in one piece.
+/// The requests that a client sent in one block.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SentRequests {
     pub(crate) requests: u64,
     pub(crate) bytes: u64,
-    /// The time at which the server had got the last request.
+    /// The time at which the server received the last request.
     pub(crate) arrived_at: u64,
     /// The first request.
     pub(crate) first: Option<SequenceNumber>,
-    /// Requests that the protocol answers, with their names.
+    /// Requests that have a reply, with their names.
     pub(crate) questions: Vec<(SequenceNumber, Symbol)>,
     pub(crate) kinds: Kinds,
     /// The first and the last drawing request, on any drawable.
     pub(crate) drawing: Option<(SequenceNumber, SequenceNumber)>,
     /// The window that is drawn on last, if known.
     pub(crate) drawn: Option<Label>,
-    /// Something is drawn on a window, or a window shown or moved.
+    /// True if the requests draw on a window, or show or move one.
     pub(crate) draws: bool,
-    /// Draws on, shows or moves a window of this client.
+    /// True if the requests draw on, show or move a window of this client.
     pub(crate) shows: bool,
     /// Requests that may cause events of other clients.
     pub(crate) causal_requests: Vec<CausalRequest>,
-    /// The user's own events that the requests start and end.
+    /// The user-defined events that the requests start and end.
     pub(crate) tags: Tags,
     /// The last picture shown with Present.
     pub(crate) shown: Option<Shown>,
-    /// True if the client has requested an event once such pictures are on the screen.
+    /// True if the client has requested an event when such pictures are on the screen.
     pub(crate) is_told: bool,
-    /// Requests that other clients have to answer.
+    /// Requests that other clients have to reply to.
     pub(crate) opened: Vec<OpenRequest>,
 }

@@ -1,4 +1,4 @@
-//! Presses that a client has read together: each is an episode, from its own time to the end of the common response.
+//! Presses that a client read together: each is an episode, from its own time to the end of the common response.
 
 use x11prof_trace::Timestamp;
 
@@ -16,7 +16,7 @@ pub(crate) struct ReadPress {
     pub(crate) time: u64,
 }
 
-/// An episode that its client has ended at `end`, and the presses that were read together with its stimulus.
+/// An episode that its client ended at `end`, and the presses that were read together with its stimulus.
 #[derive(Debug)]
 pub(crate) struct FinishedEpisode {
     pub(crate) episode: Episode,

@@ -1,9 +1,8 @@
-//! The tree of intervals of an episode without their times (the thesis, chapter 4).
+//! The interval tree of an episode without times (the thesis, chapter 4).
 //!
-//! A node is what was handled, with the kinds of its requests, the requests whose reply it waited for, and
-//! why else it waited. How often it did each, and in which order, is no part of it: 3 and 300 round trips
-//! of one request are the same code. Children come in their order; equal ones that follow each other are
-//! one.
+//! A node is a handled event, with the kinds of its requests, the requests whose replies the client waited for, and its
+//! other waits. The node has no counts and no order: 3 and 300 round trips of one request are the same code. Children
+//! are in order; equal consecutive children are merged.
 
 use std::fmt;
 
@@ -12,7 +11,7 @@ use x11prof_protocol::Symbol;
 use super::cause::Cause;
 use super::kinds::Kinds;
 
-/// Requests whose replies a node distinguishes, at most.
+/// Maximum number of requests with waits that a node distinguishes.
 const MAX_REQUESTS: usize = 16;
 
 /// A set of causes of waiting.
@@ -27,7 +26,7 @@ const CAUSES: [(Cause, &str); 4] = [
 ];
 
 impl Causes {
-    /// Adds a cause. Waits for a processor and for the next frame are left out, because their lengths vary by chance.
+    /// Adds a cause. Waits for a processor and for the next frame are omitted, because their lengths vary by chance.
     pub(crate) fn add(&mut self, cause: Cause) {
         if let Some(at) = CAUSES.iter().position(|(one, _)| *one == cause) {
             self.0 |= 1 << at;
@@ -42,7 +41,7 @@ impl Causes {
     }
 }
 
-/// A node of the tree, with all below it.
+/// A node of the tree, with its descendants.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Tree {
     /// The kind of action or event, and the class of its window.
@@ -80,7 +79,7 @@ impl Tree {
         }
     }
 
-    /// Adds a wait for something else.
+    /// Adds a wait that is not for a reply.
     pub(crate) fn waits(&mut self, cause: Cause) {
         self.causes.add(cause);
     }
@@ -109,7 +108,7 @@ impl fmt::Display for Tree {
 }
 
 impl Tree {
-    /// The text with this landmark's name in place of its group's.
+    /// The text with this landmark's name instead of the name of its group.
     pub(crate) fn of(&self, landmark: &str) -> impl fmt::Display {
         fmt::from_fn(move |f| self.called(landmark, f))
     }

@@ -5,7 +5,7 @@ use x11prof_session::{DrawableKind, Drawing, Session, Target};
 
 use crate::pipeline::Seen;
 
-/// The longest part of a name that is taken, in bytes.
+/// The maximum length of a used part of a name, in bytes.
 const LONGEST: usize = 60;
 
 /// True for a request that changes the screen: it draws on a window, or shows, moves or hides one.
@@ -61,8 +61,8 @@ pub(crate) fn class(session: &Session, window: u32) -> Option<&str> {
     ancestry.find_map(|id| session.window_names(id)?.class.as_deref().map(brief))
 }
 
-/// The name of a window: class and first title of the nearest of the window and its ancestors that has
-/// either. A title that only repeats the class is left out.
+/// The name of a window: class and first title, from the nearest of the window and its ancestors that has either. A
+/// title that only repeats the class is omitted.
 pub(crate) fn name(session: &Session, window: u32) -> Option<String> {
     seen(session, window).find_map(|id| {
         let names = session.window_names(id)?;

@@ -1,4 +1,4 @@
-//! Changes of a recording whose effect a second simulation shows.
+//! Changes to a recording whose effect a second simulation determines.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use x11prof_protocol::SequenceNumber;
@@ -20,7 +20,7 @@ impl Changes {
         self.not_sent.extend(others.not_sent);
     }
 
-    /// Adds these requests to those whose replies the client does not wait for.
+    /// Adds requests whose replies the client does not wait for.
     pub(crate) fn do_not_await(
         &mut self,
         client: ConnectionId,

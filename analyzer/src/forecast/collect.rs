@@ -11,7 +11,7 @@ use crate::pipeline::{Observation, Seen};
 use crate::round_trips::AnswerKind;
 use crate::threads::processes::Processes;
 
-/// Writes and reads kept at most. A forecast of a longer recording is of its first part.
+/// Maximum number of writes and of reads. Of a longer recording, only the first part is forecast.
 const KEPT: usize = 1 << 18;
 
 /// The number of a write or a read in [`Recorded`].
@@ -25,21 +25,21 @@ pub(super) struct Write {
     pub(super) at: u64,
     /// The time from which on the recorded link did not hold the client up.
     pub(super) returned: u64,
-    /// The time at which the server got the bytes.
+    /// The time at which the server received the bytes.
     pub(super) arrived: u64,
     pub(super) bytes: u64,
-    /// Bytes in place of images in shared memory.
+    /// Bytes that replace images in shared memory.
     pub(super) unshared: u64,
     /// The server's time for the requests that end in these bytes.
     pub(super) service: u64,
     /// The write of the same client before it.
     pub(super) previous: Option<Id>,
-    /// What the client went on after; `None` for a connection that begins at a time of its own.
+    /// What the client waited for before the write; `None` for a connection that begins independently.
     pub(super) after: Option<Moment>,
     /// The request with the most bytes, and the last request.
     pub(super) name: Option<Symbol>,
     pub(super) last: SequenceNumber,
-    /// The first bytes of a connection.
+    /// True for the first bytes of a connection.
     pub(super) connects: bool,
 }
 
@@ -53,14 +53,14 @@ pub(super) struct Read {
     pub(super) sent: u64,
     pub(super) bytes: u64,
     pub(super) unshared: u64,
-    /// The write that the server answered, or the latest write before.
+    /// The write that the server replied to, or the latest write before.
     pub(super) cause: Option<Id>,
     pub(super) awaited: Awaited,
     /// The latest bytes with an event since the awaited request.
     pub(super) event: Option<Id>,
 }
 
-/// What a client waited for.
+/// The message that a client waited for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Awaited {
     #[default]
@@ -75,7 +75,7 @@ pub(super) enum Awaited {
         shared: bool,
     },
     Event(Symbol),
-    /// An event that comes only with shared memory.
+    /// An event that only occurs with shared memory.
     SharedEvent,
     /// The setup's reply.
     Setup,
@@ -96,9 +96,9 @@ pub(crate) struct Recorded {
     /// The writes of each client.
     pub(super) of_client: FxHashMap<ConnectionId, Vec<Id>>,
     pub(super) first: u64,
-    /// Clients whose moments do not end the recording.
+    /// Clients whose writes and reads do not end the recording.
     pub(super) not_wanted: FxHashSet<ConnectionId>,
-    /// True if there was more than fits.
+    /// True if the recording exceeded the memory limit.
     pub(super) is_cut: bool,
 }
 
@@ -110,7 +110,7 @@ impl Recorded {
         }
     }
 
-    /// The moments that may end the recording.
+    /// The writes and reads that may end the recording.
     pub(super) fn ends(&self) -> impl Iterator<Item = Moment> {
         let is_wanted = |client| !self.not_wanted.contains(&client);
         let writes = self.writes.iter().enumerate();
@@ -157,11 +157,11 @@ impl Recorded {
 #[derive(Debug, Default)]
 struct Connected {
     pid: Option<u32>,
-    /// The moment of the process after which the connection began, and the time of that.
+    /// The write or read of the process after which the connection began, and its time.
     origin: Option<Moment>,
     opened: u64,
     last_write: Option<Id>,
-    /// What the client waited for since its last write.
+    /// The read that the client waited for since its last write.
     woken: Option<Id>,
     last_event: Option<Id>,
     /// The first write in which the current request began.
@@ -196,7 +196,7 @@ pub struct Forecasts {
     pub(super) names: FxHashMap<ConnectionId, String>,
     clients: FxHashMap<ConnectionId, Connected>,
     of_process: FxHashMap<u32, Moment>,
-    /// Bytes that replies of shared images take, by the request.
+    /// Bytes of replies that would contain shared images, by request.
     owed: FxHashMap<(ConnectionId, SequenceNumber), u64>,
     pub(super) missing: Missing,
     processes: Processes,
@@ -207,7 +207,7 @@ pub struct Forecasts {
 }
 
 impl Forecasts {
-    /// Takes the next observation of a pass.
+    /// Processes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         self.missing.observe(observation);
         match observation {
@@ -334,7 +334,7 @@ impl Forecasts {
 
     /// A block is complete.
     fn block(&mut self, block: &Block) {
-        // A damaged trace has times that go back. The simulation plays the moments in their order.
+        // In a damaged trace, times may decrease. The simulation processes the events in their order.
         let (writes, reads) = (&self.recorded.writes, &self.recorded.reads);
         let latest = writes
             .last()
@@ -445,7 +445,7 @@ impl Forecasts {
                     .is_none_or(|one| one.at >= asked_at)
             };
             read.event = client.last_event.filter(asked);
-            // The server is not at other work before it replies.
+            // The server does no other work before it replies.
             if let Some(cause) = read.cause.and_then(|cause| recorded.writes.get_mut(cause)) {
                 cause.service = read.sent.saturating_sub(cause.arrived);
             }

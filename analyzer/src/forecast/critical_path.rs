@@ -1,4 +1,4 @@
-//! The critical path of a forecast: from the last moment back, what each moment waited for.
+//! The critical path of a forecast: from the last event backwards, what each event waited for.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ pub(super) enum PathKind {
     Server,
 }
 
-/// Time on the critical path by kind and name, with how often.
+/// Time on the critical path by kind and name, with the number of occurrences.
 pub(super) type CriticalPath = BTreeMap<(PathKind, Symbol), (u64, u64)>;
 
 struct Walk<'a> {
@@ -72,7 +72,7 @@ impl Walk<'_> {
         name.unwrap_or_else(|| Symbol::new("(setup)"))
     }
 
-    /// The moment before a write's start.
+    /// The event before a write's start.
     fn write(&mut self, id: Id) -> Option<Moment> {
         let (start, none) = (self.times.writes[id].start, Symbol::new(""));
         let (after, own) = self.times.after[id];
@@ -93,7 +93,7 @@ impl Walk<'_> {
         Some(Moment::Write(previous))
     }
 
-    /// The moment before a read's delivery: the request that the server answered.
+    /// The event before a read's delivery: the write of the request that the server replied to.
     fn read(&mut self, id: Id) -> Option<Moment> {
         let (read, times) = (&self.recorded.reads[id], self.times.reads[id]);
         let (kind, name) = match read.awaited {
@@ -123,7 +123,7 @@ impl Walk<'_> {
             there += self.link.map_or(0, |link| link.round_trip_ns);
         }
         self.add(kind, name, latency.saturating_add(there), 1);
-        // The bytes before on the line, if these had to wait for them.
+        // The earlier bytes on the line, if the bytes had to wait for them.
         let mut id = cause;
         let mut sent = write.arrived.saturating_sub(there);
         loop {

@@ -1,14 +1,14 @@
 //! The forecast of a recording over another link. [`simulate`] plays the recorded writes and reads as discrete events:
 //!
-//! - A client works and pauses as recorded. If the client had waited for a reply or an event, it waits again; if it had
-//!   not waited, it does not wait.
-//! - All connections share one line in each direction. A line takes the packets one after the other, with their headers,
-//!   and each packet arrives half a round trip later.
-//! - The server takes requests one after the other and needs the recorded time for them. What it sends follows the
+//! - A client works and pauses as recorded. If the client waited for a reply or an event in the recording, it waits in
+//!   the forecast too; otherwise it does not wait.
+//! - All connections share one line in each direction. A line transmits packets one after the other, with their
+//!   headers, and each packet arrives half a round trip later.
+//! - The server processes requests one after the other and needs the recorded time for them. Its messages follow the
 //!   request, or for an event the latest request of any client, after the recorded delay.
 //! - Images in shared memory cannot cross a link: their bytes are sent instead.
 //!
-//! The recorded link has no part in it: its times are taken off first.
+//! The times of the recorded link are subtracted first.
 
 pub(crate) mod changes;
 pub(crate) mod collect;

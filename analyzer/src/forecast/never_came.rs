@@ -9,11 +9,11 @@ use x11prof_trace::{Block, ConnectionId, Control};
 
 use crate::pipeline::{Observation, Seen};
 
-/// A shorter wait may be one that the end of the recording cut, in nanoseconds.
+/// A shorter wait, in nanoseconds, may only be cut off by the end of the recording.
 const LONG: u64 = 1_000_000_000;
-/// Open requests of a client, and lost descriptors, remembered at most.
+/// Maximum number of open requests of a client, and of lost descriptors.
 const OPEN: usize = 4096;
-/// Replies that file descriptors come with; their number is the reply's second byte (DRI3 and MIT-SHM protocols).
+/// Replies with file descriptors; the second byte of the reply is their number (DRI3 and MIT-SHM protocols).
 const WITH_DESCRIPTORS: [&str; 5] = [
     "DRI3:Open",
     "DRI3:BufferFromPixmap",
@@ -22,7 +22,7 @@ const WITH_DESCRIPTORS: [&str; 5] = [
     "MIT-SHM:CreateSegment",
 ];
 
-/// Something that a client waited for in vain. Times are milliseconds.
+/// A reply that a client waited for and never received. Times are milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NeverCame {
     /// The number of the client's connection.
@@ -42,11 +42,11 @@ struct Open {
     sequence: SequenceNumber,
     request: Symbol,
     at: u64,
-    /// The reply came, without its descriptor.
+    /// True if the reply arrived, but without its descriptor.
     came: bool,
 }
 
-/// Follows the requests whose replies have not come.
+/// Tracks requests whose replies have not arrived.
 #[derive(Debug, Default)]
 pub(super) struct Missing {
     open: FxHashMap<ConnectionId, VecDeque<Open>>,
@@ -128,12 +128,12 @@ impl Missing {
             && u32::from(block.fds) < number
             && let Some(waiting) = self.open.get_mut(&block.connection)
         {
-            // The client waits on: the reply counts as missing.
+            // The client still waits, so the reply counts as missing.
             waiting.push_front(Open { came: true, ..open });
         }
     }
 
-    /// The replies that never came, the longest wait first.
+    /// The replies that never arrived, the longest wait first.
     pub(super) fn report(&self) -> Vec<NeverCame> {
         let open = self.open.iter();
         let open = open.filter_map(|(client, open)| Some((*client, *open.front()?, self.last)));

@@ -12,10 +12,10 @@ use super::never_came::NeverCame;
 use super::simulate::{ForecastLink, Simulated, simulate};
 use crate::pipeline::start_up::StartUpReport;
 
-/// An addition that a person notices at a start-up, in nanoseconds: the limit that keeps a train of thought (Nielsen
-/// 1993, chapter 5).
+/// The additional start-up time that a person notices, in nanoseconds: the limit for keeping the user's flow of thought
+/// (Nielsen 1993, chapter 5).
 const NOTICED: u64 = 1_000_000_000;
-/// Round trips and speeds that are tried for [`LinkLimits`].
+/// Range of the round trips and speeds that are tested for [`LinkLimits`].
 const LONGEST_TRIP: u64 = 2_000_000_000;
 const SPEEDS: (f64, f64) = (1e3, 1e9);
 /// Moments of the recording that are simulated for start-ups, at most. The longest start-ups come first.
@@ -28,13 +28,13 @@ pub struct ForecastReport {
     pub bytes_per_second: Option<f64>,
     /// The link's round trip.
     pub rtt_ms: f64,
-    /// The round trip of the link that was recorded; null if there was none.
+    /// The round trip of the recorded link; null if there was no link.
     pub recorded_rtt_ms: Option<f64>,
-    /// The time from the trace's first record to the last moment of a client.
+    /// The time from the trace's first record to the last write or read of a client.
     pub recorded_ms: f64,
-    /// The same without a link.
+    /// The same time without a link.
     pub local_ms: f64,
-    /// The same over the link.
+    /// The same time over the link.
     pub forecast_ms: f64,
     /// The causes of the difference on the critical path, the largest first.
     pub causes: Vec<ForecastCause>,
@@ -42,9 +42,9 @@ pub struct ForecastReport {
     pub start_ups: Vec<ForecastStartUp>,
     /// The limits from which on a start-up takes noticeably longer; null if no start-up is complete.
     pub limits: Option<LinkLimits>,
-    /// What clients waited for in vain, the longest wait first.
+    /// The replies that clients waited for and never received, the longest wait first.
     pub never_came: Vec<NeverCame>,
-    /// True if the recording was too long and the forecast is of its first part.
+    /// True if the recording was too long and only its first part was forecast.
     pub is_cut: bool,
 }
 
@@ -68,9 +68,9 @@ pub struct ForecastStartUp {
     pub client: String,
     /// The number of its connection.
     pub connection: u32,
-    /// As recorded.
+    /// The recorded time.
     pub recorded_ms: f64,
-    /// Over the link.
+    /// The time over the link.
     pub forecast_ms: f64,
 }
 
@@ -84,8 +84,8 @@ pub struct LinkLimits {
 }
 
 impl Forecasts {
-    /// Keeps what came until a time, in milliseconds after the trace's first record. The recording then ends with the
-    /// last moment of a client that is `wanted`.
+    /// Keeps the recording up to a time, in milliseconds after the trace's first record. The recording then ends with
+    /// the last write or read of a `wanted` client.
     pub fn keep(&mut self, until_ms: Option<f64>, wanted: impl Fn(ConnectionId) -> bool) {
         if let Some(until) = until_ms {
             // The cast saturates.
@@ -98,7 +98,7 @@ impl Forecasts {
         self.recorded.not_wanted = clients.filter(|client| !wanted(*client)).collect();
     }
 
-    /// The network that was recorded; a usual one if there was none.
+    /// The recorded network, or a typical one if none was recorded.
     pub(crate) fn recorded_network(&self) -> Network {
         let Some(trip) = self.recorded_trip() else {
             return Network::USUAL;
@@ -110,14 +110,14 @@ impl Forecasts {
         }
     }
 
-    /// The round trip that was recorded, in nanoseconds.
+    /// The recorded round trip, in nanoseconds.
     fn recorded_trip(&self) -> Option<u64> {
         let emulated = self.emulated.map(|emulated| emulated.round_trip_ns);
         let trips = emulated.into_iter().chain(self.link_ns);
         trips.reduce(u64::saturating_add)
     }
 
-    /// True if there is something to forecast.
+    /// True if the recording can be forecast.
     pub(crate) fn has_any(&self) -> bool {
         !self.recorded.writes.is_empty()
     }
@@ -127,8 +127,7 @@ impl Forecasts {
         self.report(network.effective_speed(), network.rtt.as_ms())
     }
 
-    /// The causes of time over a network, the largest first, in a part of the recording: from and until, in seconds
-    /// after its start.
+    /// The causes of time over a network, the largest first, in a part of the recording, in seconds after its start.
     pub fn causes_over(
         &self,
         network: &Network,
@@ -295,7 +294,7 @@ fn first_frame(beginning: &Recorded, one: &StartUpReport, link: ForecastLink) ->
     Some(done as f64)
 }
 
-/// The link of this speed and round trip; `None` if nothing takes time on it.
+/// The link of this speed and round trip; `None` if it has no delays.
 pub(super) fn link(bytes_per_second: Option<f64>, rtt_ms: f64) -> ForecastLink {
     let is_there = bytes_per_second.is_some() || rtt_ms > 0.0;
     is_there.then_some(EmulatedNetwork {

@@ -9,7 +9,7 @@ use x11prof_trace::EmulatedNetwork;
 use super::changes::Changes;
 use super::collect::{Awaited, Id, Moment, Recorded};
 
-/// The link of a forecast; `None` if nothing is between.
+/// The link of a forecast; `None` without a link.
 pub(super) type ForecastLink = Option<EmulatedNetwork>;
 
 /// Something that happens.
@@ -30,15 +30,15 @@ enum Event {
 pub(super) struct WriteTimes {
     /// The client writes.
     pub(super) start: u64,
-    /// The line takes the first byte.
+    /// The time at which the line takes the first byte.
     pub(super) begin: u64,
-    /// The client can go on.
+    /// The time at which the client can continue.
     pub(super) returned: u64,
-    /// The server has all bytes.
+    /// The time at which the server has received all bytes.
     pub(super) arrived: u64,
-    /// The server is free for them.
+    /// The time at which the server starts to process the bytes.
     pub(super) served: u64,
-    /// The write before it on the line, if the line was still taken.
+    /// The previous write on the line, if the line was still occupied.
     pub(super) behind: Option<Id>,
 }
 
@@ -54,14 +54,14 @@ pub(super) struct ReadTimes {
 pub(super) struct Simulated {
     pub(super) writes: Vec<WriteTimes>,
     pub(super) reads: Vec<ReadTimes>,
-    /// The moment after which each write came, and the client's own time since.
+    /// The event after which each write follows, and the client's own time since.
     pub(super) after: Vec<(Option<Moment>, u64)>,
     /// The last moment of a client.
     pub(super) end: Option<Moment>,
 }
 
 impl Simulated {
-    /// The time of a moment as its client sees it.
+    /// The time of a write or a read as its client sees it.
     pub(super) fn time(&self, moment: Moment) -> u64 {
         match moment {
             Moment::Write(id) => self.writes[id].start,
@@ -70,14 +70,14 @@ impl Simulated {
     }
 }
 
-/// A line that takes one packet after the other.
+/// A line that transmits one packet after the other.
 #[derive(Debug, Default)]
 struct Line {
     free: u64,
 }
 
 impl Line {
-    /// Takes bytes at `time`: gives when their first byte went and when the line is free again.
+    /// Transmits bytes at `time`. Returns when their first byte was sent and when the line is free again.
     fn take(&mut self, time: u64, occupies: u64) -> (u64, u64) {
         let begin = time.max(self.free);
         self.free = begin.saturating_add(occupies);
@@ -91,7 +91,7 @@ struct Simulation<'a> {
     /// Bytes of writes that are not sent.
     left_out: FxHashMap<Id, u64>,
     times: Simulated,
-    /// For each write: what it still waits for.
+    /// For each write, the number of events that it still waits for.
     open: Vec<u8>,
     next: Vec<Option<Id>>,
     followers: FxHashMap<Moment, Vec<Id>>,
@@ -105,7 +105,7 @@ struct Simulation<'a> {
     queue: BinaryHeap<Reverse<(u64, Event)>>,
 }
 
-/// Plays a recording over a link, with changes.
+/// Simulates a recording over a link, with changes.
 pub(super) fn simulate(recorded: &Recorded, link: ForecastLink, changes: &Changes) -> Simulated {
     let mut simulation = Simulation::new(recorded, link, changes);
     while let Some(Reverse((time, event))) = simulation.queue.pop() {
@@ -173,7 +173,7 @@ impl<'a> Simulation<'a> {
         simulation
     }
 
-    /// The moment after which a write comes, and the client's own time between.
+    /// The event after which a write follows, and the client's own time between.
     fn after(&self, id: Id, changes: &Changes) -> (Option<Moment>, u64) {
         let write = &self.recorded.writes[id];
         let previous = write.previous.map(Moment::Write);
@@ -206,7 +206,7 @@ impl<'a> Simulation<'a> {
                 event,
                 ..
             } if shared && is_remote || changes.not_awaited.contains(&(client, sequence)) => {
-                // A client that synchronised and got an event has waited for that event.
+                // A client that synchronised and received an event has waited for that event.
                 let event = event.filter(|_| synchronises).map(Moment::Read);
                 (event.or(previous), own)
             }
@@ -232,7 +232,7 @@ impl<'a> Simulation<'a> {
                 0
             };
             latency = link.latency().saturating_add(connects);
-            // The end of a connection, which has no bytes, comes after the bytes before it.
+            // The end of a connection has no bytes. It arrives after the bytes before it.
             (begin, free) = self.there.take(time, link.occupies(bytes));
         }
         let buffered = self.link.and_then(|link| link.buffered());
@@ -263,7 +263,7 @@ impl<'a> Simulation<'a> {
         self.follow(Moment::Write(id), time);
     }
 
-    /// One of the things that a write waits for has happened.
+    /// Notes that one event that a write waits for has happened.
     fn ready(&mut self, id: Id, time: u64) {
         let start = &mut self.times.writes[id].start;
         *start = time.max(*start);
@@ -331,7 +331,7 @@ fn delays(recorded: &Recorded) -> Vec<u64> {
     recorded.reads.iter().map(delay).collect()
 }
 
-/// The bytes by which each write is shorter. A request's end is in a write; its beginning may be in those before.
+/// The bytes by which each write becomes shorter. A request ends in one write but may begin in earlier ones.
 fn left_out(recorded: &Recorded, changes: &Changes) -> FxHashMap<Id, u64> {
     let mut less: FxHashMap<Id, u64> = FxHashMap::default();
     for ((client, sequence), bytes) in &changes.not_sent {

@@ -1,4 +1,4 @@
-//! Recordings made by hand, over links.
+//! Synthetic recordings, over links.
 
 use x11prof_protocol::SequenceNumber;
 use x11prof_trace::{ConnectionId, Control, ExtensionOpcodes};
@@ -24,7 +24,7 @@ fn over(trace: &Synthetic, speed: Option<f64>, rtt_ms: f64) -> f64 {
     (report.forecast_ms * 1e3).round() / 1e3
 }
 
-/// Three round trips, each 50 µs, after 10 µs of the client's own.
+/// Three round trips of 50 µs, each after 10 µs of client time.
 fn three_trips() -> Synthetic {
     let mut trace = Synthetic::new();
     for number in 1..=3 {
@@ -64,7 +64,7 @@ fn a_reply_that_nobody_waits_for_takes_no_round_trip() {
     trace.wait(10).client_sends(&[no_operation(1)]);
     trace.wait(30).server_sends(&[reply(1)]);
     trace.wait(950).client_sends(&[no_operation(1)]);
-    // The reply comes back within the client's pause.
+    // The reply arrives during the client's pause.
     assert_eq!(over(&trace, None, 0.5), 1.0 + 1.0);
 }
 
@@ -171,6 +171,6 @@ fn the_servers_work_stays_if_a_client_does_not_wait_for_it() {
     changes.do_not_await(CLIENT, [SequenceNumber(1), SequenceNumber(2)]);
     let before = found.length_with(None, 1.0, &Changes::default());
     let saved = before - found.length_with(None, 1.0, &changes);
-    // Two round trips and the client's own time meanwhile; 60 ms of the server stay.
+    // The saving is two round trips and the client's time in between; 60 ms of server time remain.
     assert_eq!(saved, 2_020_000);
 }

@@ -1,4 +1,4 @@
-//! Times of a recording over a link: when an episode or a start-up is done there.
+//! Times of a recording over a link: the end of an episode or a start-up there.
 
 use x11prof_cost_model::Network;
 use x11prof_trace::ConnectionId;
@@ -27,8 +27,8 @@ impl Forecasts {
 }
 
 impl ForecastTimes {
-    /// The time over the link from `start` to the end of what a client had done by `end`, of which the server's last
-    /// part took `drawing` at most. `None` if the client did nothing between.
+    /// The time over the link from `start` until the client's work up to `end` is complete, including a final server
+    /// part of at most `drawing`. `None` if the client sent nothing between `start` and `end`.
     pub(crate) fn latency(
         &self,
         client: ConnectionId,
@@ -41,7 +41,7 @@ impl ForecastTimes {
         Some(done.saturating_sub(self.begun(client, start)))
     }
 
-    /// The time of `start` over the link: as long before the stimulus as recorded.
+    /// The time of `start` over the link: the same time before the stimulus as recorded.
     fn begun(&self, client: ConnectionId, start: u64) -> u64 {
         let mut reads = self.recorded.reads.iter().enumerate();
         let first = reads.find(|(_, read)| read.client == client && read.at >= start);
@@ -71,7 +71,7 @@ impl Recorded {
         }
         let own = end.saturating_sub(write.arrived).min(drawing);
         let served = times.writes[last].served.saturating_add(own);
-        // What a reply ended.
+        // The last write may have replies that the client waited for.
         let reads = self.reads.iter().enumerate();
         let replies = reads.filter(|(_, read)| {
             read.client == client && read.cause == Some(last) && read.at <= end

@@ -1,4 +1,4 @@
-//! The user's input in a recording: each key, button and motion with its window, to be made again elsewhere.
+//! The user's input in a recording: each key, button and motion with its window, for replaying elsewhere.
 
 use x11prof_protocol::{Event, Message, Symbol};
 use x11prof_session::{DrawableKind, Input, Inputs, Session};
@@ -7,15 +7,15 @@ use x11prof_trace::{Control, Timestamp};
 use crate::episodes::Keyboard;
 use crate::pipeline::Observation;
 
-/// Inputs kept; of more only the number is known.
+/// Maximum number of kept inputs; further inputs are only counted.
 const LIMIT: usize = 1_000_000;
 
 /// An input of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserInput {
-    /// The time at which the first client heard of the input.
+    /// The time at which the first client received the input.
     pub time: Timestamp,
-    /// The input, its place relative to the client's window.
+    /// The input, with its position relative to the client's window.
     pub input: Input,
     /// The key's names, without and with Shift; `None` if it is not a key, or if the recording has no keyboard.
     pub key: [Option<Symbol>; 2],
@@ -23,10 +23,10 @@ pub struct UserInput {
     pub window: Option<usize>,
 }
 
-/// The window of a client, as others can find it.
+/// The window of a client, identified as in other recordings.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct InputWindow {
-    /// The class in WM_CLASS; empty if it has a title alone.
+    /// The class in WM_CLASS; empty if the window only has a title.
     pub class: String,
     /// The latest title.
     pub title: String,
@@ -43,14 +43,14 @@ pub struct UserInputs {
     pub windows: Vec<InputWindow>,
     /// Inputs that are not in the list.
     pub omitted: u64,
-    /// The number of touches of a screen, from XInput 2. They are not in the list, because XTEST cannot send them.
+    /// The number of touches from XInput 2. They are not in the list, because XTEST cannot send them.
     pub touches: u64,
-    /// Clients were there before the recording: their keyboard and windows may be unknown.
+    /// True if clients connected before the recording: their keyboard and windows may be unknown.
     pub from_the_middle: bool,
 }
 
 impl UserInputs {
-    /// Takes the next observation of a pass.
+    /// Processes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
             Observation::Message(seen) => {
@@ -89,8 +89,8 @@ impl UserInputs {
         });
     }
 
-    /// The window that has names, of the event's window and its ancestors, and the pointer's place in it; or the
-    /// place on the screen.
+    /// The named window among the event's window and its ancestors, with the pointer's position in it; otherwise the
+    /// position on the screen.
     fn window(&mut self, input: &Input, session: &Session) -> (Option<usize>, (i16, i16)) {
         let (mut x, mut y) = input.within;
         for id in session.ancestry(input.window) {

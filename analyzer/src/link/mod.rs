@@ -9,14 +9,15 @@ use x11prof_trace::{Link, Transfer};
 
 /// The version of the JSON.
 const FORMAT: u32 = 1;
-/// Round trips below this are of one machine, in milliseconds.
+/// Round trips below this are within one machine, in milliseconds.
 const LOCAL: f64 = 2.0;
-/// A connection that takes as long as a person notices in a few round trips (100 ms).
+/// A round trip in milliseconds, of which a few take as long as a person notices (100 ms).
 const FAR: f64 = 5.0;
-/// Bytes a second below which whole windows take longer than that: 100 Mbit/s, 8 MB (1920×1080) in 0.7 s.
+/// Bytes per second below which sending a whole window takes noticeably long: 100 Mbit/s, or 8 MB (1920×1080) in 0.7 s.
 const NARROW: f64 = 12.5e6;
-/// The additional time of two writes over one, in milliseconds, that shows a delayed acknowledgement: Linux delays it
-/// by 40 (tcp(7), TCP_QUICKACK; TCP_DELACK_MIN), others by up to 200, RFC 1122 allows 500.
+/// The additional time of two writes over one, in milliseconds, that shows a delayed acknowledgement. Linux delays
+/// acknowledgements by 40 ms (tcp(7), TCP_QUICKACK; TCP_DELACK_MIN), other systems by up to 200 ms; RFC 1122 allows 500
+/// ms.
 const DELAYED: f64 = 25.0;
 
 /// Properties of a connection. Times are milliseconds.
@@ -28,10 +29,10 @@ pub struct LinkReport {
     pub display: String,
     /// `unix` or `tcp`.
     pub transport: String,
-    /// The process that listens for the display in place of an X server; null if the listener is an X server or unknown.
+    /// The process that listens for the display instead of an X server; null if the listener is an X server or unknown.
     #[serde(default)]
     pub relay: Option<String>,
-    /// Round trips one right after the other.
+    /// Consecutive round trips.
     pub round_trips: SpreadReport,
     /// Round trips after pauses of random length.
     pub paced: SpreadReport,
@@ -39,9 +40,9 @@ pub struct LinkReport {
     pub two_writes_ms: Option<f64>,
     /// The period of a timer that delays replies; null if there is none.
     pub step_ms: Option<f64>,
-    /// Speed to the server; null if the data took no longer than a round trip.
+    /// The speed to the server; null if the data took no longer than a round trip.
     pub to_server_bytes_per_second: Option<f64>,
-    /// Speed back.
+    /// The speed to the client.
     pub to_client_bytes_per_second: Option<f64>,
     /// Findings, the gravest first.
     pub findings: Vec<LinkFinding>,
@@ -80,15 +81,15 @@ pub struct LinkFinding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkKind {
-    /// Replies come in steps.
+    /// Replies arrive in steps.
     Steps,
-    /// A small request after another waits for an acknowledgement.
+    /// A small request after another one waits for an acknowledgement.
     DelayedAcknowledgement,
     /// A low speed.
     Narrow,
-    /// Round trips take long.
+    /// Round trips are long.
     Far,
-    /// Round trips differ: some take much longer than others.
+    /// Round-trip times vary: some are much longer than others.
     Uneven,
     /// A connection within the machine.
     Local,
@@ -150,7 +151,7 @@ impl LinkReport {
         };
         if let Some(step) = self.step_ms {
             let what = format!("replies come in steps of {step:.1} ms, as if a timer sent them");
-            // OpenSSH's interval is 20 ms unless it is set otherwise.
+            // OpenSSH's default interval is 20 ms.
             match (18.0..=23.0).contains(&step) {
                 true => add(
                     LinkKind::Steps,
@@ -239,7 +240,7 @@ impl LinkReport {
     }
 }
 
-/// Bytes a second, without the round trip that a transfer has.
+/// Bytes per second, without the round trip of the transfer.
 fn speed(transfer: Transfer, rtt_ms: f64) -> Option<f64> {
     let took = transfer.took_ns as f64 / 1e9 - rtt_ms / 1e3;
     (took > 0.0 && transfer.bytes > 0).then(|| transfer.bytes as f64 / took)

@@ -1,4 +1,4 @@
-//! Finds out whether replies come in steps: at the ticks of a timer somewhere on the way.
+//! Detects whether replies arrive in steps, at the ticks of a timer on the link.
 
 use x11prof_trace::RoundTrip;
 
@@ -6,18 +6,19 @@ use x11prof_trace::RoundTrip;
 /// too short.
 const SHORTEST: f64 = 4.0;
 const LONGEST: f64 = 60.0;
-/// The difference between one step length that is tried and the next.
+/// The increment between tested step lengths, in milliseconds.
 const RESOLUTION: f64 = 0.05;
-/// Round trips that it takes.
+/// Minimum number of round trips.
 const FEWEST: usize = 20;
-/// The smallest figure that counts as steps. Replies at random times have 0 with a standard deviation of 1/√(2n), for
-/// 48 a tenth; this is seven of them, so that a test of a hundred step lengths finds none by chance.
+/// The smallest value that counts as steps. For replies at random times the value is 0 with a standard deviation of
+/// 1/√(2n), a tenth for 48 replies. The limit is seven standard deviations, so a test of a hundred step lengths finds
+/// no steps by chance.
 const CLEAR: f64 = 0.7;
 
 /// The step in milliseconds; `None` if there is none.
 ///
-/// Requests were sent after pauses of random length. If a timer delays replies, the time between two of them is still
-/// a multiple of its period; otherwise it is random.
+/// Requests were sent after pauses of random length. If a timer delays replies, the time between two replies is still a
+/// multiple of the timer's period; otherwise it is random.
 pub(super) fn step(paced: &[RoundTrip]) -> Option<f64> {
     if paced.len() < FEWEST {
         return None;
@@ -26,14 +27,14 @@ pub(super) fn step(paced: &[RoundTrip]) -> Option<f64> {
         .windows(2)
         .map(|pair| pair[1].came_ns.saturating_sub(pair[0].came_ns) as f64 / 1e6)
         .collect();
-    // The first circular moment of what is left of them (Mardia & Jupp 2000, section 2.3).
+    // The first circular moment of the remainders (Mardia & Jupp 2000, section 2.3).
     let clear = |step: f64| {
         let turns = between
             .iter()
             .map(|ms| (std::f64::consts::TAU * ms / step).cos());
         turns.sum::<f64>() / between.len() as f64
     };
-    // A step's half and third fit as well: the longest that fits is it.
+    // A half or a third of a step fits as well, so the longest fitting step is the result.
     let count = ((LONGEST - SHORTEST) / RESOLUTION) as usize;
     let steps = (0..=count).rev().map(|n| SHORTEST + n as f64 * RESOLUTION);
     let longest = steps.clone().find(|step| clear(*step) >= CLEAR)?;
@@ -64,7 +65,7 @@ mod tests {
     #[test]
     fn a_timers_period_is_found_and_nothing_else() {
         for period in [10_000_000, 16_667_000, 20_000_000, 40_000_000] {
-            // It is up to 0.3 ms late.
+            // The timer is up to 0.3 ms late.
             let found = paced(|sent| (sent / period + 1) * period + sent % 300_000);
             let step = step(&found).unwrap();
             assert!((step - period as f64 / 1e6).abs() < 0.2, "{step}");

@@ -1,5 +1,5 @@
-//! A recording while it continues: records in; the profile of what came so far, and what the clients do now,
-//! out; and a fresh start at any time.
+//! A recording while it continues: receives records, returns the profile so far and the clients' current activity, and
+//! can restart all counts at any time.
 
 pub(crate) mod clients_now;
 
@@ -34,7 +34,7 @@ impl LiveProfile {
         LiveProfile { pipeline, clients }
     }
 
-    /// Takes the next record. It counts once all of its time is known.
+    /// Adds the next record. The record counts once all earlier data has arrived.
     pub fn feed(&mut self, record: Record) {
         let LiveProfile { pipeline, clients } = self;
         pipeline.feed(record, |observation| clients.observe(observation));
@@ -47,7 +47,7 @@ impl LiveProfile {
         clients.end();
     }
 
-    /// The recording has no record until `time`.
+    /// Notes that no record arrived before `time`.
     pub fn until(&mut self, time: Timestamp) {
         let LiveProfile { pipeline, clients } = self;
         let known = pipeline.until(time, |observation| clients.observe(observation));
@@ -55,14 +55,13 @@ impl LiveProfile {
         clients.until(time);
     }
 
-    /// Restarts all counts, with `parameters` from now on. The state of the session, the clients and their resources
-    /// stay.
+    /// Restarts all counts, with `parameters` from now on. The session state, the clients and their resources are kept.
     pub fn afresh(&mut self, parameters: &ServerParameters, substitutions: &Substitutions) {
         self.clients.afresh(parameters, substitutions);
         self.pipeline.follow_changes(self.clients.knows_updates());
     }
 
-    /// The current activity of the clients; with a `filter` only names that hold it.
+    /// The current activity of the clients; with a `filter`, only names that contain it.
     pub fn now(&mut self, filter: Option<&str>) -> NowReport {
         self.clients.report(filter)
     }
@@ -77,7 +76,7 @@ impl LiveProfile {
             ..
         } = &mut self.clients;
         let mut report = profile.now(|profile| ProfileReport::new(path, summary, profile, network));
-        // A recording that continues has no end yet, which is nothing to warn of.
+        // A recording that continues has no end yet, so the warning does not apply.
         report
             .warnings
             .retain(|warning| warning.kind != crate::recording::warnings::WarningKind::Incomplete);
@@ -87,7 +86,7 @@ impl LiveProfile {
             report.client_and_server.server_cpu_ms = None;
             report.client_and_server.estimate_ratio = None;
         }
-        // By window they are counted for what the clients do now.
+        // The groups by window are only for the clients' current activity.
         report.groups = None;
         if held {
             report.stalls = Some(StallsReport::new(stalls, summary));
@@ -221,7 +220,7 @@ mod tests {
         live.end();
         let after = report(&mut live);
         assert_eq!((after.total.count, after.total.server_ms), (2, 0.006));
-        // It is still the same client, whose earlier requests are not missing.
+        // The client is the same, so its earlier requests are not missing.
         let missing = after.warnings.iter().map(|warning| warning.kind);
         assert!(
             !missing

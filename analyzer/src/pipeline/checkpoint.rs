@@ -1,5 +1,5 @@
-//! Converts a trace's records on the time before it (docs/FORMAT.md) to the framer's and the session's
-//! form, and back.
+//! Converts a trace's records of the state before it (docs/FORMAT.md) to the form of the framer and the session, and
+//! back.
 
 use x11prof_protocol::{ByteOrder, Joint, SequenceNumber};
 use x11prof_session::{
@@ -10,7 +10,7 @@ use x11prof_trace::{
     Joined,
 };
 
-/// The state of a connection in the middle, for the framer.
+/// The state of a connection in mid-stream, for the framer.
 pub(crate) fn joint(joined: &Joined) -> Joint {
     Joint {
         order: match joined.byte_order {

@@ -3,7 +3,7 @@ use x11prof_trace::{Control, Record, Timestamp};
 use crate::pipeline::{Observation, Pipeline};
 use crate::testing::*;
 
-/// The words for all messages that a pass sees in records.
+/// A description of each message that a pass emits for records.
 fn seen(pipeline: &mut Pipeline, records: &[Record]) -> Vec<String> {
     let mut said = Vec::new();
     pipeline.run_records(records.iter().cloned(), |observation| match observation {
@@ -46,7 +46,7 @@ fn a_pass_goes_on_from_the_middle_of_another() {
         Record::Control(_, Control::Existing(_))
     ));
     assert!(seen(&mut part, &checkpoint).is_empty());
-    // The request under way ended in the whole alone.
+    // The interrupted request ended only in the complete trace.
     let rest = seen(&mut part, &trace.records[first..]);
     assert_eq!(after[1..], rest[..]);
     assert_eq!(rest.len(), 1);

@@ -25,7 +25,7 @@ pub(crate) struct DerivedState {
 }
 
 impl DerivedState {
-    /// Updates the state from an observation and passes the observation on, then the facts that follow from it.
+    /// Updates the state from an observation, then emits the observation and the ones derived from it.
     pub(crate) fn dispatch(
         &mut self,
         observation: &Observation<'_>,
@@ -94,7 +94,7 @@ impl DerivedState {
             Observation::Control(time, _) => handled.settle(time.as_nanos(), runs.as_ref()),
             _ => {}
         }
-        // Analyses know a request, and what ran, before the request's time.
+        // Analyses receive a request, and the server's runs, before the request's time.
         let first = matches!(
             observation,
             Observation::Message(_) | Observation::Switches(_)

@@ -1,7 +1,7 @@
-//! Active grabs of the pointer, the keyboard and devices of XInput: who has which, since when. A grab begins when its
-//! request is answered with success, and ends with UngrabPointer and the like, with the connection, with another's
-//! grab, and when its window goes from the screen. Grabs that the server activates by itself, on a button or key that
-//! is grabbed passively or held down, are not told on the wire. The pipeline has the one instance.
+//! Active grabs of the pointer, the keyboard and XInput devices: the holder and the beginning of each. A grab begins
+//! with a successful reply to its request, and ends with UngrabPointer or a similar request, with the connection, with
+//! another client's grab, and when its window is unmapped. Grabs that the server itself activates, on a button or key
+//! that is grabbed passively or held down, are not visible in the protocol. The pipeline has the only instance.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -11,7 +11,7 @@ use x11prof_trace::{ConnectionId, Timestamp};
 
 use crate::pipeline::seen::Seen;
 
-/// Requests for grabs that wait for their answers, at most.
+/// Maximum number of pending grab requests.
 const MAX_PENDING: usize = 4096;
 /// Devices of XInput have numbers of 16 bits; a display has a few dozen.
 const MAX_OPEN: usize = 4096;
@@ -34,11 +34,11 @@ pub enum GrabStep {
     Began,
     /// The server refused the grab.
     Refused,
-    /// The client let go.
+    /// The client released the grab.
     Ungrabbed,
     /// Another client has the device now.
     Lost,
-    /// The window of the grab went from the screen.
+    /// The window of the grab was unmapped.
     Unmapped,
     /// The client's connection ended.
     Closed,
@@ -51,7 +51,7 @@ pub struct DeviceGrab {
     pub device: Device,
     /// The client that has or had the grab.
     pub by: ConnectionId,
-    /// The client that has the device instead, of a grab that was refused; `None` if that is not known.
+    /// For a refused grab, the client that has the device; `None` if unknown.
     pub holder: Option<ConnectionId>,
     /// The window of the grab.
     pub window: u32,
@@ -77,7 +77,7 @@ impl DeviceGrabs {
         self.changes.pop_front()
     }
 
-    /// Takes the next message of a pass.
+    /// Processes the next message of a pass.
     pub(crate) fn message(&mut self, seen: &Seen<'_>) {
         match seen.message {
             Message::Request(request) => self.request(seen, request),
@@ -144,7 +144,8 @@ impl DeviceGrabs {
             return;
         };
         grab.time = seen.time;
-        // Status 0 is Success. The core puts the status in the reply's second byte, XIGrabDevice after the header.
+        // Status 0 is Success. The core protocol has the status in the reply's second byte, XIGrabDevice after the
+        // header.
         let at = if matches!(grab.device, Device::Numbered(_)) {
             8
         } else {
@@ -160,8 +161,8 @@ impl DeviceGrabs {
         }
     }
 
-    /// The client that has a device: one that has grabbed it, or the only client with a grab, as the core protocol and
-    /// XInput name devices differently.
+    /// The client that has a device: the one that has grabbed it, or otherwise the only client with a grab, because the
+    /// core protocol and XInput name devices differently.
     fn holder(&self, device: Device) -> Option<ConnectionId> {
         let mut all = self.open.values().map(|grab| grab.by);
         let only = all.next().filter(|one| all.all(|other| other == *one));
@@ -170,7 +171,7 @@ impl DeviceGrabs {
 
     fn begin(&mut self, grab: DeviceGrab) {
         let had = self.open.get(&grab.device);
-        // One's own grab again changes how it is held, not since when.
+        // A repeated grab by the holder changes the mode of the grab, but not its beginning.
         if had.is_some_and(|had| had.by == grab.by)
             || (had.is_none() && self.open.len() >= MAX_OPEN)
         {

@@ -18,15 +18,15 @@ type Sent = (ConnectionId, Symbol, SequenceNumber, Timestamp);
 pub(crate) struct HandledRequests {
     timed: Option<Timed<Sent>>,
     server: Option<u32>,
-    /// The server's context switches are recorded.
+    /// True if the server's context switches are recorded.
     switches: bool,
-    /// Handlers of which it is not known yet how long they were on a processor.
+    /// Handlers whose CPU time is not known yet.
     pending: VecDeque<HandlerTime>,
     joined: VecDeque<Match<Sent>>,
 }
 
 impl HandledRequests {
-    /// A client sends a request, or several equal ones; true if their server time will be reported.
+    /// Notes a request, or several equal ones. Returns true if their server time will be reported.
     pub(crate) fn request(
         &mut self,
         (client, time): (ConnectionId, Timestamp),
@@ -75,8 +75,8 @@ impl HandledRequests {
         }
     }
 
-    /// Joins the handlers that were over by `now`, when all switches up to then are known. The kernel may have run other
-    /// processes within a long handler: that is not its time.
+    /// Joins the handlers that had ended by `now`, when all switches up to then are known. Time of other processes that
+    /// the kernel ran during a long handler does not count.
     pub(crate) fn settle(&mut self, now: u64, runs: Option<&Runs>) {
         let Some(timed) = &mut self.timed else { return };
         let on = &mut |happened| self.joined.push_back(happened);
@@ -91,7 +91,7 @@ impl HandledRequests {
         }
     }
 
-    /// The recording is over: joins the handlers that are left.
+    /// Ends the recording: joins the remaining handlers.
     pub(crate) fn end(&mut self, runs: Option<&Runs>) {
         self.settle(u64::MAX, runs);
         if let Some(timed) = &mut self.timed {
@@ -99,7 +99,7 @@ impl HandledRequests {
         }
     }
 
-    /// Emits the requests that have met their handler times.
+    /// Emits the requests that have matched their handler times.
     pub(crate) fn emit(&mut self, on: &mut impl FnMut(&Observation<'_>)) {
         while let Some(joined) = self.joined.pop_front() {
             match joined {

@@ -1,7 +1,7 @@
-//! The times of the server's handlers, joined with the requests of the trace by client and sequence number.
+//! Matches the times of the server's handlers with the requests of the trace, by client and sequence number.
 //!
-//! The server tells a client's index, which is in the client's resource ids, and the low bits of the sequence number.
-//! Times come after their requests, except for an attached recorder, which hears of requests later.
+//! The server reports a client's index, which is part of the client's resource IDs, and the low bits of the sequence
+//! number. Times arrive after their requests, except with an attached recorder, which receives requests later.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use x11prof_protocol::SequenceNumber;
 use x11prof_trace::{ConnectionId, HandlerTime, Timestamp};
 
-/// Requests, or times, of one client that wait for each other, at most. Older ones have lost their partners.
+/// Maximum number of requests, or of times, of one client that wait for a match. Older ones are considered unmatched.
 const WAITING_LIMIT: u64 = 1 << 16;
 
 /// Requests that wait for their handlers' times, and times that wait for their requests.
@@ -27,7 +27,7 @@ struct Client<K> {
     waits: u64,
     /// The handlers' times, each with the nanoseconds of one of its requests.
     times: VecDeque<(HandlerTime, f64)>,
-    /// The last request that met a time. The server may put a client to sleep and handle the request again.
+    /// The last request that matched a time. The server may put a client to sleep and handle the request again.
     met: Option<(u16, K)>,
 }
 
@@ -49,9 +49,9 @@ impl<K> Waiting<K> {
 /// A match of requests with a time, or the failure of a match.
 #[derive(Debug)]
 pub(crate) enum Match<K> {
-    /// The handlers of this number of requests with the key took these nanoseconds, from this time on.
+    /// The handlers of this number of requests with the key took these nanoseconds, starting at this time.
     Timed(K, u64, f64, Timestamp),
-    /// The nanoseconds from this time on were for requests that are not in the trace.
+    /// The server spent these nanoseconds, starting at this time, on requests that are not in the trace.
     Unclaimed(Timestamp, f64),
 }
 
@@ -63,7 +63,8 @@ impl<K: Copy> Timed<K> {
         }
     }
 
-    /// The server gave `connection` these resource ids. A client with the same index before is gone.
+    /// Notes the resource IDs that the server assigned to `connection`. An earlier client with the same index has
+    /// disconnected.
     pub(crate) fn accepted(
         &mut self,
         connection: ConnectionId,
@@ -81,11 +82,12 @@ impl<K: Copy> Timed<K> {
     }
 
     pub(crate) fn closed(&mut self, connection: ConnectionId) {
-        // Requests that the server still handles come before the next client with the index.
+        // Requests that the server is still handling precede the next client with the index.
         self.indices.remove(&connection);
     }
 
-    /// Takes so many equal requests, the first of this number; false if their client cannot be told in the server.
+    /// Adds `count` equal requests, the first with this number. Returns false if their client cannot be identified in
+    /// the server.
     pub(crate) fn requests(
         &mut self,
         (connection, first): (ConnectionId, SequenceNumber),
@@ -107,7 +109,7 @@ impl<K: Copy> Timed<K> {
         true
     }
 
-    /// Takes the time of handlers, of which `nanos` were on a processor.
+    /// Adds a handler time, of which `nanos` were CPU time.
     pub(crate) fn handled(&mut self, time: &HandlerTime, nanos: u64, on: &mut dyn FnMut(Match<K>)) {
         let Some(client) = self
             .clients
@@ -121,7 +123,7 @@ impl<K: Copy> Timed<K> {
         client.settle(on);
     }
 
-    /// Requests and times that still wait have lost their partners.
+    /// Considers waiting requests and times as unmatched.
     pub(crate) fn end(&mut self, on: &mut dyn FnMut(Match<K>)) {
         for client in self.clients.values_mut() {
             std::mem::replace(client, Client::new()).end(on);
@@ -154,7 +156,7 @@ impl<K: Copy> Client<K> {
                 self.times.pop_front_if(|(time, _)| time.count == 0);
                 continue;
             }
-            // Numbers wrap round: fewer than half of them are on their way.
+            // Sequence numbers wrap; fewer than half of them are in flight.
             let after = waiting.first.wrapping_sub(time.sequence).cast_signed();
             let lost = match after < 0 {
                 true => waiting.count.min(after.unsigned_abs().into()),
@@ -164,7 +166,7 @@ impl<K: Copy> Client<K> {
             if skipped > 0 {
                 on(Match::Unclaimed(time.start, *each * f64::from(skipped)));
             }
-            // The next request of the trace is the next one of the time.
+            // The next request of the trace is the next one that the time covers.
             let met = match lost > 0 {
                 true => 0,
                 false => u64::from(time.count - skipped).min(waiting.count),
@@ -215,7 +217,7 @@ impl<K: Copy> Client<K> {
     }
 }
 
-/// The bits of a sequence number that the server tells.
+/// The bits of a sequence number that the server reports.
 fn low_bits(sequence: SequenceNumber) -> u16 {
     sequence.0 as u16
 }
@@ -260,7 +262,7 @@ mod tests {
         let on = &mut |happened| told(&mut all, happened);
         assert!(timed.requests((CLIENT, SequenceNumber(0xFFFF)), 1, 'a', on));
         timed.handled(&time(0xFFFF, 1), 5, on);
-        // Two of three requests are in the trace: the first is another recorder's word for itself.
+        // Two of three requests are in the trace: another recorder sent the first for itself.
         timed.handled(&time(0, 3), 30, on);
         timed.requests((CLIENT, SequenceNumber(0x1_0001)), 1, 'b', on);
         timed.requests((CLIENT, SequenceNumber(0x1_0002)), 1, 'c', on);
@@ -273,7 +275,7 @@ mod tests {
         let on = &mut |happened| told(&mut all, happened);
         timed.requests((CLIENT, SequenceNumber(7)), 2, 'a', on);
         timed.handled(&time(7, 2), 10, on);
-        // The second of the two slept, and was handled again twice.
+        // The second request slept, and was handled twice more.
         timed.handled(&time(8, 1), 3, on);
         timed.handled(&time(8, 1), 4, on);
         timed.handled(&time(9, 1), 6, on);

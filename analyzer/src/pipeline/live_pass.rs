@@ -1,4 +1,4 @@
-//! The pipeline over a recording while it continues, for who follows it record by record.
+//! The pipeline over a live recording, for followers that process it record by record.
 
 use x11prof_trace::Record;
 
@@ -6,14 +6,14 @@ use crate::pipeline::{Observation, Pipeline};
 
 /// A follower of a recording.
 pub trait Follows {
-    /// Takes the next observation.
+    /// Processes the next observation.
     fn observe(&mut self, observation: &Observation<'_>);
 
-    /// The follower has taken all observations of `record`; `pipeline` is at the place of the pass.
+    /// Called after all observations of `record`; `pipeline` is at the current position.
     fn took(&mut self, record: &Record, pipeline: &Pipeline);
 }
 
-/// A pass that continues. Equal requests are coalesced ([`Pipeline::take_together`]), to keep up with a recording.
+/// A live pass. Equal requests are coalesced ([`Pipeline::take_together`]), to keep up with the recording.
 pub struct LivePass {
     pipeline: Pipeline,
 }
@@ -27,18 +27,18 @@ impl Default for LivePass {
 }
 
 impl LivePass {
-    /// The pipeline, at the place of the pass.
+    /// The pipeline at the current position.
     pub fn pipeline(&self) -> &Pipeline {
         &self.pipeline
     }
 
-    /// Takes the next record. It is followed once all of its time is known.
+    /// Adds the next record. The follower receives its observations once all earlier data has arrived.
     pub fn feed(&mut self, record: Record, who: &mut impl Follows) {
         self.pipeline.put(record);
         self.follow(who);
     }
 
-    /// Ends the recording and passes all waiting observations.
+    /// Ends the recording and emits all waiting observations.
     pub fn end(&mut self, who: &mut impl Follows) {
         self.pipeline.no_more();
         self.follow(who);

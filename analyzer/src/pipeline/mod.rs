@@ -1,5 +1,5 @@
-//! The one forward pass: records in, observations out. Live and offline are the same; only who
-//! hands in the records differs.
+//! The single forward pass, from records to observations. Live and offline analysis differ only in the source of the
+//! records.
 
 mod checkpoint;
 mod derived_state;
@@ -40,11 +40,12 @@ pub use seen::Seen;
 /// A client in the pass.
 struct Client {
     connection: Connection,
-    /// Bytes seen to the server and to the client; `None` where it was joined and none has come.
+    /// Bytes seen to the server and to the client; `None` if the recorder joined the connection and no bytes have
+    /// arrived since.
     seen: [Option<u64>; 2],
-    /// Bytes that come first and are passed over: the rest of messages that began before.
+    /// Leading bytes to skip: the rest of messages that began before the recording.
     passed: [u64; 2],
-    /// Bytes are missing in the trace: what follows cannot be framed.
+    /// True if bytes are missing in the trace, so that later messages cannot be framed.
     lost: bool,
 }
 
@@ -59,8 +60,8 @@ impl Client {
     }
 }
 
-/// The state of the pass, one of each: the records that wait for their turn, the threads, a framer for each
-/// connection, the session, the list of extensions, the round trips, the start-ups.
+/// The state of the pass: the records that wait for their turn, the threads, a framer for each connection, the session,
+/// the list of extensions, the round trips, the start-ups.
 pub struct Pipeline {
     order: ReorderBuffer,
     threads: WatchedThreads,
@@ -84,12 +85,12 @@ impl Default for Pipeline {
 }
 
 impl Pipeline {
-    /// A pass that has seen nothing.
+    /// An empty pass.
     pub fn new() -> Pipeline {
         Pipeline::with_session(Session::new())
     }
 
-    /// A pass that has seen nothing, in which `session` makes the operations.
+    /// An empty pass in which `session` creates the operations.
     pub fn with_session(session: Session) -> Pipeline {
         Pipeline {
             order: ReorderBuffer::default(),
@@ -107,8 +108,8 @@ impl Pipeline {
         }
     }
 
-    /// Works out the changes of the screen by each request from now on, or no more: only a profile with prices for such
-    /// changes needs them.
+    /// Sets whether the pass computes the screen changes of each request. Only a profile with costs of screen updates
+    /// needs the changes.
     pub fn follow_changes(&mut self, follow: bool) {
         self.follows_changes = follow;
     }
@@ -119,25 +120,25 @@ impl Pipeline {
         self.takes_together = true;
     }
 
-    /// The session as far as the pass has come: names of atoms, resources that live.
+    /// The session state at the current position: names of atoms, existing resources.
     pub fn session(&self) -> &Session {
         &self.session
     }
 
-    /// Takes the next record, and hands on what has its turn by now.
+    /// Adds the next record, and emits the observations that are due.
     pub fn feed(&mut self, record: Record, mut on: impl FnMut(&Observation<'_>)) {
         self.put(record);
         while self.next(&mut on).is_some() {}
     }
 
-    /// Ends the trace: hands on all records that wait for their turn.
+    /// Ends the trace, and emits the remaining records' observations.
     pub fn end(&mut self, mut on: impl FnMut(&Observation<'_>)) {
         self.no_more();
         while self.next(&mut on).is_some() {}
     }
 
-    /// Nothing more came until `time`: hands on what has its turn by then. Everything up to the returned
-    /// time has been handed on.
+    /// Notes that no record arrived before `time`, and emits the observations that are due by then. Returns the time up
+    /// to which all observations have been emitted.
     pub fn until(&mut self, time: Timestamp, mut on: impl FnMut(&Observation<'_>)) -> Timestamp {
         self.order.until(time);
         while self.next(&mut on).is_some() {}
@@ -150,7 +151,7 @@ impl Pipeline {
         self.order.end();
     }
 
-    /// Takes the next record. What has its turn is there to be asked for.
+    /// Adds the next record. Call `next` for the records that are due.
     pub(crate) fn put(&mut self, record: Record) {
         self.order.put(record);
     }
@@ -179,7 +180,8 @@ impl Pipeline {
                 self.threads.control(*time, control, |steps| {
                     derived.dispatch(&Observation::Switches(steps), on);
                 });
-                // Afterwards, so that an analysis can still tell what it ends.
+                // The close follows the dispatch, so that an analysis can still read the state of the closed
+                // connection.
                 if let Control::Closed { connection, .. } = control
                     && self.clients.remove(connection).is_some()
                 {
@@ -215,7 +217,7 @@ impl Pipeline {
         )
     }
 
-    /// Feeds all records of `next`, until `on` breaks off.
+    /// Processes all records of `next`, until `on` stops the pass.
     pub fn run_until(
         &mut self,
         mut next: impl FnMut() -> Result<Option<Record>, TraceError>,
@@ -299,8 +301,8 @@ impl Pipeline {
         }
     }
 
-    /// True where another pass could continue all connections from here: none is within the first bytes of
-    /// a message or of its setup.
+    /// True if another pass could continue all connections from here: no connection is within the first bytes of a
+    /// message or within its setup.
     pub fn can_go_on_elsewhere(&self) -> bool {
         let told = |client: &Client| {
             client.seen == [Some(0), Some(0)]
@@ -354,7 +356,7 @@ impl Pipeline {
         derived.dispatch(&Observation::BlockStart(block), on);
         let (session, follows) = (&mut self.session, self.follows_changes);
         let stacks = &mut self.stacks;
-        // The changes of the screen, the requests of a starting client, and those with stacks, are followed one by one.
+        // Screen changes, requests of a starting client, and requests with stacks need one message each.
         let one_by_one = follows || derived.start_ups.is_any_starting() || stacks.any();
         let together = self.takes_together && !one_by_one;
         let together = together.then_some(x11prof_session::only_draws as fn(u8) -> bool);

@@ -1,9 +1,8 @@
-//! Records in the order of time: context switches, and what threads were seen to wait in, between the
-//! messages of their time.
+//! Sorts records by time, with context switches and the waits of threads between the messages of their time.
 //!
-//! The recorder reads the kernel's switches every few milliseconds, so that they stand in a trace after the
-//! messages of that time. Messages of several connections may be out of order by some microseconds; those
-//! of one are not.
+//! The recorder reads the kernel's switches every few milliseconds, so a trace contains them after the messages of that
+//! time. Messages of different connections may be out of order by some microseconds; those of one connection are in
+//! order.
 
 use std::collections::VecDeque;
 
@@ -22,16 +21,16 @@ const LATEST: u64 = 2_000_000_000;
 /// of the processors one after the other, and checks the system call of a thread at its next reading: two batches
 /// later at most, and the result comes after a third one.
 const BATCHES: usize = 4;
-/// Bytes, records and switches that wait at most.
+/// Maximum number of waiting bytes, records and switches.
 const MAX_BYTES: usize = 4 << 20;
 const MAX_RECORDS: usize = 1 << 14;
 const MAX_SWITCHES: usize = 1 << 16;
 
-/// A record that comes later than its time.
+/// A record that arrives after later messages.
 #[derive(Debug)]
 enum LateRecord {
     Switch(Switch),
-    /// The position in which a thread waits; it follows the switch that began the wait.
+    /// The call in which a thread waits; it follows the switch that began the wait.
     Waiting(Waiting),
     Handled(HandlerTime),
 }
@@ -40,7 +39,7 @@ enum LateRecord {
 #[derive(Debug)]
 struct WaitingRecord {
     turn: u64,
-    /// False for a message whose time follows from later switches.
+    /// False for a message whose time depends on later switches.
     timed: bool,
     record: Record,
 }
@@ -48,25 +47,25 @@ struct WaitingRecord {
 /// Records that wait for their turn.
 #[derive(Debug, Default)]
 pub(crate) struct ReorderBuffer {
-    /// The records in the order of their turns, then of their coming.
+    /// The records by turn, then by arrival.
     records: VecDeque<WaitingRecord>,
-    /// The records of the front that are all timed, at least.
+    /// At least this many records at the front are timed.
     timed: usize,
     times: ReportTimes,
     /// The last turn of each connection.
     connections: FxHashMap<ConnectionId, u64>,
     bytes: usize,
-    /// Switches and waits, then handlers' times: by time, then by number, which is the order of coming. Each kind comes
-    /// in order, nearly always; together they do not.
+    /// Switches and waits, then handlers' times: by time, then by number, which is the order of arrival. Each kind
+    /// nearly always arrives in order; the kinds mixed do not.
     told: [VecDeque<(u64, u64, LateRecord)>; 2],
     number: u64,
     /// The last switches of the latest batches, the oldest first.
     batches: VecDeque<u64>,
-    /// The time up to which all switches have come, or come too late.
+    /// The time up to which all switches have arrived, except late ones.
     until: u64,
     /// Switches of a process are recorded.
     captured: bool,
-    /// The time up to which clients have reported the stacks of their requests, if they do.
+    /// The time up to which clients have reported the stacks of their requests, if they report stacks.
     stacks_until: Option<u64>,
     /// The time up to which the server has reported the messages of clients, if it reports late (`record --attach`).
     reports_until: Option<u64>,
@@ -75,7 +74,7 @@ pub(crate) struct ReorderBuffer {
 }
 
 impl ReorderBuffer {
-    /// Takes the next record.
+    /// Adds the next record.
     pub(crate) fn put(&mut self, record: Record) {
         let time = match record {
             Record::Schedule(switches) => return self.switches(&switches),
@@ -101,7 +100,7 @@ impl ReorderBuffer {
                 time
             }
             Record::Block(ref block) => {
-                // The server tells in the order of time.
+                // The server reports in the order of time.
                 if let Some(told) = &mut self.reports_until {
                     *told = block.time.as_nanos().max(*told);
                 }
@@ -134,7 +133,8 @@ impl ReorderBuffer {
         self.records.insert(place, one);
     }
 
-    /// Times the messages whose switches have come by `until`. Returns the time up to which all are timed.
+    /// Sets the times of the messages whose switches have arrived by `until`. Returns the time up to which all messages
+    /// are timed.
     fn time(&mut self, until: u64) -> u64 {
         while let Some(one) = self.records.get_mut(self.timed) {
             if !one.timed {
@@ -144,7 +144,7 @@ impl ReorderBuffer {
                 }
                 one.timed = true;
                 one.turn = self.times.time(&mut one.record).unwrap_or(turn);
-                // Of equal turns, the first stays the first.
+                // The order of records with equal turns is kept.
                 if one.turn < turn
                     && let Some(one) = self.records.remove(self.timed)
                 {
@@ -157,7 +157,7 @@ impl ReorderBuffer {
         until
     }
 
-    /// The turn of a record of that time: the records of a connection keep their order.
+    /// The turn of a record of this time: the records of a connection keep their order.
     fn turn(&mut self, time: u64, record: &Record) -> u64 {
         let connection = match record {
             Record::Block(block) => block.connection,
@@ -200,7 +200,8 @@ impl ReorderBuffer {
     }
 
     fn known(&mut self, until: u64) {
-        // A request waits for its stack, and all for requests, unless the recorder had no processor for very long.
+        // A request waits for its stack, and later records wait for the request, unless the recorder had no processor
+        // for very long.
         let least = self.latest.saturating_sub(LATEST);
         let told = [self.stacks_until, self.reports_until];
         let until = told
@@ -210,7 +211,8 @@ impl ReorderBuffer {
         self.until = self.until.max(until);
     }
 
-    /// The clock is at `time`, and no record has come since. Late records may still come on a busy machine.
+    /// Notes that the clock is at `time` and no record has arrived since. Late records may still arrive on a busy
+    /// machine.
     pub(crate) fn until(&mut self, time: Timestamp) {
         let before = |late| time.as_nanos().saturating_sub(late);
         self.known(before(LATEST));
@@ -226,12 +228,12 @@ impl ReorderBuffer {
         Timestamp::from_nanos(self.until)
     }
 
-    /// The trace has no more records: each record that waits has its turn.
+    /// Ends the trace: each waiting record is due.
     pub(crate) fn end(&mut self) {
         self.until = u64::MAX;
     }
 
-    /// The next record whose turn has come. Switches come in batches up to the next record.
+    /// Returns the next due record. Switches are returned in batches up to the next record.
     pub(crate) fn next(&mut self) -> Option<Record> {
         let full = self.bytes > MAX_BYTES || self.records.len() > MAX_RECORDS;
         let until = match self.records.front() {
@@ -243,7 +245,7 @@ impl ReorderBuffer {
             _ => self.time(self.until),
         };
         let front = self.records.front().map(|one| one.turn);
-        // Who is woken runs after what woke it, and who waits has sent what it had to.
+        // A wake-up sorts after its cause; a thread has sent its data before it blocks.
         let before = front.map_or(until, |front| front.saturating_sub(1).min(until));
         if let Some(record) = self.next_told(before) {
             return Some(record);
@@ -295,7 +297,7 @@ impl ReorderBuffer {
     }
 }
 
-/// The position of a record of this time among `others`: nearly always at their end.
+/// The index for a record of this time among `others`: nearly always the end.
 fn place<T>(others: &VecDeque<T>, time: u64, of: impl Fn(&T) -> u64) -> usize {
     match others.back() {
         Some(last) if of(last) > time => others.partition_point(|other| of(other) <= time),
@@ -412,7 +414,7 @@ mod tests {
             order(first.chain(last).collect())
         };
         assert_eq!(records(vec![]), "m0");
-        // The end of what a client drew comes late.
+        // The report of a client's last drawing arrives late.
         let told = vec![at(11), told(40), switches(&[61])];
         assert_eq!(records(told), "m0 m10 m11 s30 s31");
     }
@@ -474,7 +476,7 @@ mod tests {
         busy.push(switches(&[2, 802]));
         busy.extend(later(803));
         assert_eq!(order(busy), "s1 m2 s2 m3 m800 s802");
-        // Of a process that does nothing more there may be none.
+        // An idle process may have no later switch.
         let latest = LATEST / 1_000_000;
         assert_eq!(order(vec![switches(&[1]), at(2), at(2 + latest)]), "s1 m2");
     }

@@ -1,8 +1,8 @@
-//! When a client sent and read what RECORD tells of it (`record --attach`).
+//! Estimates when a client sent and read the messages that RECORD reports (`record --attach`).
 //!
-//! RECORD has whole milliseconds. So a message may seem to come after its client fell asleep, and the client to sleep on it
-//! until something else happens. The context switches tell better: what a client sends, it sends before it sleeps, and what it
-//! gets in its sleep wakes it.
+//! RECORD times are whole milliseconds. So a message may seem to arrive after its client fell asleep, and the client to
+//! sleep on until something else happens. Context switches are more precise: a client sends before it sleeps, and a
+//! message that arrives during its sleep wakes it.
 
 use std::collections::VecDeque;
 
@@ -35,7 +35,7 @@ impl ReportTimes {
         self.attached
     }
 
-    /// Takes a record about the recording.
+    /// Processes a control record.
     pub(crate) fn control(&mut self, time: u64, control: &Control) {
         match control {
             Control::Attached {} => self.attached = true,
@@ -50,7 +50,7 @@ impl ReportTimes {
         }
     }
 
-    /// All messages of a connection that has ended are timed.
+    /// Sets the times of all messages of a connection that has ended.
     pub(crate) fn closed(&mut self, connection: ConnectionId) {
         self.last.remove(connection);
         if let Some(pid) = self.processes.remove(connection)
@@ -60,7 +60,7 @@ impl ReportTimes {
         }
     }
 
-    /// Takes a context switch.
+    /// Processes a context switch.
     pub(crate) fn switch(&mut self, switch: &Switch) {
         if switch.pid != switch.tid || !self.attached {
             return;
@@ -74,7 +74,7 @@ impl ReportTimes {
         }
     }
 
-    /// Times a record once all switches until [`WAKES_WITHIN`] after it have come. Returns its time.
+    /// Sets the time of a record once all switches until [`WAKES_WITHIN`] after it have arrived. Returns the time.
     pub(crate) fn time(&mut self, record: &mut Record) -> Option<u64> {
         let (client, time, way) = match record {
             Record::Block(block) => (block.connection, &mut block.time, block.direction),
@@ -98,7 +98,7 @@ impl ReportTimes {
         *last
     }
 
-    /// The time at which the client fell asleep, if it had the message by then.
+    /// The time at which the client fell asleep, if it had received the message by then.
     fn slept_before(&self, client: ConnectionId, time: u64, way: Direction) -> Option<u64> {
         let thread = self.threads.get(self.processes.get(client)?)?;
         let later = thread.partition_point(|(at, _)| *at <= time);
@@ -150,15 +150,15 @@ mod tests {
         use Direction::{ToClient, ToServer};
         // While it runs.
         assert_eq!(of(10_200, ToServer), 10_200);
-        // It sent this before it slept, and read the answer, for it slept on.
+        // The client sent this before it slept. It had read the reply, because it stayed asleep.
         assert_eq!(of(10_999, ToServer), 10_400);
         assert_eq!(of(10_999, ToClient), 10_400);
-        // This one wakes it.
+        // This message wakes the client.
         assert_eq!(of(20_000, ToClient), 20_000);
-        // Nothing is before what was told before, and another client has times of its own.
+        // Times do not decrease. Another client's times are independent.
         assert_eq!(of(19_000, ToClient), 20_000);
         assert_eq!(times.of(ConnectionId(4), 9, ToClient), 9);
-        // Of who has gone nothing is kept.
+        // Nothing is kept for a disconnected client.
         times.closed(client);
         assert!(times.threads.is_empty() && times.last.values().next().is_none());
     }

@@ -1,4 +1,4 @@
-//! The stack on which each request was made (`record --stacks=requests`), joined with the requests.
+//! The stack of each request (`record --stacks=requests`), joined with the requests.
 
 use std::collections::VecDeque;
 
@@ -6,28 +6,28 @@ use rustc_hash::FxHashMap;
 use x11prof_protocol::SequenceNumber;
 use x11prof_trace::RequestRun;
 
-/// Runs that wait for their requests, at most, of each connection: the oldest are forgotten.
+/// Maximum number of runs of each connection that wait for their requests; the oldest are dropped.
 const WAITING: usize = 1 << 16;
-/// Connections followed at most.
+/// Maximum number of tracked connections.
 const CONNECTIONS: usize = 4096;
 
-/// Runs that wait for their requests, by the connection's first resource id.
+/// Runs that wait for their requests, by the connection's first resource ID.
 ///
-/// A connection that ends leaves its id to another one, whose numbers begin again.
+/// After a connection ends, another connection may get its ID. The sequence numbers then start again.
 #[derive(Debug, Default)]
 pub(crate) struct RequestStacks {
     waiting: FxHashMap<u32, VecDeque<WaitingRun>>,
     any: bool,
 }
 
-/// A run, with the number of connections that had the id before.
+/// A run, with the number of earlier connections with the ID.
 #[derive(Debug)]
 struct WaitingRun {
     run: RequestRun,
     before: u32,
 }
 
-/// The number after a run's last.
+/// The sequence number after the last request of a run.
 fn after(run: &RequestRun) -> u32 {
     run.sequence.wrapping_add(run.count)
 }
@@ -43,7 +43,7 @@ impl RequestStacks {
         self.any
     }
 
-    /// Takes runs, which come before their requests.
+    /// Adds runs, which arrive before their requests.
     pub(crate) fn take(&mut self, runs: &[RequestRun]) {
         self.any |= !runs.is_empty();
         for run in runs {
@@ -60,7 +60,7 @@ impl RequestStacks {
                 let is_next = is_from(run.sequence, last.sequence);
                 before = connections.wrapping_add(u32::from(!is_next));
                 if is_next {
-                    // Xlib takes a request back that it did not need (UnGetReq): the next one has its number.
+                    // Xlib discards a request that it did not need (UnGetReq); the next request gets the same number.
                     last.count = last.count.min(run.sequence.wrapping_sub(last.sequence));
                 }
             }
@@ -71,7 +71,7 @@ impl RequestStacks {
         }
     }
 
-    /// The stack of a request, whose connection has this first id.
+    /// The stack of a request whose connection has this first resource ID.
     pub(crate) fn of(&mut self, ids: u32, sequence: SequenceNumber) -> Option<u32> {
         let waiting = self.waiting.get_mut(&ids)?;
         let sequence = sequence.0 as u32;
@@ -79,13 +79,13 @@ impl RequestStacks {
         while let Some(WaitingRun { run, before }) = waiting.front() {
             if sequence.wrapping_sub(run.sequence) < run.count {
                 let stack = run.stack;
-                // Another connection, of which nothing is told, may get the id.
+                // A later connection without reported stacks may get the ID.
                 if after(run) == sequence.wrapping_add(1) {
                     waiting.pop_front();
                 }
                 return Some(stack);
             }
-            // An earlier connection may have made requests that it never sent.
+            // An earlier connection may have created requests that it never sent.
             let is_left = *before != newest;
             if !is_left && !is_from(sequence, after(run)) {
                 return None;

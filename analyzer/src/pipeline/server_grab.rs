@@ -1,11 +1,11 @@
-//! The client that has grabbed the server. Another client's GrabServer waits meanwhile, like any of its
-//! requests, and succeeds at the first one's ungrab. The pipeline has the one instance.
+//! The client that has grabbed the server. Another client's GrabServer waits meanwhile, like any of its requests, and
+//! succeeds when the first client ungrabs the server. The pipeline has the only instance.
 
 use std::collections::VecDeque;
 
 use x11prof_trace::ConnectionId;
 
-/// Clients that wait for the server, at most.
+/// Maximum number of clients that wait for the server.
 const WAITING: usize = 64;
 
 /// The owner of the server's grab, and the waiting clients.
@@ -21,7 +21,7 @@ impl ServerGrab {
         self.by
     }
 
-    /// A client sends a request of this major opcode.
+    /// Processes a request with this major opcode.
     pub(crate) fn request(&mut self, client: ConnectionId, major: u8) {
         // GrabServer, UngrabServer (protocol, appendix B).
         match major {
@@ -44,8 +44,8 @@ impl ServerGrab {
         }
     }
 
-    /// A client sends UngrabServer, or its connection ends: one that still waits lets go as soon as it has
-    /// it.
+    /// Releases the grab of a client that sends UngrabServer or disconnects. A client that still waits for the grab no
+    /// longer gets it.
     pub(crate) fn release(&mut self, client: ConnectionId) {
         if self.by == Some(client) {
             self.by = self.waiting.pop_front();
@@ -67,7 +67,7 @@ mod tests {
         grab.grab(two);
         grab.grab(three);
         assert_eq!(grab.by(), Some(one));
-        // It had requested it, and no longer does.
+        // The client had requested the grab, and no longer does.
         grab.release(two);
         assert_eq!(grab.by(), Some(one));
         grab.release(one);

@@ -1,9 +1,10 @@
-//! The link between the recorder and the server: when the server got what the recorder read off a client, and when the
-//! server sent what the recorder read later. The recorder emulated the link (`record --net`), or measured it.
+//! The link between the recorder and the server: computes when the server received the bytes that the recorder read
+//! from a client, and when the server sent the bytes that the recorder read later. The recorder emulated the link
+//! (`record --net`), or measured it.
 
 use x11prof_trace::{Block, Control, Direction, EmulatedNetwork, Timestamp};
 
-/// The recorder's timers are late by less than this, in nanoseconds, and by a few packets' time on the line.
+/// Maximum lateness of the recorder's timers, in nanoseconds, in addition to the time of a few packets on the line.
 const LATE: u64 = 500_000;
 const LATE_PACKETS: u64 = 4;
 
@@ -11,7 +12,7 @@ const LATE_PACKETS: u64 = 4;
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ServerLink {
     network: Option<EmulatedNetwork>,
-    /// The measured link's round trip, and the time by which a connection takes longer to set up.
+    /// The measured link's round trip, and the additional time of a connection setup.
     measured: Option<(u64, u64)>,
     /// The time at which the line to the server is free again.
     free: u64,
@@ -22,7 +23,7 @@ pub(crate) struct ServerLink {
 }
 
 impl ServerLink {
-    /// Takes a control record.
+    /// Processes a control record.
     pub(crate) fn control(&mut self, control: &Control) {
         match control {
             Control::Network(network) => self.network = Some(*network),
@@ -33,8 +34,8 @@ impl ServerLink {
         }
     }
 
-    /// The time at which the server got the bytes of this read, or sent the bytes. Without a link that is the time of
-    /// the recorder's read.
+    /// The time at which the server received or sent the bytes of this read. Without a link, that is the time of the
+    /// recorder's read.
     pub(crate) fn at_server(&mut self, block: &Block) -> Timestamp {
         if self.network.is_none() && self.measured.is_none() {
             return block.time;
@@ -46,7 +47,7 @@ impl ServerLink {
         let occupies = network.occupies(block.wire_len as usize);
         let at = match block.direction {
             Direction::ToServer => {
-                // Connecting takes a round trip on an emulated link, and as long as was measured on another one.
+                // Connecting takes a round trip on an emulated link, and the measured time on a measured link.
                 let connects = if block.offset == 0 {
                     network.round_trip_ns.saturating_add(connect)
                 } else {
@@ -58,8 +59,8 @@ impl ServerLink {
             Direction::ToClient => {
                 let free = time.saturating_sub(latency);
                 let from = free.saturating_sub(occupies);
-                // One packet right behind another had to wait for the line. A packet whose timer was late
-                // does not make the next one late: that one's place on the line is known.
+                // A packet directly behind another one had to wait for the line. A packet with a late timer does not
+                // delay the next one, whose slot on the line is known.
                 let late = LATE.saturating_add(LATE_PACKETS.saturating_mul(occupies));
                 self.free_back = if from > self.free_back.saturating_add(late) {
                     self.sent_back = from;
@@ -120,9 +121,9 @@ mod tests {
         assert_eq!(at(&mut link, asks.clone()), 31_000);
         assert_eq!(at(&mut link, asks), 32_000);
         assert_eq!(at(&mut link, answer(60)), 39_000);
-        // The line had the second packet of a long answer behind the first.
+        // The line delayed the second packet of a long reply.
         assert_eq!(at(&mut link, answer(61)), 39_000);
-        // Nor is one the server's whose timer was late; the next one is in time again.
+        // A packet with a late timer was not sent later by the server; the next packet is on time again.
         assert_eq!(at(&mut link, answer(65)), 39_000);
         assert_eq!(at(&mut link, answer(66)), 39_000);
         assert_eq!(at(&mut link, answer(75)), 54_000);
@@ -153,7 +154,7 @@ mod tests {
         }));
         assert_eq!(at(&mut link, asks.clone()), 30_000);
         assert_eq!(at(&mut link, block(Direction::ToClient, 60, 1448)), 40_000);
-        // Setting a connection up took 41 ms more than a round trip.
+        // Connection setup took 41 ms more than a round trip.
         assert_eq!(at(&mut link, Block { offset: 0, ..asks }), 71_000);
     }
 
@@ -166,7 +167,7 @@ mod tests {
             bytes_per_second: None,
             round_trip_ns: 50_000_000,
         }));
-        // One after the other: the server takes 0.2 ms for each.
+        // The server handles the requests one after the other, in 0.2 ms each.
         for n in 1..=10 {
             trace.wait(1000).client_sends(&[get_input_focus()]);
             trace.wait(50_200).server_sends(&[reply(n)]);
@@ -198,7 +199,7 @@ mod tests {
         let parts = found[0].parts.as_ref().unwrap();
         let near = |left: f64, right: f64| assert!((left - right).abs() < 1e-6, "{left} {right}");
         near(parts.waited_ms, 502.0);
-        // The last drawing is on the way for half a round trip.
+        // The last drawing is in flight for half a round trip.
         near(found[0].network_ms, 525.0);
         near(found[0].of_server_ms(), 2.0);
         let findings = episodes.finish();
@@ -207,7 +208,7 @@ mod tests {
         assert_eq!(one.parts.server(), 2_000_000);
         assert_eq!(one.latency(), 538_000_000);
         let report = round_trips.finish("made up");
-        // Another link takes the place of the recorded one.
+        // Another link replaces the recorded one.
         let forecast = report.forecast.unwrap();
         // Connecting and the setup took no time here; ten round trips would be 500 ms.
         let longer = forecast.forecast_ms - forecast.recorded_ms;
@@ -215,7 +216,7 @@ mod tests {
         assert_eq!(forecast.recorded_rtt_ms, Some(50.0));
     }
 
-    /// The server's context switches tell for how long it had no processor, though its answers come later.
+    /// The server's context switches show how long it had no processor, though its replies arrive later.
     #[test]
     fn a_server_without_a_processor_is_not_the_network() {
         const WINDOW: u32 = BASE + 9;
@@ -254,12 +255,12 @@ mod tests {
         let mut press = vec![0; 32];
         (press[0], press[1]) = (2, 38);
         trace.wait(999_000).server_sends(&[press]);
-        // The question arrives after 25 ms, and the server gets a processor 30 ms later.
+        // The request arrives after 25 ms, and the server gets a processor 30 ms later.
         trace.wait(1000).client_sends(&[get_input_focus()]);
         runs(&mut trace, 1_056_000, 1_056_200);
         trace.wait(80_200).server_sends(&[reply(4)]);
         trace.wait(1000).client_sends(&[fill]);
-        // So it is for what it draws: 25 ms on the link, 9 without a processor, 3 of drawing.
+        // The same for drawing: 25 ms on the link, 9 ms without a processor, 3 ms of drawing.
         runs(&mut trace, 1_116_200, 1_119_200);
         trace.wait(900_000).end();
 
@@ -282,7 +283,7 @@ mod tests {
         near(millis(Owner::Server(ServerCause::Drawing)), 3.0);
     }
 
-    /// Bytes of the server may have been on the link since before the connection, as far as their time tells.
+    /// By their times, bytes of the server may have been on the link since before the connection.
     #[test]
     fn the_user_waits_no_longer_than_the_session() {
         let mut trace = Synthetic::new();
@@ -307,8 +308,7 @@ mod tests {
         assert!(waited <= report.summary.end_to_end_ms, "{waited}");
     }
 
-    /// A process starts before it connects, and what it sent last may be on the link for longer than anybody
-    /// waits.
+    /// A process starts before it connects, and its last data may be on the link for longer than any client waits.
     #[test]
     fn episodes_take_no_longer_than_the_session() {
         const WINDOW: u32 = BASE + 9;

@@ -1,18 +1,18 @@
-//! Finds the window that shows a pixmap: the one that the pixmap is first copied to. Programs draw into a
-//! pixmap, copy it to a window, and free it; its drawing is the window's.
+//! Finds the window that shows a pixmap: the window that the pixmap is first copied to. Programs draw into a pixmap,
+//! copy it to a window, and free it, so its drawing belongs to the window.
 
 use rustc_hash::FxHashMap;
 use x11prof_trace::ConnectionId;
 
-/// Pixmaps remembered at most; the oldest that are freed go first.
+/// Maximum number of pixmaps; the oldest freed pixmaps are dropped first.
 const PIXMAPS: usize = 100_000;
-/// Pixmaps are copied to pixmaps; no longer than this.
+/// Pixmaps may be copied to pixmaps; maximum length of such a chain.
 const LONGEST_CHAIN: usize = 16;
 
-/// A window or a pixmap: its id, and the client whose id it is.
+/// A window or a pixmap: its ID, and the client that the ID belongs to.
 pub(crate) type DrawableKey = (u32, Option<ConnectionId>);
 
-/// A pixmap in its generation: ids are used again.
+/// A generation of a pixmap: IDs are reused.
 pub(crate) type PixmapGeneration = u64;
 
 /// The destination of a pixmap.
@@ -90,7 +90,7 @@ mod tests {
         copies.copied(key(2), key(9));
         copies.copied(key(2), key(8));
         assert_eq!(copies.window(first), Some(key(9)));
-        // The same id in another generation.
+        // The same ID in another generation.
         copies.created(key(1));
         let again = copies.generation(key(1)).unwrap();
         assert_eq!(

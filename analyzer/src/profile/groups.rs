@@ -1,7 +1,6 @@
-//! The profile by client, window, drawable or atom, next to the request's name.
+//! The profile by client, window, drawable or atom, in addition to the request name.
 //!
-//! The cost of an answer belongs to the group of its request, that of an event to the window it was sent
-//! to.
+//! The cost of a reply belongs to the group of its request, the cost of an event to the window that it was sent to.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -17,14 +16,14 @@ use crate::profile::copies::{Copies, DrawableKey, PixmapGeneration};
 use crate::profile::tally::{Line, Tally};
 use x11prof_server_model::Charge;
 
-/// Groups kept: when there are twice as many, the cheaper half is folded into one.
+/// Number of groups: when there are twice as many, the cheaper half is merged into one.
 const MAX_GROUPS: usize = 10_000;
-/// Drawables remembered at most.
+/// Maximum number of tracked drawables.
 const MAX_DRAWABLES: usize = 100_000;
-/// Requests of a connection whose groups are kept until they are answered.
+/// Maximum number of pending requests of a connection whose groups are kept.
 const RECENT: usize = 4096;
 
-/// The key of a breakdown, next to the requests' names.
+/// The key of a breakdown, in addition to the request names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum By {
     /// The client's connection.
@@ -33,9 +32,9 @@ pub enum By {
     Window,
     /// The window or pixmap that a request acts on.
     Drawable,
-    /// The property, selection or message type that it is about.
+    /// The property, selection or message type of the request.
     Atom,
-    /// The program's function that made the request (`record --stacks=requests`).
+    /// The program's function that sent the request (`record --stacks=requests`).
     Function,
     /// The line of the program's source.
     Line,
@@ -74,7 +73,7 @@ pub(crate) enum GroupKey {
     Atom(Symbol),
     /// A stack by its number in the trace.
     Stack(u32),
-    /// A pixmap in its generation, whose time is that of the window to which it is copied.
+    /// One generation of a pixmap. Its time belongs to the window that the pixmap is copied to.
     Pixmap(PixmapGeneration),
     /// Events and connection setups, if stacks of requests determine the group.
     Events,
@@ -98,10 +97,10 @@ pub(crate) struct Groups {
     by: By,
     tally: Tally<GroupKey>,
     descriptions: HashMap<DrawableKey, Description>,
-    /// Ids that several clients had in turn.
+    /// IDs that several clients used in turn.
     reused: Vec<IdRange>,
     roots: Vec<u32>,
-    /// The first and last of requests in a row with one key.
+    /// The first and last of consecutive requests with one key.
     recent: HashMap<ConnectionId, VecDeque<([SequenceNumber; 2], GroupKey)>>,
     current: GroupKey,
     copies: Copies,
@@ -179,7 +178,7 @@ impl Groups {
         self.current
     }
 
-    /// The line that a measured share of the group's belongs to.
+    /// The line that a measured share of the group belongs to.
     pub(crate) fn line(&mut self, key: GroupKey) -> &mut Line {
         let ends_in = self.ends_in(key);
         let mut keys = [key, ends_in].into_iter();
@@ -187,7 +186,7 @@ impl Groups {
         self.tally.line(known.unwrap_or(GroupKey::Others))
     }
 
-    /// The window's group where `key` is a pixmap that is copied to one.
+    /// The group of the window if `key` is a pixmap that is copied to one; for a stack, the first equal stack.
     pub(crate) fn ends_in(&self, key: GroupKey) -> GroupKey {
         match key {
             GroupKey::Pixmap(generation) => {
@@ -199,12 +198,12 @@ impl Groups {
         }
     }
 
-    /// Adds the lines of pixmaps to those of their windows.
+    /// Adds the lines of pixmaps to the lines of their windows.
     fn settle(&mut self) {
         self.tally = self.settled(|key| key);
     }
 
-    /// The lines with those of pixmaps added to their windows', and `others` for the pixmaps that have none.
+    /// The lines, with pixmaps added to their windows; `others` maps the remaining keys.
     fn settled(&self, others: impl Fn(GroupKey) -> GroupKey) -> Tally<GroupKey> {
         let mut settled = Tally::default();
         for (key, line) in self.tally.iter() {
@@ -245,7 +244,7 @@ impl Groups {
             Message::Event(event) if self.by != By::Atom => {
                 event_window(event).map_or(GroupKey::None, |id| self.of_drawable(seen.session, id))
             }
-            // PropertyNotify: the atom is after the window.
+            // PropertyNotify: the atom follows the window.
             Message::Event(event) if event.code == 28 => {
                 let atom = event.order.u32(event.bytes, 8);
                 let name = atom.map(|atom| seen.session.atom_label(atom));
@@ -278,7 +277,7 @@ impl Groups {
             .get(&key)
             .is_some_and(|known| known.pixmap);
         match self.copies.generation(key) {
-            // 0 is None in every request that may name a window.
+            // ID 0 is None in every request that may name a window.
             _ if id == 0 => GroupKey::None,
             Some(generation) if self.by == By::Window && pixmap => GroupKey::Pixmap(generation),
             None if self.by == By::Window && pixmap => GroupKey::None,
@@ -304,7 +303,7 @@ impl Groups {
         }
     }
 
-    /// Takes down what labels say of drawables, since they may be gone when labels are made.
+    /// Stores descriptions of drawables for labels, because drawables may be freed before labels are made.
     fn describe(&mut self, seen: &Seen<'_>, request: &Request<'_>) -> Option<()> {
         match request.name.as_str() {
             "CreateWindow" | "CreatePixmap" if self.descriptions.len() < MAX_DRAWABLES => {
@@ -314,7 +313,7 @@ impl Groups {
                         let description = Description {
                             pixmap: resource.kind == ResourceKind::Pixmap,
                             size: resource.size,
-                            // As the client gave it: 0 is CopyFromParent.
+                            // The depth in the request; 0 means CopyFromParent.
                             depth: request.minor,
                             title: None,
                         };
@@ -341,7 +340,7 @@ impl Groups {
         Some(())
     }
 
-    /// Takes down what labels say of a drawable from before the recording.
+    /// Stores the description of a drawable that existed before the recording.
     fn describe_existing(&mut self, session: &Session, id: u32, key: DrawableKey) {
         if self.descriptions.contains_key(&key) || self.descriptions.len() >= MAX_DRAWABLES {
             return;
@@ -352,7 +351,7 @@ impl Groups {
         let pixmap = match drawable.kind {
             DrawableKind::Window => false,
             DrawableKind::Pixmap => true,
-            // Which of both it is, the trace does not say.
+            // The trace does not show whether this is a window or a pixmap.
             DrawableKind::Unknown => return,
             DrawableKind::Root => {
                 if !self.roots.contains(&id) {
@@ -401,7 +400,7 @@ impl Groups {
         settled.into_lines()
     }
 
-    /// A group's name for people; clients are named by `client`.
+    /// A group's name in text form; clients are named by `client`.
     pub(crate) fn label(&self, key: GroupKey, client: impl Fn(ConnectionId) -> String) -> String {
         match key {
             GroupKey::Client(connection) => client(connection),
@@ -444,7 +443,7 @@ impl Groups {
     }
 }
 
-/// An id with the client whose it is now.
+/// A drawable's ID with its current client.
 fn key(session: &Session, id: u32) -> DrawableKey {
     let owner = session.id_range(id).map(|ids| ConnectionId(ids.client.0));
     (id, owner)

@@ -16,16 +16,16 @@ use x11prof_server_model::{Charge, ClientId, Time, TransportPart};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     pub(super) request: Option<Symbol>,
-    /// `None` for a request's own operation.
+    /// The part of transport; `None` for the operation of the request itself.
     pub(super) part: Option<TransportPart>,
     pub(super) event: Option<Symbol>,
     pub(super) group: Option<GroupKey>,
-    /// The client; `None` for work for nobody.
+    /// The client; `None` for unattributed work.
     pub(super) client: Option<ClientId>,
 }
 
 impl AttributionKey for Key {
-    /// A request costs the same in whatever group and whosever it is.
+    /// A request costs the same in every group and for every client.
     fn kind(self) -> Key {
         let request = self.request.filter(|_| self.part.is_none());
         Key {
@@ -37,32 +37,32 @@ impl AttributionKey for Key {
     }
 }
 
-/// The basis of server times that a report asks for.
+/// The source of server times that the user selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BasisOption {
-    /// Measured where the recorded server is the one that is priced and the trace tells its time.
+    /// Measured if the costs are those of the recorded server and the trace has the server's time.
     #[default]
     Auto,
-    /// Timed by the server's handlers, or measured, whatever server the prices are of.
+    /// Timed by the server's handlers, or else measured, regardless of the cost table.
     Timed,
-    /// Measured and divided by prices where the trace tells the server's time, whatever server the prices are of.
+    /// Measured and attributed by costs if the trace has the server's time, regardless of the cost table.
     Measured,
-    /// Modelled by prices alone.
+    /// Modelled by costs alone.
     Model,
 }
 
 /// Measures the recorded server's time, charge by charge.
 pub(super) struct Measuring {
     basis: BasisOption,
-    /// The server that is priced.
+    /// The server whose costs are used.
     priced: ServerIdentity,
     transport: TransportPrices,
     attribution: Option<Attribution<Key>>,
-    /// True where a message of the present block was charged.
+    /// True if a message of the current block was charged.
     charged: bool,
-    /// Messages of the server were this long on an emulated link at most, in nanoseconds.
+    /// The longest time that server messages were in flight on an emulated link, in nanoseconds.
     delay: u64,
-    /// The sum of all shares that were handed out.
+    /// The sum of all credited shares.
     credited: Share,
 }
 
@@ -83,7 +83,7 @@ impl Measuring {
         self.basis = basis;
     }
 
-    /// A charge is made for the message `seen`.
+    /// Adds a charge for the message `seen`.
     #[inline]
     pub(super) fn charge(
         &mut self,
@@ -168,16 +168,16 @@ impl Measuring {
                 ..
             } => {
                 let came = match part {
-                    // Where runs are known, each has its own wakeup.
+                    // If runs are known, each run has its own wake-up.
                     Wakeup if attribution.source() == Source::Switches => return,
-                    // A handler's time holds what is cold for it.
+                    // A handler's time already includes the extra cost of cold caches.
                     Cold if attribution.is_timed() => return,
                     Wakeup | Read | Cold | Setup => Evidence::In,
                     Reply | Error | Update => Evidence::Answer,
                     Event => Evidence::Event,
                     Own => return,
                 };
-                // What a request costs because it is cold cannot be told from the rest of it.
+                // The extra cost of a cold request cannot be separated from the rest of its cost.
                 let part = Some(*part).filter(|part| *part != Cold);
                 let is_answer = matches!(part, Some(Reply | Error));
                 let work = Work {
@@ -194,7 +194,7 @@ impl Measuring {
         }
     }
 
-    /// Takes an observation after its charges, and hands out the shares that are known by now.
+    /// Processes an observation after its charges, and credits the shares that are known by now.
     pub(super) fn observe(
         &mut self,
         observation: &Observation<'_>,
@@ -297,14 +297,14 @@ impl Measuring {
         }
     }
 
-    /// A client comes or goes.
+    /// Notes that a client connects or disconnects.
     fn connection(&mut self, time: u64, price: Option<Micros>) {
         if let Some(attribution) = &mut self.attribution {
             attribution.work(call(time, price), 1);
         }
     }
 
-    /// Divides the runs that were over by `now`; all until then has been observed.
+    /// Attributes the runs that had ended by `now`. All earlier observations must have been processed.
     pub(super) fn settle(&mut self, now: u64, mut credit: impl FnMut(Key, Share)) {
         let Some(attribution) = &mut self.attribution else {
             return;
@@ -327,7 +327,7 @@ impl Measuring {
         });
     }
 
-    /// The trace is over.
+    /// Ends the trace.
     pub(super) fn end(&mut self, credit: impl FnMut(Key, Share)) {
         if let Some(attribution) = &mut self.attribution {
             attribution.end();
@@ -337,8 +337,8 @@ impl Measuring {
         self.finish(credit);
     }
 
-    /// Takes what comes after the part that is reported: the rate from switches to the clock is the whole
-    /// recording's.
+    /// Processes observations after the reported part: the rate from switches to the clock is computed over the whole
+    /// recording.
     pub(super) fn after(&mut self, observation: &Observation<'_>) {
         let Some(attribution) = &mut self.attribution else {
             return;
@@ -346,7 +346,7 @@ impl Measuring {
         attribution.stop();
         match observation {
             Observation::Switches(steps) => attribution.steps(steps),
-            // Those that the part had begun.
+            // Includes handlers that began within the part.
             Observation::HandledRequest(one) => {
                 let request = (one.connection, one.sequence);
                 attribution.handled_request(request, one.count, (one.start, one.nanos));
@@ -363,7 +363,7 @@ impl Measuring {
         }
     }
 
-    /// Divides all runs that are over, for a report.
+    /// Attributes all finished runs, for a report.
     pub(super) fn finish(&mut self, mut credit: impl FnMut(Key, Share)) {
         let Measuring {
             attribution,
@@ -378,7 +378,7 @@ impl Measuring {
         }
     }
 
-    /// The runs that wait for their attribution, as they would be divided now.
+    /// The attribution of the waiting runs as it would be now.
     pub(super) fn pending(&self) -> Vec<(Key, Share)> {
         self.attribution
             .as_ref()
@@ -386,40 +386,40 @@ impl Measuring {
             .unwrap_or_default()
     }
 
-    /// The rate from shares to the kernel's time; `None` where nothing is measured.
+    /// The rate from shares to the kernel's time; `None` if nothing is measured.
     pub(super) fn rate(&self) -> Option<Rate> {
         self.attribution.as_ref()?.rate(self.credited)
     }
 
-    /// True where the server's handlers tell their times.
+    /// True if the server reports the times of its handlers.
     pub(super) fn is_timed(&self) -> bool {
         self.attribution.as_ref().is_some_and(Attribution::is_timed)
     }
 
-    /// The server's run time by switches and by clock, where they differ.
+    /// The server's run time by switches and by clock, if they differ.
     pub(super) fn doubt(&self) -> Option<(Micros, Micros)> {
         self.attribution.as_ref()?.doubt()
     }
 
-    /// True where measured times of another server may be carried over, since nothing is measured here.
+    /// True if another server's measured times may be extrapolated, because nothing is measured here.
     pub(super) fn carries(&self) -> bool {
         self.basis == BasisOption::Auto && self.rate().is_none()
     }
 
-    /// Runs for nobody, and what the server's other threads ran; `None` where runs are not known.
+    /// Unattributed runs and the run time of the server's other threads; `None` if runs are unknown.
     pub(super) fn own(&self) -> Option<(UnattributedRuns, Share)> {
         let attribution = self.attribution.as_ref()?;
         (attribution.source() == Source::Switches)
             .then(|| (attribution.unattributed(), attribution.threads()))
     }
 
-    /// The measuring with its settings, and with counts and times from now on.
+    /// The same settings, with counts and times from now on.
     pub(super) fn afresh(mut self) -> Measuring {
         self.start_afresh();
         self
     }
 
-    /// Starts counts and times afresh.
+    /// Resets counts and times.
     pub(super) fn start_afresh(&mut self) {
         self.credited = Share::default();
         if let Some(attribution) = &mut self.attribution {
@@ -428,7 +428,7 @@ impl Measuring {
     }
 }
 
-/// A call on the server that is no message. The end of a client has this price.
+/// A server call without a message. The end of a client has this cost.
 fn call(at: u64, price: Option<Micros>) -> Work<Key> {
     Work {
         at,
@@ -439,7 +439,7 @@ fn call(at: u64, price: Option<Micros>) -> Work<Key> {
     }
 }
 
-/// The name of the event that was seen.
+/// The name of the observed event.
 fn event(seen: &Seen<'_>) -> Option<Symbol> {
     match seen.message {
         Message::Event(event) => Some(event.name),
@@ -447,7 +447,7 @@ fn event(seen: &Seen<'_>) -> Option<Symbol> {
     }
 }
 
-/// The request that has a reply, or its answer.
+/// The ID of a request that has a reply, or of the request that a reply belongs to.
 fn question(seen: &Seen<'_>) -> Option<RequestId> {
     let sequence = match seen.message {
         Message::Request(request) if request.has_reply => request.sequence,
@@ -458,7 +458,7 @@ fn question(seen: &Seen<'_>) -> Option<RequestId> {
     Some((seen.connection, sequence))
 }
 
-/// The key of clients that come and go.
+/// The key of connecting and disconnecting clients.
 const CONNECTION: Key = Key {
     request: None,
     part: Some(TransportPart::Setup),

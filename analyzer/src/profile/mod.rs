@@ -1,4 +1,4 @@
-//! The execution profile: charges added up by request name, beside the transport's.
+//! The execution profile: charges summed by request name, with transport in separate sums.
 
 mod carrying;
 mod copies;
@@ -59,7 +59,7 @@ pub enum NetworkModel {
 /// The requests that are charged the network's latency (equation 7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Blocking {
-    /// Requests that the protocol answers with a reply, as the paper has it.
+    /// Requests that have a reply by the protocol, as in the paper.
     ByType,
     /// Round trips.
     #[default]
@@ -90,13 +90,13 @@ pub struct Profile {
     pricer: Pricer,
     blocking: Blocking,
     measuring: Measuring,
-    /// The ratios that carry measured times of another server over to this one's prices.
+    /// The ratios that extrapolate another server's measured times to this server's costs.
     carried: Option<CarryingRatios>,
     sums: Sums,
 }
 
 impl Profile {
-    /// A profile of nothing, on the server that `parameters` describe.
+    /// An empty profile for the server that `parameters` describe.
     pub fn new(
         parameters: &ServerParameters,
         substitutions: &Substitutions,
@@ -115,7 +115,7 @@ impl Profile {
         }
     }
 
-    /// Sets the basis of server times.
+    /// Sets the time source of server times.
     pub fn on(mut self, basis: BasisOption) -> Profile {
         self.measuring.set_basis(basis);
         self
@@ -136,7 +136,7 @@ impl Profile {
         }
     }
 
-    /// Starts counts and times afresh; what is known of clients, windows and caches stays.
+    /// Resets counts and times. Clients, windows and caches are kept.
     pub fn start_afresh(&mut self) {
         self.measuring.start_afresh();
         self.sums.start_afresh();
@@ -165,13 +165,13 @@ impl Profile {
         self
     }
 
-    /// Adds a breakdown by client, `by` (a window, or a stack) and request together.
+    /// Adds a breakdown by client, `by` (a window, or a stack) and request.
     pub fn stacked(mut self, by: By) -> Profile {
         self.sums.stacks = Some(Stacks::default());
         self.grouped(by)
     }
 
-    /// Takes the next observation of a pass.
+    /// Processes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         let Profile {
             pricer,
@@ -210,12 +210,12 @@ impl Profile {
         }
     }
 
-    /// The price of the last request; zero if it has none.
+    /// The estimated cost of the last request; zero without cost data.
     pub fn last_price(&self) -> Micros {
         self.pricer.last_price()
     }
 
-    /// Divides the server's runs until `time`: everything up to then has been observed.
+    /// Attributes the server's runs until `time`. All earlier observations must have been processed.
     pub(crate) fn until(&mut self, time: Timestamp) {
         let Profile {
             measuring, sums, ..
@@ -223,7 +223,7 @@ impl Profile {
         measuring.settle(time.as_nanos(), |key, share| sums.credit(key, share));
     }
 
-    /// The trace is over, whether it says so or not.
+    /// Ends the trace, with or without an end record.
     pub fn end(&mut self) {
         let Profile {
             measuring, sums, ..
@@ -231,13 +231,12 @@ impl Profile {
         measuring.end(|key, share| sums.credit(key, share));
     }
 
-    /// Takes what comes after the part that is reported, once that has ended.
+    /// Processes observations after the end of the reported part.
     pub fn after(&mut self, observation: &Observation<'_>) {
         self.measuring.after(observation);
     }
 
-    /// Looks at the profile of a recording that goes on: with what waits for its attribution as it would be
-    /// divided now.
+    /// Runs `look` on a live profile, with pending runs attributed provisionally.
     pub(crate) fn now<R>(&mut self, look: impl FnOnce(&Profile) -> R) -> R {
         let (pending, runs) = (self.measuring.pending(), self.sums.runs);
         for (key, share) in &pending {
@@ -261,9 +260,9 @@ impl Profile {
         }
     }
 
-    /// Brings what was measured on the recorded server, which is `here`, to this one; nothing where this is
-    /// measured itself, or wants prices alone, or its prices are not of processor time, or nothing was
-    /// measured. To be asked at the end.
+    /// Extrapolates the times measured on the recorded server, profiled by `here`, to this server. Does nothing if this
+    /// profile is itself measured or uses the model only, if its costs are not CPU time, or if `here` has no measured
+    /// times. Call it at the end of the trace.
     pub fn carry(&mut self, here: &Profile) {
         let of_processor = self.knows_transport() && self.clock() == Some(Clock::Cpu);
         if self.measuring.carries() && of_processor {
@@ -271,8 +270,7 @@ impl Profile {
         }
     }
 
-    /// The ratios from this profile's measured times and prices to another server's sums; `None` where nothing was
-    /// measured.
+    /// The ratios from this profile's measured times and costs to another server's sums; `None` without measured times.
     fn carried_to(&self, there: &Sums) -> Option<CarryingRatios> {
         if !self.basis().is_measured() {
             return None;
@@ -293,13 +291,13 @@ impl Profile {
         &self.server
     }
 
-    /// The machine that its prices are of, and how they were brought there where they were.
+    /// The machine of the cost table, and how the costs were rescaled, if they were.
     pub(crate) fn machine(&self) -> (Option<String>, Option<Brought>) {
         (self.machine.clone(), self.brought.clone())
     }
 
-    /// The clock that the server's times are on, the one of most requests where they differ.
-    /// `None` where nothing was priced.
+    /// The clock of the server's times. If they use two clocks, the clock of most requests; `None` if no request has a
+    /// cost.
     pub fn clock(&self) -> Option<Clock> {
         match (self.sums.clocks.cpu, self.sums.clocks.wall) {
             (0, 0) => None,
@@ -308,17 +306,17 @@ impl Profile {
         }
     }
 
-    /// The number of requests priced on the less frequent clock.
+    /// The number of requests whose costs are on the less frequent clock.
     pub fn on_other_clock(&self) -> u64 {
         self.sums.clocks.cpu.min(self.sums.clocks.wall)
     }
 
-    /// True where the costs of the server's transport are known; else transport counts as no time there.
+    /// True if transport costs are known; otherwise transport counts as zero time.
     pub fn knows_transport(&self) -> bool {
         self.pricer.knows_transport()
     }
 
-    /// True where the costs of the server's screen updates are known.
+    /// True if the costs of the server's screen updates are known.
     pub fn knows_updates(&self) -> bool {
         self.pricer.knows_updates()
     }
@@ -335,7 +333,7 @@ impl Profile {
         Some(self.timed(request, line))
     }
 
-    /// A line with its times as they stand.
+    /// A line with measured or extrapolated times, if there are any.
     fn timed(&self, name: Symbol, line: &Line) -> Line {
         match (self.measuring.rate(), &self.carried) {
             (None, Some(carried)) => carried.line(name, line),
@@ -343,14 +341,14 @@ impl Profile {
         }
     }
 
-    /// Names the stacks of a profile by functions, lines or stacks. To be asked before a report.
+    /// Sets whether stacks are named by functions, lines or whole stacks. Call it before a report.
     pub fn name_stacks(&mut self, names: StackNames) {
         if let Some(groups) = &mut self.sums.groups {
             groups.name_stacks(names);
         }
     }
 
-    /// The groups, where it was asked for them.
+    /// The groups, if grouping is enabled.
     pub(crate) fn groups(&self) -> Option<&Groups> {
         self.sums.groups.as_ref()
     }
@@ -383,7 +381,7 @@ impl Profile {
         stacks.named(groups, summary, self.measuring.rate(), (unblamed, own))
     }
 
-    /// The sums of the stacks, where it is `stacked`.
+    /// The sums of the stacks, if the profile is `stacked`.
     pub(crate) fn stack_sums(&self) -> Option<&Stacks> {
         self.sums.stacks.as_ref()
     }
@@ -405,12 +403,12 @@ impl Profile {
         groups.label(window, |id| summary.client_name(id))
     }
 
-    /// The rate from measured shares to times; `None` where nothing is measured.
+    /// The rate from measured shares to times; `None` if nothing is measured.
     pub(crate) fn rate(&self) -> Option<Rate> {
         self.measuring.rate()
     }
 
-    /// The server's runs for nobody so far, where they are measured.
+    /// The unattributed server time so far; zero if runs are not measured.
     pub(crate) fn own_share(&self) -> Share {
         let own = self.measuring.own();
         own.map_or_else(Share::default, |(unattributed, threads)| {
@@ -443,7 +441,7 @@ impl Profile {
                     ..line
                 }
             }
-            // Requests have what is cold of them.
+            // The extra cost of cold caches is included in the requests.
             (TransportPart::Cold, _) => TransportLine::default(),
             // The runs are the wakeups.
             (TransportPart::Wakeup, Some(_)) => TransportLine {
@@ -454,24 +452,24 @@ impl Profile {
         }
     }
 
-    /// The what-if rules with what they matched.
+    /// The what-if rules and the requests that they matched.
     pub fn scales(&self) -> &Scales {
         &self.sums.scales
     }
 
-    /// The server's run time by switches and by clock over the same interval, where they differ.
+    /// The server's run time by switches and by clock over the same interval, if they differ.
     pub(crate) fn doubt(&self) -> Option<(Micros, Micros)> {
         self.measuring.doubt()
     }
 
-    /// Warnings about the prices.
+    /// Warnings about the cost estimates.
     pub fn warnings(&self) -> &Warnings {
         &self.sums.warnings
     }
 }
 
-/// Runs all `profiles` over what `reader` has, in one pass, and says what the trace told of
-/// itself. On an error they hold what came before it.
+/// Runs all `profiles` over the records of `reader` in one pass and returns a summary of the trace. On an error, the
+/// profiles contain everything before the error.
 pub fn profile_trace<R: io::Read>(
     reader: &mut Reader<R>,
     profiles: &mut [Profile],

@@ -1,5 +1,5 @@
-//! The division of a program's time between client and server: the paper's Table 8 and its equations 1 to
-//! 3, with the kernel's clocks in gprof's place.
+//! The partition of a program's time between client and server: the paper's Table 8 and its equations 1 to 3, with the
+//! kernel's clocks instead of gprof.
 
 use std::time::Duration;
 
@@ -20,30 +20,31 @@ pub struct PartitionReport {
     pub requests_ms: f64,
     /// The part for events.
     pub events_ms: f64,
-    /// `client_ms` and `server_ms` together (equation 1).
+    /// The sum of `client_ms` and `server_ms` (equation 1).
     pub sum_ms: Option<f64>,
     /// The time from the first client's connecting to the last activity of a client.
     pub wall_ms: f64,
-    /// The time by which the two must have overlapped (equation 2): the least that the sum is more
-    /// than the wall clock allows.
+    /// The minimum time for which the two must have overlapped (equation 2): the excess of the sum over the wall-clock
+    /// time.
     pub overlap_ms: Option<f64>,
-    /// The time by which the wall clock is more than the sum: neither worked.
+    /// The excess of the wall-clock time over the sum: neither worked.
     pub idle_ms: Option<f64>,
-    /// Clients' time for unwinding the stacks of their requests, part of `client_ms`; null if they reported none.
+    /// The clients' CPU time for unwinding the stacks of their requests, part of `client_ms`; null if no client
+    /// reported it.
     pub stacks_ms: Option<f64>,
     /// Time in which at least one thread of a client ran, by the context switches.
     pub client_ran_ms: Option<f64>,
     /// Time in which clients and server ran at once, by the context switches.
     pub measured_overlap_ms: Option<f64>,
-    /// Wakeups of waiting clients by events alone.
+    /// Wake-ups of waiting clients by events alone.
     pub event_wakeups: Option<u64>,
-    /// Time of clients from such a wakeup to their next wait.
+    /// Time of clients from such a wake-up to their next wait.
     pub event_client_ms: Option<f64>,
     /// `sum_ms` in per cent of the wall clock.
     pub percent_of_wall: Option<f64>,
     /// CPU time of the server by the kernel.
     pub server_cpu_ms: Option<f64>,
-    /// The reported time as a multiple of it.
+    /// The ratio of the reported time to the measured server CPU time.
     pub estimate_ratio: Option<f64>,
 }
 

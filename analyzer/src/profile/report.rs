@@ -1,4 +1,5 @@
-//! The execution profile as a document: the JSON of `report --format json` (docs/REFERENCE.md), from which the text is made as well.
+//! The execution profile as a document: the JSON of `report --format json` (docs/REFERENCE.md), which is also the
+//! source of the text report.
 
 use serde::{Deserialize, Serialize};
 use x11prof_cost_model::{Brought, Clock};
@@ -40,13 +41,13 @@ pub struct ProfileReport {
     /// `record --stacks`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub off_cpu: Vec<BlockedIn>,
-    /// The costs of transport: wakeups, reading, replies and events.
+    /// The costs of transport: wake-ups, reading, replies and events.
     pub transport: TransportReport,
     /// The kinds of events, the most time first; part of `transport`.
     pub events: Vec<EventReport>,
-    /// Requests and transport together.
+    /// The total of requests and transport.
     pub total: TotalReport,
-    /// The division of the time between clients and server (Table 8).
+    /// The partition of the time between clients and server (Table 8).
     pub client_and_server: PartitionReport,
     /// The what-if factors on the server's times.
     pub scaled: Vec<ScaleReport>,
@@ -56,7 +57,7 @@ pub struct ProfileReport {
     /// The start-up of each client, the recorded command first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub start_up: Vec<StartUpReport>,
-    /// The recording over the given network, else over DSL; null for a part of a recording.
+    /// The recording over the given network, or over DSL if none is given; null for a part of a recording.
     #[serde(default)]
     pub forecast: Option<ForecastReport>,
     /// Resources of the clients in the server.
@@ -65,17 +66,17 @@ pub struct ProfileReport {
     /// Grabs of the server, the pointer or the keyboard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grabs: Option<GrabReport>,
-    /// Stalls: intervals longer than a frame in which one client held the server.
+    /// Stalls: intervals longer than a frame in which one client occupied the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stalls: Option<StallsReport>,
-    /// Reasons to doubt the figures.
+    /// Caveats about the figures.
     pub warnings: Vec<Warning>,
 }
 
 /// The recording.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TraceReport {
-    /// The trace's file, as the user named it.
+    /// The trace's path as given by the user.
     pub path: String,
     /// The time from the trace's first record to its last.
     pub duration_ms: f64,
@@ -83,8 +84,7 @@ pub struct TraceReport {
     pub records: u64,
     /// True if the recording ended normally.
     pub complete: bool,
-    /// The beginning of the reported part, in seconds after the trace's start; absent where that is the
-    /// start.
+    /// The beginning of the reported part, in seconds after the trace's start; absent at the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_s: Option<f64>,
     /// The end of the reported part; absent at the end of the trace.
@@ -97,9 +97,9 @@ pub struct TraceReport {
     pub command: Vec<String>,
     /// The number of connections.
     pub connection_count: u64,
-    /// The connections; the first 10,000 of them.
+    /// The connections, at most the first 10,000.
     pub connections: Vec<ConnectionReport>,
-    /// Replies to no request that the trace shows.
+    /// Replies to requests that are not in the trace.
     pub unpaired_replies: u64,
 }
 
@@ -130,16 +130,16 @@ pub struct ServerReport {
     /// The source of all server times.
     #[serde(rename = "time_source")]
     pub basis: Basis,
-    /// The process that listens for the display in place of an X server, such as `sshd`: the server's time is unknown,
-    /// and only estimated. Null if the listener is an X server or unknown.
+    /// The process that listens for the display instead of an X server, such as `sshd`: the server's time is then
+    /// unknown and only estimated. Null if the listener is an X server or unknown.
     #[serde(default)]
     pub relay: Option<String>,
-    /// Why the server did not time requests, if x11prof started it for that; else null.
+    /// Why the server did not time requests, if x11prof started it for timing; otherwise null.
     pub not_timed: Option<String>,
-    /// The CPU model of the cost table; null if the file names none.
+    /// The CPU model of the cost table; null if the table names none.
     pub machine: Option<String>,
-    /// The machine from which the prices were brought to that one, and the factors; null where the prices were measured
-    /// there.
+    /// The machine from which the costs were rescaled, and the factors; null if the costs were measured on the machine
+    /// itself.
     #[serde(rename = "rescaled")]
     pub brought: Option<Brought>,
 }
@@ -170,7 +170,7 @@ pub struct RequestReport {
     pub time_ms: f64,
     /// The server's time for the operations, without transport.
     pub server_ms: f64,
-    /// The time that the network takes on the simulated critical path, or by equation 7.
+    /// The network's time on the simulated critical path, or by equation 7.
     pub network_ms: f64,
     /// Percentage of the total time.
     pub percent_of_time: f64,
@@ -178,7 +178,7 @@ pub struct RequestReport {
     pub percent_of_count: f64,
     /// Time for one.
     pub ms_per_call: f64,
-    /// The least that `time_ms` may be.
+    /// The lower bound of `time_ms`.
     pub low_ms: f64,
     /// The most that it may be.
     pub high_ms: f64,
@@ -187,13 +187,12 @@ pub struct RequestReport {
     pub blocking: u64,
     /// Requests that failed.
     pub failed: u64,
-    /// The server's time for the transport that they caused; part of `transport.server_ms`, not
-    /// of `time_ms`.
+    /// The server's time for the transport that the requests caused; part of `transport.server_ms`, not of `time_ms`.
     pub transport_ms: f64,
-    /// Bytes that the server sent for them: replies and errors; to a client or a window its events as well.
+    /// Bytes of replies and errors to the requests; for a client or a window, also of its events.
     #[serde(default)]
     pub returned_bytes: u64,
-    /// The costs of the requests together: `time_ms`, `transport_ms`, and the network's time for `returned_bytes`.
+    /// The total costs of the requests: `time_ms`, `transport_ms`, and the network's time for `returned_bytes`.
     #[serde(default)]
     pub charged_ms: f64,
     /// The charged time as a percentage of all time.
@@ -215,8 +214,7 @@ pub struct RequestReport {
 pub struct GroupReport {
     /// `client`, `window`, `drawable` or `atom`.
     pub by: String,
-    /// The groups, the most time first. Those of windows, drawables and atoms hold the transport
-    /// of events as well.
+    /// The groups, the most time first. Groups of windows, drawables and atoms include the transport of events.
     pub lines: Vec<RequestReport>,
 }
 
@@ -229,9 +227,9 @@ pub struct EventReport {
     pub count: u64,
     /// Bytes of the events.
     pub bytes: u64,
-    /// The server's time for sending them.
+    /// The server's time for sending the events.
     pub server_ms: f64,
-    /// The time of their bytes on the network.
+    /// The time of the events' bytes on the network.
     pub network_ms: f64,
 }
 
@@ -254,14 +252,14 @@ pub struct TransportReport {
     pub event_bytes: u64,
     /// Bytes of connection setups, both ways.
     pub setup_bytes: u64,
-    /// The server's time: `wakeup_ms`, `read_ms`, `cold_ms`, `reply_ms` (errors included),
-    /// `event_ms`, `update_ms` and `own.ms`.
+    /// The server's transport time: `wakeup_ms`, `read_ms`, `cold_ms`, `reply_ms` (errors included), `event_ms`,
+    /// `update_ms` and `own.ms`.
     pub server_ms: f64,
     /// The time for waking up.
     pub wakeup_ms: f64,
-    /// The time for reading the bytes of requests, and for connections that come and go.
+    /// The time for reading the bytes of requests, and for connecting and disconnecting clients.
     pub read_ms: f64,
-    /// Requests whose code or pixels had left the caches, because the server slept or others ran.
+    /// Requests whose code or pixels had been evicted from the caches, because the server slept or other processes ran.
     #[serde(default)]
     pub cold_requests: u64,
     /// The additional cost of these requests.

@@ -26,8 +26,7 @@ use x11prof_trace::ConnectionId;
 const FORMAT: u32 = 1;
 
 impl ProfileReport {
-    /// The report of a pass that `profile` and `summary` took part in; `path` is how the user
-    /// named the trace.
+    /// The report of a pass over `profile` and `summary`; `path` is the trace's path as given by the user.
     pub fn new(
         path: &str,
         summary: &TraceSummary,
@@ -72,9 +71,9 @@ impl ProfileReport {
 }
 
 impl ProfileReport {
-    /// The report over a network, whose time is what `causes` take on the critical path of the forecast. Each request
-    /// and event has its causes, transport the others. A group has the share of the requests that its bytes and round
-    /// trips would take.
+    /// The report over a network: the time of each line is the time of its `causes` on the critical path of the
+    /// forecast. Each request and event gets its own causes, and transport the others. Groups share the requests' time
+    /// in proportion to their bytes and round trips.
     pub fn over(mut self, network: &Network, causes: &[ForecastCause]) -> ProfileReport {
         let mut by_name: FxHashMap<&str, f64> = FxHashMap::default();
         let (mut all, mut of_requests) = (0.0, 0.0);
@@ -114,8 +113,8 @@ impl ProfileReport {
         self
     }
 
-    /// Limits the report to a part of the trace: from and until, in seconds after its start. The kernel's
-    /// clocks are read at the ends of a recording, and say nothing of a part.
+    /// Limits the report to a part of the trace, in seconds after its start. The kernel's clocks are read only at the
+    /// ends of a recording, so they are omitted for a part.
     pub fn of_part(mut self, from_s: Option<f64>, to_s: Option<f64>) -> ProfileReport {
         self.trace.from_s = from_s;
         self.trace.to_s = to_s;
@@ -187,7 +186,7 @@ impl ServerReport {
     }
 }
 
-/// The lines with their shares of the total, those that caused the most time first.
+/// The lines with their shares of the total, the most time first.
 fn shares(mut lines: Vec<RequestReport>, total: &TotalReport) -> Vec<RequestReport> {
     for line in &mut lines {
         line.percent_of_time = percent(line.time_ms, total.time_ms);
@@ -400,7 +399,7 @@ fn total(
     let mut server = all.server + transport_cost(profile);
     let measured = profile.basis().is_measured();
     if measured {
-        // Prices have divided it, and have not made it.
+        // The time was measured and only attributed by costs, so it is exact.
         server = Cost::exact(server.time);
     }
     let wire = network.time(all.bytes, all.blocking) + network.time(transport.bytes, 0);
@@ -424,7 +423,7 @@ fn total(
 }
 
 fn warnings(profile: &Profile, summary: &TraceSummary) -> Vec<Warning> {
-    // Where each request has its own time, no price of a request is in doubt.
+    // If each request has its measured time, caveats about costs do not apply.
     let mut warnings = match profile.basis() {
         Basis::Timed => Vec::new(),
         _ => profile.warnings().list(),

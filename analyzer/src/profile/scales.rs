@@ -1,7 +1,7 @@
-//! What-ifs: requests at a multiple of their cost, or left out.
+//! What-if analysis: scales the cost of requests, or omits them.
 //!
-//! A factor is a hypothetical server's: it multiplies the server's time for the operation alone. At 0 the
-//! request is left out: it is not counted, crosses no wire, wakes no server, and has no reply.
+//! A factor describes a hypothetical server: it multiplies the server's time for the operation alone. At 0 the request
+//! is omitted: it is not counted, is not sent, wakes no server, and has no reply.
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -9,13 +9,13 @@ use x11prof_protocol::Symbol;
 
 use crate::text::pattern::matches;
 
-/// The largest factor: no server is slower by more, and sums of times stay numbers.
+/// The maximum factor: no server is slower by more, and sums of times remain finite.
 const MAX_FACTOR: f64 = 1e6;
 
 /// A rule: `PolyFillRectangle=0.5`, `MIT-SHM:*=0`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scale {
-    /// A request's name, in which `*` represents anything.
+    /// A request's name; `*` matches anything.
     pub pattern: String,
     /// The factor on the server's time.
     pub factor: f64,
@@ -27,7 +27,7 @@ pub enum ScaleError {
     /// The rule has no `=`.
     #[error("expected REQUEST=FACTOR, such as PolyFillRectangle=0.5 or 'MIT-SHM:*=0'")]
     Form,
-    /// The factor is no number that a time can be multiplied by.
+    /// The factor cannot be multiplied with a time.
     #[error("{0:?} is no factor: expected a number from 0 to 1000000")]
     Factor(String),
 }
@@ -55,7 +55,7 @@ impl Scale {
 pub struct ScaleReport {
     /// The rule's pattern.
     pub pattern: String,
-    /// The factor; 0 leaves the requests out.
+    /// The factor; 0 omits the requests.
     pub factor: f64,
     /// The number of requests.
     pub requests: u64,
@@ -88,7 +88,7 @@ impl Scales {
         self.rule(request).map_or(1.0, |rule| rule.0.factor)
     }
 
-    /// Counts requests that are now estimated, or left out.
+    /// Counts requests that are now estimated, or omitted.
     pub(crate) fn count(&mut self, request: Symbol, times: u64) {
         if let Some(rule) = self.rule(request) {
             rule.1 += times;

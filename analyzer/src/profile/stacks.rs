@@ -1,4 +1,4 @@
-//! Server time and bytes by client, window (or the program's functions) and request together: what flame graphs are made of.
+//! Server time and bytes by client, window (or program function) and request: the data of flame graphs.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::measuring::Key;
 use crate::recording::trace_summary::TraceSummary;
 use crate::server_time::{Rate, Share};
 
-/// Maximum number of stacks. Further ones are added up by request alone.
+/// Maximum number of stacks. Further stacks are summed by request alone.
 const STACKS_LIMIT: usize = 100_000;
 
 /// Sums over one client's requests of one name on one window.
@@ -23,13 +23,13 @@ pub struct Stack {
     pub client: String,
     /// The window, `(no window)` if there is none; or the program's functions, the outermost first.
     pub place: Vec<String>,
-    /// The request, the event, or the part of transport that is neither's.
+    /// The request, the event, or the part of transport that belongs to neither.
     pub request: String,
     /// The number of requests.
     pub count: u64,
     /// Bytes of the requests on the wire.
     pub sent: u64,
-    /// Bytes that the server sent for them, and of events.
+    /// Bytes that the server sent in reply to the requests, and of events.
     pub returned: u64,
     /// The server's time for the requests and events, in microseconds.
     pub server: Micros,
@@ -37,7 +37,7 @@ pub struct Stack {
     pub ran: Micros,
 }
 
-/// A client, a window, and the kind of work for the client there.
+/// A client, a window, and the kind of work for the client on the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct StackKey {
     pub(crate) client: Option<ConnectionId>,
@@ -93,7 +93,7 @@ pub(crate) struct StackSum {
 }
 
 impl StackSum {
-    /// The difference to an earlier sum.
+    /// The difference from an earlier sum.
     pub(crate) fn since(&self, before: &StackSum) -> StackSum {
         let (now, was) = (self.modelled, before.modelled);
         StackSum {
@@ -105,12 +105,12 @@ impl StackSum {
         }
     }
 
-    /// True if no message came.
+    /// True if there were no messages.
     pub(crate) fn is_nothing(&self) -> bool {
         self.count == 0 && self.sent == 0 && self.returned == 0
     }
 
-    /// The server's time: measured at this rate if there is one, else modelled.
+    /// The server's time: measured with this rate if there is one, otherwise modelled.
     pub(crate) fn server(&self, rate: Option<Rate>) -> Micros {
         rate.map_or(self.modelled, |rate| rate.time(self.measured))
     }
@@ -120,7 +120,7 @@ impl StackSum {
 #[derive(Debug, Default)]
 pub(crate) struct Stacks {
     sums: FxHashMap<StackKey, StackSum>,
-    /// The cost of wakeups that were for a request.
+    /// The cost of wake-ups that were for a request.
     blamed: Micros,
 }
 
@@ -130,7 +130,7 @@ impl Stacks {
         &self.sums
     }
 
-    /// Forgets the stacks that `keep` does not want.
+    /// Keeps only the stacks for which `keep` returns true.
     pub(crate) fn retain(&mut self, keep: impl Fn(&StackKey, &StackSum) -> bool) {
         self.sums.retain(|key, sum| keep(key, sum));
     }
@@ -148,7 +148,7 @@ impl Stacks {
         self.sums.entry(key).or_default()
     }
 
-    /// Adds a charge; `event` is the name of the event that it is for.
+    /// Adds a charge; `event` is the name of its event.
     pub(super) fn charge(&mut self, charge: &Charge<'_>, event: Option<Symbol>, window: GroupKey) {
         let what = match charge {
             Charge::Request { operation, .. } | Charge::Alike(Alike { operation, .. }) => {
@@ -198,8 +198,8 @@ impl Stacks {
         .measured += share;
     }
 
-    /// The stacks by name, with `wakeups`, the total cost of wakeups, some of which were for no request, and `own`,
-    /// the unattributed time.
+    /// The stacks by name. `wakeups` is the total cost of wake-ups, including those without a request, and `own` the
+    /// unattributed time.
     pub(super) fn named(
         &self,
         groups: &Groups,

@@ -1,4 +1,4 @@
-//! Charges, and shares of measured time, added up.
+//! Sums of charges, and of shares of measured time.
 
 use rustc_hash::FxHashMap;
 use x11prof_cost_model::{Clock, Cost, Micros};
@@ -26,15 +26,15 @@ pub(super) struct Sums {
     pub(super) events: FxHashMap<Symbol, TransportLine>,
     pub(super) transport: [TransportLine; 9],
     pub(super) scales: Scales,
-    /// The wakeup of a request that is left out: it belongs to the next request of the batch, or to none.
+    /// The wake-up of an omitted request: it belongs to the next request of the batch, or to no request.
     pub(super) unclaimed: Option<(ClientId, Cost)>,
     pub(super) warnings: Warnings,
     pub(super) clocks: Clocks,
-    /// Runs of the server that were divided.
+    /// Server runs that were attributed.
     pub(super) runs: u64,
 }
 
-/// Requests priced on each of the server's clocks.
+/// The number of requests with costs on each of the server's clocks.
 #[derive(Default)]
 pub(super) struct Clocks {
     pub(super) cpu: u64,
@@ -42,7 +42,7 @@ pub(super) struct Clocks {
 }
 
 impl Sums {
-    /// Starts all sums afresh.
+    /// Resets all sums.
     pub(super) fn start_afresh(&mut self) {
         let mut before = std::mem::take(self);
         if let Some(groups) = &mut before.groups {
@@ -93,7 +93,7 @@ impl Sums {
         }
     }
 
-    /// Adds a charge; `event` is the name of the event that it is for.
+    /// Adds a charge; `event` is the name of its event.
     #[inline]
     pub(super) fn charge(&mut self, charge: &Charge<'_>, event: Option<Symbol>) {
         if !self.choice.holds(ConnectionId(charge.client().0)) {
@@ -157,7 +157,7 @@ impl Sums {
         if let (Some(stacks), Some(groups)) = (&mut self.stacks, &self.groups) {
             stacks.charge(charge, event, groups.current());
         }
-        // A wakeup's group is known when it is blamed.
+        // A wake-up's group is known when it is blamed on a request.
         if let Some(groups) = &mut self.groups
             && !charge.is_wakeup()
         {
@@ -173,7 +173,7 @@ impl Sums {
         }
     }
 
-    /// A request of this client is charged the network's latency.
+    /// Charges the network's latency to a request of this client.
     pub(super) fn blocks(&mut self, client: ConnectionId, request: Symbol) {
         if !self.choice.holds(client) || self.scales.factor(request) == 0.0 {
             return;
@@ -184,7 +184,7 @@ impl Sums {
         }
     }
 
-    /// A charge for a request that is left out.
+    /// Processes a charge of an omitted request: counts the request, and stores the cost of its wake-up.
     fn left_out(&mut self, charge: &Charge<'_>) {
         match charge {
             Charge::Request { operation, .. } => self.scales.count(operation.request, 1),
@@ -194,7 +194,7 @@ impl Sums {
         }
     }
 
-    /// The batch is over: takes back a wakeup whose only causes were requests that are left out.
+    /// At the end of a batch, removes a wake-up that only omitted requests caused.
     pub(super) fn unclaimed_of(&mut self, client: ClientId) {
         if let Some((_, server)) = self.unclaimed.take_if(|(of, _)| *of == client) {
             let wakeups = &mut self.transport[index(TransportPart::Wakeup)];
@@ -204,7 +204,7 @@ impl Sums {
     }
 }
 
-/// The request that a charge is for.
+/// The request of a charge.
 fn request(charge: &Charge<'_>) -> Option<Symbol> {
     match charge {
         Charge::Request { operation, .. } | Charge::Alike(Alike { operation, .. }) => {

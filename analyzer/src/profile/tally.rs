@@ -1,4 +1,4 @@
-//! Charges added up under a key: a request's name, a client, a window.
+//! Charges summed by a key: a request's name, a client, a window.
 
 use std::hash::Hash;
 
@@ -21,20 +21,20 @@ pub struct Line {
     pub failed: u64,
     /// The server's time for the operations.
     pub server: Cost,
-    /// Bytes that the server sent for them: replies and errors; to a client or a window its events as well.
+    /// Bytes of replies and errors to the requests; for a client or a window, also of its events.
     pub returned: u64,
     /// The server's time for their transport, which is part of the transport's line.
     pub transport: Cost,
-    /// The share of that for code and pixels that had left the caches.
+    /// The part of the cost for code and pixels that had been evicted from the caches.
     pub(crate) cold: Cost,
     /// The measured part of `server` and of `transport`.
     pub(crate) measured: Share,
     pub(crate) measured_transport: Share,
-    /// Requests with a measured price.
+    /// Requests with a measured cost.
     pub exact: u64,
-    /// Requests of sizes between or beyond the measured ones.
+    /// Requests with sizes between or beyond the measured ones.
     pub interpolated: u64,
-    /// Requests with another value of an attribute in place of theirs.
+    /// Requests that use the cost for another value of an attribute.
     pub substituted: u64,
     /// Requests without cost data.
     pub unpriced: u64,
@@ -82,7 +82,7 @@ impl Line {
         }
     }
 
-    /// The number of requests with a price from there.
+    /// The counter of requests with this cost source.
     fn priced_as(&mut self, basis: Basis) -> &mut u64 {
         match basis {
             Basis::Exact => &mut self.exact,
@@ -94,12 +94,12 @@ impl Line {
 }
 
 impl Line {
-    /// The price of the operations with what of them was cold.
+    /// The cost of the operations, including the extra cost of cold caches.
     pub(crate) fn with_cold(&self) -> Cost {
         self.server + self.cold
     }
 
-    /// The line with its times as they were measured at this `rate`, where they were.
+    /// The line with times measured at this `rate`, or unchanged without a rate.
     pub(crate) fn at(&self, rate: Option<Rate>) -> Line {
         match rate {
             None => self.clone(),
@@ -133,7 +133,7 @@ impl Line {
     }
 }
 
-/// A measured time, with bounds in the ratio of the bounds of its price.
+/// A measured time, with its bounds scaled like the bounds of the cost.
 pub(crate) fn measured(time: Micros, price: Cost) -> Cost {
     if price.time.0 <= 0.0 {
         return Cost::exact(time);
@@ -151,7 +151,7 @@ pub(crate) fn measured(time: Micros, price: Cost) -> Cost {
 pub(crate) struct Tally<K> {
     lines: Vec<(K, Line)>,
     places: FxHashMap<K, usize>,
-    /// The place of the line that was asked for last: neighbouring charges are often of one key.
+    /// The index of the line used last: neighbouring charges often have the same key.
     last: usize,
 }
 
@@ -177,7 +177,7 @@ impl<K: Eq + Hash + Copy> Tally<K> {
         &mut self.lines[self.last].1
     }
 
-    /// Keeps the `count` most expensive lines, and adds all others to the line of `into`.
+    /// Keeps the `count` most expensive lines, and adds the remaining lines to the line of `into`.
     pub(crate) fn fold(&mut self, count: usize, into: K) {
         let mut lines = std::mem::take(self).lines;
         let own = lines.iter().position(|(key, _)| *key == into);
@@ -200,7 +200,7 @@ impl<K: Eq + Hash + Copy> Tally<K> {
         self.lines.get(*place).map(|(_, line)| line)
     }
 
-    /// The lines, by value, in no order.
+    /// The lines, in no order.
     pub(crate) fn into_lines(self) -> impl Iterator<Item = (K, Line)> {
         self.lines.into_iter()
     }

@@ -12,7 +12,7 @@ use crate::recording::trace_summary::identity;
 use crate::recording::warnings::WarningKind;
 use crate::testing::*;
 
-/// Two requests with a cost of their own, and transport in round figures.
+/// Two requests with individual costs, and transport with round figures.
 const TINY: &str = r#"
 format = 1
 
@@ -50,7 +50,7 @@ fn report(trace: &Synthetic, network: &str) -> ProfileReport {
     )
 }
 
-/// Ten NoOperation in one batch, a round trip, an Expose, a request without a price.
+/// Ten NoOperation in one batch, a round trip, an Expose, and a request without cost data.
 fn small() -> Synthetic {
     let mut trace = Synthetic::new();
     trace
@@ -92,7 +92,7 @@ fn every_amount_is_exact_and_the_totals_add_up() {
         (0.005, 40.0, 40.005)
     );
     assert_eq!((noop.exact, noop.unpriced), (10, 0));
-    // One wakeup and the reading of 40 bytes.
+    // One wake-up, and reading 40 bytes.
     assert_eq!(noop.transport_ms, 0.0104);
 
     let focus = line("GetInputFocus");
@@ -106,7 +106,7 @@ fn every_amount_is_exact_and_the_totals_add_up() {
     let map = line("MapWindow");
     assert_eq!((map.server_ms, map.network_ms, map.unpriced), (0.0, 8.0, 1));
 
-    // The setup of 12 bytes wakes the server as well; 12 + 80 bytes of it cross the wire.
+    // The setup of 12 bytes also wakes the server; 12 + 80 bytes of it are transferred.
     let transport = &report.transport;
     assert_eq!(
         (transport.wakeups, transport.replies, transport.events),
@@ -268,7 +268,7 @@ fn a_request_without_an_answer_is_no_round_trip() {
     );
 }
 
-/// The last reading of its clock may be long before the end of a recording that was cut off.
+/// The last clock reading may be long before the end of a truncated recording.
 #[test]
 fn the_server_s_processor_time_goes_on_after_its_clock_was_read() {
     let mut trace = Synthetic::new();
@@ -316,7 +316,7 @@ fn a_client_that_goes_on_working_is_not_blocked() {
 #[test]
 fn batches_that_find_the_server_at_work_do_not_wake_it() {
     let mut trace = Synthetic::new();
-    // 100 of them keep the server at work for 50 µs and more.
+    // 100 of these requests keep the server busy for at least 50 µs.
     trace.wait(1000).client_sends(&vec![no_operation(1); 100]);
     trace.wait(20).client_sends(&[no_operation(1)]);
     trace.wait(1000).client_sends(&[no_operation(1)]);
@@ -355,7 +355,7 @@ points = [{ size = 0.0, cpu_us = 0.5 }]
         .wait(2000)
         .client_sends(&[poly_fill_rectangle(1), no_operation(1)]);
     trace.run(&mut profile);
-    // The first ever, and the first after the sleep.
+    // The first request of all, and the first one after the sleep.
     let cold = profile.transport(TransportPart::Cold);
     assert_eq!((cold.count, cold.server.time), (2, Micros(200.0)));
     let read = profile.transport(TransportPart::Read).server.time;
@@ -378,7 +378,7 @@ points = [{ size = 0.0, cpu_us = 0.5 }]
     let mut trace = Synthetic::new();
     trace.wait(10).client_sends(&vec![no_operation(1); 3]);
     trace.wait(10).server_sends(&[bad_window(2, 127)]);
-    // It cannot fail twice, nor after a later answer.
+    // The request cannot fail twice, nor after a later reply.
     trace
         .wait(10)
         .server_sends(&[bad_window(2, 127), reply(3), bad_window(1, 127)]);

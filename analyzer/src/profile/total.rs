@@ -1,8 +1,8 @@
-//! Requests and transport together, and the kernel's figures next to them.
+//! The totals of requests and transport, with the kernel's figures for comparison.
 
 use serde::{Deserialize, Serialize};
 
-/// Requests and transport together, and the kernel's figures.
+/// The totals of requests and transport, and the kernel's figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TotalReport {
     /// Requests.
@@ -15,9 +15,9 @@ pub struct TotalReport {
     pub server_ms: f64,
     /// The network's time.
     pub network_ms: f64,
-    /// The least that `time_ms` may be, by the calibration's own spread.
+    /// The lower bound of `time_ms`, from the spread of the calibration.
     pub low_ms: f64,
-    /// The most that `time_ms` may be, by the calibration's own spread.
+    /// The upper bound of `time_ms`, from the spread of the calibration.
     pub high_ms: f64,
     /// Requests without cost data.
     #[serde(rename = "no_cost_data")]

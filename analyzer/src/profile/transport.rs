@@ -1,4 +1,4 @@
-//! The parts of transport, and what each adds up to.
+//! The parts of transport, and the sums of each.
 
 use x11prof_cost_model::Cost;
 use x11prof_server_model::TransportPart;
@@ -20,7 +20,7 @@ pub struct TransportLine {
 }
 
 impl TransportLine {
-    /// The line with its time as it was measured at this `rate`, where it was.
+    /// The line with the time measured at this `rate`, or unchanged without a rate.
     pub(super) fn at(self, rate: Option<Rate>) -> TransportLine {
         let server = rate.map_or(self.server, |rate| {
             measured(rate.time(self.measured), self.server)
@@ -34,14 +34,14 @@ impl TransportLine {
         self.server += server;
     }
 
-    /// Adds so many parts without bytes, each of this cost.
+    /// Adds `times` parts without bytes, each with this cost.
     pub(super) fn add_times(&mut self, server: Cost, times: u64) {
         self.count += times;
         self.server += server.times(times as f64);
     }
 }
 
-/// The parts of transport that take the server's time.
+/// The parts of transport that use server time.
 pub(crate) const PARTS: [TransportPart; 9] = [
     TransportPart::Wakeup,
     TransportPart::Read,

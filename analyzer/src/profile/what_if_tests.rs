@@ -79,10 +79,10 @@ fn a_request_that_is_left_out_leaves_no_trace() {
     assert_eq!((report.total.count, report.total.bytes), (10, 40));
     assert_eq!(report.requests.len(), 1);
     assert_eq!(report.transport.replies, 0);
-    // The setup's wakeup and the batch's remain; the one of the round trip alone does not.
+    // The wake-ups of the setup and of the batch remain; the wake-up of the round trip alone does not.
     let wakeups = |profile: &Profile| profile.transport(TransportPart::Wakeup).count;
     assert_eq!((wakeups(&before), wakeups(&after)), (3, 2));
-    // The batch's is now for the request that is left in it.
+    // The batch's wake-up now belongs to its remaining request.
     assert_eq!(report.requests[0].transport_ms, 0.0104);
     let difference = all.transport.wakeup_ms - report.transport.wakeup_ms;
     assert!((difference - 0.01).abs() < 1e-9, "{difference}");

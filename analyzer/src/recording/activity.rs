@@ -1,5 +1,5 @@
-//! Figures of the runs of clients and server, from the context switches: how long at once, and how long clients
-//! ran for events alone.
+//! Figures of the runs of clients and server, from the context switches: how long they ran at the same time, and how
+//! long clients ran because of events alone.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::pipeline::Observation;
 use crate::threads::since_reading::SinceReading;
 use crate::threads::thread_states::{State, Step};
 
-/// Processes and connections followed at most.
+/// Maximum number of tracked processes and connections.
 const PROCESSES_LIMIT: usize = 1 << 14;
 
 /// The work of a process with the data delivered while it waited.
@@ -50,9 +50,9 @@ pub struct ActivityFigures {
     pub server_wakeups: u64,
     /// Time in which both ran.
     pub both: Duration,
-    /// Wakeups of waiting clients by events alone.
+    /// Wake-ups of waiting clients by events alone.
     pub event_wakeups: u64,
-    /// Time of clients from such a wakeup to their next wait.
+    /// Time of clients from such a wake-up to their next wait.
     pub for_events: Duration,
 }
 
@@ -161,7 +161,7 @@ impl Activity {
         self.switches.then_some(&self.since_reading)
     }
 
-    /// Drops the figures, but keeps which processes run.
+    /// Drops the figures, but keeps the state of running processes.
     pub(crate) fn start_afresh(&mut self) {
         self.figures = ActivityFigures::default();
     }
@@ -192,7 +192,7 @@ impl Activity {
         self.processes.len() < PROCESSES_LIMIT || self.processes.contains_key(&pid)
     }
 
-    /// Changes the state of a process, and counts those that run for events.
+    /// Changes the state of a process, and updates the times of processes that run because of events.
     fn change<T>(&mut self, pid: u32, change: impl FnOnce(&mut Process) -> T) -> T {
         let is_client = self.is_client(pid);
         let process = self.processes.entry(pid).or_default();
@@ -200,7 +200,7 @@ impl Activity {
         let changed = change(process);
         self.handling = self.handling + u32::from(process.is_handling()) - handling;
         if is_client {
-            // A trace may name another process as the server meanwhile.
+            // A trace may declare another process as the server later.
             self.clients_running = (self.clients_running + process.running).saturating_sub(running);
         }
         changed
@@ -223,7 +223,7 @@ impl Activity {
         }
         self.change(step.pid, |process| {
             process.preempted = step.now == State::Ready;
-            // Preempted, it continues with what it did.
+            // After a preemption, the process continues its work.
             if step.now == State::Waiting && process.running == 0 && process.task == Task::Handling
             {
                 process.task = Task::None;
@@ -254,7 +254,7 @@ impl Activity {
             if process.running == 0 {
                 process.task = match (process.task, events_alone) {
                     (Task::None | Task::Events, true) => Task::Events,
-                    // Preempted in the middle of it.
+                    // The process was preempted while handling events.
                     (Task::Handling, _) => Task::Handling,
                     (_, false) => Task::None,
                 };
@@ -291,7 +291,7 @@ mod tests {
         trace.wait(100).server_sends(&[expose(0)]);
         trace.wait(400).client_sends(&[get_input_focus()]);
         trace.wait(100).server_sends(&[reply(1)]);
-        // Told late, and out of order between batches.
+        // Switches arrive late, and out of order between batches.
         trace.records.push(Record::Schedule(vec![
             switch(SERVER_PID, 50, In),
             switch(CLIENT_PID, 120, In),
@@ -311,7 +311,7 @@ mod tests {
         assert_eq!(figures.clients, micros(30 + 40 + 30));
         assert_eq!(figures.server, micros(80));
         assert_eq!(figures.both, micros(10));
-        // The reply's wakeup is not one by events alone.
+        // The reply's wake-up is not by events alone.
         assert_eq!(figures.event_wakeups, 1);
         assert_eq!(figures.for_events, micros(30 + 40));
     }
@@ -322,7 +322,7 @@ mod tests {
         let mut trace = Synthetic::new();
         trace.records.push(Record::Schedule(vec![
             switch(CLIENT_PID, 10, In),
-            // It exits: the kernel reports no more of it, but that it was interrupted on the way.
+            // The process exits: the kernel reports no further switch, only an earlier interruption.
             switch(CLIENT_PID, 60, In),
             switch(SERVER_PID, 900, In),
             switch(SERVER_PID, 950, Blocked),

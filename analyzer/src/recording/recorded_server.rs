@@ -1,4 +1,4 @@
-//! The recorded server and its machine in the words of parameter files, to be compared with them.
+//! The recorded server and its machine as named in cost tables, for comparison.
 
 use x11prof_cost_model::{Host, ServerIdentity};
 use x11prof_trace::{Server, Started};
@@ -17,7 +17,7 @@ pub fn recorded_server(server: &Server) -> ServerIdentity {
     }
 }
 
-/// The machine that it was recorded on.
+/// The machine on which the server was recorded.
 pub fn recorded_host(started: &Started) -> Host {
     Host {
         cpu_model: Some(started.cpu_model.clone()).filter(|model| !model.is_empty()),

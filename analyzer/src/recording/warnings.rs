@@ -1,59 +1,56 @@
-//! Reasons to doubt a result, counted, and what can be done about each.
+//! Caveats about a result, counted, and how to resolve each one.
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use x11prof_cost_model::Doubt;
 use x11prof_protocol::Symbol;
 
-/// Different warnings kept at most; a trace made to have more gets the rest under no name.
+/// Maximum number of different warnings. Beyond it, further warnings of a malicious trace are counted without a name.
 const MAX_WARNINGS: usize = 10_000;
 
 /// The subject of a warning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WarningKind {
-    /// The parameter file has no cost for these requests; they count as no time.
+    /// The cost table has no cost for these requests, which count as zero time.
     #[serde(rename = "no-cost-data")]
     Unpriced,
-    /// The value `to` of an attribute stood in for `from`, which was not measured.
+    /// The cost for attribute value `to` was used, because the cost for `from` was not measured.
     Substituted,
-    /// Sizes outside the measured ones: `from` is `larger` or `smaller`.
+    /// Sizes outside the measured range: `from` is `larger` or `smaller`.
     Extrapolated,
-    /// Requests of several items were priced as one item, for want of a fixed part.
+    /// Requests with several items counted as one item, because the fixed part of the cost is unknown.
     OneItem,
-    /// Priced on the server's other clock than the rest.
+    /// Costs on the server's other clock than most costs.
     OtherClock,
-    /// The parameter file has no transport costs: transport counts as no server time.
+    /// The cost table has no transport costs: transport counts as zero server time.
     NoTransport,
     /// Requests that failed too late for a correction of their cost.
     Uncorrected,
-    /// Replies to requests that the trace does not show.
+    /// Replies to requests that are not in the trace.
     UnpairedReply,
-    /// Answers to later requests than the trace shows.
+    /// Replies to later requests than those in the trace.
     MissingRequest,
-    /// Bytes that are no X11 messages.
+    /// Bytes that are not X11 messages.
     Malformed,
     /// Bytes of connections whose beginning is missing in the trace.
     LostBytes,
-    /// The recording did not end properly: its last moments may be missing.
+    /// The recording did not end properly: its end may be missing.
     Incomplete,
-    /// The parameters are of another machine and could not be brought to the recorded one; `from` says
-    /// why.
+    /// The costs come from another machine and could not be rescaled to the recorded one; `from` has the reason.
     OtherMachine,
-    /// The recorder changed requests to try what a change of the program would gain; `from` says which
-    /// change.
+    /// The recorder changed requests to test a possible program change; `from` names the change.
     Tried,
-    /// Parameters of the recorded server are not known; those of another one, `to`, stand in.
+    /// There are no costs of the recorded server; the costs of another server, `to`, were used.
     OtherServer,
     /// The recorder emulated a network; `from` names it.
     EmulatedNetwork,
     /// The recording is what the server's RECORD extension told (`record --attach`): what was read when,
     /// descriptors and XKB events are not known.
     Attached,
-    /// Connections that began before the recording: what they had set up by then is known in part.
+    /// Connections that began before the recording: their earlier state is only partly known.
     Joined,
-    /// The server's context switches and its clock tell different times of the same stretch; `from` says
-    /// which.
+    /// The server's context switches and its clock give different times for the same interval; `from` has the times.
     ClocksDiffer,
     /// X errors that the server sent; `from` has the number of each, and the first one with its resource and who destroyed it.
     Errors,
@@ -74,9 +71,9 @@ struct Key {
 pub struct Warning {
     /// The subject.
     pub kind: WarningKind,
-    /// The request; null if the warning concerns none.
+    /// The request; null if the warning is not about a request.
     pub request: Option<String>,
-    /// The attribute; null if the warning concerns none.
+    /// The attribute; null if the warning is not about an attribute.
     pub attribute: Option<String>,
     /// The value in the trace.
     pub from: Option<String>,
@@ -87,12 +84,12 @@ pub struct Warning {
 }
 
 impl Warning {
-    /// Parameters are still another machine's, for the reason given.
+    /// The costs come from another machine, and were not rescaled for the given reason.
     pub fn other_machine(why: String) -> Warning {
         Warning::general(WarningKind::OtherMachine, Some(why), 1)
     }
 
-    /// A warning that parameters of the server `from` are missing; those of `to` are in their place.
+    /// A warning that costs of the server `from` are missing and those of `to` were used.
     pub fn other_server(from: String, to: String) -> Warning {
         Warning {
             to: Some(to),
@@ -100,7 +97,7 @@ impl Warning {
         }
     }
 
-    /// A warning that is about no request.
+    /// A warning that is not about a request.
     pub fn general(kind: WarningKind, from: Option<String>, count: u64) -> Warning {
         Warning {
             kind,
@@ -113,12 +110,12 @@ impl Warning {
     }
 }
 
-/// Warnings about prices, summed up.
+/// Warnings about costs, summed.
 #[derive(Debug, Clone, Default)]
 pub struct Warnings(FxHashMap<Key, u64>);
 
 impl Warnings {
-    /// Counts a doubt about the prices of so many requests.
+    /// Counts a caveat about the costs of `times` requests.
     pub fn doubt(&mut self, request: Symbol, doubt: &Doubt, times: u64) {
         let kind = match doubt {
             Doubt::Substituted { .. } => WarningKind::Substituted,
@@ -136,7 +133,7 @@ impl Warnings {
         );
     }
 
-    /// Counts a failed request whose price could not be corrected.
+    /// Counts a failed request whose cost could not be corrected.
     pub fn uncorrected(&mut self, request: Symbol) {
         let kind = WarningKind::Uncorrected;
         self.count(

@@ -1,4 +1,4 @@
-//! The clients whose resources are followed, kept apart as far as memory allows.
+//! The clients whose resources are tracked, with separate entries as far as memory allows.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use crate::resources::kind_use::{KindUse, LISTED_LIMIT};
 /// Maximum number of disconnected clients with separate entries: when there are twice as many, the half with the
 /// fewest resources is merged into one.
 const GONE_LIMIT: usize = 100;
-/// Maximum number of clients with separate entries; later ones are not followed.
+/// Maximum number of clients with separate entries; later clients are not tracked.
 const CLIENTS_LIMIT: usize = 10_000;
 
-/// A group of resources that were still held when their client ended.
+/// A group of resources that a client still held when it disconnected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Remainder {
     pub(crate) count: u64,
@@ -24,7 +24,7 @@ pub(crate) struct Remainder {
 }
 
 impl Remainder {
-    /// Takes another group into this one.
+    /// Merges another group into this one.
     pub(crate) fn join(&mut self, other: &Remainder) {
         self.count += other.count;
         self.bytes = self.bytes.saturating_add(other.bytes);
@@ -54,7 +54,7 @@ impl ClientUse {
         }
     }
 
-    /// The most that the client held: bytes, and resources.
+    /// The maximum that the client held: bytes, and resources.
     pub(crate) fn most(&self) -> (u64, u64) {
         let of = |part: fn(&KindUse) -> u64| {
             let parts = self.kinds.values().map(part);
@@ -69,7 +69,7 @@ impl ClientUse {
     }
 }
 
-/// Forgets the groups of a kind that are too small to be listed.
+/// Forgets the groups of a kind that are too small for the list.
 fn forget_small(remained: &mut BTreeMap<RemainderKey, Remainder>, kind: ResourceKind) {
     let of_kind = remained.iter().filter(|((of, ..), _)| *of == kind);
     let mut sizes: Vec<_> = of_kind
@@ -87,7 +87,7 @@ pub(crate) struct SummedUse {
     /// Resources held when the clients' connections ended.
     pub(crate) held: u64,
     pub(crate) held_bytes: u64,
-    /// The maximum that one of them held at once.
+    /// The maximum that one client held at once.
     pub(crate) most: u64,
     pub(crate) most_bytes: u64,
     pub(crate) created: u64,
@@ -105,7 +105,7 @@ pub(crate) struct Clients {
 }
 
 impl Clients {
-    /// A client, which connected at `now` if it is new; `None` if there are too many.
+    /// The entry of a client, which connected at `now` if it is new; `None` if there are too many clients.
     pub(crate) fn entry(&mut self, id: ConnectionId, now: Timestamp) -> Option<&mut ClientUse> {
         if self.apart.len() >= CLIENTS_LIMIT && !self.apart.contains_key(&id) {
             return None;
@@ -118,12 +118,12 @@ impl Clients {
         self.apart.get_mut(&id)
     }
 
-    /// Clients with a separate entry, in the order of their connecting.
+    /// Clients with separate entries, in the order of their connections.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (ConnectionId, &ClientUse)> {
         self.apart.iter().map(|(id, client)| (*id, client))
     }
 
-    /// A client is gone, and held `remained` then.
+    /// Notes that a client disconnected and held `remained`.
     pub(crate) fn closed(
         &mut self,
         id: ConnectionId,
@@ -138,7 +138,7 @@ impl Clients {
         client.remained = remained;
         for (kind, of) in &mut client.kinds {
             of.history.until(now);
-            // What is not listed need not be kept any longer.
+            // Details that are not listed need not be kept.
             of.forget_small_sizes();
             forget_small(&mut client.remained, *kind);
         }
@@ -197,7 +197,7 @@ mod tests {
     fn many_clients_that_are_gone_become_one() {
         let now = Timestamp::from_nanos(1);
         let mut clients = Clients::default();
-        // One stays, and the tenth held most of those that go.
+        // One client stays connected. Client 10 held more than the other disconnected clients.
         clients.entry(ConnectionId(0), now).unwrap();
         let many = 20 * GONE_LIMIT as u32;
         for id in 1..=many {

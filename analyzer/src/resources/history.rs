@@ -1,16 +1,16 @@
-//! A count over time in bounded memory: the least and the most of it in each of a few slots.
+//! A count over time in bounded memory: its minimum and maximum in each of a few slots.
 
 use x11prof_trace::Timestamp;
 
-/// Slots kept; when the time goes beyond them, each two become one.
+/// Number of slots; when the time exceeds them, pairs of slots are merged.
 const SLOTS: usize = 64;
-/// The width of a slot at first: a millisecond.
+/// The initial width of a slot: a millisecond.
 const NARROWEST: u64 = 1_000_000;
 
 /// A slot of a history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Slot {
-    /// The least that the count was in it.
+    /// The minimum of the count in the slot.
     pub(crate) least: u64,
     /// The most.
     pub(crate) most: u64,
@@ -39,7 +39,7 @@ impl History {
         }
     }
 
-    /// The count is `value` from `time` on.
+    /// Notes that the count is `value` from `time` on.
     pub(crate) fn set(&mut self, time: Timestamp, value: u64) {
         self.until(time);
         self.now = value;
@@ -49,7 +49,7 @@ impl History {
         }
     }
 
-    /// The number has not changed until `time`.
+    /// Notes that the count has not changed until `time`.
     pub(crate) fn until(&mut self, time: Timestamp) {
         let since = time.as_nanos().saturating_sub(self.start);
         while since / self.width >= SLOTS as u64 {
@@ -90,14 +90,14 @@ impl History {
             .map(move |(n, slot)| (Timestamp::from_nanos(begin(n)), *slot))
     }
 
-    /// True if the minimum of each quarter of the time is more than that of the previous one: resources in use go up
-    /// and down, leaks do not.
+    /// True if the minimum of each quarter of the time is larger than that of the previous quarter: used resources rise
+    /// and fall, leaked ones only rise.
     pub(crate) fn grows(&self) -> bool {
         let count = self.slots.len();
         if count < 8 {
             return false;
         }
-        // The first slot begins with nothing, whatever comes.
+        // The first slot always starts at zero.
         let rest = &self.slots[1..];
         let edge = |quarter: usize| rest.len() * quarter / 4;
         let least = |quarter: usize| {

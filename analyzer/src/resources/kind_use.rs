@@ -1,4 +1,4 @@
-//! A client's resources of one kind: held now and at most, created, freed, over time and by size.
+//! A client's resources of one kind: currently held and maximum, created, freed, over time and by size.
 
 use std::cmp::Reverse;
 
@@ -9,9 +9,9 @@ use x11prof_trace::Timestamp;
 
 use crate::resources::history::History;
 
-/// Groups of a kind that are listed, the largest first.
+/// Number of listed groups of a kind, the largest first.
 pub(crate) const LISTED_LIMIT: usize = 100;
-/// Sizes kept of a kind for a client, at most.
+/// Maximum number of sizes kept for a kind and client.
 const SIZES_LIMIT: usize = 1024;
 
 /// Width, height and depth.
@@ -78,7 +78,7 @@ impl KindUse {
 
     pub(crate) fn freed(&mut self, now: Timestamp, held: &Held) {
         self.freed += 1;
-        // Read off the socket together with its creation.
+        // The resource was created and freed within one read from the socket.
         self.freed_at_once += u64::from(held.created == now);
         self.gone(now, held);
     }

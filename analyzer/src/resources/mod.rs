@@ -1,9 +1,8 @@
-//! Resources of each client in the server, over time: the dynamic profile of resources that the paper's
-//! Limitations section wishes for.
+//! Resources of each client in the server, over time: the dynamic resource profile that the paper's Limitations section
+//! proposes.
 //!
-//! The session reports each creation and freeing; this module counts them, with their times. Only the
-//! clients' requests count: a server's own allocations (a backing pixmap, a cache of glyphs) are not on the
-//! wire.
+//! The session reports each creation and freeing; this module counts them, with their times. Only the clients' requests
+//! count: a server's own allocations (a backing pixmap, a cache of glyphs) are not visible in the protocol.
 
 mod clients;
 mod history;
@@ -36,21 +35,21 @@ pub struct Resources {
     stacks: StackNames,
 }
 
-/// Memory of the server that a client holds, made on one stack.
+/// Server memory held by a client, allocated on one stack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StackHeld {
     /// The client.
     pub client: String,
     /// The program's functions, the outermost first.
     pub place: Vec<String>,
-    /// The request that made the resources.
+    /// The request that created the resources.
     pub request: String,
     /// Bytes.
     pub bytes: u64,
 }
 
 impl Resources {
-    /// Takes the next observation of a pass.
+    /// Processes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         self.elapsed.observe(observation);
         match observation {
@@ -90,7 +89,7 @@ impl Resources {
                 ResourceChange::Failed(resource) => {
                     self.end(resource, |of_kind, now, held| of_kind.undone(now, held));
                 }
-                // It was held to the end of its client: it is not counted as freed.
+                // The client held the resource until its end, so it does not count as freed.
                 ResourceChange::Closed(resource) => {
                     self.held.remove(&resource.id);
                 }
@@ -120,7 +119,7 @@ impl Resources {
         self.held.insert(resource.id, held);
     }
 
-    /// A resource lives no longer: `count` takes it off.
+    /// Ends a resource's life: `count` removes it from the counts.
     fn end(&mut self, resource: &Resource, count: impl Fn(&mut KindUse, Timestamp, &Held)) {
         if let Some(held) = self.held.remove(&resource.id)
             && let Some(client) = self.clients.get_mut(owner(resource))
@@ -173,14 +172,14 @@ impl Resources {
         groups
     }
 
-    /// The groups, with those of one function merged.
+    /// The groups, with groups of equal function names merged.
     pub(crate) fn by_function(
         &self,
         remained: BTreeMap<RemainderKey, Remainder>,
     ) -> BTreeMap<RemainderKey, Remainder> {
         let mut groups = BTreeMap::new();
         for ((kind, request, width, height, depth, stack), one) in remained {
-            // Where nobody named stacks, they tell nothing.
+            // Stacks without names are ignored.
             let stack = stack.filter(|stack| self.stacks.of(*stack).is_some());
             let stack = stack.map(|stack| self.stacks.first_alike(stack));
             join(
@@ -192,7 +191,8 @@ impl Resources {
         groups
     }
 
-    /// Bytes that each client holds at the end, or held at its own, by the stack on which the resources were made.
+    /// Bytes that each client holds at the end of the recording, or held when it disconnected, by the stack on which
+    /// the resources were created.
     pub fn held_by_stack(&self, names: &StackNames, summary: &TraceSummary) -> Vec<StackHeld> {
         let mut held: BTreeMap<(ConnectionId, u32, Symbol), u64> = BTreeMap::new();
         for (id, of) in self.clients.iter() {
@@ -236,7 +236,7 @@ fn join(groups: &mut BTreeMap<RemainderKey, Remainder>, key: RemainderKey, other
     }
 }
 
-/// The connection of the client that made a resource.
+/// The connection of the client that created a resource.
 fn owner(resource: &Resource) -> ConnectionId {
     ConnectionId(resource.client.0)
 }

@@ -15,7 +15,7 @@ use x11prof_session::ResourceKind;
 pub struct ResourceReport {
     /// Sizes of pixels on the server.
     pub pixel_formats: Vec<PixelFormatReport>,
-    /// The clients, in the order of their connecting.
+    /// The clients, in the order of their connections.
     pub clients: Vec<ClientResources>,
     /// The sum over ended clients without a separate entry, those with the fewest resources.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,7 +40,7 @@ pub struct ClientResources {
     pub client: u32,
     /// The name.
     pub name: String,
-    /// The first of its resource ids, by which the X-Resource extension names it.
+    /// The first resource ID, by which the X-Resource extension identifies the client.
     pub id_base: Option<u32>,
     /// The end of the connection; null if it was open at the end of the trace.
     pub closed_ms: Option<f64>,
@@ -48,7 +48,7 @@ pub struct ClientResources {
     pub kinds: Vec<KindResources>,
 }
 
-/// Resources of many clients together.
+/// The resources of many clients, summed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SummedClients {
     /// The number of clients.
@@ -57,19 +57,19 @@ pub struct SummedClients {
     pub kinds: Vec<SummedKind>,
 }
 
-/// Resources of one kind of many clients together.
+/// The resources of one kind of many clients, summed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SummedKind {
     /// The kind, as in [`KindResources`].
     pub kind: String,
-    /// Resources held at the ends of the clients' connections, together.
+    /// The number of resources held when the clients disconnected.
     pub held: u64,
     /// Bytes of the resources held.
     pub held_bytes: u64,
-    /// The most that one client held at once.
+    /// The maximum that one client held at once.
     #[serde(rename = "peak")]
     pub most: u64,
-    /// The most bytes that one client held at once.
+    /// The maximum number of bytes that one client held at once.
     #[serde(rename = "peak_bytes")]
     pub most_bytes: u64,
     /// Resources created.
@@ -90,13 +90,13 @@ pub struct KindResources {
     /// Bytes of the resources held: pixels of pixmaps, images of glyphs, shared memory of known size, and the stored
     /// pixels of windows.
     pub held_bytes: u64,
-    /// The most held at once.
+    /// The maximum held at once.
     #[serde(rename = "peak")]
     pub most: u64,
     /// The most bytes at once.
     #[serde(rename = "peak_bytes")]
     pub most_bytes: u64,
-    /// The time at which the client first held the most.
+    /// The time at which the client first held the maximum.
     #[serde(rename = "peak_at_ms")]
     pub most_at_ms: f64,
     /// Resources created.
@@ -105,13 +105,13 @@ pub struct KindResources {
     pub freed: u64,
     /// Resources freed in the same socket read as created.
     pub freed_at_once: u64,
-    /// True if the client holds more in each quarter of its time than ever in the quarter before.
+    /// True if the client holds more in each quarter of its time than at any time in the previous quarter.
     pub grows: bool,
     /// The number held over time.
     pub over_time: Vec<HeldOverTime>,
     /// Resources by size, for windows and pixmaps.
     pub sizes: Vec<SizeReport>,
-    /// Resources held at the end, by the request that made them.
+    /// Resources held at the end, by the request that created them.
     pub remained: Vec<RemainderReport>,
 }
 
@@ -148,13 +148,13 @@ pub struct SizeReport {
 pub struct RemainderReport {
     /// The request that created them.
     pub request: String,
-    /// The program's function that made the request; null without stacks of requests.
+    /// The program's function that sent the request; null without stacks of requests.
     pub function: Option<String>,
-    /// The width, of resources that have one.
+    /// The width of the resources, if they have one.
     pub width: u16,
-    /// The height, of resources that have one.
+    /// The height of the resources, if they have one.
     pub height: u16,
-    /// The depth, of resources that have one.
+    /// The depth of the resources, if they have one.
     pub depth: u8,
     /// The number.
     pub count: u64,
@@ -167,7 +167,7 @@ pub struct RemainderReport {
 }
 
 impl ResourceReport {
-    /// The report of a pass that `resources` and `summary` took part in.
+    /// The report of a pass over `resources` and `summary`.
     pub fn new(resources: &Resources, summary: &TraceSummary) -> ResourceReport {
         let start = resources.elapsed.start();
         let clients = resources

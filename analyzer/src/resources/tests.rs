@@ -66,13 +66,13 @@ fn a_window_takes_its_inferiors_with_it() {
         create_window(BASE + 2, BASE + 1),
         create_window(BASE + 3, ROOT),
     ]);
-    // BASE+2 goes to another parent before its old one is destroyed.
+    // BASE+2 is reparented before its old parent is destroyed.
     trace.client_sends(&[request(7, 0, &[BASE + 2, BASE + 3, 0])]);
     trace.client_sends(&[request(4, 0, &[BASE])]).end();
     let report = run(&trace);
     let windows = kind(&report, "window");
     assert_eq!((windows.held, windows.freed), (2, 2));
-    // CopyFromParent's depth is the root's.
+    // The depth for CopyFromParent is the root's depth.
     assert_eq!(windows.sizes[0].depth, 8);
 }
 

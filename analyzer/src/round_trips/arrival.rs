@@ -1,11 +1,11 @@
-//! The arrival of a message's first byte: a long message comes in many reads.
+//! The arrival time of a message's first byte: a long message arrives in many reads.
 
 use x11prof_trace::{Block, Timestamp};
 
 /// The arrival of messages in one direction of a connection.
 #[derive(Debug, Default)]
 pub(crate) struct Arrival {
-    /// The arrival of the first byte of the message that is not whole yet.
+    /// The arrival of the first byte of the message that is still incomplete.
     since: Option<Timestamp>,
     now: Timestamp,
     /// Received bytes, and those of complete messages.
@@ -21,7 +21,7 @@ impl Arrival {
         self.seen = block.offset.saturating_add(u64::from(block.wire_len));
     }
 
-    /// A message is whole; gives when its first byte came.
+    /// Notes a complete message, and returns when its first byte arrived.
     pub(crate) fn message(&mut self, length: u64) -> Option<Timestamp> {
         self.whole = self.whole.saturating_add(length);
         self.since.replace(self.now)

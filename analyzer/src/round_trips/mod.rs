@@ -1,9 +1,9 @@
-//! Round trips: the one place that tells them from requests asked ahead.
+//! Distinguishes round trips from pipelined requests.
 //!
-//! A client waits for a reply when it wrote nothing after the request, is owed no other answer, and was
-//! off the processor before the reply came. Of requests sent together, it waits for the last: that is one
-//! round trip. Without context switches, and in an attached recording, the first two conditions decide. The
-//! pipeline has the one tracker, and hands each answer on with its message.
+//! A client waits for a reply if it wrote nothing after the request, no other reply is pending, and the client was off
+//! the processor before the reply arrived. Of requests sent together, it waits for the last one, which is one round
+//! trip. Without context switches, and in an attached recording, the first two conditions decide. The pipeline has the
+//! only tracker and passes each reply on with its message.
 
 pub(crate) mod arrival;
 
@@ -22,18 +22,18 @@ use arrival::Arrival;
 
 /// Maximum number of open requests of each client; older ones are dropped.
 const QUESTIONS: usize = 4096;
-/// Bytes of a request that are kept.
+/// Maximum number of request bytes kept.
 const BODY_LIMIT: usize = 512;
 
-/// The way in which a client took an answer.
+/// How a client received a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AnswerKind {
     /// The client waited: a round trip.
     Waited,
-    /// The client waited until the server had handled all earlier requests: GetInputFocus, as XSync sends
-    /// it. A round trip too.
+    /// The client waited until the server had handled all earlier requests: GetInputFocus, as XSync sends it. Also a
+    /// round trip.
     Synchronised,
-    /// The client pipelined the request, and did or sent something else in the meantime.
+    /// The client pipelined the request, and worked or sent other requests in the meantime.
     Ahead,
 }
 
@@ -44,7 +44,7 @@ impl AnswerKind {
     }
 }
 
-/// A request that the protocol answers.
+/// A request that has a reply by the protocol.
 #[derive(Debug, Clone)]
 pub(crate) struct Question {
     pub(crate) name: Symbol,
@@ -53,14 +53,14 @@ pub(crate) struct Question {
     pub(crate) sequence: SequenceNumber,
     /// The time at which the relay had read the request, in nanoseconds.
     pub(crate) asked_at: u64,
-    /// The time at which the server had got the request.
+    /// The time at which the server received the request.
     pub(crate) arrived_at: u64,
     pub(crate) order: ByteOrder,
     /// The bytes after the header, up to a limit.
     pub(crate) body: Box<[u8]>,
-    /// Equal for equal requests, whatever their numbers.
+    /// A hash that is equal for equal requests, whatever their sequence numbers.
     pub(crate) same: u64,
-    /// Requests and bytes that the client sent between the last answer and this.
+    /// Requests and bytes that the client sent between the last reply and this request.
     pub(crate) requests_ahead: u64,
     pub(crate) bytes_ahead: u64,
     write: u64,
@@ -78,17 +78,17 @@ impl Question {
     }
 }
 
-/// A request with its answer.
+/// A request with its reply or error.
 #[derive(Debug)]
 pub(crate) struct Answer<'a> {
     pub(crate) client: ConnectionId,
     pub(crate) question: Question,
-    /// `None` if an error answered.
+    /// `None` if the server sent an error.
     pub(crate) reply: Option<&'a Reply<'a>>,
-    /// The times at which the answer's first byte and its last were read, in nanoseconds.
+    /// The times at which the first and the last byte of the reply were read, in nanoseconds.
     pub(crate) began: u64,
     pub(crate) time: u64,
-    /// The time at which the server had sent the answer.
+    /// The time at which the server had sent the reply.
     pub(crate) left_at: u64,
     /// Time of the wait in which no processor was free for the server or the recorder.
     pub(crate) unserved: u64,
@@ -115,11 +115,11 @@ impl Answer<'_> {
         self.waited() - self.on_link()
     }
 
-    /// Equal for equal replies to equal requests.
+    /// A hash that is equal for equal replies to equal requests.
     pub(crate) fn same(&self) -> u64 {
         let Some(reply) = self.reply else { return 0 };
         let mut hasher = FxHasher::default();
-        // The number of the request is in it.
+        // The reply contains the sequence number of the request.
         reply.bytes.get(1).hash(&mut hasher);
         reply.bytes.get(4..).hash(&mut hasher);
         reply.wire_len.hash(&mut hasher);
@@ -130,7 +130,7 @@ impl Answer<'_> {
 #[derive(Debug, Default)]
 struct AskingClient {
     pid: Option<u32>,
-    /// Writes so far, the time of the last and of the one before.
+    /// The number of writes so far, and the times of the last two.
     writes: u64,
     wrote: u64,
     wrote_before: u64,
@@ -140,13 +140,13 @@ struct AskingClient {
     arriving: Arrival,
 }
 
-/// Follows the requests of all clients.
+/// Tracks the requests of all clients.
 #[derive(Debug, Default)]
 pub(crate) struct RoundTripTracker {
     clients: PerClient<AskingClient>,
     processes: Processes,
     server: ServerReady,
-    /// The times of messages are the server's, in milliseconds: too coarse to hold against context switches.
+    /// The times of messages are the server's, in milliseconds: too coarse to compare with context switches.
     attached: bool,
 }
 
@@ -159,7 +159,7 @@ impl RoundTripTracker {
         }
     }
 
-    /// Bytes were read off a socket, which the server got or sent at `at_server`.
+    /// Notes bytes read from a socket, which the server received or sent at `at_server`.
     pub(crate) fn read(&mut self, block: &Block, at_server: Timestamp) {
         if block.direction == Direction::ToServer {
             let (sent, arrives) = (block.time.as_nanos(), at_server.as_nanos());
@@ -197,13 +197,13 @@ impl RoundTripTracker {
         &self.processes
     }
 
-    /// True while a client waits for an answer.
+    /// True while a reply to the client is pending.
     pub(crate) fn asks(&self, client: ConnectionId) -> bool {
         let client = self.clients.get(client);
         client.is_some_and(|client| !client.questions.is_empty())
     }
 
-    /// Takes a control record.
+    /// Processes a control record.
     pub(crate) fn control(&mut self, control: &Control) {
         match control {
             Control::Server(server) => {
@@ -228,8 +228,9 @@ impl RoundTripTracker {
         }
     }
 
-    /// Handles a message that ended in a block, before it is observed. `at_server` is the time at which the server
-    /// had received or sent it; it represents `times` equal requests. Returns the request that it replies to.
+    /// Processes a message that ended in a block, before analyses observe the message. `at_server` is the time at which
+    /// the server had received or sent the message, which represents `times` equal requests. Returns the request
+    /// completed by the message, if any.
     pub(crate) fn message<'a>(
         &mut self,
         block: &Block,
@@ -283,7 +284,7 @@ impl RoundTripTracker {
 
 impl AskingClient {
     fn sent(&mut self, request: &Request<'_>, times: u64, time: Timestamp, at_server: Timestamp) {
-        // Its replies continue until its connection ends (RECORD, section "EnableContext").
+        // Replies to RECORD:EnableContext continue until the connection ends (RECORD, section "EnableContext").
         let endless = || request.name.as_str() == "RECORD:EnableContext";
         if !request.has_reply || endless() {
             let bytes = request.wire_len.saturating_mul(times);
@@ -313,7 +314,7 @@ impl AskingClient {
         });
     }
 
-    /// The open request of this number; older ones were not answered, and never will be.
+    /// Removes and returns the open request with this number. Older requests had no reply and will not get one.
     fn answered(&mut self, sequence: SequenceNumber) -> Option<Question> {
         let at = self
             .questions
@@ -369,7 +370,7 @@ mod tests {
         trace.client_sends(&[query_font()]);
         trace.wait(10).client_sends(&[no_operation(1)]);
         trace.wait(30).server_sends(&[reply(1)]);
-        // An error answers too.
+        // An error also completes a request.
         trace.wait(10).client_sends(&[query_font()]);
         trace.wait(30).server_sends(&[bad_window(3, 47)]);
         assert_eq!(
@@ -378,7 +379,8 @@ mod tests {
         );
     }
 
-    /// A client asks at 20 µs and is answered at 100; it begins to run at 1, and does this at 40.
+    /// A client sends a request at 20 µs and gets the reply at 100 µs. It starts to run at 1 µs and has this switch at
+    /// 40 µs.
     fn asks(attached: bool, kind: SwitchKind) -> Option<AnswerKind> {
         let switch = |micros: u64, kind| Switch {
             time: Timestamp::from_nanos(1_000_000_000 + micros * 1000),

@@ -1,8 +1,7 @@
-//! Round trips: every request whose reply a client waited for, its place in the session, and ways to save
-//! it.
+//! Round trips: every request whose reply a client waited for, its phase of the session, and ways to avoid it.
 //!
-//! `waits` defines a round trip, `start_up` start-up, and `episodes` the actions of the user. This module
-//! counts round trips by request and place; [`insights`] looks for ways to save them.
+//! `round_trips` defines a round trip, `start_up` start-up, and `episodes` user actions. This module counts round trips
+//! by request and phase; [`insights`] looks for ways to avoid them.
 
 mod insights;
 mod places;
@@ -26,18 +25,18 @@ use insights::{Context, Insights};
 use places::Places;
 use round_trip::{RoundTrip, Waited};
 
-/// Clients and requests counted apart, at most.
+/// Maximum number of clients and requests that are counted separately.
 const CLIENTS: usize = 1 << 14;
 const REQUESTS: usize = 1 << 12;
-/// Round trips listed one by one, at most: the first ones.
+/// Maximum number of listed round trips; the first ones are kept.
 const LISTED: usize = 10_000;
 
 /// The user's choices.
 #[derive(Debug, Clone, Default)]
 pub struct RoundTripOptions {
-    /// The link that the recording is forecast over; `None` for the recorded one, else a usual one.
+    /// The link of the forecast; `None` for the recorded link, or for a typical one if none was recorded.
     pub link: Option<Network>,
-    /// Only the clients whose name holds this, or whose number it is.
+    /// Only clients whose name contains this text, or the client with this number.
     pub client: Option<String>,
     /// Only start-up.
     pub start_up: bool,
@@ -51,7 +50,7 @@ struct ClientTotals {
     ahead: u64,
 }
 
-/// Finds the round trips in what it observes.
+/// Finds the round trips in the observations of a pass.
 #[derive(Debug, Default)]
 pub struct RoundTrips {
     options: RoundTripOptions,
@@ -64,13 +63,13 @@ pub struct RoundTrips {
     more: u64,
     waited_locally: u64,
     insights: Insights,
-    /// `None` if nothing is forecast.
+    /// `None` without a forecast.
     forecasts: Option<Forecasts>,
     first: Option<Timestamp>,
 }
 
 impl RoundTrips {
-    /// An analysis that has observed nothing yet.
+    /// An analysis without observations.
     pub fn new(options: &RoundTripOptions) -> RoundTrips {
         RoundTrips {
             options: options.clone(),
@@ -80,13 +79,13 @@ impl RoundTrips {
         }
     }
 
-    /// Simulates nothing: suggestions have the time that the recording waited, and none is left out.
+    /// Disables the simulation: suggestions show the time that the recording waited, and none is omitted.
     pub fn without_forecast(mut self) -> RoundTrips {
         self.forecasts = None;
         self
     }
 
-    /// Takes the next observation of a pass.
+    /// Processes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         self.insights.observe(observation);
         if let Some(forecasts) = &mut self.forecasts {
@@ -106,8 +105,8 @@ impl RoundTrips {
         }
     }
 
-    /// Takes the episodes that clients have just ended, as [`Episodes::finished`] has them: the round trips
-    /// in them have their place.
+    /// Processes the episodes that clients have just ended, from [`Episodes::finished`]: assigns the round trips in
+    /// them to a phase.
     ///
     /// [`Episodes::finished`]: crate::Episodes::finished
     pub fn episodes(&mut self, finished: &[Episode]) {
@@ -115,7 +114,7 @@ impl RoundTrips {
         ended.for_each(|episode| self.places.episode(episode));
     }
 
-    /// The user's choice of clients, if no client matched it.
+    /// The user's filter of clients, if no client matched it.
     pub fn unmatched(&self) -> Option<Unmatched> {
         self.choice.unmatched()
     }
@@ -124,7 +123,7 @@ impl RoundTrips {
         self.choice.holds(client)
     }
 
-    /// True where the message answers a question of the user's choice.
+    /// True if the message replies to a request that the user selected.
     pub fn counts(&self, seen: &Seen<'_>) -> bool {
         let is_timely = seen.starting || !self.options.start_up;
         is_timely

@@ -1,4 +1,4 @@
-//! The places of round trips in the session: the start-up, one of the user's actions, or none.
+//! The phases of round trips in the session: start-up, a user action, or none.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -9,16 +9,16 @@ use super::round_trip::{Kind, RoundTrip, Waited};
 use crate::episodes::Episode;
 use crate::text::label::Label;
 
-/// Places and requests counted apart, at most; what comes after them has no place.
+/// Maximum number of phases and requests counted separately; further round trips have no phase.
 const COUNTED: usize = 1 << 13;
-/// Round trips that wait for the end of their episode, of one client and of all.
+/// Maximum number of round trips that wait for the end of their episode, per client and in total.
 const WAITING: usize = 1 << 13;
 const WAITING_IN_ALL: usize = 1 << 16;
 
-/// The place of what belongs to no action.
+/// The phase of round trips that belong to no action.
 const NONE: &str = "outside episodes";
 
-/// Counts by place and request.
+/// Counts by phase and request.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     counted: BTreeMap<(Label, Kind), Waited>,
@@ -27,7 +27,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Takes the next round trip.
+    /// Adds the next round trip.
     pub(super) fn add(&mut self, single: &RoundTrip) {
         if single.starting {
             return self.count(Label::new("start-up"), single);
@@ -43,7 +43,7 @@ impl Places {
         }
     }
 
-    /// An episode is complete: what was asked in it has its place. Those of a client come in order.
+    /// Assigns the waiting round trips of a complete episode to it. The episodes of a client arrive in order.
     pub(super) fn episode(&mut self, episode: &Episode) {
         let (start, end) = (episode.start.as_nanos(), episode.end().as_nanos());
         while let Some(waiting) = self.waiting.get_mut(&episode.client)
@@ -67,7 +67,7 @@ impl Places {
         self.counted.entry(key).or_default().add(single.waited);
     }
 
-    /// The counts; round trips that still wait belong to no action.
+    /// The counts. Round trips that still wait belong to no action.
     pub(super) fn finish(mut self) -> BTreeMap<(Label, Kind), Waited> {
         for (_, waiting) in std::mem::take(&mut self.waiting) {
             waiting

@@ -19,11 +19,11 @@ use crate::text::label::Label;
 
 /// The version of the JSON.
 const FORMAT: u32 = 1;
-/// Suggestions whose savings are simulated, at most.
+/// Maximum number of suggestions whose savings are simulated.
 const SUGGESTIONS: usize = 24;
-/// Suggestions without a simulation, at most.
+/// Maximum number of suggestions without a simulation.
 const LISTED: usize = 1000;
-/// A suggestion that saves less is not offered: a share of the forecast, and milliseconds.
+/// A suggestion must save at least this share of the forecast, and this many milliseconds.
 const LEAST: (f64, f64) = (0.005, 1.0);
 
 /// Round trips of a trace. Times are milliseconds.
@@ -31,18 +31,18 @@ const LEAST: (f64, f64) = (0.005, 1.0);
 pub struct RoundTripsReport {
     /// The version of this layout.
     pub format: u32,
-    /// The trace, as the user named it.
+    /// The trace's path as given by the user.
     pub trace: String,
     /// The round trip of the link.
     pub rtt_ms: f64,
-    /// The recording over the link; null if nothing was forecast.
+    /// The recording over the link; null without a forecast.
     pub forecast: Option<ForecastReport>,
-    /// Only start-up was counted.
+    /// True if only start-up was counted.
     pub start_up_only: bool,
     /// Round trips by request, the most first.
     #[serde(rename = "round_trips")]
     pub blocking: Vec<BlockingRequest>,
-    /// Where in the programs the waits began; null without `record --stacks`.
+    /// The call sites of the waits; null without `record --stacks`.
     pub callers: Option<CallersReport>,
     /// Round trips by phase of the session, the most first.
     #[serde(rename = "phases")]
@@ -50,7 +50,7 @@ pub struct RoundTripsReport {
     /// Pipelined requests: no client waited for the reply.
     #[serde(rename = "pipelined")]
     pub ahead: Vec<Ahead>,
-    /// Questions repeated without need.
+    /// Unnecessarily repeated requests.
     pub duplicates: Vec<DuplicateRequest>,
     /// Advice, the largest saving first. A saving is the difference of two simulations.
     pub suggestions: Vec<Suggestion>,
@@ -58,7 +58,7 @@ pub struct RoundTripsReport {
     pub start_ups: Vec<StartUpReport>,
     /// The round trips of each client.
     pub clients: Vec<ClientRoundTrips>,
-    /// Round trips one by one, in the order of time; the first 10,000.
+    /// The individual round trips, in the order of time; the first 10,000.
     pub in_order: Vec<Wait>,
     /// The number of round trips not listed.
     pub in_order_omitted: u64,
@@ -107,7 +107,7 @@ pub struct Ahead {
 pub struct DuplicateRequest {
     /// The request.
     pub request: String,
-    /// The number of superfluous requests.
+    /// The number of unnecessary requests.
     pub count: u64,
     /// Repeated requests that the client waited for.
     pub round_trips: u64,
@@ -121,7 +121,7 @@ pub struct Suggestion {
     pub kind: String,
     /// The client.
     pub client: String,
-    /// The request that it is mostly about.
+    /// The main request of the suggestion.
     pub request: String,
     /// The number of requests concerned.
     pub count: u64,
@@ -134,9 +134,9 @@ pub struct Suggestion {
     pub round_trips: u64,
     /// Bytes that it saves.
     pub bytes: u64,
-    /// The time by which the session over the link is shorter with this advice alone.
+    /// The time saved in the session over the link by this advice alone.
     pub saves_ms: f64,
-    /// The time that it saves beyond the suggestions before it.
+    /// The additional time saved after the suggestions before it.
     pub adds_ms: f64,
     /// The `record --try` option that tests it without changing the program; null if there is none.
     #[serde(rename = "experiment")]
@@ -190,21 +190,21 @@ pub struct TotalRoundTrips {
     pub ahead: u64,
     /// Time really waited.
     pub waited_ms: f64,
-    /// The session over the link; null if nothing was forecast.
+    /// The session over the link; null without a forecast.
     pub before_ms: Option<f64>,
     /// The session over the link with all advice followed.
     pub after_ms: Option<f64>,
-    /// Round trips that are left then.
+    /// The remaining round trips with all advice followed.
     pub round_trips_after: u64,
 }
 
 impl RoundTrips {
-    /// The trace, which the user named `path`, has ended: what was found.
+    /// Returns the findings at the end of the trace; `path` is the trace's path as given by the user.
     pub fn finish(self, path: &str) -> RoundTripsReport {
         self.finish_with(path, |_, _| Vec::new())
     }
 
-    /// The report, with the places from which a client waited for the replies to some requests.
+    /// The report, with the call sites at which a client waited for the replies to some requests.
     pub fn finish_with(
         mut self,
         path: &str,
@@ -244,7 +244,7 @@ impl RoundTrips {
                     Some(before) => before - length(&finding.changes()),
                     None => ms(finding.saves.nanos),
                 };
-                // Slow replies are the server's, whatever the link.
+                // The server causes slow replies, independent of the link.
                 let shorter = if finding.saves.round_trips == 0 {
                     ms(finding.saves.nanos)
                 } else {

@@ -1,9 +1,9 @@
-//! A round trip, and the time that many were waited for.
+//! A round trip, and sums of round trips with their wait time.
 
 use x11prof_protocol::Symbol;
 use x11prof_trace::ConnectionId;
 
-/// Round trips, and the time waited for them in nanoseconds.
+/// Round trips, and their total wait in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Waited {
     pub(crate) count: u64,

@@ -13,11 +13,11 @@ const GENERIC_EVENT: u8 = 35;
 const GENERIC_HEADER: usize = 12;
 /// The fixed part of a reply.
 const FIXED: usize = 32;
-/// The length of a reply, which it begins with.
+/// Bytes at the beginning of a reply, up to and including its length field.
 const HEADER: usize = 8;
 
 impl Replacements {
-    /// Scrubs the server's answer to a setup: why it refused may name the host.
+    /// Scrubs the server's reply to a setup: the reason for a refusal may name the host.
     pub(super) fn setup(setup: &ServerSetup<'_>, bytes: &mut [u8]) {
         if setup.status != SetupStatus::Success {
             from(bytes, HEADER).fill(0);
@@ -56,7 +56,7 @@ impl Replacements {
             }
             // Which keys are down.
             "QueryKeymap" => from(bytes, HEADER).fill(0),
-            // The widths of what is to be written.
+            // The widths of the text that a caller wants to draw.
             "QueryTextExtents" => from(bytes, 16).fill(0),
             "GetKeyboardMapping"
             | "GetModifierMapping"
@@ -67,7 +67,7 @@ impl Replacements {
             | "XFIXES:GetCursorImage"
             | "XFIXES:GetCursorName"
             | "XFIXES:GetCursorImageAndName" => self.secrets.blank(from(bytes, FIXED)),
-            // Atoms, and what keyboards call their keys: other requests are asked by them.
+            // Atoms and key names of keyboards are kept, because other requests use them.
             "XKEYBOARD:GetNames" => {}
             _ if is_known(name) => {
                 if let Some((extension, _)) = name.split_once(':')
@@ -98,7 +98,7 @@ impl Replacements {
             return from(bytes, header).fill(0);
         }
         match name.split_once(':') {
-            // Its time and device; then modifiers and keys.
+            // The time and device; then modifiers and keys.
             Some(("XKEYBOARD", _)) => from(bytes, 9).fill(0),
             Some(("XInputExtension", name)) => match name {
                 "KeyPress" | "KeyRelease" | "RawKeyPress" | "RawKeyRelease" => {

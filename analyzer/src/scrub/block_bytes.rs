@@ -1,4 +1,4 @@
-//! The bytes that a block has of a range of its stream: overwritten, or left out.
+//! The bytes of a block within a range of its stream: overwritten, or omitted.
 
 use std::ops::Range;
 
@@ -37,7 +37,7 @@ pub(super) fn overwrite(block: &Block, bytes: &mut [u8], range: Range<u64>, scru
     }
 }
 
-/// Makes a gap of `range` of the stream, as far as it lies in the block.
+/// Turns `range` of the stream into a gap, as far as it lies in the block.
 pub(super) fn leave_out(block: &mut Block, bytes: &mut Vec<u8>, range: Range<u64>) {
     let mut kept = Vec::with_capacity(bytes.len());
     let mut gaps: Vec<Gap> = Vec::with_capacity(block.gaps.len() + 1);
@@ -46,7 +46,7 @@ pub(super) fn leave_out(block: &mut Block, bytes: &mut Vec<u8>, range: Range<u64
         if place.is_empty() {
             return;
         }
-        // Within a block, whose length is 32 bits.
+        // The range is within a block, whose length is 32 bits.
         let (at, len) = (
             (place.start - offset) as u32,
             (place.end - place.start) as u32,

@@ -1,12 +1,12 @@
-//! The parts of control records to replace: arguments, folders, hosts, marks. Names of programs, the
-//! machine's processor and all numbers stay.
+//! The parts of control records to replace: arguments, folders, hosts, marks. Names of programs, the machine's
+//! processor and all numbers are kept.
 
 use x11prof_trace::{BlockedOn, Control, Started};
 
 use super::secrets::Secrets;
 use super::well_known::is_atom;
 
-/// The text in the place of words that went.
+/// The replacement for removed text.
 const GONE: &str = "…";
 
 /// Scrubs a control record.
@@ -49,7 +49,7 @@ pub(super) fn scrub(control: Control, secrets: &Secrets) -> Control {
             text: letters(text, secrets),
         },
         Control::Labels { mut labels } => {
-            // Versions and programs stay, persons and words of the user's own do not.
+            // Versions and programs are kept; names of persons and the user's own labels are removed.
             labels.retain(|name, _| name == "version" || name == "program");
             Control::Labels { labels }
         }
@@ -130,7 +130,7 @@ pub(super) fn started(mut started: Started) -> Started {
     started
 }
 
-/// Letters in the place of a text.
+/// Replaces a text with letters.
 fn letters(text: String, secrets: &Secrets) -> String {
     let mut text = text.into_bytes();
     secrets.word(&mut text);

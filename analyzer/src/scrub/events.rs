@@ -26,7 +26,7 @@ pub(super) fn core_event(
             key_event(keys, client, order, code == KEY_PRESS, bytes);
         }
         Some(KEYMAP_NOTIFY) => from(bytes, 1).fill(0),
-        // Data of numbers stays: it is what window managers and programs agree by.
+        // Numeric data is kept, because window managers and programs need it to interact.
         Some(CLIENT_MESSAGE) if bytes.get(1) != Some(&32) => from(bytes, 12).fill(0),
         Some(4..=LAST_CORE_EVENT) => {}
         _ => from(bytes, 4).fill(0),
@@ -45,7 +45,7 @@ pub(super) fn key_event(
     if let Some(key) = bytes.get_mut(1) {
         *key = keys.code(client, u32::from(*key), is_press, time);
     }
-    // Buttons stay, modifiers and the keyboard's group go.
+    // Buttons are kept; modifiers and the keyboard's group are removed.
     let (low, high) = match order {
         ByteOrder::Little => (28, 29),
         ByteOrder::Big => (29, 28),

@@ -1,5 +1,5 @@
-//! Glyphs' numbers, which tell the letter to whoever has the font: each set gets others. Their sizes stay,
-//! for costs are by them; their pictures go.
+//! Replaces glyph IDs, which reveal the letters to anyone with the font, with different ones for each glyph set. Sizes
+//! are kept, because costs depend on them; glyph images are removed.
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::ByteOrder;
@@ -7,10 +7,10 @@ use x11prof_protocol::ByteOrder;
 use super::bytes::{from, put_u32};
 use super::secrets::Secrets;
 
-/// Further ids of glyph sets that are followed.
+/// Maximum number of additional glyph set IDs that are tracked.
 const IDS_LIMIT: usize = 1 << 16;
 
-/// The sets that further ids represent.
+/// The sets that additional IDs refer to.
 #[derive(Debug, Default)]
 pub(super) struct GlyphIds {
     sets: FxHashMap<u32, u32>,

@@ -1,10 +1,10 @@
-//! Key codes that do not show the key. Each press gets a fresh one, from a range that rotates; its release
-//! and its repeats have the same, so that actions are found as before.
+//! Key codes that do not reveal the key. Each press gets a new code from a rotating range; its release and its repeats
+//! get the same code, so that actions are still found.
 
 use rustc_hash::FxHashMap;
 use x11prof_trace::ConnectionId;
 
-/// The least key code that a key can have (protocol, section "Keyboards").
+/// The smallest valid key code (protocol, section "Keyboards").
 const FIRST: u8 = 8;
 
 /// Keys of a client.
@@ -34,7 +34,7 @@ impl KeyCodes {
         }
     }
 
-    /// The code for an event about `key`, at the server's `time` if it has one. 0, which is not a key, stays 0.
+    /// The code for an event about `key`, at the server's `time` if the event has one. 0, which is not a key, is kept.
     pub(super) fn code(
         &mut self,
         client: ConnectionId,
@@ -48,14 +48,13 @@ impl KeyCodes {
         let keys = self.clients.entry(client).or_default();
         let known = keys.get(&key).copied();
         let same = known.filter(|known| {
-            // A second event about the same press, or a key that repeats, of which each press comes with a
-            // release.
+            // A second event about the same press, or a repeating key, whose presses each have a release.
             known.is_down || !is_press || (time.is_some() && known.time == time)
         });
         let code = match same {
             Some(known) => known.code,
             None => {
-                // One that no other key that is down has; there are more codes than fingers.
+                // A code that no other pressed key has; there are more codes than fingers.
                 let is_taken = |code| keys.values().any(|key| key.is_down && key.code == code);
                 for _ in FIRST..=u8::MAX {
                     self.next = self.next.checked_add(1).unwrap_or(FIRST);
@@ -66,7 +65,7 @@ impl KeyCodes {
                 self.next
             }
         };
-        // Keys have codes of a byte; XI2 has room for more, which no server uses.
+        // Key codes have one byte. XI2 has room for larger codes, which no server uses.
         if keys.len() < 256 || known.is_some() {
             let is_down = is_press;
             keys.insert(
@@ -113,7 +112,7 @@ mod tests {
         let mut codes = KeyCodes::new(0);
         let mut code = |is_press, time| codes.code(ConnectionId(1), 38, is_press, Some(time));
         let first = code(true, 100);
-        // Releases with each repetition, then without (XKB's detectable autorepeat).
+        // Releases at each repetition, then without (XKB's detectable autorepeat).
         assert_eq!([code(false, 600), code(true, 600)], [first; 2]);
         assert_eq!([code(true, 640), code(false, 700)], [first; 2]);
         assert_ne!(code(true, 900), first);

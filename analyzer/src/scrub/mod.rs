@@ -1,8 +1,8 @@
-//! Copies a trace without typed or shown text: records in, records out, with equal lengths and times, so
-//! that every report is the same except for names.
+//! Copies a trace without typed or displayed text. Lengths and times are kept, so all reports are the same except for
+//! names.
 //!
-//! The name of each request, reply and event decides which of its parts are replaced (requests.rs,
-//! answers.rs). Messages of unknown extensions keep their headers only.
+//! The name of each request, reply and event determines which of its parts are replaced (requests.rs, answers.rs).
+//! Messages of unknown extensions keep only their headers.
 
 mod answers;
 mod block_bytes;
@@ -83,7 +83,7 @@ impl Scrubber {
         }
     }
 
-    /// Takes the first record of a trace and returns its scrubbed form, for a caller that begins a file with it.
+    /// Processes the first record of a trace and returns its scrubbed form, for a caller that begins a file with it.
     pub fn begin(&mut self, time: Timestamp, started: Started) -> Started {
         let record = Record::Control(time, Control::Started(started.clone()));
         self.pipeline.take(&record, |_| {});
@@ -91,7 +91,7 @@ impl Scrubber {
         control::started(started)
     }
 
-    /// Takes the next record of the trace.
+    /// Processes the next record of the trace.
     pub fn feed(&mut self, record: Record) {
         let Scrubber {
             pipeline,
@@ -152,7 +152,7 @@ impl Scrubber {
 }
 
 impl Editor {
-    /// The scrubbed bytes of a message; `None` if they stay.
+    /// The scrubbed bytes of a message; `None` if the message is unchanged.
     fn message(&mut self, seen: &Seen<'_>, direction: Direction) -> Option<&[u8]> {
         self.scrubbed.messages += 1;
         let before = match seen.message {
@@ -184,14 +184,14 @@ impl Editor {
                 from(bytes, header_of(malformed, direction)).fill(0);
             }
         }
-        // Of a message that was kept in part, the pass has shown only the first bytes: the rest goes.
+        // Of a truncated message the pass has only the first bytes, so the rest is removed.
         let is_part = (before.len() as u64) < wire_len(seen.message);
         let is_changed = self.bytes != before;
         self.scrubbed.changed += u64::from(is_changed);
         (is_changed || is_part).then_some(&self.bytes)
     }
 
-    /// A connection has ended, or another one has its number.
+    /// A connection has ended, or another connection has the same number.
     fn end(&mut self, held: &mut PendingRecords, connection: x11prof_trace::ConnectionId) {
         for direction in [Direction::ToServer, Direction::ToClient] {
             held.end((connection, direction));
@@ -200,10 +200,10 @@ impl Editor {
     }
 }
 
-/// The number of bytes of a malformed message that must stay, so that later messages are found as before.
+/// The number of bytes of a malformed message that must be kept, so that later messages are still found.
 fn header_of(malformed: &Malformed<'_>, direction: Direction) -> usize {
     match direction {
-        // A request whose length makes no sense.
+        // A request with an invalid length.
         Direction::ToServer if matches!(malformed.wire_len, 4 | 8) => 8,
         _ => 1,
     }

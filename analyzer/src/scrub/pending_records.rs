@@ -1,5 +1,5 @@
-//! Records that wait until the messages that began in them are whole, and so are scrubbed. They leave in
-//! the order in which they came.
+//! Holds records until the messages that began in them are complete and thus scrubbed. Records leave in their original
+//! order.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -8,9 +8,9 @@ use x11prof_trace::{ConnectionId, Direction, Gap, Record};
 
 use super::block_bytes::{leave_out, overwrite, pieces};
 
-/// Bytes that wait at most. Of a message that is not whole by then only the header stays.
+/// Maximum number of waiting bytes. Beyond it, only the header of an incomplete message is kept.
 const HELD_LIMIT: usize = 32 << 20;
-/// Memory of a record next to its bytes, about.
+/// Approximate memory of a record in addition to its bytes.
 const RECORD_LEN: usize = 128;
 
 /// A direction of a connection.
@@ -31,7 +31,7 @@ struct PendingRecord {
     record: Record,
     /// A block's bytes, which may change.
     bytes: Vec<u8>,
-    /// The record's share of the bound.
+    /// The bytes of the record that count towards the limit.
     size: usize,
     is_done: bool,
 }
@@ -41,14 +41,14 @@ struct PendingRecord {
 struct Progress {
     /// The offset at which the stream's next message begins.
     at: u64,
-    /// Records with bytes from there on.
+    /// Records with bytes from that offset on.
     records: VecDeque<u64>,
-    /// Only the bytes before this stay of that message: it took too long.
+    /// Only the bytes before this offset of the current message are kept, because it took too long.
     cut: Option<u64>,
 }
 
 impl PendingRecords {
-    /// Takes the next record.
+    /// Adds the next record.
     pub(super) fn push(&mut self, mut record: Record) {
         let mut bytes = Vec::new();
         let mut is_done = true;
@@ -75,8 +75,8 @@ impl PendingRecords {
         });
     }
 
-    /// The next message of a stream is complete, with `wire_len` bytes. If `scrubbed` is given, it replaces the
-    /// recorded bytes from the first one on; further ones become zeros.
+    /// Completes the next message of a stream, with `wire_len` bytes. If `scrubbed` is given, it replaces the recorded
+    /// bytes from the start; further bytes become zeros.
     pub(super) fn message(&mut self, stream: Stream, wire_len: u64, scrubbed: Option<&[u8]>) {
         let Some(progress) = self.streams.get_mut(&stream) else {
             return;
@@ -109,7 +109,7 @@ impl PendingRecords {
     pub(super) fn lost(&mut self, stream: Stream) {
         let latest = self.first + (self.records.len() as u64).saturating_sub(1);
         if let Some(progress) = self.streams.get_mut(&stream) {
-            // One without bytes is not among them.
+            // A record without bytes is not in the list.
             progress.records.pop_back_if(|number| *number == latest);
         }
         self.end(stream);
@@ -125,7 +125,7 @@ impl PendingRecords {
         self.streams.remove(&stream);
     }
 
-    /// The streams have no more bytes.
+    /// Ends all streams.
     pub(super) fn end_all(&mut self) {
         let streams: Vec<Stream> = self.streams.keys().copied().collect();
         for stream in streams {
@@ -135,7 +135,7 @@ impl PendingRecords {
 
     /// The next record that is done.
     pub(super) fn pop(&mut self) -> Option<Record> {
-        // A message under way that was cut continues so.
+        // A message that was cut in progress stays cut.
         while self.bytes > HELD_LIMIT
             && let Some(waiting) = self.records.front()
             && !waiting.is_done
@@ -144,7 +144,7 @@ impl PendingRecords {
                 break;
             };
             self.cut((block.connection, block.direction));
-            // It is now; and if its stream were lost count of, nothing of it could stay.
+            // The record is done now. If its stream had lost sync, none of its bytes could be kept.
             if let Some(waiting) = self.records.front_mut()
                 && !waiting.is_done
             {
@@ -186,7 +186,7 @@ impl PendingRecords {
     }
 }
 
-/// Bytes of the message at `at` that determine its length: no more may stay of a message that was not inspected.
+/// Bytes of the message at `at` that determine its length: only these are kept of a message that was not inspected.
 fn header_len(direction: Direction, at: u64, waiting: &PendingRecord) -> u64 {
     let Record::Block(block) = &waiting.record else {
         return 0;
@@ -199,7 +199,7 @@ fn header_len(direction: Direction, at: u64, waiting: &PendingRecord) -> u64 {
     match direction {
         // The setup.
         Direction::ToServer if at == 0 => 12,
-        // The length is 0 where a longer one follows.
+        // The length is 0 if an extended length follows.
         Direction::ToServer if length.is_some_and(|length| length != [0, 0]) => 4,
         Direction::ToServer | Direction::ToClient => 8,
     }

@@ -9,7 +9,7 @@ use super::secrets::Secrets;
 /// (protocol, "Predefined Atoms"). Later requests use these ids.
 const NUMBERS: [u32; 9] = [4, 5, 7, 8, 17, 18, 20, 32, 33];
 
-/// The replacements of texts and ids in requests and answers.
+/// The replacements of texts and IDs in requests and replies.
 #[derive(Debug)]
 pub(super) struct Replacements {
     pub(super) secrets: Secrets,
@@ -18,7 +18,7 @@ pub(super) struct Replacements {
 }
 
 impl Replacements {
-    /// The value of a property: text becomes letters, numbers of things stay, all else goes.
+    /// Replaces the value of a property: text becomes letters, IDs are kept, and all other data is removed.
     pub(super) fn property(
         &mut self,
         kind: Option<u32>,
@@ -57,11 +57,11 @@ impl Replacements {
         }
     }
 
-    /// The items of PolyText; fonts among them stay.
+    /// The items of PolyText; fonts among them are kept.
     pub(super) fn text_items(&mut self, bytes: &mut [u8], bytes_per_character: usize) {
         let mut at = 0;
         while let Some(&[count, _, ..]) = bytes.get(at..) {
-            // 255 says that a font follows.
+            // 255 marks a font change.
             if count == 255 {
                 at += 5;
                 continue;

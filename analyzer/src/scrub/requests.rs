@@ -1,5 +1,4 @@
-//! The parts of requests to replace. Offsets are those of the protocol's encodings, from the first byte
-//! after the header.
+//! The parts of requests to replace. Offsets follow the protocol's encodings, from the first byte after the header.
 
 use x11prof_protocol::{ByteOrder, Request};
 use x11prof_trace::ConnectionId;
@@ -90,7 +89,7 @@ impl Replacements {
     }
 }
 
-/// The offset from which on the body of an extension's request is replaced; `None` if all of it stays.
+/// The offset from which on the body of an extension's request is replaced; `None` if the whole body is kept.
 fn kept(name: &str) -> Option<usize> {
     Some(match name {
         "RENDER:AddGlyphsFromPicture" => 4,
@@ -110,9 +109,9 @@ fn kept(name: &str) -> Option<usize> {
         | "XKEYBOARD:SetDeviceInfo"
         | "XKEYBOARD:ListComponents"
         | "XKEYBOARD:SetDebuggingFlags" => 4,
-        // The port, the drawable, the GC, the picture's number, and where from and to.
+        // The port, the drawable, the GC, the picture's ID, and the source and destination areas.
         "XVideo:PutImage" => 36,
-        // The tag of the context; the client's id of the display.
+        // The context tag; the client's ID of the display.
         _ if is_known(name) => match name.split_once(':') {
             Some(("GLX", request)) if !is_of_contexts(request) => 4,
             _ => return None,

@@ -1,5 +1,4 @@
-//! Replacements of words and bytes: of equal length, and irreversible without the key, which ends with the
-//! run.
+//! Replacements of words and bytes with equal length. They are irreversible without the key, which is not stored.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -23,14 +22,14 @@ enum Use<'a> {
 }
 
 impl Secrets {
-    /// Words between zero bytes become letters; equal words become equal ones. Zero bytes stay.
+    /// Replaces the words between zero bytes with letters; equal words get equal replacements. Zero bytes are kept.
     pub(super) fn words(&self, bytes: &mut [u8]) {
         for word in bytes.split_mut(|byte| *byte == 0) {
             self.word(word);
         }
     }
 
-    /// Replaces a word as a whole by letters.
+    /// Replaces a whole word with letters.
     pub(super) fn word(&self, bytes: &mut [u8]) {
         let word = self.key.hash_one(Use::Word(bytes));
         for (at, byte) in bytes.iter_mut().enumerate() {
@@ -38,8 +37,8 @@ impl Secrets {
         }
     }
 
-    /// Zeros, and at the end a hash that shows whether two such bodies were equal, because repeated replies are
-    /// counted.
+    /// Replaces a body with zeros and a final hash, which shows whether two such bodies were equal, because repeated
+    /// replies are counted.
     pub(super) fn blank(&self, bytes: &mut [u8]) {
         let tag = self.key.hash_one(Use::Content(bytes)).to_be_bytes();
         bytes.fill(0);
@@ -48,8 +47,8 @@ impl Secrets {
         bytes[from..].copy_from_slice(&tag[..tagged]);
     }
 
-    /// Replaces drawn text of one byte per character: each character except spaces becomes a letter separately,
-    /// because programs draw typed words letter by letter. Spaces and controls, which cost less, stay.
+    /// Replaces drawn text of one byte per character: each character except spaces becomes a letter independently,
+    /// because programs draw typed words letter by letter. Spaces and control characters, which cost less, are kept.
     pub(super) fn drawn(&mut self, text: &mut [u8]) {
         for code in text {
             if !matches!(*code, 0..=0x20 | 0x7F..=0xA0) {
@@ -58,8 +57,8 @@ impl Secrets {
         }
     }
 
-    /// Replaces drawn text of two bytes per character. Characters of other rows become ones that fonts with such rows
-    /// have.
+    /// Replaces drawn text of two bytes per character. Characters of other rows are replaced with characters that fonts
+    /// with such rows contain.
     pub(super) fn drawn_wide(&mut self, text: &mut [u8]) {
         let mut characters = text.chunks_exact_mut(2);
         for character in &mut characters {
@@ -75,7 +74,7 @@ impl Secrets {
                 }
             }
         }
-        // One that was cut in two.
+        // A character that was cut in two.
         characters.into_remainder().fill(0);
     }
 
@@ -89,7 +88,7 @@ impl Secrets {
         let mut now = glyph;
         loop {
             now = self.permuted(set, half, now);
-            // Numbers of fewer bytes have a permutation of their own, and are passed over.
+            // Numbers with fewer bytes have a separate permutation and are skipped.
             if now >= least {
                 return now;
             }

@@ -1,4 +1,4 @@
-//! Traces of made-up messages, in both byte orders and cut at any byte.
+//! Traces of synthetic messages, in both byte orders and cut at any byte.
 
 use x11prof_protocol::ByteOrder;
 use x11prof_trace::{
@@ -8,7 +8,7 @@ use x11prof_trace::{
 use super::Scrubber;
 use super::pending_records::shape;
 
-/// The major opcodes of the made-up server's extensions.
+/// The major opcodes of the synthetic server's extensions.
 const UNKNOWN: u8 = 200;
 const RENDER: u8 = 139;
 const INPUT: u8 = 131;
@@ -55,7 +55,7 @@ impl Wire {
     }
 }
 
-/// The setup and requests that hold the word `secret`, except for the glyphs at the end.
+/// The setup and requests that contain the word `secret`, except for the glyphs at the end.
 fn requests(order: ByteOrder) -> Vec<u8> {
     let bytes = Vec::new();
     let mut wire = Wire { order, bytes };
@@ -109,7 +109,7 @@ fn requests(order: ByteOrder) -> Vec<u8> {
     wire.bytes
 }
 
-/// The setup's answer, a key that is pressed and released, in the core's way and in XI2's.
+/// The setup reply, and a key that is pressed and released, as core and as XI2 events.
 fn events(order: ByteOrder) -> Vec<u8> {
     let bytes = Vec::new();
     let mut wire = Wire { order, bytes };
@@ -206,11 +206,11 @@ fn words_go_in_both_orders_and_wherever_blocks_end() {
             for word in [&b"secret"[..], b"extension"] {
                 assert!(!has(&after, word), "{order:?}, cut at {cut}");
             }
-            // Random letters spell so few of a word now and then.
+            // Randomly, a few letters may match those of a word.
             let parts = [&b"cret"[..], b"\0s\0e\0c"];
             by_chance += usize::from(parts.iter().any(|part| has(&after, part)));
             assert!(has(&after, b"WM_NAME") && has(&after, b"\0\0\0\x05\0\0\0\x07"));
-            // Spaces, the font between the items, and where equal glyphs are.
+            // Spaces, the font between the items, and the positions of equal glyphs.
             assert!(has(&after, &[255, 0, 0x20, 0, 2, 6, 1]));
             let [.., a, b, c, 0] = after[..] else {
                 panic!("the end is padding");
@@ -231,7 +231,7 @@ fn presses_pair_with_their_releases_and_do_not_tell_the_key() {
         ]);
         let core = &after[8..];
         assert_eq!(core[1], core[33]);
-        // The first button stays, Shift goes.
+        // The first button is kept, Shift is removed.
         assert_eq!(order.u16(core, 28), Some(0x0100));
         let device = &core[64..];
         let key = |at| order.u32(device, at);
@@ -249,7 +249,7 @@ fn bytes_left_out_by_the_recorder_stay_so_and_bytes_without_messages_become_zero
         order,
         bytes: setup.to_vec(),
     };
-    // PutImage of which 40 bytes are kept and 60 are not.
+    // PutImage of which 40 bytes are kept and 60 are removed.
     wire.put(&[72, 2])
         .u16(25)
         .put(&[1; 20])
@@ -261,7 +261,7 @@ fn bytes_left_out_by_the_recorder_stay_so_and_bytes_without_messages_become_zero
     let [after, _] = scrubbed([
         block(Direction::ToServer, 0, &wire.bytes, vec![gap]),
         block(Direction::ToServer, 112, &[127, 0, 1, 0], Vec::new()),
-        // Bytes before these are missing.
+        // The bytes before these are missing.
         block(Direction::ToServer, 500, b"a secret", Vec::new()),
     ]);
     assert_eq!(after.len(), 12 + 40 + 4 + 8);

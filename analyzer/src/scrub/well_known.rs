@@ -1,5 +1,5 @@
-//! Names that tell nothing about a user: those of the protocol, of the window managers' conventions, and of
-//! X.Org's own fonts, by which costs are found.
+//! Names that reveal nothing about a user: those of the protocol, of the window manager conventions, and of X.Org's own
+//! fonts, which the cost tables use.
 
 use x11prof_session::PREDEFINED_ATOMS;
 
@@ -13,7 +13,7 @@ const ATOMS: &str = "\
     ATOM_PAIR,CLIPBOARD,CLIPBOARD_MANAGER,COMPOUND_TEXT,C_STRING,DELETE,INCR,INSERT_PROPERTY,\
     INSERT_SELECTION,LENGTH,MANAGER,MULTIPLE,SAVE_TARGETS,TARGETS,TEXT,TIMESTAMP,UTF8_STRING";
 
-/// The longest name that begins like one of a convention and may be one.
+/// The maximum length of a name with a convention's prefix that counts as well known.
 const LONGEST: usize = 40;
 
 /// Foundries of X.Org's fonts.
@@ -69,8 +69,8 @@ fn is_cell(name: &[u8]) -> bool {
     matches!((width, height), (1..=2, 1..=2)) && (style.is_empty() || style == b"-iso8859-1")
 }
 
-/// True for a description (X Logical Font Description): the first fields are foundry and family; in fonts of these
-/// families the other fields contain only short words.
+/// True for a description (X Logical Font Description). Its first fields are foundry and family; fonts of these
+/// families contain only short words in the other fields.
 fn is_description(name: &[u8]) -> bool {
     let Some((b'-', fields)) = name.split_first() else {
         return false;
@@ -80,12 +80,12 @@ fn is_description(name: &[u8]) -> bool {
     is_next_of(FOUNDRIES) && is_next_of(FAMILIES) && fields.all(|field| field.len() <= 16)
 }
 
-/// True for one of `names`, which have commas between them.
+/// True for one of `names`, which are separated by commas.
 fn is_one_of(names: &str, name: &[u8]) -> bool {
     names.split(',').any(|known| known.as_bytes() == name)
 }
 
-/// Extensions whose messages are known here: the bodies of the others go.
+/// Known extensions: message bodies of other extensions are removed.
 const KNOWN: &str = "\
     BIG-REQUESTS,Composite,DAMAGE,DOUBLE-BUFFER,DPMS,DRI2,DRI3,GLX,Generic Event Extension,\
     MIT-SCREEN-SAVER,MIT-SHM,Present,RANDR,RENDER,SHAPE,SYNC,XC-MISC,XFIXES,XINERAMA,\
@@ -95,7 +95,7 @@ const KNOWN: &str = "\
 pub(super) fn is_known(name: &str) -> bool {
     match name.split_once(':') {
         Some(("Unknown", _)) => false,
-        // A number stands where a request or an event has no name.
+        // A request or an event without a name has a number.
         Some((extension, message)) => {
             is_one_of(KNOWN, extension.as_bytes())
                 && !message.starts_with(|first: char| first.is_ascii_digit())

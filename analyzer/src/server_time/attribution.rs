@@ -1,4 +1,4 @@
-//! Divides each run of the recorded server among what the server ran for, in proportion to prices.
+//! Attributes each run of the recorded server to the work in it, in proportion to estimated costs.
 
 use std::collections::VecDeque;
 
@@ -13,38 +13,39 @@ use crate::server_time::share::{Rate, Share};
 use crate::threads::delays::HANDED_ON_WITHIN;
 use crate::threads::thread_states::Step;
 
-/// The server reports its own work (RECORD) in the run that does it. The recorder may read the report this
-/// much later. In nanoseconds.
+/// With RECORD, the server reports the work of a run within the run. The recorder may read the report up to this many
+/// nanoseconds later.
 const TOLD_LATE: u64 = 2_000_000;
-/// Works that wait for their run, at most; equal ones count as one. Beyond that, all waiting work belongs to the next run.
+/// Maximum number of work items that wait for their run; equal items count as one. Beyond the limit, all waiting work
+/// is attributed to the next run.
 const WAITING_LIMIT: usize = 1 << 16;
-/// Waiting works that are searched for an equal one of the same moment: each request has a few charges.
+/// Number of waiting items that are searched for an equal one of the same time: each request has a few charges.
 const ALIKE: usize = 4;
 
 /// The source of the server's run times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Source {
-    /// The trace tells no times.
+    /// The trace has no server times.
     #[default]
     None,
     /// The server's context switches, and its clock.
     Switches,
-    /// The server's clock alone: all of its time is divided as one run.
+    /// Only the server's CPU clock: all of its time is attributed as one run.
     Clock,
 }
 
 /// Evidence that the server ran for a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Evidence {
-    /// The message came for the server.
+    /// The server received the message.
     In,
-    /// The server answered a request, or updated its screen.
+    /// The server sent a reply or an error, or updated its screen.
     Answer,
     /// The server sent an event.
     Event,
 }
 
-/// A request that is to be answered, or its answer.
+/// Identifies a request that has a reply, and the reply itself.
 pub(crate) type RequestId = (ConnectionId, SequenceNumber);
 
 /// Work that the server ran for.
@@ -53,80 +54,80 @@ pub(crate) struct Work<K> {
     /// The time at which the work was seen, in the trace's nanoseconds.
     pub(crate) at: u64,
     pub(crate) came: Evidence,
-    /// `None` for the beginning of a long request: it is not known yet what that is.
+    /// `None` for the beginning of a long request, whose kind is not known yet.
     pub(crate) key: Option<K>,
-    /// `None` where it has no price.
+    /// `None` if there is no cost data.
     pub(crate) price: Option<Micros>,
-    /// The request that it asks or answers.
+    /// The request, if it has a reply, or the request that this reply belongs to.
     pub(crate) question: Option<RequestId>,
 }
 
-/// A request that waits for the time of its handler, or equal ones in a row.
+/// A request, or several equal ones in a row, whose handler time has not been reported yet.
 #[derive(Debug)]
 struct TimedWork<K> {
-    /// The number of the first.
+    /// The sequence number of the first request.
     first: SequenceNumber,
-    /// The number of requests whose time has not come.
+    /// The number of requests whose handler time has not been reported yet.
     waits: u64,
     key: K,
     price: Option<Micros>,
 }
 
-/// Runs for nobody.
+/// Server runs that no recorded client caused.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct UnattributedRuns {
-    /// The number.
+    /// The number of runs.
     pub(crate) runs: u64,
     /// The time of the runs.
     pub(crate) share: Share,
 }
 
-/// Divides a server's runs among keys.
+/// Attributes a server's runs to keys.
 #[derive(Debug)]
 pub(crate) struct Attribution<K> {
     source: Source,
-    /// The server itself tells what it did (docs/FORMAT.md, "Attached").
+    /// True if the server itself reports its work (docs/FORMAT.md, "Attached").
     told: bool,
     runs: Runs,
-    /// Work that belongs to no run yet, in the order of time; equal works of one moment are one with a
-    /// count.
+    /// Work that belongs to no run yet, by time. Equal items of the same time are stored once with a count.
     waiting: VecDeque<(Work<K>, u64)>,
-    /// Work that belongs to the first run for sure.
+    /// Work that certainly belongs to the first run.
     sure: FxHashMap<K, f64>,
     /// Work of the previous run.
     last: FxHashMap<K, f64>,
     /// Runs that wait for their attribution.
     fit: Fit<K>,
-    /// The latest request with a reply of each client, and true where the reply has come.
+    /// The latest request with a reply of each client, and whether the reply has been sent.
     questions: FxHashMap<ConnectionId, (SequenceNumber, bool)>,
-    /// True where the server owed an answer when the first run began: it had waited for a disk or another
-    /// server then, not for clients.
+    /// True if a reply was pending when the first run began. The server had then waited for a disk or another server,
+    /// not for clients.
     owes: bool,
     /// The work that woke the server.
     woken_by: Option<K>,
-    /// True where a message came for the run.
+    /// True if a message arrived for the run.
     called: bool,
-    /// Runs in which only a part of a message had come.
+    /// The time of runs in which only a part of a message had arrived.
     carried: Share,
     unattributed: UnattributedRuns,
     /// True if the server reports the times of its handlers.
     timed: bool,
-    /// The requests of each client whose handlers' times are to come, and the last one whose time has come: the server
-    /// may put a client to sleep and handle the request again.
+    /// The requests of each client that wait for their handlers' times, and the last request whose time was reported:
+    /// the server may put a client to sleep and handle the request again.
     expected: FxHashMap<ConnectionId, VecDeque<TimedWork<K>>>,
-    /// Handlers whose runs are not over, in the order of time, each with its nanoseconds in earlier runs.
+    /// Handlers whose runs have not ended, by time, each with the nanoseconds attributed to earlier runs.
     handled: VecDeque<(HandlerTime, u64)>,
-    /// The beginning of the part that is divided: what handlers did before is not of that part.
+    /// The beginning of the analyzed part, in nanoseconds. Handler time before it is ignored.
     handled_from: u64,
-    /// The end of the part that is divided: handlers after it, and what remains of those that go on, are not of that part.
+    /// The end of the analyzed part, in nanoseconds. Later handlers, and the rest of handlers that continue, are
+    /// ignored.
     handled_until: u64,
-    /// The trace is over.
+    /// True after the end of the trace.
     over: bool,
-    /// The handlers' time beyond the runs that they were in.
+    /// Handler time that exceeds its runs.
     overdrawn: Micros,
-    /// Timed requests that are not handed out yet.
+    /// The shares of timed requests that have not been credited yet.
     matched: Vec<(K, Share)>,
-    /// The sum of all prices, and how many there were. Work without a price counts as their mean.
+    /// The sum of all costs and their number. Work without cost data counts as the mean.
     priced: (f64, u64),
 }
 
@@ -167,7 +168,7 @@ impl<K: AttributionKey> Attribution<K> {
         self.source
     }
 
-    /// The recorder captures the server's `switches`, or its clock alone.
+    /// Notes whether the recorder captures the server's `switches`, or only its clock.
     pub(crate) fn captured(&mut self, switches: bool) {
         self.source = match switches {
             true => Source::Switches,
@@ -175,12 +176,12 @@ impl<K: AttributionKey> Attribution<K> {
         };
     }
 
-    /// The server itself tells what it did, once it has.
+    /// Notes that the server itself reports its work.
     pub(crate) fn told_by_server(&mut self) {
         self.told = true;
     }
 
-    /// The server tells the times of its handlers.
+    /// Notes that the server reports the times of its handlers.
     pub(crate) fn time_handlers(&mut self) {
         self.timed = true;
     }
@@ -190,7 +191,7 @@ impl<K: AttributionKey> Attribution<K> {
         self.timed
     }
 
-    /// The server told the times of handlers.
+    /// Adds handler times that the server reported.
     pub(crate) fn handled(&mut self, times: &[HandlerTime]) {
         if self.timed {
             let from = self.handled_from;
@@ -199,7 +200,7 @@ impl<K: AttributionKey> Attribution<K> {
         }
     }
 
-    /// The server has a request, or several equal ones from `first` on, whose handlers' times will come.
+    /// Adds a request, or several equal ones from `first` on, whose handler times follow.
     pub(crate) fn timed_request(&mut self, work: Work<K>, first: RequestId, times: u64) {
         if let Some(key) = work.key {
             let expected = self.expected.entry(first.0).or_default();
@@ -213,7 +214,7 @@ impl<K: AttributionKey> Attribution<K> {
                 price: work.price,
             });
         }
-        // The request still explains a run.
+        // The request still counts as evidence for a run.
         let work = Work {
             key: None,
             price: None,
@@ -222,7 +223,8 @@ impl<K: AttributionKey> Attribution<K> {
         self.work(work, times);
     }
 
-    /// The time of a request's handler has come. Earlier requests of its client have lost theirs.
+    /// Credits a request with its handler's time. Earlier requests of the client without a time fall back to their
+    /// cost.
     pub(crate) fn handled_request(
         &mut self,
         (client, sequence): RequestId,
@@ -256,14 +258,14 @@ impl<K: AttributionKey> Attribution<K> {
         }
     }
 
-    /// The server handled requests that are not in the trace.
+    /// Notes that the server handled requests that are not in the trace.
     pub(crate) fn handled_unrecorded(&mut self, start: Timestamp, nanos: f64) {
         if self.timed {
             self.unattributed.share += self.of_part(start.as_nanos(), nanos);
         }
     }
 
-    /// The part of a handler's time on a processor that is of the part that is divided.
+    /// The part of a handler's CPU time that lies within the analyzed part.
     fn of_part(&self, start: u64, nanos: f64) -> Share {
         let before = self.handled_from.saturating_sub(start) as f64;
         let is_short = nanos <= INTERRUPTED as f64;
@@ -279,8 +281,8 @@ impl<K: AttributionKey> Attribution<K> {
         of_nanos((until - before).max(0.0))
     }
 
-    /// Takes the handlers that began before `until`, the end of a run, and returns their time on a processor in it. A
-    /// handler may go on in the next run, as one that waits for a disk does.
+    /// Removes the handlers that began before `until`, the end of a run, and returns their CPU time in the run. A
+    /// handler that waits, for example for a disk, continues in the next run.
     fn handlers(&mut self, until: u64) -> Micros {
         let mut sum = 0;
         while let Some((time, earlier)) = self.handled.front_mut() {
@@ -304,16 +306,16 @@ impl<K: AttributionKey> Attribution<K> {
         Micros::from_nanos(sum as f64)
     }
 
-    /// The share of a run that ended at `to` without the handlers in it. A handler that waits long is told when the runs
-    /// that it began in have been divided: later runs make up for that.
+    /// The share of a run that ended at `to`, without its handlers. The server reports a handler that waits long after
+    /// the handler's first runs were attributed; later runs compensate for the difference.
     fn without_handlers(&mut self, share: Share, to: u64) -> Share {
         let took = self.handlers(to) + self.overdrawn;
         self.overdrawn = Micros((took - share.time).0.max(0.0));
         share.less(took)
     }
 
-    /// Pays back the handlers' time beyond the last run, for which no later run makes up: the handlers had less of a
-    /// processor. The last handlers pay first, each by the same factor. The rate takes the rest from all.
+    /// Corrects for handler time beyond the last run, which no later run can compensate: the handlers used less CPU.
+    /// The last handlers are reduced first, each by the same factor. The rate distributes the rest over all shares.
     fn pay_back(&mut self) {
         let sum: f64 = self.matched.iter().map(|(_, share)| share.time.0).sum();
         let owed = self.overdrawn.0.min(sum);
@@ -325,7 +327,7 @@ impl<K: AttributionKey> Attribution<K> {
         }
     }
 
-    /// Work may be seen this much after the end of its run.
+    /// The maximum time in nanoseconds after the end of a run at which its work is seen.
     fn late(&self) -> u64 {
         if self.told {
             TOLD_LATE
@@ -334,17 +336,17 @@ impl<K: AttributionKey> Attribution<K> {
         }
     }
 
-    /// The kernel's clock of the server was read.
+    /// Notes a reading of the kernel's clock of the server.
     pub(crate) fn clock(&mut self, at: u64, clock: u64) {
         self.runs.clock(at, clock);
     }
 
-    /// Takes what threads did. All up to the time of the next `settle` is taken before it.
+    /// Adds the threads' steps. All steps up to the time of a `settle` must be added before it.
     pub(crate) fn steps(&mut self, steps: &[Step]) {
         steps.iter().for_each(|step| self.runs.step(step));
     }
 
-    /// The server has `work`, so many times.
+    /// Adds `times` equal items of server work.
     pub(crate) fn work(&mut self, work: Work<K>, times: u64) {
         if let Some(price) = work.price {
             self.priced.0 += price.0 * times as f64;
@@ -358,7 +360,7 @@ impl<K: AttributionKey> Attribution<K> {
         }
     }
 
-    /// Puts `work` among what waits. Screen updates may come late.
+    /// Queues `work` by time. Screen updates may arrive late.
     fn wait(&mut self, work: Work<K>, times: u64) {
         if work.question.is_none() {
             for back in 1..=ALIKE.min(self.waiting.len()) {
@@ -367,7 +369,7 @@ impl<K: AttributionKey> Attribution<K> {
                 if earlier.at != work.at {
                     break;
                 }
-                // The price tells most work apart, and is compared fastest.
+                // Costs differ for most work, and comparing them is fastest.
                 if earlier.price == work.price && *earlier == work {
                     *waits += times;
                     return;
@@ -385,12 +387,12 @@ impl<K: AttributionKey> Attribution<K> {
         }
     }
 
-    /// The work that waits longest, and how often, where it is as asked.
+    /// Removes and returns the earliest waiting work and its count if it satisfies `asked`.
     fn next_if(&mut self, asked: impl Fn(&Work<K>) -> bool) -> Option<(Work<K>, u64)> {
         self.waiting.pop_front_if(|(work, _)| asked(work))
     }
 
-    /// A client is gone: nobody waits for its answers.
+    /// Forgets a disconnected client's pending requests.
     pub(crate) fn gone(&mut self, client: ConnectionId) {
         self.questions.remove(&client);
         let mut expected = self.expected.get(&client).into_iter().flatten();
@@ -399,13 +401,13 @@ impl<K: AttributionKey> Attribution<K> {
         }
     }
 
-    /// The last work of `key` costs this much more, or less.
+    /// Corrects the cost of the last work of `key` by this difference.
     pub(crate) fn corrected(&mut self, key: K, price: Micros) {
         *self.sure.entry(key).or_default() += price.0;
     }
 
-    /// Divides the runs that were over by `now`. All work until then was told. A wakeup costs what `wakeup`
-    /// says for its sleep, and has the key that `woken` makes of the work that woke the server.
+    /// Attributes the runs that had ended by `now`. All work until then must have been added. `wakeup` returns the cost
+    /// of a wake-up after a sleep, and `woken` the key for the work that woke the server.
     pub(crate) fn settle(
         &mut self,
         now: u64,
@@ -417,7 +419,7 @@ impl<K: AttributionKey> Attribution<K> {
             self.handlers(now);
             hand_out(&mut self.matched, &mut credit);
             if self.source == Source::Clock {
-                // Prices stand for times: the rate brings their sum to the clock's time.
+                // Costs substitute for times here: the rate scales their sum to the clock's time.
                 for (key, price) in self.sure.drain() {
                     credit(key, of_prices(price));
                 }
@@ -427,7 +429,7 @@ impl<K: AttributionKey> Attribution<K> {
         while let Some((run, next)) = self.runs.front() {
             let (run, next) = (*run, next);
             let over = run.to.filter(|to| to.saturating_add(self.late()) < now);
-            // What came before the run began, and well before it ended, belongs to it for sure.
+            // Work that arrived before the run began, or well before it ended, certainly belongs to the run.
             let end = run.to.unwrap_or(now).min(now);
             let sure = run.from.max(end.saturating_sub(HANDED_ON_WITHIN));
             while let Some((work, times)) = self.next_if(|work| work.at <= sure) {
@@ -449,8 +451,8 @@ impl<K: AttributionKey> Attribution<K> {
         }
     }
 
-    /// Takes what came shortly before the run ended, where that belongs to it: it does if other work that
-    /// came explains the next run.
+    /// Takes work that arrived shortly before the run ended if the work belongs to the run. It does if other work
+    /// explains the next run.
     fn take_last(&mut self, to: u64, next: Option<u64>) {
         let soon = next.filter(|next| next.saturating_sub(to) <= HANDED_ON_WITHIN);
         let explained = soon.is_some_and(|next| {
@@ -501,7 +503,7 @@ impl<K: AttributionKey> Attribution<K> {
         let by = self.woken_by.take();
         let called = std::mem::take(&mut self.called);
         if !called && self.owes {
-            // It goes on with the work of the run before.
+            // The server continues the work of the previous run.
             for (key, price) in self.sure.drain() {
                 *self.last.entry(key).or_default() += price;
             }
@@ -509,7 +511,7 @@ impl<K: AttributionKey> Attribution<K> {
             std::mem::swap(&mut self.sure, &mut self.last);
             self.sure.clear();
         } else {
-            // Answers alone were written by the run before.
+            // If there are only replies, the previous run wrote them.
             self.sure.clear();
             self.unattributed.runs += 1;
             self.unattributed.share += share;
@@ -526,13 +528,13 @@ impl<K: AttributionKey> Attribution<K> {
         self.fit.run(share, parts.chain(woken));
     }
 
-    /// Divides the runs that wait for it: for a report, and at the end.
+    /// Attributes the runs that still wait: for a report, and at the end.
     pub(crate) fn finish(&mut self, mut credit: impl FnMut(K, Share)) {
         hand_out(&mut self.matched, &mut credit);
         self.fit.divide(&mut credit);
     }
 
-    /// The runs that wait for their attribution, as they would be divided now.
+    /// The attribution of the waiting runs as it would be now.
     pub(crate) fn pending(&self) -> Vec<(K, Share)> {
         let mut pending = Vec::new();
         self.fit
@@ -541,8 +543,8 @@ impl<K: AttributionKey> Attribution<K> {
         pending
     }
 
-    /// The trace is over, or the part of the trace, and so is the run that goes on. What the server did since its last
-    /// switch or reading is not known, or of the next part.
+    /// Ends the trace or the analyzed part, and the current run. Server work since its last switch or clock reading is
+    /// unknown, or belongs to the next part.
     pub(crate) fn end(&mut self) {
         self.runs.end();
         if self.source == Source::Switches {
@@ -551,13 +553,13 @@ impl<K: AttributionKey> Attribution<K> {
         self.over = true;
     }
 
-    /// The part that is divided is over: what comes after only tells the rate.
+    /// Ends the analyzed part: later data only affects the rate.
     pub(crate) fn stop(&mut self) {
         self.handled_until = self.handled_until.min(self.runs.told_until());
         self.runs.stop();
     }
 
-    /// Runs of the first thread for nobody, and those for which no whole message came in the end.
+    /// First-thread runs that no recorded client caused, and runs for which no complete message ever arrived.
     pub(crate) fn unattributed(&self) -> UnattributedRuns {
         let share = self.unattributed.share + self.carried;
         UnattributedRuns {
@@ -571,14 +573,14 @@ impl<K: AttributionKey> Attribution<K> {
         self.runs.others()
     }
 
-    /// The server's run time by switches and by clock, where they differ.
+    /// The server's run time by switches and by clock, if they differ.
     pub(crate) fn doubt(&self) -> Option<(Micros, Micros)> {
         self.runs
             .doubt()
             .filter(|_| self.source == Source::Switches)
     }
 
-    /// The part of the shares handed out that runs made up for, from 0 to 1.
+    /// The part of the credited shares that runs covered, from 0 to 1.
     fn paid(&self, credited: Share) -> f64 {
         match self.over && credited.time.0 > 0.0 {
             true => (1.0 - self.overdrawn.0 / credited.time.0).max(0.0),
@@ -586,8 +588,8 @@ impl<K: AttributionKey> Attribution<K> {
         }
     }
 
-    /// The rate from shares to the kernel's time. `credited` is the sum of all shares handed out. `None`
-    /// where neither switches nor the clock tell the time.
+    /// The rate from shares to the kernel's time. `credited` is the sum of all credited shares. `None` if there are
+    /// neither switches nor clock readings.
     pub(crate) fn rate(&self, credited: Share) -> Option<Rate> {
         let timed = self.is_timed();
         let rate = match self.source {
@@ -608,13 +610,13 @@ impl<K: AttributionKey> Attribution<K> {
         rate.map(|rate| Rate { timed, ..rate })
     }
 
-    /// Starts counts and times anew.
+    /// Resets counts and times.
     pub(crate) fn start_afresh(&mut self) {
         self.runs.start_afresh();
-        // What waits for its attribution is of before.
+        // Runs that still wait belong to the time before the reset.
         self.fit.divide(&mut |_, _| {});
         self.waiting.clear();
-        // Of a handler that goes on, the rest is of the part that begins.
+        // The rest of a handler that continues belongs to the new part.
         let from = self.runs.told_until();
         self.handled_from = from;
         let waiting = self.handled.drain(..);
@@ -628,7 +630,7 @@ impl<K: AttributionKey> Attribution<K> {
     }
 }
 
-/// A handler's time from `from` on; `None` where nothing is left. A short handler is of the stretch that it began in.
+/// A handler's time from `from` on; `None` if nothing remains. A short handler counts where it began.
 fn since(time: HandlerTime, from: u64) -> Option<HandlerTime> {
     let before = from.saturating_sub(time.start.as_nanos());
     match before {
@@ -642,7 +644,7 @@ fn since(time: HandlerTime, from: u64) -> Option<HandlerTime> {
     }
 }
 
-/// The mean price, in microseconds; 1 before there is one.
+/// The mean cost in microseconds, or 1 if there is no cost yet.
 fn usual((sum, count): (f64, u64)) -> f64 {
     if sum > 0.0 { sum / count as f64 } else { 1.0 }
 }

@@ -1,10 +1,10 @@
-//! Corrects the costs by the recording's own runs before they divide them.
+//! Corrects the costs with the recording's own runs before attribution.
 //!
-//! A cost may be another machine's, or lack what this program meets: cold memory, pages that the kernel
-//! clears. Runs of different mixtures show that. Each kind of work gets a factor for its costs: the
-//! factors at which the runs' times are most likely, found by expectation maximisation. For a mixture of
-//! non-negative parts that is the multiplicative rule of Lucy (1974) and of Shepp & Vardi (1982). It starts
-//! at the costs and stays there where runs tell nothing: kinds that always come together are divided by
+//! A cost may come from another machine, or lack effects that this program meets: cold memory, pages that the kernel
+//! clears. Runs with different mixtures of work show such effects. Each kind of work gets a factor for its costs: the
+//! factors that maximize the likelihood of the runs' times, found by expectation maximisation. For a mixture of
+//! non-negative parts, that is the multiplicative rule of Lucy (1974) and of Shepp & Vardi (1982). The fit starts with
+//! the costs and keeps them if the runs have no information: time of kinds that always occur together is attributed by
 //! their costs.
 
 use std::hash::Hash;
@@ -14,36 +14,36 @@ use x11prof_cost_model::Micros;
 
 use crate::server_time::share::Share;
 
-/// Kinds of work, summed over runs, that are fitted and divided at once: enough to tell the kinds apart, in
-/// bounded memory. Work of one kind may have many keys, which cost memory only.
+/// Kinds of work, summed over runs, that are fitted at once: enough to distinguish the kinds, in bounded memory. Work
+/// of one kind may have many keys, which only need memory.
 const WINDOW: usize = 1 << 16;
 const PARTS_LIMIT: usize = 8 * WINDOW;
-/// Steps of the fit. Few leave costs as they were. With many the noise of single runs decides, most of all
-/// for kinds that seldom come (validation/results).
+/// Steps of the fit. Few steps leave the costs unchanged. With many steps the noise of single runs dominates, most of
+/// all for rare kinds (validation/results).
 const STEPS: usize = 30;
 
-/// The weight of the factors before a window, as a share of the weight of its runs. Without it a kind that
-/// seldom decides a run would lose all of its time to one that does.
+/// The weight of the previous factors, as a share of the weight of a window's runs. Without it, a kind that rarely
+/// dominates a run would lose all of its time to a kind that does.
 const PRIOR: f64 = 0.1;
 
-/// Work that can be divided.
+/// Work to which time can be attributed.
 pub(crate) trait AttributionKey: Copy + Eq + Hash {
     /// The kind: costs of one kind may all be wrong by one factor.
     fn kind(self) -> Self;
 }
 
-/// A key's part in a run of the window, without the key: each step reads all parts.
+/// A key's part in a run of the window. The key is stored separately, because each step reads all parts.
 #[derive(Debug, Clone, Copy)]
 struct Part {
     kind: usize,
-    /// The sum of its costs, in microseconds.
+    /// The sum of the part's costs, in microseconds.
     price: f64,
 }
 
-/// Runs that wait for their division.
+/// Runs that wait for their attribution.
 #[derive(Debug, Clone)]
 pub(super) struct Fit<K> {
-    /// The runs: what is divided, and where its parts end.
+    /// The runs: the share to attribute, and the end index of its parts.
     runs: Vec<(Share, usize)>,
     parts: Vec<Part>,
     /// The key of each part.
@@ -51,7 +51,7 @@ pub(super) struct Fit<K> {
     kinds: FxHashMap<K, usize>,
     /// The factor of each kind's costs; `None` before the first fit.
     factors: Vec<Option<f64>>,
-    /// The last run of the window that has each kind, and how many kinds all its runs have, run by run.
+    /// For each kind, the last run of the window that contains it, and the total number of kinds over all runs.
     last_runs: Vec<Option<usize>>,
     kinds_of_runs: usize,
 }
@@ -69,7 +69,7 @@ impl<K: AttributionKey> Fit<K> {
         }
     }
 
-    /// Takes a run and what it was for, which is at least one part.
+    /// Adds a run and its parts. There must be at least one part.
     pub(super) fn run(&mut self, share: Share, parts: impl Iterator<Item = (K, f64)>) {
         for (key, price) in parts {
             let next = self.factors.len();
@@ -93,7 +93,7 @@ impl<K: AttributionKey> Fit<K> {
         self.kinds_of_runs >= WINDOW || self.parts.len() >= PARTS_LIMIT
     }
 
-    /// Divides the runs of the window, and passes each key's share.
+    /// Attributes the runs of the window, and credits each key's share.
     pub(super) fn divide(&mut self, credit: &mut impl FnMut(K, Share)) {
         let sums = self.sums();
         let before = self.begin(&sums);
@@ -117,7 +117,7 @@ impl<K: AttributionKey> Fit<K> {
     }
 
     fn time(&self, part: &Part) -> f64 {
-        // Every kind of the window has a factor once a fit has begun.
+        // Every kind of the window has a factor after a fit has begun.
         self.factors[part.kind].unwrap_or(1.0) * part.price
     }
 
@@ -130,8 +130,8 @@ impl<K: AttributionKey> Fit<K> {
         sums
     }
 
-    /// Gives new kinds the factor that all costs together have in the window. Returns the factors of all
-    /// kinds.
+    /// Initializes the factors of new kinds with the ratio of all times to all costs in the window. Returns the factors
+    /// of all kinds.
     fn begin(&mut self, sums: &[f64]) -> Vec<f64> {
         let took: Micros = self.runs.iter().map(|(share, _)| share.time).sum();
         let priced: f64 = sums.iter().sum();
@@ -251,7 +251,7 @@ mod tests {
         divided(&mut fit);
         run(&mut fit, 20.0, &[(0, 10.0), (1, 1.0)]);
         let [first, second, _] = divided(&mut fit);
-        // By costs alone it would be ten to one.
+        // By costs alone the ratio would be ten to one.
         assert!((0.8..1.25).contains(&(first / second)), "{first} {second}");
     }
 }

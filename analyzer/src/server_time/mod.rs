@@ -1,8 +1,7 @@
-//! Server time as measured: the kernel's processor time of the recorded server, divided among what it
-//! was for.
+//! Measured server time: the kernel's CPU time of the recorded server, attributed to the server's work.
 //!
-//! The kernel says when the server ran (`server_runs`). What had come for it by then says for whom
-//! (`attribution`). Prices only divide within a run, so that the total is the kernel's on every machine.
+//! The kernel reports when the server ran (`server_runs`). The requests that had arrived by then show for which clients
+//! (`attribution`). Costs only attribute the time within a run, so the total is the kernel's on every machine.
 
 mod attribution;
 mod fit;

@@ -1,5 +1,4 @@
-//! Runs of the recorded server, from the context switches: run by run, and held against the kernel's
-//! clock of its process.
+//! Runs of the recorded server, from the context switches, compared with the kernel's clock of its process.
 
 use std::collections::VecDeque;
 
@@ -9,24 +8,23 @@ use x11prof_cost_model::Micros;
 use crate::server_time::share::{Rate, Share};
 use crate::threads::thread_states::{State, Step};
 
-/// Switches and clock differ where they are further apart than this share of the larger and this time: a
-/// clock that is read while its process runs may be a tick of 4 ms late, and of each switch some
-/// microseconds lie on either side.
+/// Switches and clock differ if their difference exceeds both this share of the larger and this time: a clock that is
+/// read while its process runs may be one tick of 4 ms late, and each switch leaves some microseconds on either side.
 const DIFFER: (f64, Micros) = (0.1, Micros(5000.0));
-/// The kernel may have run others within a handler that took longer. In nanoseconds.
+/// The kernel may have run other threads during a handler that took longer than this. In nanoseconds.
 pub(crate) const INTERRUPTED: u64 = 20_000;
-/// Runs kept until they are divided; with more, the oldest are joined.
+/// Maximum number of runs kept until they are attributed; beyond it, the oldest runs are merged.
 const RUNS_LIMIT: usize = 1 << 14;
-/// Stretches kept, to tell how long it had run by the time of a reading of its clock.
+/// Stretches kept to compute how long the server had run by the time of a clock reading.
 const STRETCHES_LIMIT: usize = 1 << 12;
 
-/// The server ran, from a wakeup until it waited again. Times are the trace's nanoseconds.
+/// A run of the server, from a wake-up until the next wait. Times are the trace's nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Run {
     pub(crate) from: u64,
-    /// The end of the run; `None` while the run goes on.
+    /// The end of the run; `None` while the run continues.
     pub(crate) to: Option<u64>,
-    /// The length of the wait before; `None` where the trace has not all of it.
+    /// The length of the wait before the run; `None` if the trace does not contain the whole wait.
     pub(crate) slept: Option<u64>,
     nanos: u64,
     stretches: u32,
@@ -60,8 +58,8 @@ struct SwitchTotals {
     stretches: u64,
 }
 
-/// The runs of one server. The first thread's count, which speaks with the clients; those of other threads
-/// are counted apart.
+/// The runs of one server: those of its first thread, which communicates with the clients. Runs of other threads are
+/// counted separately.
 #[derive(Debug, Default)]
 pub(crate) struct Runs {
     server: u32,
@@ -74,12 +72,12 @@ pub(crate) struct Runs {
     told: SwitchTotals,
     /// The latest runs of all threads, in the order of their ends.
     stretches: VecDeque<(u64, u64)>,
-    /// The latest intervals in which the first thread was ready and had no processor, and the beginning of
-    /// the one that goes on.
+    /// The latest intervals in which the first thread was ready but had no processor, and the beginning of the current
+    /// interval.
     preempted: VecDeque<(u64, u64)>,
     preempted_since: Option<u64>,
-    /// The clock's readings: the first and the last of the recording, the last before the counts started,
-    /// and the last of the part that counts, where that is over.
+    /// The clock's readings: the first and the last of the recording, the last before the counts started, and the last
+    /// of the analyzed part after its end.
     first: Option<Reading>,
     last: Option<Reading>,
     read_at: u64,
@@ -99,7 +97,7 @@ impl Runs {
         self.server
     }
 
-    /// The first of the runs that are not divided yet, and when the one after it began.
+    /// The first run that is not attributed yet, and when the next run began.
     pub(crate) fn front(&self) -> Option<(&Run, Option<u64>)> {
         let next = self.runs.get(1).map(|run| run.from);
         Some((self.runs.front()?, next))
@@ -148,8 +146,7 @@ impl Runs {
         }
         match step.now {
             _ if !is_first => {}
-            // One that is ready before it was seen to run was on a processor when the recording
-            // began.
+            // A thread that is ready before it was seen to run was on a processor when the recording began.
             State::Running { .. } | State::Ready if !is_awake => self.begin(step.time),
             State::Waiting if is_awake => self.wait(step.time),
             State::Waiting => self.waits_since = Some(step.time),
@@ -181,7 +178,7 @@ impl Runs {
         });
     }
 
-    /// Makes one of the first two runs.
+    /// Merges the first two runs.
     fn join(&mut self) {
         if let (Some(first), Some(second)) = (self.runs.pop_front(), self.runs.front_mut()) {
             second.from = first.from;
@@ -204,7 +201,7 @@ impl Runs {
         keep(&mut self.stretches, (since, until));
     }
 
-    /// The kernel's clock of the process was read, at `time`.
+    /// Notes a reading of the kernel's clock of the process, at `time`.
     pub(crate) fn clock(&mut self, time: u64, clock: u64) {
         let told = self.told_by(time);
         let reading = Reading { clock, told };
@@ -237,19 +234,18 @@ impl Runs {
         between(&self.stretches, running, from, to)
     }
 
-    /// The time between two others in which the first thread was ready and had no processor.
+    /// The time between `from` and `to` in which the first thread was ready but had no processor.
     pub(crate) fn preempted_between(&self, from: u64, to: u64) -> u64 {
         let now = self.preempted_since.map(|since| (since, to));
         between(&self.preempted, now.into_iter(), from, to)
     }
 
-    /// The end of the last stretch that is over. A stretch counts where it ends.
+    /// The end of the last finished stretch. A stretch counts at its end.
     pub(crate) fn told_until(&self) -> u64 {
         self.stretches.back().map_or(0, |(_, until)| *until)
     }
 
-    /// Run time by switches and by clock over the whole recording, where they differ by more than
-    /// [`DIFFER`].
+    /// Run time by switches and by clock over the whole recording, if they differ by more than [`DIFFER`].
     pub(crate) fn doubt(&self) -> Option<(Micros, Micros)> {
         let (first, last) = (self.first?, self.last?);
         let told = micros(last.told.nanos.saturating_sub(first.told.nanos));
@@ -259,8 +255,8 @@ impl Runs {
         (apart > least.0 && apart > share * told.0.max(clock.0)).then_some((told, clock))
     }
 
-    /// The factor from switches to the clock, between the clock's first reading and its last: one of the
-    /// whole recording, so that the times of its parts add up to the whole's.
+    /// The factor from switches to the clock, between the clock's first and last reading. It is one factor for the
+    /// whole recording, so that the times of parts add up to the total.
     pub(crate) fn rate(&self) -> Option<Rate> {
         let (first, last) = (self.first?, self.last?);
         let told = Share {
@@ -270,13 +266,13 @@ impl Runs {
         Some(Rate::of(passed(first, last)?, told))
     }
 
-    /// The clock's time in the part that counts: from its last reading before that to its last in it.
+    /// The clock's time in the analyzed part: from its last reading before the part to its last reading in it.
     pub(crate) fn clocked(&self) -> Option<Micros> {
         passed(self.since.or(self.first)?, self.until.unwrap_or(self.last)?)
     }
 
-    /// The trace is over: so is a run that goes on. A reading of the clock within the run tells that the server still ran
-    /// then, as it does for a client that is gone.
+    /// Ends the trace and the current run. A clock reading within the run shows that the server still ran then, as it
+    /// does when a client disconnects.
     pub(crate) fn end(&mut self) {
         if self.until.is_none()
             && let Some(since) = self.running.get(&self.server).copied()
@@ -294,12 +290,12 @@ impl Runs {
         }
     }
 
-    /// The part that counts is over: what comes after only tells the rate.
+    /// Ends the analyzed part: later data only affects the rate.
     pub(crate) fn stop(&mut self) {
         self.until.get_or_insert(self.last);
     }
 
-    /// Starts counts and times afresh. What a run that goes on has had counts before.
+    /// Resets counts and times. The current run keeps only its time from now on.
     pub(crate) fn start_afresh(&mut self) {
         self.runs.retain(|run| run.to.is_none());
         for run in &mut self.runs {
@@ -317,7 +313,7 @@ fn keep(stretches: &mut VecDeque<(u64, u64)>, one: (u64, u64)) {
     stretches.push_back(one);
 }
 
-/// The time of stretches, and of those that go on, between two others.
+/// The time of finished and current stretches between `from` and `to`.
 fn between(
     stretches: &VecDeque<(u64, u64)>,
     now: impl Iterator<Item = (u64, u64)>,
@@ -407,7 +403,7 @@ mod tests {
             stretches: 1.0,
         };
         assert_eq!(runs.others(), ran);
-        // Read in the middle of a run, when the switches after it are known already.
+        // The clock was read in the middle of a run; the switches after the reading are already known.
         runs.clock(31_000, 121_000);
         let rate = runs.rate().unwrap();
         // 21 µs by the clock, 10 + 6 + 1 by the switches, in two stretches that ended.

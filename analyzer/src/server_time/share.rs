@@ -1,20 +1,20 @@
-//! Amounts of the server's measured time, and what they stand on.
+//! Amounts of the server's measured time, and their time sources.
 
 use std::ops::{Add, AddAssign};
 
 use serde::{Deserialize, Serialize};
 use x11prof_cost_model::Micros;
 
-/// The source of a server time, the best first.
+/// The source of a server time, the most precise first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
-    /// The recorded server's own handlers, and the kernel's clock for the rest.
+    /// The recorded server's own handler times, and the kernel's clock for the rest.
     Timed,
-    /// The kernel's clock of the recorded server, divided by costs.
+    /// The kernel's clock of the recorded server, attributed by costs.
     #[serde(rename = "attributed")]
     Measured,
-    /// Measured on the recorded server, rescaled to another one by the ratio of two costs.
+    /// Measured on the recorded server, and extrapolated to another server by the ratio of two costs.
     #[serde(rename = "extrapolated")]
     Carried,
     /// Costs alone.
@@ -22,7 +22,7 @@ pub enum Basis {
 }
 
 impl Basis {
-    /// True if the total is the recorded server's own.
+    /// True if the total was measured on the recorded server.
     pub fn is_measured(self) -> bool {
         matches!(self, Basis::Timed | Basis::Measured)
     }
@@ -33,12 +33,12 @@ impl Basis {
 pub(crate) struct Share {
     /// Time on a processor by the context switches.
     pub(crate) time: Micros,
-    /// The number of runs, in whole and parts.
+    /// The number of runs, possibly fractional.
     pub(crate) stretches: f64,
 }
 
 impl Share {
-    /// The share without a part of its time, which cannot be longer.
+    /// The share minus a part of its time; not below zero.
     pub(crate) fn less(self, time: Micros) -> Share {
         Share {
             time: Micros((self.time - time).0.max(0.0)),
@@ -71,21 +71,21 @@ impl AddAssign for Share {
     }
 }
 
-/// The rate from shares to the kernel's clock. The kernel tells a switch some microseconds after the clock of the
-/// thread begins. The clock's time beyond the switches belongs to the stretches, to each the same.
+/// The rate from shares to the kernel's clock. The kernel reports a switch some microseconds after the thread's clock
+/// starts. Clock time beyond the switches is spread evenly over the stretches.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Rate {
-    /// Factor on a share's time: below 1 where the switches have more time than the clock, as they do where
-    /// some switches were lost.
+    /// Factor on a share's time. It is below 1 if the switches show more time than the clock, for example after lost
+    /// switches.
     pub(crate) scale: f64,
     /// The clock's time beyond the switches, for each run.
     pub(crate) each: Micros,
-    /// True if the server timed its requests: their times have no bounds.
+    /// True if the server timed its requests, so that their times have no bounds.
     pub(crate) timed: bool,
 }
 
 impl Rate {
-    /// The switches as they are.
+    /// The unscaled switches.
     pub(crate) const PLAIN: Rate = Rate {
         scale: 1.0,
         each: Micros::ZERO,

@@ -1,4 +1,4 @@
-//! The requests that the server handled lately, by its own handler times.
+//! The requests that the server handled recently, by its own handler times.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,7 +8,7 @@ use x11prof_trace::ConnectionId;
 use super::queue::Blamed;
 use crate::pipeline::HandledRequest;
 
-/// Requests kept at most.
+/// Maximum number of kept requests.
 const KEPT: usize = 1 << 16;
 
 /// The client with the most handler time in an interval.
@@ -24,7 +24,7 @@ pub(super) struct Busiest {
 pub(super) struct HandledLately(VecDeque<HandledRequest>);
 
 impl HandledLately {
-    /// A request was handled. Requests before `turned` are of no interest any more.
+    /// Adds a handled request. Requests before `turned` are dropped.
     pub(super) fn add(&mut self, one: &HandledRequest, turned: u64) {
         while self
             .0
@@ -36,7 +36,8 @@ impl HandledLately {
         }
     }
 
-    /// The client whose requests used the server longest between two times; `None` if the server handled none.
+    /// The client whose requests used the server longest between `from` and `to`; `None` if the server handled no
+    /// requests.
     pub(super) fn busiest(&self, from: u64, to: u64) -> Option<Busiest> {
         let mut clients: BTreeMap<ConnectionId, BTreeMap<Symbol, f64>> = BTreeMap::new();
         let until = |one: &&HandledRequest| one.start.as_nanos() <= to;

@@ -1,10 +1,11 @@
-//! Stalls: intervals longer than a frame in which the server was grabbed, or did the work of one client
-//! without a pause. Each has its client, its request, and the clients that waited for answers meanwhile.
+//! Stalls: intervals longer than a frame in which the server was grabbed, or worked for one client without a pause.
+//! Each stall has its client, its request, and the clients that waited for replies meanwhile.
 //!
-//! A server does one thing at a time. An answer shows that the server worked until then: for that client,
-//! and on earlier requests that need no answer. The client whose part of that work took longest in the server's
-//! handlers held the server; if the server reports no handler times, the client whose part has the highest cost. The server's context switches, where they may be read, show the beginning and end of
-//! its work; else a stall begins with the request that is answered at its end.
+//! A server does one thing at a time. A reply shows that the server worked until then: for the client that receives the
+//! reply, and on earlier requests without a reply. The client whose part of the work took longest in the server's
+//! handlers held the server; if the server reports no handler times, the client whose part has the highest cost. The
+//! server's context switches, if available, show the beginning and end of the work; otherwise a stall begins with the
+//! request whose reply ends it.
 
 mod episodes;
 pub(crate) mod grabs;
@@ -29,12 +30,11 @@ use stall::{HoldKind, Stall, Waited};
 
 /// The longest frame without a perceptible delay: at 60 Hz, in milliseconds.
 pub const FRAME_MS: f64 = 1000.0 / 60.0;
-/// Stalls kept: when there are twice as many, the shorter half is dropped.
+/// Number of kept stalls: when there are twice as many, the shorter half is dropped.
 const STALLS_LIMIT: usize = 10_000;
 
-/// Requests that their client may wait for while the server rests: for a frame of the screen, for other
-/// clients, or for data that are read elsewhere (DRI2, "WaitMSC" and "GetBuffers"; RECORD, "EnableContext";
-/// fonts of a font server).
+/// Requests whose client may wait while the server rests: for a frame of the screen, for other clients, or for data
+/// from another source (DRI2, "WaitMSC" and "GetBuffers"; RECORD, "EnableContext"; fonts of a font server).
 const WAITS_BY_ITSELF: [&str; 7] = [
     "DRI2:WaitMSC",
     "DRI2:WaitSBC",
@@ -51,12 +51,12 @@ pub struct Stalls {
     prices: CostTable,
     grabs: Grabs,
     queue: Queue,
-    /// The requests that the server handled lately, if it reports handler times.
+    /// The requests that the server handled recently, if it reports handler times.
     handled: Option<HandledLately>,
     runs: Option<Runs>,
     /// True if the trace has the server's switches.
     switches: bool,
-    /// True if the trace has requests at the time when the server reads them (RECORD): then nothing shows which
+    /// True if requests have the time at which the server reads them (RECORD). Then the trace does not show which
     /// client waited.
     attached: bool,
     /// The request that such a server read last, and the time of its last message since.
@@ -75,8 +75,8 @@ pub struct Stalls {
 }
 
 impl Stalls {
-    /// Stalls of no observation yet, longer than `frame_ms`. Costs of the server that `parameters`
-    /// describe show the most expensive of several requests.
+    /// Stalls without observations, for a minimum length of `frame_ms`. The costs of the server that `parameters`
+    /// describe identify the most expensive of several requests.
     pub fn new(
         parameters: &ServerParameters,
         substitutions: &Substitutions,
@@ -117,13 +117,13 @@ impl Stalls {
         &self.stalls
     }
 
-    /// The active grab of the server, if it is a stall by now.
+    /// The active server grab, if it is long enough for a stall.
     pub(crate) fn open_grab(&self) -> Option<Stall> {
         let grab = self.grabs.server_grab(self.grabs.now())?;
         (grab.held() > self.frame).then_some(grab)
     }
 
-    /// Takes the next observation of a pass.
+    /// Processes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         let operation = match observation {
             Observation::Message(seen) => seen.operation,
@@ -220,7 +220,7 @@ impl Stalls {
         };
         self.queue
             .overtaken(question.asked_at.saturating_sub(self.frame));
-        // The server was not busy before its run, whoever waited for the server.
+        // The server was not busy before its run, even if clients waited for it.
         let since = match self.running_since() {
             Some(since) if waits_by_itself(question.request) => since,
             Some(since) => self.slept_over.map_or(since, |slept| slept.min(since)),
@@ -296,7 +296,7 @@ impl Stalls {
                 runs.pop();
             }
             let waiting = self.queue.waiting(|request| !waits_by_itself(request));
-            // It continues with a request that it slept over.
+            // The server continues with a request during which it slept.
             let owes = waiting.iter().any(|one| one.since < run);
             match owes && !self.grabs.has_server() {
                 true => {
@@ -323,19 +323,20 @@ impl Stalls {
         self.slept_over = None;
         let from = from.max(self.turned);
         let frame = self.frame;
-        // Without switches it is not known when what needs no answer was done: what came long before was.
+        // Without switches, completion times of requests without a reply are unknown. Requests long before `from` were
+        // done.
         let since = match self.runs_now() {
             Some(_) => 0,
             None => from.saturating_sub(frame),
         };
-        // What came after the request had its turn after it.
+        // The server handled messages that arrived after the request only after it.
         let until = match asker {
             Some(asker) => asker.since,
             None => to,
         };
         self.queue.done(since, until);
         self.turned = self.turned.max(to);
-        // No other client's work is done while it is grabbed: that is a stall of another kind.
+        // During a grab the server does no other client's work. Grabs are reported as another kind of stall.
         if to.saturating_sub(from) > frame && !self.grabs.has_server() {
             self.stretch(from, to, asker);
         }
@@ -369,14 +370,14 @@ impl Stalls {
         }
         let runs = self.runs.as_ref().filter(|_| self.switches);
         let ran = runs.map(|runs| runs.ran_between(from, to));
-        // Where no other client waited, nothing tells that several clients' work was not done in turn, or that
-        // a server which slept was busy.
+        // If no other client waited, there is no evidence that the server did not alternate between clients, or that a
+        // sleeping server was busy.
         let ran_long = ran.is_none_or(|ran| ran > self.frame);
-        // Nor does the time of an answer over an emulated link.
+        // The time of a reply over an emulated link is no evidence either.
         if waited.is_empty() && !(blamed.alone && ran_long) || self.emulated && !ran_long {
             return;
         }
-        // While it could run and had no processor, nobody held it.
+        // While the server was ready but had no processor, no client held it.
         let preempted = runs.map_or(0, |runs| runs.preempted_between(from, to));
         if (to - from).saturating_sub(preempted) <= self.frame {
             return;

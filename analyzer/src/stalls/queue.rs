@@ -1,7 +1,7 @@
 //! Requests of each client that the server may not have handled yet.
 //!
-//! A server handles the requests of a client in their order. So a reply shows that all earlier requests of
-//! its client are done. None of the requests after an open request are.
+//! A server handles the requests of a client in order. So a reply shows that all earlier requests of its client are
+//! done. No request after an open request is done.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,7 +13,7 @@ use crate::clients::PerClient;
 
 /// Maximum number of open requests of a client; older ones are dropped.
 const QUESTIONS: usize = 4096;
-/// Kinds of requests kept between two requests of a client, at most.
+/// Maximum number of request kinds kept between two requests with a reply of a client.
 const KINDS: usize = 64;
 
 /// Requests of one kind: their cost, or 1 µs each without a cost.
@@ -23,7 +23,7 @@ struct OfKind {
     price: f64,
 }
 
-/// Requests of one client that came one after the other.
+/// Consecutive requests of one client.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Work {
     kinds: Vec<OfKind>,
@@ -65,7 +65,7 @@ impl Work {
     }
 }
 
-/// A request with a reply, and what its client sent before it and after the previous such request.
+/// A request with a reply, and its client's requests before it and since the previous request with a reply.
 #[derive(Debug)]
 struct OpenQuestion {
     sequence: SequenceNumber,
@@ -78,7 +78,7 @@ struct OpenQuestion {
 #[derive(Debug, Default)]
 struct ClientQueue {
     questions: VecDeque<OpenQuestion>,
-    /// Requests after the last request.
+    /// Requests after the last request with a reply.
     rest: Work,
     /// True while the client is in [`Queue::ready`].
     ready: bool,
@@ -94,14 +94,14 @@ impl ClientQueue {
     }
 }
 
-/// A request that was answered.
+/// A request that has received its reply.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Answered {
     pub(super) asked_at: u64,
     pub(super) request: Symbol,
 }
 
-/// A client that waits for an answer.
+/// A client that waits for a reply.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct WaitingClient {
     pub(super) client: ConnectionId,
@@ -110,12 +110,12 @@ pub(super) struct WaitingClient {
     pub(super) requests: u64,
 }
 
-/// The client whose work the server did.
+/// The client that the server worked for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Blamed {
     pub(super) client: ConnectionId,
     pub(super) request: Option<Symbol>,
-    /// True if the server did nothing for other clients.
+    /// True if the server did no work for other clients.
     pub(super) alone: bool,
 }
 
@@ -125,7 +125,7 @@ pub(super) struct Queue {
     clients: PerClient<ClientQueue>,
     /// Clients with work that the server may do next. A reply concerns only these.
     ready: Vec<ConnectionId>,
-    /// Open requests by time, without those that were overtaken.
+    /// Open requests by time, without those that a later reply overtook.
     waiting: BTreeMap<(u64, ConnectionId, SequenceNumber), Symbol>,
     /// Requests that are known to be done since the last [`Queue::forget_done`].
     done: FxHashMap<ConnectionId, Work>,
@@ -165,7 +165,7 @@ impl Queue {
         self.look_at(client);
     }
 
-    /// The client's queue has changed: it may have work that can be done next.
+    /// Updates whether the client has work that can be done next, after a change of its queue.
     fn look_at(&mut self, client: ConnectionId) {
         if let Some(of) = self.clients.get_mut(client)
             && !of.ready
@@ -213,8 +213,8 @@ impl Queue {
         }
     }
 
-    /// The server has done all work that arrived until `until`, or rests. Requests without a reply count as done, and
-    /// those that clients sent before `since` were done long ago.
+    /// Marks all work that arrived until `until` as done. Requests without a reply that clients sent before `since`
+    /// were done long ago and are dropped.
     pub(super) fn done(&mut self, since: u64, until: u64) {
         self.ready.retain(|id| {
             let Some(client) = self.clients.get_mut(*id) else {
@@ -250,7 +250,7 @@ impl Queue {
         self.done.clear();
     }
 
-    /// Clients that wait for an answer, in the order of their connecting.
+    /// Clients that wait for a reply, in the order of their connections.
     pub(super) fn waiting(&self, counts: impl Fn(Symbol) -> bool) -> Vec<WaitingClient> {
         let mut waiting: BTreeMap<ConnectionId, WaitingClient> = BTreeMap::new();
         let questions = self.waiting.iter().filter(|(_, request)| counts(**request));
@@ -265,7 +265,7 @@ impl Queue {
         waiting.into_values().collect()
     }
 
-    /// A client is gone.
+    /// Removes a disconnected client.
     pub(super) fn closed(&mut self, client: ConnectionId) {
         if let Some(mut of) = self.clients.remove(client) {
             let done = self.done.entry(client).or_default();
@@ -315,7 +315,7 @@ mod tests {
             (1, B, 13)
         );
 
-        // What is not answered counts once the server has turned to others.
+        // Requests without a reply count once the server has turned to other clients.
         queue.forget_done();
         queue.answered(B, SequenceNumber(1)).unwrap();
         assert_eq!(queue.blamed().unwrap().client, B);

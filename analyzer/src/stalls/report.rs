@@ -10,11 +10,11 @@ use super::stall::{HoldKind, Stall};
 use crate::recording::trace_summary::TraceSummary;
 use crate::text::units::nanos_ms;
 
-/// Stalls listed at most: the longest.
+/// Maximum number of listed stalls: the longest.
 const LISTED: usize = 1000;
 
-/// Stalls: intervals longer than a frame in which one client held the server. Times are milliseconds from
-/// the trace's first record.
+/// Stalls: intervals longer than a frame in which one client occupied the server. Times are milliseconds from the
+/// trace's first record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StallsReport {
     /// The length of a frame.
@@ -23,13 +23,13 @@ pub struct StallsReport {
     pub count: u64,
     /// The total time of the stalls.
     pub held_ms: f64,
-    /// The clients that caused the known stalls, the one with the longest waits of others first.
+    /// The clients that caused the known stalls, the one that caused the longest waits first.
     pub clients: Vec<StallingClient>,
     /// The 1000 longest stalls, in time order.
     pub stalls: Vec<StallLine>,
 }
 
-/// A client that held the server.
+/// A client that caused stalls.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StallingClient {
     /// The client's name.
@@ -121,7 +121,7 @@ impl StallLine {
 }
 
 impl StallsReport {
-    /// The report of a pass that `stalls` and `summary` took part in.
+    /// The report of a pass over `stalls` and `summary`.
     pub fn new(stalls: &Stalls, summary: &TraceSummary) -> StallsReport {
         let start = stalls.grabs.start();
         let open = stalls.open_grab();

@@ -3,7 +3,7 @@
 use x11prof_protocol::Symbol;
 use x11prof_trace::ConnectionId;
 
-/// The way in which the server was held.
+/// The way in which the client occupied the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HoldKind {
     /// The server did one client's work.
@@ -28,7 +28,7 @@ pub(crate) struct Stall {
     pub(crate) request: Option<Symbol>,
     pub(crate) from: u64,
     pub(crate) to: u64,
-    /// The server's run time in it; `None` without context switches.
+    /// The server's run time in the stall; `None` without context switches.
     pub(crate) ran: Option<u64>,
     /// The time of the server's handlers for the requests of `client` in it; `None` if the server reports no handler
     /// times.

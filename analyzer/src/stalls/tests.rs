@@ -49,7 +49,7 @@ fn a_slow_question_holds_up_the_others() {
     display.sends(1, 100.0, no_operation(1));
     display.gets(2, 150.0, reply(1));
     display.gets(3, 150.5, reply(1));
-    // Afterwards each has its answer at once.
+    // Afterwards each request gets its reply immediately.
     for n in 2..9 {
         let ms = f64::from(n) * 100.0;
         display.sends(3, ms, get_input_focus());
@@ -153,7 +153,7 @@ fn a_grab_of_the_server_is_a_stall() {
     let expected = ("panel (client 2)", "GrabServer", 10.0, 50.0, waited);
     assert_eq!(lines(&report), [expected]);
     assert_eq!(report.stalls[0].how, "grabbed");
-    // One that continues counts up to the last that is known.
+    // An active grab counts up to the last known time.
     display.sends(1, 70.0, request(36, 0, &[]));
     display.sends(3, 80.0, get_input_focus());
     display.sends(2, 100.0, get_input_focus());
@@ -167,7 +167,7 @@ fn the_runs_of_an_attached_server_tell_who_was_busy() {
     let mut display = Display::new();
     display.control(0.0, Control::Attached {});
     display.runs(&[(10.0, 60.0), (100.0, 150.0), (200.0, 201.0)]);
-    // Work is told of when it begins.
+    // The server reports work when the work begins.
     display.sends(2, 10.0, poly_fill_rectangle(5));
     display.sends(3, 100.0, get_input_focus());
     display.gets(3, 120.0, reply(1));
@@ -195,7 +195,7 @@ fn the_last_request_is_not_blamed_for_an_attached_servers_later_runs() {
 #[test]
 fn a_server_that_sleeps_over_a_question_is_busy() {
     let mut display = Display::new();
-    // As one that reads a monitor's data over a slow line.
+    // For example a server that reads a monitor's data over a slow line.
     display.runs(&[(10.0, 12.0), (110.0, 111.0)]);
     display.sends(2, 9.9, query_font());
     display.sends(3, 30.0, get_input_focus());
@@ -242,7 +242,7 @@ fn a_client_that_sleeps_in_the_server_stalls_nobody() {
     let ms = |n: u16| f64::from(n) * 50.0;
     let runs: Vec<(f64, f64)> = seconds.clone().map(|n| (ms(n), ms(n) + 1.0)).collect();
     display.runs(&runs);
-    // It waits for a fence, say, and the request after it as well.
+    // The client waits, for example for a fence, and its next request waits as well.
     display.sends(2, 9.9, query_font());
     for n in seconds {
         display.sends(3, ms(n) - 0.1, get_input_focus());
@@ -259,7 +259,7 @@ fn a_client_that_waits_for_its_own_slow_work_still_holds_up_the_others() {
     let slow = [poly_fill_rectangle(5), get_input_focus()].concat();
     display.sends(2, 9.9, slow);
     display.sends(3, 20.0, get_input_focus());
-    // The server turns to the next client before it answers.
+    // The server turns to the next client before it replies.
     display.gets(3, 60.0, reply(1));
     display.gets(2, 60.1, reply(2));
     let waited = vec![("editor (client 3)", 40.0)];

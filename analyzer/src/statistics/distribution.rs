@@ -1,13 +1,13 @@
-//! The distribution of a quantity in bounded memory: every value as long as there are few
-//! different ones, a sketch of them from then on.
+//! The distribution of a quantity in bounded memory: the exact values while there are few different ones, then a sketch
+//! of them.
 //!
-//! Number, range, mean and standard deviation are exact in either case (Chan, Golub and LeVeque, 1983). Mode, median and the histogram of a sketch are those of its
-//! cells, which are 1/128 as wide as their values or narrower (`hdrhistogram`).
+//! Number, range, mean and standard deviation are always exact (Chan, Golub and LeVeque, 1983). Mode, median and
+//! histogram of a sketch are those of its cells, whose width is at most 1/128 of their values (`hdrhistogram`).
 
 use hdrhistogram::Histogram as Sketch;
 use rustc_hash::FxHashMap;
 
-/// Different values counted one by one, at most: as many as the paper's histograms have cells.
+/// Maximum number of different values counted exactly: the number of cells in the paper's histograms.
 const MAX_VALUES: usize = 4096;
 /// Significant decimal digits of a sketch.
 const DIGITS: u8 = 2;
@@ -64,7 +64,7 @@ impl Distribution {
         let added = number as f64;
         self.number += number;
         let away = mean - self.mean;
-        // Often all values are one; a division takes longer than all else here.
+        // Often all values are equal, and a division is the slowest operation here.
         if away != 0.0 {
             self.mean += away * added / self.number as f64;
             self.squares += away * (mean - self.mean) * added;
@@ -72,7 +72,7 @@ impl Distribution {
         self.squares += squares;
     }
 
-    /// Adds all values of another one.
+    /// Adds all values of another distribution.
     pub(crate) fn merge(&mut self, other: &Distribution) {
         if other.number == 0 {
             return;
@@ -112,12 +112,12 @@ impl Distribution {
         (self.number > 0).then_some(self.mean)
     }
 
-    /// The standard deviation of a sample; `None` of fewer than two values.
+    /// The standard deviation of the sample; `None` for fewer than two values.
     pub fn standard_deviation(&self) -> Option<f64> {
         (self.number > 1).then(|| (self.squares / (self.number - 1) as f64).sqrt())
     }
 
-    /// True if mode and median are those of all values.
+    /// True if mode and median are exact.
     pub fn is_exact(&self) -> bool {
         matches!(self.values, Values::Exact(_))
     }
@@ -143,7 +143,7 @@ impl Distribution {
             .map(|(value, _)| value)
     }
 
-    /// The values, or the middles of a sketch's cells, in order, each with how often it occurs.
+    /// The values, or the middles of a sketch's cells, in order, each with its count.
     pub fn counts(&self) -> Vec<(u64, u64)> {
         match &self.values {
             Values::Exact(counts) => {
@@ -188,7 +188,7 @@ impl Distribution {
                 let _ = sketch.subtract(zeros_of(sketch, zeros));
             }
         }
-        // The zeros taken back out of mean and squares: the method of Chan, Golub and LeVeque.
+        // Removes the zeros from mean and squares: the method of Chan, Golub and LeVeque.
         let (all, rest) = (self.number as f64, number as f64);
         let mean = self.mean * all / rest;
         let squares = self.squares - mean * mean * zeros as f64 * rest / all;
@@ -206,7 +206,7 @@ impl Distribution {
 }
 
 fn sketch(counts: &FxHashMap<u64, u64>) -> Values {
-    // Two digits are always allowed; a histogram that resizes takes any value.
+    // Two digits are always valid, and a histogram that resizes accepts any value.
     match Sketch::new(DIGITS) {
         Ok(mut sketch) => {
             sketch.auto(true);
@@ -219,7 +219,7 @@ fn sketch(counts: &FxHashMap<u64, u64>) -> Values {
     }
 }
 
-/// Adds to a sketch, which grows to take the value; one too large for any counts as its largest.
+/// Adds to a sketch, which grows for the value. A value that is too large for any sketch counts as the largest one.
 fn record(sketch: &mut Sketch<u64>, value: u64, count: u64) {
     if sketch.record_n(value, count).is_err() {
         sketch.saturating_record_n(value, count);
@@ -252,7 +252,7 @@ mod tests {
         assert_eq!(nothing.standard_deviation(), None);
     }
 
-    /// A value for each number, of no pattern (Knuth's multiplicative hash).
+    /// A value for each number, without a pattern (Knuth's multiplicative hash).
     fn scattered(n: u64) -> u64 {
         (n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) * n
     }

@@ -1,4 +1,4 @@
-//! Histograms: logarithmic for time, linear with a grain for sizes (the paper's choice for each).
+//! Histograms: logarithmic for time, linear with a step width for sizes (the paper's choice for each).
 
 use std::cmp::Reverse;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::statistics::distribution::Distribution;
 
-/// Cells of a linear histogram: as many as a terminal shows at once.
+/// Maximum number of cells of a linear histogram: what fits on a terminal.
 const CELLS: u64 = 16;
 
 /// A cell of a histogram.
@@ -20,7 +20,7 @@ pub struct Cell {
     pub count: u64,
 }
 
-/// Cells from one power of two to the next, a cell for zeros, empty ones between left in.
+/// Cells by powers of two and a cell for zeros, including empty cells in between.
 pub(crate) fn logarithmic(distribution: &Distribution) -> Vec<Cell> {
     // The cell of zeros is 0, that of values of n bits is n.
     let cell = |value: u64| u64::from(u64::BITS - value.leading_zeros());
@@ -33,7 +33,7 @@ pub(crate) fn logarithmic(distribution: &Distribution) -> Vec<Cell> {
         to: if n == 64 { u64::MAX } else { edge(n + 1) },
         count: 0,
     });
-    // Between zero and the first time there is no scale.
+    // Between zero and the first time there is no logarithmic scale.
     if cells.len() > 1 && cells[0].from == 0 {
         let next = cells.iter().skip(1).position(|cell| cell.count > 0);
         cells.drain(1..1 + next.unwrap_or(0));
@@ -41,8 +41,8 @@ pub(crate) fn logarithmic(distribution: &Distribution) -> Vec<Cell> {
     cells
 }
 
-/// The mode of times, which are hardly ever the same nanosecond twice: the median of the values in the
-/// fullest cell of [`logarithmic`], the least of equally full ones.
+/// The mode of times, which rarely have equal nanoseconds: the median of the values in the fullest cell of
+/// [`logarithmic`], or in the smallest of equally full cells.
 pub(crate) fn mode_of_times(times: &Distribution) -> Option<u64> {
     let cells = logarithmic(times).into_iter();
     let fullest = cells.max_by_key(|cell| (cell.count, Reverse(cell.from)))?;
@@ -75,7 +75,7 @@ pub(crate) fn linear(distribution: &Distribution) -> (u64, Vec<Cell>) {
     (grain, cells)
 }
 
-/// The cells from the first with values to the last. Empty ones are only next to full ones, so that there are at most
+/// The cells from the first to the last with values. Empty cells are only kept next to full ones, so there are at most
 /// twice as many cells as values.
 fn gather(
     distribution: &Distribution,

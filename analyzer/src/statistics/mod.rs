@@ -1,9 +1,9 @@
 //! The statistical distribution of the messages (the paper's Tables 4, 5 and 6): inter-arrival
 //! times and sizes, for the four categories and for each kind of message.
 //!
-//! A message arrives when its last byte is read off the socket: those of one read arrive
-//! together, at an inter-arrival time of zero. The first of its kind counts as one as well, so
-//! that there are as many points as messages.
+//! A message arrives when its last byte is read from the socket: messages of one read arrive together, with an
+//! inter-arrival time of zero. The first message of each kind also counts with zero, so there are as many points as
+//! messages.
 
 pub(crate) mod distribution;
 pub(crate) mod histogram;
@@ -26,7 +26,7 @@ const MAX_KINDS: usize = 4096;
 pub enum Category {
     /// Requests.
     Requests,
-    /// Replies, by the requests that they answer.
+    /// Replies, by their requests.
     Replies,
     /// Events.
     Events,
@@ -57,9 +57,9 @@ impl Category {
 /// The distributions of one kind of message, or of a category.
 #[derive(Debug, Clone, Default)]
 pub struct MessageStatistics {
-    /// Bytes of the messages together.
+    /// The total number of bytes of the messages.
     pub total_bytes: u64,
-    /// Nanoseconds from one to the next.
+    /// Nanoseconds from one message to the next.
     pub inter_arrival: Distribution,
     /// Bytes of each.
     pub bytes: Distribution,
@@ -69,7 +69,7 @@ pub struct MessageStatistics {
 }
 
 impl MessageStatistics {
-    /// Adds equal messages of one read.
+    /// Adds equal messages that were read together.
     fn add(&mut self, times: u64, time: Timestamp, bytes: u64, op_size: Option<f64>) {
         let since = self.last.map_or(0, |last| time.since(last).as_nanos());
         self.last = Some(self.last.map_or(time, |last| last.max(time)));
@@ -91,13 +91,13 @@ impl MessageStatistics {
 pub struct Statistics {
     categories: [MessageStatistics; 4],
     kinds: FxHashMap<(Category, Symbol), MessageStatistics>,
-    /// Patterns of the names to report distributions of; all where it is empty.
+    /// Patterns of the names whose distributions are reported; empty for all names.
     only: Vec<String>,
 }
 
 impl Statistics {
-    /// Statistics of each kind of message that matches a pattern in `only`; of all kinds if it is empty. `*` matches
-    /// any characters, `?` matches one.
+    /// Statistics of each kind of message that matches a pattern in `only`, or of all kinds if `only` is empty. `*`
+    /// matches any characters, `?` matches one.
     pub fn new(only: Vec<String>) -> Statistics {
         Statistics {
             only,
@@ -105,7 +105,7 @@ impl Statistics {
         }
     }
 
-    /// Takes the next observation of a pass.
+    /// Processes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         if let Observation::Message(seen) = observation {
             self.message(seen);
@@ -169,7 +169,7 @@ impl Statistics {
         bytes
     }
 
-    /// Selected names that no message has.
+    /// Selected names that match no message.
     pub fn missing(&self) -> Vec<&str> {
         let seen = |only: &String| {
             let mut kinds = self.kinds.keys();

@@ -1,5 +1,5 @@
-//! Message statistics as a document: the JSON of `stats --format json` (docs/REFERENCE.md), from
-//! which text and CSV are made as well.
+//! Message statistics as a document: the JSON of `stats --format json` (docs/REFERENCE.md), which is also the source of
+//! text and CSV.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ const FORMAT: u32 = 1;
 pub struct StatisticsReport {
     /// The version of this layout: 1.
     pub format: u32,
-    /// The trace's file, as the user named it.
+    /// The trace's path as given by the user.
     pub trace: String,
     /// Requests, replies, events and errors, with the bytes of each kind (Tables 4 and 5).
     pub categories: Vec<CategoryReport>,
@@ -30,7 +30,7 @@ pub struct CategoryReport {
     pub name: String,
     /// Bytes in all.
     pub total_bytes: u64,
-    /// Milliseconds from one to the next, of any kind.
+    /// Milliseconds from one message to the next, of any kind.
     pub inter_arrival_ms: DistributionReport,
     /// Times without messages that arrived together with the previous one.
     pub zeros_removed_ms: DistributionReport,
@@ -60,7 +60,7 @@ pub struct MessageReport {
     pub name: String,
     /// Bytes in all.
     pub total_bytes: u64,
-    /// Milliseconds from one to the next of its kind.
+    /// Milliseconds from one message to the next of its kind.
     pub inter_arrival_ms: DistributionReport,
     /// Times without messages that arrived together with the previous one.
     pub zeros_removed_ms: DistributionReport,
@@ -80,7 +80,7 @@ pub struct DistributionReport {
     pub min: Option<f64>,
     /// The most.
     pub max: Option<f64>,
-    /// The most frequent; of times the median of the fullest cell of the histogram.
+    /// The mode; for times, the median of the fullest cell of the histogram.
     pub mode: Option<f64>,
     /// The median.
     pub median: Option<f64>,
@@ -99,7 +99,8 @@ pub struct DistributionReport {
 }
 
 impl StatisticsReport {
-    /// The report of a pass with `statistics`, with or without histograms; `path` is the user's name of the trace.
+    /// The report of a pass over `statistics`, with or without histograms; `path` is the trace's path as given by the
+    /// user.
     pub fn new(path: &str, statistics: &Statistics, histograms: bool) -> StatisticsReport {
         let categories = Category::ALL
             .into_iter()

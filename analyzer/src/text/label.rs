@@ -1,7 +1,7 @@
-//! Names of landmarks, windows and places. They are made of titles, of which a session may have any number.
+//! Names of landmarks, windows and locations. They contain window titles, of which a session may have any number.
 //!
-//! A `Symbol` lives as long as the program, and there is room for some ten thousand of them. A label lives
-//! as long as its owner.
+//! A `Symbol` lives as long as the program, and there is room for about ten thousand symbols. A label lives as long as
+//! its owner.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub fn client_name(process: Option<&str>, connection: ConnectionId) -> String {
     }
 }
 
-/// A shared name, freed with its last user.
+/// A shared name, freed with its last reference.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Label(Arc<str>);
 

@@ -2,7 +2,7 @@
 
 use x11prof_trace::Opened;
 
-/// True if `pattern` matches all of `name`: `*` matches any characters, `?` matches one. Each `*` takes as few
+/// True if `pattern` matches the whole `name`: `*` matches any characters, `?` matches one. Each `*` matches as few
 /// characters as possible, and more if the rest does not match.
 pub fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
@@ -31,7 +31,7 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     pattern[at..].iter().all(|byte| *byte == b'*')
 }
 
-/// True if the user gave this client's number or a part of its name. A number is no part of a name.
+/// True if the user typed this client's number or a part of its name. A number does not match names.
 pub(crate) fn means(typed: &str, opened: &Opened) -> bool {
     let name = opened.name.as_deref().unwrap_or_default();
     match typed.parse::<u32>() {

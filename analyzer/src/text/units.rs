@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use x11prof_cost_model::Micros;
 
-/// Milliseconds without the noise of binary fractions: to a billionth.
+/// Milliseconds rounded to a billionth, without the noise of binary fractions.
 pub(crate) fn ms(time: Micros) -> f64 {
     (time.as_ms() * 1e9).round() / 1e9
 }

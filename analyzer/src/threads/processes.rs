@@ -1,5 +1,5 @@
-//! Processes by their switches: when a process was last off the processor, whether all its threads waited for long,
-//! and when the server fell asleep, as far as waiting for a reply is concerned.
+//! Processes by their switches: when a process was last off the processor, whether all its threads waited for long, and
+//! when the server fell asleep, as needed for waits for replies.
 
 use std::collections::VecDeque;
 
@@ -8,11 +8,11 @@ use rustc_hash::FxHashMap;
 use crate::threads::delays::{BRIEF, SERVER_WAKES_WITHIN, SILENCE};
 use crate::threads::thread_states::{State, Step};
 
-/// Processes followed at most.
+/// Maximum number of tracked processes.
 const PROCESSES_LIMIT: usize = 1 << 13;
-/// Ends of the server's work that are remembered.
+/// Maximum number of kept ends of the server's work.
 const SERVER_RUNS_LIMIT: usize = 1 << 12;
-/// Long rests of a process that are remembered, the last ones.
+/// Maximum number of long rests kept for a process; the latest are kept.
 const RESTS_LIMIT: usize = 64;
 
 #[derive(Debug, Default)]
@@ -28,12 +28,12 @@ struct Process {
     off: u64,
     /// The time since which all threads wait.
     idle_since: Option<u64>,
-    /// The last long rests, from when to when.
+    /// The last long rests: beginning and end of each.
     rests: VecDeque<(u64, u64)>,
 }
 
 impl Process {
-    /// A thread of it changed its state.
+    /// Applies a state change of one of the process's threads.
     fn step(&mut self, step: &Step) {
         if !step.now.runs() {
             self.off = step.time;
@@ -77,7 +77,7 @@ pub(crate) struct Processes {
     server: Option<u32>,
     /// The server's runs: the time at which it woke, 0 if that is not known, and the time at which it fell asleep.
     server_runs: VecDeque<(u64, u64)>,
-    /// The beginning of the run that goes on.
+    /// The beginning of the current run.
     server_runs_since: Option<u64>,
 }
 
@@ -102,20 +102,20 @@ impl Processes {
         }
     }
 
-    /// True where a process was off the processor after `from`, or is not known.
+    /// True if a process was off the processor after `from`, or is unknown.
     pub(crate) fn was_off(&self, pid: Option<u32>, from: u64) -> bool {
         let process = pid.and_then(|pid| self.known.get(&pid));
         process.is_none_or(|process| process.off >= from)
     }
 
-    /// True if a thread of the process is on a processor, as far as its switches tell.
+    /// True if a thread of the process is on a processor, according to its switches.
     pub(crate) fn runs(&self, pid: u32) -> bool {
         self.known
             .get(&pid)
             .is_some_and(|process| process.running > 0)
     }
 
-    /// True where a client has rested between `last`, its latest request or answer, and `now`.
+    /// True if a client has rested between `last`, its latest request or reply, and `now`.
     pub(crate) fn has_rested(&self, pid: Option<u32>, last: u64, now: u64) -> bool {
         let Some(process) = pid.and_then(|pid| self.known.get(&pid)) else {
             return now.saturating_sub(last) >= SILENCE;
@@ -125,14 +125,14 @@ impl Processes {
         rested || process.idle_since.is_some_and(|since| long((since, now)))
     }
 
-    /// Time up to `now` with at least one of the process's threads on a processor, as far as its switches
-    /// tell; `None` where the process is not known.
+    /// The time up to `now` with at least one of the process's threads on a processor, according to its switches;
+    /// `None` if the process is unknown.
     pub(crate) fn ran(&self, pid: Option<u32>, now: u64) -> Option<u64> {
         let process = pid.and_then(|pid| self.known.get(&pid))?;
         Some(process.ran(now))
     }
 
-    /// The rests of a process from `from` until `until`; `None` where the process is not known.
+    /// The rests of a process from `from` until `until`; `None` if the process is unknown.
     pub(crate) fn rested(&self, pid: Option<u32>, from: u64, until: u64) -> Option<u64> {
         let process = pid.and_then(|pid| self.known.get(&pid))?;
         let rests = process.rests.iter();
@@ -140,8 +140,8 @@ impl Processes {
         Some(rests.map(within).filter(|within| *within >= BRIEF).sum())
     }
 
-    /// The time at which the server fell asleep after the work that came at `time`; `None` if that is not known. A
-    /// server that sleeps on has done the work before: an attached recorder hears of it late.
+    /// The time at which the server fell asleep after work that arrived at `time`; `None` if unknown. If the server
+    /// stays asleep, it had done the work before: an attached recorder receives reports late.
     pub(crate) fn server_done(&self, time: u64) -> Option<u64> {
         let at = self.server_runs.partition_point(|(_, end)| *end <= time);
         let (since, end) = self.server_runs.get(at)?;
@@ -172,7 +172,7 @@ mod tests {
         }
     }
 
-    /// Switches after which the processes are asked.
+    /// Applies switches before the tests query the processes.
     fn take(threads: &mut Threads, processes: &mut Processes, switches: &[Switch]) {
         let steps = switches.iter().flat_map(|one| threads.switch(one));
         steps.for_each(|step| processes.step(&step));
@@ -197,7 +197,7 @@ mod tests {
         );
         assert!(processes.has_rested(Some(PID), 40, 40 + BRIEF));
         assert_eq!(processes.rested(Some(PID), 0, u64::MAX), Some(BRIEF));
-        // From 10 to 40, both threads together, and since it runs again.
+        // From 10 to 40 both threads combined, and again since the last switch.
         assert_eq!(processes.ran(Some(PID), 45 + BRIEF), Some(30 + 5));
     }
 
@@ -221,14 +221,14 @@ mod tests {
         assert_eq!(done, expected.map(|time| time.map(ms)));
     }
 
-    /// The kernel tells no switch of a thread that ends.
+    /// The kernel reports no switch when a thread ends.
     #[test]
     fn a_thread_that_ended_does_not_keep_its_process_from_resting() {
         use SwitchKind::{Blocked, In};
         let (mut threads, mut processes) = (Threads::default(), Processes::default());
         let switches = [
             switch(2, 10, 0, In),
-            // On the same processor: the other one has ended.
+            // The switch is on the same processor, so the other thread has ended.
             switch(1, 20, 0, In),
             switch(1, 30, 0, Blocked),
         ];

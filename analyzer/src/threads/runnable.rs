@@ -4,10 +4,10 @@ use rustc_hash::FxHashMap;
 
 use crate::threads::thread_states::Step;
 
-/// Processes followed at most.
+/// Maximum number of tracked processes.
 const PROCESSES_LIMIT: usize = 1 << 14;
 
-/// The threads that run or could, by process.
+/// The running or ready threads, by process.
 #[derive(Debug, Default)]
 pub(crate) struct Runnable {
     /// Threads of each process that has been seen to run: ready or running, and running.

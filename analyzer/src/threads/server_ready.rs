@@ -1,7 +1,7 @@
-//! The stretches in which the recorded server could run and did not: no processor was free for the server.
+//! The intervals in which the recorded server was ready but had no processor.
 //!
-//! The kernel tells when it takes the processor away from a thread. That a thread is woken it does not
-//! tell: a server that waits can run from when something has been sent to it.
+//! The kernel reports when it preempts a thread, but not when it wakes one. So a waiting server counts as ready from
+//! the time at which data was sent to it.
 
 use std::collections::VecDeque;
 
@@ -14,14 +14,13 @@ const STRETCHES_LIMIT: usize = 1 << 12;
 /// Why the server can run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReadyReason {
-    /// The kernel gave the processor to another thread.
+    /// The kernel preempted the server.
     Preempted,
-    /// A request came.
+    /// A request arrived.
     Woken,
 }
 
-/// The stretches in which the server's first thread, which speaks with the clients, was ready and did not
-/// run.
+/// The intervals in which the server's first thread, which communicates with the clients, was ready but did not run.
 #[derive(Debug, Default)]
 pub(crate) struct ServerReady {
     server: Option<u32>,
@@ -31,9 +30,9 @@ pub(crate) struct ServerReady {
     waits: Option<u64>,
     /// The time since which the server is ready, and the reason.
     ready: Option<(u64, ReadyReason)>,
-    /// Intervals in which it was ready, in the order of time.
+    /// Intervals in which the server was ready, in the order of time.
     stretches: VecDeque<(u64, u64)>,
-    /// The times at which requests arrive that are on an emulated link.
+    /// The arrival times of requests that are on an emulated link.
     coming: VecDeque<u64>,
 }
 
@@ -43,12 +42,12 @@ impl ServerReady {
         self.server = pid;
     }
 
-    /// The trace contains the server's own report: the server has handled a request by the time of its record.
+    /// Notes an attached trace: the server has handled a request by the time of its record.
     pub(crate) fn attached(&mut self) {
         self.attached = true;
     }
 
-    /// True if requests have the server's own time.
+    /// True if requests have the server's own times.
     pub(crate) fn is_attached(&self) -> bool {
         self.attached
     }
@@ -107,7 +106,7 @@ impl ServerReady {
         }
     }
 
-    /// The time since which the server is ready at `time`; `None` while it runs or waits.
+    /// The time since which the server is ready at `time`; `None` if it runs or waits.
     pub(crate) fn since(&self, time: u64) -> Option<u64> {
         let (since, why) = self.ready.filter(|(since, _)| *since <= time)?;
         counts(since, why, time).then_some(since)
@@ -193,11 +192,11 @@ mod tests {
         ready.step(&step(SERVER, 1000, State::Waiting));
         ready.sent(2 * MS, 2 * MS);
         ready.sent(3 * MS, 3 * MS);
-        // So long it takes to wake.
+        // The wake-up may take this long.
         assert_eq!(ready.between(0, 2_900_000), 0);
         assert_eq!(ready.between(0, 4 * MS), 2 * MS);
         ready.step(&step(SERVER, 42_000, RUNS));
-        // It runs: what comes now changes nothing.
+        // The server runs, so an arriving request changes nothing.
         ready.sent(43 * MS, 43 * MS);
         ready.step(&step(SERVER, 44_000, State::Waiting));
         assert_eq!(ready.between(0, 60 * MS), 40 * MS);
@@ -234,7 +233,7 @@ mod tests {
         ready.step(&step(SERVER, 1000, State::Waiting));
         ready.sent(2 * MS, 2 * MS);
         assert_eq!(ready.between(0, 9 * MS), 0);
-        // Without switches nothing is known.
+        // Without switches, the state is unknown.
         let mut ready = server();
         ready.sent(2 * MS, 2 * MS);
         assert_eq!(ready.between(0, 9 * MS), 0);

@@ -1,5 +1,5 @@
-//! Run time of processes since the last reading of each one's kernel clock: a program that ends is often
-//! gone before its clock can be read again.
+//! Run time of processes since the last reading of each process's kernel clock: a program that ends has often exited
+//! before its clock can be read again.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use crate::threads::thread_states::Step;
 
-/// Processes and threads followed at most.
+/// Maximum number of tracked processes and threads.
 const PROCESSES_LIMIT: usize = 1 << 14;
 
 /// Run time by the context switches, since the last reading of each process.
@@ -17,7 +17,7 @@ pub(crate) struct SinceReading {
     sums: FxHashMap<u32, u64>,
     /// The time of the last reading of each process's clock.
     read_at: FxHashMap<u32, u64>,
-    /// The threads that run, each with its process and the beginning: about as many as there are processors.
+    /// The running threads, each with its process and the beginning of its run: about as many as there are processors.
     running: Vec<((u32, u32), u64)>,
 }
 
@@ -37,7 +37,7 @@ impl SinceReading {
         }
     }
 
-    /// The clock of a process was read, so its CPU time until then is known.
+    /// Notes a reading of a process's clock, so its CPU time until then is known.
     pub(crate) fn read(&mut self, pid: u32, time: u64) {
         self.sums.remove(&pid);
         if self.read_at.len() < PROCESSES_LIMIT || self.read_at.contains_key(&pid) {
@@ -45,7 +45,7 @@ impl SinceReading {
         }
     }
 
-    /// A process has a connection: it counts from now on, if it had none recently.
+    /// Notes that a process has a connection. If it had none recently, it counts from now on.
     pub(crate) fn connected(&mut self, pid: u32, time: u64) {
         if let Some(read_at) = self.read_at.get_mut(&pid)
             && *read_at == u64::MAX
@@ -54,7 +54,7 @@ impl SinceReading {
         }
     }
 
-    /// A process has no connection any more: its later CPU time does not count.
+    /// Notes that a process has no more connections: its later CPU time does not count.
     pub(crate) fn disconnected(&mut self, pid: u32, time: u64) {
         let ran = u64::try_from(self.of(pid, time).as_nanos()).unwrap_or(u64::MAX);
         if self.read_at.len() < PROCESSES_LIMIT || self.read_at.contains_key(&pid) {
@@ -63,7 +63,7 @@ impl SinceReading {
         }
     }
 
-    /// The run time of a process from its last reading to `now`, as far as the switches go.
+    /// The run time of a process from its last reading to `now`, as far as the switches are known.
     pub(crate) fn of(&self, pid: u32, now: u64) -> Duration {
         let read_at = self.read_at(pid);
         let threads = self.running.iter().filter(|((of, _), _)| *of == pid);
@@ -72,7 +72,7 @@ impl SinceReading {
         self.over(pid).saturating_add(Duration::from_nanos(goes_on))
     }
 
-    /// The part of this run time that is over: a thread that runs has had it before.
+    /// The part of this run time in finished runs.
     pub(crate) fn over(&self, pid: u32) -> Duration {
         Duration::from_nanos(self.sums.get(&pid).copied().unwrap_or_default())
     }

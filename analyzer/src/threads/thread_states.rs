@@ -1,16 +1,15 @@
-//! The state of each thread, by the context switches: running, ready or waiting.
+//! The state of each thread, from the context switches: running, ready or waiting.
 //!
-//! The kernel tells when a thread begins to run, when it stops, and whether it stopped by itself. Two facts
-//! are in no switch:
+//! The kernel reports when a thread starts running, when it stops, and whether it blocked or was preempted. Two facts
+//! are not in any switch:
 //!
-//! - The state before a thread's first switch. A switch that stops the thread shows that it ran since
-//!   before the recording; one that starts the thread leaves open whether it waited or was ready. Both are
-//!   `Unknown`.
-//! - The end of a thread. Its last switch says that it runs. The thread counts as ended when another one
-//!   runs on its processor.
+//! - The state before a thread's first switch. A switch that stops the thread shows that it ran since before the
+//!   recording. After a switch that starts the thread, it may have waited or been ready. Both are `Unknown`.
+//! - The end of a thread. Its last switch started it. The thread counts as ended when another thread runs on its
+//!   processor.
 //!
-//! Switches come in the order of their times. A switch that comes too late to be put in order ends no run
-//! before its beginning.
+//! Switches arrive in the order of their times. A switch that arrives too late to be sorted does not end a run before
+//! the run's beginning.
 
 use rustc_hash::FxHashMap;
 use x11prof_trace::{Switch, SwitchKind, Timestamp};
@@ -31,7 +30,7 @@ pub(crate) enum State {
         /// The processor.
         cpu: u16,
     },
-    /// Stopped while it could have run.
+    /// Stopped although it was runnable.
     Ready,
     /// The thread blocked.
     Waiting,
@@ -87,7 +86,7 @@ pub(crate) struct ThreadRun {
 }
 
 impl Step {
-    /// The run that this step ends; `None` if the thread did not run, or continues.
+    /// The run that this step ends; `None` if the thread did not run, or continues to run.
     pub(crate) fn ran(&self) -> Option<ThreadRun> {
         match (self.before, self.now) {
             (_, State::Running { .. }) => None,
@@ -139,7 +138,7 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// Handles a switch, and returns its meaning: that another thread ended, and the new state of the thread.
+    /// Processes a switch, and returns its effects: the end of another thread, and the new state of the thread.
     pub(crate) fn switch(&mut self, switch: &Switch) -> impl Iterator<Item = Step> + use<> {
         let time = switch.time.as_nanos();
         let (mut ended, mut step) = (None, None);
@@ -171,7 +170,7 @@ impl Threads {
         threads
     }
 
-    /// Stops the observation of a process's threads at `time`; they run on.
+    /// Stops the observation of a process's threads at `time`; the threads continue to run.
     pub(crate) fn leave_process(&self, pid: u32, time: u64) -> Vec<Step> {
         let threads = self.of_process(pid).into_iter();
         let left = threads.map(|(tid, before)| Step {
@@ -208,7 +207,7 @@ impl Threads {
         if self.known.len() < THREADS_LIMIT || self.known.contains_key(&tid) {
             return true;
         }
-        // To look at all of them each time would take long where nearly all could run.
+        // Scanning all threads each time would take too long if nearly all could run.
         if self.refused == 0 {
             self.known.retain(|_, (_, state)| state.could_run());
         }
@@ -220,13 +219,13 @@ impl Threads {
         self.known.len() < THREADS_LIMIT
     }
 
-    /// A thread, of this process if it is not known, is in this state now.
+    /// Sets the state of a thread; `pid` is its process if the thread is unknown.
     fn set(&mut self, tid: u32, pid: Option<u32>, time: u64, now: State) -> Option<Step> {
         let known = self.known.get(&tid).copied();
         let pid = pid.or(known.map(|(pid, _)| pid))?;
         let before = known.map_or(State::Unknown, |(_, state)| state);
         let now = match (before, now) {
-            // The switch that stopped it is missing: it continues.
+            // The switch that stopped the thread is missing: the thread continues to run.
             (State::Running { since, .. }, State::Running { cpu, .. }) => {
                 State::Running { since, cpu }
             }
@@ -284,7 +283,7 @@ mod tests {
         use SwitchKind::{Blocked, In, Preempted};
         let mut threads = Threads::default();
         let switches = [
-            // It ran since before the recording.
+            // The thread ran since before the recording.
             switch(1, 5, 0, Blocked),
             switch(1, 10, 0, In),
             switch(1, 14, 0, Preempted),

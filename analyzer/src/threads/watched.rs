@@ -1,5 +1,4 @@
-//! The threads of a pass: what each switch, and each end of a process, tells of them. The pipeline has the
-//! one instance.
+//! The threads of a pass, updated by each switch and each end of a process. The pipeline has the only instance.
 
 use rustc_hash::FxHashSet;
 use x11prof_trace::{Control, Switch, Timestamp};
@@ -7,7 +6,7 @@ use x11prof_trace::{Control, Switch, Timestamp};
 use crate::clients::PerClient;
 use crate::threads::thread_states::{Step, Threads};
 
-/// Processes without a connection that are kept, at most.
+/// Maximum number of kept processes without a connection.
 const GONE_LIMIT: usize = 1 << 14;
 
 /// The threads of the server and of the clients.
@@ -19,12 +18,12 @@ pub(crate) struct WatchedThreads {
     server: Option<u32>,
     /// Processes without a connection, which may connect again.
     gone: FxHashSet<u32>,
-    /// Kept between batches for the room.
+    /// A buffer that is reused between batches.
     steps: Vec<Step>,
 }
 
 impl WatchedThreads {
-    /// Takes switches, in the order of their times.
+    /// Processes switches, in the order of their times.
     pub(crate) fn switches(&mut self, switches: &[Switch], on: impl FnMut(&[Step])) {
         self.steps.clear();
         for switch in switches {
@@ -36,8 +35,8 @@ impl WatchedThreads {
         tell(&self.steps, on);
     }
 
-    /// A control record was passed. A process is no client once its last connection has ended, and most
-    /// have exited: the kernel reports no switch of a thread that exits.
+    /// Processes a control record. A process is no longer a client after its last connection has ended. Most such
+    /// processes have exited: the kernel reports no switch of a thread that exits.
     pub(crate) fn control(&mut self, time: Timestamp, control: &Control, on: impl FnMut(&[Step])) {
         match control {
             Control::Server(server) => self.server = server.pid,

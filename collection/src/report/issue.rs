@@ -12,9 +12,9 @@ use crate::episode_row::{PART_NAMES, PARTS};
 use crate::issues::{Issue, Issues, median};
 use crate::known::KnownEntry;
 
-/// Patterns of an issue that are named.
+/// Maximum number of patterns listed for an issue.
 const PATTERNS: usize = 20;
-/// The parts of an episode's time that are no cause.
+/// The parts of an episode's time that do not count as causes.
 const PARTS_WITHOUT_CAUSE: [&str; 4] =
     ["waiting_ns", "client_ns", "network_ns", "other_clients_ns"];
 
@@ -31,15 +31,16 @@ pub struct IssueReport {
     pub blame: String,
     /// The pattern with the most time over the threshold: a tree of intervals.
     pub pattern: String,
-    /// Patterns, the most time over the threshold first, twenty at most.
+    /// At most twenty patterns, the most time over the threshold first.
     pub patterns: Vec<PatternReport>,
     /// The number of all patterns.
     pub pattern_count: usize,
-    /// The places in the program from which clients waited longest, the most frequent first, twenty at most; of recordings
-    /// with stacks.
+    /// The call sites of clients' longest waits, at most twenty, the most frequent first; only for recordings with
+    /// stacks.
     #[serde(rename = "blocked_at")]
     pub waited_in: Vec<PlaceReport>,
-    /// The functions in which clients ran longest, as `waited_in`; of recordings with samples of running clients.
+    /// The functions with clients' most CPU time, as for `waited_in`; only for recordings with samples of running
+    /// clients.
     #[serde(rename = "cpu_at")]
     pub ran_in: Vec<PlaceReport>,
     /// Sessions in which it occurred.
@@ -53,7 +54,7 @@ pub struct IssueReport {
     /// The latency that half of its episodes do not exceed.
     #[serde(rename = "p50_ms")]
     pub median_ms: f64,
-    /// The greatest.
+    /// The greatest latency.
     #[serde(rename = "max_ms")]
     pub worst_ms: f64,
     /// The sum over all episodes of the time over the threshold; the list is ordered by this.
@@ -69,11 +70,11 @@ pub struct IssueReport {
     /// Episodes whose end is not certain.
     #[serde(rename = "uncertain")]
     pub unsure: u64,
-    /// Versions that it occurred in, in their order.
+    /// Versions in which it occurred, in their order.
     pub versions: Vec<String>,
-    /// The first version seen with it: that of the earliest day.
+    /// The first version with the issue, by day.
     pub first_version: Option<String>,
-    /// The last version seen with it.
+    /// The last version with the issue.
     pub last_version: Option<String>,
     /// Figures by version.
     pub by_version: Vec<ByVersion>,
@@ -87,7 +88,7 @@ pub struct IssueReport {
     pub example: Example,
 }
 
-/// Episodes of an issue that did the same.
+/// Episodes of an issue with the same pattern.
 #[derive(Debug, Clone, Serialize)]
 pub struct PatternReport {
     /// The tree of intervals as text.
@@ -101,7 +102,7 @@ pub struct PatternReport {
     pub total_over_threshold_ms: f64,
 }
 
-/// A place in the program from which clients waited, or in which they ran, longest in episodes of an issue.
+/// A call site of the longest wait, or a function with the most CPU time, in episodes of an issue.
 #[derive(Debug, Clone, Serialize)]
 pub struct PlaceReport {
     /// The calling function and its nearest named caller; or the running function.
@@ -120,10 +121,10 @@ pub struct ByVersion {
     pub sessions: usize,
     /// Episodes.
     pub occurrences: usize,
-    /// The place from which clients waited longest in most episodes; null if no stack is known.
+    /// The call site of the longest wait in most episodes; null if no stack is known.
     #[serde(rename = "blocked_at")]
     pub waited_in: Option<String>,
-    /// The function in which clients ran longest in most episodes; null without samples.
+    /// The function with the most CPU time in most episodes; null without samples.
     #[serde(rename = "cpu_at")]
     pub ran_in: Option<String>,
     /// The median latency of the episodes.
@@ -135,7 +136,7 @@ pub struct ByVersion {
     pub per_action_ms: Option<f64>,
 }
 
-/// The file of known issues about one issue.
+/// An issue's entry in the file of known issues.
 #[derive(Debug, Clone, Serialize)]
 pub struct KnownReport {
     /// Why it is accepted.

@@ -13,7 +13,7 @@ pub struct PointReport {
     pub count: u64,
 }
 
-/// Counts, by step, the episodes with at least that latency in nanoseconds; steps without any are left out.
+/// Counts the episodes with at least each step's latency (in nanoseconds); steps without episodes are omitted.
 pub(super) fn points(of: impl Iterator<Item = (u64, u64)>) -> Vec<PointReport> {
     let mut counts = [0_u64; EDGES_MS.len()];
     for (latency, count) in of {

@@ -12,7 +12,7 @@ pub enum Kind {
 /// A column.
 #[derive(Debug, Clone, Copy)]
 pub struct Column {
-    /// The name. The suffix `_ns` stands for nanoseconds.
+    /// The name. The suffix `_ns` means nanoseconds.
     pub name: &'static str,
     /// The type.
     pub kind: Kind,

@@ -15,16 +15,16 @@ pub use write::TableWriter;
 /// Why a table cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
-    /// The file is no Parquet file, or a damaged one, or the disk failed.
+    /// The file is not a valid Parquet file, or reading it failed.
     #[error("{0}")]
     Parquet(#[from] parquet::errors::ParquetError),
-    /// A file that contradicts itself.
+    /// The contents of the file are inconsistent.
     #[error("it is damaged: what it says of itself cannot be")]
     Damaged,
     /// The file cannot be opened or written.
     #[error("{0}")]
     Io(#[from] std::io::Error),
-    /// A table of another kind.
+    /// The file is a table of another kind: it lacks a column.
     #[error("no table of x11prof's {table}: it has no column `{column}`")]
     Column {
         /// The table.

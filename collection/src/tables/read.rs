@@ -11,12 +11,12 @@ use super::TableError;
 use super::columns::{Cell, Kind, Schema};
 use super::schema::{KEY, VERSION};
 
-/// Rows read at once.
+/// Number of rows per read.
 const BATCH: usize = 4096;
-/// Bytes that the rows of a file of any length may take.
+/// Memory in bytes that the rows of any file may use.
 const FREE: u64 = 1 << 20;
-/// Bytes of rows for each byte of the file, at most. A few bytes may claim any number of rows; those of real tables take up to
-/// 60 bytes for each byte.
+/// Maximum memory for rows in bytes, for each byte of the file. A few bytes of a file may claim any number of rows;
+/// rows of real tables take up to 60 bytes for each byte.
 const RATIO: u64 = 256;
 /// Bytes of a row without its texts.
 const ROW: u64 = 64;
@@ -33,9 +33,9 @@ enum Values {
 pub struct Rows<R: ChunkReader + 'static> {
     file: SerializedFileReader<R>,
     schema: &'static Schema,
-    /// The place of each column in the file.
+    /// The index of each column in the file.
     at: Vec<Option<usize>>,
-    /// Bytes that the rows may take.
+    /// Maximum memory for the rows, in bytes.
     most: u64,
 }
 
@@ -43,7 +43,7 @@ impl<R: ChunkReader + 'static> Rows<R> {
     /// Opens the table in `file`.
     ///
     /// # Errors
-    /// Where it is no such table.
+    /// Returns an error if the file is not such a table.
     pub fn open(schema: &'static Schema, file: R) -> Result<Rows<R>, TableError> {
         caught(|| Rows::opened(schema, file))
     }
@@ -54,7 +54,7 @@ impl<R: ChunkReader + 'static> Rows<R> {
         let about = file.metadata().file_metadata();
         let said = about.key_value_metadata().into_iter().flatten();
         let version = said.filter(|pair| pair.key == KEY);
-        // Files merged by another engine have lost their version.
+        // Files merged by another engine have no version.
         if let Some(other) = version
             .filter_map(|pair| pair.value.as_deref())
             .find(|of| *of != VERSION)
@@ -84,7 +84,7 @@ impl<R: ChunkReader + 'static> Rows<R> {
     /// Passes every row to `on`: a cell for each column, in the order of the schema.
     ///
     /// # Errors
-    /// Where the file is damaged. What came before has been handed out.
+    /// Returns an error if the file is damaged. The rows before the damage have been passed to `on`.
     pub fn each(&self, on: impl FnMut(&[Cell<'_>])) -> Result<(), TableError> {
         caught(|| self.hand_out(on))
     }
@@ -147,7 +147,7 @@ fn batch(reader: &mut ColumnReader, kind: Kind, rows: usize) -> Result<Values, T
         (ColumnReader::Int64ColumnReader(reader), Kind::Integer) => {
             Values::Integers(read(reader, rows)?)
         }
-        // An engine may have found that smaller numbers do.
+        // Another engine may have chosen a smaller integer type.
         (ColumnReader::Int32ColumnReader(reader), Kind::Integer) => {
             let values = read(reader, rows)?.into_iter();
             Values::Integers(values.map(|value| value.map(i64::from)).collect())
@@ -181,7 +181,7 @@ fn read<T: DataType>(
         }
         done += records;
     }
-    // A column that has a value in every row has no levels.
+    // A column with a value in every row has no definition levels.
     if there.is_empty() {
         return Ok(values.into_iter().map(Some).collect());
     }

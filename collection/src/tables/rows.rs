@@ -1,4 +1,4 @@
-//! Rows of the tables that issues are made of, from cells and to cells.
+//! Converts rows of the tables from which issues are computed from cells and to cells.
 
 use super::columns::Cell;
 use crate::episode_row::{EpisodeRow, PARTS};

@@ -1,4 +1,5 @@
-//! The tables with their columns. A change of meaning is a new version; a further column or table is not.
+//! The tables with their columns. A change of meaning requires a new version; an additional column or table does
+//! not.
 
 use super::columns::{Column, Schema, integer, optional, text};
 
@@ -7,7 +8,7 @@ pub const VERSION: &str = "1";
 /// The name of the version in a file's metadata.
 pub const KEY: &str = "x11prof.tables";
 
-/// The session that a row is of.
+/// The session of a row.
 const SESSION: Column = text("session");
 
 /// A row for each recording.
@@ -74,7 +75,7 @@ pub const LATENCIES: Schema = Schema {
     ],
 };
 
-/// Requests by client, window and kind, with events and parts of transport that the server's time went to.
+/// Requests by client, window and kind, with events and the parts of transport that used server time.
 pub const REQUESTS: Schema = Schema {
     name: "requests",
     columns: &[
@@ -90,7 +91,7 @@ pub const REQUESTS: Schema = Schema {
     ],
 };
 
-/// Replies that were waited for, by place and request.
+/// Awaited replies, by call site and request.
 pub const ROUND_TRIPS: Schema = Schema {
     name: "round_trips",
     columns: &[

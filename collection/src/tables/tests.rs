@@ -1,4 +1,4 @@
-//! Tables there and back, and damaged ones.
+//! Round trips of tables, and damaged tables.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use bytes::Bytes;

@@ -1,4 +1,4 @@
-//! Writing a table: rows in, a Parquet file out.
+//! Writes rows into a Parquet file.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use super::TableError;
 use super::columns::{Cell, Column, Kind, Schema};
 use super::schema::{EPISODES, KEY, LATENCIES, SESSIONS, VERSION};
 
-/// Rows held in memory at most.
+/// Maximum number of rows held in memory.
 const ROWS: usize = 20_000;
 
-/// Values of a column, with whether each row has one.
+/// The values of a column, and a flag for each row that has one.
 enum Values {
     Integers(Vec<i64>, Vec<i16>),
     Texts(Vec<ByteArray>, Vec<i16>),
@@ -32,7 +32,7 @@ pub struct TableWriter<W: Write + Send> {
 }
 
 impl<W: Write + Send> TableWriter<W> {
-    /// An empty table, to be written to `out`.
+    /// Creates an empty table that is written to `out`.
     ///
     /// # Errors
     /// Errors of `out`.
@@ -115,9 +115,9 @@ impl<W: Write + Send> TableWriter<W> {
     }
 }
 
-/// Small tables, read of every session, have Snappy, which starts at once. zstd requests the processor's
-/// kind at each start, for each column of each file: under a hypervisor that was two thirds of the time of
-/// reading ten thousand sessions.
+/// Small tables, which are read for every session, use Snappy, which has no start-up cost. zstd detects the
+/// processor's type for each column of each file; under a hypervisor this took two thirds of the time of reading
+/// ten thousand sessions.
 fn compression(schema: &Schema) -> Result<Compression, TableError> {
     let small = [&SESSIONS, &EPISODES, &LATENCIES];
     Ok(match small.iter().any(|one| one.name == schema.name) {

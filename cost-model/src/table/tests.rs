@@ -40,7 +40,7 @@ fn the_papers_examples_come_out() {
     assert_eq!(exact.doubts, []);
     assert_eq!(exact.server, Cost::exact(exact.server.time));
 
-    // The paper prints 0.07385, which its own rule does not give.
+    // The paper prints 0.07385, which does not follow from its own rule.
     let between = sun.price(&operation(SOLID, 200.0));
     assert_eq!(
         (ms(&between, 4).as_str(), between.basis),

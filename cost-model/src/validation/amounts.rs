@@ -31,7 +31,7 @@ pub(super) fn validate_times(
     }
 }
 
-/// A size, a time in microseconds or a spread: one of which many can be added up.
+/// True for a valid size, time in microseconds or spread: finite when many are added.
 pub(super) fn is_amount(number: f64) -> bool {
     (0.0..=1e15).contains(&number)
 }

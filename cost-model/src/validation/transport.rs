@@ -1,4 +1,4 @@
-//! The conditions for figures that belong to no request: wakeups, replies, events, and a server's later work.
+//! The conditions for figures that belong to no request: wakeups, replies, events, and a server's deferred work.
 
 use super::amounts::{is_amount, validate_measured};
 use crate::{Clock, Micros, TransportCosts};

@@ -24,7 +24,7 @@ use super::keyboard::Keyboard;
 use crate::DriveError;
 use crate::action::{Place, WindowName};
 
-/// Window managers put clients' windows at most this deep.
+/// Maximum depth at which window managers place clients' windows.
 const DEPTH: usize = 4;
 /// Maximum length of a name, in words of 4 bytes.
 const NAME: u32 = 256;
@@ -44,9 +44,9 @@ pub(super) struct Display {
     net_modal: u32,
     protocols: u32,
     take_focus: u32,
-    /// Windows that were given the focus.
+    /// Windows to which the driver gave the focus.
     focused: HashSet<Window>,
-    /// Windows that were there before the program.
+    /// Windows that existed before the program.
     before: HashSet<Window>,
 }
 
@@ -55,7 +55,8 @@ pub(super) struct Display {
 pub(super) struct ClientWindow {
     pub(super) id: Window,
     pub(super) name: WindowName,
-    /// A menu, a tooltip or a list of completions: the window manager leaves it alone, and keys go to its owner.
+    /// True for a menu, a tooltip or a list of completions, which the window manager ignores. Keys go to the popup's
+    /// owner.
     pub(super) is_popup: bool,
 }
 
@@ -63,7 +64,7 @@ fn gone(error: impl std::fmt::Display) -> DriveError {
     DriveError::Display(format!("does not answer: {error}"))
 }
 
-/// The answer; `None` if the window has gone meanwhile.
+/// The reply; `None` if the window no longer exists.
 fn answer<A>(reply: Result<A, ReplyError>) -> Result<Option<A>, DriveError> {
     match reply {
         Ok(answer) => Ok(Some(answer)),
@@ -72,7 +73,7 @@ fn answer<A>(reply: Result<A, ReplyError>) -> Result<Option<A>, DriveError> {
     }
 }
 
-/// Sends a request. The end of a window is not an error, but no reply.
+/// Sends a request and waits for its reply. If the window no longer exists, the result is `None` and not an error.
 macro_rules! ask {
     ($question:expr) => {
         answer($question.map_err(gone)?.reply())?
@@ -117,7 +118,7 @@ impl Display {
         })
     }
 
-    /// Takes windows that are there for others' from here on.
+    /// Excludes the windows that exist now, because they belong to other programs.
     pub(super) fn leave_out_what_is_there(&mut self) -> Result<(), DriveError> {
         let windows = self.windows()?.into_iter();
         self.before = windows.map(|window| window.id).collect();
@@ -149,8 +150,8 @@ impl Display {
         })
     }
 
-    /// The window that the user clicks: a client's, in a window manager's frame too. The pointer is given back once `stop`
-    /// is true.
+    /// Waits for the user to click a client's window, also inside a window manager's frame. Releases the pointer when
+    /// `stop` is true.
     pub(super) fn clicked(&self, stop: &AtomicBool) -> Result<Window, DriveError> {
         let mask = EventMask::BUTTON_PRESS | EventMask::BUTTON_RELEASE;
         let mode = GrabMode::ASYNC;
@@ -184,7 +185,7 @@ impl Display {
         self.client_window(over.unwrap_or(x11rb::NONE))
     }
 
-    /// The client's window that is `id`, holds it, or is in it, as in a window manager's frame.
+    /// The client's window that is `id`, contains it, or is inside it (if `id` is a window manager's frame).
     pub(super) fn client_window(&self, id: Window) -> Result<Window, DriveError> {
         for window in self.windows()?.iter().rev() {
             if self.is_in(id, window.id)? || self.is_in(window.id, id)? {
@@ -196,7 +197,7 @@ impl Display {
         )))
     }
 
-    /// Waits for an answer: the server has handled all that was sent.
+    /// Waits for a reply, after which the server has handled all earlier requests.
     pub(super) fn sync(&self) -> Result<(), DriveError> {
         self.x
             .get_input_focus()
@@ -206,7 +207,7 @@ impl Display {
         Ok(())
     }
 
-    /// The clients' windows that are seen, the topmost last.
+    /// The visible windows of clients, the topmost last.
     pub(super) fn windows(&self) -> Result<Vec<ClientWindow>, DriveError> {
         let mut found = Vec::new();
         self.search(self.screen.root, 0, &mut found)?;
@@ -269,7 +270,7 @@ impl Display {
         Ok(value.map(|reply| String::from_utf8_lossy(&reply.value).into_owned()))
     }
 
-    /// The place on the screen of a place in the window; `None` if the window has gone.
+    /// Converts a position in the window to a position on the screen; `None` if the window no longer exists.
     pub(super) fn on_screen(
         &self,
         window: Option<Window>,
@@ -291,7 +292,7 @@ impl Display {
     /// Sets the focus to the window if there is no window manager. Returns the name of the window that has the focus
     /// instead.
     pub(super) fn focus(&mut self, window: Window) -> Result<Option<String>, DriveError> {
-        // A program may have set the focus itself, and wait for a window manager's word all the same: Swing does.
+        // A program may have set the focus itself, and still wait for a message of a window manager, as Swing does.
         if self.has_focus(window)? && self.focused.contains(&window) {
             return Ok(None);
         }
@@ -307,7 +308,7 @@ impl Display {
             let set = self
                 .x
                 .set_input_focus(InputFocus::POINTER_ROOT, window, x11rb::CURRENT_TIME);
-            // A window may have gone meanwhile.
+            // The window may no longer exist.
             let _ = set.map_err(gone)?.check();
             self.tell_to_take_focus(window)?;
         }
@@ -318,12 +319,12 @@ impl Display {
         }
     }
 
-    /// True if the window was given the focus before.
+    /// True if the driver gave the focus to the window before.
     pub(super) fn was_focused(&self, window: Window) -> bool {
         self.focused.contains(&window)
     }
 
-    /// Asks a window that sets the focus itself to do so (ICCCM, section 4.1.7).
+    /// Requests a window that sets the focus itself to do so (ICCCM, section 4.1.7).
     fn tell_to_take_focus(&self, window: Window) -> Result<(), DriveError> {
         if self
             .numbers(window, self.protocols)?
@@ -337,8 +338,8 @@ impl Display {
         Ok(())
     }
 
-    /// The name of a modal dialog of the window (EWMH, _NET_WM_STATE_MODAL): the program takes no input for the window
-    /// meanwhile.
+    /// The name of a modal dialog of the window (EWMH, _NET_WM_STATE_MODAL), during which the program accepts no input
+    /// for the window.
     pub(super) fn modal_dialog(&self, of: Window) -> Result<Option<String>, DriveError> {
         for window in self.windows()?.into_iter().filter(|window| window.id != of) {
             let owner = self.numbers(window.id, AtomEnum::WM_TRANSIENT_FOR.into())?;
@@ -362,7 +363,7 @@ impl Display {
         Ok(values.unwrap_or_default())
     }
 
-    /// True if keys go to the window or to one in it.
+    /// True if keys go to the window or to a window inside it.
     fn has_focus(&self, window: Window) -> Result<bool, DriveError> {
         let focus = self
             .x
@@ -374,7 +375,7 @@ impl Display {
         self.is_in(focus, window)
     }
 
-    /// The error that the window does not have the focus, with a remedy.
+    /// The error message, with a remedy, for a window that does not have the focus.
     pub(super) fn lacks_focus(&self, window: Window, other: &str) -> Result<String, DriveError> {
         let windows = self.windows()?;
         let named = windows.iter().find(|one| one.id == window);
@@ -422,7 +423,8 @@ impl Display {
         Ok(false)
     }
 
-    /// The name of the other client's window that covers the place; `None` if the window's own client is seen.
+    /// The name of another client's window that covers the position; `None` if the window's own client is visible
+    /// there.
     pub(super) fn covered(&self, window: Window, at: Place) -> Result<Option<String>, DriveError> {
         let mask = self.x.setup().resource_id_mask;
         let mut id = self.screen.root;
@@ -434,7 +436,7 @@ impl Display {
             ) else {
                 return Ok(None);
             };
-            // A window manager's frame holds the client's window.
+            // A window manager's frame contains the client's window.
             if id == window || (id & !mask) == (window & !mask) {
                 return Ok(None);
             }
@@ -463,7 +465,7 @@ impl Display {
         self.x.flush().map_err(gone)
     }
 
-    /// Presses or releases a key or a button, according to the event code.
+    /// Presses or releases a key or a button, depending on the event code.
     pub(super) fn input(&self, event: u8, detail: u8) -> Result<(), DriveError> {
         let input =
             self.x

@@ -33,13 +33,13 @@ impl Keyboard {
     fn of(first: u8, per_key: u8, keysyms: &[u32]) -> Keyboard {
         let mut keys = HashMap::new();
         for (code, of) in (first..=u8::MAX).zip(keysyms.chunks(usize::from(per_key).max(1))) {
-            // The first group: alone, and with Shift.
+            // The first group: without modifiers, and with Shift.
             for (keysym, shift) in of.iter().take(2).zip([false, true]) {
                 if *keysym != 0 {
                     keys.entry(*keysym).or_insert((code, shift));
                 }
             }
-            // A letter that has one keysym has the capital as well (protocol, section 5).
+            // A letter with a single keysym also types its capital letter with Shift (protocol, section 5).
             if let [letter, rest @ ..] = of
                 && matches!(*letter, 0x61..=0x7A | 0xE0..=0xFE)
                 && rest.first().is_none_or(|second| *second == 0)
@@ -50,7 +50,7 @@ impl Keyboard {
         Keyboard(keys)
     }
 
-    /// The key that gives the keysym, and whether Shift is needed.
+    /// The key that produces the keysym, and whether Shift is needed.
     pub(super) fn key(&self, keysym: u32) -> Option<(u8, bool)> {
         self.0.get(&keysym).copied()
     }

@@ -1,4 +1,4 @@
-//! The driver: one action after the other, each once the program is quiet.
+//! The driver. It performs one action after the other, each after the program has become idle.
 
 mod display;
 mod hands;
@@ -19,14 +19,14 @@ use crate::session::Session;
 use hands::Hands;
 pub use subject::Subject;
 
-/// The pace of the actions. Each waits in any case until the program is quiet.
+/// The pace of the actions. Each action always waits until the program is idle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pace {
-    /// As soon as the program is quiet.
+    /// As soon as the program is idle.
     Quiet,
     /// With the session's pauses.
     Recorded,
-    /// With pauses drawn from the session's, by this seed.
+    /// With pauses drawn from the session's pauses, with this random seed.
     Human(u64),
     /// The time from one action to the next.
     Every(Duration),
@@ -39,26 +39,28 @@ pub struct DriveConfig {
     pub subject: Subject,
     /// The pace.
     pub pace: Pace,
-    /// The session stops once this is true, when no key is down.
+    /// The session stops when this becomes true, as soon as no key is pressed.
     pub stop: Arc<AtomicBool>,
 }
 
 /// The outcome.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Driven {
-    /// Inputs that were given.
+    /// The number of inputs sent.
     pub inputs: usize,
-    /// Inputs after which the program was not quiet in time, by number.
+    /// The numbers of inputs after which the program did not become idle in time.
     pub restless: Vec<usize>,
-    /// Why the session was not played to its end.
+    /// The reason why the session was not completed; `None` if it was.
     pub stopped: Option<String>,
 }
 
-/// Starts the program unless it already runs, sends it the actions of the session, and ends it. Calls `mark` right
-/// before each input with its number, from 1, and the action; `None` after the effects of the last input.
+/// Starts the program unless it already runs, sends it the actions of the session, and ends it. Calls `mark`
+/// immediately before each input with its number, from 1, and the action; with `None` after the effects of the last
+/// input.
 ///
 /// # Errors
-/// The display cannot be driven, or the program cannot be started. What stops a session on its way is in the outcome.
+/// Fails if the display cannot be driven, or if the program cannot be started. If the session stops early, the reason
+/// is in the result.
 pub fn drive(
     session: &Session,
     config: &DriveConfig,

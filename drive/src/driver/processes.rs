@@ -1,4 +1,4 @@
-//! The program and its child processes: whether one runs, and their CPU time, from the kernel.
+//! The program and its child processes. Reads from the kernel whether they run, and their CPU time.
 
 use std::ffi::OsString;
 use std::fs;
@@ -9,40 +9,40 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::DriveError;
 
-/// Time for the program to end alone.
+/// How long the program may take to end before it is killed.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Maximum number of checked threads.
 const MOST: usize = 10_000;
 
 /// The running program.
 pub(super) enum Program {
-    /// A process that the driver started, and will end.
+    /// A process that the driver has started and will end.
     Ours(Child),
-    /// An existing process, which stays.
+    /// An existing process, which continues to run.
     There(Pid),
 }
 
-/// The time that all threads ran, and their number.
+/// The CPU time of all threads, and their number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Activity {
     run_ns: u64,
     threads: usize,
-    /// A thread runs, or waits for the disk, or a program's first thread sleeps in the middle of its work.
+    /// True if a thread runs or waits for the disk, or if a program's first thread sleeps in the middle of its work.
     pub(super) is_busy: bool,
 }
 
 impl Program {
-    /// Starts the command. Processes that it leaves behind become ours.
+    /// Starts the command. Orphaned processes become children of the driver.
     pub(super) fn start(command: &[OsString]) -> Result<Program, DriveError> {
         let (name, arguments) = command
             .split_first()
             .unwrap_or((const { &OsString::new() }, &[]));
-        // Without it, only the program's own daemons are not watched.
+        // If this fails, only daemons that the program starts are not watched.
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         let child = Command::new(name)
             .args(arguments)
             .stdin(Stdio::null())
-            // Standard output is for the result.
+            // Standard output is reserved for the result.
             .stdout(std::io::stderr())
             .spawn();
         let child = child.map_err(|why| DriveError::Program {
@@ -52,7 +52,7 @@ impl Program {
         Ok(Program::Ours(child))
     }
 
-    /// The processes: the program, and all that it started.
+    /// The program and all processes that it has started.
     fn all(&self) -> Vec<Pid> {
         match self {
             Program::Ours(_) => descendants(rustix::process::getpid()),
@@ -65,7 +65,7 @@ impl Program {
         }
     }
 
-    /// True once the program, and all that it started, has ended.
+    /// True after the program and all processes that it has started have ended.
     pub(super) fn is_over(&mut self) -> bool {
         let is_running = match self {
             Program::Ours(child) => matches!(child.try_wait(), Ok(None)),
@@ -74,7 +74,7 @@ impl Program {
         !is_running && self.all().is_empty()
     }
 
-    /// The activity now.
+    /// The current activity.
     pub(super) fn activity(&self) -> Activity {
         let mut activity = Activity {
             run_ns: 0,
@@ -89,27 +89,27 @@ impl Program {
                 let ran = ran.split(' ').next().and_then(|ns| ns.parse::<u64>().ok());
                 activity.run_ns = activity.run_ns.wrapping_add(ran.unwrap_or(0));
                 activity.threads += 1;
-                // The state comes after the name, which may hold anything in parentheses.
+                // The state follows the name, which may contain any characters in parentheses.
                 let stat = text("stat");
                 let state = stat
                     .rsplit_once(") ")
                     .and_then(|(_, rest)| rest.chars().next());
                 activity.is_busy |= matches!(state, Some('R' | 'D'));
-                // Others may sleep between rounds of a loop.
+                // Other threads may sleep between iterations of a loop.
                 activity.is_busy |= thread == pid.to_string() && sleeps(&text("syscall"));
             }
         }
         activity
     }
 
-    /// Ends a program of ours and all that it started.
+    /// Ends the program and all processes that it has started, if the driver started it.
     fn end(&mut self) {
         if matches!(self, Program::There(_)) {
             return;
         }
         for signal in [Signal::TERM, Signal::KILL] {
             for pid in self.all() {
-                // A process may have ended alone.
+                // The process may have ended already.
                 let _ = kill_process(pid, signal);
             }
             let until = Instant::now() + PATIENCE;
@@ -126,7 +126,7 @@ impl Drop for Program {
     }
 }
 
-/// True if a thread's system call is a sleep (proc(5), "syscall": the number comes first).
+/// True if a thread's system call is a sleep (proc(5), "syscall": the number is first).
 fn sleeps(syscall: &str) -> bool {
     let number = syscall
         .split(' ')
@@ -138,7 +138,7 @@ fn sleeps(syscall: &str) -> bool {
     )
 }
 
-/// The living processes that come from `pid`, which is not included.
+/// The living descendants of `pid`, without `pid` itself.
 fn descendants(pid: Pid) -> Vec<Pid> {
     let mut all = Vec::new();
     let mut next = vec![pid];
@@ -160,7 +160,7 @@ fn descendants(pid: Pid) -> Vec<Pid> {
     all
 }
 
-/// True for a process that has ended and whose parent has not waited for it.
+/// True if a process has ended but was not reaped by its parent.
 fn is_dead(pid: Pid) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat

@@ -5,9 +5,9 @@ use std::ffi::OsString;
 /// The program that is driven.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
-    /// A program, with its arguments, that is started and ended.
+    /// A program with its arguments. The driver starts and ends it.
     Command(Vec<OsString>),
-    /// The program of a window that is there: all actions are for the window.
+    /// The program of an existing window. All actions apply to this window.
     Window(u32),
     /// The program of the window that the user clicks.
     Clicked,

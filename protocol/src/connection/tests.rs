@@ -211,7 +211,7 @@ fn length_0_before_big_requests_is_enabled_is_a_bare_header() {
     desk.said.clear();
     let big = [&[127, 0, 0, 0, 3, 0, 0, 0][..], &[9; 4]].concat();
     desk.client(&[127, 0, 0, 0]);
-    // The same bytes before and after Enable, with which they come in one read.
+    // The same bytes before and after Enable; all arrive in one read.
     desk.client(&[&[127, 0, 0, 0][..], &GET_INPUT_FOCUS, &[133, 0, 1, 0], &big].concat());
     desk.server(&answer([0, 16, 2, 0, 0, 0, 0, 0], 32));
     assert_eq!(

@@ -17,9 +17,9 @@ enum Kind {
     U16,
     /// CARD32 or a resource's id.
     U32,
-    /// CARD64, of which no half comes first.
+    /// CARD64 in the client's byte order.
     U64,
-    /// SYNC's INT64: the high half first.
+    /// SYNC's INT64, with the high half first.
     HighLow,
     /// The number of unused bytes.
     Unused(usize),
@@ -28,9 +28,9 @@ use Kind::{Bool, HighLow, U8, U16, U32, U64, Unused};
 
 type Field = (&'static str, Kind);
 
-/// A message with fields one after the other.
+/// A message with consecutive fields.
 pub(crate) struct Layout {
-    /// The message's second byte, where it is a field.
+    /// The name of the message's second byte, if it is a field.
     second: Option<&'static str>,
     /// The fields after the header.
     fields: &'static [Field],
@@ -39,11 +39,11 @@ pub(crate) struct Layout {
 
 /// The list after the fields.
 enum List {
-    /// The message ends with the fields.
+    /// No list: the message ends with the fields.
     None,
-    /// Groups of fields to the end of the message.
+    /// Groups of fields up to the end of the message.
     ToTheEnd(&'static str, &'static [Field]),
-    /// DRI3 section "BuffersFromPixmap": the second byte is the number of strides, and of the offsets after them.
+    /// DRI3 section "BuffersFromPixmap": the second byte is the number of strides, and of the offsets that follow them.
     StridesAndOffsets,
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn request(extension: &str, minor: u8) -> Option<&'static Layout> {
     })
 }
 
-/// The layout of a reply, likewise.
+/// The layout of a reply, if it is in this table.
 pub(crate) fn reply(extension: &str, minor: u8) -> Option<&'static Layout> {
     Some(match (extension, minor) {
         ("DRI3", 3) => &BUFFER_FROM_PIXMAP,
@@ -148,7 +148,7 @@ static VENDOR_PRIVATE: Layout = Layout {
     fields: &[("retval", U32), ("size", U32), ("", Unused(16))],
     list: List::ToTheEnd("data", &[("byte", U8)]),
 };
-/// DRI3 Open and FDFromFence, MIT-SHM CreateSegment, RANDR CreateLease: the descriptors alone.
+/// DRI3 Open and FDFromFence, MIT-SHM CreateSegment, RANDR CreateLease: only descriptors.
 static DESCRIPTORS: Layout = Layout {
     second: Some("nfd"),
     fields: &[],
@@ -178,7 +178,7 @@ static AWAIT_FENCE: Layout = Layout {
 };
 
 impl Layout {
-    /// The fields of the message `bytes`, whose own part begins at `at`.
+    /// Reads the fields of the message `bytes`. The fields begin at `at`.
     pub(crate) fn read(
         &self,
         order: ByteOrder,
@@ -227,7 +227,7 @@ impl Layout {
     }
 }
 
-/// A place in a message.
+/// A position in a message.
 struct Cursor<'a> {
     order: ByteOrder,
     bytes: &'a [u8],

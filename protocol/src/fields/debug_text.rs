@@ -1,5 +1,6 @@
-//! Values from the text that `#[derive(Debug)]` makes. `x11rb-protocol`'s serde is no substitute: constants and
-//! flags lose their names, `Request`, `Reply` and `Event` lack serde, and the crate compiles three times as long.
+//! Parses values from the text that `#[derive(Debug)]` produces. `x11rb-protocol`'s serde support is no substitute:
+//! constants and flags lose their names, `Request`, `Reply` and `Event` lack it, and the crate takes three times as
+//! long to compile.
 
 use std::fmt::{self, Debug, Write as _};
 
@@ -8,14 +9,14 @@ use compact_str::format_compact;
 use super::Value;
 use crate::ByteOrder;
 
-/// The maximum length of text read from a message, in bytes. The pixels of an image would fill a book.
+/// The maximum length of a message's debug text in bytes. Images would produce far too much text.
 pub(crate) const LONGEST: usize = 1 << 13;
-/// Text of most messages, in bytes.
+/// Length of most messages' debug text, in bytes.
 const USUAL: usize = 1 << 9;
-/// Values within values followed at most. The deepest layouts of the protocol have 6.
+/// Maximum depth of nested values. The deepest layouts of the protocol have a depth of 6.
 const DEEPEST: u32 = 32;
 
-/// Lists of bytes under these names are characters.
+/// Lists of bytes in fields with these names are text.
 const TEXTS: &[&str] = &[
     "name",
     "string",
@@ -29,7 +30,7 @@ const TEXTS: &[&str] = &[
     "client_vendor_string",
 ];
 
-/// The fields of `decoded`, as far as `longest` bytes of its text go.
+/// The fields of `decoded`, from at most `longest` bytes of its debug text.
 pub(crate) fn read(decoded: &impl Debug, longest: usize) -> Value {
     let mut clipped = Clipped {
         text: String::with_capacity(USUAL),
@@ -46,7 +47,7 @@ pub(crate) fn read(decoded: &impl Debug, longest: usize) -> Value {
     value
 }
 
-/// Takes text up to `longest` bytes, then fails.
+/// Accepts text up to `longest` bytes, then fails.
 struct Clipped {
     text: String,
     longest: usize,
@@ -62,7 +63,7 @@ impl fmt::Write for Clipped {
     }
 }
 
-/// Reads values off the front of the text. Text that ends early ends its values with a `Cut`.
+/// Parses values from the start of the text. If the text ends early, the values end with a `Cut`.
 struct Parser<'a> {
     rest: &'a str,
     depth: u32,
@@ -98,7 +99,7 @@ impl<'a> Parser<'a> {
         if self.rest.starts_with(" | ") {
             return self.flags(text);
         }
-        // Nearly all fit in there, which is the fastest to read.
+        // Nearly all numbers fit into an i64, which parses fastest.
         if let Ok(number) = text.parse::<i64>() {
             return Value::Number(number.into());
         }
@@ -135,7 +136,7 @@ impl<'a> Parser<'a> {
                 self.space();
                 self.fields()
             }
-            // A struct whose name is all that there is has no fields.
+            // A struct without fields is printed as its name only.
             _ if name.ends_with("Request") || name.ends_with("Reply") => Value::Fields(Vec::new()),
             _ => Value::Name(name.into()),
         }
@@ -167,7 +168,7 @@ impl<'a> Parser<'a> {
         Value::Text(text)
     }
 
-    /// Values up to `close`; the opening bracket comes next.
+    /// Parses values up to `close`. The opening bracket comes first.
     fn list(&mut self, close: u8) -> Value {
         self.rest = &self.rest[1..];
         let mut list = Vec::new();
@@ -186,7 +187,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Names and values up to the brace.
+    /// Parses names and values up to the closing brace.
     fn fields(&mut self) -> Value {
         self.rest = &self.rest[1..];
         let mut fields = Vec::new();
@@ -203,7 +204,7 @@ impl<'a> Parser<'a> {
                 }
                 return Value::Fields(fields);
             }
-            // An unset Option is not in the message.
+            // An unset Option is not part of the message.
             match self.value() {
                 Value::Name(none) if none == "None" => {}
                 value => fields.push((name.trim_end_matches('_').into(), value)),
@@ -219,7 +220,7 @@ impl<'a> Parser<'a> {
         self.take(|c| c == b' ');
     }
 
-    /// The next byte, which begins a character.
+    /// The next byte, which starts a character.
     fn next(&self) -> Option<u8> {
         self.rest.as_bytes().first().copied()
     }
@@ -232,7 +233,7 @@ impl<'a> Parser<'a> {
         ends
     }
 
-    /// Takes the characters off that are `part`, which are of ASCII.
+    /// Removes and returns the leading characters for which `part` is true. They must be ASCII.
     fn take(&mut self, part: impl Fn(u8) -> bool) -> &'a str {
         let bytes = self.rest.as_bytes();
         let end = bytes.iter().position(|c| !part(*c)).unwrap_or(bytes.len());
@@ -246,7 +247,7 @@ fn is_of_name(c: u8) -> bool {
     c.is_ascii_alphanumeric() || c == b'_'
 }
 
-/// Makes text of the lists of bytes that are characters, and numbers of a property's bytes.
+/// Converts lists of bytes into text if they are characters, and a property's bytes into numbers.
 fn name_texts(value: &mut Value) {
     match value {
         Value::Fields(fields) => {

@@ -19,9 +19,9 @@ use crate::{DecodeError, ErrorMessage, Event, Extensions, Message, Reply, Reques
 /// Core opcodes of the messages with pixels (protocol, appendix B).
 const PUT_IMAGE: u8 = 72;
 const GET_IMAGE: u8 = 73;
-/// Bytes shown of a message whose layout is not known.
+/// The maximum number of bytes shown of a message with an unknown layout.
 const LONGEST_RAW: usize = 1024;
-/// The longest message that is made up to its length, in bytes; a server takes 16 MiB at most.
+/// The longest message that is padded to its full length, in bytes. A server accepts at most 16 MiB.
 const LONGEST_FILLED: u64 = 1 << 26;
 
 /// Replaces dropped pixels by zeros, so that the other fields of the message can be decoded. `None` if the message is
@@ -58,7 +58,7 @@ fn raw(bytes: &[u8]) -> Value {
 }
 
 impl Message<'_> {
-    /// The message's fields by name. Lists longer than a page are cut off (`Value::Cut`).
+    /// The message's fields by name. Long lists are truncated (`Value::Cut`).
     pub fn fields(&self, extensions: &Extensions) -> Result<Value, DecodeError> {
         self.first_fields(extensions, debug_text::LONGEST)
     }
@@ -131,7 +131,7 @@ impl Reply<'_> {
         {
             return layout.read(self.order, self.bytes, self.wire_len, 8);
         }
-        // For an extension of which only names are known.
+        // For an extension of which only the names are known.
         if let Some((major, minor)) = self.opcode
             && extensions.opcode(major, minor).parser.is_none()
         {

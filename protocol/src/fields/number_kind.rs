@@ -15,7 +15,7 @@ pub enum NumberKind {
     Atom,
     /// A time of the server's clock.
     Time,
-    /// The server's choice of numbers for an extension: opcodes, events and errors (QueryExtension).
+    /// A number that the server assigned to an extension: opcodes, events and errors (QueryExtension).
     Opcode,
 }
 
@@ -29,7 +29,7 @@ impl NumberKind {
 
 fn kind(message: &str, field: &str, of_type: Option<u32>) -> NumberKind {
     match field {
-        // Protocol, appendix B: the predefined atoms ATOM is 4, WINDOW 33; other ids between.
+        // Protocol, appendix B: of the predefined atoms, ATOM is 4 and WINDOW 33; the others are types of ids.
         "data" | "value" => match of_type {
             Some(4) => NumberKind::Atom,
             Some(5 | 7 | 8 | 18 | 20 | 33) => NumberKind::Id,
@@ -38,27 +38,27 @@ fn kind(message: &str, field: &str, of_type: Option<u32>) -> NumberKind {
         "type" if message.ends_with("Property") => NumberKind::Atom,
         "type" if message == "ClientMessage" => NumberKind::Atom,
         "target" if message.contains("Selection") => NumberKind::Atom,
-        // RENDER's and the cursor's masks; elsewhere a mask is bits.
+        // These masks are ids; in other messages a mask is a set of bits.
         "mask" if message.contains("Composite") || message == "CreateCursor" => NumberKind::Id,
         "format" if message.starts_with("RENDER:") => NumberKind::Id,
-        // Picture formats and RANDR's modes have ids of the server.
+        // Picture formats and RANDR modes have ids that the server assigned.
         "id" if message.starts_with("RENDER:") || message.starts_with("RANDR:") => NumberKind::Id,
         "mode" | "modes" if message.starts_with("RANDR:") => NumberKind::Id,
         "context" | "mode" | "modes" | "id" | "format" => NumberKind::Plain,
-        // Names that are no text are atoms (XFIXES, RANDR, XKB).
+        // Names that are not text are atoms (XFIXES, RANDR, XKB).
         "name" | "groups" | "kt_level_names" => NumberKind::Atom,
         field => LISTED.get(field).copied().unwrap_or(NumberKind::Plain),
     }
 }
 
-/// The fields that are atoms.
+/// The fields that contain atoms.
 const ATOMS: &str = "\
     atom atoms attribute compat_name cursor_atom dev_type device_type geometry_name indicator \
     indicator_names keycodes_name label labels phys_symbols_name properties property \
     radio_group_names resource_type selection symbols_name type_names types_name \
     virtual_mod_names";
 
-/// The fields that are ids.
+/// The fields that contain ids.
 const IDS: &str = "\
     above_sibling affected_window alarm alphamap background_pixmap bad_value barrier bitmap \
     border_pixmap child children cid clip_mask clipmask clones cmap cmaps colormap confine_to \
@@ -72,13 +72,13 @@ const IDS: &str = "\
     src src_cmap src_drawable src_gc src_win src_window stipple syncobj target_crtc tile update \
     update_region valid valid_region visual visual_id wait_fence wid window";
 
-/// The fields that are times of the server.
+/// The fields that contain server times.
 const TIMES: &str = "config_timestamp msc time timestamp ust";
 
-/// The fields that are an extension's numbers.
+/// The fields that contain an extension's numbers.
 const OPCODES: &str = "first_error first_event major_opcode";
 
-/// The meaning of the fields that are listed.
+/// The kinds of the listed fields.
 static LISTED: LazyLock<FxHashMap<&str, NumberKind>> = LazyLock::new(|| {
     let atoms = ATOMS.split(' ').map(|field| (field, NumberKind::Atom));
     let ids = IDS.split(' ').map(|field| (field, NumberKind::Id));

@@ -7,9 +7,9 @@ use compact_str::CompactString;
 pub enum Value {
     /// A number, or a resource's id.
     Number(i128),
-    /// A real number (GLX has them).
+    /// A real number (used by GLX).
     Real(f64),
-    /// A truth value.
+    /// A Boolean.
     Bool(bool),
     /// A constant or flags by name: `COPY`, `EXPOSURE | KEY_PRESS`.
     Name(CompactString),
@@ -17,14 +17,14 @@ pub enum Value {
     Text(String),
     /// Values of one type.
     List(Vec<Value>),
-    /// Values with names, in the order of the protocol.
+    /// Named values, in the order of the protocol.
     Fields(Vec<(CompactString, Value)>),
     /// The end of a list that is too long to show. The remaining elements were not read.
     Cut,
 }
 
 impl Value {
-    /// Values with these names.
+    /// Creates a set of named values.
     pub fn fields<const N: usize>(fields: [(&str, Value); N]) -> Value {
         Value::Fields(
             fields
@@ -34,7 +34,7 @@ impl Value {
         )
     }
 
-    /// The bytes as characters: X11's strings are ISO 8859-1, and many clients write UTF-8.
+    /// Converts bytes to text. X11's strings are ISO 8859-1, but many clients write UTF-8.
     pub fn of_text(bytes: &[u8]) -> Value {
         Value::Text(match std::str::from_utf8(bytes) {
             Ok(text) => text.to_owned(),
@@ -71,7 +71,7 @@ impl Value {
         }
     }
 
-    /// The number, where it is one that fits into a CARD32.
+    /// The number; `None` if the value is not a number that fits into a CARD32.
     pub fn as_u32(&self) -> Option<u32> {
         match self {
             Value::Number(number) => u32::try_from(*number).ok(),
@@ -79,14 +79,14 @@ impl Value {
         }
     }
 
-    /// Removes the fields of these names.
+    /// Removes the fields with these names.
     pub(crate) fn remove(&mut self, names: &[&str]) {
         if let Value::Fields(fields) = self {
             fields.retain(|(name, _)| !names.contains(&name.as_str()));
         }
     }
 
-    /// A list of bytes as the bytes; `None` for anything else.
+    /// The bytes of a list of bytes; `None` for other values.
     pub(crate) fn as_bytes(&self) -> Option<Vec<u8>> {
         match self {
             Value::List(list) => list

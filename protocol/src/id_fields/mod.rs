@@ -1,7 +1,7 @@
 //! The ids in a request: the offsets of resources, atoms, times, visuals and picture formats.
 //!
-//! `table.txt` has the requests of the core protocol and of 25 extensions. A replay of a request on another server
-//! puts that server's ids there.
+//! `table.txt` lists the requests of the core protocol and of 25 extensions. To replay a request on another server,
+//! these ids are replaced by that server's ids.
 
 mod kind;
 mod table;
@@ -10,12 +10,12 @@ use crate::{ByteOrder, Extensions, Request};
 pub use kind::IdKind;
 use table::{Field, table};
 
-/// Elements of a list that are read at most; a request has no more than 2^26 bytes.
+/// Maximum number of list elements to read. A request has at most 2^26 bytes.
 const MOST_ELEMENTS: usize = 1 << 24;
 
 impl Request<'_> {
-    /// Calls `on` for each id in the request: its offset in the bytes, and its kind. Ids inside properties, events and
-    /// pixels are not among them.
+    /// Calls `on` for each id in the request, with its offset in the bytes and its kind. Ids inside properties, events
+    /// and pixels are not included.
     pub fn ids(&self, extensions: &Extensions, mut on: impl FnMut(usize, IdKind)) {
         let extension = match self.major {
             ..128 => None,
@@ -32,7 +32,7 @@ impl Request<'_> {
         let bytes = Fields {
             bytes: self.bytes,
             order: self.order,
-            // The table's offsets are after a header of 4 bytes.
+            // The table's offsets assume a header of 4 bytes.
             more: self.header_len - 4,
         };
         for field in table().fields(extension, opcode) {

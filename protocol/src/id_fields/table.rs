@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use super::kind::IdKind;
 
-/// A part of a request that has ids. Offsets are after a header of 4 bytes.
+/// A part of a request that contains ids. Offsets assume a header of 4 bytes.
 #[derive(Debug)]
 pub(super) enum Field {
     At(usize, IdKind),
@@ -16,7 +16,7 @@ pub(super) enum Field {
         values: usize,
         bits: Vec<(u32, IdKind)>,
     },
-    /// Elements of `size` bytes: up to the end, or as many as the number at `count`.
+    /// Elements of `size` bytes, up to the end of the request or as many as the number at `count`.
     List {
         begin: usize,
         size: usize,
@@ -57,7 +57,7 @@ impl Table {
     }
 }
 
-/// The table, read at its first use.
+/// The table, parsed on first use.
 pub(super) fn table() -> &'static Table {
     static TABLE: OnceLock<Table> = OnceLock::new();
     TABLE.get_or_init(|| {

@@ -1,8 +1,8 @@
 //! Messages of the other byte order, turned into this machine's for `x11rb-protocol`: all of the core protocol, and those
 //! of extensions whose layout does not depend on their contents.
 //!
-//! A layout is text. A digit is a number of that many bytes, `|` is the 32nd byte, where the lists of a reply begin,
-//! and a part in parentheses repeats to the end of the message. Bytes outside of the layout (names, pixels) stay
+//! A layout is text. A digit stands for a number of that many bytes, `|` for the 32nd byte, where the lists of a reply
+//! begin, and a part in parentheses repeats to the end of the message. Bytes outside of the layout (names, pixels) stay
 //! unchanged. The code never accesses bytes beyond the message.
 
 use std::collections::HashMap;
@@ -10,13 +10,13 @@ use std::sync::OnceLock;
 
 use crate::ByteOrder;
 
-/// The setup's fixed part (protocol, section "Connection Setup").
+/// The fixed part of a setup (protocol, section "Connection Setup").
 const SETUP_FIXED: &str = "11222444422111111114";
-/// A SCREEN's fixed part.
+/// The fixed part of a SCREEN.
 const SETUP_SCREEN: &str = "4444422222241111";
-/// The fixed part of each of its DEPTHs.
+/// The fixed part of a DEPTH.
 const SETUP_DEPTH: &str = "1124";
-/// Each VISUALTYPE.
+/// A VISUALTYPE.
 const SETUP_VISUAL: &str = "41124444";
 
 /// Core opcodes whose layout depends on their contents (protocol, appendix B).
@@ -123,7 +123,7 @@ pub(crate) fn extension(
     Some(swap.bytes)
 }
 
-/// The server's answer to a setup, when it accepts.
+/// The server's reply to a setup that it accepts.
 pub(crate) fn setup(order: ByteOrder, bytes: &[u8]) -> Vec<u8> {
     let count = |at| usize::from(bytes.get(at).copied().unwrap_or(0));
     let mut swap = Swap::new(bytes, 0);
@@ -143,7 +143,7 @@ pub(crate) fn setup(order: ByteOrder, bytes: &[u8]) -> Vec<u8> {
     swap.bytes
 }
 
-/// The layout of a message, of the table `layouts.txt`; empty for a message without numbers.
+/// The layout of a message from the table `layouts.txt`; empty for a message without numbers.
 fn layout(kind: &'static str, number: u8) -> &'static str {
     static TABLE: OnceLock<HashMap<(&str, u8), &str>> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
@@ -162,7 +162,7 @@ fn layout_line(line: &'static str) -> Option<((&'static str, u8), &'static str)>
     Some(((kind, number), words.nth(1)?))
 }
 
-/// A message in conversion from one byte order to the other.
+/// A message during conversion to the other byte order.
 struct Swap {
     bytes: Vec<u8>,
     at: usize,
@@ -205,7 +205,7 @@ impl Swap {
         }
     }
 
-    /// Turns numbers of `bits` bits to the end.
+    /// Swaps numbers of `bits` bits up to the end.
     fn list_of(&mut self, bits: u8) {
         match bits {
             16 => self.layout("(2)"),
@@ -214,7 +214,7 @@ impl Swap {
         }
     }
 
-    /// Turns the event at `at`.
+    /// Swaps the numbers of the event at `at`.
     fn event(&mut self, at: usize) {
         let code = self.bytes.get(at).copied().unwrap_or(0) & 0x7F;
         self.at = at + 1;
@@ -255,7 +255,7 @@ mod tests {
         }
     }
 
-    /// A message in both orders from numbers of 1, 2 or 4 bytes.
+    /// A message in both byte orders from numbers of 1, 2 or 4 bytes.
     fn both(fields: &[(u32, u8)]) -> (Vec<u8>, Vec<u8>) {
         let (mut little, mut big) = (Vec::new(), Vec::new());
         for (number, len) in fields {

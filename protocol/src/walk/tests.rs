@@ -73,7 +73,7 @@ fn requests_of_both_byte_orders() {
 #[test]
 fn a_big_request_has_its_length_behind_the_header() {
     let (mut walker, _) = client(b'l');
-    // The longest that there is: 4 bytes * 0xFFFFFFFF.
+    // The longest possible request: 4 bytes * 0xFFFFFFFF.
     let seen = walk(&mut walker, &[72, 2, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF, 1, 2]);
     assert_eq!(seen.len(), 1);
     let head = seen[0].1.map(|head| (head.header_len, head.len));

@@ -16,11 +16,12 @@ use crate::display::conversation::Conversation;
 use crate::display::server_link::ServerLink;
 use crate::sockets::socket::Socket;
 
-/// The server must answer all requests of the beginning within this time.
+/// The server must reply to all requests at the start of the recording within this time.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The server must answer the probe of the recorder's cost within this time.
+/// The server must reply to the probe of the recorder's cost within this time.
 const PROBE_PATIENCE: Duration = Duration::from_secs(1);
-/// The least time between two attachments: a server that is flooded again is not asked for all its windows at once.
+/// The shortest interval between two attachments. It keeps the recorder from requesting all windows again at once from
+/// a server that is flooded again.
 const REST: Duration = Duration::from_secs(1);
 
 /// The connections to one server.
@@ -30,24 +31,25 @@ pub(super) struct Attachment {
     queue_bytes: usize,
     pub(super) conversation: Conversation,
     guards: Vec<FlushGuard>,
-    /// The reader's thread ends before the watchdog does, which waits for the end of the thread's pulse.
+    /// Declared before `watchdog`, so that the reader's thread ends first: the watchdog waits until the thread closes
+    /// its heartbeat.
     reader: Reader,
     watchdog: Option<Watchdog>,
     since: Timestamp,
     last_heard: Timestamp,
-    /// The server's costs of reports, where they are known.
+    /// The server's costs of reports; `None` if they are not known.
     pub(super) costs: Option<ReportCosts>,
-    /// Losses of the readers before this one.
+    /// Bytes dropped by earlier readers.
     left_out: u64,
     garbled: u64,
-    /// Garbled bytes that the recording has a hole for.
+    /// Garbled bytes for which the recording already notes a hole.
     marked: u64,
     held: u64,
 }
 
 /// The clients and resources that exist when the server begins to report.
 pub(super) struct ReportStart {
-    /// Clients that are not recorded, by their first resource ids: our own.
+    /// The first resource ids of the recorder's own connections, which are not recorded.
     pub(super) ours: Vec<u32>,
     /// The first resource ids of other recorders.
     pub(super) others: Vec<u32>,
@@ -62,7 +64,7 @@ pub(super) struct Hole {
 }
 
 impl Attachment {
-    /// Connects, and has the server tell. `server` is its process.
+    /// Connects and enables RECORD. `server` is the server's process id.
     pub(super) fn begin(
         link: ServerLink,
         server: Option<u32>,
@@ -83,7 +85,7 @@ impl Attachment {
                 conversation.set_patience(PATIENCE);
                 costs
             }
-            // A busy or grabbed server, or one with few connections: its cost stays unknown.
+            // The server is busy or grabbed, or allows few connections. Its costs stay unknown.
             Err(_) => {
                 conversation = begin_outside_recorders()?;
                 None
@@ -91,7 +93,7 @@ impl Attachment {
         };
         let guards = match flush_guard::stand(begin, &mut conversation) {
             Ok(guards) => guards,
-            // A relay of one thread waits until the guard reads: the recorder continues without guards.
+            // A single-threaded relay blocks until the guard reads. The recorder then continues without guards.
             Err(_) => {
                 conversation = begin_outside_recorders()?;
                 Vec::new()
@@ -138,12 +140,12 @@ impl Attachment {
         self.left_out += self.reader.left_out();
         self.garbled += self.reader.garbled();
         self.held();
-        // They are in the hole.
+        // These bytes lie in the hole.
         self.marked = self.garbled;
         self.conversation.set_patience(PATIENCE);
         let context = self.conversation.setup().resource_id_base;
         let ours = ours(&self.conversation, &self.guards);
-        // The context may have gone with another client's doing.
+        // Another client may have ended the context.
         context::disable(&mut self.conversation, context)?;
         self.conversation.settle()?;
         let enabled = context::enable(&mut self.conversation, &self.link, context, &ours);
@@ -173,7 +175,7 @@ impl Attachment {
         })
     }
 
-    /// Returns the next answer, and waits for it at most `patience`.
+    /// Returns the next replies, and waits at most `patience` for them.
     pub(super) fn next(&mut self, patience: Duration) -> ReaderItem {
         let next = self.reader.next(patience);
         if let ReaderItem::Heard(heard) = &next {
@@ -182,11 +184,11 @@ impl Attachment {
         next
     }
 
-    /// Disables the context. Answers that the server has already sent can still be taken.
+    /// Disables the context. Replies that the server has already sent remain readable.
     pub(super) fn disable(&mut self, patience: Duration) {
         self.conversation.set_patience(patience);
         let context = self.conversation.setup().resource_id_base;
-        // If this request fails, the end of our connections ends the context.
+        // If this request fails, the server ends the context when the recorder's connections close.
         let _ = context::disable(&mut self.conversation, context);
     }
 
@@ -195,20 +197,20 @@ impl Attachment {
         self.reader.stop();
     }
 
-    /// Bytes of answers that were left out, for they were not taken in time.
+    /// The number of bytes of replies that the reader dropped because the recorder fell behind.
     pub(super) fn left_out(&self) -> u64 {
         self.left_out + self.reader.left_out()
     }
 
-    /// The most bytes by which the server's memory has grown while reports waited for the recorder; `None` if the
-    /// server's memory is not known.
+    /// The largest growth of the server's memory in bytes while reports waited for the recorder; `None` if the server's
+    /// memory is not known.
     pub(super) fn held(&mut self) -> Option<u64> {
         let watchdog = self.watchdog.as_mut().filter(|_| self.server.is_some());
         self.held = self.held.max(watchdog?.held());
         Some(self.held)
     }
 
-    /// The hole of garbled bytes in which messages are missing.
+    /// Returns the hole around garbled bytes.
     pub(super) fn garbled(&mut self, garbled: Garbled) -> Hole {
         self.marked += garbled.bytes;
         Hole {
@@ -217,13 +219,13 @@ impl Attachment {
         }
     }
 
-    /// Garbled bytes in which messages are missing, and which no hole shows.
+    /// The number of garbled bytes for which no hole is noted.
     pub(super) fn unmarked(&self) -> u64 {
         (self.garbled + self.reader.garbled()).saturating_sub(self.marked)
     }
 }
 
-/// The first resource ids of our connections, without the connection on which the server reports.
+/// The first resource ids of the recorder's connections, except the connection on which the server reports.
 fn ours(conversation: &Conversation, guards: &[FlushGuard]) -> Vec<u32> {
     let first = conversation.setup().resource_id_base;
     std::iter::once(first)

@@ -21,7 +21,7 @@ use crate::recorder::images::ImageRequests;
 use crate::recorder::kept_bytes::KeptBytes;
 use crate::recorder::record_queue::RecordSender;
 
-/// The transport that the trace names for these clients: RECORD does not report it.
+/// The transport written to the trace for these clients, because RECORD does not report their transport.
 const TRANSPORT: &str = "unknown";
 
 /// The clients by their first resource ids.
@@ -29,9 +29,9 @@ pub(super) struct Clients<'a> {
     known: HashMap<u32, RecordedClient<'a>>,
     /// The number of clients so far.
     pub(super) count: u32,
-    /// Our own connections.
+    /// The recorder's own connections.
     ours: Vec<u32>,
-    /// Connections of other recorders, until the server gives their ids to another client.
+    /// Connections of other recorders, until the server assigns their ids to another client.
     others: Vec<u32>,
     /// The bytes that clients and server have sent.
     pub(super) bytes: u64,
@@ -113,7 +113,7 @@ impl<'a> Clients<'a> {
         existing
     }
 
-    /// A connection of our own that was opened since.
+    /// Excludes a connection that the recorder opened since.
     pub(super) fn leave_out(&mut self, client: u32) {
         self.ours.push(client);
     }
@@ -158,7 +158,7 @@ impl<'a> Clients<'a> {
         connection
     }
 
-    /// A client is gone.
+    /// Closes a client that disconnected.
     fn close(&mut self, time: Timestamp, client: u32) {
         let Some(known) = self.known.remove(&client) else {
             return;
@@ -183,15 +183,14 @@ impl<'a> Clients<'a> {
         self.clock.passed(time);
     }
 
-    /// The recording ends, the clients continue.
+    /// Ends the recording. The clients continue to run.
     pub(super) fn end(&mut self) {
         for pid in self.known.values().filter_map(|client| client.pid) {
             self.to.scheduling.note_cpu_time(pid);
         }
     }
 
-    /// Takes one answer that was read at `read`; `process_of` finds the process of a client that has
-    /// come since.
+    /// Processes one RECORD reply that was read at `read`. `process_of` finds the process of a new client.
     pub(super) fn told(
         &mut self,
         read: Timestamp,
@@ -212,7 +211,7 @@ impl<'a> Clients<'a> {
         match head.category {
             Category::Died => return self.close(time, client),
             Category::Begins | Category::Ends => return,
-            // The first report of a client that X-Resource did not name.
+            // The first report of a client that X-Resource did not list.
             _ if starts || !self.known.contains_key(&client) => {
                 let pid = process_of(client);
                 self.open(time, client, pid);
@@ -250,14 +249,14 @@ impl<'a> Clients<'a> {
 }
 
 impl RecordedClient<'_> {
-    /// A request's number, of which 32 bits are told.
+    /// Extends a request's number from its 32 reported bits.
     fn number(&self, low: u32) -> u64 {
         let last = self.last_request.unwrap_or_else(|| u64::from(low));
         let ahead = low.wrapping_sub(last as u32).cast_signed();
         last.saturating_add_signed(i64::from(ahead))
     }
 
-    /// The trace has the connection from after this request on.
+    /// Notes that the trace contains the connection from the request after this one.
     fn join(
         &mut self,
         time: Timestamp,
@@ -281,7 +280,7 @@ impl RecordedClient<'_> {
         self.last_request = Some(last_request);
     }
 
-    /// Takes requests, and returns how many there were.
+    /// Records requests, and returns their number.
     fn requests(
         &mut self,
         mut clock: impl FnMut(u32) -> Timestamp,
@@ -317,7 +316,7 @@ impl RecordedClient<'_> {
         messages
     }
 
-    /// Takes the server's messages, and returns how many there were.
+    /// Records the server's messages, and returns their number.
     fn messages(
         &self,
         mut clock: impl FnMut(u32) -> Timestamp,

@@ -22,7 +22,7 @@ pub(crate) const NAME: &str = record::X11_EXTENSION_NAME;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Creates the context `id` over one connection, and enables it on another. Returns the second connection. The context
-/// leaves out our own connections, `ours` by their first resource ids, and other recorders'.
+/// excludes the recorder's own connections (`ours`, by their first resource ids) and other recorders' connections.
 pub(crate) fn enable(
     conversation: &mut Conversation,
     link: &ServerLink,
@@ -81,7 +81,7 @@ fn connect(link: &ServerLink) -> Result<(SetupConnection, u32), String> {
     Ok((talk, setup.resource_id_base))
 }
 
-/// The server reports on `talk` from here on.
+/// Enables the context. From then on the server reports on `talk`.
 fn begin(
     conversation: &Conversation,
     id: u32,
@@ -90,20 +90,20 @@ fn begin(
     let major = conversation.major(NAME).unwrap_or_default();
     let enable = EnableContextRequest { context: id };
     talk.say(&Request::serialize(enable, major).0)?;
-    // The server says that it begins (section "EnableContext", StartOfData).
+    // The server confirms that it begins (section "EnableContext", StartOfData).
     talk.reply()?;
     Ok(talk.into_socket())
 }
 
-/// Disables the context. The server confirms the end on the other connection.
+/// Disables the context. The server confirms the end on the reporting connection.
 pub(crate) fn disable(conversation: &mut Conversation, id: u32) -> Result<(), String> {
     conversation.send(DisableContextRequest { context: id })?;
     conversation.send(FreeContextRequest { context: id })?;
     Ok(())
 }
 
-/// The range of all requests, replies, delivered events and errors, and of clients that come and go. Events of devices
-/// before their delivery are nobody's.
+/// The range of all requests, replies, delivered events and errors, and of client connects and disconnects. Device
+/// events before delivery belong to no client and are excluded.
 fn everything() -> Range {
     let bytes = |first, last| Range8 { first, last };
     let extensions = ExtRange {

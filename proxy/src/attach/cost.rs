@@ -1,9 +1,9 @@
 //! The recorder's cost to the server: RECORD's reports, at costs that a probe of the same server found.
 //!
 //! X.Org's server copies each message into a report, with a head, and writes reports at the end of a client's turn
-//! (record.c). So reports, messages and bytes each have a cost. The probe sends requests on our own connection, without
-//! RECORD and with a context for that connection alone, and reads the kernel's clock of the server. The estimate never
-//! exceeds the CPU time that the server really used meanwhile.
+//! (record.c). So reports, messages and bytes each have a cost. The probe sends requests on a separate connection of
+//! the recorder, first without RECORD, then with a context for that connection alone, and reads the server's CPU clock.
+//! The estimate never exceeds the CPU time that the server used in the same interval.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -18,18 +18,20 @@ use crate::display::server_link::ServerLink;
 use crate::processes::cpu_clock;
 use crate::sockets::socket::{Socket, Wait};
 
-/// Rounds of each load. The shortest counts: requests of other clients only add to the others.
+/// Rounds of each load. The shortest round counts, because requests of other clients only lengthen rounds.
 const ROUNDS: usize = 5;
-/// The server sleeps after this time without requests: while a process runs, the kernel's clock of it moves in ticks.
+/// Pause without requests, after which the server sleeps. The kernel updates the CPU clock of a running process only at
+/// ticks.
 const ASLEEP: Duration = Duration::from_millis(1);
-/// Requests of a load, one after the other: each is a turn of its own.
+/// Requests of a load that are sent one at a time, so that the server handles each in a separate turn.
 const QUESTIONS: usize = 40;
-/// The length of a NoOperation in units of 4 bytes, and the number: small ones for messages, long ones for bytes.
+/// The length of a NoOperation in units of 4 bytes, and the number of them: short ones measure messages, long ones
+/// bytes.
 const NO_OPERATIONS: [(u16, u16); 2] = [(1, 4096), (4096, 4)];
 const LOADS: usize = 1 + NO_OPERATIONS.len();
-/// Steps to the costs of reports, messages and bytes: each load shows one of them best.
+/// Iterations to solve for the costs of reports, messages and bytes. Each load depends mainly on one of the three.
 const ITERATIONS: usize = 20;
-/// The time between two looks at the cost.
+/// The interval between two readings of the cost.
 const BEAT: Duration = Duration::from_secs(1);
 
 /// The content of reports.
@@ -51,7 +53,7 @@ impl Reported {
         [self.reports, self.messages, self.bytes].map(|part| part as f64)
     }
 
-    /// The reports in `answers`, which are whole.
+    /// Counts the reports in `answers`, which holds only whole replies.
     fn of(mut answers: &[u8]) -> Reported {
         let mut all = Reported::default();
         while let Some(len) = elements::length(answers) {
@@ -79,12 +81,13 @@ impl Reported {
     }
 }
 
-/// The server's nanoseconds for a report, for a message and for a byte in it.
+/// The server's CPU time in nanoseconds per report, per message and per byte.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct ReportCosts([f64; 3]);
 
 impl ReportCosts {
-    /// The costs of the server with this process; `None` if the kernel does not report its time.
+    /// Measures the costs of the server with this process id; `None` if the kernel does not report the server's CPU
+    /// time.
     pub(super) fn probe(
         conversation: &mut Conversation,
         link: &ServerLink,
@@ -113,7 +116,7 @@ impl ReportCosts {
             load.1 = with[number] - without[number];
         }
         let costs = solved(loads);
-        // Other clients' work may hide the difference: then nothing is known.
+        // Other clients' work may hide the difference. The costs are then unknown.
         let is_known = costs.iter().any(|cost| *cost > 0.0);
         Ok(is_known.then_some(ReportCosts(costs)))
     }
@@ -124,7 +127,8 @@ impl ReportCosts {
     }
 }
 
-/// The server's nanoseconds for each load, in the shortest round. `read` is called after each load, with its number.
+/// The server's CPU time in nanoseconds for each load, in the shortest round. `read` is called after each load with the
+/// load's number.
 fn rounds(
     conversation: &mut Conversation,
     server: u32,
@@ -162,7 +166,7 @@ fn rounds(
 /// The core request without effect (protocol, section "NoOperation").
 const NO_OPERATION: u8 = 127;
 
-/// Reads all that has come.
+/// Reads all available bytes.
 fn drain(socket: &Socket, into: &mut Vec<u8>) -> Result<(), String> {
     let mut room = vec![0; 64 << 10];
     loop {
@@ -175,7 +179,8 @@ fn drain(socket: &Socket, into: &mut Vec<u8>) -> Result<(), String> {
     }
 }
 
-/// The costs of a report, a message and a byte that make up the loads' times, none of them negative (Gauss and Seidel).
+/// Solves for the costs of a report, a message and a byte from the loads' times (Gauss-Seidel iteration). No cost is
+/// negative.
 fn solved(loads: [([f64; 3], f64); LOADS]) -> [f64; 3] {
     let mut costs = [0.0; 3];
     for _ in 0..ITERATIONS {
@@ -192,19 +197,19 @@ fn solved(loads: [([f64; 3], f64); LOADS]) -> [f64; 3] {
     costs
 }
 
-/// The cost of a recording so far.
+/// Estimates the cost of a recording so far.
 #[derive(Debug)]
 pub(super) struct CostMeter {
     costs: ReportCosts,
     since: Timestamp,
-    /// The server's nanoseconds for reports by then, the oldest first.
+    /// The estimated server CPU time in nanoseconds at earlier times, the oldest first.
     earlier: VecDeque<(Timestamp, f64)>,
     /// The estimate and the server's CPU time at the last reading, both in nanoseconds.
     last: (f64, u64),
 }
 
 impl CostMeter {
-    /// A meter from `now` on, when the server's process has used `server_ns` of CPU time.
+    /// Creates a meter that starts at `now`, when the server's process has used `server_ns` of CPU time.
     pub(super) fn new(costs: ReportCosts, now: Timestamp, server_ns: u64) -> CostMeter {
         CostMeter {
             costs,
@@ -214,7 +219,7 @@ impl CostMeter {
         }
     }
 
-    /// The cost of all that was `reported`, once in a second.
+    /// Estimates the cost of all `reported` data; `None` if the last estimate is less than one second old.
     pub(super) fn look(
         &mut self,
         now: Timestamp,
@@ -225,7 +230,7 @@ impl CostMeter {
         (now.since(*last) >= BEAT).then(|| self.at(now, reported, server_ns()))
     }
 
-    /// The cost at `now` of all that was `reported`. The server's process has used `server_ns` of CPU time.
+    /// Estimates the cost of all `reported` data at `now`. The server's process has used `server_ns` of CPU time.
     pub(super) fn at(&mut self, now: Timestamp, reported: Reported, server_ns: u64) -> AttachCost {
         let old = |(time, _): &(Timestamp, f64)| now.since(*time) >= INTERVAL;
         while self.earlier.get(1).is_some_and(old) {
@@ -274,7 +279,7 @@ mod tests {
         for (found, price) in found.iter().zip(price) {
             assert!((found / price - 1.0).abs() < 1e-3, "{found} {price}");
         }
-        // Noise made the first load cheaper than its messages alone.
+        // Noise makes the first load cheaper than its messages alone.
         let [(first, _), ..] = loads.map(of);
         let cheap = [(first, 10.0), of(loads[1]), of(loads[2])];
         assert_eq!(solved(cheap)[0], 0.0);
@@ -304,7 +309,7 @@ mod tests {
         );
         assert_eq!(cost.percent(), [1.6, 1.2]);
         assert!(cost.is_over(Some(1.0)) && !cost.is_over(Some(1.5)) && !cost.is_over(None));
-        // The server ran for 30 ms since, so reports took no more than that.
+        // The server ran for 30 ms since then, so reports took at most 30 ms.
         let cost = meter.at(at(11), reports(5160), 930_000_000);
         assert_eq!(cost.server, Duration::from_millis(190));
     }

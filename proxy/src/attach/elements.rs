@@ -1,12 +1,12 @@
-//! The content of one answer to EnableContext: messages of one client and direction (Record Extension Protocol
+//! The content of one reply to EnableContext: messages of one client in one direction (Record Extension Protocol
 //! Specification, sections 1.3 and "EnableContext").
 
 use x11prof_protocol::ByteOrder;
 
-/// Bytes of an answer before its data.
+/// Length in bytes of a reply's header.
 pub(super) const HEADER: usize = 32;
 
-/// The subject of an answer.
+/// The category of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Category {
     /// Replies, events and errors.
@@ -33,11 +33,11 @@ pub(super) struct Head {
     pub(super) order: ByteOrder,
     /// The server's time, in milliseconds.
     pub(super) millis: u32,
-    /// The number of the request that the server had come to.
+    /// The number of the last request that the server had begun.
     pub(super) request: u32,
 }
 
-/// The length of the answer that begins with `bytes`; `None` if they are too few.
+/// The length of the reply at the start of `bytes`; `None` if `bytes` is too short.
 pub(super) fn length(bytes: &[u8]) -> Option<usize> {
     const GENERIC_EVENT: u8 = 35;
     let units = ByteOrder::native().u32(bytes, 4)?;
@@ -50,7 +50,7 @@ pub(super) fn length(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// The head of an answer. `None` for other messages, such as an error.
+/// Parses the header of a reply. `None` for other messages, for example an error.
 pub(super) fn head(answer: &[u8]) -> Option<Head> {
     let native = ByteOrder::native();
     let category = match answer.get(..2)? {
@@ -76,7 +76,7 @@ pub(super) fn head(answer: &[u8]) -> Option<Head> {
     })
 }
 
-/// The requests in an answer's data, each with the server's time and its number.
+/// The requests in a reply's data, each with the server's time and the request's number.
 pub(super) fn requests(data: &[u8], order: ByteOrder) -> impl Iterator<Item = (u32, u32, &[u8])> {
     let mut rest = data;
     std::iter::from_fn(move || {
@@ -95,8 +95,8 @@ pub(super) fn requests(data: &[u8], order: ByteOrder) -> impl Iterator<Item = (u
     })
 }
 
-/// The server's messages in an answer's data, each with the server's time and the number of bytes that RECORD left out
-/// at its end: RECORD reports the first 32 bytes of every event.
+/// The server's messages in a reply's data, each with the server's time and the number of bytes that RECORD omitted at
+/// the message's end. RECORD reports only the first 32 bytes of every event.
 pub(super) fn messages(data: &[u8], order: ByteOrder) -> impl Iterator<Item = (u32, &[u8], u32)> {
     const REPLY: u8 = 1;
     const GENERIC_EVENT: u8 = 35;

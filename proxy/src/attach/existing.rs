@@ -1,5 +1,5 @@
-//! The clients, windows, pixmaps and atoms that exist when a recording attaches. The server is asked for them; the rest
-//! stays unknown.
+//! The clients, windows, pixmaps and atoms that exist when a recording attaches. The recorder requests them from the
+//! server. Other resources stay unknown.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -20,14 +20,14 @@ use crate::display::conversation::Conversation;
 use crate::display::display_name::DisplayName;
 use crate::marks::client_process;
 
-/// Windows, pixmaps and atoms requested at most: more would hold up who starts the recording.
+/// Limits for the number of requested windows, pixmaps and atoms. More would delay the start of the recording.
 const WINDOWS: usize = 20_000;
 const PIXMAPS: usize = 20_000;
 const ATOMS: u32 = 20_000;
-/// Atoms requested at a time, and the first that not every server has (protocol, "Predefined Atoms").
+/// The number of atoms requested at a time, and the first atom that is not predefined (protocol, "Predefined Atoms").
 const ATOMS_AT_A_TIME: u32 = 256;
 const FIRST_ATOM: u32 = 69;
-/// The longest title or class that is asked for, in units of 4 bytes.
+/// The longest title or class to request, in units of 4 bytes.
 const TITLE: u32 = 64;
 
 /// A client that is connected.
@@ -52,7 +52,7 @@ pub(super) fn clients(conversation: &mut Conversation) -> Result<Vec<FoundClient
     let mut found = Vec::new();
     for client in reply.clients {
         let first = client.resource_base;
-        // The server itself is its first client.
+        // The server itself is listed as the first client.
         if first == 0 {
             continue;
         }
@@ -79,8 +79,8 @@ pub(super) fn process(conversation: &mut Conversation, client: u32) -> Result<Op
     Ok(pids.next().copied().filter(|pid| *pid != 0))
 }
 
-/// The process of a client of `display` that the server sees as `pid`. If that is another recorder, the recorder knows the
-/// client's own.
+/// The process of a client of `display` that the server sees as `pid`. If `pid` is another recorder, returns the
+/// process of that recorder's client.
 pub(super) fn own_process(display: &DisplayName, client: u32, pid: u32) -> u32 {
     let is_recorder = executable(pid).is_some_and(|of| Some(of) == executable(std::process::id()));
     let own = is_recorder.then(|| client_process(display, client));
@@ -92,7 +92,7 @@ fn executable(pid: u32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/exe")).ok()
 }
 
-/// Asks for all resources, but not for the clients. Pixmaps are requested of the clients in `owners`.
+/// Requests all resources except clients. Pixmaps are requested only for the clients in `owners`.
 pub(super) fn resources(
     conversation: &mut Conversation,
     owners: &[FoundClient],
@@ -187,7 +187,7 @@ fn windows(
     Ok(found)
 }
 
-/// Asks for the attributes and the geometry of windows, each with its parent.
+/// Requests the attributes and the geometry of windows, each with its parent.
 fn described(
     conversation: &mut Conversation,
     windows: &[(u32, u32)],
@@ -213,7 +213,7 @@ fn described(
     let asked = windows.iter().zip(attributes).zip(geometries);
     let named = classes.into_iter().zip(titles.into_iter().zip(better));
     for (((&(id, parent), attributes), geometry), (class, (title, better))) in asked.zip(named) {
-        // A window that has meanwhile been destroyed has a DestroyNotify in the recording.
+        // The recording has a DestroyNotify for a window that was destroyed in the meantime.
         let (Some(attributes), Some(geometry)) = (attributes, geometry) else {
             continue;
         };
@@ -265,7 +265,7 @@ fn texts(
         .collect())
 }
 
-/// The pixmaps of clients: X-Resource names them, and they have geometries.
+/// The pixmaps of clients. X-Resource lists their ids; the geometries are requested separately.
 fn pixmaps(
     conversation: &mut Conversation,
     owners: &[FoundClient],
@@ -308,7 +308,7 @@ pub(super) fn of_type(
         })
         .collect();
     let answers = conversation.ask(&questions)?;
-    // The answers have made the atom.
+    // The replies have created the atom.
     let name = InternAtomRequest {
         only_if_exists: true,
         name: Cow::Borrowed(name),

@@ -1,4 +1,4 @@
-//! Two connections that never read. With them X.Org's server writes to the recorder all that RECORD adds.
+//! Two connections that the recorder never reads. They make X.Org's server write all data that RECORD adds.
 //!
 //! The server's FlushClient (os/io.c) first counts the output that waits for a client, and then lets RECORD add more.
 //! If this client is the recorder, and its socket is full, RECORD's addition is lost; if the addition makes the buffer
@@ -6,7 +6,7 @@
 //! FlushAllOutput writes in the order in which output began to wait. So a client whose output always waits, and began
 //! to wait before the recorder's, makes RECORD add its data before the recorder's turn. This may end the recorder's
 //! wait. FlushAllOutput has looked up its next client before: if the next client no longer waits, the loop never ends.
-//! So two guards stand one after the other.
+//! So two guards come before the recorder's connection.
 
 use std::time::{Duration, Instant};
 
@@ -16,23 +16,25 @@ use x11rb_protocol::protocol::xproto::GetKeyboardMappingRequest;
 use super::others;
 use crate::display::conversation::Conversation;
 
-/// Requests at a time: some 7 kB of answers each.
+/// Requests to send at a time. Each reply is about 7 kB.
 const AT_A_TIME: u64 = 16;
 /// A server's socket may hold at most this many bytes before it is full.
 const MOST: u64 = 64 << 20;
-/// Bytes that a relay between the server and us may hold in its memory and in its socket to the server.
+/// Bytes that a relay between the server and the recorder may hold in its memory and in its socket to the server.
 const BETWEEN: u64 = 1 << 20;
-/// A relay passes on an answer that has room within this time. Our socket is full if nothing comes for so long.
+/// A relay passes on a reply that fits within this time. The recorder's socket is full if nothing arrives for this
+/// long.
 const STILL: Duration = Duration::from_millis(50);
-/// Answers that have room must arrive within this time.
+/// Replies that fit must arrive within this time.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A connection whose output waits as long as the guard lives.
+/// A connection with output that waits in the server as long as the guard exists.
 pub(super) struct FlushGuard {
     conversation: Conversation,
 }
 
-/// The two that stand before the recorder's connection; fewer where the server's output does not come to wait.
+/// Sets up the two guards before the recorder's connection. Returns fewer if the server's output cannot be made to
+/// wait.
 pub(super) fn stand(
     begin: impl Fn() -> Result<Conversation, String>,
     other: &mut Conversation,
@@ -48,8 +50,8 @@ pub(super) fn stand(
 }
 
 impl FlushGuard {
-    /// Makes the server write to a `conversation` until no more fits. The server's progress is seen on `other`, a
-    /// second connection. `None` if the socket cannot be filled.
+    /// Makes the server write to a `conversation` until its socket is full. `other`, a second connection, shows the
+    /// server's progress. `None` if the socket cannot be filled.
     fn stand(
         mut conversation: Conversation,
         other: &mut Conversation,
@@ -70,8 +72,8 @@ impl FlushGuard {
         let until = Instant::now() + PATIENCE;
         let (mut asked, mut before, mut since) = (0, 0, Instant::now());
         loop {
-            // The server serves its clients in turn: after two answers on the other connection it has handled our
-            // requests.
+            // The server serves its clients in turn. After two replies on the other connection it has handled this
+            // connection's requests.
             other.settle()?;
             other.settle()?;
             let come = ioctl_fionread(conversation.socket()).map_err(|error| error.to_string())?;
@@ -82,7 +84,7 @@ impl FlushGuard {
             if come != before {
                 (before, since) = (come, now);
             }
-            // What has not come is in the server's memory, except for what a relay between the server and us holds.
+            // Replies that have not arrived are in the server's memory, except for the bytes held by a relay.
             if asked * answer < come + BETWEEN {
                 for _ in 0..AT_A_TIME {
                     conversation.send(question)?;

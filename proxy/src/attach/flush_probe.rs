@@ -1,7 +1,8 @@
-//! Requests that make the server pass what it still holds.
+//! Requests that make the server send the reports that it still buffers.
 //!
-//! RECORD keeps what clients say in a buffer of its own until the buffer is full, or until the server writes to any client
-//! (record.c, RecordFlushAllContexts). So the end of what a client drew would come with the next event, maybe much later.
+//! RECORD keeps clients' requests in a buffer until the buffer is full, or until the server writes to any client
+//! (record.c, RecordFlushAllContexts). Without a probe, the last requests would arrive only with the next event, maybe
+//! much later.
 
 use std::time::Duration;
 
@@ -10,19 +11,19 @@ use x11prof_trace::Timestamp;
 use crate::clock;
 use crate::display::conversation::Conversation;
 
-/// The interval between two requests to a server of which nothing is heard: it may hold a few requests.
+/// The interval between two probes while the server reports nothing. Its buffer may still hold a few requests.
 const SELDOM: Duration = Duration::from_secs(1);
-/// A grabbed server answers no other client.
+/// How long to wait for a reply. A server that is grabbed replies to no other client.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-/// The requests, and what follows from their answers.
+/// Sends the probes and interprets their replies.
 #[derive(Debug)]
 pub(super) struct FlushProbe {
-    /// The time of the last request.
+    /// The time of the last probe.
     asked: Timestamp,
-    /// The time of the last request, where the server has answered and not all that came before the answer may be taken.
+    /// The time of the last probe, if the server has replied and reports from before the reply may still be unread.
     answered: Option<Timestamp>,
-    /// Something was heard since the last request.
+    /// True if a report arrived since the last probe.
     heard: bool,
 }
 
@@ -35,12 +36,13 @@ impl FlushProbe {
         }
     }
 
-    /// The server told something.
+    /// Notes that the server reported something.
     pub(super) fn heard(&mut self) {
         self.heard = true;
     }
 
-    /// Nothing was heard for a while. Asks where the server may hold something. Returns the time up to which all is told.
+    /// Probes the server if its buffer may hold reports. Call this when no report has arrived for a while. Returns the
+    /// time up to which the server has reported everything; `None` if that time is not known.
     pub(super) fn quiet(&mut self, conversation: &mut Conversation) -> Option<Timestamp> {
         let told = self.answered.take();
         let now = clock::now();

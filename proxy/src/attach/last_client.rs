@@ -1,4 +1,5 @@
-//! A server that ends with its last client (`-terminate`): who attaches to one without clients, and leaves, ends it.
+//! Detects a server that ends with its last client (`-terminate`). If no client is connected, attaching to such a
+//! server and disconnecting ends the server.
 
 use std::fs;
 
@@ -9,8 +10,8 @@ use crate::processes::process_info::ProcessInfo;
 const LISTENS: &str = "01";
 const CONNECTED: &str = "03";
 
-/// True if a server of this machine would end with a client that came and went now. Nothing is sent to the server:
-/// even a connection without a setup ends it.
+/// True if a local server would end after a client connected and disconnected now. The check does not connect to the
+/// server, because even a connection without a setup ends the server.
 pub(super) fn would_end(display: &DisplayName) -> bool {
     if !matches!(display.endpoint(), Endpoint::Local) {
         return false;
@@ -29,7 +30,7 @@ pub(super) fn would_end(display: &DisplayName) -> bool {
     inodes(&sockets, &path, CONNECTED).count() == 0 && ends()
 }
 
-/// The inodes of the sockets of this name, or of the same abstract name, that are in a state.
+/// The inodes of the sockets with this name, or the same abstract name, that are in a state.
 fn inodes<'a>(sockets: &'a str, path: &'a str, state: &'a str) -> impl Iterator<Item = &'a str> {
     sockets.lines().filter_map(move |line| {
         let mut fields = line.split_ascii_whitespace().skip(5);
@@ -40,7 +41,7 @@ fn inodes<'a>(sockets: &'a str, path: &'a str, state: &'a str) -> impl Iterator<
     })
 }
 
-/// A process that has this socket open, of those whose files we may see.
+/// A process that has this socket open, if its open files can be listed.
 fn holder(inode: &str) -> Option<u32> {
     let socket = format!("socket:[{inode}]");
     let pids = fs::read_dir("/proc").ok()?.flatten();

@@ -46,15 +46,15 @@ pub use watchdog::{WATCHDOG, attach_watchdog};
 
 /// The server must name a new client's process within this time. The client's messages wait in memory meanwhile.
 const CLIENT_PATIENCE: Duration = Duration::from_millis(250);
-/// The interval between two looks whether the recording is to end.
+/// The interval between two checks for the end of the recording.
 const BEAT: Duration = Duration::from_millis(50);
 /// The server may be silent for this long before it confirms the end of its reports.
 const END_PATIENCE: Duration = Duration::from_secs(1);
 /// The server may send the rest of its reports for this long.
 const END_LIMIT: Duration = Duration::from_secs(10);
-/// Attachments in a row of which nothing is heard.
+/// Number of consecutive attachments without a report, after which the recorder gives up.
 const DEAF: usize = 3;
-/// The user reads this sentence if the server had more to report.
+/// Warning if the server had more to report.
 const UNFINISHED: &str = "the server did not deliver its remaining data in time: the last messages are missing from the trace";
 
 /// Records the clients of a display, present and future.
@@ -93,7 +93,7 @@ pub(crate) fn record(
     let images = ImageRequests::of(&extensions);
     let (tell, trouble) = std::sync::mpsc::channel();
     let tell = move |what| {
-        // Nobody listens any more while the recording is being closed.
+        // Nothing receives notices while the recording is being closed.
         let _ = tell.send(what);
     };
     let names = options.takes_marks.then(|| link.name());
@@ -237,7 +237,7 @@ fn write_existing(clients: &mut Clients<'_>, sender: &RecordSender, existing: Ex
     clients.passed(clock::now());
 }
 
-/// Notes that the server has reported all messages until then.
+/// Notes that the server has reported all messages up to `until`.
 fn note_complete_until(sender: &RecordSender, until: Timestamp) {
     let until_ns = until.as_nanos();
     sender.control(clock::now(), Control::Told { until_ns });
@@ -286,7 +286,7 @@ fn take(
         let data = answer.get(HEADER..).unwrap_or_default();
         clients.told(heard.time, &head, data, |client| {
             conversation.set_patience(CLIENT_PATIENCE);
-            // A server that is grabbed answers no other client.
+            // A grabbed server replies to no other client.
             let pid = existing::process(conversation, client).ok().flatten()?;
             Some(existing::own_process(display, client, pid))
         });
@@ -294,7 +294,7 @@ fn take(
     true
 }
 
-/// Disables the context, and takes the reports that the server still sends. Returns a sentence if the server had more
+/// Disables the context, and records the reports that the server still sends. Returns a sentence if the server had more
 /// to report.
 fn finish(
     attachment: &mut Attachment,
@@ -305,7 +305,7 @@ fn finish(
     let until = Instant::now() + END_LIMIT;
     loop {
         if Instant::now() > until {
-            // The answers that have been read are still taken.
+            // Replies that the reader has already read are still recorded.
             attachment.stop();
         }
         match attachment.next(END_PATIENCE) {

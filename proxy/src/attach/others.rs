@@ -14,9 +14,9 @@ use crate::display::conversation::Conversation;
 /// The server's name for the type of RECORD's contexts (record.c, RecordExtensionInit).
 const CONTEXT: &[u8] = b"RecordContext";
 
-/// Removes our connections from all other recorders' contexts, and theirs and `ours` from `context`.
-/// Returns the ids removed from `context`; `recording` never was in it. A server without X-Resource 1.2
-/// does not name other recorders' connections.
+/// Removes the recorder's own connections from all other recorders' contexts, and removes theirs and `ours` from
+/// `context`. Returns the ids removed from `context`; `recording` never was in it. A server without X-Resource 1.2 does
+/// not list other recorders' connections.
 pub(super) fn exclude_recorders(
     conversation: &mut Conversation,
     context: u32,
@@ -37,14 +37,14 @@ pub(super) fn exclude_recorders(
         apart.extend(clients.iter().filter(same).map(|client| client.first));
     }
     unregister(conversation, context, &apart)?;
-    // A client that has gone meanwhile is an error, which does no harm.
+    // A client that has disconnected in the meantime causes an error, which is harmless.
     conversation.settle()?;
     apart.push(recording);
     Ok(apart)
 }
 
-/// Removes `ours` from the contexts of all recorders but `context`. Returns these contexts. Each of our connections leaves
-/// them before much is said on it.
+/// Removes `ours` from the contexts of all recorders except `context`. Returns these contexts. Each connection is
+/// removed before it carries much traffic.
 pub(super) fn leave(
     conversation: &mut Conversation,
     context: u32,
@@ -78,7 +78,7 @@ fn records_what_is_sent(context: &GetContextReply) -> bool {
     ranges.any(sent)
 }
 
-/// Each request removes one client: a client that is gone then does not keep another in the context.
+/// Each request removes one client, so that a disconnected client does not keep another one in the context.
 fn unregister(
     conversation: &mut Conversation,
     context: u32,

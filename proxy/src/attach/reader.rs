@@ -1,5 +1,5 @@
-//! The thread that reads the server's reports. The reader never waits for the recorder: if its data is not taken, it
-//! leaves out whole answers and counts them. A server whose reports nobody reads keeps them all in memory.
+//! The thread that reads the server's reports. The reader never waits for the recorder. If the recorder falls behind,
+//! the reader drops whole replies and counts their bytes, because a server keeps all unread reports in memory.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -15,36 +15,36 @@ use super::watchdog::Pulse;
 use crate::clock;
 use crate::sockets::socket::{Socket, Wait};
 
-/// The most bytes of one read.
+/// Maximum number of bytes of one read.
 const ROOM: usize = 256 << 10;
-/// The reader's rest after each read. A server that writes to a sleeping reader must wake it, which costs the server
-/// more than the report; during the rest the server only writes.
+/// Pause after each read. A server that writes to a sleeping reader must wake the reader, which takes longer than the
+/// report. During the pause the server only writes.
 const REST: Duration = Duration::from_millis(1);
-/// A server writes a whole answer at once. An answer that stays incomplete for this long has lost its rest.
+/// A server writes a whole reply at once. If a reply stays incomplete for this long, its rest is lost.
 const WHOLE_WITHIN: Duration = Duration::from_millis(500);
-/// The longest answer: the longest request of a server with BIG-REQUESTS is 16 MiB.
+/// The longest reply. The longest request of a server with BIG-REQUESTS is 16 MiB.
 const LONGEST: usize = 64 << 20;
 
-/// A server of which nothing can be read for this long is asked again.
+/// The context is enabled again if nothing from the server can be parsed for this long.
 const READABLE_WITHIN: Duration = Duration::from_secs(5);
 
-/// Whole answers that were read at once.
+/// Whole replies from one read.
 #[derive(Debug)]
 pub(super) struct Heard {
-    /// The time at which the answers had come.
+    /// The time at which the replies were read.
     pub(super) time: Timestamp,
-    /// The answers, one after the other.
+    /// The replies in sequence.
     pub(super) answers: Bytes,
-    /// The garbled bytes before the answers.
+    /// The garbled bytes before the replies.
     pub(super) garbled: Option<Garbled>,
 }
 
 /// Bytes in which no answer could be told from the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Garbled {
-    /// The time of the last answers before them.
+    /// The time of the last replies before the garbled bytes.
     pub(super) since: Timestamp,
-    /// The time at which the first of them came.
+    /// The time at which the first garbled byte was read.
     came: Timestamp,
     /// The number of bytes.
     pub(super) bytes: u64,
@@ -70,15 +70,15 @@ pub(super) struct Reader {
 /// The reader's next item.
 pub(super) enum ReaderItem {
     Heard(Heard),
-    /// The time was over before an answer came.
+    /// No reply arrived within the time limit.
     Nothing,
     /// The server closed the connection.
     End,
 }
 
 impl Reader {
-    /// Reads from `socket`, of which `limit` bytes may wait to be taken.
-    /// The watchdog, if there is one, is told of each read by `pulse`.
+    /// Reads from `socket`, and queues at most `limit` bytes. `pulse` reports each read to the watchdog, if there is
+    /// one.
     pub(super) fn start(
         socket: Socket,
         limit: usize,
@@ -99,7 +99,7 @@ impl Reader {
         })
     }
 
-    /// Returns the next item, and waits for it at most `patience`.
+    /// Returns the next item, and waits at most `patience` for it.
     pub(super) fn next(&self, patience: Duration) -> ReaderItem {
         match self.heard.recv_timeout(patience) {
             Ok(heard) => {
@@ -112,24 +112,24 @@ impl Reader {
         }
     }
 
-    /// Bytes in which no answer could be told from the next.
+    /// The number of bytes in which no reply boundary could be found.
     pub(super) fn garbled(&self) -> u64 {
         self.shared.garbled.load(Ordering::Relaxed)
     }
 
-    /// True if the reader ended because nothing could be read.
+    /// True if the reader ended because it could not parse anything.
     pub(super) fn gave_up(&self) -> bool {
         self.shared.gave_up.load(Ordering::Relaxed)
     }
 
-    /// The number of bytes left out because earlier data was not taken.
+    /// The number of bytes dropped because the queue was full.
     pub(super) fn left_out(&self) -> u64 {
         self.shared.left_out.load(Ordering::Relaxed)
     }
 }
 
 impl Reader {
-    /// Ends the connection to the server. Data that has been read can still be taken.
+    /// Shuts down the connection to the server. Queued data remains available.
     pub(super) fn stop(&self) {
         self.socket.shut_down();
     }
@@ -155,7 +155,7 @@ fn read(
     let mut room = vec![0; ROOM];
     let mut came = BytesMut::new();
     let mut answers = AnswerFinder::default();
-    // Since when the first answer is not whole.
+    // The time since which the first reply is incomplete.
     let mut partial: Option<Timestamp> = None;
     let mut last = clock::now();
     let mut garbled: Option<Garbled> = None;
@@ -186,8 +186,8 @@ fn read(
                 break;
             }
             partial = None;
-            // X.Org's RECORD sometimes loses bytes, for example of a long reply, and fills the length with the next
-            // answers. The first whole answer follows somewhere after.
+            // X.Org's RECORD sometimes loses bytes, for example of a long reply, and the next replies then fill the
+            // stated length. The first whole reply follows later.
             let bytes = answers.next(&came);
             shared.garbled.fetch_add(bytes as u64, Ordering::Relaxed);
             came.advance(bytes);
@@ -211,7 +211,7 @@ fn read(
     }
 }
 
-/// Passes the whole answers that have come, where there is room; false if no client takes them any more.
+/// Queues the whole replies, or drops them if the queue is full. Returns false if the receiver is gone.
 fn hand_on(
     came: &mut BytesMut,
     whole: usize,
@@ -237,15 +237,15 @@ fn hand_on(
     sender.send(heard).is_ok()
 }
 
-/// The fields that all answers on the connection share. They mark where an answer begins.
+/// The fields that all replies on the connection share. They mark the start of a reply.
 #[derive(Debug, Default)]
 struct AnswerFinder {
-    /// The sequence number of the request that all replies answer, as on the wire.
+    /// The sequence number, in wire order, of the request to which all replies belong.
     request: Option<[u8; 2]>,
 }
 
 impl AnswerFinder {
-    /// The length of the whole answers at the start of `came`, and true if other bytes follow them.
+    /// The length of the whole replies at the start of `came`, and true if other bytes follow them.
     fn whole(&mut self, came: &[u8]) -> (usize, bool) {
         let mut at = 0;
         while let Some(rest) = came.get(at..).filter(|rest| rest.len() >= elements::HEADER) {
@@ -261,10 +261,12 @@ impl AnswerFinder {
         (at, false)
     }
 
-    /// True if an answer begins with `bytes`: RECORD's reply, an error, or MappingNotify, which all clients get.
+    /// True if `bytes` starts with a reply of RECORD, an error, or MappingNotify, which the server sends to all
+    /// clients.
     fn begins(&mut self, bytes: &[u8]) -> bool {
         const MAPPING_NOTIFY: u8 = 34;
-        // All are replies to one request; their categories end with 5, and only a client's order can be swapped.
+        // All replies are to one request. Their categories are at most 5, and only the client's byte order can be
+        // swapped.
         let &[kind, category, first, second, _, _, _, _, _, swapped, ..] = bytes else {
             return false;
         };
@@ -283,8 +285,8 @@ impl AnswerFinder {
         }
     }
 
-    /// The offset of the next reply after garbled bytes. Without one, the offset of the last bytes in which a reply may
-    /// begin.
+    /// The offset of the next reply after garbled bytes; if there is none, the offset of the last bytes in which a
+    /// reply may begin.
     fn next(&mut self, came: &[u8]) -> usize {
         let mut places = 1..came.len().saturating_sub(elements::HEADER - 1);
         let found = places.find(|at| {
@@ -294,7 +296,7 @@ impl AnswerFinder {
         found.unwrap_or(came.len().saturating_sub(elements::HEADER - 1).max(1))
     }
 
-    /// True if the bytes are too few to tell an answer from garbled bytes.
+    /// True if `came` is too short to distinguish a reply from garbled bytes.
     fn is_unsure(&self, came: &[u8]) -> bool {
         came.len() < elements::HEADER
     }
@@ -319,7 +321,7 @@ mod tests {
             answer[4..8].copy_from_slice(&units.to_ne_bytes());
             answer
         };
-        // The second reply states too great a length: it swallows the third and a part of the fourth.
+        // The second reply states a wrong length that covers the third reply and a part of the fourth.
         let mut came = answer(2).to_vec();
         came.extend(answer(17));
         (0..4).for_each(|_| came.extend(answer(2)));
@@ -329,7 +331,7 @@ mod tests {
         let next = answers.next(&came[whole..]);
         assert_eq!((whole + next) % 40, 0);
         assert_eq!(answers.whole(&came[whole + next..]), (80, false));
-        // No answer begins here: all bytes but the last few are skipped.
+        // No reply begins here. All bytes except the last few are skipped.
         assert_eq!(answers.next(&[9; 100]), 69);
     }
 
@@ -350,7 +352,7 @@ mod tests {
         };
         assert_eq!(heard.garbled.map(|garbled| garbled.bytes), Some(200));
         assert_eq!(reader.garbled(), 200);
-        // Without an answer the reader ends.
+        // The reader ends if no reply follows.
         while server.write_all(&[0; 64]).is_ok() && !reader.gave_up() {
             std::thread::yield_now();
         }
@@ -374,7 +376,7 @@ mod tests {
             panic!("it has come as a whole");
         };
         assert_eq!(&heard.answers[..], answer);
-        // One is held, the next has no room.
+        // The queue holds one reply and has no room for the next.
         server.write_all(&answer).unwrap();
         while reader
             .shared

@@ -1,4 +1,4 @@
-//! The clients that run on a display, counted before anything is recorded.
+//! Counts the clients that run on a display, before a recording starts.
 
 use super::existing;
 use super::last_client;
@@ -8,7 +8,7 @@ use crate::display::setup_connection::PATIENCE;
 use crate::recording::config::{self, Target};
 use crate::recording::record_error::RecordError;
 
-/// The number of clients that run on a display; 0 if the server has no X-Resource, and cannot tell.
+/// The number of clients that run on a display; 0 if the server has no X-Resource extension.
 ///
 /// # Errors
 /// Fails if the display cannot be used.

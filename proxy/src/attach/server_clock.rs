@@ -10,21 +10,22 @@ const SAME_CLOCK: u32 = 10_000;
 /// The server's clock next to ours.
 #[derive(Debug, Default)]
 pub(super) struct ServerClock {
-    /// The least that the server's clock was behind ours by, in its milliseconds.
+    /// The smallest lag of the server's clock behind ours, in the server's milliseconds.
     behind: Option<u32>,
-    /// The last time that was told.
+    /// The time of the last report.
     last: Timestamp,
 }
 
 impl ServerClock {
-    /// The time of a message with the server's time `millis`, which was read at `read`. A message of the server gets
-    /// the beginning of the millisecond, a client's message the end: so no answer seems faster than it was.
+    /// The time of a message with the server's time `millis`, which was read at `read`. A server message gets the
+    /// beginning of the millisecond, a client's message the end. So round trips never seem longer because of the
+    /// rounding.
     pub(super) fn time(&mut self, millis: u32, read: Timestamp, way: Direction) -> Timestamp {
         // The server's counter wraps at 32 bits, and so does the difference.
         let ahead = ((read.as_nanos() / MILLISECOND) as u32).wrapping_sub(millis);
         let behind = match self.behind {
             _ if ahead < SAME_CLOCK => 0,
-            // Nearer than any so far, or a clock that was set.
+            // The lag is smaller than before, or the clock was set.
             Some(least) if ahead.wrapping_sub(least) < SAME_CLOCK => least,
             _ => ahead,
         };
@@ -39,7 +40,7 @@ impl ServerClock {
         self.last
     }
 
-    /// Later reports are not earlier than `time`.
+    /// Notes that later reports are not earlier than `time`.
     pub(super) fn passed(&mut self, time: Timestamp) {
         self.last = self.last.max(time);
     }
@@ -62,9 +63,9 @@ mod tests {
         let mut clock = ServerClock::default();
         assert_eq!(micros(&mut clock, 5000, 5_100_700, ToClient), 5_000_000);
         assert_eq!(micros(&mut clock, 5001, 5_100_700, ToServer), 5_001_999);
-        // The time is no later than the read.
+        // The time is never later than the read.
         assert_eq!(micros(&mut clock, 5100, 5_100_700, ToServer), 5_100_700);
-        // Its counter has wrapped.
+        // The server's counter has wrapped.
         let wraps = (1_u64 << 32) * 1000;
         assert_eq!(
             micros(&mut clock, u32::MAX, wraps + 1_200, ToClient),

@@ -1,8 +1,9 @@
 //! A separate process that disconnects a recorder which no longer reads.
 //!
 //! X.Org's server keeps in memory all reports that the recorder has not read, and copies that memory at each write. A
-//! recorder that was stopped for three seconds left a server of 1.8 GB, whose clients waited 0.4 to 1.7 s for an
-//! answer, for minutes. A stopped process cannot close its connection. The watchdog shares the connection's socket and
+//! recorder that was stopped for three seconds left a server of 1.8 GB. For minutes, its clients waited 0.4 to 1.7 s
+//! for a
+//! reply. A stopped process cannot close its connection. The watchdog shares the connection's socket and
 //! shuts the socket down; the server then frees the memory at once.
 
 use std::io::{Read, Write};
@@ -19,31 +20,32 @@ use x11prof_trace::Timestamp;
 use crate::clock;
 use crate::sockets::socket::Socket;
 
-/// The first argument of the program when the program is to be a watchdog.
+/// The program's first argument that starts it as a watchdog.
 pub const WATCHDOG: &str = "attach-watchdog";
-/// The time for which bytes may wait while the recorder is stopped.
+/// Bytes may wait for a stopped recorder for this long.
 const SILENCE: Duration = Duration::from_millis(250);
-/// The patience with a recorder that is ready to run while other processes have the processors. Until then only the
-/// server's growth counts.
+/// Bytes may wait this long for a recorder that is ready to run while other processes use the processors. Until then
+/// only the server's growth counts.
 const STARVED: Duration = Duration::from_secs(1);
-/// The bytes by which the server's memory may grow while bytes wait for a recorder that runs, and for a stopped one. The
-/// server grows by a megabyte and more in each millisecond until the watchdog looks, and keeps what it had for later.
+/// Limits for the growth of the server's memory in bytes, while data waits for a running and for a stopped recorder.
+/// The server grows by a megabyte or more per millisecond until the watchdog checks, and does not free memory that it
+/// has allocated.
 const GROWTH: u64 = 16 << 20;
 const GROWTH_STOPPED: u64 = 4 << 20;
-/// The time between two looks, and while bytes wait.
+/// The interval between two checks, and the interval while bytes wait.
 const BEAT: Duration = Duration::from_millis(5);
 const BEAT_WAITING: Duration = Duration::from_millis(2);
-/// A recorder that has not read for this long is no slow reader.
+/// A recorder that has not read for this long counts as stopped and not as slow.
 const SLOW: Duration = Duration::from_millis(100);
-/// The least time between two pulses of the recorder.
+/// The shortest interval between two heartbeats of the recorder.
 const PULSE: Duration = Duration::from_millis(20);
 
-/// Messages to the recorder: a byte, and a number of eight. Two are verdicts, with the time since which messages may be
-/// missing; the third has the server's growth.
+/// Messages to the recorder: a byte and an eight-byte number. Two of them are verdicts, with the time since which
+/// messages may be missing. The third reports the server's growth.
 const SILENT: u8 = 0;
 const GROWN: u8 = 1;
 const HELD: u8 = 2;
-/// The recorder is told of a growth that is larger by this.
+/// The watchdog reports growth to the recorder in steps of this size.
 const STEP: u64 = 1 << 20;
 
 /// The reason why a recorder was cut off.
@@ -74,7 +76,7 @@ pub(super) struct Watchdog {
     held: u64,
 }
 
-/// The recorder's end of the line to its watchdog.
+/// The recorder's end of the socket to its watchdog.
 #[derive(Debug)]
 pub(super) struct Pulse {
     line: UnixStream,
@@ -82,18 +84,18 @@ pub(super) struct Pulse {
 }
 
 impl Pulse {
-    /// Tells the watchdog that the recorder has read, at `now`.
+    /// Reports to the watchdog that the recorder has read at `now`.
     pub(super) fn beat(&mut self, now: Timestamp) {
         if now.since(self.last) >= PULSE {
             self.last = now;
-            // A full line has pulses enough; a watchdog that is gone needs none.
+            // A full socket already holds heartbeats. If the watchdog is gone, no heartbeat is needed.
             let _ = self.line.write(&[0]);
         }
     }
 }
 
 impl Watchdog {
-    /// Starts a watchdog over the connection to the server, whose process is `server` if known.
+    /// Starts a watchdog for the connection to the server. `server` is the server's process id, if known.
     pub(super) fn start(
         socket: &Socket,
         server: Option<u32>,
@@ -105,7 +107,8 @@ impl Watchdog {
         let child = Command::new("/proc/self/exe")
             .arg(WATCHDOG)
             .args(server.map(|pid| pid.to_string()))
-            // The terminal's Ctrl-Z and Ctrl-C go to a process group: not to this one.
+            // The terminal sends the signals of Ctrl-Z and Ctrl-C to a process group, so the watchdog gets a separate
+            // group.
             .process_group(0)
             .stdin(Stdio::from(OwnedFd::from(its)))
             .stdout(Stdio::from(socket))
@@ -123,13 +126,14 @@ impl Watchdog {
         ))
     }
 
-    /// The time since which messages may be missing, and the reason, where the watchdog has cut the recorder off.
+    /// The time since which messages may be missing, and the reason; `None` if the watchdog has not cut the recorder
+    /// off.
     pub(super) fn verdict(&mut self) -> Option<(Timestamp, Reason)> {
         self.listen();
         self.verdict
     }
 
-    /// The most bytes by which the server's memory has grown while reports waited for the recorder.
+    /// The largest growth of the server's memory in bytes while reports waited for the recorder.
     pub(super) fn held(&mut self) -> u64 {
         self.listen();
         self.held
@@ -152,21 +156,21 @@ impl Watchdog {
 
 impl Drop for Watchdog {
     fn drop(&mut self) {
-        // The watchdog ends when the line ends.
+        // The watchdog ends when its socket to the recorder closes.
         let _ = self.line.shutdown(std::net::Shutdown::Both);
         let _ = self.child.wait();
     }
 }
 
-/// Is the watchdog: standard input is the line to the recorder, standard output the socket on which the server
-/// writes. Ends when the recorder ends, or has been cut off. `server` is the server's process.
+/// Runs as the watchdog. Standard input is the socket to the recorder, standard output the socket on which the server
+/// writes. Returns when the recorder ends or was cut off. `server` is the server's process id.
 pub fn attach_watchdog(server: Option<u32>) {
     let (line, socket) = (std::io::stdin(), std::io::stdout());
     let Ok(mut line) = line.as_fd().try_clone_to_owned().map(UnixStream::from) else {
         return;
     };
     come_first();
-    // A recorder that has not read yet has had no time to.
+    // A recorder that has not read yet counts as having read just now.
     let mut look = Look {
         last_read: clock::now(),
         ..Look::default()
@@ -209,8 +213,8 @@ pub fn attach_watchdog(server: Option<u32>) {
     }
 }
 
-/// Runs before other processes, where this user may: a machine without a free processor is what the watchdog is for. It
-/// sleeps nearly always.
+/// Raises the watchdog's priority, if the user may do so: the watchdog must also run if no processor is free. It sleeps
+/// nearly always.
 fn come_first() {
     #[expect(unsafe_code, reason = "rustix has no scheduling policies")]
     // SAFETY: all fields are integers (musl has more than glibc), and the call only reads them.
@@ -224,7 +228,7 @@ fn come_first() {
     }
 }
 
-/// Tells the recorder. A recorder that is gone, or does not listen, needs no word.
+/// Sends a message to the recorder. The message is dropped if the recorder is gone or does not read.
 fn tell(line: &mut UnixStream, kind: u8, number: u64) {
     let [a, b, c, d, e, f, g, h] = number.to_ne_bytes();
     let _ = line.write(&[kind, a, b, c, d, e, f, g, h]);
@@ -245,7 +249,7 @@ fn resident(pid: u32) -> Option<u64> {
     Some(pages * rustix::param::page_size() as u64)
 }
 
-/// The state of a watch from one look to the next.
+/// The watchdog's state between two checks.
 #[derive(Debug, Default)]
 struct Look {
     /// The recorder is stopped.
@@ -258,8 +262,8 @@ struct Look {
 }
 
 impl Look {
-    /// A look at a moment: whether the recorder has read since the last look, how many bytes wait for the recorder,
-    /// and the server's memory. Gives the reason to cut the recorder off.
+    /// Updates the state with whether the recorder has read since the last check, the number of bytes that wait for the
+    /// recorder, and the server's memory. Returns the reason to cut the recorder off, if there is one.
     fn at(
         &mut self,
         now: Timestamp,
@@ -282,7 +286,7 @@ impl Look {
         if silent > if self.stopped { SILENCE } else { STARVED } {
             return Some(Reason::Silent);
         }
-        // The server grows within milliseconds.
+        // The server grows within milliseconds, so growth alone does not show that the recorder is slow.
         let reason = match self.stopped || silent > SLOW {
             true => Reason::Silent,
             false => Reason::Grown,
@@ -333,7 +337,7 @@ mod tests {
     fn a_server_that_grows_while_bytes_wait_is_relieved() {
         let mut look = watched();
         assert_eq!(look.at(at(0), true, 0, Some(1 << 20)), None);
-        // A client's pixmaps, while nothing waits for the recorder.
+        // A client creates pixmaps while no bytes wait for the recorder.
         let base = 1 << 30;
         assert_eq!(look.at(at(25), true, 0, Some(base)), None);
         look.stopped = false;

@@ -1,9 +1,9 @@
-//! Libraries of ours that a program loads before its own.
+//! Libraries of x11prof that a program loads before its other libraries.
 
 use std::ffi::OsString;
 use std::path::Path;
 
-/// The value of LD_PRELOAD with which a program loads `library`. What the user preloads stays.
+/// The value of LD_PRELOAD that makes a program load `library`. Libraries that the user preloads stay in the value.
 pub(crate) fn preloaded(library: &Path) -> OsString {
     let mut preload = library.to_owned().into_os_string();
     if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {

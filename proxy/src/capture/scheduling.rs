@@ -1,8 +1,8 @@
-//! Scheduling capture: the intervals in which the threads of the server and of the clients ran and waited, and the
-//! calls they waited in. A thread drains the kernel's rings at a fixed interval.
+//! Scheduling capture: the intervals in which threads of the server and of the clients ran and waited, and the system
+//! calls in which they waited. A thread drains the kernel's rings at a fixed interval.
 //!
-//! The kernel's record does not name the call that a thread waits in, and after the wait it is too late to ask. So the
-//! interval limits how short a wait may be to be named.
+//! The kernel's record does not name the call in which a thread waits, and after the wait the call can no longer be
+//! read. So the interval limits how short a named wait can be.
 
 use std::collections::HashMap;
 use std::fs;
@@ -27,21 +27,22 @@ use crate::recorder::record_queue::RecordSender;
 
 /// The interval between two drains of the rings while clients are watched.
 const BEAT: Duration = Duration::from_millis(2);
-/// A thread that has been blocked for this long is asked for its system call. With the interval, every wait of 3 ms is
-/// asked. Waits for replies are usually shorter, and most requests about them would come too late.
+/// The system call of a thread is read after the thread has been blocked for this long. With the interval, the call of
+/// every wait of 3 ms is read. Waits for replies are usually shorter, and most reads for them would come too late.
 const LONG_WAIT: Duration = Duration::from_millis(1);
-/// The number of a system call's arguments that are noted. The calls that wait have their object and their timeout
+/// The number of recorded system call arguments. Calls that wait have their object and their timeout among the first
+/// arguments.
 /// among the first ones.
 const ARGUMENTS: usize = 4;
-/// The interval between two notes of CPU clocks.
+/// The interval between two records of CPU clocks.
 const CPU_TIME_EVERY: Duration = Duration::from_secs(1);
 
-/// The capture. All its records go to the sender before its end.
+/// The running capture. It sends all its records before it ends.
 #[derive(Debug)]
 pub(crate) struct Scheduling {
     /// The events' destination, or the reason why there is no capture.
     outputs: Result<Outputs, String>,
-    /// The destination of samples of clients, where they are wanted.
+    /// The destination of samples of clients, if they were requested.
     samples: Option<Result<Outputs, String>>,
     shared: Arc<WatchedProcesses>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -66,7 +67,7 @@ struct Process {
 
 impl WatchedProcesses {
     fn processes(&self) -> MutexGuard<'_, HashMap<u32, Process>> {
-        // Every change is one step.
+        // Every change is one step, so the data is consistent even after a panic.
         self.processes
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -122,7 +123,8 @@ impl Scheduling {
         }
     }
 
-    /// Watches a client. Each call needs one call to leave it. Notes the kind of capture, and the process's CPU time.
+    /// Watches a client. Each call must be matched by one call of `leave`. Records the kind of capture and the
+    /// process's CPU time.
     pub(crate) fn watch(&self, pid: u32) {
         self.watch_process(pid, self.samples.as_ref());
     }
@@ -144,7 +146,7 @@ impl Scheduling {
             if let Some(samples) = samples {
                 match attach(samples, pid) {
                     Ok(events) => process.events.extend(events),
-                    // A process that has ended meanwhile had nothing to sample.
+                    // A process that has already ended has nothing to sample.
                     Err(_) if !Path::new(&format!("/proc/{pid}")).exists() => {}
                     Err(why) => {
                         let what = format!("no stacks of where process {pid} runs: {why}");
@@ -179,13 +181,13 @@ impl Scheduling {
         note_cpu_time(&self.sender, pid);
     }
 
-    /// Ends the capture after it has handed over its records.
+    /// Ends the capture after it has sent its records.
     pub(crate) fn end(&self) {
         self.shared.stop.store(true, Ordering::Release);
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(thread) = thread.take() {
             thread.thread().unpark();
-            // A panic there has cost scheduling records only.
+            // A panic there loses only scheduling records.
             let _ = thread.join();
         }
     }
@@ -237,27 +239,27 @@ fn why_not(error: &std::io::Error) -> String {
     }
 }
 
-/// The thread's own state.
+/// The state of the thread.
 struct Watcher {
     rings: Option<Rings>,
     sample_rings: Option<(Rings, StackQueue)>,
     blocked_stacks: Option<StackQueue>,
     /// The memory files of clients whose blocked threads have stacks; `None` of one that may not be read.
     memories: HashMap<u32, Option<fs::File>>,
-    /// True if threads are sampled inside of the kernel as well.
+    /// True if threads are also sampled inside the kernel.
     kernel: bool,
     shared: Arc<WatchedProcesses>,
     sender: RecordSender,
     timer: Option<HandlerTimes>,
     threads: HashMap<u32, Thread>,
-    /// Switches of the last drain: as many will come.
+    /// The number of switches in the last drain, as an estimate for the next one.
     last: usize,
     lost: u64,
     /// Samples of stacks that the kernel lost.
     lost_samples: u64,
-    /// Switches that there was no room for in the queue, which is full.
+    /// Switches that were dropped because the queue was full.
     left_out: u64,
-    /// Requests whose times had no room.
+    /// Requests without times, because the ring of times was full.
     untimed: u64,
     full: bool,
 }
@@ -266,7 +268,7 @@ struct Watcher {
 struct Thread {
     pid: u32,
     since: Timestamp,
-    /// `None` while the thread runs or could run; otherwise true if it was asked for its system call.
+    /// `None` while the thread runs or is runnable; otherwise true once its system call was read.
     blocked: Option<bool>,
 }
 
@@ -283,7 +285,7 @@ impl Watcher {
                 .filter(|(_, process)| process.users == 0)
                 .map(|(&pid, _)| pid)
                 .collect();
-            // Drained first: who has run meanwhile is not asked in vain, which takes longer than
+            // Drain first, so that no system call is read of a thread that has run since. Reading it takes longer than
             // all the rest.
             self.drain();
             self.drain_samples();
@@ -336,7 +338,7 @@ impl Watcher {
         self.lost += drained.lost;
         self.last = switches.len();
         {
-            // Child processes come along on old kernels.
+            // On old kernels child processes are included.
             let processes = self.shared.processes();
             switches.retain(|switch: &Switch| processes.contains_key(&switch.pid));
         }
@@ -348,8 +350,8 @@ impl Watcher {
             };
             self.threads.insert(switch.tid, thread);
         }
-        // The kernel's rings must be emptied in any case, and this thread waits for nobody. Nor may switches take the
-        // room of headers, for which the relay waits.
+        // The kernel's rings must always be emptied, and this thread must not wait. Switches also must not use queue
+        // space that headers need, because the relay waits for that space.
         let full = self.sender.is_for_headers();
         if full {
             self.left_out += switches.len() as u64;
@@ -364,7 +366,7 @@ impl Watcher {
         }
     }
 
-    /// Passes the stacks on which clients ran.
+    /// Queues the stacks on which clients ran for unwinding.
     fn drain_samples(&mut self) {
         let Some((rings, queue)) = &mut self.sample_rings else {
             return;
@@ -386,7 +388,7 @@ impl Watcher {
         }
     }
 
-    /// Takes the times of the server's handlers.
+    /// Records the times of the server's handlers.
     fn drain_timer(&mut self) {
         let Some(timer) = &mut self.timer else { return };
         let mut times = Vec::new();
@@ -405,7 +407,7 @@ impl Watcher {
         }
     }
 
-    /// Asks the threads that have been blocked for long for their system calls.
+    /// Reads the system calls of the threads that have been blocked for long.
     fn ask(&mut self) -> Vec<(Timestamp, Waiting, Option<Copied>)> {
         let now = clock::now();
         let mut seen = Vec::new();
@@ -437,7 +439,7 @@ impl Watcher {
         seen
     }
 
-    /// Notes the answers, unless a switch shows that an answer belongs to a later wait.
+    /// Records the waits, unless a switch shows that the system call belongs to a later wait.
     fn tell(&mut self, seen: Vec<(Timestamp, Waiting, Option<Copied>)>) {
         for (time, waiting, copy) in seen {
             let same = self
@@ -453,7 +455,7 @@ impl Watcher {
         }
     }
 
-    /// Lets go of processes that had no users before their switches were drained.
+    /// Removes processes that had no users before their switches were drained.
     fn forget(&mut self, gone: &[u32]) {
         if gone.is_empty() {
             return;
@@ -504,7 +506,7 @@ fn waiting(
 ) -> std::io::Result<Option<(Waiting, Option<Position>)>> {
     let wait_channel = fs::read_to_string(format!("/proc/{pid}/task/{tid}/wchan"))?;
     let wait_channel = Some(wait_channel).filter(|name| !name.is_empty() && name != "0");
-    // The file needs the rights of a debugger, which the kernel may refuse.
+    // Reading the file needs a debugger's rights, which the kernel may refuse.
     let line = fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")).unwrap_or_default();
     let (syscall, arguments, position) = system_call(&line);
     if wait_channel.is_none() && syscall.is_none() {
@@ -525,7 +527,7 @@ fn waiting(
 /// (proc_pid_syscall(5)): `202 0x7f… 0x189 0x0 0x0 …` with six arguments, stack pointer and instruction, `-1 …` with the
 /// last two outside of a call, or `running`.
 fn system_call(line: &str) -> (Option<i64>, Vec<u64>, Option<Position>) {
-    // The numbers of a trace are those of x86-64 (docs/FORMAT.md).
+    // The numbers in a trace are the x86-64 numbers (docs/FORMAT.md).
     if cfg!(not(target_arch = "x86_64")) {
         return (None, Vec::new(), None);
     }

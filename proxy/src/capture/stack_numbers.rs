@@ -10,15 +10,15 @@ use crate::clock;
 use crate::notice::Notice;
 use crate::recorder::record_queue::RecordSender;
 
-/// The library that programs load for stacks of requests.
+/// The library that programs load to record the stacks of requests.
 pub(crate) const OWN_LIBRARY: &str = "x11prof-stacks.so";
-/// Distinct stacks in a recording.
+/// The maximum number of distinct stacks in a recording.
 const STACKS: usize = 50_000;
 
-/// Frames, the innermost first, and whether the last one is the thread's first.
+/// Frames, the innermost first, and whether the stack is complete up to the thread's first frame.
 type Stack = (Vec<StackFrame>, bool);
 
-/// Numbers stacks, whoever tells of them.
+/// Assigns numbers to stacks from all sources.
 #[derive(Debug)]
 pub(crate) struct StackNumbers {
     sender: RecordSender,
@@ -33,8 +33,8 @@ impl StackNumbers {
         }
     }
 
-    /// The number of the stack without the calls of [`OWN_LIBRARY`]. A new stack is written, at a time before all that names
-    /// it; `None` if there are too many.
+    /// Returns the number of the stack without the frames of [`OWN_LIBRARY`]. Records a new stack, at a time before all
+    /// records that refer to it. `None` if there are too many stacks.
     pub(crate) fn of(&self, mut stack: Stack, at: Timestamp) -> Option<u32> {
         let is_own = |frame: &StackFrame| frame.file.rsplit('/').next() == Some(OWN_LIBRARY);
         stack.0.retain(|frame| !is_own(frame));
@@ -58,18 +58,18 @@ impl StackNumbers {
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<Stack, u32>> {
-        // Every change is one step.
+        // Every change is one step, so the data is consistent even after a panic.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes the functions of all stacks, as the programs' files and debug files tell them now.
+    /// Records the functions of all stacks, from the symbols in the programs' files and debug files.
     pub(crate) fn keep_symbols(&self, mut on: impl FnMut(Notice)) {
         let known = self.known();
         if debug_file_servers_are_named() && !known.is_empty() {
             on(Notice::DebugFiles);
         }
         let frames = known.keys().flat_map(|(frames, _)| frames);
-        // Functions of an interpreted program have their names.
+        // Frames of interpreted programs already have function names.
         let places = frames.filter(|frame| frame.function.is_none() && !frame.file.is_empty());
         let places: BTreeSet<(&str, u64)> = places
             .map(|frame| (frame.file.as_str(), frame.address))

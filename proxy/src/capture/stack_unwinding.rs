@@ -1,4 +1,4 @@
-//! The thread that unwinds copied stacks: nothing that is measured waits for it.
+//! The thread that unwinds copied stacks. No measured process waits for it.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -18,14 +18,14 @@ use crate::capture::stack_numbers::{OWN_LIBRARY, StackNumbers};
 use crate::clock;
 use crate::recorder::record_queue::RecordSender;
 
-/// Copies that wait to be unwound, at most.
+/// The maximum number of copies that wait to be unwound.
 const WAITING: usize = 256;
-/// The library by which [`OWN_LIBRARY`] unwinds.
+/// The library that [`OWN_LIBRARY`] uses to unwind.
 const UNWINDER: &str = "libgcc_s.so.1";
-/// The last copies are unwound within this time.
+/// At the end, the remaining copies must be unwound within this time.
 const PATIENCE: Duration = Duration::from_secs(2);
 const BEAT: Duration = Duration::from_millis(2);
-/// Processes whose tables are held.
+/// The maximum number of processes with cached unwind tables.
 const PROCESSES: usize = 64;
 
 /// A copied stack.
@@ -39,18 +39,18 @@ pub(crate) struct Copied {
 /// The reason why a stack was copied.
 #[derive(Debug)]
 pub(crate) enum Reason {
-    /// The thread waited for a reply, which copying delayed.
+    /// The thread waited for a reply, and copying delayed the reply by `took`.
     Wait {
         connection: ConnectionId,
         took: Duration,
     },
     /// The thread is blocked, since the copy's time.
     Blocked { tid: u32, on: BlockedObject },
-    /// The thread ran, for a sample's period; `kernel` where time inside of the kernel counts.
+    /// The thread ran for a sample period. `kernel` is true if time inside the kernel counts.
     Run { kernel: bool },
 }
 
-/// The way to the thread.
+/// The queue of copies to the thread.
 #[derive(Debug, Clone)]
 pub(crate) struct StackQueue {
     copies: Arc<Mutex<Option<SyncSender<Copied>>>>,
@@ -58,7 +58,7 @@ pub(crate) struct StackQueue {
 }
 
 impl StackQueue {
-    /// Puts a copy there; it is lost where too many wait.
+    /// Queues a copy. The copy is lost if too many copies wait.
     pub(crate) fn put(&self, copied: Copied) {
         let copies = self.copies.lock().ok();
         let sender = copies.as_ref().and_then(|copies| copies.as_ref());
@@ -69,7 +69,7 @@ impl StackQueue {
     }
 }
 
-/// The thread.
+/// The running thread.
 pub(crate) struct StackUnwinding {
     pub(crate) queue: StackQueue,
     thread: JoinHandle<()>,
@@ -93,7 +93,7 @@ impl StackUnwinding {
         Ok(StackUnwinding { queue, thread })
     }
 
-    /// Waits for the copies to be unwound. Returns a sentence about those that were lost.
+    /// Waits until the copies are unwound. Returns a sentence about lost copies, if there are any.
     pub(crate) fn end(self) -> Option<String> {
         if let Ok(mut copies) = self.queue.copies.lock() {
             *copies = None;
@@ -124,11 +124,11 @@ fn unwind(
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(room) => match Unwinder::of(pid) {
                 Ok(unwinder) => room.insert(unwinder),
-                // The process has ended meanwhile.
+                // The process has ended in the meantime.
                 Err(_) => continue,
             },
         };
-        // The tables of a program's file may contradict themselves.
+        // Unwind tables of a program's file may be inconsistent and make the unwinder panic.
         let unwound = catch_unwind(AssertUnwindSafe(|| unwinder.unwind(&copy)));
         let Ok(unwound) = unwound else {
             unwinders.remove(&pid);
@@ -137,7 +137,7 @@ fn unwind(
         };
         let is_of = |frame: &Frame, library| frame.file.rsplit('/').next() == Some(library);
         let innermost = unwound.frames.first();
-        // The library that tells the stacks of requests is no part of the program, nor is its unwinder's work.
+        // The library that records the stacks of requests and its unwinder do not belong to the program.
         if innermost.is_some_and(|frame| is_of(frame, OWN_LIBRARY) || is_of(frame, UNWINDER))
             && unwound.frames.iter().any(|frame| is_of(frame, OWN_LIBRARY))
         {

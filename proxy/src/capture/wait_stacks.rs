@@ -1,7 +1,7 @@
 //! The stacks on which clients wait for replies (`record --stacks`).
 //!
-//! While the relay holds a reply, the client that asked sleeps: its stack is copied before the reply is sent. Another thread unwinds
-//! the copy. A copy delays the reply by some microseconds, so short waits are looked at by turns.
+//! While the relay holds a reply, the client sleeps, so its stack is copied before the reply is sent. Another thread
+//! unwinds the copy. A copy delays the reply by some microseconds, so only some of the short waits are sampled.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -12,9 +12,9 @@ use x11prof_trace::{ConnectionId, Timestamp};
 use crate::capture::stack_unwinding::{Copied, Reason, StackQueue};
 use crate::clock;
 
-/// Copying may take this part of a connection's waits.
+/// Copying may take at most one part in this many of a connection's waits.
 const SHARE: u32 = 20;
-/// Messages at the beginning of a block among which a reply is looked for.
+/// The number of messages at the beginning of a block that are searched for a reply.
 const MESSAGES: usize = 8;
 
 /// The stacks of one client, for the thread of its connection.
@@ -26,17 +26,17 @@ pub(crate) struct ClientStacks {
 
 struct ClientState {
     waiter: Waiter,
-    /// The time of the client's last requests.
+    /// The time of the client's last requests, or of a later reply.
     asked: Timestamp,
-    /// The sum of the waits, and that of the copying.
+    /// The total time of the waits, and of the copying.
     waited: Duration,
     spent: Duration,
-    /// The time of the last copying.
+    /// The time that the last copy took.
     last: Duration,
 }
 
 impl ClientStacks {
-    /// The stacks of one connection's client; the reason if the client cannot be looked into.
+    /// Opens a connection's client for stack copies. Fails with a reason if the client's process cannot be inspected.
     pub(crate) fn of(
         queue: StackQueue,
         connection: ConnectionId,
@@ -57,21 +57,23 @@ impl ClientStacks {
         })
     }
 
-    /// The client sent requests.
+    /// Notes that the client sent requests.
     pub(crate) fn asks(&self, time: Timestamp) {
         self.state.borrow_mut().asked = time;
     }
 
-    /// The server's bytes were read, and are not sent yet.
+    /// Called when bytes from the server were read and are not sent yet. Copies the client's stack if they contain a
+    /// reply.
     pub(crate) fn answered(&self, time: Timestamp, bytes: &[u8]) {
         if !has_reply(bytes) {
             return;
         }
         let state = &mut *self.state.borrow_mut();
         state.waited += time.since(state.asked);
-        // The next answer without a request in between is waited for from here on.
+        // If no request follows, the wait for the next reply begins here.
         state.asked = time;
-        // The next look takes about as long as the last one. The first one is free: it finds the connection.
+        // Assumes that the next copy takes as long as the last one. The first copy, which finds the connection, is not
+        // counted.
         if (state.spent + state.last) * SHARE > state.waited {
             return;
         }

@@ -1,4 +1,4 @@
-//! Cookies: reading the user's authority file, which is never written, and writing our own.
+//! Cookies: reads the user's authority file, never writes it, and writes the recorder's own authority files.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -8,7 +8,7 @@ use std::{fmt, hint};
 
 use crate::private_dir::random;
 
-/// The authorization protocol that clients may use. There is no other.
+/// The only authorization protocol that clients may use.
 pub(crate) const MIT_MAGIC_COOKIE_1: &[u8] = b"MIT-MAGIC-COOKIE-1";
 
 /// Address families of an authority file (Xauth.h, X.h).
@@ -17,10 +17,10 @@ const FAMILY_INTERNET6: u16 = 6;
 const FAMILY_LOCAL: u16 = 256;
 const FAMILY_WILD: u16 = 65_535;
 
-/// An authority file that is longer than this is not read on.
+/// At most this many bytes of an authority file are read.
 const LONGEST_FILE: u64 = 1 << 20;
 
-/// A secret of the kind MIT-MAGIC-COOKIE-1. `Debug` does not print the secret.
+/// An MIT-MAGIC-COOKIE-1 secret. `Debug` does not print the secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Cookie(Vec<u8>);
 
@@ -66,7 +66,7 @@ impl fmt::Debug for Cookie {
 /// The peer that a cookie is looked up for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Peer {
-    /// A Unix socket, or TCP to the loopback interface, which the library takes for the same.
+    /// A Unix socket, or TCP to the loopback interface, which the library treats as the same.
     Local,
     Address(std::net::IpAddr),
 }
@@ -80,7 +80,7 @@ struct AuthorityEntry<'a> {
     data: &'a [u8],
 }
 
-/// The file that a user's cookies are in: XAUTHORITY, or `~/.Xauthority`.
+/// The file with the user's cookies: XAUTHORITY, or `~/.Xauthority`.
 pub(crate) fn users_file() -> Option<PathBuf> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     set("XAUTHORITY")
@@ -88,8 +88,7 @@ pub(crate) fn users_file() -> Option<PathBuf> {
         .or_else(|| Some(Path::new(&set("HOME")?).join(".Xauthority")))
 }
 
-/// The cookie for a display in an authority file. A missing or unreadable file has none, as
-/// for every X client.
+/// The cookie for a display in an authority file; `None` if the file is missing or unreadable, as in every X client.
 pub(crate) fn look_up(file: &Path, peer: &Peer, number: u32) -> Option<Cookie> {
     let mut bytes = Vec::new();
     let file = File::open(file).ok()?;
@@ -105,7 +104,7 @@ fn hostname() -> String {
         .into_owned()
 }
 
-/// Finds the first entry that fits, like XauGetBestAuthByAddr; an empty number fits every display.
+/// Finds the first matching entry, like XauGetBestAuthByAddr. An empty number matches every display.
 pub(crate) fn find(file: &[u8], peer: &Peer, hostname: &[u8], number: u32) -> Option<Cookie> {
     let number = number.to_string();
     entries(file)
@@ -150,8 +149,8 @@ fn entries(mut file: &[u8]) -> impl Iterator<Item = AuthorityEntry<'_>> {
     })
 }
 
-/// Writes an authority file of mode 0600 with one cookie for one display, or for any display
-/// where `number` is `None`. An existing file is replaced.
+/// Writes an authority file of mode 0600 with one cookie for one display, or for any display if `number` is `None`.
+/// Replaces an existing file.
 pub(crate) fn write(path: &Path, number: Option<u32>, cookie: &Cookie) -> io::Result<()> {
     let new = path.with_extension("new");
     let mut file = OpenOptions::new()
@@ -164,14 +163,14 @@ pub(crate) fn write(path: &Path, number: Option<u32>, cookie: &Cookie) -> io::Re
     std::fs::rename(new, path)
 }
 
-/// Two entries, as some clients look for the host's name and others know no better than the wild one.
+/// Writes two entries, because some clients look for the host name and others only for the wild entry.
 fn encode(hostname: &[u8], number: Option<u32>, cookie: &Cookie) -> Vec<u8> {
     let number = number.map(|n| n.to_string()).unwrap_or_default();
     let mut file = Vec::new();
     for (family, address) in [(FAMILY_LOCAL, hostname), (FAMILY_WILD, &[])] {
         file.extend(family.to_be_bytes());
         for text in [address, number.as_bytes(), MIT_MAGIC_COOKIE_1, &cookie.0] {
-            // Neither a host's name nor a cookie of ours comes near 64 KiB.
+            // Host names and cookies are far shorter than 64 KiB.
             let count = u16::try_from(text.len()).unwrap_or(0);
             file.extend(count.to_be_bytes());
             file.extend(text.get(..count.into()).unwrap_or_default());

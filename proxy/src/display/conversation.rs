@@ -1,5 +1,5 @@
-//! A connection of our own on which many questions to the server can be open at once. An unanswered question, or an
-//! answer that is an error, means unknown: windows disappear while they are asked about.
+//! A connection of the recorder on which many requests can be in flight. A missing reply or an error counts as unknown,
+//! because windows may be destroyed in the meantime.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use crate::display::server_link::ServerLink;
 use crate::display::setup_connection::{SetupConnection, SetupFailure};
 use crate::sockets::socket::Socket;
 
-/// Connections of an attached recorder: one for questions, two guards, and RECORD's.
+/// Connections of an attached recorder: one for requests, two guards, and RECORD's.
 const CONNECTIONS: usize = 4;
-/// Questions under way at a time: their answers fit the server's buffers.
+/// The maximum number of requests in flight. Their replies fit the server's buffers.
 const AT_A_TIME: usize = 256;
 
-/// Why there is no connection.
+/// The reason in text form why there is no connection.
 pub(crate) fn refused(no: SetupFailure) -> String {
     match no {
         SetupFailure::Refused(why) => {
@@ -27,7 +27,7 @@ pub(crate) fn refused(no: SetupFailure) -> String {
     }
 }
 
-/// A connection for questions.
+/// A connection for requests.
 pub(crate) struct Conversation {
     talk: SetupConnection,
     setup: Setup,
@@ -54,7 +54,7 @@ impl Conversation {
         })
     }
 
-    /// The server's answer to our setup.
+    /// The server's reply to the connection setup.
     pub(crate) fn setup(&self) -> &Setup {
         &self.setup
     }
@@ -63,18 +63,18 @@ impl Conversation {
         self.talk.socket()
     }
 
-    /// The major opcode of an extension; `None` where the server has none of that name.
+    /// The major opcode of an extension; `None` if the server does not have the extension.
     pub(crate) fn major(&self, name: &str) -> Option<u8> {
         let mut all = self.extensions.iter();
         all.find(|one| one.name == name).map(|one| one.major)
     }
 
-    /// Sets the time that the server may take for all its answers from now on.
+    /// Sets the time limit for all replies from now on.
     pub(crate) fn set_patience(&mut self, patience: Duration) {
         self.talk.set_patience(patience);
     }
 
-    /// Sends a request. `None` where the server does not have its extension.
+    /// Sends a request. `None` if the server does not have the request's extension.
     pub(crate) fn send<R: Request>(&mut self, request: R) -> Result<Option<()>, String> {
         let Some(bytes) = self.bytes(request) else {
             return Ok(None);
@@ -84,7 +84,7 @@ impl Conversation {
         Ok(Some(()))
     }
 
-    /// Sends so many requests, which are encoded already.
+    /// Sends `requests` requests that are already encoded.
     pub(crate) fn send_bytes(&mut self, bytes: &[u8], requests: u16) -> Result<(), String> {
         self.talk.say(bytes)?;
         self.sent = self.sent.wrapping_add(requests);
@@ -104,7 +104,7 @@ impl Conversation {
         }
     }
 
-    /// Asks all `questions`; the answers are in their order.
+    /// Sends all `questions`, and returns their replies in the same order.
     pub(crate) fn ask<R: ReplyRequest + Clone>(
         &mut self,
         questions: &[R],
@@ -116,7 +116,7 @@ impl Conversation {
         Ok(answers)
     }
 
-    /// Asks one question.
+    /// Sends one request, and returns its reply.
     pub(crate) fn ask_one<R: ReplyRequest + Clone>(
         &mut self,
         question: R,
@@ -145,7 +145,7 @@ impl Conversation {
         while left > 0 {
             let message = self.talk.message()?;
             let kind = message.first().copied().unwrap_or(0);
-            // Answers to earlier questions, which came too late, have other numbers.
+            // Late replies to earlier requests have other sequence numbers.
             let at = usize::from(number(&message).wrapping_sub(first));
             if kind > 1 || at >= questions.len() {
                 continue;
@@ -169,7 +169,7 @@ impl Conversation {
     }
 }
 
-/// The sequence number of an answer.
+/// The sequence number of a reply or an error.
 fn number(message: &[u8]) -> u16 {
     match message.get(2..4) {
         Some(&[a, b]) => u16::from_ne_bytes([a, b]),

@@ -1,4 +1,4 @@
-//! The lock file of a display number, by the X server's own protocol.
+//! The lock file of a display number, compatible with the X server's lock files.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -12,7 +12,7 @@ use crate::display::listen_error::{ListenError, in_use};
 /// Bytes of a lock file: a process's number in ten columns, and a line feed.
 const LOCK_LEN: u64 = 11;
 
-/// A file that goes with this.
+/// A file that is removed when the value is dropped.
 #[derive(Debug)]
 pub(crate) struct RemovedOnDrop(pub(crate) PathBuf);
 
@@ -28,7 +28,7 @@ pub(crate) fn lock_path(number: u32) -> PathBuf {
 }
 
 /// Takes the lock as the X server does (os/utils.c, LockServer): writes a complete file under another name, then links
-/// it to the lock's name, which fails if that exists. A lock whose process is gone is taken over.
+/// it to the lock's name, which fails if the lock exists. A lock is taken over if its process has ended.
 pub(crate) fn take_lock(number: u32) -> Result<RemovedOnDrop, ListenError> {
     let path = lock_path(number);
     let failed = |source| ListenError::Io {
@@ -45,7 +45,7 @@ pub(crate) fn take_lock(number: u32) -> Result<RemovedOnDrop, ListenError> {
         .mode(0o444)
         .open(&ours.0)
         .map_err(|error| match error.kind() {
-            // Of another user, who may do that for this number only.
+            // The file belongs to another user, who can block only this number with it.
             ErrorKind::AlreadyExists => in_use(number, format!("{}", ours.0.display())),
             _ => failed(error),
         })?;
@@ -53,7 +53,7 @@ pub(crate) fn take_lock(number: u32) -> Result<RemovedOnDrop, ListenError> {
         .map_err(failed)?;
     file.set_permissions(fs::Permissions::from_mode(0o444))
         .map_err(failed)?;
-    // A stale lock is removed once: a second one is another claimant that was faster.
+    // A stale lock is removed only once. A second lock belongs to another process that was faster.
     for attempt in 0..2 {
         match fs::hard_link(&ours.0, &path) {
             Ok(()) => return Ok(RemovedOnDrop(path)),
@@ -78,7 +78,7 @@ enum Holder {
     Gone,
 }
 
-/// The process that holds a lock. Any user may have put any kind of file there.
+/// The process that holds a lock. Any user may have created any kind of file there.
 fn holder(lock: &Path) -> Holder {
     let text = match lock_text(lock) {
         Ok(text) => text,
@@ -89,12 +89,12 @@ fn holder(lock: &Path) -> Holder {
     match text.trim().parse().ok().and_then(Pid::from_raw) {
         Some(pid) if test_kill_process(pid) == Err(rustix::io::Errno::SRCH) => Holder::Gone,
         Some(pid) => Holder::Alive(format!("process {pid}")),
-        // The X server takes over a lock that holds no number as well.
+        // Like the X server, takes over a lock that does not contain a number.
         None => Holder::Gone,
     }
 }
 
-/// The eleven bytes of a lock file; an error if it is no regular file.
+/// The eleven bytes of a lock file; an error if it is not a regular file.
 pub(crate) fn lock_text(lock: &Path) -> io::Result<Vec<u8>> {
     let file = OpenOptions::new()
         .read(true)

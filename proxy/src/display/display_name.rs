@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-/// The highest display number: TCP displays listen on port 6000 and up.
+/// The highest display number. TCP displays listen on port 6000 plus the number.
 const LAST_NUMBER: u32 = 65_535 - 6000;
 
 /// A parsed display name (X(7), section "DISPLAY NAMES").
@@ -20,7 +20,7 @@ pub struct DisplayName {
 /// The address of a display.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Endpoint {
-    /// The local display of that number, by its Unix sockets.
+    /// The local display with this number, through its Unix sockets.
     Local,
     /// A Unix socket at any path.
     Path(PathBuf),
@@ -31,7 +31,7 @@ pub enum Endpoint {
     },
 }
 
-/// A text that is no display name.
+/// A string that is not a display name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "'{text}' is no display name: {why}; use a form such as :0, host:0, tcp/host:0 or unix:/path"
@@ -42,7 +42,8 @@ pub struct DisplayNameError {
 }
 
 impl DisplayName {
-    /// Parses a display name. A socket's path may end in `.SCREEN`; the file that exists decides.
+    /// Parses a display name. A socket's path may end in `.SCREEN`; whether the file exists decides how the ending is
+    /// read.
     pub fn parse(text: &str) -> Result<DisplayName, DisplayNameError> {
         parse(text, Path::exists).map_err(|why| DisplayNameError {
             text: text.to_owned(),
@@ -110,7 +111,7 @@ fn parse(text: &str, exists: impl Fn(&Path) -> bool) -> Result<DisplayName, &'st
     }
     let endpoint = match (protocol, host) {
         (None, "" | "unix") => Endpoint::Local,
-        // The host in unix/host:0 only selects the authority entry.
+        // The host in unix/host:0 is used only to select the authority entry.
         (Some("unix" | "local"), _) => Endpoint::Local,
         (None | Some("tcp" | "inet" | "inet6"), host) => Endpoint::Tcp {
             host: tcp_host(host)?,
@@ -120,7 +121,7 @@ fn parse(text: &str, exists: impl Fn(&Path) -> bool) -> Result<DisplayName, &'st
     Ok(display(endpoint, number, screen))
 }
 
-/// The path in `/path`, `unix:/path`; `None` for the other forms.
+/// The path in `/path` or `unix:/path`; `None` for the other forms.
 fn socket_path(text: &str) -> Option<&str> {
     let path = text.strip_prefix("unix:").unwrap_or(text);
     path.starts_with('/').then_some(path)
@@ -139,7 +140,7 @@ fn split_path(path: &str, exists: impl Fn(&Path) -> bool) -> Result<(&str, u32),
     Err("there is no such socket")
 }
 
-/// A number of digits alone: no sign, no blanks.
+/// Parses a number that consists only of digits, without sign or blanks.
 fn digits(text: &str) -> Option<u32> {
     text.bytes()
         .all(|b| b.is_ascii_digit())

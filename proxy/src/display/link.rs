@@ -1,5 +1,5 @@
-//! Measures the connection to a display, its round trips and its speed, in some seconds. The display does not change:
-//! the measurement makes one pixmap and shows nothing.
+//! Measures the connection to a display, its round-trip time and its throughput, within some seconds. The measurement
+//! only creates one pixmap and shows nothing.
 
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
@@ -19,16 +19,17 @@ use crate::display::setup_connection::{SetupConnection, SetupFailure};
 
 /// The whole measurement must end within this time.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Round trips one after the other: their number, and how long they may take.
+/// Consecutive round trips: their number, and the time limit for all.
 const IN_A_ROW: (usize, Duration) = (200, Duration::from_secs(1));
-/// The number of round trips with pauses, and the time that all may take. The pauses cover the known steps of delay.
+/// Round trips with pauses between them: their number, and the time limit for all. The pauses cover the known delay
+/// timers.
 const PACED: (usize, Duration) = (48, Duration::from_secs(4));
 const LONGEST_PAUSE: Duration = Duration::from_millis(45);
-/// The number of round trips of two requests in two writes, and the time that all may take.
+/// Round trips of two requests in two writes: their number, and the time limit for all.
 const TWO_WRITES: (usize, Duration) = (16, Duration::from_secs(2));
-/// The time between them: less than any acknowledgement is delayed.
+/// The time between the two writes, shorter than any delayed acknowledgement.
 const APART: Duration = Duration::from_millis(1);
-/// The number of bytes grows until they take this long, or is this large.
+/// The number of bytes grows until the transfer takes this long, or until it reaches the maximum.
 const LONG_ENOUGH: Duration = Duration::from_millis(300);
 const MAX_BYTES: usize = 32 << 20;
 /// Bytes of a long NoOperation, the longest that needs no extension.
@@ -36,7 +37,7 @@ const LONG_REQUEST: usize = 4 * 65_535;
 /// The side of the pixmap: 256 kB at 32 bits a pixel.
 const SIDE: u16 = 256;
 
-/// Measures the connection to the display of this name; where `None`, to that of `DISPLAY`.
+/// Measures the connection to the display of this name; to the display of `DISPLAY` if `display` is `None`.
 ///
 /// # Errors
 /// Fails if the display cannot be used.
@@ -53,10 +54,10 @@ pub fn link(display: Option<&str>) -> Result<Link, LinkError> {
 /// Why a connection could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
-    /// The user names no display.
+    /// The user names no display, and `DISPLAY` is not set.
     #[error("DISPLAY is not set: name a display with --display")]
     NoDisplay,
-    /// The display's name is no name of a display.
+    /// The name is not a valid display name.
     #[error(transparent)]
     Name(#[from] crate::DisplayNameError),
     /// The display cannot be used.
@@ -64,7 +65,7 @@ pub enum LinkError {
     Display(#[from] DisplayError),
 }
 
-/// Measures the connection to a known server, of which a short probe has found what listens there.
+/// Measures the connection to a known server. `probed` is the result of an earlier short probe.
 pub(crate) fn measure(link: &ServerLink, probed: Option<&Link>) -> Result<Link, DisplayError> {
     let display = link.name().to_string();
     let failed = |reason: String| DisplayError::Failed {
@@ -105,7 +106,7 @@ pub(crate) fn measure(link: &ServerLink, probed: Option<&Link>) -> Result<Link, 
     })
 }
 
-/// A connection that is measured.
+/// A connection to measure.
 struct Probe {
     talk: SetupConnection,
     random: u64,
@@ -127,7 +128,7 @@ impl Probe {
     }
 
     fn in_a_row(&mut self) -> Measured<Vec<u64>> {
-        // The first may wake somebody up.
+        // The first round trip may wake a sleeping process and is not counted.
         self.round_trip()?;
         self.repeat(IN_A_ROW, |probe| Ok(length(probe.round_trip()?)))
     }
@@ -140,11 +141,12 @@ impl Probe {
         })
     }
 
-    /// A small request by itself, and before anything has come back another one with a reply: how long that took.
+    /// Sends a small request, then another one with a reply before anything has come back. Measures how long the reply
+    /// takes.
     fn two_writes(&mut self) -> Measured<Vec<u64>> {
         self.repeat(TWO_WRITES, |probe| {
             probe.send(NoOperationRequest)?;
-            // Without the pause, a relay on the way would read both requests at once and hold neither back.
+            // Without the pause, a relay on the link would read both requests at once and delay neither.
             std::thread::sleep(APART);
             let sent = clock::now();
             probe.send(GetInputFocusRequest)?;
@@ -166,9 +168,9 @@ impl Probe {
         Ok(found)
     }
 
-    /// Long NoOperations, which the protocol allows: nobody does anything with them.
+    /// Sends long NoOperations, which the protocol allows. They have no effect.
     fn upload(&mut self) -> Measured<Transfer> {
-        // The request holds noise, so that a tunnel that compresses is measured as for images.
+        // The requests contain noise, so that compressing tunnels are measured as with incompressible images.
         let mut long = NoOperationRequest.serialize().0.concat();
         long.resize(LONG_REQUEST, 0);
         for word in long[4..].chunks_mut(8) {
@@ -184,7 +186,7 @@ impl Probe {
         })
     }
 
-    /// Images of a pixmap of our own.
+    /// Reads images of a pixmap that the measurement creates.
     fn download(&mut self, setup: &Setup) -> Measured<Transfer> {
         let depth = setup.roots.first().map_or(24, |root| root.root_depth);
         let root = setup.roots.first().map_or(0, |root| root.root);
@@ -206,7 +208,7 @@ impl Probe {
             drawable,
             value_list: Cow::Owned(CreateGCAux::new()),
         })?;
-        // Rows of noise; four bytes and more are 16 to a request of 64 kB at most.
+        // Sends rows of noise, at most 16 rows and at most 64 kB in one request.
         let rows = (u32::from(u16::MAX) / row.max(1) as u32).clamp(1, 16) as u16;
         for top in (0..SIDE).step_by(usize::from(rows)) {
             let height = rows.min(SIDE - top);
@@ -238,7 +240,7 @@ impl Probe {
         };
         let ask = ask.serialize().0.concat();
         let found = self.grow(row * usize::from(SIDE) + 32, |probe, times| {
-            // All of them are requested before the first comes.
+            // All images are requested before the first reply is read.
             probe.talk.say(&ask.repeat(times))?;
             for _ in 0..times {
                 probe.talk.reply()?;
@@ -251,7 +253,7 @@ impl Probe {
         found
     }
 
-    /// Doubles the repetitions until they take long enough.
+    /// Doubles the repetitions until the transfer takes long enough.
     fn grow(
         &mut self,
         bytes: usize,
@@ -273,7 +275,7 @@ impl Probe {
         }
     }
 
-    /// Marsaglia's xorshift (2003).
+    /// Returns the next random number (Marsaglia's xorshift, 2003).
     fn next(&mut self) -> u64 {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;

@@ -4,30 +4,30 @@ use std::io;
 
 use thiserror::Error;
 
-/// The first number that we try: above those of seats (0 on) and of ssh (10 on).
+/// The first number to try, above those of seats (from 0) and of ssh (from 10).
 pub(crate) const FIRST_NUMBER: u32 = 80;
-/// The last number that we try.
+/// The last number to try.
 pub(crate) const LAST_NUMBER: u32 = 1000;
 
 /// Why a display could not be claimed.
 #[derive(Debug, Error)]
 pub enum ListenError {
-    /// The number requested is another's.
+    /// The requested number is already in use.
     #[error(
         "display :{number} is in use by {by}; choose another number, or none to get a free one"
     )]
     InUse {
         /// The number.
         number: u32,
-        /// The process that has it, if known.
+        /// The process that uses the number, if known.
         by: String,
     },
-    /// The numbers from the first to the last are all taken.
+    /// All numbers from the first to the last are in use.
     #[error(
         "no free display number from :{FIRST_NUMBER} to :{LAST_NUMBER}; name one with --listen"
     )]
     NoneFree,
-    /// The address cannot be listened at.
+    /// The recorder cannot listen at the address.
     #[error("cannot listen by TCP at {host}: {source}; name an address of this machine")]
     Tcp {
         /// The address that was requested.
@@ -42,10 +42,10 @@ pub enum ListenError {
     Folder {
         /// The folder.
         path: String,
-        /// The fault of the folder.
+        /// The problem with the folder.
         why: &'static str,
     },
-    /// A lock file or socket could not be made.
+    /// A lock file or socket could not be created.
     #[error("cannot listen on display :{number}: {path}: {source}")]
     Io {
         /// The number.

@@ -1,4 +1,4 @@
-//! Claims a free display number by the X server's own protocol, and listens on it.
+//! Claims a free display number, with a lock file as the X server does, and listens on it.
 
 use std::fs::{self, DirBuilder};
 use std::io::{self, ErrorKind};
@@ -20,15 +20,14 @@ use crate::display::tcp_listener::{self, FIRST_PORT};
 
 /// The folder of the sockets of local displays.
 pub(crate) const SOCKET_DIR: &str = "/tmp/.X11-unix";
-/// A display number that is ours, with its listening sockets. Lock file and sockets are
-/// removed on drop.
+/// A claimed display number with its listening sockets. Lock file and sockets are removed on drop.
 #[derive(Debug)]
 pub(crate) struct Claimed {
     number: u32,
-    /// The socket by path, and the socket by the abstract name where that is free.
+    /// The sockets at the path, and at the abstract name if that is free.
     pub(crate) path_listener: UnixListener,
     pub(crate) abstract_listener: UnixListener,
-    /// The sockets of TCP; empty where TCP was not asked for.
+    /// The TCP sockets; empty if TCP was not requested.
     pub(crate) tcp_listeners: Vec<TcpListener>,
     _socket: RemovedOnDrop,
     _lock: RemovedOnDrop,
@@ -40,7 +39,7 @@ impl Claimed {
     }
 }
 
-/// Claims the display `wanted`, or the first free one; at the host `tcp` as well, where given.
+/// Claims the display `wanted`, or the first free one. Also listens by TCP at the host `tcp`, if given.
 pub(crate) fn claim(wanted: Option<u32>, tcp: Option<&str>) -> Result<Claimed, ListenError> {
     if let Some(number) = wanted {
         return try_claim(number, tcp);
@@ -62,8 +61,8 @@ fn try_claim(number: u32, tcp: Option<&str>) -> Result<Claimed, ListenError> {
         path: path.display().to_string(),
         source,
     };
-    // As the X server's: who may connect is decided by cookie and peer credentials. No chmod comes
-    // after, which might find another file there by then.
+    // The same permissions as the X server's: cookie and peer credentials decide who may connect. No chmod follows,
+    // because another file could be there by then.
     let _open = Umask::set(Mode::empty());
     make_socket_dir(Path::new(SOCKET_DIR)).map_err(failed)?;
     check_socket_dir(Path::new(SOCKET_DIR)).map_err(|why| ListenError::Folder {
@@ -71,7 +70,8 @@ fn try_claim(number: u32, tcp: Option<&str>) -> Result<Claimed, ListenError> {
         why,
     })?;
     if path.symlink_metadata().is_ok() {
-        // The lock is ours, so whoever listens here made none (a container's server, Xwayland).
+        // The recorder holds the lock, so a program that listens here has no lock file (a container's server,
+        // Xwayland).
         if is_listened_on(&path) {
             return Err(in_use(number, "a program without a lock file"));
         }
@@ -129,7 +129,8 @@ pub(crate) fn socket_path(number: u32) -> PathBuf {
     Path::new(SOCKET_DIR).join(format!("X{number}"))
 }
 
-/// A temporary umask. It applies to the whole process: no other thread may make files meanwhile, and one waits for another.
+/// A temporary umask. It applies to the whole process, so no other thread may create files meanwhile, and the lock
+/// serializes its users.
 struct Umask(
     Mode,
     #[expect(dead_code, reason = "held")] MutexGuard<'static, ()>,
@@ -157,8 +158,8 @@ fn make_socket_dir(dir: &Path) -> io::Result<()> {
     }
 }
 
-/// Returns the fault of the sockets' folder, by the rules of Xtrans and Wayland's compositors: root or we must own it,
-/// and others may at most add to it.
+/// Returns the problem with the sockets' folder, by the rules of Xtrans and Wayland compositors: root or this user must
+/// own the folder, and other users may at most add entries.
 fn check_socket_dir(dir: &Path) -> Result<(), &'static str> {
     let about = fs::symlink_metadata(dir).map_err(|_| "it cannot be looked at")?;
     let writable = about.mode() & 0o022 != 0;
@@ -206,7 +207,7 @@ mod tests {
     #[test]
     fn the_lock_and_socket_of_a_dead_process_are_taken_over() {
         let number = 301;
-        // A process that has ended and was waited for.
+        // A process that has ended and was reaped.
         let mut gone = std::process::Command::new("true").spawn().unwrap();
         gone.wait().unwrap();
         fs::write(lock_path(number), format!("{:10}\n", gone.id())).unwrap();
@@ -229,7 +230,7 @@ mod tests {
             Err(ListenError::InUse { number: 302, .. })
         ));
         assert!(!lock_path(number).exists());
-        // Its queue is full from the second on, and a connection would wait.
+        // The queue is full from the second connection on, so an ordinary connection would block.
         rustix::net::listen(&other, 0).unwrap();
         for _ in 0..3 {
             assert!(is_listened_on(&socket_path(number)));
@@ -245,14 +246,14 @@ mod tests {
         let lock = lock_path(number);
         let in_use = || matches!(claim(Some(number), None), Err(ListenError::InUse { .. }));
         let _ = fs::remove_file(&lock);
-        // A pipe, at which an ordinary open would wait for a writer.
+        // A pipe, on which an ordinary open would wait for a writer.
         rustix::fs::mkfifoat(rustix::fs::CWD, &lock, Mode::RUSR | Mode::WUSR).unwrap();
         assert!(in_use());
         fs::remove_file(&lock).unwrap();
         std::os::unix::fs::symlink("/dev/zero", &lock).unwrap();
         assert!(in_use());
         fs::remove_file(&lock).unwrap();
-        // A file of 6 GB, of which eleven bytes are read; they name nobody.
+        // A file of 6 GB. Only eleven bytes are read, and they name no process.
         fs::File::create(&lock).unwrap().set_len(6 << 30).unwrap();
         assert_eq!(lock_text(&lock).unwrap().len(), 11);
         assert_eq!(claim(Some(number), None).unwrap().number(), number);
@@ -277,7 +278,7 @@ mod tests {
         let link = place.path().join("link");
         std::os::unix::fs::symlink(&dir, &link).unwrap();
         assert_eq!(check_socket_dir(&link), Err("it is no folder"));
-        // Another user's, which only root can make.
+        // A folder of another user, which only root can create.
         if geteuid().is_root() {
             std::os::unix::fs::chown(&dir, Some(12_345), None).unwrap();
             assert_eq!(check_socket_dir(&dir), Err("it belongs to another user"));

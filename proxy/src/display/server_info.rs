@@ -1,4 +1,4 @@
-//! The display server's properties, requested over one short connection of our own.
+//! The display server's properties, requested over one short connection of the recorder.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use crate::processes::peer::Peer;
 use crate::processes::process_info::ProcessInfo;
 use crate::processes::tcp_peer;
 
-/// Round trips that measure the link, with the one that lists the extensions.
+/// Round trips that measure the link, in addition to the round trip that lists the extensions.
 const ROUND_TRIPS: usize = 2;
 /// The server closes a connection within this time after the client.
 const CLOSES_WITHIN: Duration = Duration::from_secs(1);
@@ -54,7 +54,7 @@ pub enum DisplayError {
         /// The screen.
         screen: u32,
     },
-    /// The server answers, but not what attaching to its clients needs.
+    /// The server replies, but lacks a feature that attaching to its clients needs.
     #[error("display {display} cannot be attached to: {reason}")]
     NotAttached {
         /// The display.
@@ -62,7 +62,7 @@ pub enum DisplayError {
         /// The reason.
         reason: String,
     },
-    /// The server closed the connection, or spoke another protocol.
+    /// The server closed the connection, or used another protocol.
     #[error("display {display} does not reply like an X server: {reason}")]
     Failed {
         /// The display.
@@ -72,7 +72,7 @@ pub enum DisplayError {
     },
 }
 
-/// What a short connection of our own finds out about a display.
+/// The information about a display that a short connection of the recorder finds out.
 pub(crate) struct DisplayInfo {
     /// The server.
     pub(crate) server: Server,
@@ -82,8 +82,8 @@ pub(crate) struct DisplayInfo {
     pub(crate) link: Option<Link>,
 }
 
-/// Asks the server for its identity and for the opcodes of its extensions. Measures round trips if something is between
-/// us and the X server.
+/// Requests the server's identity and the opcodes of its extensions. Measures round trips if a relay or a network lies
+/// between the recorder and the X server.
 pub(crate) fn ask(link: &ServerLink) -> Result<DisplayInfo, DisplayError> {
     let display = link.name().to_string();
     let began = clock::now().as_nanos();
@@ -117,7 +117,7 @@ pub(crate) fn ask(link: &ServerLink) -> Result<DisplayInfo, DisplayError> {
         })?;
     let pid = listener.server;
     let process = pid.map(ProcessInfo::of).unwrap_or_default();
-    // Of another user's process the path may not be read, but the name may.
+    // For another user's process, the executable's path may be unreadable while the name is readable.
     let executable = process.executable.or(process.name);
     let viewed = pid
         .zip(executable.as_deref())
@@ -168,7 +168,7 @@ pub(crate) fn ask(link: &ServerLink) -> Result<DisplayInfo, DisplayError> {
     })
 }
 
-/// True if the server has RANDR 1.3, and with it GetScreenResourcesCurrent.
+/// True if the server has RANDR 1.3 and therefore GetScreenResourcesCurrent.
 pub(crate) fn has_current_resources(
     link: &ServerLink,
     extensions: &[ExtensionOpcodes],
@@ -201,9 +201,9 @@ pub(crate) fn has_current_resources(
 /// The process on the other end of a connection to a display.
 #[derive(Default)]
 struct Listener {
-    /// The X server, if the process is one of this machine.
+    /// The X server's process, if the listening process is an X server on this machine.
     server: Option<u32>,
-    /// The name of a process that is no X server.
+    /// The name of the listening process, if it is not an X server.
     relay: Option<String>,
 }
 
@@ -233,7 +233,7 @@ impl Listener {
         let Some(pid) = pid else {
             return Listener::default();
         };
-        // A Wayland compositor listens for the Xwayland that it starts.
+        // A Wayland compositor listens on behalf of the Xwayland that it starts.
         let server = [pid]
             .into_iter()
             .chain(children(pid))
@@ -262,8 +262,8 @@ fn children(pid: u32) -> Vec<u32> {
     lists.flat_map(pids).collect()
 }
 
-/// True if the process is an X server: its program has the message of os/log.c, which all servers from X.Org's sources
-/// contain. If the program cannot be read, its name decides: the servers' names begin with a capital X.
+/// True if the process is an X server: its program contains the message of os/log.c, as all servers built from X.Org's
+/// sources do. If the program cannot be read, its name decides: the servers' names begin with a capital X.
 fn is_x_server(pid: u32) -> bool {
     let known = ["Fatal server", "error"].join(" ");
     match std::fs::read(format!("/proc/{pid}/exe")) {
@@ -274,7 +274,8 @@ fn is_x_server(pid: u32) -> bool {
     }
 }
 
-/// The server's extensions. All requests are sent before the first answer is read. Adds the time of a round trip.
+/// Returns the server's extensions. Sends all requests before it reads the first reply. Adds the time of a round trip
+/// to `trips`.
 fn extensions(
     talk: &mut SetupConnection,
     trips: &mut Vec<u64>,

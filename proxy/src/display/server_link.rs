@@ -1,4 +1,4 @@
-//! The way to the real display server: its sockets and its cookie.
+//! The connection to the real display server: its sockets and its cookie.
 
 use std::io;
 use std::net::{IpAddr, TcpStream, ToSocketAddrs};
@@ -16,15 +16,15 @@ use crate::display::tcp_listener::FIRST_PORT;
 /// A TCP connection must succeed within this time.
 const TCP_PATIENCE: Duration = Duration::from_secs(30);
 
-/// A display server that can be connected to.
+/// A display server to which clients can connect.
 #[derive(Debug, Clone)]
 pub struct ServerLink {
     name: DisplayName,
-    /// The file with the server's cookie; with `None` the user's own.
+    /// The file with the server's cookie; the user's authority file if `None`.
     authority_file: Option<PathBuf>,
 }
 
-/// A blocking connection to a server, before anything was said.
+/// A blocking connection to a server, before any byte was sent.
 #[derive(Debug)]
 pub enum Connected {
     /// A connection by a Unix socket.
@@ -53,7 +53,7 @@ impl From<Connected> for OwnedFd {
 }
 
 impl ServerLink {
-    /// The server of this name. Its cookie is in the file, or in the user's own.
+    /// The server of this name. Its cookie is in `authority_file`, or in the user's authority file.
     pub fn new(name: DisplayName, authority_file: Option<PathBuf>) -> ServerLink {
         ServerLink {
             name,
@@ -65,8 +65,8 @@ impl ServerLink {
         &self.name
     }
 
-    /// Connects, and looks the cookie up as the file is now. A call may block: on a Unix socket
-    /// while the server's queue is full, by TCP until the host answers.
+    /// Connects, and looks up the cookie in the present authority file. A call may block: on a Unix socket while the
+    /// server's queue is full, by TCP until the host responds.
     ///
     /// # Errors
     /// Fails if the server cannot be reached.
@@ -81,7 +81,7 @@ impl ServerLink {
         Ok((connected, cookie))
     }
 
-    /// The socket's path first: anybody may take an abstract name, and would get the cookie.
+    /// Connects to the socket's path first: any user may claim an abstract name, and would receive the cookie.
     fn local(&self) -> io::Result<UnixStream> {
         let path = listener::socket_path(self.name.number());
         UnixStream::connect(&path).or_else(|error| {
@@ -93,7 +93,7 @@ impl ServerLink {
     }
 
     fn tcp(&self, host: &str) -> io::Result<(Connected, Peer)> {
-        // `DisplayName` bounds the number, so the port fits.
+        // `DisplayName` limits the number, so the port fits.
         let port = u16::try_from(FIRST_PORT + self.name.number()).unwrap_or(u16::MAX);
         let mut failure = None;
         for address in (host, port).to_socket_addrs()? {
@@ -109,7 +109,8 @@ impl ServerLink {
     }
 }
 
-/// The peer of an address, as libxcb has it: the loopback interface counts as local, and ssh files its cookies so.
+/// The peer of an address, by libxcb's rules: the loopback interface counts as local, and ssh stores its cookies this
+/// way.
 fn peer_of(ip: IpAddr) -> Peer {
     match ip.to_canonical() {
         ip if ip.is_loopback() => Peer::Local,

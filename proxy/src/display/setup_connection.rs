@@ -1,4 +1,4 @@
-//! A connection of our own for requests to a display server. The server is not trusted: it may fall silent, or
+//! A connection of the recorder for requests to a display server. The server is not trusted: it may stop replying, or
 //! announce a reply of any length.
 
 use std::io;
@@ -12,9 +12,9 @@ use crate::display::authority::{Cookie, MIT_MAGIC_COOKIE_1};
 use crate::display::server_link::{Connected, ServerLink};
 use crate::sockets::socket::{Socket, Wait};
 
-/// The server must give all of its answers within this time.
+/// The server must send all of its replies within this time.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
-/// The longest answer that is taken in.
+/// The longest accepted reply.
 const LONGEST: usize = 64 << 20;
 
 /// Why there is no connection.
@@ -26,7 +26,7 @@ pub enum SetupFailure {
     Failed(String),
 }
 
-/// The connection, and its deadline.
+/// A connection with a deadline.
 #[derive(Debug)]
 pub struct SetupConnection {
     socket: Socket,
@@ -34,7 +34,7 @@ pub struct SetupConnection {
 }
 
 impl SetupConnection {
-    /// A connection that is made.
+    /// Wraps an established connection.
     pub(crate) fn over(connected: Connected) -> io::Result<SetupConnection> {
         Ok(SetupConnection {
             socket: Socket::new(connected)?,
@@ -42,8 +42,8 @@ impl SetupConnection {
         })
     }
 
-    /// Connects; the server must then give its answers within `patience`. Returns the cookie to show next to the
-    /// connection.
+    /// Connects. From then on the server must send its replies within `patience`. Returns the connection, and the
+    /// cookie to send.
     ///
     /// # Errors
     /// Fails if the server cannot be reached.
@@ -59,10 +59,10 @@ impl SetupConnection {
         Ok((talk, cookie))
     }
 
-    /// Sets the connection up.
+    /// Performs the connection setup.
     ///
     /// # Errors
-    /// Fails if the server refuses, falls silent, or is no X server.
+    /// Fails if the server refuses, stops replying, or is not an X server.
     pub fn set_up(&mut self, cookie: Option<&Cookie>) -> Result<Setup, SetupFailure> {
         let request = match cookie {
             Some(cookie) => ServerSetup::request(MIT_MAGIC_COOKIE_1, cookie.as_bytes()),
@@ -84,10 +84,10 @@ impl SetupConnection {
         }
     }
 
-    /// Reads the next reply, and skips the events before it.
+    /// Reads the next reply, and skips events before it.
     ///
     /// # Errors
-    /// Fails if the server answers with an error, falls silent, or closes the connection.
+    /// Fails if the server replies with an error, stops replying, or closes the connection.
     pub fn reply(&mut self) -> Result<Vec<u8>, String> {
         loop {
             let message = self.message()?;
@@ -104,14 +104,14 @@ impl SetupConnection {
         self.socket.tcp_round_trip_ns()
     }
 
-    /// The next reply, error or event.
+    /// Reads the next reply, error or event.
     pub(crate) fn message(&mut self) -> Result<Vec<u8>, String> {
         let mut message = self.hear(32)?;
         let (&[kind, ..], Some(&[a, b, c, d])) = (message.as_slice(), message.get(4..8)) else {
             return Err("it sent too little".to_owned());
         };
         let more = match kind & 0x7F {
-            // A reply, and the one event that can be longer (Generic Event Extension).
+            // Only a reply and the generic event can be longer (Generic Event Extension).
             1 | 35 => u32::from_ne_bytes([a, b, c, d]),
             _ => 0,
         };
@@ -122,7 +122,7 @@ impl SetupConnection {
         Ok(message)
     }
 
-    /// The next message, where one begins within `wait`.
+    /// Reads the next message; `None` if no message begins within `wait`.
     pub(crate) fn next_within(&mut self, wait: Duration) -> Result<Option<Vec<u8>>, String> {
         let readable = self.socket.is_readable_until(Instant::now() + wait);
         if !readable.map_err(|error| error.to_string())? {
@@ -141,7 +141,7 @@ impl SetupConnection {
         &self.socket
     }
 
-    /// The connection alone.
+    /// Returns only the socket.
     pub(crate) fn into_socket(self) -> Socket {
         self.socket
     }
@@ -149,7 +149,7 @@ impl SetupConnection {
     /// Sends a request, and returns its bytes. `major` is the opcode of its extension, or 0 for a core request.
     ///
     /// # Errors
-    /// Fails if the server takes nothing, or has closed the connection.
+    /// Fails if the server accepts no data or has closed the connection.
     pub fn send(&self, request: impl Request, major: u8) -> Result<Vec<u8>, String> {
         let bytes = request.serialize(major).0;
         self.say(&bytes)?;
@@ -169,7 +169,7 @@ impl SetupConnection {
         Ok(())
     }
 
-    /// Reads `len` bytes. Memory grows with the bytes that come, not with the length announced.
+    /// Reads `len` bytes. Memory grows with the received bytes, not with the announced length.
     fn hear(&self, len: usize) -> Result<Vec<u8>, String> {
         if len > LONGEST {
             return Err(format!("it announced a reply of {len} bytes"));

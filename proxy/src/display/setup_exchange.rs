@@ -1,4 +1,4 @@
-//! The client's connection setup: checked against our cookie, rewritten with the server's.
+//! The client's connection setup: checked against the recorder's cookie, and rewritten with the server's cookie.
 
 use std::ops::Range;
 
@@ -9,8 +9,8 @@ use crate::display::authority::{Cookie, MIT_MAGIC_COOKIE_1};
 
 /// Bytes before the authorization protocol's name (protocol, "Connection Setup").
 pub(crate) const FIXED_LEN: usize = 12;
-/// The longest name and data taken: the known protocols' names have under 32 bytes, their data
-/// under 4 KiB (a GSS-API token).
+/// The longest accepted name and data. The names of known protocols are shorter than 32 bytes, their data shorter than
+/// 4 KiB (a GSS-API token).
 const LONGEST_NAME: usize = 256;
 const LONGEST_DATA: usize = 16 << 10;
 
@@ -29,22 +29,22 @@ pub(crate) enum Refusal {
     WrongCookie,
 }
 
-/// The state of a setup that is arriving.
+/// The state of a partially received setup.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// The number of bytes that are needed in all, as far as is known yet.
+    /// The total number of bytes that are needed, as far as known.
     Needs(usize),
-    /// The setup is whole.
+    /// The setup is complete.
     Whole(Layout),
 }
 
-/// The positions of the parts of a whole setup.
+/// The positions of the parts in a complete setup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(crate) order: ByteOrder,
     pub(crate) name: Range<usize>,
     pub(crate) data: Range<usize>,
-    /// Bytes of the setup.
+    /// The length of the setup in bytes.
     pub(crate) len: usize,
 }
 
@@ -52,7 +52,7 @@ fn padded(n: usize) -> usize {
     n.next_multiple_of(4)
 }
 
-/// Parses the bytes of a setup that have come.
+/// Parses the received bytes of a setup.
 pub(crate) fn progress(bytes: &[u8]) -> Result<Progress, Refusal> {
     let Some(&first) = bytes.first() else {
         return Ok(Progress::Needs(FIXED_LEN));
@@ -78,7 +78,7 @@ pub(crate) fn progress(bytes: &[u8]) -> Result<Progress, Refusal> {
     }))
 }
 
-/// True if a whole setup carries our cookie.
+/// Succeeds if a complete setup contains the recorder's cookie.
 pub(crate) fn check(setup: &[u8], layout: &Layout, ours: &Cookie) -> Result<(), Refusal> {
     let part = |range: &Range<usize>| setup.get(range.clone()).unwrap_or_default();
     if part(&layout.name) != MIT_MAGIC_COOKIE_1 {
@@ -90,7 +90,7 @@ pub(crate) fn check(setup: &[u8], layout: &Layout, ours: &Cookie) -> Result<(), 
     }
 }
 
-/// The setup for the real server: the client's byte order and version, the server's cookie.
+/// Returns the setup for the real server, with the client's byte order and version and the server's cookie.
 pub(crate) fn rewrite(setup: &[u8], layout: &Layout, servers: Option<&Cookie>) -> Vec<u8> {
     let (name, data) = match servers {
         Some(cookie) => (MIT_MAGIC_COOKIE_1, cookie.as_bytes()),
@@ -98,7 +98,7 @@ pub(crate) fn rewrite(setup: &[u8], layout: &Layout, servers: Option<&Cookie>) -
     };
     let mut out = setup.get(..6).unwrap_or_default().to_vec();
     for part in [name, data] {
-        // The cookie comes from a file whose lengths are 16 bits wide.
+        // The cookie comes from a file with 16-bit lengths.
         let len = u16::try_from(part.len()).unwrap_or(u16::MAX);
         out.extend(to_bytes(layout.order, len));
     }
@@ -112,7 +112,7 @@ pub(crate) fn rewrite(setup: &[u8], layout: &Layout, servers: Option<&Cookie>) -
 
 /// The protocol's own failure reply, status 0 (protocol, "Connection Setup").
 pub(crate) fn failure(order: ByteOrder, reason: &str) -> Vec<u8> {
-    // The length is one byte; the reasons are ASCII, except for the text of a system error.
+    // The length is one byte. The reasons are ASCII, except for the text of a system error.
     let mut end = reason.len().min(255);
     while !reason.is_char_boundary(end) {
         end -= 1;

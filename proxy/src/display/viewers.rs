@@ -1,4 +1,4 @@
-//! Finds whether a viewer is connected to a server that sends its screen over a connection: Xvnc encodes changes only
+//! Detects whether a viewer is connected to a server that sends its screen over a connection. Xvnc encodes changes only
 //! for viewers.
 
 use std::fs;
@@ -8,12 +8,12 @@ use std::path::Path;
 const ESTABLISHED: &str = "01";
 const LISTENS: &str = "0A";
 const CONNECTED: &str = "03";
-/// X11's sockets, which are no viewer's.
+/// X11's own sockets, which do not belong to viewers.
 const X11: &str = "/.X11-unix/X";
 const X11_PORTS: std::ops::Range<u16> = 6000..6064;
 
-/// True if a viewer is connected to the server `pid` of that executable; `None` if the server has no viewers, or if the
-/// kernel does not report whose its sockets are.
+/// True if a viewer is connected to the server `pid` of that executable. `None` if the server has no viewers, or if the
+/// kernel does not report which sockets belong to the server.
 pub(crate) fn is_viewed(pid: u32, executable: &str) -> Option<bool> {
     let name = Path::new(executable).file_name()?.to_str()?;
     if !["Xvnc", "Xtigervnc"].contains(&name) {
@@ -34,11 +34,11 @@ pub(crate) fn is_viewed(pid: u32, executable: &str) -> Option<bool> {
     Some(by_unix(&unix, &inodes) || tcp.iter().any(|table| by_tcp(table, &inodes)))
 }
 
-/// A connection that came by a socket of the file system, other than X11's.
+/// A connection through a socket in the file system, except X11's.
 fn by_unix(table: &str, inodes: &[String]) -> bool {
     table.lines().any(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();
-        // Num, RefCount, Protocol, Flags, Type, St, Inode, Path.
+        // Columns: Num, RefCount, Protocol, Flags, Type, St, Inode, Path.
         let (Some(state), Some(inode), Some(path)) = (words.get(5), words.get(6), words.get(7))
         else {
             return false;
@@ -47,12 +47,12 @@ fn by_unix(table: &str, inodes: &[String]) -> bool {
     })
 }
 
-/// A connection at a port that the server listens at, other than X11's.
+/// A connection at a port on which the server listens, except X11's.
 fn by_tcp(table: &str, inodes: &[String]) -> bool {
     let mut own = Vec::new();
     for line in table.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
-        // sl, local_address, rem_address, st, ... inode is the tenth.
+        // Columns: sl, local_address, rem_address, st, …; the tenth is the inode.
         if let (Some(local), Some(state), Some(inode)) = (words.get(1), words.get(3), words.get(9))
             && let Some((_, port)) = local.rsplit_once(':')
             && let Ok(port) = u16::from_str_radix(port, 16)
@@ -81,7 +81,7 @@ mod tests {
         assert!(!by_unix("0: 3 0 0 0001 03 10 /run/vnc\n", &inodes));
         let listens = " 0: 0100007F:170D 00000000:0000 0A 0:0 0:0 0 0 0 7 1\n";
         let viewer = " 1: 0100007F:170D 0100007F:9999 01 0:0 0:0 0 0 0 8 1\n";
-        // A connection that the server itself made.
+        // A connection that the server itself opened.
         let other = " 1: 0100007F:AAAA 0100007F:9999 01 0:0 0:0 0 0 0 8 1\n";
         assert!(by_tcp(&[listens, viewer].concat(), &inodes));
         assert!(!by_tcp(&[listens, other].concat(), &inodes));
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn other_servers_have_no_viewers() {
-        // Not this process: other tests have connections in it.
+        // A separate process, because other tests have connections in this one.
         let mut process = Command::new("sleep").arg("60").spawn().unwrap();
         let viewed = |executable| is_viewed(process.id(), executable);
         let (xvfb, xvnc) = (viewed("/usr/bin/Xvfb"), viewed("/usr/bin/Xvnc"));

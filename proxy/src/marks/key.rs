@@ -1,4 +1,5 @@
-//! The key that sets marks. A connection of our own grabs it on the root windows, so that no other client gets it.
+//! The key that sets marks. A connection of the recorder grabs it on the root windows, so that no other client receives
+//! it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,13 +19,13 @@ use crate::display::server_link::ServerLink;
 use crate::display::setup_connection::{SetupConnection, SetupFailure};
 use crate::recorder::record_queue::RecordSender;
 
-/// The server must answer within this time.
+/// The server must reply within this time.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The interval between two looks whether the recording has ended.
+/// The interval between two checks for the end of the recording.
 const BEAT: Duration = Duration::from_millis(200);
-/// The event (protocol, encoding of events).
+/// The event code (protocol, encoding of events).
 const KEY_PRESS: u8 = 2;
-/// Caps Lock and Num Lock, as servers have them by default: a grab names exact modifiers.
+/// Caps Lock and Num Lock, with the servers' default modifiers. A grab needs exact modifiers.
 const LOCKS: [u16; 4] = [0, 2, 16, 18];
 
 /// A grabbed key.
@@ -36,7 +37,7 @@ pub(super) struct Grabbed {
 }
 
 impl Grabbed {
-    /// Grabs `key` and marks at each press. The error says why that cannot be.
+    /// Grabs `key` and sets a mark at each press. Fails with a reason if the key cannot be grabbed.
     pub(super) fn grab(
         key: &Chord,
         link: &ServerLink,
@@ -63,7 +64,7 @@ impl Grabbed {
             }
         }
         talk.say(&Request::serialize(GetInputFocusRequest, 0).0)?;
-        // An error comes before that answer.
+        // An error arrives before this reply.
         talk.reply()
             .map_err(|_| format!("another program has grabbed {key}; choose another key"))?;
         let over = Arc::new(AtomicBool::new(false));
@@ -81,7 +82,7 @@ impl Grabbed {
                             sender.control(clock::now(), Control::Mark { text });
                         }
                         Ok(_) => {}
-                        // The server has gone.
+                        // The server has closed the connection.
                         Err(_) => return,
                     }
                 }

@@ -1,5 +1,5 @@
-//! Marks of the user in a running recording (TIPME's idea): where a delay was felt. By `x11prof mark`, through a socket
-//! in the recorder's private directory, and by a key that the recorder grabs.
+//! Marks that the user sets in a running recording at the time of a perceived delay (after TIPME). They are set with
+//! `x11prof mark`, through a socket in the recorder's private directory, or with a key that the recorder grabs.
 
 mod key;
 mod socket;
@@ -19,18 +19,17 @@ use crate::recorder::record_queue::RecordSender;
 use key::Grabbed;
 use socket::Listening;
 
-/// Takes marks until it is dropped.
+/// Accepts marks until dropped.
 pub(crate) struct Marks {
     key: Option<Grabbed>,
-    /// Why `x11prof mark` cannot reach this recording.
+    /// The reason why `x11prof mark` cannot reach this recording.
     pub(crate) trouble: Option<String>,
     _listening: Option<Listening>,
 }
 
 impl Marks {
-    /// Takes marks for the displays `names` by a socket in `dir` where there are any, and by `key` on the server of
-    /// `link` if there is one.
-    /// The error says why the key cannot be had.
+    /// Accepts marks for the displays `names` through a socket in `dir`, unless `names` is empty, and with `key` on the
+    /// server of `link`, if given. Fails with a reason if the key cannot be grabbed.
     pub(crate) fn start(
         dir: &Path,
         names: &[&DisplayName],
@@ -61,7 +60,7 @@ impl Marks {
         })
     }
 
-    /// The first resource id of the connection that grabs the key, which is no client to be recorded.
+    /// The first resource id of the connection that grabs the key. This connection must not be recorded.
     pub(crate) fn connection(&self) -> Option<u32> {
         self.key.as_ref().map(Grabbed::connection)
     }

@@ -18,25 +18,26 @@ use crate::private_dir;
 use crate::recorder::client_processes::ClientProcesses;
 use crate::recorder::record_queue::RecordSender;
 
-/// Bytes of a mark's text.
+/// Maximum length of a mark's text in bytes.
 const TEXT: u64 = 4096;
-/// The time that each side waits for the other.
+/// How long each side waits for the other.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The request of another recorder for the clients' processes. No mark has this text: an argument has no NUL.
+/// The request of another recorder for the clients' processes. It cannot be a mark's text, because an argument has no
+/// NUL.
 const CLIENTS: &str = "\0clients";
-/// The longest list of clients that is read.
+/// The longest list of clients to read, in bytes.
 const MOST_CLIENTS: u64 = 1 << 20;
 /// The recorder's reply to a mark.
 const TAKEN: &[u8] = b"taken\n";
-/// The rest after a failure to accept.
+/// The pause after a failed accept.
 const REST: Duration = Duration::from_millis(100);
-/// Connections at a time. Each may be silent for as long as the recorder is patient.
+/// Maximum number of concurrent connections. Each may be idle until `PATIENCE` has passed.
 const AT_A_TIME: usize = 64;
 
 /// Why there is no mark.
 #[derive(Debug, Error)]
 pub enum MarkError {
-    /// The display's name.
+    /// The display's name is not valid.
     #[error(transparent)]
     Display(#[from] DisplayNameError),
     /// The display has no recorder of this user.
@@ -46,8 +47,8 @@ pub enum MarkError {
     NotRecorded(String),
 }
 
-/// Puts a mark into each recording of `display` that this user runs. The display goes by the name for clients or by the
-/// server's. Returns the number of recordings.
+/// Puts a mark into each recording of `display` that this user runs. `display` is the name for clients or the server's
+/// name. Returns the number of recordings.
 ///
 /// # Errors
 /// Fails if there is no such recording.
@@ -65,7 +66,8 @@ pub fn mark(display: &str, text: &str) -> Result<usize, MarkError> {
     }
 }
 
-/// The process of a client of `display` that another recorder of this user relays. The server knows only the recorder.
+/// The process of a client of `display` that another recorder of this user relays. The server knows only the recorder's
+/// process.
 pub(crate) fn client_process(display: &DisplayName, first_id: u32) -> Option<u32> {
     let file = file_name(display);
     let dirs = private_dir::all().into_iter();
@@ -102,7 +104,7 @@ fn file_name(display: &DisplayName) -> String {
     format!("mark-{place}:{}", display.number())
 }
 
-/// The recorder's end.
+/// The recorder's end of the socket.
 #[derive(Debug)]
 pub(super) struct Listening {
     path: PathBuf,
@@ -111,7 +113,7 @@ pub(super) struct Listening {
 }
 
 impl Listening {
-    /// Listens in `dir`, which only this user can look into, for marks on displays of these names.
+    /// Listens in `dir`, which only this user can access, for marks on displays of these names.
     pub(super) fn start(
         dir: &Path,
         names: &[&DisplayName],
@@ -168,7 +170,7 @@ impl Listening {
 impl Drop for Listening {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Release);
-        // The thread waits for a peer, and this connection wakes it. If the socket cannot be reached, the thread ends
+        // The thread waits for a peer, so this connection wakes it. If the socket cannot be reached, the thread ends
         // with the process.
         if UnixStream::connect(&self.path).is_ok()
             && let Some(thread) = self.thread.take()
@@ -178,7 +180,7 @@ impl Drop for Listening {
     }
 }
 
-/// Takes a mark, with the time at which it arrived, or another recorder's request.
+/// Reads a mark and records it with the time of its arrival, or replies to another recorder's request.
 fn take(
     mut stream: &UnixStream,
     sender: &RecordSender,

@@ -1,4 +1,4 @@
-//! A program that we started and that must not outlive us.
+//! A child process that must not outlive this process.
 
 use std::io::{self, ErrorKind};
 use std::os::unix::process::CommandExt;
@@ -14,18 +14,19 @@ use rustix::time::Timespec;
 /// The process may take this long to end before it is killed.
 const STOP_PATIENCE: Duration = Duration::from_secs(5);
 
-/// A running program. Dropping the value stops the program; so does the kernel when the thread that started it ends.
+/// A running program. Dropping the value stops the program. The kernel also stops it when the thread that started it
+/// ends.
 #[derive(Debug)]
 pub(crate) struct OwnChild(Child);
 
 impl OwnChild {
     /// Starts `command`.
     pub(crate) fn spawn(command: &mut Command) -> io::Result<OwnChild> {
-        // The terminal's Ctrl-C is for the client; its server ends later.
+        // The terminal sends Ctrl-C to a process group. It is meant for the client, and the client's server ends later.
         command.process_group(0);
         let parent = rustix::process::getpid();
         let with_us = move || {
-            // A killed recorder must not leave this child behind.
+            // The child must not survive a killed recorder.
             set_parent_process_death_signal(Some(Signal::TERM))?;
             match rustix::process::getppid() == Some(parent) {
                 true => Ok(()),
@@ -48,7 +49,7 @@ impl OwnChild {
         self.0.id()
     }
 
-    /// The program's standard output, the first time.
+    /// Returns the program's standard output on the first call.
     pub(crate) fn stdout(&mut self) -> Option<ChildStdout> {
         self.0.stdout.take()
     }
@@ -60,9 +61,9 @@ impl OwnChild {
 }
 
 impl Drop for OwnChild {
-    /// Asks the program to end, and kills it if it does not.
+    /// Terminates the program, and kills it if it does not end in time.
     fn drop(&mut self) {
-        // Not yet waited for, so the number is still this child's.
+        // The child was not reaped yet, so the process id still belongs to it.
         if self.has_ended() {
             return;
         }
@@ -89,7 +90,7 @@ pub(crate) fn until(deadline: Instant) -> Timespec {
     }
 }
 
-/// The end of a server's output. The output is long, and the cause comes last.
+/// The last lines of a server's output. The output is long, and the cause comes last.
 pub(crate) fn last_words(said: &str) -> String {
     let lines: Vec<&str> = said
         .lines()

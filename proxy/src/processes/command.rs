@@ -1,4 +1,4 @@
-//! The command that is recorded: started on our display, waited for, ended with us.
+//! The recorded command: started on the served display, waited for, and ended with the recorder.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -16,15 +16,16 @@ use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 /// The command to start, and its environment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CommandLine<'a> {
-    /// The program and its arguments; nothing if whoever connects is recorded.
+    /// The program and its arguments; empty to record any client that connects.
     pub(crate) words: &'a [OsString],
     /// The longest duration of the recording, with or without a command.
     pub(crate) time: Option<Duration>,
-    /// After the command's end the recording waits for the end of all connections, not only for the windows'.
+    /// If true, the recording continues after the command's end until all connections have ended, and not only until
+    /// all windows have closed.
     pub(crate) until_closed: bool,
-    /// Variables of its environment.
+    /// Additional environment variables for the command.
     pub(crate) environment: &'a [(&'static str, OsString)],
-    /// A copy of the command's terminal output. The command then reads nothing from the terminal.
+    /// A file that receives a copy of the command's terminal output. The command then reads nothing from the terminal.
     pub(crate) collect: Option<&'a File>,
 }
 
@@ -33,12 +34,12 @@ pub(crate) struct CommandLine<'a> {
 pub(crate) struct Command {
     child: Child,
     pid: Option<Pid>,
-    /// The notice of every child's end.
+    /// Signals the end of a child process.
     ends: Signals,
 }
 
 impl Command {
-    /// Starts a command with DISPLAY and XAUTHORITY set and with that limit on open files, in the
+    /// Starts a command with DISPLAY and XAUTHORITY set and with this limit on open files. Must be called inside the
     /// running runtime.
     pub(crate) fn start(
         line: &CommandLine<'_>,
@@ -79,8 +80,8 @@ impl Command {
         Ok(Command { child, pid, ends })
     }
 
-    /// Waits for the command's end. Returns its exit status as a shell does: 128 and the signal if a signal killed it.
-    /// `before` is called while the ended process's clock can still be read.
+    /// Waits for the command's end. Returns the exit status as a shell does: 128 plus the signal if a signal killed the
+    /// command. `before` is called while the ended process's CPU clock can still be read.
     pub(crate) async fn ended(&mut self, before: impl Fn(u32)) -> io::Result<i32> {
         if let Some(pid) = self.pid {
             let ended = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
@@ -94,7 +95,7 @@ impl Command {
         Ok(status.code().or(killed).unwrap_or(1))
     }
 
-    /// Asks the command to end. Must not be called after its end was waited for.
+    /// Sends SIGTERM to the command. Must not be called after the command's end was waited for.
     pub(crate) fn terminate(&self) {
         if let Some(pid) = self.pid {
             // The command may have ended already.

@@ -1,13 +1,13 @@
-//! The kernel's figures of a process: CPU time and context switches.
+//! The kernel's counters of a process: CPU time and context switches.
 
 use std::fs;
 
 use x11prof_trace::CpuTime;
 
-/// Reads a process's CPU time and context switches. `None` after the process has ended and was waited for, and for
-/// another user's process.
+/// Reads a process's CPU time and context switches. `None` if the process has ended and was reaped, or if it belongs to
+/// another user.
 ///
-/// The clock is exact while the process sleeps, and moves in ticks of up to 4 ms while it runs.
+/// The clock is exact while the process sleeps, and advances in ticks of up to 4 ms while it runs.
 pub(crate) fn read(pid: u32) -> Option<CpuTime> {
     let cpu_ns = cpu_time(pid)?;
     let switches = switches(pid);
@@ -19,7 +19,7 @@ pub(crate) fn read(pid: u32) -> Option<CpuTime> {
     })
 }
 
-/// CPU time of all the process's threads, ended ones included, in nanoseconds.
+/// CPU time of all threads of the process, including ended threads, in nanoseconds.
 fn cpu_time(pid: u32) -> Option<u64> {
     let pid = libc::pid_t::try_from(pid).ok().filter(|&pid| pid > 0)?;
     let mut clock: libc::clockid_t = 0;
@@ -45,7 +45,7 @@ fn cpu_time(pid: u32) -> Option<u64> {
 fn switches(pid: u32) -> Option<(u64, u64)> {
     let mut sum = (0, 0);
     for task in fs::read_dir(format!("/proc/{pid}/task")).ok()? {
-        // A thread may end while we look.
+        // A thread may have ended in the meantime.
         let Ok(status) = fs::read_to_string(task.ok()?.path().join("status")) else {
             continue;
         };

@@ -1,4 +1,4 @@
-//! The limit on open files: each client takes two, and many systems allow 1024 by default.
+//! The limit on open files. Each client needs two files, and many systems allow only 1024 by default.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -7,19 +7,19 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 pub(crate) struct OpenFiles(Rlimit);
 
 impl OpenFiles {
-    /// Raises our limit to the most that the system allows.
+    /// Raises the limit of this process to the maximum that the system allows.
     pub(crate) fn raise() -> OpenFiles {
         let before = getrlimit(Resource::Nofile);
         let raised = Rlimit {
             current: before.maximum,
             maximum: before.maximum,
         };
-        // If the call fails, fewer clients can be served, and each refused client gets a reason.
+        // If the call fails, fewer clients can be served. Each refused client receives a reason.
         let _ = setrlimit(Resource::Nofile, raised);
         OpenFiles(before)
     }
 
-    /// The limit for a child: programs that use select() depend on it.
+    /// The original limit, for child processes: programs that use select() depend on it.
     pub(crate) fn before(&self) -> Rlimit {
         self.0
     }

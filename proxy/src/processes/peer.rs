@@ -3,7 +3,7 @@
 use std::mem::size_of;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// The process that connected or listened, as the kernel noted it at the time.
+/// The process that connected or listened, as recorded by the kernel at that time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Peer {
     /// `None` if the process is in another pid namespace.
@@ -12,7 +12,7 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// The peer of a Unix socket; of other sockets there is none.
+    /// The peer of a Unix socket; `None` for other sockets.
     pub(crate) fn of(socket: impl AsFd) -> Option<Peer> {
         let mut credentials = libc::ucred {
             pid: 0,
@@ -20,8 +20,8 @@ impl Peer {
             gid: 0,
         };
         let mut len = libc::socklen_t::try_from(size_of::<libc::ucred>()).ok()?;
-        // rustix has this call too, but takes a pid of 0, from another namespace, for no pid. SAFETY: the kernel writes
-        // at most `len` bytes of plain integers into `credentials`.
+        // rustix also has this call, but treats a pid of 0, from another namespace, as no pid. SAFETY: the kernel
+        // writes at most `len` bytes of plain integers into `credentials`.
         #[expect(unsafe_code, reason = "a pid of 0 must be told from others")]
         let got = unsafe {
             libc::getsockopt(
@@ -32,7 +32,7 @@ impl Peer {
                 &raw mut len,
             )
         };
-        // A socket without credentials, such as a TCP one, has the user id of nobody.
+        // A socket without credentials, such as a TCP socket, has the user id of "nobody".
         (got == 0 && credentials.uid != u32::MAX).then_some(Peer {
             pid: u32::try_from(credentials.pid).ok().filter(|&pid| pid != 0),
             uid: credentials.uid,

@@ -7,19 +7,19 @@ use std::os::unix::ffi::OsStrExt;
 
 use crate::clock;
 
-/// The longest command line that is kept, in bytes.
+/// The maximum length of a recorded command line in bytes.
 const LONGEST_COMMAND: u64 = 64 << 10;
 
-/// A process as it is now.
+/// A snapshot of a process.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ProcessInfo {
-    /// The executable, if we may read its path.
+    /// The path of the executable, if it can be read.
     pub(crate) executable: Option<String>,
     /// The kernel's name of the process, at most 15 bytes.
     pub(crate) name: Option<String>,
-    /// The command line. The argument after `-auth` is blanked.
+    /// The command line. The argument after `-auth` is removed.
     pub(crate) command: Vec<String>,
-    /// The start of the process in monotonic nanoseconds, as exact as the kernel's clock tick.
+    /// The start of the process in monotonic nanoseconds, rounded to the kernel's clock tick.
     pub(crate) started_ns: Option<u64>,
 }
 
@@ -38,10 +38,10 @@ impl ProcessInfo {
     }
 }
 
-/// The start of a process. The kernel counts in ticks, and the time of sleep as well (proc(5), stat, field 22).
+/// The start time of a process. The kernel counts in ticks since boot, including suspension (proc(5), stat, field 22).
 fn started(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in parentheses may hold anything.
+    // The name in parentheses may contain any character.
     let (_, fields) = stat.rsplit_once(')')?;
     let ticks: u64 = fields.split_ascii_whitespace().nth(19)?.parse().ok()?;
     let tick = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
@@ -61,7 +61,7 @@ fn command_line(pid: u32) -> Vec<String> {
     split(&bytes)
 }
 
-/// Splits at the NUL bytes, and blanks where a cookie file is.
+/// Splits at the NUL bytes, and removes the path of a cookie file.
 fn split(bytes: &[u8]) -> Vec<String> {
     let bytes = bytes.strip_suffix(&[0]).unwrap_or(bytes);
     if bytes.is_empty() {
@@ -106,7 +106,7 @@ pub(crate) fn cpus() -> u32 {
     online_cpus().len() as u32
 }
 
-/// The processors that are online. A root without /sys still has /proc.
+/// The processors that are online. A root directory without /sys still has /proc.
 pub(crate) fn online_cpus() -> Vec<u16> {
     let text = |path| fs::read_to_string(path).unwrap_or_default();
     match online(&text("/sys/devices/system/cpu/online")) {
@@ -115,7 +115,7 @@ pub(crate) fn online_cpus() -> Vec<u16> {
     }
 }
 
-/// The processors with a line `cpu3 …` in /proc/stat.
+/// The processors with a line such as `cpu3 …` in /proc/stat.
 fn in_stat(stat: &str) -> Vec<u16> {
     let words = stat.lines().filter_map(|line| line.split(' ').next());
     words

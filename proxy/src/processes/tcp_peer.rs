@@ -1,5 +1,5 @@
-//! Finds the process of this machine at the other end of a TCP connection. The kernel notes no credentials there, but
-//! lists the other end's socket next to our own.
+//! Finds the local process at the other end of a TCP connection. The kernel stores no credentials for TCP, but lists
+//! both sockets.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -11,8 +11,8 @@ use rustix::net::{getpeername, getsockname};
 /// The kernel's lists of TCP sockets (proc(5)).
 const LISTS: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
 
-/// The process that holds the other end of a connected TCP socket; `None` if that is on another host, or if we may not
-/// know. The search reads all processes' descriptors, which takes milliseconds.
+/// The process that holds the other end of a connected TCP socket; `None` if the other end is on another host, or if
+/// permissions are missing. The search reads all processes' descriptors, which takes milliseconds.
 pub(crate) fn process_at(socket: impl AsFd) -> Option<u32> {
     let ours = SocketAddr::try_from(getsockname(&socket).ok()?).ok()?;
     let theirs = SocketAddr::try_from(getpeername(&socket).ok()??).ok()?;
@@ -35,13 +35,13 @@ fn inode(list: &str, local: SocketAddr, remote: SocketAddr) -> Option<u64> {
         if !same(fields.next()?, local) || !same(fields.next()?, remote) {
             return None;
         }
-        // Between: state, queues, timer, retransmissions, user, timeout. An inode of 0 is that of
-        // a socket that nobody holds any more.
+        // Fields between: state, queues, timer, retransmissions, user, timeout. An inode of 0 means that no process
+        // holds the socket any more.
         fields.nth(6)?.parse().ok().filter(|&inode| inode != 0)
     })
 }
 
-/// An address such as `0100007F:1770`: words of 32 bits as they lie in memory, and a port.
+/// Parses an address such as `0100007F:1770`: 32-bit words in memory order, and a port.
 fn address(field: &str) -> Option<(IpAddr, u16)> {
     let (words, port) = field.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
@@ -61,13 +61,13 @@ fn address(field: &str) -> Option<(IpAddr, u16)> {
     Some((ip, port))
 }
 
-/// The process that has this socket open. If several have inherited it, the one with the least pid: most often the
-/// first.
+/// The process that has this socket open. If several processes have inherited it, the process with the smallest pid,
+/// which is usually the first.
 fn holder(inode: u64) -> Option<u32> {
     let socket = format!("socket:[{inode}]");
     let has = |pid: u32| {
         let Ok(fds) = fs::read_dir(format!("/proc/{pid}/fd")) else {
-            // Gone, or another user's.
+            // The process has ended, or belongs to another user.
             return false;
         };
         fds.flatten()
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn the_process_at_the_other_end_of_a_loopback_connection_is_found() {
         for host in ["127.0.0.1:0", "[::1]:0"] {
-            // A system without IPv6 has no such address.
+            // A system without IPv6 does not have this address.
             let Ok(listener) = TcpListener::bind(host) else {
                 assert!(host.starts_with('['));
                 continue;
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(process_at(&listener), None);
     }
 
-    // The words are in this machine's byte order, the test's in this one.
+    // The words are in native byte order. The test's data is in little endian.
     #[cfg(target_endian = "little")]
     #[test]
     fn the_kernels_lists() {

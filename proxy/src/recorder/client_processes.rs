@@ -1,5 +1,5 @@
-//! The processes of the clients, which a server reports by X-Resource's QueryClientIds. The server sees the recorder at the other
-//! end of each connection, so the recorder writes the client's process into the reply.
+//! The processes of the clients, which a server reports through X-Resource's QueryClientIds. The server sees the
+//! recorder at the other end of each connection, so the recorder writes the client's process id into the reply.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use x11prof_protocol::ByteOrder;
 use x11rb_protocol::protocol::res::ClientIdMask;
 
-/// Bytes of the reply before the ids, and of an id before its value (X-Resource 1.2, "QueryClientIds").
+/// The length in bytes of the reply before the ids, and of an id before its value (X-Resource 1.2, "QueryClientIds").
 const IDS_AT: u64 = 32;
 const ID_HEAD: usize = 12;
 /// Bytes of a process ID.
@@ -32,7 +32,7 @@ impl ClientProcesses {
         self.lock().keys().copied().collect()
     }
 
-    /// The clients whose processes are known, as lines of text.
+    /// The clients with known processes, as lines of text.
     pub(crate) fn to_text(&self) -> String {
         let known = self.lock();
         let known = known.iter().filter_map(|(id, pid)| Some((id, (*pid)?)));
@@ -51,20 +51,20 @@ impl ClientProcesses {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<u32, Option<u32>>> {
-        // An insertion or a removal is one step.
+        // An insertion or a removal is one step, so the map is consistent even after a panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The position in a reply whose bytes arrive in parts.
+/// The position in a reply that arrives in parts.
 #[derive(Debug, Default)]
 pub(crate) struct ClientIdsReply {
-    /// The head of the current ID, as far as it has arrived.
+    /// The header of the current id, as far as it has arrived.
     head: [u8; ID_HEAD],
     filled: usize,
     /// Bytes of the current value that are still to come.
     left: u32,
-    /// The process ID to write over the current value, if it is one of a client of the recorder.
+    /// The process id to write over the current value, if the value belongs to a client of the recorder.
     pid: Option<[u8; PID]>,
 }
 

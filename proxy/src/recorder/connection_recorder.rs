@@ -12,8 +12,8 @@ use crate::recorder::kept_bytes::KeptBytes;
 use crate::recorder::omission::Omission;
 use crate::recorder::record_queue::RecordSender;
 
-/// A connection's way into the trace. The relay's threads leave bytes out: these then take no memory, and the read
-/// buffer stays in the caches.
+/// The recording side of a connection. The relay's threads omit bytes here, so that omitted bytes use no queue memory
+/// and the read buffer stays in the processor caches.
 pub(crate) struct ConnectionRecorder<'a> {
     connection: ConnectionId,
     sender: &'a RecordSender,
@@ -21,13 +21,13 @@ pub(crate) struct ConnectionRecorder<'a> {
     processes: &'a ClientProcesses,
     /// The client's process, if it is known.
     pid: Option<u32>,
-    /// The state of both directions: the requests tell which answers have images.
+    /// The state of both directions. It is shared because the requests determine which replies contain images.
     state: Mutex<State>,
 }
 
 struct State {
     omission: Omission,
-    /// Bytes so far, to the server and to the client.
+    /// The number of bytes so far, to the server and to the client.
     offsets: [u64; 2],
     gaps: Vec<Gap>,
     client_ids: ClientIdsReply,
@@ -65,8 +65,8 @@ impl<'a> ConnectionRecorder<'a> {
         self.sender
     }
 
-    /// Adds the bytes read at `time`; the range `secret` always stays out. Replaces the recorder's process by the
-    /// client's where the server reports the processes of clients.
+    /// Records the bytes read at `time`, without the range `secret`. If the server reports the processes of clients,
+    /// replaces the recorder's process id by the client's.
     pub(crate) fn crossed(
         &self,
         time: Timestamp,
@@ -100,7 +100,7 @@ impl<'a> ConnectionRecorder<'a> {
         self.push(&mut state, time, direction, bytes, fds);
     }
 
-    /// Goes on in the middle of the connection, at the start of a message in both directions.
+    /// Continues in the middle of the connection, at the start of a message in both directions.
     pub(crate) fn join(&self, images: ImageRequests, joined: &Joined) {
         let order = match joined.byte_order {
             Endian::Little => ByteOrder::Little,
@@ -110,8 +110,8 @@ impl<'a> ConnectionRecorder<'a> {
             Omission::joined(images, order, joined.last_request, joined.setup);
     }
 
-    /// Adds whole messages that RECORD reported at `time`. Of the last message, RECORD left out `missing` bytes at the
-    /// end.
+    /// Records whole messages that RECORD reported at `time`. RECORD omitted the last `missing` bytes of the last
+    /// message.
     pub(crate) fn told(&self, time: Timestamp, direction: Direction, bytes: &[u8], missing: u32) {
         let mut state = lock(&self.state);
         let State { omission, gaps, .. } = &mut *state;
@@ -126,7 +126,7 @@ impl<'a> ConnectionRecorder<'a> {
         self.push(&mut state, time, direction, bytes, 0);
     }
 
-    /// Pushes a block of `bytes` without the gaps in `state`, of which one may be after them.
+    /// Queues a block of `bytes` without the gaps in `state`. One gap may follow the bytes.
     fn push(
         &self,
         state: &mut State,
@@ -151,7 +151,7 @@ impl<'a> ConnectionRecorder<'a> {
             connection: self.connection,
             direction,
             offset: *offset,
-            // A read is far below 4 GiB.
+            // A read is far smaller than 4 GiB.
             wire_len: u32::try_from(wire_len).unwrap_or(u32::MAX),
             fds: u16::try_from(fds).unwrap_or(u16::MAX),
             gaps,
@@ -171,7 +171,7 @@ impl Drop for ConnectionRecorder<'_> {
 }
 
 fn lock<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A panic between two steps would at worst cost this connection's trace its framing, of which
-    // a reader takes note.
+    // After a panic between two steps, this connection's trace may at worst lose its framing. The reader of the trace
+    // detects that.
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }

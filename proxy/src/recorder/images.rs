@@ -1,12 +1,12 @@
-//! Finds the messages whose content stays out of a trace: secrets, and images of the core protocol and of the
-//! extensions that send pixels through the connection.
+//! Finds the messages with content that is omitted from a trace: secrets, and images of the core protocol and of
+//! extensions that send pixels over the connection.
 
 use std::collections::VecDeque;
 
 use x11prof_protocol::{ByteOrder, Head};
 use x11prof_trace::ExtensionOpcodes;
 
-/// The first bytes of a message that are looked at.
+/// The number of examined bytes at the start of a message.
 pub(crate) const START: usize = 16;
 
 /// Core opcodes (protocol encoding, "Requests").
@@ -22,17 +22,17 @@ const SECURITY_GENERATE_AUTHORIZATION: u8 = 1;
 /// Minor opcode of X-Resource 1.2.
 const RES_QUERY_CLIENT_IDS: u8 = 4;
 
-/// The content of a reply that the recorder treats apart.
+/// The content of a reply that needs special treatment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Body {
     Image,
     Secret,
-    /// The processes of clients. They stay in the trace, as the client receives them.
+    /// The processes of clients. They stay in the trace with the values that the client receives.
     ClientIds,
 }
 
-/// A server's requests that carry images, or whose answers do. An extension that is missing has opcode 0, which no
-/// request has.
+/// A server's requests that contain images, or have images in their replies. A missing extension has opcode 0, which no
+/// request uses.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ImageRequests {
     render: u8,
@@ -58,7 +58,7 @@ impl ImageRequests {
         }
     }
 
-    /// The content of a request's reply, if the recorder treats it apart.
+    /// The content of a request's reply, if the reply needs special treatment.
     #[inline]
     pub(crate) fn answer(&self, major: u8, minor: u8) -> Option<Body> {
         const CURSORS: [u8; 2] = [XFIXES_GET_CURSOR_IMAGE, XFIXES_GET_CURSOR_IMAGE_AND_NAME];
@@ -73,8 +73,8 @@ impl ImageRequests {
         }
     }
 
-    /// The number of bytes before the pixels in a request that carries an image; `None` for other requests. `start` has
-    /// the request's first bytes.
+    /// The number of bytes before the pixels in a request that contains an image; `None` for other requests. `start`
+    /// contains the request's first bytes.
     pub(crate) fn kept(
         &self,
         head: Head,
@@ -83,11 +83,11 @@ impl ImageRequests {
     ) -> Option<u64> {
         match (head.code, head.data) {
             (0, _) => None,
-            // The fields before the pixels: five CARD32s, in XVideo nine.
+            // The fields before the pixels: five CARD32s, or nine in XVideo.
             (PUT_IMAGE, _) => Some(u64::from(head.header_len) + 20),
             (major, XV_PUT_IMAGE) if major == self.xvideo => Some(u64::from(head.header_len) + 36),
-            // Glyphs have sizes, which decide the cost of drawing them: glyphset, count, then an id and 12 bytes of
-            // metrics for each.
+            // The sizes of glyphs determine the cost of drawing, so they are kept: glyphset, count, then an id and 12
+            // bytes of metrics for each glyph.
             (major, RENDER_ADD_GLYPHS) if major == self.render => {
                 let at = head.header_len as usize + 4;
                 let count = order.and_then(|order| order.u32(start, at)).unwrap_or(0);
@@ -102,17 +102,17 @@ impl ImageRequests {
 #[derive(Debug, Default)]
 pub(crate) struct ImageReplies {
     requests: u64,
-    /// The number of the last answered request, extended from the answer's 16 bits.
+    /// The number of the last request with a reply, extended from the reply's 16 bits.
     answered: u64,
-    /// Requests whose answers have an image or a secret and are still open.
+    /// Requests whose replies contain an image or a secret and have not arrived.
     awaited: VecDeque<(u64, Body)>,
 }
 
-/// The most images that a client may await; beyond the limit the oldest are forgotten.
+/// The maximum number of images that a client may await. Beyond the limit the oldest are forgotten.
 const MAX_AWAITED_IMAGES: usize = 1 << 16;
 
 impl ImageReplies {
-    /// Begins after the request `request`, when no reply is open.
+    /// Starts after the request `request`, when no reply is pending.
     pub(crate) fn after(request: u64) -> ImageReplies {
         ImageReplies {
             requests: request,
@@ -121,7 +121,7 @@ impl ImageReplies {
         }
     }
 
-    /// Counts a request, and notes its answer's content.
+    /// Counts a request, and notes the content of its reply.
     #[inline]
     pub(crate) fn requested(&mut self, answer: Option<Body>) {
         self.requests += 1;
@@ -133,8 +133,8 @@ impl ImageReplies {
         }
     }
 
-    /// Takes an answer's 16-bit sequence number, and returns the content that its request requested. Answers have the
-    /// order of their requests.
+    /// Returns the content of the reply with this 16-bit sequence number. Replies arrive in the order of their
+    /// requests.
     #[inline]
     pub(crate) fn answered(&mut self, sequence: u16) -> Option<Body> {
         let ahead = sequence.wrapping_sub(self.answered as u16);
@@ -176,12 +176,12 @@ mod tests {
         images.requested(Some(Body::Image));
         images.requested(Some(Body::Image));
         images.requested(None);
-        // Its pieces are asked about one by one; the second request's answer was an error.
+        // The function is called for each piece of a reply. The second request's reply was an error.
         assert_eq!([1, 1, 3].map(|n| images.answered(n)), [IMAGE, IMAGE, None]);
         for _ in 3..=u16::MAX {
             images.requested(None);
         }
-        // The numbers have come round.
+        // The sequence numbers have wrapped.
         assert_eq!(images.answered(0), None);
         images.requested(Some(Body::Image));
         assert_eq!([0, 1, 2].map(|n| images.answered(n)), [None, IMAGE, None]);
@@ -218,7 +218,7 @@ mod tests {
         assert_eq!(kept(150, 18, 4, &start, big), Some(40));
         assert_eq!(kept(72, 2, 8, &start, big), Some(28));
         assert_eq!(kept(0, 20, 4, &start, big), None);
-        // Without the extension there is no request with this opcode.
+        // Without the extension no request has this opcode.
         assert_eq!(
             [(0, 4), (0, 1)].map(|(major, minor)| requests.answer(major, minor)),
             [None; 2]

@@ -1,4 +1,4 @@
-//! Reusable memory for the bytes that the trace keeps, from the relay to the recorder.
+//! Reusable memory between the relay and the recorder, for the bytes that the trace keeps.
 
 use std::collections::VecDeque;
 
@@ -7,10 +7,10 @@ use x11prof_trace::{Gap, Part, cut};
 
 /// Bytes of one allocation, shared by many blocks.
 const CHUNK: usize = 256 << 10;
-/// Used-up chunks that are kept for the time when the recorder has let go of them.
+/// The number of used chunks that are kept until the recorder has released them.
 const SPARE_CHUNKS: usize = 16;
 
-/// Copies of kept bytes. A chunk is used again once all its blocks are gone.
+/// Copies bytes into chunks. A chunk is reused once all its blocks have been dropped.
 #[derive(Debug, Default)]
 pub(crate) struct KeptBytes {
     open: BytesMut,

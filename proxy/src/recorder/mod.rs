@@ -27,16 +27,16 @@ use crate::recorder::record_queue::{RecordReceiver, memory};
 use crate::recorder::trace_file::{FileOutcome, TraceFile};
 use crate::recorder::watch::Watch;
 
-/// The recorder lets entries gather for this long.
+/// Entries accumulate in the queue for this long.
 const PATIENCE: Duration = Duration::from_millis(25);
-/// The interval between two closed chunks. A killed recorder loses this and `PATIENCE`. The loss must stay under 250 ms
-/// with some waiting for a processor or the disk.
+/// The interval between two closed chunks. A killed recorder loses the data of this interval and of `PATIENCE`. The
+/// loss must stay below 250 ms, including some waiting for a processor or the disk.
 const FLUSH_EVERY: Duration = Duration::from_millis(100);
-/// The time that one write may take at the end of a recording.
+/// How long one write may take at the end of a recording.
 pub(crate) const HANG_PATIENCE: Duration = Duration::from_secs(5);
-/// The interval between two looks at that write.
+/// The interval between two checks of that write.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Entries dealt with before their memory is given back to the relay.
+/// The number of processed entries after which their memory is released to the relay.
 const RELEASE_EVERY: usize = 64;
 
 /// The outcome of a trace.
@@ -58,12 +58,12 @@ pub(crate) struct Recorder {
     path: PathBuf,
 }
 
-/// The start of the recorder's present write; 0 if none is under way. A long write shows a disk that hangs.
+/// The start of the recorder's current write; 0 if there is none. A long write indicates a hanging disk.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Disk(Arc<AtomicU64>);
 
 impl Disk {
-    /// The duration of the present write; zero if none is under way.
+    /// The duration of the current write; zero if there is none.
     pub(crate) fn hangs_for(&self) -> Duration {
         match self.0.load(Ordering::Relaxed) {
             0 => Duration::ZERO,
@@ -71,7 +71,7 @@ impl Disk {
         }
     }
 
-    /// Does `write`, which may take for ever.
+    /// Calls `write`, which may never return.
     fn busy<T>(&self, write: impl FnOnce() -> T) -> T {
         self.0.store(clock::now().as_nanos(), Ordering::Relaxed);
         let done = write();
@@ -81,8 +81,8 @@ impl Disk {
 }
 
 impl Recorder {
-    /// Starts the thread on a trace in `place`, which messages call `path`. Without a place, only `watch` has the
-    /// records. `tell` hears of failures as they happen.
+    /// Starts the thread on a trace in `place`, called `path` in messages. Without a place, only `watch` receives the
+    /// records. `tell` is called with failures as they happen.
     pub(crate) fn start(
         place: Option<TraceFile>,
         path: PathBuf,
@@ -144,8 +144,8 @@ impl Recorder {
         self.disk.clone()
     }
 
-    /// Waits for the end, which comes once the queue is closed. A disk that hangs is waited for until
-    /// `HANG_PATIENCE` has passed, or `impatient` says so. The time before does not count: the disk may continue.
+    /// Waits for the end, after the queue was closed. Waits for a hanging disk until `HANG_PATIENCE` has passed or
+    /// `impatient` returns true. Earlier hanging does not count, because the disk may continue.
     pub(crate) fn join(self, mut impatient: impl FnMut() -> bool) -> TraceOutcome {
         let began = Instant::now();
         loop {
@@ -164,7 +164,7 @@ impl Recorder {
             }
             let hangs = self.disk.hangs_for().min(began.elapsed());
             if hangs >= HANG_PATIENCE || impatient() {
-                // The thread is left to its write, and ends with the process.
+                // The thread stays blocked in its write, and ends with the process.
                 let path = self.path.display();
                 let trouble =
                     format!("{path}: the disk hangs; the end of the session is not in the trace");
@@ -178,15 +178,15 @@ impl Recorder {
 }
 
 struct Trace<W: Write, F: Fn(String)> {
-    /// `None` without a file, and once writing has failed: then entries are only taken off the queue.
+    /// `None` without a file, and after a failed write. Entries are then only removed from the queue.
     writer: Option<Writer<W>>,
-    /// The trace's file, in which a failure is marked; `None` if the destination is no file.
+    /// The trace's file, in which a failure is marked; `None` if the destination is not a file.
     file: Option<File>,
     safe: Safe,
     written: TraceOutcome,
-    /// The file's present and final names; `None` if the destination is no file.
+    /// The file's current and final names; `None` if the destination is not a file.
     place: Option<TraceFile>,
-    /// The recording came to its own end, whether or not anybody was recorded.
+    /// True if the recording reached its regular end, even if no client was recorded.
     began: bool,
     path: PathBuf,
     watch: Option<Watch>,
@@ -235,7 +235,7 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
     fn entry(&mut self, entry: Record) {
         if let Some(watch) = &self.watch {
             let is_control = matches!(entry, Record::Control(..));
-            // A block's bytes are shared.
+            // Cloning a block shares its bytes.
             watch.offer(memory(&entry), is_control, || entry.clone());
         }
         match &entry {
@@ -250,7 +250,7 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
         self.attempt(|writer| writer.write(&entry));
     }
 
-    /// Gives the filter an input, and writes its ready records.
+    /// Passes an input to the filter, and writes the records that are ready.
     fn filter(&mut self, give: impl FnOnce(&mut dyn RecordFilter)) {
         let Some(mut filter) = self.filter.take() else {
             return;
@@ -263,7 +263,7 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
         }
     }
 
-    /// A client has sent something: the trace takes its name.
+    /// Gives the trace its final name, after a client has sent something.
     fn take_name(&mut self) {
         if let Some(Err(what)) = self.place.as_mut().map(TraceFile::take_name) {
             (self.tell)(what.clone());
@@ -276,7 +276,7 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
         self.note_safe();
     }
 
-    /// Notes how far the file is whole.
+    /// Notes the length up to which the file is complete.
     fn note_safe(&mut self) {
         if let (Some(writer), Some(file)) = (&self.writer, &mut self.file)
             && let Ok(len) = file.stream_position()
@@ -288,7 +288,7 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
         }
     }
 
-    /// Writes, unless writing has failed before. The program being recorded continues in any case.
+    /// Writes, unless an earlier write has failed. The recorded program continues in any case.
     fn attempt(&mut self, write: impl FnOnce(&mut Writer<W>) -> Result<(), TraceError>) {
         if let Some(writer) = &mut self.writer
             && let Err(error) = write(writer)
@@ -302,13 +302,13 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
         let in_trace = format!("{error}; the rest of the session is not in the trace");
         let what = format!("{}: {in_trace}", self.path.display());
         (self.tell)(what.clone());
-        // The message in the trace has no path: others may see the trace.
+        // The message in the trace does not contain the path, because other people may read the trace.
         self.mark(&in_trace);
         self.written.trouble.get_or_insert(what);
     }
 
-    /// Writes the reason for the trace's end over the part of a write that failed. On a full disk there is no other
-    /// room.
+    /// Writes the reason for the trace's end over the remains of the failed write, because a full disk has no other
+    /// space.
     fn mark(&mut self, what: &str) {
         let Some(mut file) = self.file.take() else {
             return;
@@ -322,20 +322,20 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
             .seek(SeekFrom::Start(len))
             .and_then(|_| file.write_all(&words));
         if marked.is_err() {
-            // The file has no room for the mark, and must not end in half a mark.
+            // The file has no space for the mark, and must not end in a partial mark.
             let _ = file.set_len(len);
         }
     }
 }
 
-/// The length of the file that survives a crash or a failure.
+/// The part of the file that survives a crash or a failure.
 #[derive(Debug, Clone, Copy, Default)]
 struct Safe {
     len: u64,
     messages: u32,
 }
 
-/// A file that takes nothing more after a failed write. Otherwise the writer's buffers would follow a hole.
+/// A file that accepts no data after a failed write. Otherwise the writer's buffers would follow a hole.
 #[derive(Debug)]
 struct UntilFailure {
     file: File,

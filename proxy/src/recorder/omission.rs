@@ -1,6 +1,6 @@
-//! Chooses the bytes of a connection that stay out of the trace: the secret of its setup, the bodies of long images
-//! (unless the user requests all), and more if the recorder falls behind. It looks at lengths alone and decodes
-//! nothing.
+//! Chooses the bytes of a connection that are omitted from the trace: the secret of its setup, the bodies of long
+//! images (unless the user requests all), and more if the recorder falls behind. It uses only lengths and does not
+//! decode messages.
 
 use std::ops::Range;
 
@@ -9,30 +9,30 @@ use x11prof_trace::{Direction, Gap};
 
 use crate::recorder::images::{Body, ImageReplies, ImageRequests, START};
 
-/// Messages up to this long are kept whole, as long as the recorder keeps up.
+/// Messages up to this length are kept whole, as long as the recorder keeps up.
 const LONGEST_KEPT: u64 = 4096;
-/// The bytes that stay of a longer message: its header and its fixed fields, with some to spare.
+/// The kept length of a longer message: its header and its fixed fields, with a margin.
 const KEPT_OF_LONG: u64 = 64;
-/// Messages up to this long have no body to leave out.
+/// Messages up to this length have no body that could be omitted.
 const SHORT: usize = 64;
 /// The event that has no sequence number (protocol, "KeymapNotify").
 const KEYMAP_NOTIFY: u8 = 11;
-/// The server's answer to a setup that it accepts, and where it has the client's first resource ID (protocol encoding,
-/// "Connection Setup").
+/// The server's reply to a setup that it accepts, and the offset of the client's first resource id in it (protocol
+/// encoding, "Connection Setup").
 const ACCEPTED: u8 = 1;
 const FIRST_ID_AT: usize = 12;
-/// The kinds of bodies that stay out.
+/// The kinds of bodies to omit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Level {
-    /// Secrets alone.
+    /// Only secrets.
     Secrets,
     /// The bodies of long images.
     Images,
-    /// The bodies of short images too: they are very many.
+    /// Also the bodies of short images, because there are very many.
     AllImages,
     /// The bodies of long messages: the recorder falls behind.
     LongBodies,
-    /// The bodies after the part that stays of long messages: the recorder still falls behind.
+    /// Everything after the kept part of long messages: the recorder still falls behind.
     Bodies,
 }
 
@@ -42,16 +42,17 @@ pub(crate) struct Omission {
     to_client: DirectionWalk,
     requests: ImageRequests,
     replies: ImageReplies,
-    /// The client's first resource ID, once the server has accepted its setup.
+    /// The client's first resource id, after the server has accepted its setup.
     pub(crate) first_id: Option<u32>,
-    /// The parts of QueryClientIds replies in the last block: each one's offset in its reply, and its position.
+    /// The parts of QueryClientIds replies in the last block, each with its offset in the reply and its position in the
+    /// block.
     pub(crate) client_ids: Vec<(u64, Range<usize>)>,
 }
 
 /// A direction of the connection.
 struct DirectionWalk {
     walker: Walker,
-    /// A gap has begun in the current message, and continues to its end.
+    /// True if a gap has begun in the current message and extends to its end.
     leaving: bool,
     /// The first bytes of the current message, if it is long or was split.
     start: [u8; START],
@@ -74,13 +75,13 @@ impl Omission {
         }
     }
 
-    /// The connection's byte order, once the client has sent its setup.
+    /// The connection's byte order, after the client has sent its setup.
     pub(crate) fn order(&self) -> Option<ByteOrder> {
         self.to_server.walker.order()
     }
 
-    /// Begins in the middle of a connection of this byte order, after the request `request`. With `setup`, the server's
-    /// side begins with its answer to the setup.
+    /// Starts in the middle of a connection of this byte order, after the request `request`. With `setup`, the server's
+    /// side starts with its reply to the setup.
     pub(crate) fn joined(
         requests: ImageRequests,
         order: ByteOrder,
@@ -96,15 +97,15 @@ impl Omission {
         omission
     }
 
-    /// The next bytes of the server's message under way are not there: a gap after `at` bytes.
+    /// Adds a gap after `at` bytes for missing bytes of the server's current message.
     pub(crate) fn missing(&mut self, at: usize, len: u32, gaps: &mut Vec<Gap>) {
         self.to_client.walker.skip(u64::from(len));
         self.to_client.leaving = false;
         push(gaps, at as u64, u64::from(len));
     }
 
-    /// Puts the gaps of a direction's next block into `gaps`; the range `secret` is always one. Returns true if `level`
-    /// made a gap that a calm queue would not have.
+    /// Writes the gaps of a direction's next block to `gaps`, always including the range `secret`. Returns true if
+    /// `level` caused a gap that `Level::Images` would not.
     pub(crate) fn gaps(
         &mut self,
         direction: Direction,
@@ -142,12 +143,12 @@ impl Omission {
             start,
         } = &mut self.to_server;
         let (requests, replies) = (&self.requests, &mut self.replies);
-        // Requests come after the setup, which was its own block.
+        // Requests follow the setup, which was a separate block.
         let order = walker.order();
         let mut pressed = false;
         let mut at = 0;
         loop {
-            // Most requests: short, and here as a whole.
+            // Fast path for most requests: short and complete.
             let rest = bytes.get(at..).unwrap_or_default();
             at += walker.short_requests(rest, SHORT, |major, minor| {
                 replies.requested(requests.answer(major, minor));
@@ -203,7 +204,7 @@ impl Omission {
                 HeadKind::Event => head.code & 0x7F != KEYMAP_NOTIFY,
                 _ => return,
             };
-            // Its number has come with these bytes or before.
+            // The number arrived with these bytes or before.
             let number = order.u16(start, 2).filter(|_| numbered && come >= 4);
             let body = number.and_then(|number| replies.answered(number));
             let body = body.filter(|_| head.kind == HeadKind::Reply);
@@ -222,7 +223,7 @@ impl Omission {
     }
 }
 
-/// Why a message's body is left out.
+/// The reason for omitting a message's body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rule {
     Keep,
@@ -247,7 +248,7 @@ fn rule(level: Level, head: Head, body: Option<Body>) -> Rule {
     }
 }
 
-/// Takes note of a message's first bytes.
+/// Stores a message's first bytes.
 fn note(start: &mut [u8; START], piece: &Piece<'_>) {
     if piece.offset < START as u64 {
         let room = start.iter_mut().skip(piece.offset as usize);
@@ -257,8 +258,8 @@ fn note(start: &mut [u8; START], piece: &Piece<'_>) {
     }
 }
 
-/// Leaves out the bytes after the kept part of a message's piece. Returns true if a gap begins
-/// here because the queue is full.
+/// Omits the bytes after the kept part of a message's piece. Returns true if a gap begins here because the queue is
+/// full.
 fn leave_out(
     piece: &Piece<'_>,
     kept: u64,
@@ -284,9 +285,9 @@ fn leave_out(
     pressed && !went_on
 }
 
-/// Adds a gap, or extends the one before if they touch.
+/// Adds a gap, or extends the previous one if they are adjacent.
 fn push(gaps: &mut Vec<Gap>, at: u64, len: u64) {
-    // A block is one socket read, far below 4 GiB.
+    // A block is one socket read, far smaller than 4 GiB.
     let (Ok(at), Ok(len)) = (u32::try_from(at), u32::try_from(len)) else {
         return;
     };

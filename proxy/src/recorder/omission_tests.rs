@@ -7,9 +7,9 @@ fn new() -> Omission {
     Omission::new(ImageRequests::default())
 }
 
-/// A client setup without authorization, in native order of the tests' numbers.
+/// A client setup without authorization, in little endian, which the tests' numbers use.
 const SETUP: [u8; 12] = [b'l', 0, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-/// The shortest success that frames: 8 bytes and no more.
+/// The shortest valid success reply, 8 bytes long.
 const ACCEPTED: [u8; 8] = [1, 0, 11, 0, 0, 0, 0, 0];
 
 fn request(opcode: u8, len: usize) -> Vec<u8> {
@@ -27,7 +27,7 @@ fn reply(sequence: u16, len: usize) -> Vec<u8> {
     bytes
 }
 
-/// The gaps of a stream that comes in reads of `step` bytes, as offsets in the stream.
+/// The gaps of a stream that arrives in reads of `step` bytes, as offsets in the stream.
 fn gaps(
     omission: &mut Omission,
     direction: Direction,
@@ -202,7 +202,7 @@ fn cookies_that_a_server_gives_out_are_never_kept() {
     generate[1] = 1;
     let to_server = [SETUP.to_vec(), request(43, 4), generate, request(43, 4)].concat();
     let to_client = [ACCEPTED.to_vec(), reply(1, 32), reply(2, 48), reply(3, 32)].concat();
-    // The reply's header stays: it tells that there was a reply, and its length.
+    // The reply's header stays. It shows that there was a reply, and the reply's length.
     let secret = [Gap {
         at: 8 + 32 + 32,
         len: 16,

@@ -1,8 +1,8 @@
 //! The queue from the relay to the recorder's thread.
 //!
-//! The relay pushes blocks and continues. The fuller the queue, the less of their bodies it keeps; only above the queue's
-//! limit does the relay wait. Much input wakes the recorder. A single message does not: the recorder looks by itself
-//! often enough.
+//! The relay pushes blocks and continues. The fuller the queue, the less of the messages' bodies it keeps; the relay
+//! waits only if the queue exceeds its limit. Only a large amount of data wakes the recorder, not a single message. The
+//! recorder checks the queue often enough without being woken.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -19,11 +19,11 @@ pub const DEFAULT_QUEUE_BYTES: usize = 256 << 20;
 /// The recorder is woken when this many bytes wait, while they are still in the caches.
 const WAKE_AT: usize = 1 << 20;
 /// The queue must have been short for this long before short images are kept again. Otherwise the recorder would
-/// compress as many of them as it can, on a processor that others need.
+/// compress as many images as it can, and use a processor that other programs need.
 const CALM_NS: u64 = 1_000_000_000;
-/// Memory of an input next to its bytes.
+/// Memory of an entry in addition to its bytes.
 const ENTRY_COST: usize = 128;
-/// Memory of the name of an atom, about.
+/// Approximate memory of an atom's name.
 const ATOM_COST: usize = 64;
 
 /// The memory of a record in the queue, in bytes.
@@ -37,7 +37,7 @@ pub(crate) fn memory(record: &Record) -> usize {
         }
 }
 
-/// The longest texts of a control record. Others have none, or short ones.
+/// The memory of a control record's longest texts. Other records have none, or only short ones.
 fn held_by(control: &Control) -> usize {
     let words = |words: &[String]| {
         words
@@ -64,18 +64,18 @@ fn held_by(control: &Control) -> usize {
 struct RecordQueue {
     waiting: Mutex<Waiting>,
     much: Condvar,
-    /// Bytes in `waiting` and in the recorder's hands.
+    /// The number of bytes in `waiting` and in entries that the recorder is processing.
     held: AtomicUsize,
     limit: usize,
     full: bool,
-    /// Short images are left out until then, in nanoseconds.
+    /// Short images are omitted until this time, in nanoseconds.
     busy_until: AtomicU64,
-    /// Bytes left out because the queue was filling.
+    /// Bytes omitted because the queue was filling.
     pressed: AtomicU64,
-    /// Nanoseconds that the relay has waited for room.
+    /// Nanoseconds for which the relay has waited for space.
     waited: AtomicU64,
     closed: AtomicBool,
-    /// The relay waits for room no more.
+    /// True if the relay must no longer wait for space.
     hurried: AtomicBool,
     room: Condvar,
 }
@@ -84,7 +84,7 @@ struct RecordQueue {
 struct Waiting {
     entries: Vec<Record>,
     cost: usize,
-    /// The last block's.
+    /// The time of the last block.
     time: Timestamp,
 }
 
@@ -92,12 +92,12 @@ struct Waiting {
 #[derive(Debug, Clone)]
 pub(crate) struct RecordSender(Arc<RecordQueue>);
 
-/// The receiving end, which the recorder's thread has.
+/// The receiving end, used by the recorder's thread.
 #[derive(Debug)]
 pub(crate) struct RecordReceiver(Arc<RecordQueue>);
 
-/// A queue that holds `limit` bytes, more by one read of each connection at most. With `full`,
-/// everything is to be kept, and the relay waits instead.
+/// Creates a queue with a limit of `limit` bytes, which at most one read of each connection can exceed. With `full`,
+/// all bytes are kept, and the relay waits instead.
 pub(crate) fn record_queue(limit: usize, full: bool) -> (RecordSender, RecordReceiver) {
     let shared = Arc::new(RecordQueue {
         limit,
@@ -108,7 +108,7 @@ pub(crate) fn record_queue(limit: usize, full: bool) -> (RecordSender, RecordRec
 }
 
 fn lock(shared: &RecordQueue) -> MutexGuard<'_, Waiting> {
-    // A push or a swap is one step: the queue is whole even if its holder panicked.
+    // A push or a swap is one step, so the queue is consistent even if its holder panicked.
     shared
         .waiting
         .lock()
@@ -116,8 +116,8 @@ fn lock(shared: &RecordQueue) -> MutexGuard<'_, Waiting> {
 }
 
 impl RecordSender {
-    /// Adds an entry without waiting. Blocks are in the order of their times: a block that
-    /// another thread's block has overtaken since its stamp takes the other block's time.
+    /// Adds an entry without waiting. Blocks are ordered by time: if another thread's block with a later time was
+    /// pushed first, the block takes that time.
     pub(crate) fn push(&self, mut entry: Record) {
         let cost = memory(&entry);
         self.0.held.fetch_add(cost, Ordering::Relaxed);
@@ -139,9 +139,9 @@ impl RecordSender {
         self.push(Record::Control(time, control));
     }
 
-    /// The level of bodies to leave out at `now`. It rises with the queue: from a 32nd of the limit on, and for a while
-    /// after, short images go as well as long ones; from a quarter on, long bodies of all kinds; from a half on, all
-    /// bodies, and the context switches ([`is_for_headers`](RecordSender::is_for_headers)).
+    /// The level of bodies to omit at `now`, which rises as the queue fills. From a 32nd of the limit on, and for some
+    /// time afterwards, short images are also omitted; from a quarter on, long bodies of all kinds; from a half on, all
+    /// bodies and context switches ([`is_for_headers`](RecordSender::is_for_headers)).
     pub(crate) fn level(&self, now: Timestamp) -> Level {
         if self.0.full {
             return Level::Secrets;
@@ -159,8 +159,8 @@ impl RecordSender {
         }
     }
 
-    /// True if only messages' headers may still come, for which the relay would have to wait: from a half of the limit
-    /// on. With `full`, where the queue is full.
+    /// True if the remaining space is reserved for message headers, for which the relay would have to wait: from half
+    /// of the limit on; with `full`, if the queue is full.
     pub(crate) fn is_for_headers(&self) -> bool {
         let room = if self.0.full {
             self.0.limit
@@ -170,12 +170,12 @@ impl RecordSender {
         self.0.held.load(Ordering::Relaxed) >= room
     }
 
-    /// Counts bytes that were left out for the queue's sake.
+    /// Counts bytes that were omitted because the queue was filling.
     pub(crate) fn left_out_under_pressure(&self, bytes: u64) {
         self.0.pressed.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Counts time that the relay waited for room.
+    /// Counts the time for which the relay waited for space.
     pub(crate) fn waited(&self, ns: u64) {
         self.0.waited.fetch_add(ns, Ordering::Relaxed);
     }
@@ -205,7 +205,7 @@ impl RecordSender {
         self.0.held.load(Ordering::Acquire) >= self.0.limit
     }
 
-    /// Waits until the queue has room again, or nobody is to wait any more.
+    /// Waits until the queue has space again, or until waiting is no longer allowed.
     pub(crate) fn await_room(&self) {
         let mut waiting = lock(&self.0);
         while self.is_full() && !self.0.hurried.load(Ordering::Acquire) {
@@ -217,17 +217,17 @@ impl RecordSender {
         }
     }
 
-    /// Ends all waits for room, before the connections are cut off.
+    /// Ends all waits for space, before the connections are cut off.
     pub(crate) fn hurry(&self) {
-        // The lock ensures that no thread misses the change between its look and its wait.
+        // The lock ensures that no thread misses the change between its check and its wait.
         let _waiting = lock(&self.0);
         self.0.hurried.store(true, Ordering::Release);
         self.0.room.notify_all();
     }
 
-    /// Lets the recorder end after the last entry.
+    /// Closes the queue. The recorder ends after the last entry.
     pub(crate) fn close(&self) {
-        // The lock ensures that the recorder does not miss the change between its look and its wait.
+        // The lock ensures that the recorder does not miss the change between its check and its wait.
         let _waiting = lock(&self.0);
         self.0.closed.store(true, Ordering::Release);
         self.0.much.notify_one();
@@ -235,7 +235,7 @@ impl RecordSender {
 }
 
 impl RecordReceiver {
-    /// Swaps the waiting entries into `entries`, which is emptied first; waits for them at most `patience`. False once
+    /// Clears `entries` and swaps it with the waiting entries. Waits at most `patience` for entries. Returns false once
     /// the queue is closed and empty.
     pub(crate) fn take(&self, entries: &mut Vec<Record>, patience: Duration) -> bool {
         entries.clear();
@@ -253,7 +253,7 @@ impl RecordReceiver {
         !(entries.is_empty() && self.0.closed.load(Ordering::Acquire))
     }
 
-    /// Says that entries of this cost were dealt with.
+    /// Releases the memory of processed entries of this cost.
     pub(crate) fn release(&self, cost: usize) {
         let before = self.0.held.fetch_sub(cost, Ordering::AcqRel);
         if before >= self.0.limit && before - cost.min(before) < self.0.limit {

@@ -28,7 +28,7 @@ fn started(full: bool) -> Started {
     }
 }
 
-/// The only connection of a session.
+/// The only connection of the session.
 struct Client<'a>(ConnectionRecorder<'a>);
 
 impl Client<'_> {
@@ -62,7 +62,7 @@ fn session(sender: &RecordSender, say: impl FnOnce(&Client<'_>)) {
     )));
 }
 
-/// A PutImage of N bytes.
+/// A PutImage request with a length of `len` bytes.
 fn put_image(len: usize) -> Vec<u8> {
     let mut bytes = vec![72, 2];
     bytes.extend(u16::try_from(len / 4).unwrap().to_le_bytes());
@@ -105,7 +105,7 @@ fn blocks(path: &Path) -> Vec<Block> {
 fn cookie_and_long_images_are_gaps_and_offsets_go_on_across_them() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("trace");
-    // A file that others could read before is not left so.
+    // The mode of an existing file that others could read is restricted.
     std::fs::write(&path, "old").unwrap();
     let image = put_image(10_000);
     let written = recorded(&path, false, |sender, client| {
@@ -163,7 +163,7 @@ fn a_trace_that_cannot_be_begun_is_an_error_at_once() {
     assert!(matches!(begun, Err(TraceError::Write(_))));
 }
 
-/// A sink with room for N bytes.
+/// A sink with space for this many bytes.
 struct Disk(usize);
 
 impl Write for Disk {
@@ -198,7 +198,7 @@ fn a_disk_that_fills_up_is_told_once_and_the_queue_is_emptied() {
         tell: |what| told.lock().unwrap().push(what),
     };
     let (sender, drain) = record_queue(1 << 30, true);
-    // The bytes do not compress, so that the disk fills up.
+    // The bytes are incompressible, so that the disk fills up.
     let mut state = 1_u64;
     session(&sender, |client| {
         client.sets_up();
@@ -222,7 +222,7 @@ fn a_disk_that_fills_up_is_told_once_and_the_queue_is_emptied() {
     assert!(written.trouble.unwrap().starts_with("trace: "));
 }
 
-/// Leaves out every other block, and fails at the fourth.
+/// Drops every other block, and fails at the fourth.
 #[derive(Default)]
 struct EveryOther {
     blocks: usize,
@@ -285,7 +285,7 @@ fn a_filter_changes_what_is_written_and_its_failure_ends_the_trace_alone() {
                 _ => {}
             }
         }
-        // Data that was not flushed at the failure is cut off too.
+        // Data that was not flushed before the failure is also cut off.
         assert!(
             if failed { found <= kept } else { found == kept },
             "{found}"
@@ -326,7 +326,7 @@ fn a_disk_that_hung_before_the_end_has_its_patience_at_the_end() {
             client.sends(time, &image);
         });
     });
-    // The pipe is full: the write waits, and has done so for long.
+    // The pipe is full, so the write blocks for a long time.
     while recorder.disk.hangs_for().is_zero() {
         std::thread::yield_now();
     }

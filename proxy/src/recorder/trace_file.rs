@@ -1,5 +1,5 @@
-//! The file of a recording. No existing file is lost: the trace grows beside its place until a client has sent
-//! something, and then takes the name. An older file of the name becomes `FILE.old`.
+//! The file of a recording. No existing file is lost: the trace is written to a temporary file in the same folder until
+//! a client has sent something, and is then renamed. An older file with the name is renamed to `FILE.old`.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -11,10 +11,11 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-/// The file beside may be taken away by its former owner this often before that is an error.
+/// How often the temporary file may disappear, because its previous owner renames or removes it, before that is an
+/// error.
 const ATTEMPTS: usize = 10;
 
-/// An open trace. The lock keeps other recorders away; the mode is 0600.
+/// An open trace. A lock excludes other recorders. The mode is 0600.
 #[derive(Debug)]
 pub(crate) struct TraceFile {
     file: File,
@@ -22,7 +23,7 @@ pub(crate) struct TraceFile {
     name: Option<Name>,
 }
 
-/// The present and the final name of a trace.
+/// The temporary and the final name of a trace.
 #[derive(Debug)]
 struct Name {
     path: PathBuf,
@@ -35,14 +36,14 @@ struct Name {
 pub(crate) struct FileOutcome {
     /// The file's length in bytes.
     pub(crate) len: u64,
-    /// True if nothing was recorded, and the older file keeps the name.
+    /// True if nothing was recorded and the older file keeps its name.
     pub(crate) left_alone: bool,
-    /// The reason why no trace has the name.
+    /// The reason why no trace has the final name.
     pub(crate) trouble: Option<String>,
 }
 
 impl TraceFile {
-    /// Opens a trace that is to have the name `path`, where nothing changes yet.
+    /// Opens a trace that will get the name `path`. An existing file of this name does not change yet.
     pub(crate) fn open(path: &Path) -> io::Result<TraceFile> {
         let path = link_target(path)?;
         match fs::metadata(&path) {
@@ -65,7 +66,7 @@ impl TraceFile {
             }),
         };
         if let Some(name) = &opened.name {
-            // The recorder that had the file beside before may have given it the name just now.
+            // The previous recorder with this temporary file may have renamed it just now.
             refuse_recorded(&name.path)?;
         }
         opened.file.set_len(0)?;
@@ -73,17 +74,17 @@ impl TraceFile {
         Ok(opened)
     }
 
-    /// The file itself.
+    /// The file that is written.
     pub(crate) fn file(&self) -> &File {
         &self.file
     }
 
-    /// Gives the trace its name, the first time. The error says where the trace is instead.
+    /// Renames the trace to its final name on the first call. The error names the file in which the trace is instead.
     pub(crate) fn take_name(&mut self) -> Result<(), String> {
         let Some(name) = self.name.as_mut().filter(|name| !name.taken) else {
             return Ok(());
         };
-        // The name is taken once, even if the rename fails.
+        // Renaming is tried only once, even if it fails.
         name.taken = true;
         let failed = |error: io::Error| {
             format!(
@@ -92,7 +93,7 @@ impl TraceFile {
                 name.beside.display()
             )
         };
-        // An empty file is not worth the place of an older trace.
+        // An empty file is not kept as an older trace.
         if fs::symlink_metadata(&name.path).is_ok_and(|found| found.len() > 0) {
             fs::rename(&name.path, with_suffix(&name.path, ".old")).map_err(failed)?;
         }
@@ -101,8 +102,8 @@ impl TraceFile {
         Ok(())
     }
 
-    /// Checks the trace's place at the end. The file goes if the recording did not begin, or if no client sent anything
-    /// and an older file has the name.
+    /// Checks the trace's name at the end. Removes the file if the recording did not begin, or if no client sent
+    /// anything and an older file has the name.
     pub(crate) fn end(mut self, began: bool) -> FileOutcome {
         let len = self.file.metadata().map_or(0, |file| file.len());
         let ended = FileOutcome {
@@ -112,7 +113,7 @@ impl TraceFile {
         let Some(name) = &self.name else { return ended };
         if !name.taken {
             if !began || fs::symlink_metadata(&name.path).is_ok_and(|found| found.len() > 0) {
-                // Dropping the value removes the file beside.
+                // Dropping the value removes the temporary file.
                 return FileOutcome {
                     left_alone: began,
                     ..ended
@@ -142,17 +143,17 @@ impl Drop for TraceFile {
         if let Some(name) = self.name.as_ref().filter(|name| !name.taken)
             && is_at(&self.file, &name.beside)
         {
-            // A file that cannot be removed stays, and the next recording takes it.
+            // A file that cannot be removed stays, and the next recording reuses it.
             let _ = fs::remove_file(&name.beside);
         }
     }
 }
 
-/// The file that a result with the name `path` replaces: a link stays, and its target is replaced.
+/// The file to replace by a result with the name `path`: a link stays, and its target is replaced.
 ///
 /// # Errors
-/// Fails if the link belongs to another user, who could choose any file of ours, or if it leads to a pipe or socket of
-/// another user, who could read the result.
+/// Fails if the link belongs to another user, who could redirect the write to any file of this user. Fails if the link
+/// leads to another user's pipe or socket, because that user could read the result.
 pub fn link_target(path: &Path) -> io::Result<PathBuf> {
     let is_ours = |owner| owner == 0 || owner == geteuid().as_raw();
     if fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink() && !is_ours(found.uid())) {
@@ -164,15 +165,15 @@ pub fn link_target(path: &Path) -> io::Result<PathBuf> {
     Ok(fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))
 }
 
-/// True if a recorder is writing the file at `path` now.
+/// True if a recorder is currently writing the file at `path`.
 pub fn is_being_recorded(path: &Path) -> bool {
-    // Non-blocking, for a pipe has perhaps no writer.
+    // Non-blocking, because a pipe may have no writer.
     let flags = OFlags::NONBLOCK.bits();
     let opened = OpenOptions::new()
         .read(true)
         .custom_flags(flags.cast_signed())
         .open(path);
-    // The lock is shared, so that two askers do not see each other.
+    // The lock is shared, so that two concurrent checks do not detect each other.
     opened.is_ok_and(|file| {
         flock(&file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK)
     })
@@ -189,7 +190,7 @@ fn recorded_by_another() -> io::Error {
     io::Error::other("another recording writes it now; name another file with -o")
 }
 
-/// The file at `path`, locked; made where there is none.
+/// Opens and locks the file at `path`, and creates it if it does not exist.
 fn locked(path: &Path) -> io::Result<File> {
     for _ in 0..ATTEMPTS {
         let file = OpenOptions::new()
@@ -197,7 +198,7 @@ fn locked(path: &Path) -> io::Result<File> {
             .create(true)
             .truncate(false)
             .mode(0o600)
-            // Not to wait at a pipe of the name.
+            // Non-blocking, to avoid waiting on a pipe of this name.
             .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
             .open(path)?;
         if !file.metadata()?.is_file() {
@@ -206,7 +207,7 @@ fn locked(path: &Path) -> io::Result<File> {
                 path.display()
             )));
         }
-        // A file system without locks does not keep anybody from recording.
+        // A file system without locks does not prevent recording.
         if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
             return Err(recorded_by_another());
         }
@@ -218,7 +219,7 @@ fn locked(path: &Path) -> io::Result<File> {
     Err(recorded_by_another())
 }
 
-/// True if the name `path` is that of `file`.
+/// True if `path` is still a name of `file`.
 fn is_at(file: &File, path: &Path) -> bool {
     let (Ok(ours), Ok(there)) = (file.metadata(), fs::symlink_metadata(path)) else {
         return false;
@@ -255,8 +256,8 @@ mod tests {
         names
     }
 
-    /// Opens a trace whose recorder has just ended. A program that another test starts meanwhile holds the lock as well, until
-    /// it has been loaded.
+    /// Opens a trace whose recorder has just ended. A program that another test starts at that moment also holds the
+    /// lock until its exec.
     fn open_again(path: &Path) -> TraceFile {
         for _ in 0..1000 {
             if let Ok(trace) = TraceFile::open(path) {
@@ -289,7 +290,7 @@ mod tests {
     fn a_recording_without_clients_keeps_the_older_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("trace");
-        // If no older file is there, the recording leaves its trace, provided that it began.
+        // If there is no older file, the recording keeps its trace, provided that the recording began.
         assert!(!TraceFile::open(&path).unwrap().end(false).left_alone);
         assert_eq!(names(dir.path()), [""; 0]);
         assert!(!open_again(&path).end(true).left_alone);
@@ -311,7 +312,7 @@ mod tests {
         first.take_name().unwrap();
         assert!(refused(&path).contains("another recording"));
         assert!(is_being_recorded(&path));
-        // Also by another name.
+        // The file is also recognized by another name.
         let link = dir.path().join("link");
         std::os::unix::fs::symlink(&path, &link).unwrap();
         assert!(refused(&link).contains("another recording"));
@@ -372,7 +373,7 @@ mod tests {
         let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
         rustix::fs::mkfifoat(rustix::fs::CWD, dir.path().join(".a.recording"), mode).unwrap();
         assert!(refused("a"));
-        // With a reader the pipe can be opened.
+        // With a reader, the pipe can be opened for writing.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK;
         let reader = rustix::fs::open(dir.path().join(".a.recording"), flags, mode).unwrap();
         assert!(refused("a"));
@@ -380,7 +381,7 @@ mod tests {
         fs::write(dir.path().join("mine"), "precious").unwrap();
         let link = dir.path().join("link");
         std::os::unix::fs::symlink("mine", &link).unwrap();
-        // Another user's, which only root can make.
+        // A link of another user, which only root can create.
         if geteuid().is_root() {
             std::os::unix::fs::lchown(&link, Some(12_345), None).unwrap();
             assert!(refused("link"));

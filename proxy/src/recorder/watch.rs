@@ -1,7 +1,7 @@
-//! A second consumer of the recorder's records, for a view of the running recording.
+//! A second consumer of the recorder's records, for a live view of the recording.
 //!
-//! The recorder hands them over without waiting. A watcher that falls too far behind misses
-//! some, which is counted; the trace has them all.
+//! The recorder passes records to it without waiting. A watcher that falls too far behind misses records, which are
+//! counted. The trace contains all records.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use x11prof_trace::Record;
 
-/// Bytes of records that may wait for the watcher. Control records (a mark, a client that comes) have as much again:
-/// a flood of messages takes no room from them.
+/// Maximum number of bytes of records that may wait for the watcher. Control records (for example a mark or a new
+/// client) may use twice as much in total, so that a flood of messages does not displace them.
 const LIMIT: usize = 64 << 20;
 
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ struct WatchQueue {
     missed: AtomicU64,
 }
 
-/// The recorder's end. The watcher's ends once all of them are dropped.
+/// The recorder's end. The watcher's end finishes after all of these are dropped.
 #[derive(Debug, Clone)]
 pub struct Watch {
     records: Sender<Offered>,
@@ -37,11 +37,11 @@ pub struct Watched {
     missed_before: Cell<u64>,
 }
 
-/// A record that waits.
+/// A queued record.
 #[derive(Debug)]
 struct Offered {
     cost: usize,
-    /// Records missed before it.
+    /// The number of records missed before this one.
     missed: u64,
     record: Record,
 }
@@ -55,13 +55,13 @@ struct Offered {
 pub enum WatchEvent {
     /// The next record.
     Record(Record),
-    /// The time was over before a record came.
+    /// No record arrived within the time limit.
     Nothing,
     /// The recording has ended.
     End,
 }
 
-/// The two ends of a watch.
+/// Creates the two ends of a watch.
 pub fn watch() -> (Watch, Watched) {
     let (sender, receiver) = mpsc::channel();
     let shared = Arc::new(WatchQueue::default());
@@ -78,7 +78,7 @@ pub fn watch() -> (Watch, Watched) {
 }
 
 impl Watch {
-    /// Offers a record that costs N bytes of memory; `make` is called if there is room.
+    /// Offers a record that uses `cost` bytes of memory. `make` is called only if there is space.
     pub(crate) fn offer(&self, cost: usize, is_control: bool, make: impl FnOnce() -> Record) {
         let held = self.shared.held.fetch_add(cost, Ordering::Relaxed);
         let limit = if is_control { 2 * LIMIT } else { LIMIT };
@@ -88,7 +88,7 @@ impl Watch {
             missed,
             record,
         };
-        // A failed send means that nobody watches any more.
+        // A failed send means that the watcher is gone.
         if held > limit || self.records.send(offered(make())).is_err() {
             self.shared.held.fetch_sub(cost, Ordering::Relaxed);
             self.shared.missed.fetch_add(1, Ordering::Relaxed);
@@ -99,7 +99,7 @@ impl Watch {
 }
 
 impl Watched {
-    /// Returns the next record, and waits for it at most `patience`.
+    /// Returns the next record, and waits at most `patience` for it.
     pub fn next(&self, patience: Duration) -> WatchEvent {
         match self.records.recv_timeout(patience) {
             Ok(offered) => {
@@ -112,17 +112,17 @@ impl Watched {
         }
     }
 
-    /// Records that came so far: those that were taken, and those that wait.
+    /// The number of records received and queued so far.
     pub fn came(&self) -> u64 {
         self.shared.came.load(Ordering::Relaxed)
     }
 
-    /// Records missed before the last that was taken.
+    /// The number of records missed before the last received one.
     pub fn missed_before(&self) -> u64 {
         self.missed_before.get()
     }
 
-    /// Records missed so far.
+    /// The number of records missed so far.
     pub fn missed(&self) -> u64 {
         self.shared.missed.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! A recording from its beginning to its end, whatever the source of its messages.
+//! A recording from its beginning to its end, independent of the source of its messages.
 
 pub(crate) mod config;
 pub(crate) mod record_error;

@@ -1,4 +1,4 @@
-//! Why there was no recording.
+//! The reasons why a recording could not start.
 
 use std::io;
 use std::path::PathBuf;
@@ -12,23 +12,23 @@ use crate::display::server_info::DisplayError;
 use crate::relay::rewrites::Rewrite;
 use crate::servers::server_error::ServerError;
 
-/// Why there was no recording.
+/// The reason why a recording could not start.
 #[derive(Debug, Error)]
 pub enum RecordError {
-    /// The key for marks cannot be had.
+    /// The key for marks cannot be grabbed.
     #[error("cannot mark by that key on display {display}: {reason}")]
     MarkKey {
         /// The display.
         display: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
-    /// The user names no display server.
+    /// The user names no display, and `DISPLAY` is not set.
     #[error(
         "DISPLAY is not set: name a display with --display, or start a private one: x11prof record --server xvfb -- COMMAND"
     )]
     NoDisplay,
-    /// The display's name is no name of a display.
+    /// The name is not a valid display name.
     #[error(transparent)]
     DisplayName(#[from] DisplayNameError),
     /// The private server did not start.
@@ -37,10 +37,10 @@ pub enum RecordError {
     /// The display server cannot be used.
     #[error(transparent)]
     Display(#[from] DisplayError),
-    /// The recorder found no display number to listen at.
+    /// The recorder could not claim a display number.
     #[error(transparent)]
     Listen(#[from] ListenError),
-    /// The trace file cannot be made.
+    /// The trace file cannot be created.
     #[error("cannot write the trace {}: {source}", path.display())]
     Output {
         /// The file.
@@ -48,7 +48,7 @@ pub enum RecordError {
         /// The system's error.
         source: io::Error,
     },
-    /// The trace cannot be begun.
+    /// The trace cannot be started.
     #[error("{}: {source}", path.display())]
     Trace {
         /// The file.
@@ -73,7 +73,7 @@ pub enum RecordError {
         /// The display.
         display: String,
     },
-    /// Attaching, and going away again, would end the server.
+    /// Attaching and detaching would end the server.
     #[error(
         "display {display} ends with its last client (-terminate) and has none: start a client first, or start the \
          program through x11prof: x11prof record --display {display} -- COMMAND"
@@ -82,13 +82,13 @@ pub enum RecordError {
         /// The display.
         display: String,
     },
-    /// A rewrite that this server cannot do.
+    /// The server does not support a rewrite.
     #[error("display {display} is too old for --try {}: it has no RANDR 1.3", Rewrite::CurrentResources.name())]
     NoFix {
         /// The display.
         display: String,
     },
-    /// The system denies something else that is needed.
+    /// The system refuses another operation that is needed.
     #[error("cannot record: {what}: {source}")]
     System {
         /// The action that failed.

@@ -1,4 +1,4 @@
-//! The part of a recording that does not depend on where its messages come from: the trace, its first and last records,
+//! The part of a recording that does not depend on the source of its messages: the trace, its first and last records,
 //! marks, context switches and call stacks.
 
 use std::sync::Arc;
@@ -26,23 +26,24 @@ use crate::recording::config::{RecordConfig, Recorded, Stacks};
 use crate::recording::record_error::RecordError;
 use crate::relay::rewrites::Rewrite;
 
-/// The recorded server, as the trace begins with it.
+/// The recorded server, as described at the start of the trace.
 pub(crate) struct RecordedServer<'a> {
     pub(crate) link: &'a ServerLink,
     pub(crate) about: Server,
     pub(crate) extensions: Vec<ExtensionOpcodes>,
-    /// The timer of its handlers, or the reason why they are not timed. `None` if the server was not started for it.
+    /// The timer of the server's handlers, or the reason why they are not timed; `None` if the server was not started
+    /// with a timer.
     pub(crate) timer: Option<Result<HandlerTimes, String>>,
 }
 
-/// A recording that runs. Dropping it ends the trace.
+/// A running recording. Dropping it ends the trace.
 pub(crate) struct RecordingSession {
     pub(crate) sender: RecordSender,
     /// A directory for the recording's sockets and libraries.
     pub(crate) dir: PrivateDir,
     pub(crate) scheduling: Arc<Scheduling>,
     pub(crate) numbers: Arc<StackNumbers>,
-    /// The relayed clients.
+    /// The processes of the relayed clients.
     pub(crate) clients: Arc<ClientProcesses>,
     /// The server's process, if it runs on this machine.
     pub(crate) server: Option<u32>,
@@ -53,7 +54,7 @@ pub(crate) struct RecordingSession {
     keep_symbols: bool,
 }
 
-/// The outcome of a source of messages.
+/// The outcome of a message source.
 #[derive(Debug, Default)]
 pub(crate) struct SourceOutcome {
     /// As in [`Recorded`].
@@ -61,11 +62,12 @@ pub(crate) struct SourceOutcome {
     pub(crate) bytes: u64,
     pub(crate) connections: u32,
     pub(crate) tried: Vec<(Rewrite, u64)>,
-    /// The data that the trace lacks, with the reasons.
+    /// The data that is missing from the trace, with the reasons.
     pub(crate) trouble: Vec<String>,
 }
 
-/// The recorder's thread, and the queue to it. The thread ends once the queue is closed, so the queue is closed on drop.
+/// The recorder's thread, and the queue to it. The thread ends when the queue is closed, so dropping this closes the
+/// queue.
 struct OpenTrace(RecordSender, Option<Recorder>);
 
 impl Drop for OpenTrace {
@@ -78,8 +80,8 @@ impl Drop for OpenTrace {
 }
 
 impl RecordingSession {
-    /// Opens the trace and writes its first records, with those of `source` that describe the way of recording. Marks
-    /// arrive for the displays `names`. `tell` hears of failures of the trace's file as they happen.
+    /// Opens the trace and writes its first records, including the records `source` that describe the message source.
+    /// Accepts marks for the displays `names`. `tell` is called with failures of the trace file as they happen.
     pub(crate) fn start(
         config: &RecordConfig,
         server: RecordedServer<'_>,
@@ -145,14 +147,14 @@ impl RecordingSession {
         })
     }
 
-    /// The queue of the stacks on which clients wait, if they are recorded.
+    /// The queue for the stacks on which clients wait; `None` if they are not recorded.
     pub(crate) fn wait_stacks(&self) -> Option<StackQueue> {
         let unwinding = self.unwinding.as_ref();
         let unwinding = unwinding.filter(|_| self.stacks.contains(&Stacks::Waits));
         unwinding.map(|one| one.queue.clone())
     }
 
-    /// The first resource ID of the connection that grabs the key of marks, which is not to be recorded.
+    /// The first resource id of the connection that grabs the key of marks. This connection must not be recorded.
     pub(crate) fn mark_connection(&self) -> Option<u32> {
         self.marks.as_ref().and_then(Marks::connection)
     }
@@ -166,7 +168,7 @@ impl RecordingSession {
             .unwrap_or_default()
     }
 
-    /// Ends marks, context switches and call stacks. Their last records go to the trace.
+    /// Ends marks, context switches and call stacks, and writes their last records to the trace.
     pub(crate) fn end_capture(&mut self, on: &mut impl FnMut(Notice)) {
         self.marks = None;
         if let Some(pid) = self.server {
@@ -179,7 +181,7 @@ impl RecordingSession {
         }
     }
 
-    /// Writes the last records and closes the trace. A second signal ends the wait for a disk that hangs.
+    /// Writes the last records and closes the trace. A second signal ends the wait for a hanging disk.
     pub(crate) fn finish(mut self, source: SourceOutcome, on: &mut impl FnMut(Notice)) -> Recorded {
         if self.keep_symbols {
             self.numbers.keep_symbols(&mut *on);
@@ -198,7 +200,7 @@ impl RecordingSession {
         self.sender.close();
         let impatient = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
-            // If this fails, a second signal cannot end the wait for a disk that hangs.
+            // If this fails, a second signal cannot end the wait for a hanging disk.
             let _ = signal_hook::flag::register(signal, Arc::clone(&impatient));
         }
         let recorder = self.recorder.1.take();

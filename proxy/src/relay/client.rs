@@ -1,4 +1,4 @@
-//! A client from its acceptance to its end. Whatever goes wrong ends this connection alone.
+//! A client from its acceptance to its end. An error ends only the client's connection.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -36,22 +36,21 @@ use crate::relay::{EndedBy, Relay};
 use crate::sockets::buffer::LargeBuffers;
 use crate::sockets::socket::{Socket, Wait};
 
-/// Connections that are cut off may take this long to end. A client that connects to a server which does not answer is
-/// not waited for.
+/// Connections that are cut off may take this long to end. The recorder does not wait for a client that is still
+/// connecting to an unresponsive server.
 const CUT_OFF_PATIENCE: Duration = Duration::from_secs(1);
 
-/// The stack of a connection's thread, of which little is touched. Looking up a server's host name
-/// takes most.
+/// The stack size of a connection's thread. Little of it is used; looking up a server's host name uses most.
 const STACK: usize = 512 << 10;
 
-/// The display that is served: the state that all connections share.
+/// The served display, with the state that all connections share.
 pub(crate) struct Display {
     pub(crate) link: ServerLink,
     /// The display's own cookie, which clients must show.
     pub(crate) cookie: Cookie,
-    /// True if clients of other users are taken as well.
+    /// True if clients of other users are also accepted.
     pub(crate) any_user: bool,
-    /// True once the user has been told of a refused client.
+    /// True after the user was notified of a refused client.
     pub(crate) refused_other_user: AtomicBool,
     pub(crate) disk: Disk,
     pub(crate) sender: RecordSender,
@@ -59,25 +58,25 @@ pub(crate) struct Display {
     pub(crate) buffers: LargeBuffers,
     pub(crate) kept: Mutex<KeptBytes>,
     pub(crate) processes: Arc<ClientProcesses>,
-    /// The server's requests that carry images.
+    /// The server's requests that contain images, or have images in their replies.
     pub(crate) images: ImageRequests,
-    /// The network that is put between us and the server; mostly none.
+    /// The emulated network between the recorder and the server; usually `None`.
     pub(crate) lines: Option<SharedLink>,
-    /// The rewrites that are tried; usually none.
+    /// The rewrites to try; usually none.
     pub(crate) tried: TriedRewrites,
     pub(crate) notices: mpsc::UnboundedSender<Notice>,
     pub(crate) connections: Connections,
-    /// The way of the stacks of clients that wait, where they are wanted.
+    /// The queue for the stacks of clients that wait; `None` if they were not requested.
     pub(crate) wait_stacks: Option<StackQueue>,
-    /// True once the user has been told of a client that cannot be looked into.
+    /// True after the user was notified of a client that cannot be inspected.
     pub(crate) no_stacks: AtomicBool,
 }
 
-/// The user reads this sentence once when clients are refused.
+/// Warning for the first refused client.
 const REFUSED_OTHER_USER: &str =
     "refused a client of another user; --all-users accepts such clients if they have the cookie";
 
-/// The reason for the end of connections that are open at the end.
+/// The reason for ending connections that are open at the end.
 const CUT_OFF: &str = "the recording ended";
 
 /// The transport of a client.
@@ -111,7 +110,7 @@ impl Display {
         transport: Transport,
     ) -> io::Result<()> {
         if !self.takes(&stream, transport) {
-            // The refusal comes before the client costs a thread or a record: any process can connect.
+            // The check comes before a thread or a record is created for the client, because any process can connect.
             if !self.refused_other_user.swap(true, Ordering::Relaxed) {
                 self.tell(Notice::Trouble(REFUSED_OTHER_USER.to_owned()));
             }
@@ -167,7 +166,7 @@ impl Display {
         });
     }
 
-    /// Looks up the client's process, notes the client, and begins to watch the process.
+    /// Looks up the client's process, records the client, and starts to watch the process.
     fn note_arrival(&self, arrival: &Arrival) {
         let &Arrival {
             connection,
@@ -175,7 +174,7 @@ impl Display {
             pid,
         } = arrival;
         self.connections.note_process(connection, pid);
-        // A command line may be long, and connections many.
+        // Command lines may be long, and there may be many connections.
         self.sender.await_room();
         let process = pid.map(ProcessInfo::of).unwrap_or_default();
         self.sender.control(
@@ -199,7 +198,7 @@ impl Display {
         });
     }
 
-    /// Ends the connections that are still open, and notes their ends.
+    /// Ends the connections that are still open, and records their ends.
     pub(crate) fn end(&self) {
         self.connections.cut_off();
         self.sender.hurry();
@@ -235,7 +234,7 @@ impl Display {
         self.sender.control(clock::now(), closed);
     }
 
-    /// Notes trouble with the recording, in the trace and to the user.
+    /// Records a problem in the trace and reports it to the user.
     pub(crate) fn trouble(&self, what: String) {
         let noted = Control::Trouble { what: what.clone() };
         self.sender.control(clock::now(), noted);
@@ -243,11 +242,11 @@ impl Display {
     }
 
     fn tell(&self, notice: Notice) {
-        // Nobody listens any more while the recording is being closed.
+        // Nothing receives notices while the recording is being closed.
         let _ = self.notices.send(notice);
     }
 
-    /// Passes the setup on, then relays. Returns the side that ended the connection, and the reason if there is one.
+    /// Forwards the setup, then relays. Returns the side that ended the connection, and the reason if there is one.
     fn converse(
         &self,
         arrival: &mut Arrival,
@@ -266,8 +265,8 @@ impl Display {
         if arrival.transport == Transport::Tcp && introduced.is_ok() {
             arrival.pid = tcp_peer::process_at(client);
         }
-        // The server has the setup now, and answers meanwhile. The client waits for the answer, and so has hardly ended
-        // yet.
+        // The server has the setup now, and processes it meanwhile. The client waits for the reply, so it has probably
+        // not ended yet.
         self.note_arrival(arrival);
         let pid = arrival.pid;
         let SetUpClient {
@@ -283,10 +282,11 @@ impl Display {
                 return ("client", Some(why));
             }
             Err(SetupEnd::Refused(order, why)) => {
-                // A peer that sends no byte order is no X client; the X server would just close the connection.
+                // A peer that sends no valid byte order is not an X client. The X server would also just close the
+                // connection.
                 if let Some(order) = order {
                     let reply = setup_exchange::failure(order, &format!("x11prof: {why}\n"));
-                    // Nothing was sent before, so the socket has room for the reply.
+                    // Nothing was sent before, so the socket has space for the reply.
                     let _ = client.send(&reply, &[], Wait::No);
                 }
                 return ("refused", Some(why));
@@ -318,21 +318,22 @@ impl Display {
         (by, end.error.map(|error| error.to_string()))
     }
 
-    /// The last moment at which a client's clock can be read: its process is ending.
+    /// Records the client's CPU time. This is the last moment to read the clock, because the process is ending.
     fn note_end(&self, pid: Option<u32>) {
         if let Some(pid) = pid {
             self.scheduling.note_cpu_time(pid);
         }
     }
 
-    /// Only this user can read the cookie's file and open the sockets. By TCP the cookie alone decides.
+    /// True if the client is accepted. Only this user can read the cookie's file and open the sockets. For TCP only the
+    /// cookie decides.
     fn takes(&self, stream: &OwnedFd, transport: Transport) -> bool {
         let may_come = |peer: Peer| same_user(peer.uid, geteuid().as_raw());
         !transport.is_local() || self.any_user || Peer::of(stream).is_some_and(may_come)
     }
 }
 
-/// A connection that has come.
+/// An accepted connection.
 struct Arrival {
     connection: ConnectionId,
     transport: Transport,
@@ -340,7 +341,7 @@ struct Arrival {
     pid: Option<u32>,
 }
 
-/// A connection that ends with its thread, however that ends.
+/// Closes a connection when its thread ends for any reason.
 struct ConnectionCloser<'a>(&'a Connections, ConnectionId);
 
 impl Drop for ConnectionCloser<'_> {

@@ -1,4 +1,4 @@
-//! The open connections of a recording. The recording ends when they have, and can cut them off.
+//! The open connections of a recording. The recording ends after they have ended, and can cut them off.
 
 use std::collections::BTreeSet;
 use std::mem;
@@ -11,16 +11,16 @@ use x11prof_trace::ConnectionId;
 
 use crate::sockets::socket::Socket;
 
-/// The connections, and the counts of a recording.
+/// The connections and counters of a recording.
 #[derive(Debug, Default)]
 pub(crate) struct Connections {
     state: Mutex<State>,
     none: Condvar,
-    /// Bytes relayed, both ways.
+    /// The number of bytes relayed in both directions.
     pub(crate) bytes: AtomicU64,
-    /// True while one of the relays looks for messages without sleeping.
+    /// True while one of the relays polls for messages without sleeping.
     pub(crate) looking: AtomicBool,
-    /// The notice of each connection that ends.
+    /// Notified when a connection ends.
     pub(crate) ended: Notify,
 }
 
@@ -37,16 +37,16 @@ struct State {
 struct OpenConnection {
     connection: ConnectionId,
     pid: Option<u32>,
-    /// The sockets that the connection's threads may wait for.
+    /// The sockets on which the connection's threads may wait.
     sockets: Vec<Arc<Socket>>,
-    /// The time since which the setup is awaited; `None` once the setup has come.
+    /// The time since which the setup is awaited; `None` once it has arrived.
     awaited: Option<Instant>,
 }
 
-/// The most connections that may wait for their setups. Any process that reaches the socket can open one without a
-/// cookie, and each takes a descriptor and a thread.
+/// The maximum number of connections that may wait for their setups. Any process that can reach the socket can open a
+/// connection without a cookie, and each connection needs a descriptor and a thread.
 const MAX_AWAITED_SETUPS: usize = 256;
-/// A setup that has taken this long is no busy client's.
+/// A setup that takes longer than this does not come from a busy client.
 const SLOW: Duration = Duration::from_secs(1);
 
 impl Connections {
@@ -65,9 +65,10 @@ impl Connections {
         connection
     }
 
-    /// True if another connection may wait for its setup. If too many wait, those that have waited long are ended.
+    /// True if another connection may wait for its setup. If too many wait, connections that have waited long are
+    /// ended.
     pub(crate) fn has_room(&self, is_local: bool) -> bool {
-        // Clients of other hosts come by TCP, and may not take the places of this machine's.
+        // Clients from other hosts connect by TCP, and must not use up the slots of this machine's clients.
         let most = if is_local {
             MAX_AWAITED_SETUPS
         } else {
@@ -88,7 +89,7 @@ impl Connections {
         *awaited < most
     }
 
-    /// The setup of a connection has come, or will not.
+    /// Notes that the setup of a connection has arrived or will not arrive.
     pub(crate) fn introduced(&self, connection: ConnectionId) {
         let mut state = self.state();
         if let Some(open) = state.of(connection)
@@ -98,14 +99,14 @@ impl Connections {
         }
     }
 
-    /// Notes which process an open connection is of.
+    /// Notes the process of an open connection.
     pub(crate) fn note_process(&self, connection: ConnectionId, pid: Option<u32>) {
         if let Some(open) = self.state().of(connection) {
             open.pid = pid;
         }
     }
 
-    /// A socket of an open connection, which is shut down where all are cut off.
+    /// Shares a socket of an open connection, so that `cut_off` can shut it down.
     pub(crate) fn share(&self, connection: ConnectionId, socket: Socket) -> Arc<Socket> {
         let socket = Arc::new(socket);
         let mut state = self.state();
@@ -118,7 +119,7 @@ impl Connections {
         socket
     }
 
-    /// The end of a connection.
+    /// Closes a connection.
     pub(crate) fn close(&self, connection: ConnectionId) {
         self.introduced(connection);
         let mut state = self.state();
@@ -128,7 +129,7 @@ impl Connections {
         self.ended.notify_one();
     }
 
-    /// Ends all connections; later ones end at once.
+    /// Ends all connections. Later connections end at once.
     pub(crate) fn cut_off(&self) {
         let mut state = self.state();
         state.cut_off = true;
@@ -136,13 +137,13 @@ impl Connections {
         sockets.for_each(|socket| socket.shut_down());
     }
 
-    /// True if we ended the connections.
+    /// True if the recorder ended the connections.
     pub(crate) fn are_cut_off(&self) -> bool {
         self.state().cut_off
     }
 
-    /// Waits until no connection is open. Removes those that have not ended in time, and returns them with their
-    /// processes.
+    /// Waits until no connection is open. Removes the connections that have not ended in time, and returns them with
+    /// their processes.
     pub(crate) fn await_none(&self, patience: Duration) -> Vec<(ConnectionId, Option<u32>)> {
         let still = |state: &mut State| !state.open.is_empty();
         let mut state = self
@@ -154,7 +155,7 @@ impl Connections {
         left.map(|open| (open.connection, open.pid)).collect()
     }
 
-    /// The processes of the open connections, each once, where they are known.
+    /// The distinct known processes of the open connections.
     pub(crate) fn open_processes(&self) -> BTreeSet<u32> {
         let state = self.state();
         state.open.iter().filter_map(|open| open.pid).collect()
@@ -165,18 +166,18 @@ impl Connections {
         self.state().open.is_empty()
     }
 
-    /// Connections so far.
+    /// The number of connections so far.
     pub(crate) fn accepted(&self) -> u32 {
         self.state().accepted
     }
 
-    /// Counts bytes that were relayed.
+    /// Counts relayed bytes.
     pub(crate) fn relayed(&self, bytes: u64) {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Every change is one step.
+        // Every change is one step, so the state is consistent even after a panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -207,7 +208,7 @@ mod tests {
         connections.introduced(open[0].1);
         connections.introduced(open[0].1);
         assert!(connections.has_room(true) && !connections.has_room(false));
-        // A connection whose setup never comes makes room for another.
+        // A connection without a setup makes room for another.
         let (peer, ours) = UnixStream::pair().unwrap();
         let silent = connections.open();
         let socket = connections.share(silent, Socket::new(ours).unwrap());
@@ -233,7 +234,7 @@ mod tests {
             connections.cut_off();
             assert_eq!(reader.join().unwrap(), 0);
         });
-        // A connection that comes after the end.
+        // A connection that is accepted after the end.
         let late = connections.open();
         let socket = connections.share(late, Socket::new(peer).unwrap());
         assert_eq!(socket.receive(&mut [0; 8], Wait::Yes).unwrap().0, 0);

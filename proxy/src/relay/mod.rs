@@ -1,9 +1,9 @@
-//! The relay of one connection: bytes and descriptors, both ways, as they arrive.
+//! The relay of one connection: passes bytes and descriptors in both directions as they arrive.
 //!
-//! The relay decodes nothing (`wait_stacks` looks for a reply's first byte) and never waits for the disk. One thread
-//! carries both directions, and neither waits for the other. The relay keeps the bytes that a peer does not take, and
-//! reads more only once the peer has taken them. With rewrites ([`rewrites`]) the relay sends the rewriter's output
-//! instead; the trace has the bytes that the client sent and received.
+//! The relay decodes nothing (`wait_stacks` looks only for a reply's first byte) and never waits for the disk. One
+//! thread serves both directions, and neither direction waits for the other. The relay keeps bytes that a peer does not
+//! accept, and reads more only after the peer has accepted them. With rewrites ([`rewrites`]) the relay sends the
+//! rewriter's output instead; the trace contains the bytes that the client sent and received.
 
 pub(crate) mod client;
 pub(crate) mod connections;
@@ -31,19 +31,20 @@ use crate::sockets::buffer::{Intake, LargeBuffers, Received};
 use crate::sockets::socket::{Socket, Wait};
 use crate::sockets::spin_wait::SpinWait;
 
-/// A peer that does not take bytes for this long is noted; below, a full socket buffer is
-/// how every fast sender is slowed down.
+/// Stalls of a peer longer than this are recorded. Shorter stalls are normal: a full socket buffer slows down every
+/// fast sender.
 const NOTED_STALL: Duration = Duration::from_millis(5);
-/// With this many bytes that a client has not taken, its requests are not read: a rewriter may reply to them.
+/// If a client has not read this many bytes, its requests are not read either, because a rewriter may add replies to
+/// them.
 const UNREAD: usize = 1 << 20;
 
-/// A connection on its way through the recorder.
+/// A connection that is relayed.
 pub(crate) struct Relay<'a> {
     pub(crate) client: &'a Socket,
     pub(crate) server: &'a Socket,
     pub(crate) recorder: &'a ConnectionRecorder<'a>,
     pub(crate) buffers: &'a LargeBuffers,
-    /// The connections' counts of relayed bytes.
+    /// The counters of relayed bytes.
     pub(crate) connections: &'a Connections,
     /// The stacks on which the client waits, if they are recorded.
     pub(crate) stacks: Option<ClientStacks>,
@@ -66,7 +67,7 @@ pub(crate) struct ConnectionEnd {
     pub(crate) error: Option<io::Error>,
 }
 
-/// A direction of the connection.
+/// One direction of the connection.
 struct RelayDirection<'a> {
     direction: Direction,
     from: &'a Socket,
@@ -74,7 +75,7 @@ struct RelayDirection<'a> {
     sender: EndedBy,
     receiver: EndedBy,
     intake: Intake<'a>,
-    /// The bytes that the receiver has not taken, with the times of their reads.
+    /// The bytes that the receiver has not accepted, with the times of their reads.
     waiting: VecDeque<(Timestamp, Received<'a, 'a>)>,
     /// Descriptors that arrived with bytes which the rewriter holds back.
     held_fds: Vec<OwnedFd>,
@@ -91,9 +92,9 @@ struct DirectionEnd {
 }
 
 impl Relay<'_> {
-    /// Relays until the connection ends. `at_end` is called as soon as the client's end is seen, while its process's
-    /// CPU time can still be read. Both sockets stay open: if the server heard of the end before the trace does, its
-    /// messages to others about the end (DestroyNotify) would be recorded first.
+    /// Relays until the connection ends. Calls `at_end` as soon as the client's end is detected, while its process's
+    /// CPU time can still be read. Both sockets stay open: if the server noticed the end before it is recorded, the
+    /// server's messages to other clients about the end (DestroyNotify) would be recorded first.
     pub(crate) fn run(&self, at_end: impl FnOnce()) -> ConnectionEnd {
         // After a request the next message is usually the server's.
         let mut ways = [self.way(Direction::ToClient), self.way(Direction::ToServer)];
@@ -181,7 +182,7 @@ impl Relay<'_> {
         }
     }
 
-    /// Relays the bytes of the direction `at` that are there, without waiting. True if there were any.
+    /// Relays the available bytes of the direction `at` without waiting. Returns true if there were any.
     fn pass(
         &self,
         ways: &mut [RelayDirection<'_>; 2],
@@ -217,7 +218,7 @@ impl Relay<'_> {
                 self.send_held(direction, way.to, rewriter);
             }
             return Err(DirectionEnd {
-                // Only half is over where the peer merely ended its own direction.
+                // Only one direction has ended if the peer closed only its sending direction.
                 all: way.from.is_hung_up(),
                 end: ConnectionEnd {
                     by: sender,
@@ -264,7 +265,7 @@ impl Relay<'_> {
         Ok(true)
     }
 
-    /// Writes bytes to the trace. This comes before they are sent, so that no reply can precede its request.
+    /// Records bytes. This happens before they are sent, so that no reply can precede its request.
     fn record(&self, time: Timestamp, direction: Direction, received: &mut Received<'_, '_>) {
         if let Some(stacks) = &self.stacks {
             match direction {
@@ -277,8 +278,8 @@ impl Relay<'_> {
             .crossed(time, direction, received.bytes_mut(), fds, &(0..0));
     }
 
-    /// Sends what the rewriter holds back of a sender that has ended. An incomplete message is of no use, but the sender
-    /// sent it.
+    /// Sends the bytes that the rewriter holds back after their sender has ended. An incomplete message is useless, but
+    /// the sender sent it.
     fn send_held(&self, direction: Direction, to: &Socket, rewriter: &mut Rewriter<'_>) {
         let mut held = Received::copied(rewriter.end(direction), Vec::new());
         if held.bytes().is_empty() {
@@ -287,7 +288,7 @@ impl Relay<'_> {
         if direction == Direction::ToClient {
             self.record(clock::now(), direction, &mut held);
         }
-        // The receiver may be gone.
+        // The receiver may have disconnected.
         let _ = to.send(held.bytes(), &[], Wait::No);
     }
 
@@ -316,7 +317,7 @@ impl Relay<'_> {
 }
 
 impl<'a> RelayDirection<'a> {
-    /// True if more may be read. `other` is the other direction, in which a rewriter may reply.
+    /// True if more may be read. `other` is the other direction, in which a rewriter may add replies.
     fn may_read(&self, other: &RelayDirection<'_>) -> bool {
         let unread = |(_, received): &(Timestamp, Received<'_, '_>)| received.bytes().len();
         self.waiting.is_empty()
@@ -325,7 +326,7 @@ impl<'a> RelayDirection<'a> {
                 || other.waiting.iter().map(unread).sum::<usize>() < UNREAD)
     }
 
-    /// The condition for more work, if there can be any: room for the waiting bytes, or else input.
+    /// The event that allows more work, if there is one: space for the waiting bytes, otherwise input.
     fn awaits(&self, other: &RelayDirection<'_>) -> Option<(&'a Socket, PollFlags)> {
         match (self.over, self.waiting.is_empty()) {
             (true, _) => None,
@@ -339,7 +340,7 @@ impl<'a> RelayDirection<'a> {
     }
 }
 
-/// Sends the bytes that the receiver takes now.
+/// Sends the bytes that the receiver accepts now.
 fn send(
     to: &Socket,
     receiver: EndedBy,
@@ -351,7 +352,7 @@ fn send(
     }
 }
 
-/// Sends the bytes that the receiver takes now, after all that wait; the rest waits.
+/// Sends the bytes that the receiver accepts now, after all waiting bytes. The rest waits.
 fn deliver<'a>(
     to: &Socket,
     receiver: EndedBy,
@@ -371,7 +372,7 @@ fn deliver<'a>(
 
 impl DirectionEnd {
     fn broken(by: EndedBy, error: io::Error) -> DirectionEnd {
-        // These are how the end of a killed process looks from a socket.
+        // The end of a killed process appears as one of these errors.
         let killed = [Errno::PIPE, Errno::CONNRESET, Errno::NOTCONN];
         let orderly = Errno::from_io_error(&error).is_some_and(|e| killed.contains(&e));
         let error = match orderly {

@@ -1,4 +1,4 @@
-//! A slower network than there is, between the recorder and the server (`record --net`).
+//! Emulates a slower network between the recorder and the server (`record --net`).
 //!
 //! A separate thread carries a connection's bytes next to the ordinary relay. Each direction takes packets one after the
 //! other at the network's speed, with their headers; they arrive half a round trip later. All connections share the
@@ -21,18 +21,18 @@ use crate::sockets::socket::{Socket, Wait, await_any};
 
 /// The most bytes of one read.
 const READ: usize = 64 << 10;
-/// The most that is on its way in one direction, in bytes.
+/// The maximum number of bytes in flight in one direction.
 const MOST_ON_THE_WAY: f64 = 16e6;
 /// Delays by which the relay's own time is measured: how many, and how long.
 const DELAYS: usize = 33;
 const DELAY: Duration = Duration::from_micros(250);
-/// Later than any packet.
+/// An upper bound for the delay of a packet.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// The line in one direction: the time at which it can take the next packet.
+/// The shared link in one direction: the time at which it can accept the next packet.
 type Line = Mutex<Option<Instant>>;
 
-/// A network whose line in each direction all connections share.
+/// An emulated network whose capacity in each direction all connections share.
 #[derive(Debug, Clone)]
 pub(crate) struct SharedLink {
     network: EmulatedNetwork,
@@ -86,14 +86,14 @@ fn exact_timers() {
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
 }
 
-/// The thread that carries one connection.
+/// The thread that serves one connection.
 pub(crate) struct NetworkEmulator {
     thread: JoinHandle<()>,
     near: Arc<Socket>,
 }
 
 impl NetworkEmulator {
-    /// Stands between the socket that is the result and `server`.
+    /// Starts a network between the returned socket and `server`.
     pub(crate) fn start(
         lines: SharedLink,
         server: Arc<Socket>,
@@ -113,7 +113,7 @@ impl NetworkEmulator {
         Ok((near, link))
     }
 
-    /// Waits until the bytes on their way to the server have arrived.
+    /// Waits until the bytes in flight to the server have arrived.
     pub(crate) fn finish(self) {
         self.near.shut_down();
         // The thread returns nothing.
@@ -121,17 +121,17 @@ impl NetworkEmulator {
     }
 }
 
-/// Bytes on their way, with the descriptors that go with the first of them.
+/// Bytes in flight, with the descriptors that belong to the first of them.
 #[derive(Debug)]
 struct Packet {
     due: Instant,
     bytes: Vec<u8>,
     fds: Vec<OwnedFd>,
-    /// Bytes that the receiver has.
+    /// The number of bytes that the receiver has accepted.
     taken: usize,
 }
 
-/// The bytes under way in one direction.
+/// The bytes in flight in one direction.
 #[derive(Debug)]
 struct OnTheWay {
     network: EmulatedNetwork,
@@ -154,20 +154,20 @@ impl OnTheWay {
         }
     }
 
-    /// True if more bytes may be under way: the network's capacity and the sender's buffer bound them.
+    /// True if more bytes may be in flight. The limit is the network's capacity plus the sender's buffer.
     fn has_room(&self) -> bool {
         let round_trip = Duration::from_nanos(self.network.round_trip_ns).as_secs_f64();
         let speed = self.network.bytes_per_second.unwrap_or(f64::INFINITY);
-        // An infinite speed without latency holds as much as the fastest.
+        // Infinite speed without latency counts as the largest capacity.
         let held = (speed * round_trip).min(MOST_ON_THE_WAY);
         let held = if held.is_nan() { MOST_ON_THE_WAY } else { held };
         (self.bytes as f64) < held + EmulatedNetwork::SEND_BUFFER as f64
     }
 
-    /// Takes bytes that were sent at `now`.
+    /// Adds bytes that were sent at `now`.
     fn put(&mut self, now: Instant, bytes: &[u8], mut fds: Vec<OwnedFd>) {
         self.bytes += bytes.len();
-        // A time alone is whole even if its holder panicked.
+        // A single time value is consistent even if its holder panicked.
         let mut free = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         for part in bytes.chunks(EmulatedNetwork::PACKET) {
             let start = free.map_or(now, |free| free.max(now));
@@ -183,7 +183,7 @@ impl OnTheWay {
         }
     }
 
-    /// Sends `to` the bytes that have arrived by `now`; true if `to` does not take all.
+    /// Delivers the bytes that have arrived by `now`. Returns true if `to` does not accept all of them.
     fn deliver(&mut self, now: Instant, to: &Socket) -> io::Result<bool> {
         while let Some(packet) = self.packets.front_mut().filter(|packet| packet.due <= now) {
             let rest = packet.bytes.get(packet.taken..).unwrap_or_default();
@@ -191,7 +191,7 @@ impl OnTheWay {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(true),
                 sent => sent?,
             };
-            // They went with the first byte.
+            // The descriptors were sent with the first byte.
             packet.fds.clear();
             packet.taken += sent;
             if packet.taken < packet.bytes.len() {
@@ -208,19 +208,19 @@ impl OnTheWay {
     }
 }
 
-/// A direction of the link.
+/// One direction of the network.
 struct LinkDirection<'a> {
     from: &'a Socket,
     to: &'a Socket,
     on_the_way: OnTheWay,
-    /// The receiver does not take all that has arrived.
+    /// True if the receiver does not accept all bytes that have arrived.
     is_full: bool,
-    /// The sender's end; it may have closed both directions.
+    /// How the sender ended; `None` while it has not.
     ended: Option<SenderEnd>,
     over: bool,
 }
 
-/// The kind of a sender's end.
+/// How a sender has ended: only its sending direction, or both.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SenderEnd {
     Half,
@@ -228,7 +228,7 @@ enum SenderEnd {
 }
 
 impl LinkDirection<'_> {
-    /// Reads new bytes and delivers those that have arrived. True if new bytes came.
+    /// Reads new bytes and delivers the bytes that have arrived. Returns true if there were new bytes.
     fn pass(&mut self, room: &mut [u8]) -> bool {
         let mut any = false;
         if self.ended.is_none() && self.on_the_way.has_room() {
@@ -252,7 +252,7 @@ impl LinkDirection<'_> {
         }
         match self.on_the_way.deliver(Instant::now(), self.to) {
             Ok(is_full) => self.is_full = is_full,
-            // The receiver is gone. Its last bytes may still be under way.
+            // The receiver has closed. Its last bytes may still be in flight.
             Err(_) => {
                 self.on_the_way.packets.clear();
                 self.ended.get_or_insert(SenderEnd::Half);
@@ -272,7 +272,7 @@ impl LinkDirection<'_> {
         any
     }
 
-    /// The condition for more work, besides time.
+    /// The events, other than time, that allow more work.
     fn awaits(&self) -> impl Iterator<Item = (&Socket, PollFlags)> + Clone {
         let full = self.is_full.then_some((self.to, PollFlags::OUT));
         let reads = self.ended.is_none() && self.on_the_way.has_room();
@@ -281,11 +281,11 @@ impl LinkDirection<'_> {
     }
 }
 
-/// Carries bytes between `near` and `server` until both directions have ended.
+/// Passes bytes between `near` and `server` until both directions have ended.
 fn carry(lines: &SharedLink, near: &Socket, server: &Socket) {
     let network = lines.network;
     exact_timers();
-    // Until the connection stands.
+    // The delay of establishing the connection.
     std::thread::sleep(Duration::from_nanos(network.round_trip_ns).min(LONGEST));
     let way = |from, to, line| LinkDirection {
         from,
@@ -348,17 +348,17 @@ mod tests {
     fn packets_take_their_turn_and_arrive_half_a_round_trip_later() {
         let start = Instant::now();
         let after = |millis| start + Duration::from_millis(millis);
-        // 1500 bytes, headers and all, are a millisecond.
+        // 1500 bytes, including headers, take a millisecond.
         let slow = network(Some(1.5e6), 20_000_000);
         let line = Arc::default();
         let mut first = way(slow, &line);
         first.put(start, &[1; 2 * PACKET], Vec::new());
         first.put(after(50), &[3; PACKET], Vec::new());
-        // 8 bytes and 52 of headers.
+        // 8 bytes of data and 52 of headers.
         first.put(after(90), &[4; 8], Vec::new());
         assert_eq!(due(&first, start), [11_000, 12_000, 61_000, 100_040]);
         assert_eq!(first.bytes, 3 * PACKET + 8);
-        // A network without a speed has only its latency.
+        // A network without a speed limit has only its latency.
         let mut fast = way(network(None, 20_000_000), &Arc::default());
         fast.put(start, &[1; 2 * PACKET], Vec::new());
         assert_eq!(due(&fast, start), [10_000; 2]);
@@ -372,7 +372,7 @@ mod tests {
         let mut all = [0; 10].map(|_| way(slow, &line));
         all.iter_mut()
             .for_each(|one| one.put(start, &[1; 10 * PACKET], Vec::new()));
-        // 100 packets are 100 ms, whoever sends them.
+        // 100 packets take 100 ms, whichever connection sends them.
         let last = all.iter().flat_map(|one| due(one, start)).max();
         assert_eq!(last, Some(110_000));
     }

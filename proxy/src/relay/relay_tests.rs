@@ -23,7 +23,7 @@ use crate::recorder::images::ImageRequests;
 use crate::recorder::record_queue::{DEFAULT_QUEUE_BYTES, RecordReceiver, memory, record_queue};
 use x11prof_trace::{ConnectionId, Record};
 
-/// A message of an application: its number of bytes, and of descriptors at the first byte.
+/// A message of an application: its length in bytes, and the number of descriptors at the first byte.
 #[derive(Debug, Clone)]
 struct Sent {
     len: usize,
@@ -36,12 +36,12 @@ fn messages() -> impl Strategy<Value = Vec<Sent>> {
     vec(message, 0..40)
 }
 
-/// A byte of a stream. Any shift or swap of the stream shows.
+/// A byte of a test stream. Any shift or swap changes the stream.
 fn byte(seed: u8, at: usize) -> u8 {
     (at.wrapping_mul(2_654_435_761) >> 13) as u8 ^ seed
 }
 
-/// A descriptor that says its number.
+/// A descriptor that contains its number.
 pub(super) fn numbered(number: u32) -> OwnedFd {
     let fd = memfd_create("relay", MemfdFlags::CLOEXEC).unwrap();
     let mut file = File::from(fd);
@@ -79,7 +79,7 @@ fn sender(socket: UnixStream, messages: Vec<Sent>, seed: u8) -> JoinHandle<UnixS
     })
 }
 
-/// The bytes got, and the number of each descriptor with the start of the read that brought it.
+/// The received bytes, and the number of each descriptor with the start of the read that delivered it.
 type Got = (Vec<u8>, Vec<(u32, usize)>);
 
 fn receiver(socket: UnixStream, step: usize) -> JoinHandle<Got> {
@@ -123,7 +123,7 @@ fn check(messages: &[Sent], seed: u8, (bytes, fds): &Got) {
     }
 }
 
-/// Runs a relay between two sockets. Returns the recorder's entries and the relay's end.
+/// Runs a relay between two sockets. Returns the recorded entries and the relay's result.
 pub(super) fn relay(
     client: UnixStream,
     server: UnixStream,
@@ -153,7 +153,7 @@ pub(super) fn relay(
     (drain, run)
 }
 
-/// The bytes that the recorder got, by direction.
+/// The recorded bytes of each direction.
 fn tapped(drain: &RecordReceiver) -> [Vec<u8>; 2] {
     let (mut entries, mut streams) = (Vec::new(), [Vec::new(), Vec::new()]);
     while drain.take(&mut entries, Duration::from_millis(10)) {

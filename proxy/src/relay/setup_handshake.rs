@@ -1,4 +1,4 @@
-//! A client's setup: reads it, checks it, and passes it on to a new connection to the server.
+//! A client's setup: reads and checks it, and forwards it on a new connection to the server.
 
 use std::io;
 use std::ops::Range;
@@ -16,22 +16,22 @@ use crate::relay::connections::Connections;
 use crate::relay::network_emulator::{NetworkEmulator, SharedLink};
 use crate::sockets::socket::{Socket, Wait};
 
-/// A client's setup must come within this time, as in the X server (os/connection.c, TimeOutValue).
+/// A client's setup must arrive within this time, as in the X server (os/connection.c, TimeOutValue).
 const SETUP_PATIENCE: Duration = Duration::from_secs(60);
 
-/// The size of the send buffer towards a peer. It is above the default, so that relay and peer run side by side on long
-/// images and on the metrics of large fonts.
+/// The size of the send buffer towards a peer. It is larger than the default, so that relay and peer run in parallel on
+/// long images and on the metrics of large fonts.
 const SEND_BUFFER: usize = 1 << 20;
 
 /// The reason why a connection ended before the relay began.
 pub(crate) enum SetupEnd {
-    /// The client went, or fell silent.
+    /// The client disconnected or stopped sending.
     Gone(String),
-    /// The setup was refused. The client reads the reason if its byte order is known.
+    /// The setup was refused. The client receives the reason if its byte order is known.
     Refused(Option<ByteOrder>, String),
 }
 
-/// A client whose setup was passed on.
+/// A client whose setup was forwarded.
 pub(crate) struct SetUpClient {
     pub(crate) server: Arc<Socket>,
     pub(crate) setup: Vec<u8>,
@@ -42,7 +42,7 @@ pub(crate) struct SetUpClient {
     pub(crate) time: Timestamp,
 }
 
-/// The parameters of an introduction: the server's address, our cookie, the network in between.
+/// The parameters of a handshake: the server's address, the recorder's cookie, and the emulated network.
 pub(crate) struct SetupHandshake<'a> {
     pub(crate) link: &'a ServerLink,
     pub(crate) cookie: &'a Cookie,
@@ -51,7 +51,7 @@ pub(crate) struct SetupHandshake<'a> {
 }
 
 impl SetupHandshake<'_> {
-    /// Takes the client's setup, and passes it on to a new connection to the server.
+    /// Reads the client's setup, and forwards it on a new connection to the server.
     pub(crate) fn run(
         &self,
         connection: ConnectionId,
@@ -66,7 +66,7 @@ impl SetupHandshake<'_> {
         let name = self.link.name();
         let unreachable =
             |error: io::Error| refuse(format!("cannot connect to display {name}: {error}"));
-        // The call may block while the server's queue is full, as it would for the client itself.
+        // The call may block while the server's queue is full, as it would for the client.
         let (connected, cookie) = self.link.connect().map_err(unreachable)?;
         let server = Socket::new(connected).map_err(unreachable)?;
         let share = |socket| self.connections.share(connection, socket);
@@ -93,7 +93,7 @@ impl SetupHandshake<'_> {
     }
 }
 
-/// Reads the setup and not a byte more.
+/// Reads exactly the setup and no further bytes.
 fn setup(client: &Socket, until: Instant) -> Result<(Vec<u8>, Layout), SetupEnd> {
     let mut setup = Vec::new();
     loop {

@@ -1,4 +1,4 @@
-//! However a stream is split on its way, the same comes out of the relay and goes into the trace.
+//! The relay's output and the trace do not depend on how a stream is split.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -19,16 +19,16 @@ use x11prof_trace::{Block, Direction, Part, Record};
 use super::tests::{number, numbered, relay};
 use crate::recorder::record_queue::{DEFAULT_QUEUE_BYTES, memory};
 
-/// A little-endian client's setup without authorization, and the shortest success.
+/// A little-endian client's setup without authorization, and the shortest success reply.
 const SETUPS: [&[u8]; 2] = [b"l\0\x0b\0\0\0\0\0\0\0\0\0", b"\x01\0\x0b\0\0\0\0\0"];
 
-/// The bytes that one side sends again and again.
+/// The bytes that one side sends repeatedly.
 #[derive(Default)]
 struct Stream {
     bytes: Vec<u8>,
-    /// Descriptors, and the bytes that they go with.
+    /// Descriptors, and the offsets of the bytes that they are sent with.
     fds: Vec<(usize, OwnedFd)>,
-    /// The ranges that stay out of the trace.
+    /// The ranges that are omitted from the trace.
     left_out: Vec<Range<usize>>,
 }
 
@@ -43,20 +43,20 @@ impl Stream {
         self
     }
 
-    /// Sends a descriptor with the byte `at` bytes on from here.
+    /// Sends a descriptor with the byte at the offset `at` from here.
     fn fd(&mut self, at: usize) -> &mut Stream {
         let fd = numbered(self.fds.len() as u32);
         self.fds.push((self.bytes.len() + at, fd));
         self
     }
 
-    /// Expects the last `len` bytes to be left out.
+    /// Expects the last `len` bytes to be omitted.
     fn left_out(&mut self, len: usize) -> &mut Stream {
         self.left_out.push(self.bytes.len() - len..self.bytes.len());
         self
     }
 
-    /// Requests, among them one of BIG-REQUESTS, with an image of this many bytes.
+    /// Requests, including a BIG-REQUESTS request, with an image of this many bytes.
     fn requests(image: usize) -> Stream {
         let mut stream = Stream::default();
         let words = |len: usize| u32::try_from(len / 4).unwrap().to_le_bytes();
@@ -74,7 +74,7 @@ impl Stream {
         stream
     }
 
-    /// A server's answers: an error, events, a reply with a descriptor.
+    /// Messages of a server: an error, events, a reply with a descriptor.
     fn answers() -> Stream {
         let mut stream = Stream::default();
         stream
@@ -102,8 +102,7 @@ impl Stream {
         }
     }
 
-    /// Takes these bytes from `socket`, and checks them and the descriptors that come; how many
-    /// have come is in `come`.
+    /// Reads these bytes from `socket`, and checks them and the received descriptors. `come` counts the descriptors.
     fn receive(&self, socket: &UnixStream, range: Range<usize>, come: &mut usize) {
         let mut at = range.start;
         let mut room = vec![0; range.len()];
@@ -131,8 +130,8 @@ impl Stream {
     }
 }
 
-/// Sends `stream` through one relay split at each of `splits`, the second part after the first has come out. Checks the
-/// bytes at the other end and those in the trace.
+/// Sends `stream` through a separate relay for each of `splits`. The second part is sent after the first has arrived.
+/// Checks the received bytes and the trace.
 fn check(direction: Direction, stream: &Stream, splits: &[usize], small_buffers: bool) {
     let (client, client_side) = UnixStream::pair().unwrap();
     let (server, server_side) = UnixStream::pair().unwrap();
@@ -198,7 +197,7 @@ fn check(direction: Direction, stream: &Stream, splits: &[usize], small_buffers:
     check_trace(stream, splits.len(), setup, &tapped.join().unwrap());
 }
 
-/// The trace has all bytes in their place, except for those to be left out.
+/// Checks that the trace has all bytes in the right positions, except for the omitted ranges.
 fn check_trace(stream: &Stream, times: usize, setup: &[u8], blocks: &[Block]) {
     let (mut offset, mut fds) = (0, 0);
     for block in blocks {
@@ -243,7 +242,7 @@ fn answers_split_anywhere() {
     }
 }
 
-/// Images whose bodies stay out of the trace.
+/// Images with bodies that are omitted from the trace.
 #[test]
 fn long_images_split_at_many_places() {
     const IMAGE: usize = 100_000;
@@ -255,7 +254,7 @@ fn long_images_split_at_many_places() {
         .collect();
     check(Direction::ToServer, &stream, &splits, false);
     check(Direction::ToServer, &stream, &splits, true);
-    // No client that we know sends descriptors amid an image, but a client may.
+    // No known client sends descriptors inside an image, but a client may.
     let (at, fd) = (50_000, numbered(0));
     stream.fds.insert(1, (at, fd));
     for (n, (_, fd)) in stream.fds.iter_mut().enumerate() {

@@ -1,4 +1,4 @@
-//! A Wayland compositor without a screen, for the server that has its window there.
+//! A Wayland compositor without a screen, for the server that shows its window there.
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
@@ -17,10 +17,10 @@ const PROGRAM: &str = "weston";
 const PACKAGE: &str = "weston";
 /// The socket's name in the runtime directory.
 const SOCKET: &str = "wayland-x11prof";
-/// The time between two looks for the socket.
+/// The interval between two checks for the socket.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// The configuration of one window and nothing else: no panel, no keyboard on the screen, no animation, no lock.
+/// The configuration for one window only: no panel, no on-screen keyboard, no animation, no lock.
 const CONFIGURATION: &str = "\
 [core]
 idle-time=0
@@ -35,7 +35,7 @@ focus-animation=none
 path=
 ";
 
-/// A running weston that draws into memory. Dropping the value stops it.
+/// A running weston that renders into memory. Dropping the value stops it.
 #[derive(Debug)]
 pub(crate) struct Compositor {
     child: OwnChild,
@@ -43,7 +43,7 @@ pub(crate) struct Compositor {
 }
 
 impl Compositor {
-    /// Starts a compositor with a screen of 1280×1024 pixels, and waits until it takes clients.
+    /// Starts a compositor with a screen of 1280×1024 pixels, and waits until it accepts clients.
     pub(crate) fn start() -> Result<Compositor, ServerError> {
         let io = |source| ServerError::Io {
             program: PROGRAM,
@@ -98,7 +98,7 @@ impl Compositor {
         Err(format!("it was not ready after {patience} s"))
     }
 
-    /// Has `command` be its client.
+    /// Makes `command` a client of the compositor.
     pub(crate) fn shows(&self, command: &mut Command) {
         command
             .env("XDG_RUNTIME_DIR", self.dir.path())

@@ -1,5 +1,4 @@
-//! Private display servers: started for one recording or calibration, with a cookie of their
-//! own, and stopped afterwards.
+//! Private display servers: started for one recording or calibration, each with its own cookie, and stopped afterwards.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -22,26 +21,26 @@ use crate::servers::server_error::{START_PATIENCE, ServerError};
 use crate::servers::server_kind::{HostKind, ServerKind};
 use crate::servers::viewer;
 
-/// A server of the user's own command, in an error.
+/// The name in errors of a server that the user's command starts.
 const COMMAND: &str = "the server of --server-command";
 
-/// A running private server. Dropping the value stops the server; so does the kernel when the thread that started it
-/// ends.
+/// A running private server. Dropping the value stops the server. The kernel also stops it when the thread that started
+/// it ends.
 #[derive(Debug)]
 pub struct PrivateServer {
     child: OwnChild,
     display: DisplayName,
     cookie: Cookie,
     authority_file: PathBuf,
-    /// `None` for a server of the user's own command.
+    /// `None` for a server that the user's command starts.
     kind: Option<ServerKind>,
     /// The viewer's thread, if the server has a viewer.
     viewer: Option<Pid>,
     /// The server's directory, which is removed after the server has ended.
     dir: PrivateDir,
-    /// The host of this server's window; it ends after the server.
+    /// The host of this server's window. It ends after the server.
     host: Option<Host>,
-    /// The timer of the server's handlers, or the reason why there is none; `None` if none was requested.
+    /// The timer of the server's handlers, or the reason why there is none; `None` if no timer was requested.
     timer: Option<Result<HandlerTimes, String>>,
 }
 
@@ -60,7 +59,7 @@ impl Host {
         })
     }
 
-    /// Has `command` be its client.
+    /// Makes `command` a client of the host.
     fn shows(&self, command: &mut Command) {
         match self {
             Host::Server(server) => {
@@ -81,7 +80,7 @@ impl Host {
 }
 
 impl PrivateServer {
-    /// Starts a server, waits until it takes connections, and starts the viewer of its kind, if any.
+    /// Starts a server, waits until it accepts connections, and starts the viewer of its kind, if any.
     ///
     /// # Errors
     /// Fails if the server's program is missing or does not become ready.
@@ -89,13 +88,13 @@ impl PrivateServer {
         PrivateServer::launch_kind(kind, false)?.shown()
     }
 
-    /// Starts a server that times its handlers, where that can be had, as [`start`](PrivateServer::start) does.
+    /// Like [`start`](PrivateServer::start), but the server times its handlers if possible.
     pub(crate) fn start_timed(kind: ServerKind) -> Result<PrivateServer, ServerError> {
         PrivateServer::launch_kind(kind, true)?.shown()
     }
 
-    /// Starts a server by a shell's command, which gets more arguments: for the display number and for the cookie.
-    /// The server times its handlers, where that can be had.
+    /// Starts a server with a shell command, to which arguments for the display number and the cookie are appended. The
+    /// server times its handlers if possible.
     pub(crate) fn start_command(line: &str) -> Result<PrivateServer, ServerError> {
         let dir = PrivateDir::new().map_err(io(COMMAND))?;
         let mut command = Command::new("sh");
@@ -115,7 +114,7 @@ impl PrivateServer {
         Ok(self)
     }
 
-    /// Starts a server without a viewer. The server times its handlers, if `timed` and if its kind can.
+    /// Starts a server without a viewer. It times its handlers if `timed` is true and its kind supports it.
     ///
     /// # Errors
     /// Fails if the server's program is missing or does not become ready.
@@ -151,7 +150,7 @@ impl PrivateServer {
         Ok(server)
     }
 
-    /// Starts the server's program, with what all servers are told and `more`.
+    /// Starts the server's program with the arguments common to all servers and `more`.
     fn launch(
         mut command: Command,
         dir: PrivateDir,
@@ -160,11 +159,11 @@ impl PrivateServer {
     ) -> Result<PrivateServer, Launch> {
         let cookie = Cookie::random()?;
         let authority_file = dir.path().join("Xauthority");
-        // The server chooses its number; it takes the cookie of any entry.
+        // The server chooses its display number. It accepts the cookie of any entry.
         authority::write(&authority_file, None, &cookie)?;
         let log = dir.path().join("log");
         command
-            // The server writes its number to this pipe, its standard output, once it is ready.
+            // When the server is ready, it writes its number to this pipe, its standard output.
             .args(["-displayfd", "1", "-nolisten", "tcp", "-noreset", "-auth"])
             .arg(&authority_file)
             .args(more)
@@ -204,7 +203,7 @@ impl PrivateServer {
         Ok(())
     }
 
-    /// Moves the server's helpers to processor `cpu`: the server or compositor of its window, and its viewer.
+    /// Moves the server's helpers to processor `cpu`: its viewer, and the server or compositor that shows its window.
     ///
     /// # Errors
     /// Fails if the system does not allow the processor.
@@ -222,8 +221,8 @@ impl PrivateServer {
         Ok(())
     }
 
-    /// Begins to time the server's handlers, once the server has answered some requests. `None` if the server was
-    /// not started for that, a reason for people where the handlers cannot be timed.
+    /// Starts to time the server's handlers, after the server has replied to some requests. `None` if the server was
+    /// not started with a timer, an error with a reason in text form if the handlers cannot be timed.
     pub fn time_handlers(&mut self) -> Option<Result<HandlerTimes, String>> {
         Some(self.timer.take()?.and_then(|mut timer| {
             timer.begin()?;
@@ -252,7 +251,7 @@ impl PrivateServer {
     }
 }
 
-/// Why a server's program gave no display.
+/// The reason why a server's program provides no display.
 enum Launch {
     Io(io::Error),
     Failed(String),
@@ -268,12 +267,12 @@ fn io(program: &'static str) -> impl FnOnce(io::Error) -> ServerError {
     move |source| ServerError::Io { program, source }
 }
 
-/// Waits for the display number, or tells why there will be none.
+/// Waits for the display number, or returns the reason why there will be none.
 fn ready(child: &mut OwnChild) -> Result<u32, String> {
     let mut pipe = child.stdout().ok_or("it has no standard output")?;
     let deadline = Instant::now() + START_PATIENCE;
     let mut text = Vec::new();
-    // The number ends with a line feed; ten digits are more than any number has.
+    // The number ends with a line feed. No number has more than ten digits.
     while !text.contains(&b'\n') {
         if !wait_readable(&pipe, deadline).map_err(|error| error.to_string())? {
             return Err(format!(

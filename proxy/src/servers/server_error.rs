@@ -1,4 +1,4 @@
-//! Why a private server, or the compositor of one, did not start.
+//! The reasons why a private server, or the compositor of one, did not start.
 
 use std::io;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use thiserror::Error;
 /// A server must be ready within this time.
 pub(crate) const START_PATIENCE: Duration = Duration::from_secs(30);
 
-/// Why a private server did not start.
+/// The reason why a private server did not start.
 #[derive(Debug, Error)]
 pub enum ServerError {
     /// The server's program is not installed.

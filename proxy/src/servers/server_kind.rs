@@ -1,4 +1,4 @@
-//! The kinds of display server that can be started, and how each is.
+//! The kinds of display servers that can be started, and their properties.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The kinds of display server that can be started. Their screens have 1280×1024 pixels.
+/// The kinds of display servers that can be started. Their screens have 1280×1024 pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ServerKind {
     /// Xvfb with depth 24.
@@ -15,9 +15,9 @@ pub enum ServerKind {
     Xvfb8,
     /// TigerVNC's Xvnc. Its viewers connect to a socket in its private folder.
     Xvnc,
-    /// Xvnc with a viewer of ours that takes all updates: without a viewer its encoder does not run.
+    /// Xvnc with a viewer of x11prof that receives all updates. Without a viewer, Xvnc's encoder does not run.
     XvncViewed,
-    /// Xephyr, a server in a window of another server: its own Xvfb.
+    /// Xephyr, a server in a window of another server, here of a separate Xvfb.
     Xephyr,
     /// Xorg with the dummy video driver.
     XorgDummy,
@@ -45,7 +45,7 @@ const NAMED: [(&str, ServerKind); 7] = [
     ("xwayland", ServerKind::Xwayland),
 ];
 
-/// A screen in memory, no devices, nothing of this machine's own configuration.
+/// A screen in memory and no devices. The machine's configuration is not used.
 const XORG_CONFIGURATION: &str = r#"
 Section "ServerFlags"
     Option "AutoAddDevices" "false"
@@ -88,7 +88,7 @@ impl ServerKind {
         NAMED.iter().map(|(name, _)| *name)
     }
 
-    /// The kind's name on the command line.
+    /// The name of the kind on the command line.
     pub fn name(self) -> &'static str {
         let mut all = NAMED.iter();
         all.find(|(_, kind)| *kind == self)
@@ -135,7 +135,7 @@ impl ServerKind {
         }
     }
 
-    /// True if our viewer shows the server.
+    /// True if x11prof's viewer is connected to the server.
     pub(crate) fn is_viewed(self) -> bool {
         self == ServerKind::XvncViewed
     }
@@ -145,7 +145,7 @@ impl ServerKind {
         matches!(self, ServerKind::Xvnc | ServerKind::XvncViewed).then(|| dir.join("rfb"))
     }
 
-    /// The arguments of this kind, next to those that all kinds have. `dir` is the server's folder.
+    /// The arguments of this kind, in addition to the arguments of all kinds. `dir` is the server's folder.
     pub(crate) fn arguments(self, dir: &Path) -> io::Result<Vec<OsString>> {
         let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
         Ok(match self {
@@ -153,14 +153,14 @@ impl ServerKind {
             ServerKind::Xvfb8 => words(&["-screen", "0", "1280x1024x8"]),
             ServerKind::Xephyr => words(&["-screen", "1280x1024x24"]),
             ServerKind::Xvnc | ServerKind::XvncViewed => {
-                // Its viewers' port is a socket in the private folder.
+                // The viewers' port is a socket in the private folder.
                 let mut all = words(&["-geometry", "1280x1024", "-depth", "24"]);
                 all.extend(words(&["-SecurityTypes", "None", "-rfbport", "-1"]));
                 all.extend(words(&["-rfbunixmode", "0600", "-rfbunixpath"]));
                 all.extend(self.viewers_socket(dir).map(OsString::from));
                 all
             }
-            // Its window is as large as the compositor's screen.
+            // Its window fills the compositor's screen.
             ServerKind::Xwayland => words(&["-shm"]),
             ServerKind::XorgDummy => {
                 let configuration = dir.join("xorg.conf");
@@ -168,7 +168,7 @@ impl ServerKind {
                 let mut all = words(&["-novtswitch", "-sharevts", "-keeptty"]);
                 all.push("-config".into());
                 all.push(configuration.into());
-                // Nothing of the machine's own snippets.
+                // The machine's configuration snippets are not used.
                 all.push("-configdir".into());
                 all.push(dir.join("no-snippets").into());
                 all.push("-logfile".into());

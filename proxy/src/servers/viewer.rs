@@ -1,7 +1,7 @@
-//! A viewer of an Xvnc that reads and forgets: without one its encoder does not run.
+//! A viewer of an Xvnc that reads and discards updates. Without a viewer, Xvnc's encoder does not run.
 //!
-//! The viewer speaks as much of the RFB protocol (RFC 6143) as makes the server encode all changes, by ZRLE, whose
-//! rectangles state their length.
+//! The viewer implements enough of the RFB protocol (RFC 6143) to make the server encode all changes as ZRLE, whose
+//! rectangles contain their length.
 
 use std::io::{BufReader, Error, ErrorKind, Read, Result, Write, copy, sink};
 use std::os::unix::net::UnixStream;
@@ -20,8 +20,8 @@ const ZRLE: u32 = 16;
 const SET_ENCODINGS: u8 = 2;
 const UPDATE_REQUEST: u8 = 3;
 
-/// Shows the display behind the viewers' socket at `path`, on a separate thread, until the server ends. Returns the
-/// thread after the first picture, the whole screen, has come.
+/// Shows the display of the viewers' socket at `path`, on a separate thread, until the server ends. Returns the thread
+/// after the first update, of the whole screen, has arrived.
 pub(crate) fn view(path: &Path) -> Result<Pid> {
     let mut viewer = Viewer::new(UnixStream::connect(path)?)?;
     viewer.next()?;
@@ -38,12 +38,12 @@ pub(crate) fn view(path: &Path) -> Result<Pid> {
 struct Viewer {
     socket: UnixStream,
     input: BufReader<UnixStream>,
-    /// Width and height, as they are on the wire.
+    /// Width and height in wire format.
     size: [u8; 4],
 }
 
 impl Viewer {
-    /// Shakes hands, and requests the whole screen.
+    /// Performs the handshake, and requests the whole screen.
     fn new(socket: UnixStream) -> Result<Viewer> {
         let input = BufReader::with_capacity(1 << 18, socket.try_clone()?);
         let mut viewer = Viewer {
@@ -59,7 +59,7 @@ impl Viewer {
         if viewer.number()? != 0 {
             return Err(Error::new(ErrorKind::PermissionDenied, "refused"));
         }
-        // Shared with other viewers.
+        // The display is shared with other viewers.
         viewer.socket.write_all(&[1])?;
         viewer.size = viewer.bytes()?;
         viewer.skip(16)?;
@@ -73,14 +73,14 @@ impl Viewer {
         Ok(viewer)
     }
 
-    /// Asks for the changes, or for everything.
+    /// Requests the changes, or the whole screen.
     fn ask(&mut self, changes: bool) -> Result<()> {
         let mut request = [UPDATE_REQUEST, u8::from(changes), 0, 0, 0, 0, 0, 0, 0, 0];
         request[6..].copy_from_slice(&self.size);
         self.socket.write_all(&request)
     }
 
-    /// Reads one message (section 7.6). After an update, requests the next.
+    /// Reads one message (section 7.6). After an update, requests the next update.
     fn next(&mut self) -> Result<()> {
         let [kind] = self.bytes()?;
         match kind {

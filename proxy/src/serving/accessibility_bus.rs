@@ -1,6 +1,7 @@
-//! The accessibility bus of a recorded session. GTK programs start one if the user's session has none, and its launcher writes the
-//! bus's address to the root window of the real display. The bus ends with the recording, and its launcher can no longer
-//! reach the display to remove the address. Programs that start later would wait for a bus that is gone.
+//! The accessibility bus of a recorded session. GTK programs start a bus if the user's session has none, and its
+//! launcher writes the bus's address to the root window of the real display. The bus ends with the recording, and its
+//! launcher can then no longer reach the display to remove the address. Programs that start later would wait for a bus
+//! that does not exist any more.
 
 use std::fs;
 use std::os::unix::net::UnixStream;
@@ -21,8 +22,8 @@ const PROPERTY: &[u8] = b"AT_SPI_BUS";
 /// The longest address that is read, in units of 4 bytes.
 const ADDRESS: u32 = 256;
 
-/// Removes the address from the root window of `link` if its bus belongs to the clients of the display `served`, or has
-/// ended.
+/// Removes the address from the root window of `link` if the bus belongs to the clients of the display `served`, or if
+/// the bus has ended.
 ///
 /// # Errors
 /// Fails if the server does not reply.
@@ -59,7 +60,7 @@ pub(super) fn remove_address(link: &ServerLink, served: &str) -> Result<(), Stri
     Ok(())
 }
 
-/// True if the bus has ended, or its process has the display `served`. Only buses at a path are known.
+/// True if the bus has ended, or if its process uses the display `served`. Only buses at a path are recognized.
 fn is_of_recording(address: &str, served: &str) -> bool {
     let path = address.strip_prefix("unix:path=");
     let Some(path) = path.and_then(|rest| rest.split([',', ';']).next()) else {

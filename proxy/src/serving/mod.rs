@@ -1,4 +1,4 @@
-//! The source of messages that is a display of our own: new clients connect to it, and their connections are relayed.
+//! The message source that is a separate display: new clients connect to it, and their connections are relayed.
 
 mod accessibility_bus;
 mod open_windows;
@@ -30,14 +30,14 @@ use crate::relay::network_emulator::SharedLink;
 use crate::relay::rewrites::{Opcodes, Rewrite, TriedRewrites};
 use crate::sockets::buffer::LargeBuffers;
 
-/// Records the clients that connect to a display of our own, until the end of the command and of its windows, or until
+/// Records the clients that connect to a separate display, until the command and its windows have ended, or until
 /// SIGINT or SIGTERM.
 pub(crate) fn record(
     config: &RecordConfig,
     mut on: impl FnMut(Notice),
 ) -> Result<Recorded, RecordError> {
     let system = |what| move |source| RecordError::System { what, source };
-    // The server lives until the end of the recording.
+    // The server runs until the end of the recording.
     let (link, mut private) = config::target(&config.target)?;
     let DisplayInfo {
         server: about,
@@ -77,7 +77,7 @@ pub(crate) fn record(
     };
     let names = [&DisplayName::local(claimed.number()), link.name()];
     let tell = move |what| {
-        // Nobody listens any more while the recording is being closed.
+        // Nothing receives notices while the recording is being closed.
         let _ = told.send(Notice::Trouble(what));
     };
     let mut session = RecordingSession::start(config, server, &names, first, tell, &mut on)?;
@@ -126,13 +126,13 @@ pub(crate) fn record(
             &display, &claimed, &command, &name, &authority, heard, &mut on,
         ),
     );
-    // No client is accepted any more.
+    // No more clients are accepted.
     drop(listening);
-    // Such a bus has a helper that stays connected.
+    // An accessibility bus has a helper that stays connected.
     let may_have_bus = private.is_none() && !display.connections.none_open();
     display.end();
     if may_have_bus {
-        // A server that does not reply keeps the address.
+        // If the server does not reply, the address stays.
         let _ = accessibility_bus::remove_address(&display.link, &name);
     }
     session.end_capture(&mut on);
@@ -166,7 +166,7 @@ fn noted(tried: &TriedRewrites, requests: impl Fn(u64) -> Option<u64>) -> Vec<Co
         .collect()
 }
 
-/// The display's name for clients, with the screen that the real one's name has.
+/// The display's name for clients, with the screen number of the real display's name.
 fn served_name(claimed: &Claimed, real: &DisplayName) -> String {
     match real.screen() {
         0 => format!(":{}", claimed.number()),

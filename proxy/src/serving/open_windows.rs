@@ -1,4 +1,5 @@
-//! Finds out whether recorded clients still have windows. A recording follows them after the command's end.
+//! Detects whether recorded clients still have windows. The recording continues after the command's end as long as they
+//! have.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,10 +19,11 @@ use crate::recorder::client_processes::ClientProcesses;
 const PATIENCE: Duration = Duration::from_secs(1);
 /// The interval between two checks.
 const CHECK_EVERY: Duration = Duration::from_millis(250);
-/// The recording ends when its clients have had no window for this long. A program that forks itself into the background
-/// maps its window in this time.
+/// The recording ends when its clients have had no window for this long. A program that forks into the background maps
+/// its window within this time.
 const WITHOUT_WINDOWS: Duration = Duration::from_millis(1500);
-/// Levels of the window tree: a window manager puts a client's window into a frame, and some put it into a second one.
+/// The searched levels of the window tree. A window manager puts a client's window into a frame, and some window
+/// managers use two frames.
 const LEVELS: usize = 3;
 
 /// The windows of the recorded clients.
@@ -84,7 +86,7 @@ fn is_any_open(conversation: &mut Conversation, windows: &[u32]) -> Result<bool,
     if visible.any(|one| one.map_state != MapState::UNMAPPED) {
         return Ok(true);
     }
-    // A window manager unmaps iconified windows, and those of other desktops (ICCCM, "WM_STATE Property").
+    // A window manager unmaps iconified windows and windows of other desktops (ICCCM, "WM_STATE Property").
     let state = conversation.ask_one(InternAtomRequest {
         only_if_exists: true,
         name: b"WM_STATE".into(),

@@ -1,4 +1,4 @@
-//! Accepts clients and waits for the end of a recording: the command's, or a signal.
+//! Accepts clients, and waits for the end of a recording: the end of the command, or a signal.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -25,36 +25,36 @@ use crate::recording::record_error::RecordError;
 use crate::relay::client::{Display, Transport};
 use crate::serving::open_windows::OpenWindows;
 
-/// An interrupted command may take this long to end before we ask it to.
+/// An interrupted command may take this long to end before it is terminated.
 const INTERRUPT_PATIENCE: Duration = Duration::from_secs(1);
-/// A command that was asked to end may take this long before we end without it.
+/// A terminated command may take this long before the recording ends without it.
 const TERMINATE_PATIENCE: Duration = Duration::from_secs(2);
-/// Connections of a command whose time was over and that has ended may stay so long.
+/// After a timed-out command has ended, its connections may stay open for this long.
 const LAST_PATIENCE: Duration = Duration::from_millis(250);
-/// Clients that are connected this long after the command's end are reported.
+/// Clients that are still connected this long after the command's end are reported.
 const LEFT_PATIENCE: Duration = Duration::from_secs(2);
-/// The interval between two looks at the disk.
+/// The interval between two checks of the disk.
 const BEAT: Duration = Duration::from_secs(1);
 /// A write that takes this long is reported.
 const HANG: Duration = Duration::from_secs(2);
-/// Accepting rests for this long after a failure, most often one of too many open files.
+/// The pause after a failed accept, which most often means too many open files.
 const ACCEPT_REST: Duration = Duration::from_millis(100);
 
-/// Accepting rests for this long while too many clients wait for their setups.
+/// The pause while too many clients wait for their setups.
 const FULL_REST: Duration = Duration::from_millis(10);
 
 /// The steps to the end of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
     NotYet,
-    /// A signal ends the recording; the command may end by itself until then.
+    /// A signal ends the recording. Until this time the command may end on its own.
     Interrupted(Instant),
-    /// The command was asked to end.
+    /// The command was terminated.
     Terminated(Instant),
     Now,
 }
 
-/// Serves until the recording ends. To be run in a `LocalSet`. Returns the command's exit status.
+/// Serves until the recording ends. Must run in a `LocalSet`. Returns the command's exit status.
 pub(crate) async fn serve(
     display: &Arc<Display>,
     claimed: &Claimed,
@@ -107,7 +107,7 @@ pub(crate) async fn serve(
         let over = match (ending, &command) {
             (Ending::Now, _) => true,
             (_, Some(_)) => false,
-            // The command has ended. Its connections' last bytes are relayed to their ends.
+            // The command has ended. The last bytes of its connections are still relayed.
             (Ending::NotYet, None) => exit_status.is_some() && display.connections.none_open(),
             (_, None) => words.is_empty() || display.connections.none_open(),
         };
@@ -124,7 +124,8 @@ pub(crate) async fn serve(
                     let open = OpenWindows::new(display.link.clone(), Arc::clone(&display.processes));
                     windows = Some(tokio::task::spawn_local(open.closed()));
                 }
-                // Its time is over: the last bytes of its connections come at once, and daemons are not waited for.
+                // The time limit has passed. The last bytes of its connections arrive at once, and daemons are not
+                // waited for.
                 if timed_out {
                     ending = Ending::Terminated(Instant::now() + LAST_PATIENCE);
                 }
@@ -178,7 +179,7 @@ pub(crate) async fn serve(
                 } else if !std::mem::replace(&mut hangs, true) {
                     on(Notice::Trouble(hanging(hung)));
                 }
-                // Its connections may wait for the disk.
+                // The command's connections may be waiting for the disk.
                 if hung >= HANG_PATIENCE && exit_status.is_some() {
                     ending = Ending::Now;
                 }
@@ -188,14 +189,14 @@ pub(crate) async fn serve(
     while let Ok(notice) = heard.try_recv() {
         on(notice);
     }
-    // A command that timed out was still running at the end.
+    // A command that timed out was still running at the end, so it has no exit status.
     Ok(exit_status.filter(|_| !timed_out))
 }
 
-/// Reports the clients that are connected after the command's end.
+/// Reports the clients that are still connected after the command's end.
 fn tell_connected(display: &Display, over: bool, on: &mut impl FnMut(Notice)) {
     let left = display.connections.open_processes().into_iter();
-    // A process that has left its connection to a child is gone.
+    // A process that has ended may have left its connection to a child process.
     let named = left.filter_map(|pid| Some((pid, ProcessInfo::of(pid).name?)));
     let clients: Vec<_> = named.collect();
     if !clients.is_empty() {
@@ -216,7 +217,7 @@ fn hanging(since: Duration) -> String {
     )
 }
 
-/// A socket that clients come to.
+/// A listening socket.
 enum Listener {
     Path(UnixListener),
     Abstract(UnixListener),
@@ -257,7 +258,7 @@ impl Listener {
             }
             Listener::Tcp(listener) => {
                 let (stream, _) = listener.accept().await?;
-                // As X servers and libxcb do: small messages are answers that somebody waits for.
+                // Like X servers and libxcb: small messages are often replies for which a client waits.
                 stream.set_nodelay(true)?;
                 Ok(stream.into_std()?.into())
             }
@@ -265,12 +266,12 @@ impl Listener {
     }
 }
 
-/// Accepts for ever. A failure is noted once until a client could be accepted again.
+/// Accepts clients forever. After a failure is recorded, further failures are not recorded until a client was accepted.
 async fn accept(display: Arc<Display>, listener: Listener) {
     let transport = listener.transport();
     let mut noted = false;
     loop {
-        // Meanwhile they wait in the listening socket.
+        // Meanwhile, new clients wait in the listening socket's queue.
         while !display.connections.has_room(transport.is_local()) {
             sleep(FULL_REST).await;
         }
@@ -287,7 +288,7 @@ async fn accept(display: Arc<Display>, listener: Listener) {
     }
 }
 
-/// The command's end; never if there is none.
+/// Waits for the command's end; forever if there is no command.
 async fn end_of(command: &mut Option<Command>, display: &Display) -> io::Result<i32> {
     match command {
         Some(command) => {
@@ -299,7 +300,7 @@ async fn end_of(command: &mut Option<Command>, display: &Display) -> io::Result<
     }
 }
 
-/// Waits for a task's end; for ever if there is none.
+/// Waits for a task's end; forever if there is no task.
 async fn ended(task: &mut Option<JoinHandle<()>>) {
     match task {
         // A task that panicked has ended too.
@@ -309,7 +310,7 @@ async fn ended(task: &mut Option<JoinHandle<()>>) {
 }
 
 enum Signalled {
-    /// The terminal's SIGINT, which the command gets as well.
+    /// The terminal's SIGINT, which the command also receives.
     Interrupt,
     Terminate,
 }
@@ -326,7 +327,7 @@ async fn signalled(
     }
 }
 
-/// Waits until the present step's time is over; for ever if it has none.
+/// Waits until the time limit of the current step; forever if there is none.
 async fn patience(ending: Ending) {
     match ending {
         Ending::Interrupted(until) | Ending::Terminated(until) => reached(Some(until)).await,
@@ -334,7 +335,7 @@ async fn patience(ending: Ending) {
     }
 }
 
-/// Waits until that time; for ever if there is none.
+/// Waits until this time; forever if there is none.
 async fn reached(until: Option<Instant>) {
     match until {
         Some(until) => sleep_until(until).await,

@@ -1,5 +1,5 @@
-//! The memory that sockets are read into: little of each direction's own, for messages that
-//! somebody waits for, and few large buffers of all, which stay in the processor's caches.
+//! The memory into which sockets are read. Each direction has a small buffer for messages whose receiver waits; a few
+//! large buffers, which stay in the processor's caches, are shared by all.
 
 use std::io;
 use std::ops::{Deref, DerefMut, Range};
@@ -9,14 +9,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::sockets::socket::{Socket, Wait};
 
-/// The length of a large buffer, and so of the longest read. A sender's default socket buffer fits, so one read takes
-/// everything.
+/// The length of a large buffer, and therefore of the longest read. A sender's default socket buffer fits, so one read
+/// drains it.
 const LARGE: usize = 256 << 10;
-/// Bytes of a direction's own buffer.
+/// The length of a direction's own buffer.
 const OWN: usize = 16 << 10;
-/// Large buffers that are kept when they are not in use.
+/// The number of unused large buffers that are kept.
 const SPARE: usize = 4;
-/// The number of large buffers in use from which on most holders wait for peers that do not read.
+/// If more large buffers than this are in use, most of them belong to peers that do not read.
 const MANY: usize = 16;
 
 /// The large buffers of all connections.
@@ -34,7 +34,7 @@ struct Lease<'a> {
 }
 
 impl LargeBuffers {
-    /// Takes a buffer from the pool; its old content remains.
+    /// Takes a buffer from the pool. Its old content remains.
     fn lease(&self) -> Lease<'_> {
         let spare = self.spare().pop();
         self.in_use.fetch_add(1, Ordering::Relaxed);
@@ -44,13 +44,13 @@ impl LargeBuffers {
         }
     }
 
-    /// True if a thread that must wait should copy the rest and return the buffer.
+    /// True if a thread that must wait should copy the remaining bytes and return the buffer.
     fn are_scarce(&self) -> bool {
         self.in_use.load(Ordering::Relaxed) > MANY
     }
 
     fn spare(&self) -> MutexGuard<'_, Vec<Box<[u8]>>> {
-        // A push or a pop is one step.
+        // A push or a pop is one step, so the list is consistent even after a panic.
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -84,7 +84,7 @@ impl Drop for Lease<'_> {
 pub(crate) struct Intake<'a> {
     large: &'a LargeBuffers,
     own: Box<[u8]>,
-    /// More came at once than there is room for in our own.
+    /// True if the last read filled the direction's own buffer.
     much: bool,
 }
 
@@ -113,7 +113,7 @@ impl<'large> Intake<'large> {
         }
     }
 
-    /// Reads the bytes that have come. Without any, the error is `WouldBlock`.
+    /// Reads the available bytes. Without any, the error is `WouldBlock`.
     pub(crate) fn receive(&mut self, from: &Socket) -> io::Result<Received<'_, 'large>> {
         if self.much {
             let mut lease = self.large.lease();
@@ -136,13 +136,13 @@ impl<'own, 'large> Received<'own, 'large> {
         }
     }
 
-    /// Bytes in memory of their own.
+    /// Bytes in separately allocated memory.
     pub(crate) fn copied(bytes: Vec<u8>, fds: Vec<OwnedFd>) -> Received<'own, 'large> {
         let len = bytes.len();
         Received::new(Room::Copy(bytes), len, fds)
     }
 
-    /// The bytes, none at the end of the stream.
+    /// The bytes; empty at the end of the stream.
     pub(crate) fn bytes(&self) -> &[u8] {
         let room = match &self.room {
             Room::Own(own) => own,
@@ -161,8 +161,8 @@ impl<'own, 'large> Received<'own, 'large> {
         room.get_mut(self.range.clone()).unwrap_or_default()
     }
 
-    /// The rest after `sent` bytes were sent; the descriptors went with the first byte. The rest moves out of a scarce
-    /// large buffer: a peer that never reads must not keep one for ever.
+    /// The rest after `sent` bytes were sent. The descriptors were sent with the first byte. If large buffers are
+    /// scarce, the rest is copied out of its large buffer, because a peer that never reads must not keep one forever.
     pub(crate) fn after(mut self, sent: usize) -> Received<'large, 'large> {
         self.range.start += sent;
         if sent > 0 {

@@ -1,4 +1,4 @@
-//! Sockets that carry file descriptors, and the buffers that they are read into.
+//! Sockets that transfer file descriptors, and the buffers into which they are read.
 
 pub(crate) mod buffer;
 pub(crate) mod socket;

@@ -1,5 +1,4 @@
-//! Sockets as the relay needs them: bytes with the file descriptors that travel along, by calls
-//! that block the thread.
+//! Sockets for the relay: they transfer bytes with file descriptors, in calls that block the thread.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -16,19 +15,19 @@ use rustix::net::{
 };
 use rustix::time::Timespec;
 
-/// The most descriptors that one message can carry (SCM_MAX_FD of the kernel).
+/// The maximum number of descriptors in one message (SCM_MAX_FD of the kernel).
 const MAX_FDS: usize = 253;
 
 /// A connected stream socket, Unix or TCP.
 #[derive(Debug)]
 pub(crate) struct Socket(OwnedFd);
 
-/// The choice between a call that waits and one that does not.
+/// Whether a call may block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wait {
-    /// Waits until something can be done.
+    /// Blocks until the operation is possible.
     Yes,
-    /// Returns the error `WouldBlock` where nothing can be done.
+    /// Returns the error `WouldBlock` if the operation is not possible now.
     No,
 }
 
@@ -68,7 +67,7 @@ impl Socket {
         (got == 0).then(|| u64::from(info.tcpi_rtt).saturating_mul(1000))
     }
 
-    /// Asks for a send buffer of at least this size. The system grants what it allows (net.core.wmem_max).
+    /// Requests a send buffer of at least this size. The system limits the size (net.core.wmem_max).
     pub(crate) fn enlarge_send_buffer(&self, bytes: usize) {
         // The kernel reports twice the size that was set. Any size works.
         if socket_send_buffer_size(&self.0).is_ok_and(|now| now / 2 < bytes) {
@@ -76,8 +75,8 @@ impl Socket {
         }
     }
 
-    /// Reads the bytes that are there into `room`. Returns their number, 0 at the end of the stream, and the
-    /// descriptors that came with them.
+    /// Reads the available bytes into `room`. Returns their number, 0 at the end of the stream, and the descriptors
+    /// received with them.
     pub(crate) fn receive(&self, room: &mut [u8], wait: Wait) -> io::Result<(usize, Vec<OwnedFd>)> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
         let mut control = RecvAncillaryBuffer::new(&mut space);
@@ -99,7 +98,8 @@ impl Socket {
             }
         }
         if message.flags.contains(ReturnFlags::CTRUNC) {
-            // Descriptors were lost (most often: our limit on open files). All later ones would be assigned wrongly.
+            // Descriptors were lost, usually because of this process's limit on open files. All later ones would be
+            // assigned to the wrong messages.
             return Err(io::Error::other(
                 "file descriptors of a message were lost; raise the limit on open files (ulimit -n)",
             ));
@@ -107,7 +107,7 @@ impl Socket {
         Ok((message.bytes, fds))
     }
 
-    /// Writes bytes, with the descriptors at the first of them. How many bytes were written.
+    /// Sends bytes, with the descriptors attached to the first byte. Returns the number of sent bytes.
     pub(crate) fn send(&self, bytes: &[u8], fds: &[OwnedFd], wait: Wait) -> io::Result<usize> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
         let mut control = SendAncillaryBuffer::new(&mut space);
@@ -128,23 +128,23 @@ impl Socket {
         }
     }
 
-    /// Writes all of `bytes`, however long that takes.
+    /// Sends all of `bytes`, and blocks as long as necessary.
     pub(crate) fn send_all(&self, mut bytes: &[u8], mut fds: &[OwnedFd]) -> io::Result<()> {
         while !bytes.is_empty() {
             let n = self.send(bytes, fds, Wait::Yes)?;
-            // They went with the first byte, however many of the bytes did.
+            // The descriptors were sent with the first byte, even if only part of the bytes was sent.
             fds = &[];
             bytes = bytes.get(n..).unwrap_or_default();
         }
         Ok(())
     }
 
-    /// Waits for input, or for the peer's end; false after `until`.
+    /// Waits for input or for the peer's end. Returns false if `until` passes first.
     pub(crate) fn is_readable_until(&self, until: Instant) -> io::Result<bool> {
         self.is_so_until(PollFlags::IN, until)
     }
 
-    /// Waits for room to send, or for the peer's end; false after `until`.
+    /// Waits for space to send or for the peer's end. Returns false if `until` passes first.
     pub(crate) fn is_writable_until(&self, until: Instant) -> io::Result<bool> {
         self.is_so_until(PollFlags::OUT, until)
     }
@@ -155,26 +155,26 @@ impl Socket {
         Ok(!self.poll(flags, Some(&left))?.is_empty())
     }
 
-    /// Ends our direction; the peer reads an end of file.
+    /// Shuts down the sending direction. The peer reads an end of file.
     pub(crate) fn shut_down_writing(&self) {
         // The call fails if the peer is gone already.
         let _ = shutdown(&self.0, Shutdown::Write);
     }
 
-    /// Ends both directions, for threads as well that wait in a call on this socket.
+    /// Shuts down both directions. This also wakes threads that block in a call on this socket.
     pub(crate) fn shut_down(&self) {
         // The call fails if the peer is gone already.
         let _ = shutdown(&self.0, Shutdown::Both);
     }
 
-    /// True if the peer has closed both directions, and not only its own.
+    /// True if the peer has closed both directions, and not only its sending direction.
     pub(crate) fn is_hung_up(&self) -> bool {
         let now = Timespec::default();
         let polled = self.poll(PollFlags::empty(), Some(&now));
         polled.is_ok_and(|flags| flags.intersects(PollFlags::HUP | PollFlags::ERR))
     }
 
-    /// The members of `flags` that become ready within `time`; none after it.
+    /// The members of `flags` that become ready within `time`; empty if none does.
     fn poll(&self, flags: PollFlags, time: Option<&Timespec>) -> io::Result<PollFlags> {
         let mut fds = [PollFd::new(&self.0, flags)];
         loop {
@@ -191,7 +191,7 @@ impl Socket {
     }
 }
 
-/// Waits until one of the sockets is ready, its peer is gone, or `until` has passed.
+/// Waits until one of the sockets is ready, its peer has closed, or `until` has passed.
 pub(crate) fn await_any<'a>(
     wanted: impl Iterator<Item = (&'a Socket, PollFlags)>,
     until: Option<Instant>,

@@ -1,8 +1,8 @@
 //! Polls for the next message of a relay's two peers before the relay sleeps.
 //!
-//! A sleeping thread wakes some ten microseconds late, twice for each round trip of a client. Polling costs a
-//! processor. So one relay at a time polls, only with two processors or more and while polling pays, and it yields to
-//! other threads on its processor.
+//! A sleeping thread wakes about ten microseconds late, twice in each round trip of a client. Polling keeps a processor
+//! busy. So only one relay at a time polls, only with two or more processors and while polling is successful, and it
+//! yields to other threads on its processor.
 
 use std::io;
 use std::sync::LazyLock;
@@ -14,25 +14,25 @@ use rustix::event::PollFlags;
 
 use crate::sockets::socket::{Socket, await_any};
 
-/// The longest time of polling: most answers and most next requests take less.
+/// The maximum duration of polling. Most replies and most next requests arrive faster.
 const LOOK: Duration = Duration::from_micros(100);
 
 /// True if there is a processor to spare.
 static SPARE: LazyLock<bool> =
     LazyLock::new(|| thread::available_parallelism().is_ok_and(|processors| processors.get() > 1));
 
-/// The waiting of one relay.
+/// The waiting strategy of one relay.
 pub(crate) struct SpinWait<'a> {
-    /// True while a relay looks.
+    /// True while a relay polls.
     taken: &'a AtomicBool,
     looks: bool,
-    /// The last wait was short, or there was none yet.
+    /// True if the last wait was short, or if there was none yet.
     pays: bool,
     since: Option<Instant>,
 }
 
 impl<'a> SpinWait<'a> {
-    /// `taken` is shared with the other relays: it says that one of them polls.
+    /// `taken` is shared by all relays. It is true while one of them polls.
     pub(crate) fn new(taken: &'a AtomicBool) -> SpinWait<'a> {
         SpinWait {
             taken,
@@ -42,18 +42,19 @@ impl<'a> SpinWait<'a> {
         }
     }
 
-    /// Something came.
+    /// Notes that something arrived.
     pub(crate) fn seen(&mut self) {
         self.since = None;
     }
 
-    /// Called if nothing is ready. Returns at once while polling pays; otherwise once one of the sockets is ready.
+    /// Call this if nothing is ready. Returns at once while polling is worthwhile; otherwise waits until one of the
+    /// sockets is ready.
     pub(crate) fn wait<'s>(
         &mut self,
         wanted: impl Iterator<Item = (&'s Socket, PollFlags)> + Clone,
     ) -> io::Result<()> {
         let since = *self.since.get_or_insert_with(Instant::now);
-        // A receiver that does not take its bytes is busy.
+        // A receiver that does not accept its bytes is busy.
         let full = || wanted.clone().any(|(_, flags)| flags == PollFlags::OUT);
         if self.pays && since.elapsed() < LOOK && self.has_place() && !full() {
             thread::yield_now();

@@ -21,7 +21,7 @@ const KEYMAP_NOTIFY: u8 = 11;
 const GENERIC_EVENT: u8 = 35;
 /// The authorization protocol (Xsecurity(7)).
 const MIT_MAGIC_COOKIE_1: &[u8] = b"MIT-MAGIC-COOKIE-1";
-/// Bytes read at a time.
+/// The number of bytes to read at a time.
 const ROOM: usize = 1 << 16;
 
 /// The numbers of received and awaited events of a kind.
@@ -29,7 +29,7 @@ const ROOM: usize = 1 << 16;
 pub(super) struct Arrivals {
     pub(super) came: u64,
     pub(super) awaited: u64,
-    /// Times of events here and in the recording whose counterparts are still to come.
+    /// Times of events, on the display and in the recording, that are not paired yet.
     here: VecDeque<u32>,
     recorded: VecDeque<u32>,
 }
@@ -39,23 +39,24 @@ pub(super) struct Arrivals {
 pub(super) struct Connection {
     stream: UnixStream,
     order: ByteOrder,
-    /// The last request's number.
+    /// The number of the last request.
     pub(super) sent: u64,
-    /// The last request that the display is known to have handled.
+    /// The number of the last request that the display is known to have handled.
     pub(super) handled: u64,
-    /// Requests with pending replies: their number here, and the recorded number (0 for the player's own).
+    /// Requests with pending replies: the number on the display, and the recorded number (0 for the player's own
+    /// requests).
     pending: VecDeque<(u64, u64)>,
     pub(super) arrivals: FxHashMap<EventKey, Arrivals>,
-    /// Errors, by the request's opcodes here: major, minor.
+    /// Errors, by the request's opcodes on the display: major, minor.
     pub(super) failed: Vec<(u8, u8)>,
-    /// Pairs of times that were found: recorded, here.
+    /// Pairs of times: recorded, on the display.
     pub(super) times: Vec<(u32, u32)>,
     read: Vec<u8>,
     pub(super) is_over: bool,
 }
 
 impl Connection {
-    /// Connects, with the display's cookie. Gives the display's answer, of at least 8 bytes.
+    /// Connects, with the display's cookie. Returns the display's reply, at least 8 bytes long.
     pub(super) fn open(link: &ServerLink, order: ByteOrder) -> io::Result<(Connection, Vec<u8>)> {
         let (connected, cookie) = link.connect()?;
         // A descriptor of any kind of socket is read and written in the same way.
@@ -112,8 +113,8 @@ impl Connection {
         self.stream.as_fd()
     }
 
-    /// Stores requests as sent: their count, the recorded number of the first one, and the numbers of those with a
-    /// reply.
+    /// Notes requests as sent: the recorded number of the first one, their count, and the recorded numbers of those
+    /// with a reply.
     pub(super) fn note(&mut self, first: u64, requests: u64, asked: impl Iterator<Item = u64>) {
         let before = self.sent + 1;
         let pending = asked.map(|recorded| (before + recorded.saturating_sub(first), recorded));
@@ -121,7 +122,7 @@ impl Connection {
         self.sent += requests;
     }
 
-    /// Writes as much as the socket accepts. Returns the number of bytes.
+    /// Writes as many bytes as the socket accepts. Returns their number.
     pub(super) fn write(&self, bytes: &[u8], descriptor: Option<&OwnedFd>) -> io::Result<usize> {
         let fds: Vec<BorrowedFd<'_>> = descriptor.iter().map(|fd| fd.as_fd()).collect();
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -136,7 +137,7 @@ impl Connection {
         }
     }
 
-    /// The recorded number of the first request up to `recorded` that the display has still to answer.
+    /// The recorded number of the first request up to `recorded` without a reply from the display.
     pub(super) fn unanswered(&self, recorded: u64) -> Option<u64> {
         let first = self.pending.iter().find(|(_, number)| *number != 0);
         first
@@ -162,7 +163,7 @@ impl Connection {
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // The display ended the connection.
+                // The display has closed the connection.
                 Err(_) => {
                     self.is_over = true;
                     return Ok(());
@@ -225,7 +226,7 @@ impl Connection {
         }
     }
 
-    /// A recorded event is waited for.
+    /// Notes that a recorded event is awaited.
     pub(super) fn await_event(&mut self, key: EventKey, recorded: Option<u32>) {
         let of = self.arrivals.entry(key).or_default();
         of.awaited += 1;
@@ -237,13 +238,13 @@ impl Connection {
 
     /// Closes the sending direction. The display reads the rest and then closes the connection.
     pub(super) fn shut_down(&self) {
-        // A connection that is over already needs no end.
+        // The connection may be closed already.
         let _ = self.stream.shutdown(std::net::Shutdown::Write);
     }
 }
 
 impl Arrivals {
-    /// The next pair of times: the events of a kind come in the recorded order.
+    /// The next pair of times. Events of a kind arrive in the recorded order.
     fn pair(&mut self) -> Option<(u32, u32)> {
         match (self.recorded.front(), self.here.front()) {
             (Some(recorded), Some(here)) => {

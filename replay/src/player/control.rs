@@ -133,7 +133,7 @@ impl Control {
         Ok(reply.formats)
     }
 
-    /// The number of keycodes whose symbols are others on the display than in the recording.
+    /// The number of keycodes with different symbols on the display and in the recording.
     pub(super) fn other_keys(
         &mut self,
         recorded: &BTreeMap<u8, Vec<u32>>,
@@ -143,7 +143,7 @@ impl Control {
         else {
             return Ok(0);
         };
-        // A display fails where it is requested keycodes that it has not.
+        // A request for keycodes that the display does not have would fail.
         let first_keycode = (*first).max(self.setup.min_keycode);
         let last = (*last).min(self.setup.max_keycode);
         let question = GetKeyboardMappingRequest {
@@ -160,14 +160,14 @@ impl Control {
         Ok(differ.count() as u64)
     }
 
-    /// Fails if the display has gone.
+    /// Fails if the display has closed the connection.
     pub(super) fn is_there(&mut self) -> Result<(), ReplayError> {
         self.x.set_patience(PATIENCE);
         self.x.send(GetInputFocusRequest, 0).map_err(lost)?;
         self.x.reply().map(|_| ()).map_err(lost)
     }
 
-    /// Gives the display an input, with a motion before it if the pointer is elsewhere.
+    /// Sends an input to the display, preceded by a motion if the pointer is at another position.
     pub(super) fn input(&mut self, input: Input) -> Result<(), ReplayError> {
         const MOTION: u8 = 6;
         let root = self.screen()?.root;
@@ -194,12 +194,12 @@ impl Control {
         Ok(())
     }
 
-    /// True if the display takes input of ours.
+    /// True if the display accepts the player's input.
     pub(super) fn takes_input(&self) -> bool {
         self.xtest != 0
     }
 
-    /// Writes the screen as a picture (PPM; its pixels have eight bits of red, green and blue).
+    /// Writes a screenshot (PPM; pixels have eight bits each of red, green and blue).
     pub(super) fn picture(&mut self, file: &Path) -> Result<(), ReplayError> {
         let screen = self.screen()?;
         let (width, height) = (screen.width_in_pixels, screen.height_in_pixels);
@@ -220,13 +220,13 @@ impl Control {
                     picture.extend([pixel[2], pixel[1], pixel[0]]);
                 }
             }
-            // The pixels themselves: colours are the colormap's.
+            // The pixel values. Their colours would depend on the colormap.
             _ => image
                 .data
                 .iter()
                 .for_each(|pixel| picture.extend([*pixel; 3])),
         }
-        // A picture shows windows, so only the owner may read it.
+        // A screenshot shows windows, so only the owner may read it.
         let mut options = OpenOptions::new();
         let made = options
             .write(true)

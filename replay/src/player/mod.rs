@@ -1,4 +1,4 @@
-//! Plays a script to the display of the environment.
+//! Replays a script on the display of the environment.
 
 mod connection;
 mod control;
@@ -18,28 +18,28 @@ use crate::{Played, ReplayError};
 use performer::Player;
 use waiting::Waiting;
 
-/// The pace at which a script is played.
+/// The pace of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pace {
-    /// The recorded pauses stay, so that the server wakes up as often and sleeps as long.
+    /// With the recorded pauses, so that the server wakes up as often and sleeps as long.
     Recorded,
-    /// The player is as fast as replies and events permit.
+    /// As fast as replies and events permit.
     Full,
 }
 
-/// The settings for playing a script.
+/// The settings for a replay.
 #[derive(Debug, Clone)]
 pub struct PlayConfig {
     /// The pace.
     pub pace: Pace,
-    /// The folder for pictures of the screen: one at each mark of the recording, one at the end.
+    /// The folder for screenshots: one at each mark of the recording, and one at the end.
     pub pictures: Option<PathBuf>,
 }
 
-/// Plays the script to the display of DISPLAY, with the cookie of XAUTHORITY.
+/// Replays the script on the display of DISPLAY, with the cookie of XAUTHORITY.
 ///
 /// # Errors
-/// Fails if the display cannot be reached or has no like screen, and if it falls silent or ends a connection.
+/// Fails if the display cannot be reached, has no matching screen, stops replying, or closes a connection.
 pub fn play(script: &Script, config: &PlayConfig) -> Result<Played, ReplayError> {
     let mut player = Player::new(script)?;
     let start = Instant::now();
@@ -47,7 +47,7 @@ pub fn play(script: &Script, config: &PlayConfig) -> Result<Played, ReplayError>
     let mut waiting = Waiting::default();
     for step in &script.steps {
         if let (Pace::Recorded, Some(first)) = (config.pace, first) {
-            // A recorded time that is beyond all clocks is no time to wait for.
+            // If the recorded time is out of the clock's range, there is no pause.
             let at = start.checked_add(step.time.since(first));
             player.pump_until(at.unwrap_or(start))?;
         }
@@ -75,7 +75,7 @@ pub fn play(script: &Script, config: &PlayConfig) -> Result<Played, ReplayError>
     Ok(player.finish(start.elapsed()))
 }
 
-/// Takes a picture of the current state, if the user wants pictures.
+/// Takes a screenshot of the current state, if the user requested screenshots.
 fn picture(player: &mut Player<'_>, config: &PlayConfig, name: &str) -> Result<(), ReplayError> {
     let Some(folder) = &config.pictures else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The order of playing: a client waits for replies, events, and the requests of other clients.
+//! The order of a replay: a client waits for replies, events, and the requests of other clients.
 
 use std::time::{Duration, Instant};
 
@@ -15,8 +15,8 @@ const MISSES: u32 = 3;
 const GET_INPUT_FOCUS: u8 = 43;
 
 impl Player<'_> {
-    /// Waits for the replies that the recorded client had when it sent the batch. False if they do not come within
-    /// `patience`.
+    /// Waits for the replies that the recorded client had received when it sent the batch. Returns false if they do not
+    /// arrive within `patience`.
     pub(super) fn replies(
         &mut self,
         batch: &Batch,
@@ -32,13 +32,13 @@ impl Player<'_> {
         Ok(true)
     }
 
-    /// The recorded number of the first request that must be answered before the batch is sent.
+    /// The recorded number of the first request without a reply that must precede the batch.
     pub(super) fn unanswered(&self, batch: &Batch) -> Option<u64> {
         let connection = self.clients[batch.client].as_ref()?;
         connection.unanswered(batch.after_reply)
     }
 
-    /// Waits for the events that the recorded client had when it sent the batch.
+    /// Waits for the events that the recorded client had received when it sent the batch.
     pub(super) fn wait_for_events(&mut self, batch: &Batch) -> Result<(), ReplayError> {
         let mut awaited = Vec::with_capacity(batch.after_events.len());
         for event in &batch.after_events {
@@ -81,7 +81,7 @@ impl Player<'_> {
                 if std::mem::replace(&mut has_asked, true) {
                     break;
                 }
-                // A display without a free processor is late. Pending events for the client come before a reply.
+                // A display without a free processor may be late. Pending events for the client arrive before a reply.
                 self.settle(None)?;
                 self.ask(client)?;
                 until = Instant::now();
@@ -108,7 +108,8 @@ impl Player<'_> {
     }
 
     /// Waits until the display has handled all requests of these clients (of all clients if `None`), so that later
-    /// requests follow them. If none of the sent requests has a reply, the player sends one that has.
+    /// requests follow them. For a client with requests that may not be handled yet, the player sends a request that
+    /// has a reply.
     pub(super) fn settle(&mut self, clients: Option<&[usize]>) -> Result<(), ReplayError> {
         let all: Vec<usize> = (0..self.clients.len()).collect();
         for client in clients.unwrap_or(&all) {
@@ -146,7 +147,7 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// The display's major opcode of an extension.
+    /// The display's major opcode for a recorded extension's major opcode.
     pub(super) fn major_here(&self, recorded: u8) -> Option<u8> {
         let name = self.script.extensions.by_major(recorded)?.name;
         Some(self.extensions.by_name(name.as_str())?.major)

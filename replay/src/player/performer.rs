@@ -24,7 +24,7 @@ pub(super) enum Memory {
     File(OwnedFd),
 }
 
-/// A script that is being played.
+/// A running replay of a script.
 pub(super) struct Player<'a> {
     pub(super) script: &'a Script,
     link: ServerLink,
@@ -34,7 +34,8 @@ pub(super) struct Player<'a> {
     pub(super) ids: Ids,
     pub(super) clients: Vec<Option<Connection>>,
     pub(super) memory: Vec<Memory>,
-    /// Kinds of event that were missing repeatedly; the player no longer waits for them.
+    /// Kinds of events that were missing, with the number of times. After several times the player no longer waits for
+    /// a kind.
     pub(super) unreliable: HashMap<(u8, u16), u32>,
     /// The client that has grabbed the server.
     pub(super) grabbed: Option<usize>,
@@ -108,7 +109,7 @@ impl<'a> Player<'a> {
 
     pub(super) fn close(&mut self, client: usize) -> Result<(), ReplayError> {
         const PATIENCE: Duration = Duration::from_secs(2);
-        // Events that others sent to its windows.
+        // Other clients may have sent events to this client's windows.
         let others: Vec<usize> = (0..self.clients.len())
             .filter(|other| *other != client)
             .collect();
@@ -130,7 +131,7 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// Reads messages of the display until `until`.
+    /// Reads messages from the display until `until`.
     pub(super) fn pump_until(&mut self, until: Instant) -> Result<(), ReplayError> {
         while Instant::now() < until {
             self.pump(until)?;
@@ -149,7 +150,7 @@ impl<'a> Player<'a> {
             tv_sec: left.as_secs().cast_signed(),
             tv_nsec: left.subsec_nanos().into(),
         };
-        // An interruption is as good as a wait that is over.
+        // An interruption is handled like the end of a wait.
         let _ = poll(&mut fds, Some(&wait));
         let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
         let open = self.clients.iter_mut().flatten().filter(|one| !one.is_over);
@@ -163,9 +164,9 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// Writes a picture of the screen to `folder`, by the name of a mark.
+    /// Writes a screenshot to `folder`, named after a mark.
     pub(super) fn picture(&mut self, folder: &Path, name: &str) -> Result<(), ReplayError> {
-        // The user's text is no path.
+        // The mark's text must not be used as a path.
         let letter = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
         let name: String = name.chars().take(60).map(letter).collect();
         self.control.picture(&folder.join(format!("{name}.ppm")))

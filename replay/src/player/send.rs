@@ -1,4 +1,4 @@
-//! Sends a batch: the recorded bytes, with the display's own ids in them.
+//! Sends a batch: the recorded bytes, with the display's ids inserted.
 
 use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
@@ -16,11 +16,11 @@ const LOOK_AGAIN: Duration = Duration::from_millis(1);
 const NO_OPERATION: u8 = 127;
 
 impl Player<'_> {
-    /// Sends a batch whose replies have come.
+    /// Sends a batch after its awaited replies have arrived.
     pub(super) fn send(&mut self, batch: &Batch) -> Result<(), ReplayError> {
         self.wait_for_events(batch)?;
         match batch.after_all {
-            // Whoever is late would wait for the end of the grab.
+            // Late clients would have to wait until the end of the grab.
             true => self.settle(None)?,
             false => self.settle(Some(&batch.uses))?,
         }
@@ -41,7 +41,7 @@ impl Player<'_> {
                     }
                 }
                 Patch::Id(kind) => {
-                    // Fonts among text come most significant byte first.
+                    // Font ids in text items have their most significant byte first.
                     let order = match kind {
                         IdKind::FontItem => ByteOrder::Big,
                         _ => order,
@@ -90,7 +90,7 @@ impl Player<'_> {
             segment,
         } in &batch.passed
         {
-            // The descriptor goes with the request's first byte.
+            // The descriptor must be sent with the request's first byte.
             self.write(batch.client, &bytes[written..range.start], None)?;
             self.write(batch.client, &bytes[range.clone()], Some(*segment))?;
             written = range.end;
@@ -98,7 +98,8 @@ impl Player<'_> {
         self.write(batch.client, &bytes[written..], None)
     }
 
-    /// Writes the bytes of a client, and reads at the same time: a display whose messages are not read stops reading.
+    /// Writes a client's bytes, and reads at the same time, because a display stops reading if its messages are not
+    /// read.
     pub(super) fn write(
         &mut self,
         client: usize,

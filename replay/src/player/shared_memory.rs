@@ -1,4 +1,4 @@
-//! Memory that the player shares with the display, in place of the recorded clients'. It holds noise.
+//! Memory that the player shares with the display, instead of the recorded clients' memory. It contains noise.
 
 use std::ffi::{c_int, c_void};
 use std::fs::File;
@@ -22,7 +22,7 @@ unsafe extern "C" {
     fn shmctl(id: c_int, command: c_int, buffer: *mut c_void) -> c_int;
 }
 
-/// A segment. It is freed when this value is dropped and the display has detached it.
+/// A segment. It is freed after this value was dropped and the display has detached it.
 #[derive(Debug)]
 pub(super) struct Segment(c_int);
 
@@ -50,7 +50,7 @@ impl Segment {
         Ok(segment)
     }
 
-    /// The identifier, which the display attaches by.
+    /// The identifier with which the display attaches the segment.
     pub(super) fn id(&self) -> u32 {
         self.0.cast_unsigned()
     }
@@ -65,7 +65,7 @@ impl Drop for Segment {
     }
 }
 
-/// A file in memory, for the request that passes a descriptor.
+/// A memory file, for the request that passes a descriptor.
 pub(super) fn file(len: usize) -> io::Result<OwnedFd> {
     let mut file = File::from(memfd_create("x11prof-replay", MemfdFlags::CLOEXEC)?);
     file.write_all(&noise(len))?;

@@ -1,4 +1,4 @@
-//! Clients whose replies are late, with their pending batches. Other clients continue, because one of them may hold
+//! Clients with late replies, and their pending batches. Other clients continue, because one of them may have grabbed
 //! the server.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -8,7 +8,7 @@ use super::performer::Player;
 use crate::ReplayError;
 use crate::script::Batch;
 
-/// Batches that wait, by client.
+/// Pending batches by client.
 #[derive(Default)]
 pub(super) struct Waiting<'a>(BTreeMap<usize, VecDeque<&'a Batch>>);
 

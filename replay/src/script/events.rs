@@ -11,7 +11,7 @@ const SELECTION_CLEAR: u8 = 29;
 const SELECTION_NOTIFY: u8 = 31;
 const MAPPING_NOTIFY: u8 = 34;
 const GENERIC_EVENT: u8 = 35;
-/// Codes from here on are extensions'.
+/// The first event code of extensions.
 const FIRST_EXTENSION: u8 = 64;
 
 /// A kind of event in a window.
@@ -25,16 +25,16 @@ pub(crate) struct EventKey {
     pub(crate) id: u32,
 }
 
-/// An event that a client had got.
+/// An event that a client had received.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AwaitedEvent {
     pub(crate) name: Symbol,
     pub(crate) key: EventKey,
-    /// The event's time of the server.
+    /// The server's time in the event.
     pub(crate) time: Option<u32>,
 }
 
-/// The kind of an event of at least 32 bytes.
+/// The kind of an event, whose `bytes` are at least 32 bytes long.
 pub(crate) fn key(bytes: &[u8], order: ByteOrder, extensions: &Extensions) -> Option<EventKey> {
     let code = bytes.first()? & 0x7F;
     let id = |at| order.u32(bytes, at).unwrap_or(0);
@@ -68,13 +68,13 @@ pub(crate) fn key(bytes: &[u8], order: ByteOrder, extensions: &Extensions) -> Op
     })
 }
 
-/// The time in an event that the server made.
+/// The server's time in an event that the server generated.
 pub(crate) fn time(bytes: &[u8], order: ByteOrder) -> Option<u32> {
     let code = *bytes.first()?;
     let at = match code {
         KEY_PRESS..=LEAVE_NOTIFY | SELECTION_CLEAR..=SELECTION_NOTIFY => 4,
         PROPERTY_NOTIFY | GENERIC_EVENT => 12,
-        // A sent event has the sender's time.
+        // An event of SendEvent contains the sender's time.
         _ => return None,
     };
     order.u32(bytes, at).filter(|time| *time != 0)

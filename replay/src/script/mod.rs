@@ -1,4 +1,4 @@
-//! A recorded session, step by step: the requests of each client, and the messages it had heard by then.
+//! A recorded session, step by step: the requests of each client, and the messages that it had received before each.
 
 mod batch;
 mod events;
@@ -25,25 +25,25 @@ pub(crate) use events::{AwaitedEvent, EventKey, key, time};
 pub(crate) use noise::Noise;
 pub(crate) use segments::SharedSegment;
 
-/// A recorded session, ready to be played.
+/// A recorded session, ready to be replayed.
 #[derive(Debug)]
 pub struct Script {
     pub(crate) clients: Vec<ScriptClient>,
     /// The recorded display.
     pub(crate) setup: Setup,
     pub(crate) extensions: Extensions,
-    /// Atoms by their recorded numbers.
+    /// Names of atoms by their recorded numbers.
     pub(crate) atoms: BTreeMap<u32, Vec<u8>>,
     /// RENDER's picture formats, if a client requested them.
     pub(crate) formats: Vec<Pictforminfo>,
     /// The symbols of each keycode that a client requested.
     pub(crate) keys: BTreeMap<u8, Vec<u32>>,
-    /// The segments of shared memory that clients attached, in that order.
+    /// The shared memory segments that clients attached, in the order of attachment.
     pub(crate) segments: Vec<SharedSegment>,
     pub(crate) steps: Vec<Step>,
-    /// Requests that cannot be played anywhere.
+    /// Requests that cannot be replayed on any display.
     pub(crate) left_out: BTreeMap<Symbol, u64>,
-    /// Bytes that the recording lacks.
+    /// The number of bytes that are missing from the recording.
     pub(crate) filled_bytes: u64,
     /// Recorded errors, by request.
     pub(crate) errors: BTreeMap<Symbol, u64>,
@@ -55,11 +55,11 @@ pub(crate) struct ScriptClient {
     /// The number of the recorded connection.
     pub(crate) connection: u32,
     pub(crate) order: ByteOrder,
-    /// Base and mask of its ids.
+    /// Base and mask of the client's ids.
     pub(crate) ids: (u32, u32),
 }
 
-/// An action at its time.
+/// An action with its time.
 #[derive(Debug)]
 pub(crate) struct Step {
     pub(crate) time: Timestamp,
@@ -72,7 +72,7 @@ pub(crate) enum Action {
     Open(usize),
     Send(Box<Batch>),
     Input(Input),
-    /// The user's mark: a moment to take a picture at.
+    /// A mark of the user, at which a screenshot is taken.
     Mark(String),
     Close(usize),
 }
@@ -86,8 +86,8 @@ pub(crate) fn trimmed(mut symbols: Vec<u32>) -> Vec<u32> {
 }
 
 impl Script {
-    /// Reads the recording. With `is_shared`, other programs use the display that it is played to: requests that change
-    /// their state, or outlive their client, are left out.
+    /// Reads the recording. If `is_shared` is true, other programs use the display: requests that change their state,
+    /// or whose effects outlive their client, are left out.
     ///
     /// # Errors
     /// Fails if the trace cannot be read, begins in the middle of a session, has no client, or is too long for memory.
@@ -95,7 +95,7 @@ impl Script {
         reader::read(trace, is_shared)
     }
 
-    /// The longest time from the first step to another.
+    /// The longest time from the first step to another step.
     pub fn lasts(&self) -> Duration {
         let first = self.steps.first().map(|step| step.time);
         let times = self.steps.iter().map(|step| step.time);
@@ -103,7 +103,7 @@ impl Script {
         since.unwrap_or_default()
     }
 
-    /// Requests that cannot be played anywhere: their names and numbers.
+    /// The names and numbers of requests that cannot be replayed on any display.
     pub fn left_out(&self) -> impl Iterator<Item = (&'static str, u64)> {
         self.left_out
             .iter()

@@ -1,6 +1,6 @@
-//! Bytes that replace those missing in a recording.
+//! Bytes that replace missing bytes of a recording.
 
-/// Pseudo-random numbers that are equal in each run (Marsaglia, "Xorshift RNGs", 2003).
+/// Pseudo-random numbers that are the same in each run (Marsaglia, "Xorshift RNGs", 2003).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Noise(u64);
 
@@ -11,7 +11,7 @@ impl Default for Noise {
 }
 
 impl Noise {
-    /// Makes `bytes` longer, up to `len`.
+    /// Extends `bytes` to the length `len`.
     pub(crate) fn fill(&mut self, bytes: &mut Vec<u8>, len: usize) {
         bytes.reserve(len.saturating_sub(bytes.len()));
         while bytes.len() < len {

@@ -1,4 +1,4 @@
-//! A recording becomes a script, in one pass over its records.
+//! Converts a recording to a script, in one pass over its records.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -24,11 +24,11 @@ use super::{
 };
 use crate::ReplayError;
 
-/// Bytes of requests that are held, at most.
+/// Maximum number of bytes of requests.
 const MOST_BYTES: u64 = 2 << 30;
-/// Average bytes that a script needs for a request in addition to its bytes.
+/// Average memory of a request in bytes, in addition to its content.
 const BESIDE: u64 = 32;
-/// The longest request that a server takes (BIG-REQUESTS: X.Org's have 4 Mi units of 4 bytes).
+/// The longest request that a server accepts (BIG-REQUESTS: X.Org's servers accept 4 Mi units of 4 bytes).
 const LONGEST: usize = 16 << 20;
 const GRAB_SERVER: u8 = 36;
 const UNGRAB_SERVER: u8 = 37;
@@ -41,22 +41,22 @@ const XTEST_FAKE_INPUT: (&str, u8) = ("XTEST", 2);
 /// A connection of the recording.
 struct Recorded {
     framer: Connection,
-    /// The number of the script's client, once the server has accepted it.
+    /// The client's number in the script, after the server has accepted the client.
     client: Option<usize>,
     batch: Batch,
-    /// Names whose atoms the client requested, and atoms whose names it requested.
+    /// Names in the client's InternAtom requests, and atoms in its GetAtomName requests, by request.
     names: FxHashMap<u64, Vec<u8>>,
     atoms: FxHashMap<u64, u32>,
-    /// First keycodes of the mappings that it requested.
+    /// First keycodes in the client's requests for keyboard mappings, by request.
     keycodes: FxHashMap<u64, u8>,
 }
 
-/// The script as far as it was read.
+/// A script under construction.
 #[derive(Default)]
 struct Reading {
     clients: Vec<ScriptClient>,
     setup: Option<Setup>,
-    /// Other programs use the display that the script is for.
+    /// True if other programs use the display for which the script is made.
     is_shared: bool,
     atoms: BTreeMap<u32, Vec<u8>>,
     formats: Vec<Pictforminfo>,
@@ -69,7 +69,7 @@ struct Reading {
     bytes: u64,
     is_too_long: bool,
     inputs: Inputs,
-    /// A recorded client made the input itself.
+    /// True if a recorded client generated the input itself.
     has_driver: bool,
     noise: Noise,
     by_base: FxHashMap<u32, usize>,
@@ -220,7 +220,7 @@ impl Reading {
         }
     }
 
-    /// The server has accepted a client.
+    /// Handles the server's acceptance of a client.
     fn accepted(&mut self, setup: &ServerSetup<'_>, block: &Block) -> Option<usize> {
         let decoded = setup.decode().ok()?;
         let ids = (decoded.resource_id_base, decoded.resource_id_mask);
@@ -283,7 +283,7 @@ impl Reading {
         self.noise.fill(&mut batch.bytes, end);
     }
 
-    /// Takes a request of MIT-SHM.
+    /// Processes an MIT-SHM request.
     fn share(
         &mut self,
         request: &Request<'_>,
@@ -362,7 +362,7 @@ impl Reading {
         }
     }
 
-    /// Keeps the meanings of the keys from `first` on.
+    /// Stores the symbols of the keys from `first` on.
     fn keyboard(&mut self, reply: &Reply<'_>, first: u8) {
         let per_key = reply.bytes.get(1).map_or(0, |count| usize::from(*count));
         let symbols = reply.bytes.get(32..).unwrap_or_default();
@@ -398,7 +398,7 @@ impl Reading {
 
     fn finish(mut self, extensions: Extensions) -> Result<Script, ReplayError> {
         if self.has_driver {
-            // The recorded client that made the input is played as well.
+            // The recorded client that generated the input is also replayed.
             self.steps
                 .retain(|step| !matches!(step.action, Action::Input(_)));
         }

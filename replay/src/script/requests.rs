@@ -1,4 +1,5 @@
-//! A recorded request for the replay: its bytes, and the offsets of values that the display replaces.
+//! Prepares a recorded request for the replay: its bytes, and the offsets of values that must be replaced by the
+//! display's.
 
 use x11prof_protocol::{Extensions, IdKind, Request};
 
@@ -25,26 +26,26 @@ const ROTATE_PROPERTIES: u8 = 114;
 const FORCE_SCREEN_SAVER: u8 = 115;
 const SET_POINTER_MAPPING: u8 = 116;
 const SET_MODIFIER_MAPPING: u8 = 118;
-/// The attribute of a window that is the client's own (section "ChangeWindowAttributes").
+/// The only window attribute that belongs to the requesting client (section "ChangeWindowAttributes").
 const EVENT_MASK: u32 = 1 << 11;
 pub(super) const NO_OPERATION: u8 = 127;
 pub(super) const FIRST_EXTENSION: u8 = 128;
-/// Events inside SendEvent.
+/// Codes of events inside SendEvent.
 const SELECTION_REQUEST: u8 = 30;
 const SELECTION_NOTIFY: u8 = 31;
 const CLIENT_MESSAGE: u8 = 33;
-/// Longer properties hold no ids that matter: icons, clipboards.
+/// Longer properties contain no relevant ids: icons, clipboards.
 const LONGEST_PROPERTY: usize = 1 << 16;
 
-/// A request to be played.
+/// Whether a request can be replayed.
 pub(super) enum Playable {
-    /// The request is played unchanged; bytes that the recording lacks are noise.
+    /// The request is replayed. Bytes that are missing from the recording are replaced by noise.
     Yes,
-    /// NoOperation is played in its place, so that the numbers of requests stay.
+    /// The request is replaced by NoOperation, so that sequence numbers stay the same.
     No,
 }
 
-/// The extension's name of a request; empty for the core protocol.
+/// The name of a request's extension; empty for the core protocol.
 pub(super) fn extension<'a>(request: &Request<'_>, extensions: &'a Extensions) -> &'a str {
     match extensions.by_major(request.major) {
         Some(extension) if request.major >= FIRST_EXTENSION => extension.name.as_str(),
@@ -52,7 +53,7 @@ pub(super) fn extension<'a>(request: &Request<'_>, extensions: &'a Extensions) -
     }
 }
 
-/// True if a request can be played on any display.
+/// Whether a request can be replayed on any display.
 pub(super) fn playable(request: &Request<'_>, extension: &str) -> Playable {
     let is_whole = request.bytes.len() as u64 == request.wire_len;
     let has_images = match extension {
@@ -67,7 +68,7 @@ pub(super) fn playable(request: &Request<'_>, extension: &str) -> Playable {
             request.major,
             CHANGE_HOSTS | SET_ACCESS_CONTROL | SET_FONT_PATH
         ),
-        // Other people's messages and rights, and a GPU's buffers.
+        // These requests access other clients' messages, access rights, or a GPU's buffers.
         "RECORD" | "SECURITY" | "DRI2" | "XFree86-DRI" | "XFree86-VidModeExtension" => true,
         // PixmapFromBuffer, FenceFromFD, PixmapFromBuffers, and requests that return descriptors.
         "DRI3" => request.minor >= 1,
@@ -79,7 +80,7 @@ pub(super) fn playable(request: &Request<'_>, extension: &str) -> Playable {
     }
 }
 
-/// True if a request changes what other programs of a display use, or leaves something behind when its client has gone.
+/// True if a request changes state that other programs on a display use, or has effects that outlive its client.
 pub(super) fn changes_display(
     request: &Request<'_>,
     extension: &str,
@@ -124,7 +125,7 @@ pub(super) fn changes_display(
     }
 }
 
-/// The places of a request that are the display's own, as offsets in its bytes.
+/// The values in a request that must be replaced by the display's, with their offsets in its bytes.
 pub(super) fn patches(
     request: &Request<'_>,
     extensions: &Extensions,
@@ -143,7 +144,8 @@ pub(super) fn patches(
     }
 }
 
-/// Section "ChangeProperty"; the types are predefined atoms (appendix A), WM_HINTS has windows and pixmaps (ICCCM).
+/// Values in properties (section "ChangeProperty"). The types are predefined atoms (appendix A); WM_HINTS contains
+/// windows and pixmaps (ICCCM).
 fn property(
     request: &Request<'_>,
     more: usize,

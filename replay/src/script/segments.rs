@@ -10,9 +10,9 @@ const PUT_IMAGE: u8 = 3;
 const GET_IMAGE: u8 = 4;
 const CREATE_PIXMAP: u8 = 5;
 pub(super) const ATTACH_FD: u8 = 6;
-/// A segment has a page at least.
+/// A segment has at least one page.
 const SMALLEST: usize = 4096;
-/// A larger segment is no client's.
+/// Maximum segment size. No real client uses a larger one.
 const LARGEST: usize = 1 << 30;
 
 /// A segment that a client attached.
@@ -20,11 +20,11 @@ const LARGEST: usize = 1 << 30;
 pub(crate) struct SharedSegment {
     /// The segment's size in bytes.
     pub(crate) len: usize,
-    /// The client passed a descriptor.
+    /// True if the client passed a descriptor.
     pub(crate) by_descriptor: bool,
 }
 
-/// The segments, by resource.
+/// The segments, by resource id.
 #[derive(Debug, Default)]
 pub(super) struct Segments {
     all: Vec<SharedSegment>,
@@ -32,7 +32,7 @@ pub(super) struct Segments {
 }
 
 impl Segments {
-    /// Takes a request of MIT-SHM. Gives the number of the segment that it attaches.
+    /// Processes an MIT-SHM request. Returns the number of the segment that it attaches.
     pub(super) fn observe(&mut self, request: &Request<'_>, setup: &Setup) -> Option<u32> {
         let (bytes, order) = (request.bytes, request.order);
         let u16 = |at| order.u16(bytes, at).map(usize::from);
@@ -51,7 +51,7 @@ impl Segments {
                 let size = row(setup, *bytes.get(28)?, u16(12)?) * u16(14)?;
                 self.needs(u32(32)?, u32(36)?, size);
             }
-            // The depth is the drawable's, which takes 4 bytes a pixel at most.
+            // The depth is that of the drawable, which uses at most 4 bytes per pixel.
             GET_IMAGE => self.needs(u32(24)?, u32(28)?, 4 * u16(12)? * u16(14)?),
             CREATE_PIXMAP => {
                 let size = row(setup, *bytes.get(16)?, u16(12)?) * u16(14)?;
@@ -75,7 +75,7 @@ impl Segments {
     }
 }
 
-/// Bytes of a row of pixels.
+/// The length of a row of pixels in bytes.
 fn row(setup: &Setup, depth: u8, width: usize) -> usize {
     let mut formats = setup.pixmap_formats.iter();
     let format = formats.find(|format| format.depth == depth);

@@ -1,11 +1,11 @@
-//! Recordings as scripts.
+//! Tests the conversion of recordings to scripts.
 
 use x11prof_protocol::IdKind;
 use x11prof_trace::{ConnectionId, Control, Opened, Reader, Record, Started, Timestamp, Writer};
 
 use super::*;
 
-/// xset's 44 requests.
+/// A recording of xset with 44 requests.
 fn xset() -> Vec<u8> {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/xset.mcap");
     std::fs::read(file).unwrap()
@@ -15,7 +15,7 @@ fn script(trace: &[u8]) -> Result<Script, ReplayError> {
     Script::read(&mut Reader::new(trace)?, false)
 }
 
-/// A trace of these records, the first of which may be `started`.
+/// A trace with these records. The first one may be `started`.
 fn written(records: &[Record]) -> Vec<u8> {
     let started = Started {
         format: 0,
@@ -60,7 +60,7 @@ fn a_client_says_what_it_said_after_what_it_had_heard() {
     assert_eq!((all[0].first, all[0].after_reply), (1, 0));
     assert_eq!((all[1].first, all[1].after_reply), (2, 1));
     assert_eq!(all[1].patches, [(0, Patch::Major)]);
-    // CreateGC: two resources; GetProperty behind it: a window and two atoms.
+    // CreateGC, with two resources; then GetProperty, with a window and two atoms.
     assert_eq!((all[2].requests, all[2].after_reply), (2, 2));
     let kinds = [IdKind::Resource, IdKind::Atom].map(Patch::Id);
     let [resource, atom] = kinds;

@@ -1,9 +1,9 @@
-//! The changed region, stored as in X servers: in bands (Xserver, mi/miregion.c). The boxes of a band have the same top
-//! and bottom. Two bands that touch and have the same columns are one. So partly overlapping boxes become more boxes.
+//! The changed region, stored in bands as in X servers (Xserver, mi/miregion.c). The boxes of a band have the same top
+//! and bottom. Adjacent bands with the same columns are merged. So partly overlapping boxes become more boxes.
 
 use x11prof_session::Changed;
 
-/// The most boxes that are kept. Beyond the limit they are counted, and a new region begins.
+/// The maximum number of boxes. Beyond the limit their pixels are counted, and a new region begins.
 const BOXES_LIMIT: usize = 1 << 14;
 
 /// Rows with the same columns.
@@ -11,7 +11,7 @@ const BOXES_LIMIT: usize = 1 << 14;
 struct Band {
     top: u16,
     bottom: u16,
-    /// The columns from the left. They neither overlap nor touch.
+    /// The columns from left to right. They neither overlap nor touch.
     columns: Vec<(u16, u16)>,
 }
 
@@ -32,7 +32,7 @@ impl Band {
         }
     }
 
-    /// The band with one more column.
+    /// The band with an added column.
     fn with(mut self, (mut left, mut right): (u16, u16)) -> Band {
         let first = self.columns.partition_point(|column| column.1 < left);
         let end = self.columns.partition_point(|column| column.0 <= right);
@@ -45,13 +45,13 @@ impl Band {
     }
 }
 
-/// Boxes that may overlap, as a region.
+/// The region of boxes that may overlap.
 #[derive(Debug, Default)]
 pub(crate) struct ChangedRegion {
-    /// The bands from the top. They do not overlap.
+    /// The bands from top to bottom. They do not overlap.
     bands: Vec<Band>,
     boxes: usize,
-    /// The pixels of regions that are counted already.
+    /// The number of pixels that are already counted.
     counted: u64,
 }
 
@@ -64,7 +64,7 @@ impl ChangedRegion {
             self.count();
         }
         let column = (area.left, area.right);
-        // The bands that the area meets, and those that touch it above and below: they may merge with it.
+        // The bands that the area overlaps, and those that touch it above and below, with which it may merge.
         let first = self.bands.partition_point(|band| band.bottom < area.top);
         let end = self.bands.partition_point(|band| band.top <= area.bottom);
         let mut new: Vec<Band> = Vec::with_capacity(2 * (end - first) + 1);
@@ -106,7 +106,7 @@ impl ChangedRegion {
         self.bands.splice(first..end, new);
     }
 
-    /// The number of the region's pixels. Forgets the region.
+    /// Resets the region and returns its number of pixels.
     pub(crate) fn take(&mut self) -> u64 {
         self.count();
         std::mem::take(&mut self.counted)
@@ -148,16 +148,16 @@ mod tests {
         assert_eq!(bands(&[(3, 3, 3, 9), (4, 4, 9, 4)]), (0, 0));
         let one = [(0, 0, 9, 9), (0, 0, 9, 9), (2, 2, 5, 5)];
         assert_eq!(bands(&one), (1, 81));
-        // Side by side they are one, and so they are one above the other.
+        // Boxes side by side are merged, and so are boxes one above the other.
         assert_eq!(bands(&[(0, 0, 9, 9), (9, 0, 20, 9)]), (1, 180));
         assert_eq!(bands(&[(0, 9, 9, 20), (0, 0, 9, 9)]), (1, 180));
         assert_eq!(bands(&[(0, 0, 9, 9), (0, 10, 9, 20)]).0, 2);
-        // Apart from each other, at the same height and shifted by one row.
+        // Separate boxes at the same height, and shifted by one row.
         assert_eq!(bands(&[(0, 0, 9, 9), (10, 0, 20, 9)]).0, 2);
         assert_eq!(bands(&[(0, 0, 9, 9), (10, 1, 20, 10)]).0, 4);
-        // A corner over another box.
+        // A box that overlaps a corner of another one.
         assert_eq!(bands(&[(0, 0, 10, 10), (5, 5, 15, 15)]), (3, 175));
-        // Over all of them.
+        // A box that covers all others.
         assert_eq!(
             bands(&[(0, 0, 9, 9), (10, 1, 20, 10), (0, 0, 30, 30)]),
             (1, 900)

@@ -10,7 +10,7 @@ use crate::definitions::expression::{Bytes, Expression};
 use crate::geometry::target::Effect;
 use crate::operations::operation::{Attribute, Attributes, Operation, Value};
 
-/// Definitions of operations, by the requests that they are about.
+/// Definitions of operations, by request.
 #[derive(Debug, Clone, Default)]
 pub struct Definitions {
     pub(crate) all: Vec<Definition>,
@@ -18,7 +18,7 @@ pub struct Definitions {
     pub(crate) by_opcode: HashMap<(Symbol, u8), usize>,
 }
 
-/// The operation of one kind of request. Fields that are absent stay as in the session.
+/// The operation of one kind of request. Absent fields keep the session's values.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Definition {
     pub(crate) op_size: Option<Expression>,
@@ -26,12 +26,12 @@ pub(crate) struct Definition {
     pub(crate) attributes: Option<Vec<(Attribute, Chosen)>>,
 }
 
-/// A list at the end of a request, of which each element is an item.
+/// A list at the end of a request. Each element is an item.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Items {
-    /// The first byte, counted as fields are.
+    /// The offset of the first byte, counted like the offsets of fields.
     pub(crate) from: usize,
-    /// Bytes of an element; not 0.
+    /// The length of an element in bytes; not 0.
     pub(crate) every: usize,
     /// The size of an item.
     pub(crate) size: Expression,
@@ -45,7 +45,7 @@ pub(crate) struct Chosen {
     pub(crate) names: Option<Vec<(i64, Symbol)>>,
 }
 
-/// Bytes of a request's header.
+/// The length of a request's header in bytes.
 pub(crate) const HEADER: usize = 4;
 
 impl Definitions {
@@ -54,7 +54,7 @@ impl Definitions {
         self.all.is_empty()
     }
 
-    /// Applies the user's definition of the request, if there is one, to its operation.
+    /// If the user defined the request's operation, applies the definition to it.
     pub(crate) fn redefine(
         &self,
         operation: &mut Operation,
@@ -134,7 +134,7 @@ fn set(attributes: &mut Attributes, chosen: &[(Attribute, Chosen)], bytes: &Byte
     }
 }
 
-/// A number as an op-size: not negative, and small enough to be exact.
+/// Converts a number to an op-size; `None` if it is negative, or too large to be exact.
 fn size(number: i64) -> Option<f64> {
     const EXACT: i64 = 1 << 53;
     (0..EXACT).contains(&number).then_some(number as f64)

@@ -5,7 +5,7 @@ use std::str::CharIndices;
 
 use x11prof_protocol::{Body, Request};
 
-/// Parentheses within each other at most.
+/// Maximum depth of nested parentheses.
 const DEEPEST: usize = 16;
 
 /// An expression over whole numbers. A field has a type and the offset of its first byte.
@@ -13,7 +13,7 @@ const DEEPEST: usize = 16;
 pub(crate) enum Expression {
     Number(i64),
     Field(Field),
-    /// The request's bytes on the wire.
+    /// The request's length on the wire in bytes.
     Length,
     /// Terms that are added, or subtracted if the flag is true.
     Sum(Vec<(bool, Expression)>),
@@ -51,18 +51,17 @@ const KINDS: [(&str, Kind); 6] = [
 /// The length of a request's header. A field's offset counts from the header's first byte.
 const HEADER: usize = 4;
 
-/// The bytes that fields are taken from.
+/// The bytes from which fields are read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Bytes<'a> {
-    /// A request, places counted from its header on as in the tables of protocols (a
-    /// BIG-REQUESTS length is not counted).
+    /// A request. Offsets count from its header, as in protocol tables (a BIG-REQUESTS length is not counted).
     Request(&'a Request<'a>, Body<'a>),
     /// An element of a list in a request.
     Element(&'a Request<'a>, Body<'a>),
 }
 
 impl Expression {
-    /// Parses an expression; an error names the fault.
+    /// Parses an expression. The error describes the problem.
     pub(crate) fn parse(text: &str) -> Result<Expression, String> {
         let mut parser = Parser {
             text,
@@ -78,7 +77,7 @@ impl Expression {
         }
     }
 
-    /// The expression's value; `None` if a field is not there, or a number becomes too large.
+    /// The expression's value; `None` if a field is missing, or if a number overflows.
     pub(crate) fn value(&self, bytes: &Bytes<'_>) -> Option<i64> {
         match self {
             Expression::Number(number) => Some(*number),
@@ -108,7 +107,7 @@ impl Expression {
         }
     }
 
-    /// The first of the expression's fields that `refuses`.
+    /// The first of the expression's fields for which `refuses` returns true.
     pub(crate) fn find_field(&self, refuses: &impl Fn(Field) -> bool) -> Option<Field> {
         match self {
             Expression::Field(field) => Some(*field).filter(|field| refuses(*field)),
@@ -121,7 +120,7 @@ impl Expression {
 }
 
 impl Field {
-    /// True if the field lies in a request's header, of which only single bytes are a request's own.
+    /// True if the field lies in a request's header, where only single bytes are specific to the request.
     pub(crate) fn is_in_header(self) -> bool {
         self.at < HEADER && !(self.kind == Kind::U8 && self.at < 2)
     }
@@ -216,7 +215,7 @@ impl Parser<'_> {
         }))
     }
 
-    /// The letters and digits that follow.
+    /// Reads the next letters and digits.
     fn word(&mut self) -> String {
         let mut word = String::new();
         self.peek();

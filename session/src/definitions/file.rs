@@ -1,4 +1,4 @@
-//! Files of the user's own operations: their TOML and their errors.
+//! Parses files with the user's own operations (TOML), and reports errors.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use x11prof_protocol::Symbol;
 use crate::definitions::definition::{Chosen, Definition, Definitions, HEADER, Items};
 use crate::definitions::expression::{Expression, Field};
 
-/// The version of the format that is read.
+/// The supported version of the format.
 const FORMAT: u32 = 1;
 
-/// Why a file of operations cannot be used.
+/// The reason why a file of operations cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DefinitionError {
     /// The text is not TOML, or has unknown keys.
@@ -19,20 +19,20 @@ pub enum DefinitionError {
     Toml {
         /// The line, counted from 1.
         line: usize,
-        /// The fault there.
+        /// The problem.
         message: String,
     },
     /// The file has another version.
     #[error("operations of format {0}; this x11prof reads format {FORMAT}")]
     Format(u32),
-    /// An operation of the file is wrong.
+    /// An operation in the file is wrong.
     #[error("operation {number} ({request}): {why}")]
     Operation {
         /// The number of the definition, counted from 1.
         number: usize,
         /// The request that the definition names, if any.
         request: String,
-        /// The fault.
+        /// The problem.
         why: String,
     },
 }

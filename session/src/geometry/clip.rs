@@ -1,4 +1,4 @@
-//! Rectangles and lines clipped to a drawable: only the part inside costs.
+//! Clips rectangles and lines to a drawable. Only the part inside has a cost.
 
 /// A rectangle of pixels; `right` and `bottom` are the first column and row outside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub(crate) struct Area {
 pub(crate) type Point = (i32, i32);
 
 impl Area {
-    /// Larger than any 16-bit coordinate, so it clips nothing.
+    /// An area larger than any 16-bit coordinate, so that it clips nothing.
     pub(crate) const EVERYWHERE: Area = Area {
         left: -(1 << 20),
         top: -(1 << 20),
@@ -21,7 +21,7 @@ impl Area {
         bottom: 1 << 20,
     };
 
-    /// The area of no pixels.
+    /// The empty area.
     pub(crate) const NOTHING: Area = Area {
         left: 0,
         top: 0,
@@ -134,8 +134,8 @@ impl Area {
         self.intersection(other) == other
     }
 
-    /// The rectangle with `by` more pixels on each side. The middle of a line of width 2 `by` that touches
-    /// the rectangle lies in there.
+    /// The rectangle enlarged by `by` pixels on each side. It contains the middle of any line of width 2 `by` that
+    /// touches the original rectangle.
     pub(crate) fn grown(self, by: i32) -> Area {
         Area {
             left: self.left.saturating_sub(by),
@@ -147,7 +147,7 @@ impl Area {
 
     /// The length in pixels of the part of a line inside the rectangle; `None` if no part is inside.
     ///
-    /// From 0 to 100 is 100 pixels long.
+    /// A line from 0 to 100 has a length of 100 pixels.
     #[inline]
     pub(crate) fn line_inside(self, from: Point, to: Point) -> Option<f64> {
         let (dx, dy) = (f64::from(to.0 - from.0), f64::from(to.1 - from.1));
@@ -158,7 +158,7 @@ impl Area {
         }
     }
 
-    /// The share of a line that is inside; clipping by Liang and Barsky (1984).
+    /// The share of a line that is inside (Liang and Barsky, 1984).
     fn part_inside(self, from: Point, to: Point) -> Option<f64> {
         let beside = |a: i32, b: i32, low: i32, high: i32| a.max(b) < low || a.min(b) >= high;
         if beside(from.0, to.0, self.left, self.right)

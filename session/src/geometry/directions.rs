@@ -1,5 +1,5 @@
-//! The directions of lines. A horizontal line is a run of a scanline's pixels. A vertical line has each of
-//! its pixels in another scanline. A sloped line is stepped along pixel by pixel.
+//! The directions of lines. A horizontal line is a run of pixels in one scanline. A vertical line has each of its
+//! pixels in another scanline. A sloped line is drawn pixel by pixel.
 
 use x11prof_protocol::Symbol;
 
@@ -32,7 +32,7 @@ pub(crate) struct Lengths {
 }
 
 impl Lengths {
-    /// Adds a line of which `length` is left.
+    /// Adds a line with a length of `length` after clipping.
     #[inline]
     pub(crate) fn add(&mut self, from: Point, to: Point, length: f64) {
         self.all += length;
@@ -43,8 +43,8 @@ impl Lengths {
         }
     }
 
-    /// The direction of at least three quarters of the total length. Without such a direction the lines are estimated
-    /// as sloped, whose cost is in between. A line without length is a run of one pixel.
+    /// The direction of at least three quarters of the total length. If there is none, the lines are estimated as
+    /// sloped, whose cost lies between the others. A line without length is a run of one pixel.
     pub(crate) fn direction(&self, names: &Directions) -> Symbol {
         let most = 0.75 * self.all;
         if self.horizontal >= most {

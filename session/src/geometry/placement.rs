@@ -7,7 +7,7 @@ use crate::geometry::clip::{Area, Point};
 pub struct Geometry {
     /// The position of the outer upper left corner in the parent; 0 for a pixmap.
     pub x: i16,
-    /// The position down, as `x` is the position across.
+    /// The vertical position, as `x` is the horizontal one.
     pub y: i16,
     /// The width without the border.
     pub width: u16,
@@ -18,7 +18,7 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// The window with its border, in its parent.
+    /// The window including its border, in the parent's coordinates.
     pub(crate) fn outer(self) -> Area {
         let (x, y) = (i32::from(self.x), i32::from(self.y));
         let borders = 2 * i32::from(self.border_width);
@@ -26,7 +26,7 @@ impl Geometry {
         Area::between(x, y, x + width + borders, y + height + borders)
     }
 
-    /// The position of the window's content, inside its border, in its parent.
+    /// The position of the window's content, inside its border, in the parent's coordinates.
     pub(crate) fn inner_origin(self) -> Point {
         let border = i32::from(self.border_width);
         (i32::from(self.x) + border, i32::from(self.y) + border)

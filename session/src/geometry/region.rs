@@ -3,7 +3,7 @@
 use crate::geometry::clip::Area;
 use x11prof_protocol::Body;
 
-/// The most rectangles of a region; beyond the limit the region becomes its bounding box.
+/// The maximum number of rectangles in a region. Beyond the limit the region becomes its bounding box.
 const PIECES_LIMIT: usize = 64;
 
 /// A set of pixels.
@@ -38,7 +38,7 @@ impl Region {
         region
     }
 
-    /// The rectangles of a request's list at `at`; `None` if the list is cut off.
+    /// Reads the rectangles of a request's list at `at`; `None` if the list is truncated.
     pub(crate) fn read(body: &Body<'_>, at: usize) -> Option<Region> {
         body.is_whole().then(|| {
             Region::of_all(body.list(at, 8).map(|rectangle| {

@@ -6,9 +6,9 @@ use crate::geometry::clip::Area;
 
 /// Adds up the area of a polygon inside a drawable, corner by corner.
 ///
-/// By Green's theorem the area is the sum over the edges of the integral of y dx. With x and y cut to the
-/// drawable, it is the area inside. The result is exact for polygons that do not cross themselves; parts
-/// with a winding number of 2 count twice.
+/// By Green's theorem the area is the sum over the edges of the integral of y dx. If x and y are clipped to the
+/// drawable, the sum is the area inside. The result is exact for polygons without self-intersections; parts with a
+/// winding number of 2 count twice.
 #[derive(Debug)]
 pub(crate) struct Polygon {
     left: f64,
@@ -34,7 +34,7 @@ impl Polygon {
         }
     }
 
-    /// The next corner.
+    /// Adds the next corner.
     pub(crate) fn corner(&mut self, x: f64, y: f64) {
         let corner = (x - self.left, y - self.top);
         if self.first.is_none() {
@@ -81,10 +81,10 @@ impl Polygon {
     }
 }
 
-/// An arc (protocol, type ARC), its angles in radians, counterclockwise from three o'clock.
+/// An arc (protocol, type ARC), with its angles in radians, counterclockwise from three o'clock.
 ///
-/// The protocol skews the angles of an ellipse with its axes: they are the parameter of the
-/// ellipse, which makes areas of sectors simple.
+/// The protocol scales the angles of an ellipse with its axes. The angles are therefore the ellipse's parameter, which
+/// simplifies the areas of sectors.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arc {
     bounds: Area,
@@ -94,12 +94,13 @@ pub(crate) struct Arc {
     extent: f64,
 }
 
-/// The number of straight pieces that approximate an ellipse that is clipped or no circle: within 0.04 % of
-/// its length.
+/// The number of straight pieces that approximate an ellipse that is clipped or not a circle, within 0.04 % of its
+/// length.
 const PIECES: u32 = 64;
 
 impl Arc {
-    /// Angles in 64ths of a degree, as on the wire; more than a full circle is one.
+    /// Creates an arc from angles in 64ths of a degree, as on the wire. Extents of more than a full circle count as a
+    /// full circle.
     pub(crate) fn new(x: i16, y: i16, width: u16, height: u16, angle1: i16, angle2: i16) -> Arc {
         let radians = |angle: i16| f64::from(angle) / 64.0 * PI / 180.0;
         let radii = (f64::from(width) / 2.0, f64::from(height) / 2.0);
@@ -126,7 +127,7 @@ impl Arc {
         let mut last = points.next()?;
         for next in points {
             let middle = ((last.0 + next.0) / 2.0, (last.1 + next.1) / 2.0);
-            // A piece counts if its middle is inside. Pieces are short.
+            // A piece counts if its middle is inside, because pieces are short.
             if whole || area.contains((middle.0.floor() as i32, middle.1.floor() as i32)) {
                 let (dx, dy) = (next.0 - last.0, next.1 - last.1);
                 *length.get_or_insert(0.0) += (dx * dx + dy * dy).sqrt();
@@ -154,7 +155,7 @@ impl Arc {
 
     /// The ends of the pieces, from the start of the arc to its end; y grows downwards.
     fn points(&self) -> impl Iterator<Item = (f64, f64)> {
-        // The arc has its share of the ellipse's pieces, each turned from the one before.
+        // The arc has its share of the ellipse's pieces. Each piece is the previous one rotated.
         let pieces = (f64::from(PIECES) * self.extent.abs() / TAU)
             .ceil()
             .max(1.0);
@@ -222,7 +223,7 @@ mod tests {
         assert_eq!(square(-5.0, -5.0), 25.0);
         assert_eq!(square(95.0, 95.0), 25.0);
         assert_eq!(square(95.0, 200.0), 0.0);
-        // A diamond round the corner of the drawable: a quarter of its 200 pixels is inside.
+        // A diamond around the corner of the drawable: a quarter of its 200 pixels is inside.
         assert!(
             (pixels(&[(-10.0, 0.0), (0.0, -10.0), (10.0, 0.0), (0.0, 10.0)]) - 50.0).abs() < 1e-9
         );

@@ -3,13 +3,13 @@
 use crate::geometry::clip::{Area, Point};
 use crate::geometry::region::Region;
 
-/// The work of an operation on the server, as far as its cost depends on it.
+/// The work of an operation on the server, as far as its cost depends on the destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Effect {
-    /// The request does all its work.
+    /// The request does its full work.
     #[default]
     Full,
-    /// The request draws on a window that is not viewable, or outside its clip: only its fixed part costs.
+    /// The request draws on a window that is not viewable, or outside its clip. Only its fixed part has a cost.
     Nothing,
     /// Unknown, because the drawable was created before the recording.
     Unknown,
@@ -21,14 +21,14 @@ pub(crate) enum Clip {
     /// Drawing is not clipped.
     #[default]
     None,
-    /// Clipped to these pixels. A bitmap counts as its whole rectangle, for its bits are not tracked.
+    /// Clipped to these pixels. A bitmap counts as its whole rectangle, because its bits are not tracked.
     Region(Box<Region>),
     /// Clipped to an unknown region.
     Unknown,
 }
 
 impl Clip {
-    /// A clip to a region that may not be known.
+    /// A clip to a region, which may be unknown.
     pub(crate) fn to(region: Option<Region>) -> Clip {
         region.map_or(Clip::Unknown, |region| Clip::Region(Box::new(region)))
     }
@@ -42,7 +42,7 @@ pub(crate) struct DrawTarget<'a> {
     pub(crate) depth: Option<u8>,
     /// The effect of drawing on the destination, before clipping.
     pub(crate) effect: Effect,
-    /// The rectangles of a clip that has several, and their displacement.
+    /// The rectangles of a clip that has several, and their offset.
     pieces: Option<(&'a [Area], Point)>,
 }
 
@@ -85,7 +85,7 @@ impl<'a> DrawTarget<'a> {
         }
     }
 
-    /// The destination with an unknown effect, because a part of the state is unknown.
+    /// The destination with an unknown effect, because part of the state is unknown.
     pub(crate) fn doubted(self) -> DrawTarget<'a> {
         DrawTarget {
             effect: match self.effect {
@@ -96,7 +96,7 @@ impl<'a> DrawTarget<'a> {
         }
     }
 
-    /// The rectangles that are left of one.
+    /// The parts of a rectangle that remain after clipping.
     pub(crate) fn left(&self, area: Area) -> impl Iterator<Item = Area> {
         let inside = area.intersection(self.area);
         let (pieces, (dx, dy)) = self.pieces.unwrap_or_default();
@@ -107,7 +107,7 @@ impl<'a> DrawTarget<'a> {
         whole.into_iter().chain(cut.filter(|area| !area.is_empty()))
     }
 
-    /// The pixels of a rectangle that are left.
+    /// The number of pixels of a rectangle that remain after clipping.
     #[inline]
     pub(crate) fn pixels(&self, area: Area) -> f64 {
         let inside = area.intersection(self.area);

@@ -1,9 +1,9 @@
-//! The part of the screen that a request changes: a box around its drawing on visible windows, or around a
-//! window that is mapped, unmapped or moved. A server whose screen goes to a viewer, or into a window of
-//! another server, pays for the change later.
+//! The part of the screen that a request changes: a box around its drawing on visible windows, or around a window that
+//! is mapped, unmapped or moved. A server that sends its screen to a viewer, or shows it in a window of another server,
+//! processes the change later.
 //!
-//! Overlapping windows are not subtracted. RENDER's glyphs, and windows that change only their place in the
-//! stack or their parent, are not counted.
+//! Overlapping windows are not subtracted. RENDER's glyphs are not counted, nor are windows that change only their
+//! stacking position or their parent.
 
 use x11prof_protocol::{Body, Request};
 use x11rb_protocol::protocol::{render, xproto};
@@ -92,8 +92,7 @@ pub(crate) fn changed(
     }
 }
 
-/// The part of the parent that a request on a window changes: a box around the window, and around its new
-/// place.
+/// The part of the parent that a request on a window changes: a box around the window, and around its new position.
 fn window(
     windows: &Windows,
     client: ClientId,
@@ -126,7 +125,7 @@ fn window(
     Some((parent, area))
 }
 
-/// The place of a request's drawing: its drawable, its clip, and a box around its shapes.
+/// The destination of a request's drawing: its drawable, its clip, and a box around its shapes.
 type DrawPlace<'a> = (u32, DrawTarget<'a>, Area);
 
 fn hull(all: impl Iterator<Item = Area>) -> Area {
@@ -157,7 +156,7 @@ fn drawn<'a>(state: &'a State, request: &Request<'_>, body: &Body<'_>) -> Option
     Some((window, target, area.grown(width.div_ceil(2) as i32)))
 }
 
-/// The box of a text, whose width is that of the font's widest character for each character.
+/// The box of a text. Each character counts with the width of the font's widest character.
 fn text<'a>(state: &'a State, request: &Request<'_>, body: &Body<'_>) -> Option<DrawPlace<'a>> {
     let window = body.u32(0)?;
     let (target, gc) = state.with_gc(Some(window), body.u32(4));
@@ -166,7 +165,7 @@ fn text<'a>(state: &'a State, request: &Request<'_>, body: &Body<'_>) -> Option<
     let bytes = if wide.contains(&request.major) { 2 } else { 1 };
     let characters = match request.major {
         xproto::IMAGE_TEXT8_REQUEST | xproto::IMAGE_TEXT16_REQUEST => i32::from(request.minor),
-        // Text items: the length and the shift of each are counted as characters.
+        // Text items: the length and the shift of each item count as characters.
         _ => i32::try_from(body.from(12).len() / bytes).ok()?,
     };
     let (x, y) = (i32::from(body.i16(8)?), i32::from(body.i16(10)?));

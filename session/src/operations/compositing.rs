@@ -1,4 +1,4 @@
-//! RENDER's requests that draw: their pictures and operators, and the pixels left after clipping.
+//! RENDER's drawing requests: their pictures and operators, and the pixels that remain after clipping.
 
 use x11prof_protocol::{Body, Request};
 use x11rb_protocol::protocol::render;
@@ -14,7 +14,7 @@ use crate::operations::plain::pieces;
 use crate::rendering::glyphs::{self, GlyphSet};
 use crate::state::State;
 
-/// Fills in the operation of a request of RENDER.
+/// Fills in the operation of a RENDER request.
 pub(crate) fn operation(
     operation: &mut Operation,
     names: &Names,
@@ -37,12 +37,12 @@ pub(crate) fn operation(
         _ => plain(operation, request, body),
     };
     if done.is_none() {
-        // The request was truncated before the fields that decide its effect.
+        // The request was truncated before the fields that determine its effect.
         operation.effect = Effect::Unknown;
     }
 }
 
-/// Requests that do not draw: gradients by their stops, clips by their rectangles.
+/// Requests that do not draw: gradients by their number of stops, clips by their number of rectangles.
 fn plain(operation: &mut Operation, request: &Request<'_>, body: &Body<'_>) -> Option<()> {
     operation.op_size = match request.minor {
         render::CREATE_LINEAR_GRADIENT_REQUEST => f64::from(body.u32(20)?),
@@ -104,7 +104,7 @@ fn fill(operation: &mut Operation, names: &Names, state: &State, body: &Body<'_>
     Some(())
 }
 
-/// The beginning that these requests have in common: operator, source, destination, mask format.
+/// Parses the common beginning of these requests: operator, source, destination, mask format.
 fn begin<'a>(
     operation: &mut Operation,
     names: &Names,
@@ -161,8 +161,8 @@ fn shapes(
 ) -> Option<()> {
     let target = begin(operation, names, state, body, None)?;
     let items = &mut operation.items;
-    // The server makes a mask of the complete shapes and then composites it (RENDER, "Trapezoids"). It also
-    // rasterises the parts outside the clip, unless nothing is visible.
+    // The server makes a mask of the complete shapes and then composites it (RENDER, "Trapezoids"). It also rasterizes
+    // the parts outside the clip, unless nothing is visible.
     let area = if target.area.is_empty() {
         target.area
     } else {
@@ -208,7 +208,7 @@ pub(crate) fn around(trapezoid: &Body<'_>) -> Area {
     pixels.into_iter().fold(Area::NOTHING, Area::hull)
 }
 
-/// The corners of a TRAPEZOID: between two heights, and between two lines that run on.
+/// The corners of a TRAPEZOID, between two heights and two lines that extend beyond them.
 fn corners(trapezoid: &Body<'_>) -> [(f64, f64); 4] {
     let (top, bottom) = (fixed(trapezoid, 0), fixed(trapezoid, 4));
     let line = |at| (point(trapezoid, at), point(trapezoid, at + 8));
@@ -248,7 +248,7 @@ fn add_traps(
     Some(())
 }
 
-/// Text: each glyph is an item of its image's pixels; an unknown glyph has no pixels.
+/// Text: each glyph is an item with the size of its image in pixels; an unknown glyph has no pixels.
 fn text(
     operation: &mut Operation,
     names: &Names,
@@ -256,7 +256,7 @@ fn text(
     bytes_per_glyph: usize,
     body: &Body<'_>,
 ) -> Option<()> {
-    /// The length that means that another glyph set follows.
+    /// The length value that marks a change of the glyph set.
     const CHANGE: u8 = 255;
     let mut set = state.render.glyphs.get(body.u32(16)?);
     let mut target = begin(operation, names, state, body, set)?;
@@ -304,7 +304,7 @@ fn text(
     Some(())
 }
 
-/// AddGlyphs: each glyph is an item of its image's pixels.
+/// AddGlyphs: each glyph is an item with the size of its image in pixels.
 fn add_glyphs(
     operation: &mut Operation,
     names: &Names,

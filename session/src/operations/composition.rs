@@ -15,14 +15,14 @@ use crate::windows::drawables::Drawables;
 pub(crate) struct Paint {
     /// The format of the pixels, or `solid`, `linear` and so on.
     format: Option<Symbol>,
-    /// The filter, if the transform leaves a choice.
+    /// The filter, if the transform makes a difference.
     filter: Option<Symbol>,
     repeat: Option<Symbol>,
     transform: Option<Symbol>,
     component_alpha: Option<bool>,
 }
 
-/// The picture `id` as a source or a mask, of which `sampled` is used.
+/// The picture `id` as a source or a mask. `sampled` is the used part.
 pub(crate) fn paint(
     render: &Render,
     names: &Names,
@@ -51,7 +51,7 @@ pub(crate) fn paint(
         Source::Drawable { format, .. } => {
             let format = render.formats.get(format);
             let size = picture.size(drawables);
-            // A pixel that repeats is one colour, to servers as well.
+            // A repeated pixel is a single colour. Servers also treat it as such.
             if size == Some((1, 1)) && picture.repeat != 0 {
                 return Paint {
                     component_alpha: has_component_alpha(picture, format),
@@ -105,11 +105,11 @@ pub(crate) enum Mask {
     None,
     /// A picture.
     Picture(Paint),
-    /// A mask that the server makes, of this format.
+    /// A mask of this format that the server creates.
     Made(Option<Symbol>),
 }
 
-/// The attributes of a request that composites, in the order of their names.
+/// The attributes of a compositing request, in the order of their names.
 #[derive(Debug)]
 pub(crate) struct Composition {
     pub(crate) operator: Option<Symbol>,

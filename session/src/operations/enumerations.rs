@@ -20,10 +20,10 @@ pub const RASTER_OPERATIONS: [&str; 16] = [
     "GXset",
 ];
 
-/// The line styles, likewise.
+/// The line styles by their names in `X11/X.h`, in the protocol's order.
 pub const LINE_STYLES: [&str; 3] = ["LineSolid", "LineOnOffDash", "LineDoubleDash"];
 
-/// The fill styles, likewise.
+/// The fill styles by their names in `X11/X.h`, in the protocol's order.
 pub const FILL_STYLES: [&str; 4] = [
     "FillSolid",
     "FillTiled",

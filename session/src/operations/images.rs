@@ -1,5 +1,5 @@
-//! Images and copies: PutImage, GetImage, their MIT-SHM kin, CopyArea, CopyPlane, ClearArea and
-//! Present's Pixmap, by the area in pixels that is left after clipping.
+//! Images and copies: PutImage, GetImage, their MIT-SHM equivalents, CopyArea, CopyPlane, ClearArea and Present's
+//! Pixmap, by the area in pixels that remains after clipping.
 
 use x11prof_protocol::{Body, Request};
 use x11rb_protocol::protocol::{present, shm, xproto};
@@ -13,7 +13,7 @@ use crate::operations::operation::{Operation, Value};
 use crate::rendering::gc::{Component, Gc};
 use crate::state::State;
 
-/// The area of a request, and the other attributes of its cost.
+/// The area of a request, and the other attributes that determine its cost.
 struct Extent<'a> {
     target: DrawTarget<'a>,
     area: Area,
@@ -22,8 +22,8 @@ struct Extent<'a> {
     gc: Option<&'a Gc>,
 }
 
-/// Fills in the operation of a core image request. The first 28 bytes decide its cost, so pixels that a
-/// recorder left out are not missed.
+/// Fills in the operation of a core image request. Its first 28 bytes determine the cost, so pixels that the recorder
+/// dropped are not needed.
 pub(crate) fn operation(
     operation: &mut Operation,
     names: &Names,
@@ -72,8 +72,7 @@ pub(crate) fn present_operation(
     true
 }
 
-/// The place of an image request's drawing: its drawable, its clip, and its whole rectangle. `None` for
-/// other requests.
+/// The destination of an image request: its drawable, its clip, and its whole rectangle. `None` for other requests.
 pub(crate) fn changed<'a>(
     state: &'a State,
     kind: Option<ExtensionKind>,
@@ -133,7 +132,7 @@ fn rectangle(body: &Body<'_>, at: usize) -> Option<Area> {
 
 fn put_image<'a>(state: &'a State, request: &Request<'_>, body: &Body<'_>) -> Option<Extent<'a>> {
     let (mut target, gc) = state.with_gc(body.u32(0), body.u32(4));
-    // The image's own depth, which is the drawable's too, except for a bitmap.
+    // The image's depth, which equals the drawable's depth except for a bitmap.
     target.depth = body.u8(17);
     Some(Extent {
         target,
@@ -174,7 +173,7 @@ fn clear_area<'a>(state: &'a State, body: &Body<'_>) -> Option<Extent<'a>> {
     }
     let (x, y) = (body.i16(4)?, body.i16(6)?);
     let mut area = Area::new(x, y, body.u16(8)?, body.u16(10)?);
-    // A width or height of 0 reaches to the window's edge, which may not be known.
+    // A width or height of 0 extends to the window's edge, which may be unknown.
     if let Some((width, height)) = state.drawables.size(id) {
         area = area.or_to_the_edge(width, height);
     }
@@ -193,7 +192,7 @@ fn copy<'a>(state: &'a State, request: &Request<'_>, body: &Body<'_>) -> Option<
     let to = (body.i16(16)?, body.i16(18)?);
     let area = Area::new(to.0, to.1, body.u16(20)?, body.u16(22)?);
     if request.major == xproto::COPY_AREA_REQUEST {
-        // Source and destination have one depth (protocol, CopyArea).
+        // Source and destination have the same depth (protocol, CopyArea).
         target.depth = target.depth.or(source.depth);
     }
     target.effect = both(source.effect, target.effect);

@@ -1,4 +1,4 @@
-//! Requests as operations: the kind, the attributes that decide the cost, the op-sizes.
+//! Requests as operations: the kind, the attributes that determine the cost, and the op-sizes.
 
 pub(crate) mod changes;
 pub(crate) mod compositing;

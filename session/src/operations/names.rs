@@ -59,7 +59,7 @@ pub(crate) struct Names {
     transforms: [Symbol; 5],
 }
 
-/// The changes of a ConfigureWindow.
+/// The kinds of changes of a ConfigureWindow.
 #[derive(Debug)]
 pub(crate) struct Changes {
     pub(crate) move_and_resize: Symbol,
@@ -130,7 +130,7 @@ impl Names {
         }
     }
 
-    /// `GXcopy` of 3; `None` for a value that the protocol does not have, as below.
+    /// The name of a raster operation: `GXcopy` for 3; `None` for an invalid value.
     pub(crate) fn function(&self, value: u32) -> Option<Symbol> {
         of(&self.functions, value)
     }
@@ -147,7 +147,7 @@ impl Names {
         of(&self.image_formats, u32::from(value))
     }
 
-    /// `Over` of 3.
+    /// The name of a RENDER operator: `Over` for 3.
     pub(crate) fn operator(&self, value: u8) -> Option<Symbol> {
         self.operators.get(usize::from(value)).copied().flatten()
     }

@@ -1,6 +1,6 @@
-//! Substitutes for requests that cannot cross a network: images in memory shared with the server (MIT-SHM),
-//! and buffers of the graphics card (DRI3). Across a network a program sends each image by PutImage, and
-//! reads it by GetImage.
+//! Substitutes for requests that cannot be used over a network: images in memory shared with the server (MIT-SHM), and
+//! buffers of the graphics card (DRI3). Over a network a program sends each image with PutImage, and reads it with
+//! GetImage.
 
 use x11prof_protocol::{Body, Request};
 use x11rb_protocol::protocol::{present, render, shm, xproto};
@@ -12,17 +12,17 @@ use crate::request_table::sources;
 use crate::setup::PixmapFormat;
 use crate::state::State;
 
-/// Bytes of a PutImage before its pixels (protocol, encoding of PutImage).
+/// Length of a PutImage before its pixels (protocol, encoding of PutImage).
 const PUT_IMAGE: u64 = 24;
 /// ZPixmap's number in the protocol.
 const Z_PIXMAP: u8 = 2;
 
-/// The image that a request shares with the server, and that crosses a network as bytes.
+/// The substitute for a request that shares an image with the server. Over a network, the image is sent as bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NetworkSubstitute {
     /// Bytes of the PutImage or GetImage.
     pub bytes: u64,
-    /// Bytes of the image in its reply, without the reply's head.
+    /// Bytes of the image in the reply, without the reply's header.
     pub reply_bytes: u64,
     /// True if the substitute replaces the request. Otherwise the request stays, and the substitute sends
     /// the copied image first.
@@ -35,8 +35,8 @@ pub(crate) struct Sharing<'a> {
 }
 
 impl Sharing<'_> {
-    /// The substitute across a network for `request`, which was observed last and is `operation`. `None` if
-    /// the request can be sent unchanged, or if its image is unknown.
+    /// The substitute over a network for `request`, which was observed last and is `operation`. `None` if the request
+    /// can be sent unchanged, or if its image is unknown.
     pub(crate) fn across(
         &self,
         extension: impl Fn() -> Option<ExtensionKind>,
@@ -80,8 +80,8 @@ impl Sharing<'_> {
         }
     }
 
-    /// The image that `request` reads from a pixmap, if the pixmap is shared. The image was sent before, with
-    /// the size that is read.
+    /// The image that `request` reads from a pixmap, if the pixmap is shared. The image was sent before, with the size
+    /// that is read.
     fn copied(
         &self,
         request: &Request<'_>,
@@ -103,7 +103,7 @@ impl Sharing<'_> {
         })
     }
 
-    /// Bytes of an image, its rows padded (protocol, section "Images").
+    /// The size of an image in bytes, with padded rows (protocol, section "Images").
     fn image_bytes(&self, format: u8, depth: u8, width: u16, height: u16) -> Option<u64> {
         let (planes, bits, pad) = match format {
             Z_PIXMAP => {
@@ -117,7 +117,7 @@ impl Sharing<'_> {
         Some(planes * row * u64::from(height))
     }
 
-    /// The packing of a depth's pixels, by the server's setup, or else as in nearly all servers.
+    /// The packing of a depth's pixels, from the server's setup, otherwise as in nearly all servers.
     fn pixmap_format(&self, depth: u8) -> Option<PixmapFormat> {
         let known = self.state.pixmap_formats.iter();
         let usual = || PixmapFormat {

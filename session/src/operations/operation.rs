@@ -1,4 +1,4 @@
-//! A request as an operation: its kind, the attributes that decide its cost, and its sizes.
+//! A request as an operation: its kind, the attributes that determine its cost, and its sizes.
 //!
 //! Calibration stores costs under an operation, and the analysis looks them up under the same operation.
 
@@ -21,7 +21,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// Parses `text` as a value: a decimal number, or else a name.
+    /// Parses `text` as a value: a decimal number, otherwise a name.
     pub fn parse(text: &str) -> Value {
         text.parse()
             .map_or_else(|_| Value::Name(Symbol::new(text)), Value::Number)
@@ -37,7 +37,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// The attributes of an operation, each name once, in the order of their names' text.
+/// The attributes of an operation, each name once, sorted by name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, PartialOrd, Ord)]
 pub struct Attributes(Vec<(Attribute, Value)>);
 
@@ -55,13 +55,13 @@ impl Attributes {
         }
     }
 
-    /// Sets `name`, which comes after all names that are set.
+    /// Sets `name`, which must sort after all existing names.
     pub(crate) fn append(&mut self, name: Attribute, value: Value) {
         debug_assert!(self.0.last().is_none_or(|(last, _)| *last < name));
         self.0.push((name, value));
     }
 
-    /// Sets `name` in the same way, if there is a value.
+    /// Sets `name`, which must sort after all existing names, if there is a value.
     pub(crate) fn append_name(&mut self, name: Attribute, value: impl Into<Option<Symbol>>) {
         if let Some(value) = value.into() {
             self.append(name, Value::Name(value));
@@ -91,13 +91,13 @@ impl Attributes {
         self.0.is_empty()
     }
 
-    /// Forgets all, keeping the storage.
+    /// Removes all attributes, but keeps the storage.
     pub fn clear(&mut self) {
         self.0.clear();
     }
 }
 
-/// `gxmode=GXcopy linewidth=0`, in the order of the names.
+/// Prints `gxmode=GXcopy linewidth=0`, sorted by name.
 impl fmt::Display for Attributes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, (name, value)) in self.iter().enumerate() {
@@ -115,10 +115,10 @@ impl fmt::Display for Attributes {
 pub struct Operation {
     /// The request's name.
     pub request: Symbol,
-    /// The attributes that decide its cost.
+    /// The attributes that determine its cost.
     pub attributes: Attributes,
-    /// The size of each item after clipping, in the request's own unit (pixels, characters, bytes). Empty
-    /// for a request without items, which costs its fixed part.
+    /// The size of each item after clipping, in the request's unit (pixels, characters, bytes). Empty for a request
+    /// without items, which has only its fixed cost.
     pub items: Vec<f64>,
     /// The paper's op-size of the whole request (Table 1): area, line length, string length.
     pub op_size: f64,
@@ -127,7 +127,7 @@ pub struct Operation {
 }
 
 impl Operation {
-    /// An operation with no attributes and one item of size 0, as for most requests.
+    /// An operation with no attributes and one item of size 0, as most requests have.
     pub fn new(request: Symbol) -> Operation {
         Operation {
             request,

@@ -1,7 +1,7 @@
 //! The pixels that a request reads and writes, and thereby loads into the processor's caches.
 //!
-//! An area is identified by its first pixel, several areas by that of the first. Requests that draw no
-//! areas (lines, text) have no access here.
+//! An area is identified by its first pixel, several areas by the first pixel of the first one. Requests that do not
+//! draw areas (lines, text) have no access here.
 
 use x11prof_protocol::{Body, Request};
 use x11rb_protocol::protocol::xproto;
@@ -25,7 +25,7 @@ pub struct PixelArea {
 /// The pixels that a request reads and writes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum PixelAccess {
-    /// The request makes this pixmap, whose memory the server clears.
+    /// The request creates this pixmap. The server clears its memory.
     Makes(u32),
     /// The request writes pixels.
     Writes {
@@ -33,13 +33,13 @@ pub enum PixelAccess {
         reads: Option<PixelArea>,
         /// The pixels that the request writes.
         writes: PixelArea,
-        /// True if the request reads equally many pixels that its client wrote into shared memory.
+        /// True if the request also reads the same number of pixels that its client wrote into shared memory.
         from_client: bool,
     },
 }
 
-/// The pixels that `request` reads and writes, which was observed last and is `operation`. `None` if they
-/// are unknown, or if the request draws no areas.
+/// The pixels that `request`, which was observed last and is `operation`, reads and writes. `None` if they are unknown,
+/// or if the request draws no areas.
 pub(crate) fn pixel_access(
     state: &State,
     request: &Request<'_>,
@@ -65,10 +65,10 @@ pub(crate) fn pixel_access(
         begin,
         pixels: operation.items.iter().sum(),
     };
-    // A picture of no drawable has no pixels, and masks are small.
+    // A picture without a drawable has no pixels, and masks are small.
     let source = sources(request, pictures).next().and_then(Target::drawable);
     let reads = source.map(|drawable| {
-        // A pixmap that is smaller is repeated.
+        // A smaller pixmap is repeated.
         let all = pixels_of_pixmap(state, drawable).unwrap_or(f64::INFINITY);
         PixelArea {
             drawable,
@@ -154,7 +154,7 @@ mod tests {
     fn requests_without_areas_have_no_pixel_access() {
         let session = Session::new();
         assert_eq!(access(&session, "PolyLine", &words(65, &[8, 3])), None);
-        // The position was cut off.
+        // The position was truncated.
         assert_eq!(access(&session, "ClearArea", &words(61, &[8])), None);
     }
 }

@@ -1,4 +1,4 @@
-//! The other requests: most cost the same each time; a few grow with their contents.
+//! All other requests: most have a constant cost, a few grow with their contents.
 
 use x11prof_protocol::{Body, Request, Symbol};
 use x11rb_protocol::protocol::{glx, xfixes, xproto, xtest};
@@ -21,7 +21,7 @@ pub(crate) fn operation(
 ) {
     let size = match request.major {
         xproto::CHANGE_WINDOW_ATTRIBUTES_REQUEST => set_cursor(operation, names, body),
-        // Both clear or map and unmap memory.
+        // Both clear, map or unmap memory.
         xproto::CREATE_PIXMAP_REQUEST => created_bytes(request, body),
         xproto::FREE_PIXMAP_REQUEST => body.u32(0).and_then(|id| state.drawables.bytes(id)),
         xproto::CHANGE_PROPERTY_REQUEST => property_bytes(body),
@@ -83,13 +83,13 @@ fn settle(operation: &mut Operation, size: Option<f64>) {
     operation.items.push(operation.op_size);
 }
 
-/// The number of structures of `size` bytes in a request, from `at` in its body on, by its length.
+/// The number of structures of `size` bytes in a request from `at` in its body on, computed from its length.
 pub(crate) fn pieces(request: &Request<'_>, at: u64, size: u64) -> f64 {
     let before = request.header_len as u64 + at;
     (request.wire_len.saturating_sub(before) / size) as f64
 }
 
-/// Sets the font that a request queries. The id of a GC means the font of the GC.
+/// Sets the font that a request queries. The id of a GC stands for the font of the GC.
 fn set_font(operation: &mut Operation, names: &Names, state: &State, body: &Body<'_>) {
     let name = body.u32(0).and_then(|id| {
         let of_gc = || state.gcs.get(id)?.font_name();
@@ -98,9 +98,9 @@ fn set_font(operation: &mut Operation, names: &Names, state: &State, body: &Body
     operation.attributes.append_name(names.fontname, name);
 }
 
-/// Sets the attributes of a request that names a font: the font's file, and `loaded` if the server need not
-/// read it. The name's length and the name are at these offsets of the body. Returns the length. For
-/// ListFontsWithInfo a server reads each font that is not open, each time.
+/// Sets the attributes of a request that names a font: the font's file, and `loaded` if the server need not read the
+/// file. The name's length and the name are at these offsets of the body. Returns the length. For ListFontsWithInfo a
+/// server reads each font that is not open, each time.
 fn set_reading(
     operation: &mut Operation,
     names: &Names,
@@ -138,8 +138,8 @@ fn file_of(name: Symbol) -> Symbol {
     Symbol::new(&fields.join("-"))
 }
 
-/// Sets an attribute if a ChangeWindowAttributes changes the cursor: with the pointer in the window, the
-/// server shows the new one.
+/// Sets an attribute if a ChangeWindowAttributes changes the cursor. If the pointer is in the window, the server shows
+/// the new cursor.
 fn set_cursor(operation: &mut Operation, names: &Names, body: &Body<'_>) -> Option<f64> {
     /// A bit of the value mask.
     const CURSOR: u32 = 1 << 14;
@@ -162,7 +162,7 @@ fn set_event(operation: &mut Operation, names: &Names, body: &Body<'_>) {
     operation.attributes.append_name(names.event, kind);
 }
 
-/// The bytes that a ChangeProperty writes: its count of values times 8, 16 or 32 bits.
+/// The number of bytes that a ChangeProperty writes: its count of values times 1, 2 or 4 bytes.
 fn property_bytes(body: &Body<'_>) -> Option<f64> {
     let (format, values) = (body.u8(12)?, body.u32(16)?);
     Some(f64::from(values) * f64::from(format / 8))

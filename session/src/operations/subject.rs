@@ -14,9 +14,9 @@ pub(crate) fn label(atoms: &Atoms, atom: u32) -> Symbol {
     }
 }
 
-/// The property, selection or message type that `request` is about, or the name that it interns.
+/// The property, selection or message type of `request`, or the name that it interns.
 pub(crate) fn atom(atoms: &Atoms, request: &Request<'_>) -> Option<Symbol> {
-    /// ClientMessage; its type is 8 bytes into the event, which begins at 8.
+    /// The code of ClientMessage. Its type is at offset 8 in the event, which is at offset 8 of the body.
     const CLIENT_MESSAGE: u8 = 33;
     let body = Body::of(request);
     let atom = match request.name.as_str() {

@@ -1,4 +1,4 @@
-//! Text requests: each string is an item, its characters are its size, the font decides the cost.
+//! Text requests: each string is an item, its number of characters is its size, and the font determines the cost.
 
 use x11prof_protocol::{Body, Request};
 use x11rb_protocol::protocol::xproto;
@@ -11,8 +11,7 @@ use crate::state::State;
 
 /// Fills in the operation of PolyText8, PolyText16, ImageText8 or ImageText16.
 ///
-/// The text items of PolyText may name fonts, which stay in the GC. The operation's font is that of the
-/// first string.
+/// The text items of PolyText may change the GC's font. The operation's font is that of the first string.
 pub(crate) fn operation(
     operation: &mut Operation,
     names: &Names,
@@ -57,7 +56,7 @@ pub(crate) fn operation(
     }
     let (target, gc) = state.with_gc(body.u32(0), gc);
     let attributes = &mut operation.attributes;
-    // ImageText takes neither from the GC (protocol, ImageText8).
+    // ImageText does not use these GC components (protocol, ImageText8).
     let poly = request.major <= xproto::POLY_TEXT16_REQUEST;
     let of = |component| gc.filter(|_| poly).and_then(|gc| gc.get(component));
     let style = of(Component::FillStyle).and_then(|v| names.fill_style(v));
@@ -78,7 +77,7 @@ enum TextItem {
     String(u8),
 }
 
-/// The text items in `bytes`; a string that is cut off is still one, for its length is known.
+/// The text items in `bytes`. A truncated string counts, because its length is known.
 struct TextItems<'a> {
     bytes: &'a [u8],
     bytes_per_character: usize,
@@ -88,10 +87,10 @@ impl Iterator for TextItems<'_> {
     type Item = TextItem;
 
     fn next(&mut self) -> Option<TextItem> {
-        /// The length that means a font follows.
+        /// The length value that marks a font id.
         const FONT_SHIFT: u8 = 255;
         match *self.bytes {
-            // The id of a font has its most significant byte first, in either byte order.
+            // A font id has its most significant byte first in both byte orders.
             [FONT_SHIFT, a, b, c, d, ref rest @ ..] => {
                 self.bytes = rest;
                 Some(TextItem::Font(u32::from_be_bytes([a, b, c, d])))

@@ -1,4 +1,4 @@
-//! Requests on windows, by the number of windows that they touch.
+//! Requests on windows, by the number of affected windows.
 
 use x11prof_protocol::{Body, Request, Symbol};
 use x11rb_protocol::protocol::xproto;
@@ -60,7 +60,7 @@ pub(crate) fn operation(
     operation.items.push(operation.op_size);
 }
 
-/// CirculateWindow: at most one of the children changes its place in the stack.
+/// CirculateWindow: at most one child changes its stacking position.
 fn circulate(
     operation: &mut Operation,
     windows: &Windows,
@@ -81,8 +81,8 @@ fn circulate(
     });
 }
 
-/// True if a request removes a visible window from its place: the windows beneath must then be drawn.
-/// `None` if this is unknown, and for other requests.
+/// True if a request removes a visible window from its position, so that the windows beneath must be drawn. `None` if
+/// this is unknown, and for other requests.
 fn taken_away(windows: &Windows, id: Option<u32>, major: u8) -> Option<bool> {
     match major {
         xproto::DESTROY_WINDOW_REQUEST | xproto::REPARENT_WINDOW_REQUEST => {
@@ -97,7 +97,7 @@ fn taken_away(windows: &Windows, id: Option<u32>, major: u8) -> Option<bool> {
     }
 }
 
-/// The effect of a request on a window, which costs only if the window shows.
+/// The effect of a request on a window, which has a cost only if the window is viewable.
 fn shown(windows: &Windows, id: u32) -> Effect {
     match windows.is_viewable(id) {
         Some(true) => Effect::Full,
@@ -106,8 +106,7 @@ fn shown(windows: &Windows, id: u32) -> Effect {
     }
 }
 
-/// MapWindow and UnmapWindow: the window and its mapped inferiors appear or vanish, if its parent
-/// is viewable.
+/// MapWindow and UnmapWindow: the window and its mapped inferiors appear or disappear, if its parent is viewable.
 fn map(windows: &Windows, id: u32, client: ClientId, mapped: bool) -> WindowEffect {
     let Some(window) = windows.get(id) else {
         return (1, Effect::Unknown);
@@ -121,7 +120,7 @@ fn map(windows: &Windows, id: u32, client: ClientId, mapped: bool) -> WindowEffe
     }
 }
 
-/// The requests on all children.
+/// The requests that apply to all children.
 fn children(windows: &Windows, id: u32, client: ClientId, major: u8) -> WindowEffect {
     let mut all = (0_u32, Effect::Nothing);
     for child in windows.children(id) {

@@ -1,4 +1,4 @@
-//! Graphics contexts: their components, and the requests that make and change them.
+//! Graphics contexts: their components, and the requests that create and change them.
 
 use x11prof_protocol::{Body, Symbol};
 
@@ -66,7 +66,7 @@ const WIDTHS: [u32; COMPONENTS] = [
     8, 32, 32, 32, 16, 8, 8, 8, 8, 8, 32, 32, 16, 16, 32, 8, 8, 16, 16, 32, 16, 8, 8,
 ];
 
-/// A graphics context, as its client's requests made it.
+/// A graphics context, as changed by its client's requests.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gc {
     values: [u32; COMPONENTS],
@@ -94,7 +94,7 @@ impl Gc {
         (self.known & component.bit() != 0).then_some(*value)
     }
 
-    /// The name that the GC's font was opened by; `None` for the server's default font.
+    /// The name with which the GC's font was opened; `None` for the server's default font.
     pub fn font_name(&self) -> Option<Symbol> {
         self.font_name
     }
@@ -115,10 +115,10 @@ impl Gc {
         }
     }
 
-    /// Puts the font of a text item into the GC (protocol, PolyText8: it stays there).
+    /// Sets the font of a text item in the GC, where it stays (protocol, PolyText8).
     pub(crate) fn set_font(&mut self, font: u32, fonts: &Fonts) {
         self.set(Component::Font as usize, Some(font));
-        // The name is taken down now: the GC keeps its font when the id is closed.
+        // The name is stored now, because the GC keeps its font when the id is closed.
         self.font_name = fonts.name(font);
     }
 
@@ -194,7 +194,7 @@ impl Gcs {
         self.0.get_mut(id)
     }
 
-    /// CreateGC; gives the id of the new GC.
+    /// CreateGC. Returns the id of the new GC.
     pub(crate) fn create(&mut self, by: By, body: &Body<'_>, known: &Known<'_>) -> Option<u32> {
         let (id, mask) = (body.u32(0)?, body.u32(8)?);
         let mut gc = Gc::new(by);
@@ -203,7 +203,7 @@ impl Gcs {
         Some(id)
     }
 
-    /// ChangeGC; gives the GC and the value mask. A GC from before the recording stays unknown.
+    /// ChangeGC. Returns the GC and the value mask. A GC from before the recording stays unknown.
     pub(crate) fn change(&mut self, body: &Body<'_>, known: &Known<'_>) -> Option<(u32, u32)> {
         let (id, mask) = (body.u32(0)?, body.u32(4)?);
         let gc = self.0.get_mut(id)?;
@@ -211,7 +211,7 @@ impl Gcs {
         Some((id, mask))
     }
 
-    /// A request to change these components failed, perhaps after it had changed some.
+    /// Handles a failed request to change these components. Some of them may have been changed.
     pub(crate) fn doubt(&mut self, id: u32, mask: u32) {
         let Some(gc) = self.0.get_mut(id) else { return };
         gc.known &= !mask;
@@ -223,8 +223,8 @@ impl Gcs {
         }
     }
 
-    /// CopyGC. Returns the GC and the components that may have changed, as all of these functions do.
-    /// Components copied from an unknown GC become unknown.
+    /// CopyGC. Like the similar functions, returns the GC and the components that may have changed. Components copied
+    /// from an unknown GC become unknown.
     pub(crate) fn copy(&mut self, body: &Body<'_>) -> Option<(u32, u32)> {
         let (from, to, mask) = (body.u32(0)?, body.u32(4)?, body.u32(8)?);
         match self.0.get(from).cloned() {
@@ -264,7 +264,7 @@ impl Gcs {
         Some((id, origin | Component::ClipMask.bit()))
     }
 
-    /// XFIXES SetGCClipRegion: `None` is no clip, else a region, which may not be known.
+    /// XFIXES SetGCClipRegion. `None` removes the clip; otherwise the clip is a region, which may be unknown.
     pub(crate) fn set_clip_region(
         &mut self,
         id: u32,
@@ -283,7 +283,7 @@ impl Gcs {
         self.0.remove(id);
     }
 
-    /// Forgets `id` if `by` made it: the request failed.
+    /// Removes `id` if `by` created it, because the request failed.
     pub(crate) fn undo(&mut self, id: u32, by: By) {
         if self.0.get(id).is_some_and(|gc| gc.by == by) {
             self.0.remove(id);

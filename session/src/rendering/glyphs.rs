@@ -7,7 +7,7 @@ use x11rb_protocol::protocol::render;
 
 use crate::ids::{By, ClientId, IdMap};
 
-/// Glyphs kept at most, in all sets together.
+/// Maximum number of glyphs in all sets together.
 const GLYPHS_LIMIT: usize = 1 << 20;
 
 /// A glyph (RENDER protocol, GLYPHINFO).
@@ -15,9 +15,9 @@ const GLYPHS_LIMIT: usize = 1 << 20;
 pub(crate) struct Glyph {
     pub(crate) width: u16,
     pub(crate) height: u16,
-    /// The origin's place across in the glyph's image.
+    /// The horizontal position of the origin in the glyph's image.
     pub(crate) x: i16,
-    /// The origin's place down.
+    /// The vertical position of the origin in the glyph's image.
     pub(crate) y: i16,
     /// The displacement of the next glyph.
     pub(crate) advance: (i16, i16),
@@ -33,7 +33,7 @@ impl Glyph {
 
 type GlyphMap = FxHashMap<u32, Glyph>;
 
-/// A set of glyphs; several ids may refer to it.
+/// A glyph set, to which several ids may refer.
 #[derive(Debug, Default)]
 pub(crate) struct GlyphSet {
     /// The id of the set's picture format.
@@ -76,7 +76,7 @@ impl Glyphs {
         self.sets.get(self.ids.get(id)?.set)
     }
 
-    /// A request on glyph sets. Returns the id that it makes.
+    /// Applies a request on glyph sets. Returns the id that it creates.
     pub(crate) fn apply(&mut self, by: By, minor: u8, body: &Body<'_>) -> Option<u32> {
         let id = body.u32(0)?;
         match minor {
@@ -150,7 +150,7 @@ impl Glyphs {
         }
     }
 
-    /// Forgets `id` if `by` made it: the request failed.
+    /// Removes `id` if `by` created it, because the request failed.
     pub(crate) fn undo(&mut self, id: u32, by: By) {
         if self.ids.get(id).is_some_and(|known| known.by == by) {
             self.free(id);

@@ -9,11 +9,12 @@ use crate::ids::IdMap;
 pub(crate) struct PictFormat {
     pub(crate) name: Symbol,
     pub(crate) depth: u8,
-    /// The format has red, green and blue, so a mask with this format can have an alpha value for each component.
+    /// True if the format has red, green and blue, so that a mask with this format can have an alpha value for each
+    /// component.
     pub(crate) has_colour: bool,
 }
 
-/// Formats kept at most; a server has some dozen.
+/// Maximum number of formats. A server has some dozens.
 const FORMATS_LIMIT: usize = 1 << 12;
 
 /// The formats of a server, from its reply to QueryPictFormats.
@@ -25,7 +26,7 @@ impl PictFormats {
         self.0.get(id)
     }
 
-    /// The reply to QueryPictFormats (RENDER protocol, PICTFORMINFO).
+    /// Processes the reply to QueryPictFormats (RENDER protocol, PICTFORMINFO).
     pub(crate) fn learn(&mut self, reply: &Reply<'_>) -> Option<()> {
         const SIZE: usize = 28;
         let (bytes, order) = (reply.bytes, reply.order);
@@ -66,14 +67,14 @@ fn read(info: &[u8], order: ByteOrder) -> Option<PictFormat> {
     })
 }
 
-/// The channels from the highest bit down, each with its number of bits; `x` for unused bits.
+/// The channels from the highest bit down, each with its number of bits; `x` stands for unused bits.
 fn spell(channels: [(char, u32, u32); 4], depth: u32) -> String {
     let mut channels: Vec<_> = channels
         .into_iter()
         .filter(|(_, _, bits)| *bits > 0)
         .collect();
     channels.sort_by_key(|(_, shift, _)| std::cmp::Reverse(*shift));
-    // Pixels lie in the next larger unit (protocol, "Format" in the setup).
+    // Pixels are stored in units of the next power of two (protocol, "Format" in the setup).
     let mut above = depth.max(1).next_power_of_two();
     let mut name = String::new();
     let mut add = |letter: char, bits: u32| {

@@ -21,7 +21,7 @@ pub(crate) enum Source {
     },
     /// A single colour.
     Solid,
-    /// Gradients, with their stops.
+    /// Gradients, with their number of stops.
     Linear(u32),
     /// See `Linear`.
     Radial(u32),
@@ -29,23 +29,23 @@ pub(crate) enum Source {
     Conical(u32),
 }
 
-/// The kind of a transform, as far as sampling depends on it.
+/// The kind of a transform, as it affects sampling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Transform {
-    /// The picture is not moved, or by whole pixels.
+    /// The identity, or a translation by whole pixels.
     #[default]
     None,
-    /// The picture is moved to between the pixels.
+    /// A translation by a fraction of a pixel.
     Translate,
-    /// The picture is made larger or smaller.
+    /// Scaling.
     Scale,
-    /// The picture is turned or sheared.
+    /// Rotation or shearing.
     Affine,
-    /// The picture has a vanishing point.
+    /// A perspective transform.
     Projective,
 }
 
-/// The filter of sampling. Servers take `fast` for nearest, `good` and `best` for bilinear.
+/// The sampling filter. Servers use nearest for `fast`, and bilinear for `good` and `best`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Filter {
     #[default]
@@ -64,8 +64,8 @@ pub(crate) struct Picture {
     pub(crate) component_alpha: bool,
     pub(crate) filter: Filter,
     pub(crate) transform: Transform,
-    /// The size of the picture's pixmap. The pixmap lives as long as the picture, even if its id is freed
-    /// (protocol, FreePixmap).
+    /// The size of the picture's pixmap. The pixmap exists as long as the picture, even if its id is freed (protocol,
+    /// FreePixmap).
     pixmap: Option<(u16, u16)>,
     clip: Clip,
     clip_origin: (i16, i16),
@@ -87,7 +87,7 @@ impl Picture {
         }
     }
 
-    /// The picture as a request's destination: a request cannot draw on a picture without a drawable.
+    /// The picture as a request's destination. A request cannot draw on a picture without a drawable.
     pub(crate) fn target(&self, drawables: &Drawables) -> DrawTarget<'_> {
         let origin: Point = (i32::from(self.clip_origin.0), i32::from(self.clip_origin.1));
         let target = match (self.source, self.pixmap) {
@@ -136,7 +136,7 @@ impl Picture {
 pub(crate) struct Pictures(IdMap<Picture>);
 
 impl Pictures {
-    /// The drawable that the picture `id` is of.
+    /// The drawable of the picture `id`.
     pub(crate) fn drawable(&self, id: u32) -> Option<u32> {
         match self.get(id)?.source {
             Source::Drawable { id, .. } => Some(id),
@@ -148,7 +148,7 @@ impl Pictures {
         self.0.get(id)
     }
 
-    /// A request that makes or changes a picture. Returns the id of a new one.
+    /// Applies a request that creates or changes a picture. Returns the id of a new picture.
     pub(crate) fn apply(
         &mut self,
         by: By,
@@ -217,7 +217,7 @@ impl Pictures {
         Some(())
     }
 
-    /// XFIXES SetPictureClipRegion: `None` is no clip, else a region, which may not be known.
+    /// XFIXES SetPictureClipRegion. `None` removes the clip; otherwise the clip is a region, which may be unknown.
     pub(crate) fn set_clip_region(
         &mut self,
         id: u32,
@@ -230,7 +230,7 @@ impl Pictures {
         }
     }
 
-    /// Forgets `id` if `by` made it: the request failed.
+    /// Removes `id` if `by` created it, because the request failed.
     pub(crate) fn undo(&mut self, id: u32, by: By) {
         if self.0.get(id).is_some_and(|picture| picture.by == by) {
             self.0.remove(id);

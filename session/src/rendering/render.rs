@@ -18,7 +18,7 @@ pub(crate) struct Render {
 }
 
 impl Render {
-    /// Applies a request. Returns the id of the resource that it makes.
+    /// Applies a request. Returns the id of the resource that it creates.
     pub(crate) fn apply(
         &mut self,
         by: By,
@@ -35,7 +35,7 @@ impl Render {
         }
     }
 
-    /// Forgets `id` if `by` made it: the request failed.
+    /// Removes `id` if `by` created it, because the request failed.
     pub(crate) fn undo(&mut self, id: u32, by: By) {
         self.pictures.undo(id, by);
         self.glyphs.undo(id, by);

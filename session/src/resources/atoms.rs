@@ -7,7 +7,7 @@ use crate::latin1::latin1;
 
 /// Maximum number of atoms. A name has up to 64 KiB on the wire.
 const ATOMS_LIMIT: usize = 1 << 16;
-/// The longest name kept, in bytes; a longer one is cut off there.
+/// The longest stored name, in bytes. Longer names are truncated.
 const LONGEST: usize = 256;
 
 /// The atoms of a display.
@@ -22,7 +22,7 @@ pub(crate) fn name(bytes: &[u8]) -> Box<str> {
 }
 
 impl Atoms {
-    /// The name of an atom; `None` if the recording does not have it.
+    /// The name of an atom; `None` if the recording does not contain it.
     pub(crate) fn name(&self, atom: u32) -> Option<&str> {
         match predefined_atom(atom) {
             Some(name) => Some(name),
@@ -37,7 +37,7 @@ impl Atoms {
         Some(())
     }
 
-    /// The reply to GetAtomName of `atom`.
+    /// Stores the reply to GetAtomName of `atom`.
     pub(crate) fn named(&mut self, atom: u32, reply: &Reply<'_>) -> Option<()> {
         let length = usize::from(reply.order.u16(reply.bytes, 8)?);
         self.keep(atom, name(reply.bytes.get(32..32 + length)?));
@@ -64,7 +64,7 @@ impl Atoms {
     }
 }
 
-/// The name of an atom that every server has from its start, numbers 1 to 68; `None` for others.
+/// The name of a predefined atom (1 to 68), which every server has; `None` for other atoms.
 fn predefined_atom(atom: u32) -> Option<&'static str> {
     let at = atom.checked_sub(1)?;
     PREDEFINED_ATOMS.get(at as usize).copied()

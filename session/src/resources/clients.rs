@@ -1,4 +1,4 @@
-//! The clients of a session: their ids, the fate of their resources at their close, and the resources of
+//! The clients of a session: their ids, what happens to their resources when they disconnect, and the resources of
 //! their latest requests.
 
 use std::collections::VecDeque;
@@ -7,21 +7,21 @@ use x11prof_protocol::SequenceNumber;
 
 use crate::ids::{ClientId, IdMap, IdRange};
 
-/// The actions kept for each client, so that a failed one can be undone. An error comes a round trip later;
-/// a client that does more meanwhile is not undone.
+/// Maximum number of stored actions of each client, so that a failed one can be undone. An error arrives a round trip
+/// later; if the client has sent more requests in the meantime, the action is not undone.
 const REMEMBERED: usize = 1024;
 
-/// Windows in a client's save set at most.
+/// Maximum number of windows in a client's save set.
 const SAVED_LIMIT: usize = 1 << 12;
 
-/// The most clients that are kept after their end because the server retains their resources.
+/// Maximum number of disconnected clients that are kept because the server retains their resources.
 const RETAINED: usize = 1 << 12;
 
 /// The clients of a display.
 #[derive(Debug, Default)]
 pub(crate) struct Clients {
     known: IdMap<ClientState>,
-    /// The id ranges of clients, by their first id. A server gives the range of a closed client to the next
+    /// The id ranges of clients, by their first id. A server assigns the range of a disconnected client to the next
     /// one.
     ranges: IdMap<IdRange>,
     mask: u32,
@@ -30,7 +30,7 @@ pub(crate) struct Clients {
 /// The effect of a request, which an error undoes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Undoable {
-    /// The request made the resource.
+    /// The request created the resource.
     Made(u32),
     /// The request changed these components of the GC. After an error, any of them may have changed (protocol,
     /// ChangeGC).
@@ -52,7 +52,7 @@ struct ClientState {
     gone: bool,
 }
 
-/// The fate of a client's resources at its close (protocol, SetCloseDownMode).
+/// What happens to a client's resources when it disconnects (protocol, SetCloseDownMode).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum CloseDown {
     #[default]
@@ -62,7 +62,7 @@ enum CloseDown {
 }
 
 impl Clients {
-    /// Takes down the ids of a client that was accepted.
+    /// Stores the id range of a client that the server accepted.
     pub(crate) fn accepted(&mut self, client: ClientId, first: u32, mask: u32) {
         let range = IdRange {
             first,
@@ -75,12 +75,12 @@ impl Clients {
         self.entry(client).ids = Some(range);
     }
 
-    /// The ids that `id` is one of, as they were given last.
+    /// The id range that contains `id`, as assigned last.
     pub(crate) fn range(&self, id: u32) -> Option<IdRange> {
         self.ranges.get(id & !self.mask).copied()
     }
 
-    /// The id ranges of connected clients, and of closed ones whose resources are retained.
+    /// The id ranges of connected clients, and of disconnected ones with retained resources.
     pub(crate) fn connected(&self) -> impl Iterator<Item = IdRange> + '_ {
         self.known.iter().filter_map(|(_, client)| client.ids)
     }
@@ -108,7 +108,7 @@ impl Clients {
         }
     }
 
-    /// Takes the client's save set.
+    /// Removes and returns the client's save set.
     pub(crate) fn take_save_set(&mut self, client: ClientId) -> Vec<u32> {
         self.known
             .get_mut(client.0)
@@ -116,7 +116,7 @@ impl Clients {
             .unwrap_or_default()
     }
 
-    /// Notes the effect of request `sequence`.
+    /// Stores the effect of request `sequence`.
     pub(crate) fn did(&mut self, client: ClientId, sequence: SequenceNumber, deed: Undoable) {
         let deeds = &mut self.entry(client).deeds;
         if deeds.len() >= REMEMBERED {
@@ -125,7 +125,7 @@ impl Clients {
         deeds.push_back((sequence, deed));
     }
 
-    /// The effect that the failed request `sequence` should have had.
+    /// The intended effect of the failed request `sequence`.
     pub(crate) fn failed(&self, client: ClientId, sequence: SequenceNumber) -> Option<Undoable> {
         let deeds = &self.known.get(client.0)?.deeds;
         let at = deeds
@@ -134,7 +134,7 @@ impl Clients {
         deeds.get(at).map(|(_, deed)| *deed)
     }
 
-    /// The client has closed. True if its resources go with it.
+    /// Notes that the client has disconnected. Returns true if its resources are freed.
     pub(crate) fn closed(&mut self, client: ClientId) -> bool {
         let retained = self.known.iter().filter(|(_, client)| client.gone).count();
         let Some(known) = self.known.get_mut(client.0) else {
@@ -149,8 +149,8 @@ impl Clients {
         false
     }
 
-    /// KillClient: the closed clients whose retained resources go now. The server closes a connected
-    /// client, whose end is seen as any other.
+    /// KillClient: the disconnected clients whose retained resources are freed now. The server closes connected
+    /// clients, and the end of their connection is handled as usual.
     pub(crate) fn killed(&mut self, resource: u32) -> Vec<ClientId> {
         /// AllTemporary (protocol, KillClient).
         const ALL_TEMPORARY: u32 = 0;

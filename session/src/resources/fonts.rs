@@ -1,4 +1,4 @@
-//! Fonts: the names that their ids were opened with, and their metrics from replies.
+//! Fonts: the names with which their ids were opened, and their metrics from replies.
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::{Body, Reply, Symbol};
@@ -22,14 +22,15 @@ pub struct FontMetrics {
     pub full_name: Option<u32>,
 }
 
-/// Fonts' metrics kept by name at most.
+/// Maximum number of fonts whose metrics are stored by name.
 const NAMES_LIMIT: usize = 1 << 14;
 
 /// The open fonts of a display.
 #[derive(Debug, Default)]
 pub(crate) struct Fonts {
     open: IdMap<Font>,
-    /// The number of ids that each font is open by, by its name in lower case: names do not differ by case.
+    /// The number of ids with which each font is open, by its name in lower case, because font names are
+    /// case-insensitive.
     loaded: FxHashMap<Symbol, u32>,
     by_name: FxHashMap<Symbol, FontMetrics>,
 }
@@ -43,27 +44,27 @@ pub(crate) struct Font {
     loaded: Symbol,
 }
 
-/// The fonts that a server opens at its start: the default font of GCs, and the cursors'.
+/// The fonts that a server opens at its start: the default font of GCs, and the cursor font.
 const OWN: [&str; 2] = ["fixed", "cursor"];
 
 impl Fonts {
-    /// True if a font of this name, in lower case, is in the server's memory: it is open, or one of the
-    /// server's own. A font opened by another name, or before the recording, does not count.
+    /// True if the font with this name, in lower case, is in the server's memory, because it is open or one of the
+    /// server's own fonts. A font that was opened with another name, or before the recording, does not count.
     pub(crate) fn is_loaded(&self, name: Symbol) -> bool {
         self.loaded.contains_key(&name) || OWN.contains(&name.as_str())
     }
 
-    /// The name that `id` was opened by, as the client wrote it: perhaps an alias or a pattern.
+    /// The name with which `id` was opened, as the client wrote it. It may be an alias or a pattern.
     pub(crate) fn name(&self, id: u32) -> Option<Symbol> {
         self.open.get(id).map(|font| font.name)
     }
 
-    /// The metrics of the font `id`, from its own QueryFont or from a reply on its name.
+    /// The metrics of the font `id`, from its own QueryFont or from a reply about its name.
     pub(crate) fn metrics(&self, id: u32) -> Option<FontMetrics> {
         self.open.get(id)?.metrics
     }
 
-    /// OpenFont; gives the id of the font.
+    /// OpenFont. Returns the id of the font.
     pub(crate) fn open(&mut self, by: By, body: &Body<'_>) -> Option<u32> {
         let (id, length) = (body.u32(0)?, body.u16(4)?);
         let bytes = body.from(8).get(..usize::from(length))?;
@@ -91,7 +92,7 @@ impl Fonts {
         }
     }
 
-    /// The reply to QueryFont of `id`.
+    /// Processes the reply to QueryFont of `id`.
     pub(crate) fn queried(&mut self, id: u32, reply: &Reply<'_>) -> Option<()> {
         let metrics = read_metrics(reply, reply.order.u32(reply.bytes, 56)?)?;
         let font = self.open.get_mut(id)?;
@@ -101,7 +102,7 @@ impl Fonts {
         Some(())
     }
 
-    /// Takes a reply to ListFontsWithInfo; the last reply names no font.
+    /// Processes a reply to ListFontsWithInfo. The last reply names no font.
     pub(crate) fn listed(&mut self, reply: &Reply<'_>) -> Option<()> {
         let (bytes, order) = (reply.bytes, reply.order);
         let length = usize::from(*bytes.get(1)?);
@@ -110,7 +111,7 @@ impl Fonts {
         }
         let at = 60 + 8 * usize::from(order.u16(bytes, 46)?);
         let name = Symbol::new(&latin1(bytes.get(at..at + length)?));
-        // The reply has no number of characters, but the range of codes (protocol, QueryFont).
+        // The reply contains the range of codes instead of the number of characters (protocol, QueryFont).
         let range = |first, last| u32::from(last) + 1 - u32::from(first).min(u32::from(last));
         let rows = range(*bytes.get(49)?, *bytes.get(50)?);
         let (first, last) = (order.u16(bytes, 40)?, order.u16(bytes, 42)?);
@@ -119,7 +120,7 @@ impl Fonts {
         Some(())
     }
 
-    /// Forgets `id` if `by` opened it: the request failed.
+    /// Removes `id` if `by` opened it, because the request failed.
     pub(crate) fn undo(&mut self, id: u32, by: By) {
         if self.open.get(id).is_some_and(|font| font.by == by) {
             self.close(id);
@@ -154,7 +155,7 @@ fn unload(loaded: &mut FxHashMap<Symbol, u32>, name: Symbol) {
     }
 }
 
-/// The part that both replies share (protocol encoding, QueryFont and ListFontsWithInfo).
+/// The part that both replies have in common (protocol encoding, QueryFont and ListFontsWithInfo).
 fn read_metrics(reply: &Reply<'_>, characters: u32) -> Option<FontMetrics> {
     /// The predefined atom FONT.
     const FONT: u32 = 18;

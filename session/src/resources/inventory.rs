@@ -1,5 +1,5 @@
-//! The live resources that clients made, of every kind, and the changes of the last message. `windows` and
-//! `rendering` describe the resources that are drawn on or with.
+//! The existing resources of every kind that clients created, and the changes of the last message. `windows` and
+//! `rendering` describe the resources that are used for drawing.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 #[derive(Debug, Default)]
 pub(crate) struct Inventory {
     held: IdMap<Held>,
-    /// The resources outside a window that go with it.
+    /// The resources, other than windows, that are freed with a window.
     bound: FxHashMap<u32, BTreeSet<u32>>,
     changes: Vec<ResourceChange>,
 }
@@ -19,7 +19,7 @@ pub(crate) struct Inventory {
 #[derive(Debug)]
 struct Held {
     resource: Resource,
-    /// The window that the resource goes with.
+    /// The window with which the resource is freed.
     window: Option<u32>,
 }
 
@@ -33,15 +33,15 @@ impl Inventory {
         &self.changes
     }
 
-    /// The next message begins.
+    /// Starts the next message.
     #[inline]
     pub(crate) fn start_message(&mut self) {
         self.changes.clear();
     }
 
-    /// A request made `resource`, which goes with `window`.
+    /// Notes that a request created `resource`, which is freed with `window`.
     pub(crate) fn created(&mut self, resource: Resource, window: Option<u32>) {
-        // The protocol forbids an id in use, so the end of the old resource was not seen.
+        // The protocol forbids reusing an id in use, so the end of the old resource was not observed.
         self.freed(resource.id);
         if !self.held.insert(resource.id, Held { resource, window }) {
             return;
@@ -52,7 +52,7 @@ impl Inventory {
         self.changes.push(ResourceChange::Created(resource));
     }
 
-    /// A request freed a resource, or destroyed its window.
+    /// Notes that a request freed a resource, or destroyed its window.
     pub(crate) fn freed(&mut self, id: u32) {
         let Some(resource) = self.remove(id) else {
             return;
@@ -63,14 +63,14 @@ impl Inventory {
         }
     }
 
-    /// Removes the resources that go with a window.
+    /// Frees the resources that are bound to a window.
     fn window_gone(&mut self, window: u32) {
         for id in self.bound.remove(&window).unwrap_or_default() {
             self.freed(id);
         }
     }
 
-    /// The request that was to make `id` failed.
+    /// Notes that the request that should have created `id` failed.
     pub(crate) fn failed(&mut self, id: u32, by: By) {
         let made =
             |resource: &Resource| resource.client == by.client && resource.sequence == by.sequence;
@@ -81,7 +81,7 @@ impl Inventory {
         }
     }
 
-    /// The resources of a client went with its connection.
+    /// Frees the resources of a client, because its connection has ended.
     pub(crate) fn remove_client(&mut self, client: ClientId) {
         let own = self.held.iter();
         let mut own: Vec<u32> = own
@@ -98,7 +98,7 @@ impl Inventory {
         }
     }
 
-    /// A resource has this size now, or takes these bytes.
+    /// Notes the new size of a resource, and its size in bytes.
     pub(crate) fn resized(&mut self, id: u32, size: (u16, u16), bytes: u64) {
         let Some(held) = self.held.get_mut(id) else {
             return;

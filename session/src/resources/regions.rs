@@ -1,4 +1,4 @@
-//! The regions of XFIXES, as far as their rectangles can be known.
+//! XFIXES regions, as far as their rectangles are known.
 
 use x11prof_protocol::{Body, Reply};
 use x11rb_protocol::protocol::xfixes;
@@ -25,17 +25,17 @@ impl Regions {
         self.0.get(id)?.region.as_ref()
     }
 
-    /// A region as a clip: region 0 is no clip at all.
+    /// A region as a clip. Region 0 means no clip.
     pub(crate) fn as_clip(&self, id: u32) -> Option<Option<Region>> {
         (id != 0).then(|| self.get(id).cloned())
     }
 
-    /// A request of XFIXES. Returns the id of the region that it makes.
+    /// Applies an XFIXES request. Returns the id of the region that it creates.
     pub(crate) fn apply(&mut self, by: By, minor: u8, body: &Body<'_>) -> Option<u32> {
         let id = body.u32(0)?;
         let made = match minor {
             xfixes::CREATE_REGION_REQUEST => Region::read(body, 4),
-            // The bits of a bitmap and the shapes of windows are not followed.
+            // The bits of bitmaps and the shapes of windows are not tracked.
             xfixes::CREATE_REGION_FROM_BITMAP_REQUEST
             | xfixes::CREATE_REGION_FROM_WINDOW_REQUEST
             | xfixes::CREATE_REGION_FROM_GC_REQUEST
@@ -108,14 +108,14 @@ impl Regions {
         Some(())
     }
 
-    /// A request wrote something into the region that cannot be known: DAMAGE's Subtract.
+    /// Notes that a request wrote unknown contents into the region (DAMAGE's Subtract).
     pub(crate) fn doubt(&mut self, id: u32, by: By) {
         if let Some(entry) = self.0.get_mut(id) {
             (entry.region, entry.changed) = (None, by);
         }
     }
 
-    /// The reply to FetchRegion of `id`, unless its client has changed the region since.
+    /// Processes the reply to FetchRegion of `id`, unless its client has changed the region since.
     pub(crate) fn fetched(&mut self, id: u32, asked: By, reply: &Reply<'_>) -> Option<()> {
         let (bytes, order) = (reply.bytes, reply.order);
         let entry = self.0.get_mut(id)?;
@@ -135,7 +135,7 @@ impl Regions {
         Some(())
     }
 
-    /// Forgets `id` if `by` made it: the request failed.
+    /// Removes `id` if `by` created it, because the request failed.
     pub(crate) fn undo(&mut self, id: u32, by: By) {
         if self.0.get(id).is_some_and(|entry| entry.by == by) {
             self.0.remove(id);

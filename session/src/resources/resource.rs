@@ -1,4 +1,4 @@
-//! A resource that a client made, and its changes.
+//! A resource that a client created, and its changes.
 
 use std::fmt;
 
@@ -21,23 +21,23 @@ pub enum ResourceKind {
     Cursor,
     /// A colormap.
     Colormap,
-    /// RENDER's picture.
+    /// A RENDER picture.
     Picture,
-    /// RENDER's set of glyphs.
+    /// A RENDER glyph set.
     GlyphSet,
-    /// XFIXES' region.
+    /// An XFIXES region.
     Region,
-    /// MIT-SHM's segment.
+    /// An MIT-SHM segment.
     Segment,
-    /// DAMAGE's object.
+    /// A DAMAGE object.
     Damage,
-    /// SYNC's counter.
+    /// A SYNC counter.
     Counter,
-    /// SYNC's alarm.
+    /// A SYNC alarm.
     Alarm,
-    /// SYNC's and DRI3's fence.
+    /// A SYNC or DRI3 fence.
     Fence,
-    /// DOUBLE-BUFFER's back buffer.
+    /// A DOUBLE-BUFFER back buffer.
     BackBuffer,
 }
 
@@ -70,23 +70,23 @@ impl fmt::Display for ResourceKind {
     }
 }
 
-/// A resource that a request in the recording made.
+/// A resource that a request in the recording created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resource {
     /// The resource's id.
     pub id: u32,
     /// The kind of the resource.
     pub kind: ResourceKind,
-    /// The client that made the resource.
+    /// The client that created the resource.
     pub client: ClientId,
-    /// The number of the request that made the resource.
+    /// The number of the request that created the resource.
     pub sequence: SequenceNumber,
     /// The name of that request.
     pub request: Symbol,
-    /// Width and height in pixels, of windows and pixmaps; 0 for others and for a window's own
-    /// pixmap.
+    /// Width and height in pixels of windows and pixmaps; 0 for other resources and for a pixmap that names a window's
+    /// memory.
     pub size: (u16, u16),
-    /// Bits of a pixel, for windows and pixmaps; `None` for others and if unknown.
+    /// Bits per pixel of windows and pixmaps; `None` for other resources and if unknown.
     pub depth: Option<u8>,
     /// The bytes of the resource, as far as requests and the server's pixmap formats show them: pixels, the images of
     /// a glyph set, a segment. A window counts the bytes of its pixels.
@@ -96,13 +96,13 @@ pub struct Resource {
 /// The effect of a message on a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResourceChange {
-    /// A request made the resource.
+    /// A request created the resource.
     Created(Resource),
     /// A request freed the resource, or destroyed its window.
     Freed(Resource),
-    /// The request that was to make the resource failed: it never existed.
+    /// The request that should have created the resource failed, so the resource never existed.
     Failed(Resource),
-    /// The resource went with its client's connection.
+    /// The resource was freed when its client's connection ended.
     Closed(Resource),
     /// The resource has another size or other bytes.
     Resized {

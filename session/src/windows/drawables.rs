@@ -16,7 +16,7 @@ use x11prof_protocol::Body;
 pub enum DrawableKind {
     /// A screen's root window.
     Root,
-    /// A window that is no root.
+    /// A window that is not a root window.
     Window,
     /// A pixmap.
     Pixmap,
@@ -29,15 +29,15 @@ pub enum DrawableKind {
 pub struct Drawable {
     /// Window or pixmap.
     pub kind: DrawableKind,
-    /// The drawable's place and size.
+    /// The drawable's position and size.
     pub geometry: Geometry,
     /// Bits of a pixel.
     pub depth: Option<u8>,
     /// A window's parent.
     pub parent: Option<u32>,
-    /// True if drawing on it shows, as always for a pixmap; `None` if an ancestor is unknown.
+    /// True if drawing on it is visible, which is always so for a pixmap; `None` if an ancestor is unknown.
     pub viewable: Option<bool>,
-    /// The server paints the drawable with a pixmap when it is shown or cleared.
+    /// True if the server paints the drawable with a pixmap when it is shown or cleared.
     pub has_background_pixmap: bool,
 }
 
@@ -152,7 +152,7 @@ impl Drawables {
         Some((geometry.width, geometry.height))
     }
 
-    /// A bitmap as a clip.
+    /// A bitmap as a clip: its whole rectangle.
     pub(crate) fn bitmap_clip(&self, id: u32) -> Clip {
         let size = self.size(id);
         Clip::to(size.map(|(width, height)| Region::of(Area::new(0, 0, width, height))))
@@ -180,7 +180,7 @@ impl Drawables {
         self.pixmaps.get(id).filter(|pixmap| pixmap.shared)
     }
 
-    /// CreatePixmap; gives the id of the pixmap.
+    /// CreatePixmap. Returns the id of the pixmap.
     pub(crate) fn create_pixmap(&mut self, by: By, depth: u8, body: &Body<'_>) -> Option<u32> {
         let (id, width, height) = (body.u32(0)?, body.u16(8)?, body.u16(10)?);
         let depth = Some(depth);
@@ -196,15 +196,15 @@ impl Drawables {
         )
     }
 
-    /// A pixmap that this or an extension's request made; gives its id.
+    /// Adds a pixmap that this or an extension's request created. Returns its id.
     pub(crate) fn add_pixmap(&mut self, id: u32, pixmap: Pixmap) -> Option<u32> {
         self.earlier.remove(id);
         self.pixmaps.insert(id, pixmap);
         Some(id)
     }
 
-    /// COMPOSITE's NameWindowPixmap: the pixmap has the size of the window including its border. If the window is
-    /// unknown, the pixmap is too.
+    /// COMPOSITE's NameWindowPixmap. The pixmap has the size of the window including its border. If the window is
+    /// unknown, so is the pixmap.
     pub(crate) fn name_window_pixmap(&mut self, by: By, window: u32, id: u32) -> Option<u32> {
         let known = self.get(window)?;
         let borders = known.geometry.border_width.saturating_mul(2);
@@ -220,7 +220,7 @@ impl Drawables {
         )
     }
 
-    /// The bytes of a pixmap.
+    /// The size of a pixmap in bytes.
     pub(crate) fn bytes(&self, id: u32) -> Option<f64> {
         let pixmap = self.pixmaps.get(id)?;
         Some(pixmap_bytes(pixmap.width, pixmap.height, pixmap.depth))
@@ -232,7 +232,7 @@ impl Drawables {
         self.earlier.remove(id);
     }
 
-    /// Forgets `id` if `by` made it: the request failed.
+    /// Removes `id` if `by` created it, because the request failed.
     pub(crate) fn undo(&mut self, id: u32, by: By) {
         if self.pixmaps.get(id).is_some_and(|pixmap| pixmap.by == by) {
             self.pixmaps.remove(id);
@@ -251,8 +251,8 @@ impl Drawables {
         self.pixmaps.retain(|pixmap| pixmap.by.client != client);
     }
 }
-/// The memory of a pixmap in the server: rows of whole 32-bit words, as in all current servers; 4 bytes a pixel if
-/// the depth is unknown.
+/// The memory of a pixmap in the server in bytes: rows of whole 32-bit words, as in all current servers; 4 bytes per
+/// pixel if the depth is unknown.
 pub(crate) fn pixmap_bytes(width: u16, height: u16, depth: Option<u8>) -> f64 {
     let bits = match depth {
         Some(1) => 1,

@@ -1,4 +1,4 @@
-//! Drawables that no request in the recording made, as far as replies and events describe them.
+//! Drawables that no request in the recording created, as far as replies and events describe them.
 
 use crate::geometry::clip::Area;
 use crate::geometry::placement::Geometry;
@@ -10,9 +10,9 @@ use crate::ids::IdMap;
 pub(crate) struct EarlierDrawable {
     pub(crate) geometry: Option<Geometry>,
     pub(crate) depth: Option<u8>,
-    /// True if drawing on it shows. Drawing on a pixmap always does, but the kind may be unknown.
+    /// True if drawing on it is visible. This is always so for a pixmap, but the kind of drawable may be unknown.
     pub(crate) viewable: Option<bool>,
-    /// The drawable is known to be a window.
+    /// True if the drawable is known to be a window.
     pub(crate) is_window: bool,
 }
 
@@ -25,12 +25,12 @@ impl EarlierDrawables {
         self.0.get(id)
     }
 
-    /// Forgets `id`: it was destroyed or freed, or a request made it again.
+    /// Removes `id`, because it was destroyed or freed, or because a request created it again.
     pub(crate) fn remove(&mut self, id: u32) {
         self.0.remove(id);
     }
 
-    /// The reply to GetGeometry.
+    /// Processes the reply to GetGeometry.
     pub(crate) fn measured(&mut self, id: u32, geometry: Geometry, depth: u8) {
         let known = self.0.get(id).copied().unwrap_or_default();
         self.0.insert(
@@ -43,7 +43,7 @@ impl EarlierDrawables {
         );
     }
 
-    /// The reply to GetWindowAttributes.
+    /// Processes the reply to GetWindowAttributes.
     pub(crate) fn described(&mut self, id: u32, viewable: bool) {
         let known = self.0.get(id).copied().unwrap_or_default();
         self.0.insert(
@@ -56,7 +56,7 @@ impl EarlierDrawables {
         );
     }
 
-    /// A request or an event has mapped or unmapped a window; `None` if the result depends on unknown state.
+    /// Notes that a request or an event has mapped or unmapped a window. `None` if the result depends on unknown state.
     pub(crate) fn mapped(&mut self, id: u32, viewable: Option<bool>) {
         if let Some(drawable) = self.0.get_mut(id) {
             drawable.viewable = viewable;
@@ -64,7 +64,7 @@ impl EarlierDrawables {
         }
     }
 
-    /// The drawable's geometry has changed.
+    /// Notes a change of the drawable's geometry.
     pub(crate) fn configured(&mut self, id: u32, change: impl FnOnce(&mut Geometry)) {
         if let Some(geometry) = self.0.get_mut(id).and_then(|one| one.geometry.as_mut()) {
             change(geometry);

@@ -1,5 +1,4 @@
-//! Events that describe changes of windows. They alone show the actions of a window manager outside the
-//! recording.
+//! Events that describe changes of windows. Only they show the actions of a window manager outside the recording.
 
 use x11prof_protocol::Event;
 use x11rb_protocol::protocol::xproto;
@@ -9,7 +8,7 @@ use crate::ids::{By, ClientId};
 use crate::windows::drawables::Drawables;
 use crate::windows::window::Window;
 
-/// Corrects the windows by the server's event.
+/// Corrects the windows according to an event from the server.
 pub(crate) fn event(drawables: &mut Drawables, client: ClientId, event: &Event<'_>) -> Option<()> {
     let (bytes, order) = (event.bytes, event.order);
     let is_configure = event.code == xproto::CONFIGURE_NOTIFY_EVENT;
@@ -25,8 +24,8 @@ pub(crate) fn event(drawables: &mut Drawables, client: ClientId, event: &Event<'
         | xproto::CONFIGURE_NOTIFY_EVENT => order.u32(bytes, 8)?,
         _ => return None,
     };
-    // An event describes the state after a certain request. Later requests of the same client have still to
-    // take effect.
+    // An event describes the state after a certain request. Later requests of the same client have not taken effect
+    // yet.
     let is_late = |by: Option<By>| {
         by.zip(event.sequence)
             .is_some_and(|(by, seen)| by.client == client && seen < by.sequence)
@@ -36,7 +35,7 @@ pub(crate) fn event(drawables: &mut Drawables, client: ClientId, event: &Event<'
     }
     let windows = &mut drawables.windows;
     let window = windows.get_mut(id)?;
-    // The id may have been given to a new window since.
+    // The id may have been reused for a new window since then.
     if is_late(window.by) {
         return None;
     }
@@ -48,7 +47,7 @@ pub(crate) fn event(drawables: &mut Drawables, client: ClientId, event: &Event<'
         xproto::CONFIGURE_NOTIFY_EVENT if !is_late(window.moved) => {
             let geometry = &mut window.geometry;
             let told = configured(event)?;
-            // An event from a window manager has coordinates relative to the root (ICCCM, section 4.1.5).
+            // An event from a window manager has coordinates relative to the root window (ICCCM, section 4.1.5).
             *geometry = if event.sent {
                 Geometry {
                     width: told.width,
@@ -82,7 +81,7 @@ fn configured(event: &Event<'_>) -> Option<Geometry> {
     })
 }
 
-/// An event of a window that no request in the recording made.
+/// Processes an event of a window that no request in the recording created.
 fn earlier(drawables: &mut Drawables, id: u32, event: &Event<'_>) -> Option<()> {
     let (bytes, order) = (event.bytes, event.order);
     match event.code {

@@ -2,7 +2,7 @@
 
 use crate::latin1::latin1;
 
-/// The longest name kept, in bytes.
+/// The longest stored name, in bytes.
 const LONGEST: usize = 256;
 
 /// The names in a window's properties.
@@ -14,18 +14,18 @@ pub struct WindowNames {
     pub class: Option<Box<str>>,
     /// The latest _NET_WM_NAME; the latest WM_NAME if the window has none.
     pub title: Option<Box<str>>,
-    /// The first title: later ones describe the window's content.
+    /// The first title. Later titles may describe the window's content.
     pub first_title: Option<Box<str>>,
-    /// True if the title is a _NET_WM_NAME: then a later WM_NAME, in an older encoding, does not replace it.
+    /// True if the title is a _NET_WM_NAME. A later WM_NAME, in an older encoding, does not replace it.
     pub is_utf8: bool,
 }
 
 impl WindowNames {
-    /// Takes the value of a property; `None` if the property is no name.
+    /// Sets a name from the value of a property; `None` if the property is not a name.
     pub(crate) fn set(&mut self, property: &str, value: &[u8]) -> Option<()> {
         let mut parts = value.split(|byte| *byte == 0).map(text);
         match property {
-            // Instance and class, each with a zero after it.
+            // Instance and class, each terminated by a NUL.
             "WM_CLASS" => {
                 self.instance = parts.next();
                 self.class = parts.next();
@@ -59,7 +59,7 @@ fn text(bytes: &[u8]) -> Box<str> {
     let bytes = &bytes[..bytes.len().min(LONGEST)];
     match std::str::from_utf8(bytes) {
         Ok(text) => text.into(),
-        // The cut is within a character.
+        // The value was truncated within a character.
         Err(error) if cut && error.error_len().is_none() => {
             String::from_utf8_lossy(&bytes[..error.valid_up_to()]).into()
         }

@@ -1,7 +1,7 @@
-//! The requests that make, change, map and move windows.
+//! The requests that create, change, map and move windows.
 //!
-//! A request takes effect at once, unless a client of this session is known to redirect it (a window
-//! manager). A window manager outside the recording shows by the events alone.
+//! A request takes effect at once, unless a client of this session is known to redirect it (a window manager). The
+//! actions of a window manager outside the recording are known only from events.
 
 use x11prof_protocol::{Body, Request};
 use x11rb_protocol::protocol::xproto;
@@ -23,7 +23,7 @@ const EVENT_MASK: u32 = 1 << 11;
 /// A bit of an event mask.
 const SUBSTRUCTURE_REDIRECT: u32 = 1 << 20;
 
-/// CreateWindow; gives the id of the window.
+/// CreateWindow. Returns the id of the window.
 pub(crate) fn create(drawables: &mut Drawables, by: By, depth: u8, body: &Body<'_>) -> Option<u32> {
     let windows = &mut drawables.windows;
     let (id, parent) = (body.u32(0)?, body.u32(4)?);
@@ -34,7 +34,7 @@ pub(crate) fn create(drawables: &mut Drawables, by: By, depth: u8, body: &Body<'
         height: body.u16(14)?,
         border_width: body.u16(16)?,
     };
-    /// Values of the class; 0 is the parent's.
+    /// Values of the class. 0 means the parent's class.
     const INPUT_ONLY: u16 = 2;
     const COPY_FROM_PARENT: u16 = 0;
     let above = windows
@@ -45,7 +45,7 @@ pub(crate) fn create(drawables: &mut Drawables, by: By, depth: u8, body: &Body<'
         COPY_FROM_PARENT => above.is_some_and(|(_, input_only)| input_only),
         class => class == INPUT_ONLY,
     };
-    // Depth 0 is the parent's.
+    // Depth 0 means the parent's depth.
     window.depth = if depth == 0 {
         above.and_then(|(depth, _)| depth)
     } else {
@@ -64,7 +64,7 @@ pub(crate) fn change_attributes(windows: &mut Windows, by: By, body: &Body<'_>) 
     Some(())
 }
 
-/// ChangeProperty. `None` if the property is no name.
+/// ChangeProperty. `None` if the property is not a name.
 pub(crate) fn change_property(windows: &mut Windows, atoms: &Atoms, body: &Body<'_>) -> Option<()> {
     /// Names are lists of bytes.
     const BYTES: u8 = 8;
@@ -86,7 +86,7 @@ fn change(window: &mut Window, client: ClientId, body: &Body<'_>, mask: u32, at:
             _ => Background::Pixmap,
         };
     }
-    // A pixel given with a pixmap wins (protocol, CreateWindow).
+    // A background pixel overrides a background pixmap (protocol, CreateWindow).
     if mask & BACK_PIXEL != 0 {
         window.background = Background::Pixel;
     }
@@ -158,7 +158,7 @@ pub(crate) fn request(
     Some(())
 }
 
-/// The requests on a window from before the recording.
+/// Handles the requests on a window from before the recording.
 fn earlier(drawables: &mut Drawables, id: u32, major: u8, body: &Body<'_>) -> Option<()> {
     let earlier = &mut drawables.earlier;
     match major {

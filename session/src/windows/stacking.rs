@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::windows::tree::Windows;
 use crate::windows::window::Window;
 
-/// Pairs of windows compared for one request at most: a trace cannot make one cost more than this.
+/// Maximum number of pairs of windows to compare for one request. It limits the time that a malicious trace can use.
 const COMPARED_LIMIT: usize = 1 << 12;
 
 /// Values of ConfigureWindow's stack-mode.
@@ -54,7 +54,7 @@ impl Windows {
         })
     }
 
-    /// The place of a window among its siblings, counted from the lowest.
+    /// The position of a window among its siblings, counted from the lowest.
     pub(crate) fn place(&self, id: u32) -> Option<usize> {
         let siblings = self.get(self.get(id)?.parent?)?.children();
         siblings.iter().position(|other| *other == id)

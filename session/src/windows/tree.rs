@@ -1,4 +1,4 @@
-//! The tree of windows, as far as drawing depends on it.
+//! The tree of windows, with the properties that affect drawing.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -10,7 +10,7 @@ use crate::windows::window::Window;
 /// Maximum number of ancestors to follow. A deeper or circular tree counts as unknown.
 pub(super) const ANCESTORS_LIMIT: usize = 256;
 
-/// Inferiors counted: a trace cannot make one request cost more than this.
+/// Maximum number of inferiors to count. It limits the cost of one request in a malicious trace.
 const COUNTED_LIMIT: u32 = 1 << 14;
 
 /// The windows of a display.
@@ -19,9 +19,9 @@ pub(crate) struct Windows {
     pub(super) known: IdMap<Window>,
     /// The names of windows, including windows from before the recording.
     names: IdMap<WindowNames>,
-    /// Windows that were destroyed and are not yet taken down as freed.
+    /// Windows that were destroyed and not yet reported as freed.
     destroyed: Vec<u32>,
-    /// Counts the changes of the tree: viewability is worked out once for each.
+    /// A counter of changes of the tree. Viewability is computed at most once for each value.
     pub(super) state: u64,
 }
 
@@ -59,7 +59,7 @@ impl Windows {
         self.names.get(id)
     }
 
-    /// The names in a window's properties, to be changed; `None` if there are too many windows.
+    /// The names in a window's properties, for changes; `None` if there are too many windows.
     pub(crate) fn names_mut(&mut self, id: u32) -> Option<&mut WindowNames> {
         if self.names.get(id).is_none() {
             self.names.insert(id, WindowNames::default());
@@ -91,7 +91,7 @@ impl Windows {
 
     /// Adds a window under its parent.
     pub(crate) fn add(&mut self, id: u32, window: Window) {
-        // The destruction of the id's old window was not seen: otherwise BadIDChoice undoes the new one.
+        // The destruction of the id's old window was not observed. Otherwise a BadIDChoice error undoes this.
         self.destroy(id);
         self.state += 1;
         let parent = window.parent;
@@ -113,7 +113,7 @@ impl Windows {
         self.join(id, Some(parent));
     }
 
-    /// Moves a window to another place among its siblings, counted from the lowest.
+    /// Moves a window to another position among its siblings, counted from the lowest.
     pub(crate) fn restack(&mut self, id: u32, place: usize) {
         let Some(parent) = self.known.get(id).and_then(|window| window.parent) else {
             return;
@@ -125,7 +125,7 @@ impl Windows {
         }
     }
 
-    /// Forgets a window and its inferiors. A root stays.
+    /// Removes a window and its inferiors. A root window stays.
     pub(crate) fn destroy(&mut self, id: u32) {
         let Some(parent) = self.known.get(id).and_then(|window| window.parent) else {
             return;
@@ -134,7 +134,7 @@ impl Windows {
         self.forget(id);
     }
 
-    /// Forgets a window that is no child any more, and its inferiors.
+    /// Removes a window that is no longer a child, and its inferiors.
     fn forget(&mut self, id: u32) {
         self.state += 1;
         let mut doomed = vec![id];
@@ -147,7 +147,7 @@ impl Windows {
         }
     }
 
-    /// The children of a window that are known.
+    /// The known children of a window.
     pub(crate) fn children(&self, id: u32) -> Vec<u32> {
         self.known
             .get(id)
@@ -155,8 +155,8 @@ impl Windows {
             .unwrap_or_default()
     }
 
-    /// The number of windows that a request on all of `id` and its inferiors affects. Unmapped windows, and
-    /// their inferiors, count only if `unmapped`.
+    /// The number of windows that a request on `id` and its inferiors affects. Unmapped windows and their inferiors
+    /// count only if `unmapped` is true.
     pub(crate) fn count(&self, id: u32, unmapped: bool) -> u32 {
         let mut count = 0_u32;
         let mut pending = vec![id];
@@ -175,8 +175,9 @@ impl Windows {
         count
     }
 
-    /// A client is gone. The windows of its save set inside its own windows go to the nearest ancestor of
-    /// another client, and all of the set are mapped (protocol, ChangeSaveSet).
+    /// Handles the save set of a disconnected client. Windows of the set that are inside the client's own windows are
+    /// moved to the nearest ancestor that belongs to another client, and all windows of the set are mapped (protocol,
+    /// ChangeSaveSet).
     pub(crate) fn save(&mut self, client: ClientId, save_set: &[u32]) {
         let is_own = |window: &Window| window.by.is_some_and(|by| by.client == client);
         for id in save_set {
@@ -199,7 +200,7 @@ impl Windows {
         }
     }
 
-    /// Forgets a client's windows and its redirections.
+    /// Removes a client's windows and its redirections.
     pub(crate) fn remove_client(&mut self, client: ClientId) {
         let is_own = |window: &Window| window.by.is_some_and(|by| by.client == client);
         let doomed: FxHashMap<u32, u32> = self
@@ -222,7 +223,7 @@ impl Windows {
         }
     }
 
-    /// True if a request of `client` to map or move a window goes to a window manager instead (protocol,
+    /// True if the server redirects a request of `client` to map or move a window to a window manager (protocol,
     /// SubstructureRedirect).
     pub(crate) fn is_redirected(&self, id: u32, client: ClientId) -> bool {
         let Some(window) = self.known.get(id) else {
@@ -244,7 +245,7 @@ impl Windows {
         let Some(parent) = self.known.get_mut(parent) else {
             return;
         };
-        // Clients mostly destroy the latest or the oldest child, so check these first.
+        // Clients usually destroy the newest or the oldest child, so these are checked first.
         if parent.children.back() == Some(&id) {
             parent.children.pop_back();
         } else if let Some(at) = parent.children.iter().position(|child| *child == id) {

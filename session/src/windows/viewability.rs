@@ -6,7 +6,7 @@ use crate::windows::tree::{ANCESTORS_LIMIT, Windows};
 use crate::windows::window::{Background, Window};
 
 impl Windows {
-    /// True if the window and all its ancestors are mapped; `None` if a deciding one is unknown.
+    /// True if the window and all its ancestors are mapped; `None` if that depends on an unknown window.
     #[inline]
     pub(crate) fn is_viewable(&self, id: u32) -> Option<bool> {
         let window = self.known.get(id)?;
@@ -19,8 +19,8 @@ impl Windows {
         viewable
     }
 
-    /// The screen area of a window's area, clipped to the window and its ancestors; `None` if the window is
-    /// not viewable, or its place is unknown.
+    /// The screen area of a window's area, clipped to the window and its ancestors; `None` if the window is not
+    /// viewable, or if its position is unknown.
     pub(crate) fn on_screen(&self, id: u32, area: Area) -> Option<Area> {
         if self.is_viewable(id) != Some(true) {
             return None;

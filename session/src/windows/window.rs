@@ -1,4 +1,4 @@
-//! A window, as far as drawing depends on it.
+//! A window, with the properties that affect drawing.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -7,14 +7,14 @@ use crate::geometry::placement::Geometry;
 use crate::ids::{By, ClientId};
 use crate::setup::Root;
 
-/// The kind of a window's background, as far as clearing depends on it.
+/// The kind of a window's background, as it affects clearing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Background {
     /// The window has no background, so clearing paints nothing.
     Absent,
-    /// The parent's.
+    /// The parent's background.
     ParentRelative,
-    /// A pixel.
+    /// A single colour.
     Pixel,
     /// A pixmap.
     Pixmap,
@@ -32,16 +32,16 @@ pub(crate) struct Window {
     pub(crate) depth: Option<u8>,
     pub(crate) input_only: bool,
     pub(crate) background: Background,
-    /// True if the pixels outlive a change of size (the bit gravity is not Forget).
+    /// True if the content is kept when the window is resized (the bit gravity is not Forget).
     pub(crate) keeps_bits: bool,
     pub(crate) mapped: bool,
     pub(crate) override_redirect: bool,
-    /// The client that gets requests on children instead of the server (SubstructureRedirect).
+    /// The client that receives requests on children instead of the server (SubstructureRedirect).
     pub(crate) redirected_to: Option<ClientId>,
     /// The request that last mapped or unmapped the window. An earlier event is out of date.
     pub(crate) map_changed: Option<By>,
     pub(crate) moved: Option<By>,
-    /// The request that made the window; `None` for a root, and for a window from before the recording.
+    /// The request that created the window; `None` for a root, and for a window from before the recording.
     pub(crate) by: Option<By>,
     /// The children from the lowest to the highest.
     pub(super) children: VecDeque<u32>,
@@ -76,7 +76,7 @@ impl Window {
         }
     }
 
-    /// A window known from an event: no request in the recording made it.
+    /// A window that is known only from an event, and was not created by a request in the recording.
     pub(crate) fn told_of(parent: u32, geometry: Geometry) -> Window {
         Window {
             parent: Some(parent),

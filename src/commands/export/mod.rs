@@ -14,7 +14,7 @@ use crate::input;
 use crate::output::{Emit, emit, refuse_input};
 use crate::pass::tell_missing;
 
-/// Writes the recording in the format requested.
+/// Writes the recording in the requested format.
 pub(crate) fn run(arguments: &Export) -> Outcome {
     refuse_input(Some(&arguments.output), [arguments.trace.as_path()])?;
     let has_sums = matches!(arguments.to, ExportFormat::Pprof | ExportFormat::Collapsed);

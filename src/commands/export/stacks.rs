@@ -1,4 +1,4 @@
-//! Exports of sums: whose the server's time was, client by client, window by window or function by function.
+//! Exports of sums: the server time of each client, window or function.
 
 use x11prof_analyzer::{Basis, Blocking, By, Profile, RUNS, Running, Stack, TraceSummary};
 use x11prof_cost_model::{Micros, Substitutions};
@@ -12,7 +12,7 @@ use crate::input;
 use crate::output::emit;
 use crate::pass::Pass;
 
-/// Adds the recording up and writes the sums.
+/// Adds up the recording and writes the sums.
 pub(super) fn export(arguments: &Export) -> Outcome {
     let path = &arguments.trace;
     let mut pass = Pass::open(path, None)?.tell_missing();

@@ -1,4 +1,4 @@
-//! The process that drives a program: a client of the recorder's display. x11prof starts itself so.
+//! The process that drives a program, a client of the recorder's display. x11prof starts itself in this mode.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -18,10 +18,11 @@ use crate::progress::Steps;
 
 /// The first word of the driver's command line. Internal.
 pub(crate) const WORD: &str = "--driver";
-/// Before a window's number, in the place of a program. No program is called so.
+/// Precedes a window's number, in place of a program. No program has this name.
 const WINDOW: &str = "--window";
 
-/// Drives: the file of the session and later of the outcome, the pace, the program and its arguments.
+/// Drives a program. Arguments: the file for the session and later for the result, the pace, the program and its
+/// arguments.
 pub(crate) fn run(words: impl IntoIterator<Item = OsString>) -> Outcome {
     let mut words = words.into_iter();
     let (Some(file), Some(pace)) = (words.next(), words.next()) else {
@@ -29,7 +30,7 @@ pub(crate) fn run(words: impl IntoIterator<Item = OsString>) -> Outcome {
     };
     let pace = pace.to_str().and_then(pace_of);
     let words: Vec<OsString> = words.collect();
-    // A driver that ended at once would leave a key down on the display.
+    // If the driver ended at once, a key could stay pressed on the display.
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(CommandError::failed)?;
@@ -67,7 +68,7 @@ fn driven(path: &Path, config: &DriveConfig) -> Result<Driven, CommandError> {
     }
 }
 
-/// The words of a program, or of a window that is there.
+/// The arguments for a program, or for an existing window.
 pub(super) fn subject_words(subject: &Subject) -> Vec<OsString> {
     match subject {
         Subject::Command(command) => command.clone(),

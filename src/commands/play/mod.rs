@@ -58,7 +58,7 @@ pub(crate) fn play(arguments: &Play) -> Outcome {
     let shell = |line: &String| ["sh", "-c", line.as_str()].map(OsString::from).to_vec();
     let old = arguments.old.as_ref().map(shell);
     let (mut before, mut after) = (Vec::new(), Vec::new());
-    // The first play of a version is cold: it is not compared.
+    // The first run of a version has cold caches, so it is not compared.
     let first = u16::from(old.is_none());
     for time in first..=arguments.times {
         let sides = [
@@ -150,7 +150,7 @@ pub(crate) fn type_keys(arguments: &Type) -> Outcome {
     }
 }
 
-/// Asks the user before taking control of the keys and the pointer of a display in use.
+/// Prompts the user before taking control of the keys and the pointer of a display in use.
 fn ask(place: &Where, is_there: bool) -> Result<(), CommandError> {
     match &place.display {
         Some(display) => ask_for_input(display, place.yes),
@@ -159,7 +159,7 @@ fn ask(place: &Where, is_there: bool) -> Result<(), CommandError> {
     }
 }
 
-/// Asks before the keys and the pointer of `display` are taken, unless `yes` permits it.
+/// Prompts before the keys and the pointer of `display` are used, unless `yes` permits it.
 pub(super) fn ask_for_input(display: &str, yes: bool) -> Result<(), CommandError> {
     if yes {
         return Ok(());
@@ -181,7 +181,7 @@ pub(super) fn ask_for_input(display: &str, yes: bool) -> Result<(), CommandError
     }
 }
 
-/// Sessions to drive programs with.
+/// Settings for driving programs with a session.
 struct Drive<'a> {
     /// The session's text, with each pause.
     session: String,
@@ -191,7 +191,7 @@ struct Drive<'a> {
 }
 
 impl Drive<'_> {
-    /// Drives the program once, recorded to `trace`.
+    /// Drives the program once, and records it to `trace`.
     fn once(&self, subject: &Subject, trace: &Path) -> Result<(), CommandError> {
         let mut words = vec![driver::pace_word(self.pace).into()];
         words.extend(driver::subject_words(subject));
@@ -233,7 +233,7 @@ impl Drive<'_> {
     }
 }
 
-/// The latencies of the actions in the traces.
+/// Reports the latencies of the actions in the traces.
 fn report(traces: &[PathBuf]) -> Result<PlaysReport, CommandError> {
     let plays = traces
         .iter()

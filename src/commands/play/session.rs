@@ -9,7 +9,7 @@ use crate::error::CommandError;
 use crate::input;
 use crate::pass::Pass;
 
-/// Bytes at the beginning of a trace (MCAP's specification).
+/// The first bytes of a trace (MCAP specification).
 const TRACE: &[u8] = b"\x89MCAP";
 
 /// Maximum number of printed lines of a recorded session.
@@ -39,7 +39,7 @@ fn is_trace(path: &Path) -> Result<bool, CommandError> {
     Ok(std::io::Read::read_exact(&mut &file, &mut start).is_ok() && start == TRACE)
 }
 
-/// Reads the session in the file: a text, or the user's actions in a recording.
+/// Reads the session in the file: text, or the user's actions in a recording.
 pub(super) fn read(path: &Path) -> Result<Session, CommandError> {
     let session = match is_trace(path)? {
         true => recorded(path)?,

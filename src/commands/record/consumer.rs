@@ -12,29 +12,29 @@ use crate::live::{Live, ViewOptions};
 use crate::ring::{Ring, RingOptions};
 use crate::sessions::Online;
 
-/// A reader of the records. It ends once its watch is dropped.
+/// A consumer of the records. It ends when its watch is dropped.
 pub(super) enum Consumer {
-    /// The trace file is the only reader.
+    /// No live consumer: only the trace file is written.
     Nobody,
     /// The view of `--live`.
     View(Live),
-    /// The last seconds.
+    /// A ring with the last seconds.
     Ring(Ring),
     /// The tables of `--tables-only`.
     Tables(Online),
 }
 
-/// The files that a reader wrote instead of a trace.
+/// The files that a consumer wrote instead of a trace.
 #[derive(Default)]
 pub(super) struct Wrote {
     /// A description of the files; `None` if there is a trace.
     pub(super) words: Option<String>,
-    /// The reader's failures.
+    /// The consumer's failures.
     pub(super) trouble: Vec<String>,
 }
 
 impl Consumer {
-    /// Starts the one that was requested.
+    /// Starts the requested consumer.
     pub(super) fn start(arguments: &Record) -> Result<(Consumer, Option<Watch>), CommandError> {
         let output = &arguments.output;
         if arguments.live {
@@ -42,7 +42,7 @@ impl Consumer {
                 Live::start(ViewOptions::recording(output, arguments.params.clone()))?;
             return Ok((Consumer::View(view), Some(watch)));
         }
-        // These signals are for a live view or a ring. Without these, the signals must not end the recorder.
+        // These signals control a live view or a ring. Without either, they must not end the recorder.
         [SIGUSR1, SIGUSR2].into_iter().for_each(crate::ignore);
         if let Some(seconds) = arguments.ring {
             let (ring, watch) = Ring::start(RingOptions {
@@ -59,7 +59,7 @@ impl Consumer {
         Ok((Consumer::Nobody, None))
     }
 
-    /// The trace file; a ring and tables are in its place.
+    /// The trace file; `None` if a ring or tables replace it.
     pub(super) fn trace(&self, output: &Path) -> Option<PathBuf> {
         matches!(self, Consumer::Nobody | Consumer::View(_)).then(|| output.to_owned())
     }
@@ -72,7 +72,7 @@ impl Consumer {
         }
     }
 
-    /// Waits for its end, after its watch's; a view gives the terminal back.
+    /// Waits for the consumer to end after its watch was dropped. A view restores the terminal.
     pub(super) fn finish(self, output: &Path) -> Result<Wrote, CommandError> {
         let output = shown(output);
         match self {

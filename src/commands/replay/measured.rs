@@ -1,4 +1,4 @@
-//! The times of a replay, by the pipeline of all recordings.
+//! Measures a replay with the same pipeline as other recordings.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::error::CommandError;
 use crate::input;
 use crate::pass::Pass;
 
-/// The profile of a trace, named as its server is in the comparison.
+/// The profile of a trace, with the server's name in the comparison.
 pub(super) fn report(path: &Path, server: &str) -> Result<ProfileReport, CommandError> {
     let mut pass = Pass::open(path, None)?.take_together().tell_missing();
     // The costs only split measured time, so their caveats do not matter.

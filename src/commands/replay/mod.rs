@@ -24,12 +24,13 @@ use crate::error::{CommandError, Outcome, shown};
 use crate::input;
 use crate::output::{emit_json, emit_text, page, refuse_input};
 
-/// The share of the server's time whose requests may be left out: with more, a replay is another program.
+/// The maximum share of server time in requests that are not replayed. With more, a replay does not represent the
+/// program.
 const MOST_LEFT_OUT: f64 = 0.05;
-/// The longest recording that is played at its own pace.
+/// The longest recording that is replayed at its own pace.
 const LONGEST: Duration = Duration::from_hours(24);
 
-/// A replay that was recorded.
+/// A recorded replay.
 struct Replayed {
     server: String,
     trace: PathBuf,
@@ -118,7 +119,7 @@ fn replayed(arguments: &Replay) -> Outcome {
     })
 }
 
-/// Private servers with their names in the result: first the kinds, then the shell commands.
+/// Private servers with their names in the result: first those of a kind, then those of shell commands.
 pub(super) fn servers(kinds: &[ServerKind], commands: &[String]) -> Vec<(String, Target)> {
     let kinds = kinds.iter();
     let kinds = kinds.map(|kind| (kind.name().to_owned(), Target::Private(*kind)));
@@ -130,7 +131,7 @@ pub(super) fn servers(kinds: &[ServerKind], commands: &[String]) -> Vec<(String,
     kinds.chain(commands).collect()
 }
 
-/// Refuses a recording of which too much cannot be played.
+/// Rejects a recording if too much of it cannot be replayed.
 fn refuse(path: &Path, script: &Script, recorded: &ProfileReport) -> Result<(), CommandError> {
     let time = |name: &str, left_out: u64| {
         let mut requests = recorded.requests.iter();
@@ -169,7 +170,7 @@ fn output(arguments: &Replay, server: &str, time: u16) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Plays once, recorded by the recorder of any other program.
+/// Replays once, and records the replay as any other program.
 fn play(
     arguments: &Replay,
     server: &str,
@@ -188,7 +189,7 @@ fn play(
     let mut words: Vec<OsString> = vec![arguments.trace.clone().into(), pace.into(), shared.into()];
     if let Some(folder) = &arguments.pictures {
         let folder = folder.join(server);
-        // The names of pictures hold marks, and so keys.
+        // The names of pictures contain marks and therefore may contain keys.
         let made = DirBuilder::new()
             .recursive(true)
             .mode(0o700)

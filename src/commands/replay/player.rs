@@ -1,4 +1,4 @@
-//! The process that plays: a client of the recorder's display. x11prof starts itself so.
+//! The process that replays requests, a client of the recorder's display. x11prof starts itself in this mode.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -14,11 +14,11 @@ pub(crate) const WORD: &str = "--replay-player";
 /// The paces, as words.
 pub(super) const RECORDED: &str = "recorded";
 pub(super) const FULL: &str = "full";
-/// Whether other programs use the display, as words.
+/// Words for whether other programs use the display.
 pub(super) const SHARED: &str = "shared";
 pub(super) const PRIVATE: &str = "private";
 
-/// Plays: file of the outcome, trace, pace, kind of display, folder of pictures.
+/// Replays. Arguments: result file, trace, pace, kind of display, folder for pictures.
 pub(crate) fn run(words: impl IntoIterator<Item = OsString>) -> Outcome {
     let mut words = words.into_iter();
     let mut next = || words.next();

@@ -1,4 +1,4 @@
-//! The benchmarks: which stimulus each waits for, and the handler that spends the time.
+//! The benchmarks: the stimulus of each, and the handler that takes the time.
 
 use std::collections::VecDeque;
 use std::error::Error;
@@ -12,7 +12,7 @@ use crate::screen::{FRAME, SECOND, Screen};
 use crate::truth::{Handling, Truth, now};
 use crate::work::{Work, calibrate, spend};
 
-/// The program stays so long after its last action, quiet, so that the action ends with a silence.
+/// The program stays idle for this long after its last action, so that the action's episode ends.
 const STAY: Duration = Duration::from_millis(200);
 /// The time between the end of a timer's handling and its next firing.
 const PERIOD: Duration = Duration::from_millis(150);
@@ -68,7 +68,7 @@ impl Benchmark {
         found.map_or("", |(name, _)| name)
     }
 
-    /// The events that its main window wants.
+    /// The event mask of its main window.
     fn wants(self) -> EventMask {
         let more = match self {
             B::Keyboard => EventMask::KEY_PRESS,
@@ -80,7 +80,7 @@ impl Benchmark {
     }
 }
 
-/// A benchmark running.
+/// A running benchmark.
 pub(crate) struct Bench {
     pub(crate) screen: Screen,
     pub(crate) frame: Window,
@@ -92,7 +92,7 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    /// A benchmark in a separate window, painted and with the server's speed known.
+    /// A benchmark with its window painted and the server's speed calibrated.
     pub(crate) fn new(
         benchmark: Benchmark,
         work: Work,
@@ -116,7 +116,7 @@ impl Bench {
         })
     }
 
-    /// Handles what the person does until all times are used up.
+    /// Handles input until all times are used.
     pub(crate) fn run(mut self) -> Result<(), Box<dyn Error>> {
         let second = match self.benchmark {
             B::TwoFrames => Some(self.second_frame()?),
@@ -134,7 +134,7 @@ impl Bench {
         Ok(self.truth.write()?)
     }
 
-    /// True once all times are used up.
+    /// True if all times have been used.
     pub(crate) fn is_done(&self) -> bool {
         self.times.is_empty()
     }
@@ -183,7 +183,7 @@ impl Bench {
         }
     }
 
-    /// A handler that spends the next time and then shows in `windows` that it did.
+    /// A handler that takes the next time and then updates `windows`.
     pub(crate) fn works(
         &mut self,
         action: &'static str,
@@ -206,7 +206,7 @@ impl Bench {
         self.ends(&handling)
     }
 
-    /// Spends the next of the times.
+    /// Works for the next of the times.
     pub(crate) fn spends(&mut self, handling: &mut Handling) -> Result<(), Box<dyn Error>> {
         let Some(time) = self.times.pop_front() else {
             return Ok(());
@@ -216,7 +216,7 @@ impl Bench {
         spend(self.work, time, handling, screen, frame, self.fill_ns)
     }
 
-    /// Sends what is still to be sent, and writes down that the handling has ended.
+    /// Flushes the connection and records the end of the handling.
     pub(crate) fn ends(&mut self, handling: &Handling) -> Result<(), Box<dyn Error>> {
         self.screen.x.flush()?;
         self.truth.ended(handling);

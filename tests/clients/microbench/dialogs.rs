@@ -1,5 +1,5 @@
-//! Dialogs: one next to the program, one that the program waits for in an event loop of its own, and
-//! one of several widgets that the keyboard works.
+//! Dialogs: a non-modal one, a modal one with its own event loop, and one with several widgets that is controlled
+//! by the keyboard.
 
 use std::error::Error;
 
@@ -37,8 +37,8 @@ const WIDGETS: [Place; 3] = [
 ];
 
 impl Bench {
-    /// A press in the frame opens the dialog, one in the dialog closes it; the one event loop of
-    /// the program serves both.
+    /// A press in the frame opens the dialog, and a press in the dialog closes it; a single event loop handles
+    /// both.
     pub(crate) fn non_modal(&mut self, begin: u64, place: Window) -> Result<(), Box<dyn Error>> {
         if place == self.frame {
             return self.opens(begin, EventMask::BUTTON_PRESS).map(|_| ());
@@ -63,7 +63,7 @@ impl Bench {
         Ok(())
     }
 
-    /// A dialog with widgets; Tab goes from one to the next, Return closes.
+    /// A dialog with widgets; Tab moves the focus, Return closes the dialog.
     pub(crate) fn built_in(&mut self, begin: u64) -> Result<(), Box<dyn Error>> {
         let dialog = self.opens(begin, EventMask::KEY_PRESS)?;
         let mut widgets = Vec::new();

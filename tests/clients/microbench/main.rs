@@ -1,10 +1,10 @@
-//! The eleven micro-benchmarks of LiLa (Jovic & Hauswirth 2008, Table 1) for X11: small programs whose
-//! handlers take a known time and write down the time that each handling really took.
+//! The eleven micro-benchmarks of LiLa (Jovic & Hauswirth 2008, Table 1) for X11: small programs whose handlers
+//! take a known time and record the actual time of each handling.
 //!
 //!     microbench BENCHMARK WORK TRUTH MS…     runs; each action that works takes the next of MS
 //!     microbench person BENCHMARK MS…         prints the actions of the person for xdotool
 //!
-//! The program prints `ready 0xWINDOW` when it waits for the person, and ends after the last of MS.
+//! The program prints `ready 0xWINDOW` when it waits for input, and exits after the last of MS.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,

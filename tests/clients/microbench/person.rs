@@ -1,13 +1,13 @@
-//! The person's actions for each benchmark, as arguments of xdotool.
+//! The input actions of each benchmark, as arguments of xdotool.
 
 use std::time::Duration;
 
 use crate::benchmarks::Benchmark;
 
-/// A person looks so long before in progress.
+/// The pause before the next action.
 const LOOK: Duration = Duration::from_millis(150);
 
-/// The arguments; `WINDOW` represents the window that the program names.
+/// Returns the arguments; `WINDOW` represents the window id that the program prints.
 pub(crate) fn words(benchmark: Benchmark, times: &[Duration]) -> Vec<String> {
     let mut person = Person(Vec::new());
     if benchmark != Benchmark::Timer {
@@ -29,7 +29,7 @@ pub(crate) fn words(benchmark: Benchmark, times: &[Duration]) -> Vec<String> {
             Benchmark::Timer => {}
             Benchmark::Menu => {
                 person.does("mousemove 20 10", LOOK);
-                // A button that goes up within half a second leaves a menu of GTK open.
+                // A GTK menu stays open if the button is released within half a second.
                 person.does("mousedown 1", 3 * LOOK);
                 person.does("mousemove 20 54", LOOK);
                 person.does("mousemove 20 74", LOOK);

@@ -15,7 +15,7 @@ use crate::truth::{Handling, now};
 const ITEM: i16 = 20;
 
 impl Bench {
-    /// The button's release over an item selects it.
+    /// Opens a menu; releasing the button over an item selects the item.
     pub(crate) fn menu(&mut self, begin: u64) -> Result<(), Box<dyn Error>> {
         let popup = self.pops_up(begin, MENU)?;
         self.until(
@@ -24,7 +24,7 @@ impl Bench {
         )
     }
 
-    /// A press over an item selects it.
+    /// Opens a list; a press over an item selects the item.
     pub(crate) fn combo_box(&mut self, begin: u64) -> Result<(), Box<dyn Error>> {
         let popup = self.pops_up(begin, LIST)?;
         self.until(popup, |event| matches!(event, Event::ButtonPress(_)))
@@ -51,7 +51,7 @@ impl Bench {
         Ok(popup)
     }
 
-    /// Follows the pointer over the items until one is selected, and handles that.
+    /// Tracks the pointer over the items until one is selected, and handles the selection.
     fn until(
         &mut self,
         popup: Window,

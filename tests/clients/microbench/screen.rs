@@ -39,10 +39,10 @@ impl Place {
     }
 }
 
-/// Rectangles in one request of those that give the server work.
+/// Number of rectangles in each request that loads the server.
 const FILL: usize = 20;
 
-/// A connection with what is needed for drawing.
+/// A connection and the resources for drawing.
 pub(crate) struct Screen {
     pub(crate) x: RustConnection,
     root: Window,
@@ -51,7 +51,7 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    /// Connects to the display of the environment.
+    /// Connects to the display in DISPLAY.
     pub(crate) fn connect() -> Result<Screen, Box<dyn Error>> {
         let (x, number) = x11rb::connect(None)?;
         let screen = x.setup().roots.get(number).ok_or("no such screen")?;
@@ -68,7 +68,7 @@ impl Screen {
         })
     }
 
-    /// A new window, mapped; `popup` has no say of a window manager's.
+    /// Creates and maps a window; a `popup` is override-redirect.
     pub(crate) fn window(
         &self,
         parent: Option<Window>,
@@ -98,7 +98,7 @@ impl Screen {
         Ok(window)
     }
 
-    /// The next event; none after `patience`.
+    /// The next event; `None` if there is none within `patience`.
     pub(crate) fn next(&self, patience: Option<Duration>) -> Result<Option<Event>, Box<dyn Error>> {
         let end = patience.map(|patience| Instant::now() + patience);
         loop {
@@ -120,7 +120,7 @@ impl Screen {
         }
     }
 
-    /// Draws an item: a small rectangle that a person would see change.
+    /// Draws an item: a small rectangle whose change is visible.
     pub(crate) fn item(&self, window: Window, number: i16) -> Result<(), Box<dyn Error>> {
         self.drawn.set(self.drawn.get() + 1);
         let rectangle = Rectangle {
@@ -151,7 +151,7 @@ impl Screen {
         Ok(())
     }
 
-    /// Waits until all that was sent is drawn.
+    /// Waits until the server has drawn all requests.
     pub(crate) fn read_back(&self, window: Window) -> Result<(), Box<dyn Error>> {
         self.x
             .get_image(ImageFormat::Z_PIXMAP, window, 0, 0, 1, 1, !0)?

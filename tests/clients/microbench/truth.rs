@@ -1,4 +1,4 @@
-//! The length of each handling, as the program itself sees it: one JSON object a line.
+//! The duration of each handling, as measured by the program: one JSON object per line.
 
 use std::fs::File;
 use std::io::Write;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Nanoseconds of a clock.
+/// The time of a clock in nanoseconds.
 fn read(clock: ClockId) -> u64 {
     let time = clock_gettime(clock);
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
@@ -18,12 +18,12 @@ pub(crate) fn now() -> u64 {
     read(ClockId::Monotonic)
 }
 
-/// The processor time of this thread, in nanoseconds.
+/// The CPU time of this thread, in nanoseconds.
 pub(crate) fn processor() -> u64 {
     read(ClockId::ThreadCPUTime)
 }
 
-/// The kernel's count of voluntary switches of this thread; 0 if the kernel does not say.
+/// The voluntary context switches of this thread; 0 if the kernel does not report them.
 fn switches() -> u64 {
     let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
     let mut lines = status.lines();
@@ -31,15 +31,14 @@ fn switches() -> u64 {
     count.and_then(|n| n.trim().parse().ok()).unwrap_or(0)
 }
 
-/// Nanoseconds in which this thread was ready without a processor (proc(5), schedstat); 0 if the kernel
-/// does not say.
+/// Nanoseconds that this thread spent on the run queue (proc(5), schedstat); 0 if the kernel does not report them.
 fn queued() -> u64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let second = text.split_whitespace().nth(1);
     second.and_then(|n| n.parse().ok()).unwrap_or(0)
 }
 
-/// A handling under way.
+/// A handling in progress.
 #[derive(Debug)]
 pub(crate) struct Handling {
     action: &'static str,
@@ -47,19 +46,18 @@ pub(crate) struct Handling {
     processor: u64,
     switches: u64,
     queued: u64,
-    /// The time that it was asked to take; none for the short actions in between.
+    /// The requested duration; `None` for short actions between the measured ones.
     pub(crate) asked: Option<Duration>,
     /// Nanoseconds slept.
     pub(crate) slept: u64,
-    /// Nanoseconds off the processor in which it waited for replies, or for the server to take what it
-    /// sent.
+    /// Nanoseconds off the CPU in which it waited for replies, or for the server to read its requests.
     pub(crate) waited: u64,
-    /// Replies waited for.
+    /// Number of replies that it waited for.
     pub(crate) round_trips: u64,
 }
 
 impl Handling {
-    /// The handling of what was read at `begin`.
+    /// Starts the handling of the input that was read at `begin`.
     pub(crate) fn of(action: &'static str, begin: u64) -> Handling {
         Handling {
             action,
@@ -75,7 +73,7 @@ impl Handling {
     }
 }
 
-/// The file of truths.
+/// The file with the measurements.
 #[derive(Debug)]
 pub(crate) struct Truth {
     file: File,
@@ -93,7 +91,7 @@ impl Truth {
         })
     }
 
-    /// The handling ends now. Writing is put off, so that it does not count as handling.
+    /// Records the end of the handling. The file is written later, so that writing does not count as handling.
     pub(crate) fn ended(&mut self, handling: &Handling) {
         let end = now();
         let computed = processor() - handling.processor;
@@ -115,7 +113,7 @@ impl Truth {
         ));
     }
 
-    /// Writes what was kept.
+    /// Writes the buffered measurements.
     pub(crate) fn write(&mut self) -> std::io::Result<()> {
         self.file.write_all(self.kept.as_bytes())?;
         self.kept.clear();

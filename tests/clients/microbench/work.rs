@@ -9,18 +9,18 @@ use x11rb::protocol::xproto::{ConnectionExt as _, Window};
 use crate::screen::Screen;
 use crate::truth::{Handling, now, processor};
 
-/// A way to spend a time.
+/// A kind of work.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Work {
     /// Sleeps.
     Sleep,
-    /// Takes that much processor time.
+    /// Uses CPU for the time.
     Compute,
-    /// Makes the server draw for that long, and does not wait for it.
+    /// Makes the server draw for the time, without waiting for it.
     Draw,
-    /// Makes the server draw for that long, and waits for a pixel of it.
+    /// Makes the server draw for the time, and waits for a pixel of the drawing.
     ReadBack,
-    /// Asks and waits for the answer, again and again.
+    /// Makes round trips repeatedly.
     RoundTrips,
     /// A third each of sleeping, computing and round trips.
     Mixed,
@@ -41,8 +41,8 @@ impl Work {
     }
 }
 
-/// Nanoseconds that the server takes for one request of `Screen::fill`, measured before anything
-/// else: the least of a few, for the first ones find the server asleep.
+/// Nanoseconds that the server takes for one request of `Screen::fill`, measured at the start. The minimum of
+/// several runs, because the server is asleep at the first ones.
 pub(crate) fn calibrate(screen: &Screen, window: Window) -> Result<u64, Box<dyn Error>> {
     const REQUESTS: u64 = 50;
     let mut least = u64::MAX;
@@ -55,7 +55,7 @@ pub(crate) fn calibrate(screen: &Screen, window: Window) -> Result<u64, Box<dyn 
     Ok(least.max(1))
 }
 
-/// Spends `time` on `work`, and writes into `handling` what it was spent on.
+/// Works for `time`, and records in `handling` how the time was spent.
 pub(crate) fn spend(
     work: Work,
     time: Duration,
@@ -79,7 +79,7 @@ pub(crate) fn spend(
         }
         Work::Draw => screen.fill(window, nanoseconds / fill_ns)?,
         Work::ReadBack => {
-            // A server that cannot take more lets the writer wait: that is a wait for it as well.
+            // If the server's socket is full, the write blocks; that is a wait for the server as well.
             waiting(handling, || {
                 screen.fill(window, nanoseconds / fill_ns)?;
                 screen.read_back(window)
@@ -89,7 +89,7 @@ pub(crate) fn spend(
             let begin = now();
             while now() - begin < nanoseconds {
                 let cookie = screen.x.get_input_focus()?;
-                // Who takes the processor from it while it sends, it does not wait for.
+                // Preemption while the client sends is no wait for the server.
                 screen.x.flush()?;
                 waiting(handling, || {
                     cookie.reply()?;
@@ -106,14 +106,14 @@ pub(crate) fn spend(
     Ok(())
 }
 
-/// Counts what `ask` takes off the processor as waiting for the server.
+/// Counts the off-CPU time of `ask` as waiting for the server.
 fn waiting(
     handling: &mut Handling,
     ask: impl FnOnce() -> Result<(), Box<dyn Error>>,
 ) -> Result<(), Box<dyn Error>> {
     let (begin, computed) = (now(), processor());
     ask()?;
-    // Sending and receiving take processor time, which is no waiting.
+    // Sending and receiving use CPU time, which is no waiting.
     let computed = processor() - computed;
     handling.waited += (now() - begin).saturating_sub(computed);
     handling.round_trips += 1;

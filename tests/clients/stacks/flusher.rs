@@ -1,5 +1,5 @@
-//! Draws, creates and asks in functions of known names, by a connection of x11rb's own. Each function sends what it made.
-//! A thread of its own clears: it began after the connection.
+//! Draws, creates resources and makes round trips in functions of known names, over its own x11rb connection. Each
+//! function flushes its requests. A separate thread, started after the connection, clears.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -60,7 +60,7 @@ impl Picture {
         Ok(())
     }
 
-    /// Calls itself, so that the same requests are made at several depths.
+    /// Recursive, so that the same requests are made at several stack depths.
     #[inline(never)]
     fn draw_again(&self, depth: u32) -> Drawn {
         self.clear_areas(100)?;

@@ -1,9 +1,9 @@
 //! The examples of README.md and docs/GUIDE.md: each command runs, and prints what the document shows, except for numbers.
 //!
-//! A comment before a block says how it runs: `<!-- example: NAME.mcap -->` in a folder where x11prof.mcap is that
-//! recording of tests/data; `<!-- example: live -->` in an empty folder; `<!-- example: display -->` with a private Xvfb and
-//! an xterm on it as DISPLAY. A line `...` represents any number of lines. `cargo xtask docs` updates the output of
-//! blocks that read recordings.
+//! A comment before a block specifies how it runs: `<!-- example: NAME.mcap -->` in a folder where x11prof.mcap is
+//! that recording of tests/data; `<!-- example: live -->` in an empty folder; `<!-- example: display -->` with a
+//! private Xvfb and an xterm on it as DISPLAY. A line `...` represents any number of lines. `cargo xtask docs`
+//! updates the output of blocks that read recordings.
 
 use std::path::Path;
 use std::process::{Child, Command};
@@ -12,7 +12,7 @@ use super::{document, keep, writes};
 use crate::harness::{Place, Server, needs, until};
 
 const DOCUMENTS: [&str; 2] = ["README.md", "docs/GUIDE.md"];
-/// All documents whose commands have to exist.
+/// All documents whose commands are checked.
 const ALL: [&str; 7] = [
     "README.md",
     "SECURITY.md",
@@ -68,8 +68,8 @@ fn shape(line: &str) -> String {
     words.join(" ")
 }
 
-/// True if a line of an output has the shape of a shown one. Of a live program only the first two words count: a busy
-/// machine has other causes.
+/// True if an output line has the same shape as the shown line. For a live program only the first two words are
+/// compared, because the main cause differs on a busy machine.
 fn alike(shown: &str, actual: &str, live: bool) -> bool {
     let (shown, actual) = (shape(shown), shape(actual));
     match live {
@@ -78,7 +78,7 @@ fn alike(shown: &str, actual: &str, live: bool) -> bool {
     }
 }
 
-/// The shown lines as the output has them now; an error names the line that the output lacks.
+/// Updates the shown lines from the output. The error names the line that the output lacks.
 fn match_output(shown: &[&str], output: &[&str], live: bool) -> Result<Vec<String>, String> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -106,7 +106,7 @@ fn match_output(shown: &[&str], output: &[&str], live: bool) -> Result<Vec<Strin
         };
         let actual = next.and_then(|next| Some((at + next + 1, *rest.get(next)?)));
         match actual {
-            // Of a live program later lines of a paragraph may break elsewhere.
+            // Paragraphs of a live program may wrap differently.
             Some((after, actual))
                 if writes() || (live && !first && !skip) || alike(line, actual, live) =>
             {
@@ -129,7 +129,7 @@ fn match_output(shown: &[&str], output: &[&str], live: bool) -> Result<Vec<Strin
     }
 }
 
-/// The surroundings of an example's commands.
+/// The environment in which an example's commands run.
 struct Setting {
     place: Place,
     display: Option<(Server, Child)>,
@@ -180,7 +180,7 @@ impl Setting {
         let output = shell.output().expect("sh");
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         assert!(
-            // 1 is a result too: a difference, or over a budget.
+            // Exit status 1 is a valid result: a difference was found, or a budget was exceeded.
             matches!(output.status.code(), Some(0 | 1)),
             "{command}: {}",
             text(&output.stderr)
@@ -201,7 +201,7 @@ impl Drop for Setting {
     }
 }
 
-/// Runs an example; gives its lines with the output of now.
+/// Runs an example and returns its lines with the current output.
 fn run(name: &str, example: &Example) -> String {
     let setting = Setting::new(example.setting);
     let mut text = String::new();
@@ -211,7 +211,7 @@ fn run(name: &str, example: &Example) -> String {
         let output = setting.run(command.split(" #").next().unwrap_or(command));
         let shown: Vec<&str> = shown.trim_end_matches('\n').lines().collect();
         let output: Vec<&str> = output.trim_end_matches('\n').lines().collect();
-        // A command alone has an output of no interest.
+        // If the document shows no output, the output is not compared.
         let lines = match shown.is_empty() {
             true => Vec::new(),
             false => match_output(&shown, &output, example.setting == "live")
@@ -225,7 +225,7 @@ fn run(name: &str, example: &Example) -> String {
     }
     match example.setting.ends_with(".mcap") {
         true => text,
-        // Another run of a live program is no better than the one that the document shows.
+        // Keep the shown output of a live program: it varies between runs.
         false => example.text.to_owned(),
     }
 }
@@ -257,7 +257,7 @@ fn examples_print_what_the_documents_show() {
     }
 }
 
-/// The commands of a document: in code between backquotes, and in lines of blocks.
+/// The commands of a document: in inline code and in lines of code blocks.
 fn commands(text: &str) -> Vec<String> {
     let spans = text.split('`').skip(1).step_by(2);
     let fences = text.split("```").skip(1).step_by(2);
@@ -282,7 +282,7 @@ fn commands_and_options_that_documents_name_exist() {
     for name in ALL {
         let text = std::fs::read_to_string(document(name)).expect("a document");
         for command in commands(&text.replace("FORMAT", "perfetto")) {
-            // Help ends the parsing: what stands before it has to be right.
+            // `--help` stops argument parsing: clap checks only the words before it.
             let words = match command.contains('\'') {
                 true => command.as_str(),
                 false => command

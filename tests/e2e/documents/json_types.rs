@@ -1,5 +1,4 @@
-//! The types that JSON documents are made of and files are read into, with their doc comments, read from the
-//! product's source.
+//! The types of JSON documents and input files with their doc comments, parsed from the product's source.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -92,7 +91,8 @@ impl Types {
         }
     }
 
-    /// The type that `name` means in the file `from`: the one of that file, else the one with the longest common path.
+    /// Resolves `name` in the file `from`: a type of the same file, else the type whose path shares the longest
+    /// prefix.
     fn find(&self, name: &str, from: &Path) -> Option<(&Path, &Type)> {
         let common = |path: &Path| {
             path.components()
@@ -108,7 +108,7 @@ impl Types {
         Some((&found.0, &found.1))
     }
 
-    /// The heading of a type: its name, with its file's if several have the name.
+    /// The heading of a type: its name, followed by the file's name if several types share the name.
     fn heading(&self, (name, path): &TypeId) -> String {
         let file = path.file_stem().unwrap_or_default().to_string_lossy();
         let file = match file.as_ref() {
@@ -171,7 +171,7 @@ impl Types {
         text
     }
 
-    /// A Rust type as a reader of JSON or TOML sees it. Adds the types of ours to `within`.
+    /// A Rust type as users of JSON or TOML see it. Appends types of this project to `within`.
     fn kind(&self, kind: &str, from: &Path, within: &mut Vec<TypeId>) -> String {
         let inner = |start: &str| kind.strip_prefix(start)?.strip_suffix('>');
         if let Some(inner) = inner("Option<").or_else(|| inner("Box<")) {
@@ -220,7 +220,7 @@ struct Above {
 }
 
 impl Above {
-    /// Takes a line of a comment or of an attribute, which may continue in later lines.
+    /// Parses a comment or attribute line, which may continue in `later` lines. Returns whether the line was one.
     fn take<'a>(&mut self, line: &str, later: &mut impl Iterator<Item = &'a str>) -> bool {
         let bare = line.trim_start();
         if let Some(comment) = bare.strip_prefix("///") {
@@ -241,7 +241,7 @@ impl Above {
         true
     }
 
-    /// The text that an attribute gives `name`; empty without one.
+    /// The value of `name` in an attribute; empty if there is none.
     fn value(&self, name: &str) -> String {
         let start = format!("{name} = \"");
         let after = self.attributes.split_once(&start).map(|(_, after)| after);
@@ -267,7 +267,7 @@ fn members<'a>(lines: &mut impl Iterator<Item = &'a str>) -> Vec<Member> {
             text.push_str(line.trim());
         }
         if text.ends_with('{') {
-            // A value with fields: they are shown by its meaning.
+            // A variant with fields: its doc comment describes the fields.
             for line in lines.by_ref() {
                 if line == "    }," {
                     break;

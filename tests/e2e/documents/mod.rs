@@ -17,7 +17,7 @@ fn writes() -> bool {
     std::env::var_os("X11PROF_WRITE").is_some()
 }
 
-/// Compares a document with the text that it has to have, or writes that text.
+/// Compares a document with the expected text, or writes that text.
 fn keep(name: &str, expected: &str) {
     let path = document(name);
     let found = std::fs::read_to_string(&path).expect("a document");

@@ -50,7 +50,7 @@ fn options() -> String {
         let mut below = Vec::new();
         let mut in_list = false;
         for line in help.lines() {
-            // Headings of groups of commands, too, end with a colon.
+            // Headings of command groups end with a colon as well.
             if line.ends_with(':') && !line.starts_with(' ') {
                 in_list = line != "Options:" && line != "Arguments:" && help.contains("<COMMAND>");
             } else if let (true, Some(entry)) = (in_list, line.strip_prefix("  ")) {
@@ -132,7 +132,7 @@ fn operations() -> String {
     }
     text.push_str("\n| attribute | measured values |\n|---|---|\n");
     for (name, measured) in values {
-        // Names of fonts are too many and too long.
+        // There are too many font names, and they are too long.
         if name != "fontname" {
             let _ = writeln!(text, "| `{name}` | {} |", quoted(&measured));
         }

@@ -1,5 +1,5 @@
-//! One run of a micro-benchmark, recorded and driven by xdotool: its own measurements next to the
-//! recording's episodes.
+//! Runs a micro-benchmark under `record`, driven by xdotool, and pairs its own measurements with the recorded
+//! episodes.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -29,16 +29,17 @@ pub(crate) const BENCHMARKS: [&str; 11] = [
     "built-in-dialog",
 ];
 
-/// The largest difference between the beginning of a handling by the handler and by the analysis.
+/// The largest difference, in milliseconds, between the start of a handling by the handler's clock and by the
+/// analysis.
 const NEAR_MS: f64 = 4.0;
 
-/// A program that has nothing to do for so long is quiet.
+/// A program without work for this many milliseconds is idle.
 const IDLE_MS: f64 = 75.0;
 
-/// A person who sees nothing happen tries again.
+/// Input is repeated if nothing has happened after this time.
 const AGAIN_AFTER: Duration = Duration::from_secs(20);
 
-/// A handling as the client measured it; times are of the trace.
+/// A handling as the client measured it; times are milliseconds since the start of the trace.
 #[derive(Clone, Debug)]
 pub(crate) struct Truth {
     pub(crate) action: String,
@@ -49,24 +50,24 @@ pub(crate) struct Truth {
     pub(crate) slept_ms: f64,
     pub(crate) waited_ms: f64,
     pub(crate) round_trips: u64,
-    /// Switches away from its thread because it waited, by the kernel's count.
+    /// Voluntary context switches of its thread, counted by the kernel.
     pub(crate) switches: u64,
-    /// The program was ready and had no processor, by the kernel's clock: preempted, or woken and not yet
+    /// Milliseconds on the run queue, by the kernel's clock: the thread was preempted, or woken and not yet
     /// running.
     pub(crate) queued_ms: f64,
-    /// The time in which another thread of the program computed for this handling.
+    /// Milliseconds of CPU that another thread of the program used for this handling.
     pub(crate) beside_ms: f64,
-    /// The toolkit's own times, where it has them.
+    /// The toolkit's own times; `None` if the toolkit measures none.
     pub(crate) toolkit: Option<InToolkit>,
 }
 
-/// A handling as its toolkit sees it, with what that does before it calls the handler, and after.
+/// A handling as its toolkit measures it, including the toolkit's work before and after the handler.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InToolkit {
     pub(crate) begin_ms: f64,
     pub(crate) end_ms: f64,
-    /// True if the toolkit begins at the server's time in the event (in the middle of that millisecond),
-    /// false if it begins with its dispatch.
+    /// True if the toolkit's time starts at the event's server time (in the middle of that millisecond), false if
+    /// it starts at the dispatch.
     pub(crate) from_event: bool,
 }
 
@@ -94,7 +95,7 @@ pub(crate) struct Episode {
     pub(crate) waiting_ms: f64,
     pub(crate) client_ms: f64,
     pub(crate) off_cpu_ms: f64,
-    /// The part in which it was ready and had no processor.
+    /// The part on the run queue, in milliseconds.
     pub(crate) processor_ms: f64,
     pub(crate) server_ms: f64,
     pub(crate) network_ms: f64,
@@ -107,12 +108,12 @@ impl Episode {
         self.start_ms + self.latency_ms
     }
 
-    /// The time at which the client begins: a handler knows nothing of the wait until then.
+    /// The time at which the client starts to handle the event. A handler does not see the wait before that.
     pub(crate) fn handled_ms(&self) -> f64 {
         self.start_ms + self.waiting_ms
     }
 
-    /// The largest part, if it had had a processor whenever it could run.
+    /// The largest part, if the client had always had a processor when it was runnable.
     pub(crate) fn culprit(&self) -> &'static str {
         let parts = [
             ("waiting", self.waiting_ms),
@@ -130,7 +131,7 @@ impl Episode {
     }
 }
 
-/// A handling that was asked to take a time, and the episode that it is.
+/// A handling with a requested duration, and its episode.
 #[derive(Clone, Debug)]
 pub(crate) struct Pair {
     pub(crate) truth: Truth,
@@ -138,13 +139,13 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    /// The length of the handling by the analysis.
+    /// The length of the handling by the analysis, in milliseconds.
     pub(crate) fn ours_ms(&self) -> f64 {
         self.episode.latency_ms - self.episode.waiting_ms
     }
 
-    /// The difference from the toolkit's time for the same interval; from the handler's, where there is no
-    /// other.
+    /// The difference from the toolkit's time for the same interval, or from the handler's time if the toolkit
+    /// measures none.
     pub(crate) fn toolkit_error_ms(&self) -> f64 {
         match self.truth.toolkit {
             Some(toolkit) if toolkit.from_event => self.episode.latency_ms - toolkit.latency_ms(),
@@ -166,15 +167,15 @@ pub(crate) struct Run {
     pub(crate) truths: Vec<Truth>,
     pub(crate) episodes: Vec<Episode>,
     pub(crate) kernel: Kernel,
-    /// The time by which times may be off because of others on the machine.
+    /// The possible error of times because of other load on the machine, in milliseconds.
     pub(crate) disturbed_ms: f64,
 }
 
 impl Run {
-    /// The handlings that were asked to take a time, each with its episode.
+    /// The handlings with a requested duration, each with its episode.
     ///
     /// # Errors
-    /// Words in text form where one has none.
+    /// Returns a description if a handling has no episode.
     pub(crate) fn pairs(&self) -> Result<Vec<Pair>, String> {
         let asked = self.truths.iter().filter(|truth| truth.asked_ms.is_some());
         let pair = |truth: &Truth| {
@@ -186,8 +187,7 @@ impl Run {
         asked.map(pair).collect()
     }
 
-    /// Asserts that no episode that is sure of itself has two handlings in it between which the program had
-    /// nothing to do for long.
+    /// Asserts that no episode without the `unsure` flag contains two handlings with a long idle time between them.
     pub(crate) fn has_one_handling_each(&self) {
         for episode in self.episodes.iter().filter(|episode| !episode.unsure) {
             let within = |truth: &&Truth| {
@@ -205,12 +205,12 @@ impl Run {
         }
     }
 
-    /// Pairs of a benchmark in a toolkit, whose handlers begin after it has read and dispatched the event:
-    /// the episode that shares the most time with each handling. The first handling is left out: in it, a
-    /// program loads and compiles its code.
+    /// Pairs each handling with the episode that shares the most time with it. A toolkit's handler starts after the
+    /// toolkit has read and dispatched the event. The first handling is skipped because the program loads and
+    /// compiles code in it.
     ///
     /// # Errors
-    /// Words in text form where a handling has no episode.
+    /// Returns a description if a handling has no episode.
     pub(crate) fn pairs_in_toolkit(&self) -> Result<Vec<Pair>, String> {
         let shared = |truth: &Truth, episode: &Episode| {
             truth.end_ms().min(episode.end_ms()) - truth.begin_ms.max(episode.handled_ms())
@@ -229,7 +229,7 @@ impl Run {
         asked.skip(1).map(pair).collect()
     }
 
-    /// The episode whose handling begins nearest to this.
+    /// The episode whose handling begins nearest to this handling.
     fn episode_of(&self, truth: &Truth) -> Result<Episode, String> {
         let distance = |episode: &Episode| (episode.handled_ms() - truth.begin_ms).abs();
         let near = self
@@ -248,7 +248,7 @@ impl Run {
     }
 }
 
-/// Runs a benchmark at `server` with its handlers doing `work` for these times, one after the other.
+/// Runs a benchmark on `server`; its handlers do `work` for each of these times in turn.
 pub(crate) fn run(server: &Server, benchmark: &str, work: &str, times_ms: &[u64]) -> Run {
     run_in(Toolkit::None, server, benchmark, work, times_ms)
 }
@@ -266,7 +266,7 @@ pub(crate) fn run_in(
     let place = Place::new();
     let (trace, truth) = (place.path("trace.mcap"), place.path("truth"));
     let times: Vec<String> = times_ms.iter().map(u64::to_string).collect();
-    // The pointer goes where it is needed before anyone looks.
+    // Move the pointer to its position before the client starts.
     xdotool(server, &["mousemove", "90", "90"]);
     let mut recording = Recording::at(&place, &trace, &["--display", &server.display]);
     let lasting = [recording.child.id(), server.pid()];
@@ -281,13 +281,13 @@ pub(crate) fn run_in(
         .expect("microbench starts");
     let mut window = ready(&mut client);
     if toolkit != Toolkit::None && benchmark == "painting" {
-        // What a toolkit calls its window is within the one on the screen.
+        // A toolkit's named window may be a child of its top-level window.
         let mut search = server.client("xdotool");
         search.args(["search", "--onlyvisible", "--name", "microbench"]);
         let found = Finished::of(&mut search).succeeded();
         window = found.lines().next_back().unwrap_or_default().to_owned();
     }
-    // In a toolkit a dialog opens at once, and takes its time to close.
+    // A toolkit's dialog opens immediately, and the benchmark's work runs when it closes.
     let presses = match toolkit {
         Toolkit::Swing | Toolkit::Tk | Toolkit::Gtk if benchmark.ends_with("dialog") => 2,
         _ => 1,
@@ -306,7 +306,7 @@ pub(crate) fn run_in(
     let status = until("microbench's end", || {
         disturbance.look(&all);
         let ended = client.try_wait().expect("waiting for a child");
-        // Where no processor is free, a press may come before the window that it is meant for.
+        // On a busy machine a press may arrive before its target window is mapped.
         if ended.is_none() && !words.is_empty() && acted.elapsed() > AGAIN_AFTER {
             Finished::of(server.client("xdotool").args(&words));
             acted = Instant::now();
@@ -325,12 +325,12 @@ pub(crate) fn run_in(
     }
 }
 
-/// Does what the words say, straight at the server.
+/// Runs xdotool on the server, bypassing the recorder.
 pub(crate) fn xdotool(server: &Server, words: &[&str]) {
     Finished::of(server.client("xdotool").args(words)).succeeded();
 }
 
-/// Waits until the client is ready; gives its window.
+/// Waits until the client is ready and returns its window id.
 pub(crate) fn ready(client: &mut Child) -> String {
     let stdout = client.stdout.take().expect("a pipe");
     let mut line = String::new();
@@ -343,7 +343,7 @@ pub(crate) fn ready(client: &mut Child) -> String {
         .to_owned()
 }
 
-/// The beginning of the trace, in nanoseconds of CLOCK_MONOTONIC; the times of results count from there.
+/// The start of the trace in nanoseconds of CLOCK_MONOTONIC; times in results are relative to it.
 pub(crate) fn beginning_ns(trace: &Path) -> u64 {
     let file = std::fs::File::open(trace).expect("a trace");
     let mut reader = Reader::new(BufReader::new(file)).expect("a trace");

@@ -1,11 +1,11 @@
 //! Medians and quantiles.
 
-/// The middle one; of two, the lesser.
+/// The median; the lower one if the number of values is even.
 pub(crate) fn median(values: &[f64]) -> f64 {
     quantile(values, 0.5)
 }
 
-/// The least value that `at` of all do not exceed; not a number if there are none.
+/// The smallest value that a share `at` of all values does not exceed; NaN if there are none.
 pub(crate) fn quantile(values: &[f64], at: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

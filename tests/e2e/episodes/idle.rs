@@ -1,4 +1,4 @@
-//! Programs that tick: nobody does anything, or only what they ignore, and so nothing takes long.
+//! Programs with periodic timers: without input, or with ignored input, no episode is long.
 
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -11,15 +11,14 @@ use super::table::keep;
 use super::toolkits::Toolkit;
 use crate::harness::{Disturbance, Place, Recording, Server, alone, wait};
 
-/// A program starts within this time.
+/// Maximum start-up time of a program.
 const START: Duration = Duration::from_secs(6);
-/// The user does nothing for so long.
+/// Duration of the recording without input.
 const IDLE: Duration = Duration::from_secs(60);
-/// A tick of the tickers.
+/// The period of the ticker clients, in milliseconds.
 const TICK_MS: f64 = 15.0;
 
-/// The keys that come while a program ticks: latencies of their episodes, and by how much they may be off, in
-/// milliseconds.
+/// The latencies of key episodes in a ticking program, and their possible error, in milliseconds.
 fn keys_ignored(server: &Server, toolkit: Toolkit) -> (Vec<f64>, f64) {
     let _alone = alone();
     let place = Place::new();
@@ -50,7 +49,7 @@ fn keys_ignored(server: &Server, toolkit: Toolkit) -> (Vec<f64>, f64) {
             .is_some_and(|name| name.starts_with("KeyPress"))
     };
     let keys: Vec<f64> = input.iter().filter(press).map(|one| latency(one)).collect();
-    // A key that waits behind its like is a repeat of it.
+    // Repeated keys that queue behind each other may be coalesced.
     let fewest = if disturbed_ms < 100.0 { 5 } else { 1 };
     assert!(
         (fewest..=5).contains(&keys.len()),
@@ -60,7 +59,7 @@ fn keys_ignored(server: &Server, toolkit: Toolkit) -> (Vec<f64>, f64) {
 }
 
 fn end(recording: &mut Recording, clients: &mut [Child]) {
-    // Ended while they run, lest their end counts.
+    // Stop the recording first, so that the programs' exits are not recorded.
     recording.signal(rustix::process::Signal::INT);
     for client in clients {
         let _ = client.kill();
@@ -77,12 +76,12 @@ fn a_program_that_ticks_does_not_handle_a_key_until_it_draws() {
             "{}: {keys:.2?} ms, disturbed for {disturbed_ms:.1} ms",
             toolkit.name()
         );
-        // The first may load what a key needs.
+        // The first key may load code, so the median is compared.
         assert!(median(&keys) < TICK_MS + disturbed_ms, "{toolkit:?}");
     }
 }
 
-/// Programs of one recording: name, toolkit, how they are started.
+/// A program in the recording: name, toolkit, command line.
 type Program = (
     &'static str,
     &'static str,
@@ -146,8 +145,7 @@ fn ticking_programs_have_no_long_episodes_in_a_minute() {
     assert_eq!(all, 0, "perceptible episodes though nobody did anything");
 }
 
-/// The episodes of a minute in which these programs run together and nobody does anything; gives how many
-/// were perceptible.
+/// Records these programs together for a minute without input and returns the number of perceptible episodes.
 fn idles(programs: &[Program]) -> usize {
     let server = Server::xvfb(&[]);
     let place = Place::new();
@@ -164,7 +162,7 @@ fn idles(programs: &[Program]) -> usize {
             .stdout(Stdio::null())
             .stderr(Stdio::null());
         clients.push(command.spawn().expect("it starts"));
-        // One after the other.
+        // Start the programs one at a time.
         std::thread::sleep(Duration::from_secs(1));
     }
     std::thread::sleep(START);
@@ -212,7 +210,7 @@ fn idles(programs: &[Program]) -> usize {
     perceptible_of_all
 }
 
-/// The connections of a trace, with the processes that made them.
+/// The connections of a trace and their process ids.
 fn connections(trace: &std::path::Path) -> Vec<(u64, u32)> {
     use x11prof_trace::{Control, Reader, Record};
     let file = std::fs::File::open(trace).expect("a trace");

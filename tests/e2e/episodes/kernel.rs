@@ -1,4 +1,4 @@
-//! Processor time of a client's threads, added up straight from a trace's switches.
+//! CPU time of a client's threads, summed directly from a trace's context switches.
 
 use std::collections::HashMap;
 use std::io::BufReader;
@@ -8,7 +8,7 @@ use x11prof_trace::{Control, Reader, Record, SwitchKind};
 
 use super::benchmark::Episode;
 
-/// The stretches in which the threads of each client ran, in milliseconds of the trace.
+/// The intervals in which each client's threads ran, in milliseconds since the start of the trace.
 #[derive(Debug, Default)]
 pub(crate) struct Kernel {
     pids: HashMap<u64, u32>,
@@ -52,7 +52,7 @@ impl Kernel {
                 since.insert(switch.tid, time);
                 continue;
             }
-            // A thread whose first record is that it stopped has run since before.
+            // If a thread's first switch is off the CPU, the thread has run since the recorder attached to it.
             let attached = attached.get(&switch.pid).copied().unwrap_or(beginning);
             let from = since.insert(switch.tid, u64::MAX).unwrap_or(attached);
             if from < time {
@@ -63,8 +63,8 @@ impl Kernel {
         kernel
     }
 
-    /// Asserts that no episode counts more of its client's time than the kernel counted of all its threads
-    /// meanwhile, and that parts add up.
+    /// Asserts that no episode has more client CPU time than the kernel counted for all its threads in that
+    /// interval, and that the parts add up to the latency.
     pub(crate) fn is_not_exceeded(&self, episodes: &[Episode]) {
         for episode in episodes {
             let parts = (episode.parts_ms() - episode.latency_ms).abs();
@@ -79,7 +79,7 @@ impl Kernel {
             let (from, to) = (episode.start_ms, episode.end_ms());
             let within = ran.iter().map(|(a, b)| (b.min(to) - a.max(from)).max(0.0));
             let counted: f64 = within.sum();
-            // The connection is accepted before the client is watched.
+            // The connection is accepted before the recorder traces the client's switches.
             let start_up = episode.landmark == "Start-up";
             assert!(
                 start_up || episode.client_ms <= counted + 0.01,

@@ -1,5 +1,5 @@
-//! `episodes`: the latencies that it finds are those that programs measure of themselves (LiLa's
-//! eleven micro-benchmarks, Jovic & Hauswirth 2008, Table 1), and those that are seen on the screen.
+//! `episodes`: the latencies equal those that programs measure themselves (LiLa's eleven micro-benchmarks, Jovic &
+//! Hauswirth 2008, Table 1) and those observed on the screen.
 
 mod benchmark;
 mod figures;
@@ -17,15 +17,15 @@ use crate::harness::Server;
 use benchmark::{Pair, Run, run};
 use figures::{median, quantile};
 
-/// Lengths of the handlings; longer ones are in `cargo xtask validate episodes`.
+/// Handling durations in milliseconds; `cargo xtask validate episodes` uses longer ones.
 const TIMES_MS: [u64; 4] = [30, 45, 60, 90];
-/// The most that the middle one of the latencies may be off.
+/// Maximum median error of the latencies, in milliseconds.
 const MEDIAN_MS: f64 = 1.0;
-/// The most that the middle one of the parts may be off.
+/// Maximum median error of the parts, in milliseconds.
 const PARTS_MS: f64 = 1.0;
 
-/// Runs these benchmarks with handlers that sleep, compute and ask, a third of their time each: every
-/// time that was requested has an episode of that latency, made of the right parts.
+/// Runs these benchmarks with handlers that sleep, compute and make round trips for a third of their time each.
+/// Asserts that every requested duration has an episode of that latency with the right parts.
 fn agree(benchmarks: &[&str]) -> Vec<Run> {
     let server = Server::xvfb(&[]);
     let run_once = |benchmark: &&str| {
@@ -36,13 +36,13 @@ fn agree(benchmarks: &[&str]) -> Vec<Run> {
     benchmarks.iter().map(run_once).collect()
 }
 
-/// The handlings with their episodes, which agree: to [`MEDIAN_MS`] if no other client used the processors,
-/// and else to that and the time that the kernel kept ours waiting.
+/// The handlings with their episodes. Asserts that they agree to [`MEDIAN_MS`], plus the time that other load kept
+/// the test's processes off the processors.
 fn agreeing(run: &Run) -> Vec<Pair> {
     let (name, disturbed_ms) = (&run.benchmark, run.disturbed_ms);
     let pairs = run.pairs().unwrap_or_else(|wrong| panic!("{wrong}"));
     let errors: Vec<f64> = pairs.iter().map(|pair| pair.error_ms().abs()).collect();
-    // A switch takes longer while other programs share the processor: each handling by its own.
+    // A context switch takes longer on a busy machine, so each handling is corrected by its own switch time.
     let parts: Vec<f64> = pairs
         .iter()
         .map(|pair| parts::part_error_ms(pair, parts::switch_ms(&[pair])))
@@ -121,7 +121,7 @@ fn the_time_that_a_person_thinks_over_a_modal_dialog_is_nobodys() {
             .collect();
         for pair in asked.windows(2) {
             let [before, after] = pair else { continue };
-            // Half way between is thinking, whatever the short actions around it.
+            // The midpoint between two actions is think time, whatever short actions happen around it.
             let thinking = (before.end_ms() + after.begin_ms) / 2.0;
             let charged = run.episodes.iter().find(|episode| {
                 (episode.start_ms - 10.0..episode.end_ms() + 10.0).contains(&thinking)
@@ -132,7 +132,7 @@ fn the_time_that_a_person_thinks_over_a_modal_dialog_is_nobodys() {
     }
 }
 
-/// The one thing that a handler does is what its episode is said to be spent on.
+/// Each handler does one kind of work, and its episode must name that kind as the culprit.
 #[test]
 fn each_kind_of_work_is_named_the_culprit() {
     let server = Server::xvfb(&[]);
@@ -145,14 +145,14 @@ fn each_kind_of_work_is_named_the_culprit() {
         let run = run(&server, "keyboard", work, &[20, 60, 100]);
         for pair in agreeing(&run) {
             let named = culprits.contains(&pair.episode.culprit.as_str());
-            // Where others had the processors for so long, they may be the culprit.
+            // If other load kept the client off the processors for that long, another culprit is valid.
             let others = run.disturbed_ms > pair.episode.latency_ms / 3.0;
             assert!(named || others, "{work}: {pair:#?}");
         }
     }
 }
 
-/// Drawing that nobody waits for, as a client sees it that looks at the screen only.
+/// The handler draws without a round trip; a screen watcher measures when the drawing appears.
 #[test]
 fn drawing_ends_when_it_is_seen() {
     let server = Server::xvfb(&[]);

@@ -1,5 +1,5 @@
-//! Programs of toolkits that had no part in making the episodes: keys and clicks with pauses. No episode
-//! may reach past the next action, or count more of its client's time than the kernel did.
+//! Toolkit programs that were not used to develop the episode analysis, driven by keys and clicks with pauses. No
+//! episode may extend past the next action, or have more client CPU time than the kernel counted.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -21,7 +21,7 @@ struct Program {
     /// A program on the PATH, and its package.
     needs: (&'static str, &'static str),
     words: &'static [&'static str],
-    /// Seconds that it takes to start.
+    /// Start-up time in seconds.
     start: u64,
 }
 
@@ -140,7 +140,7 @@ const PROGRAMS: &[Program] = &[
 ];
 const SPRITES: &str = "/usr/libexec/installed-tests/SDL2/testspriteminimal";
 
-/// A person's actions, and the milliseconds of the look after each.
+/// The xdotool actions, and the pause after each in milliseconds.
 const ACTIONS: &[(&str, u64)] = &[
     ("mousemove 200 200", 600),
     ("click 1", 700),
@@ -160,7 +160,7 @@ const ACTIONS: &[(&str, u64)] = &[
     ("key 3", 500),
 ];
 
-/// The programs that `cargo xtask validate episodes programs` was given, or all.
+/// The programs named in the arguments of `cargo xtask validate episodes programs`, or all.
 fn wanted() -> Vec<&'static Program> {
     let named = std::env::var("X11PROF_EPISODES_BENCHMARKS").unwrap_or_default();
     let named: Vec<&str> = named.split_whitespace().collect();
@@ -191,7 +191,7 @@ fn no_episode_reaches_past_the_next_action() {
     );
 }
 
-/// Works a program and prints its row; gives how many episodes are silently too long.
+/// Drives a program and prints its row. Returns the number of episodes that are too long and not marked as unsure.
 fn works(program: &Program) -> usize {
     let _alone = alone();
     let server = Server::xvfb(&[]);
@@ -219,7 +219,7 @@ fn works(program: &Program) -> usize {
         xdotool(&server, &words);
         std::thread::sleep(Duration::from_millis(*look));
     }
-    // Ended while it runs, lest its end counts.
+    // Stop the recording first, so that the program's exit is not recorded.
     recording.signal(rustix::process::Signal::INT);
     let _ = client.kill();
     wait(&mut client, program.name);
@@ -235,7 +235,7 @@ fn works(program: &Program) -> usize {
         .iter()
         .filter(|episode| episode.trigger == "input" && episode.start_ms >= first)
         .collect();
-    // The episode whose response would have gone on while the user did something else.
+    // An episode that extends past the next action.
     let past = |episode: &&&Episode| {
         let mut next = sent.iter().filter(|sent| **sent > episode.start_ms + 1.0);
         next.next().is_some_and(|next| episode.end_ms() > *next)

@@ -1,5 +1,5 @@
-//! The response on the screen: the time from an XTEST event to the last DAMAGE report, taken by a client
-//! that shares no code with x11prof, next to the episode's latency.
+//! Compares an episode's latency with the response on the screen: the time from an XTEST event to the last DAMAGE
+//! report, measured by a client that shares no code with x11prof.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -11,9 +11,9 @@ use super::figures::{median, quantile};
 use crate::harness::examples::example;
 use crate::harness::{Disturbance, Finished, Place, Recording, Server, alone, wait};
 
-/// An episode's beginning is the event's time in the server's whole milliseconds, or its delivery.
+/// Tolerance for the event's time, which is in whole milliseconds of the server or the event's delivery.
 const BEFORE_MS: f64 = 2.0;
-/// A server that has to wait for a processor takes the event late; the next is sent after 120 ms.
+/// A server on a busy machine may handle the event late; the next event follows after 120 ms.
 const AFTER_MS: f64 = 100.0;
 
 /// The response to an event.
@@ -26,26 +26,26 @@ pub(crate) struct Seen {
     pub(crate) episode: Option<Episode>,
 }
 
-/// The relation of the drawing on the screen to the episode.
+/// How the drawing on the screen relates to the episode.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Meaning {
-    /// One burst of drawing: the response. Seen, and ours.
+    /// One burst of drawing, the response: the observed latency and the episode's, in milliseconds.
     Same(f64, f64),
     /// The event changed nothing on the screen.
     DrewNothing,
-    /// Several frames: an animation, a blinking cursor, a spinner. To the first and to the last of
-    /// them, and ours.
+    /// Several frames: an animation, a blinking cursor, a spinner. The times to the first and to the last frame,
+    /// and the episode's latency, in milliseconds.
     SeveralFrames(f64, f64, f64),
-    /// Something was drawn, and no episode of the program began with that event.
+    /// Something was drawn, but no episode of the program began with that event.
     NoEpisode,
 }
 
-/// The meaning of several frames in a row.
+/// How to treat several frames in a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Frames {
-    /// Drawing that takes the server longer than a frame: the program moves nothing alone.
+    /// One drawing that takes the server longer than a frame; the program has no animations.
     OneResponse,
-    /// An animation that the event began, or that runs anyway.
+    /// An animation that the event started or that always runs.
     Animation,
 }
 
@@ -65,15 +65,15 @@ impl Seen {
     }
 }
 
-/// GTK's settings for programs in which nothing moves alone.
+/// GTK settings without animations and cursor blinking.
 const STILL: &str = "[Settings]\ngtk-enable-animations=0\ngtk-cursor-blink=0\n";
 
-/// Qt's settings for programs whose cursor does not blink: it restarts with each key, and is drawn 27 ms
-/// after that and half a second later, which is no response to what is done meanwhile.
+/// Qt settings without cursor blinking. The cursor restarts with each key and is redrawn 27 ms and half a second
+/// later, which is no response to the next action.
 const STILL_QT: &str = "[KDE]\nCursorBlinkRate=0\n";
 
-/// Runs `program` at `server`, recorded, while the watcher does `steps` and looks; with what a GTK
-/// program animates, or without. The second is by how many milliseconds times may be off because of others.
+/// Records `program` on `server` while the watcher runs `steps`, with or without GTK animations. The second value
+/// is the possible error of the times in milliseconds because of other load.
 pub(crate) fn watch(
     server: &Server,
     program: &[&str],
@@ -104,7 +104,7 @@ pub(crate) fn watch(
     (seen, disturbed_ms)
 }
 
-/// The program at the recording's display, with a separate home.
+/// Starts the program on the recorder's display with a separate home folder.
 fn start(recording: &mut Recording, place: &Place, program: &[&str]) -> std::process::Child {
     let mut command: Command = recording.client(program[0]);
     command
@@ -114,7 +114,7 @@ fn start(recording: &mut Recording, place: &Place, program: &[&str]) -> std::pro
         // Qt reads kdeglobals there.
         .env("XDG_CURRENT_DESKTOP", "KDE")
         .env("KDE_SESSION_VERSION", "5")
-        // There is no session whose services it could wait for.
+        // No desktop services are available; do not wait for any.
         .env("NO_AT_BRIDGE", "1")
         .env_remove("DBUS_SESSION_BUS_ADDRESS")
         .stdin(Stdio::null())
@@ -187,7 +187,7 @@ impl Compared {
         self.differences_ms.len()
     }
 
-    /// The median difference; to the first frame where all that the program draws is animated.
+    /// The median difference in milliseconds; measured to the first frame if all drawing is animated.
     pub(crate) fn median_ms(&self) -> f64 {
         if self.differences_ms.is_empty() {
             return median(&self.first_frame_ms);
@@ -210,7 +210,7 @@ impl Compared {
     }
 
     pub(crate) fn json(&self, program: &str) -> Value {
-        // What there is none of is null.
+        // Figures without data are null.
         let figure = |value: f64| value.is_finite().then_some(value);
         json!({
             "program": program,
@@ -232,13 +232,13 @@ pub(crate) const HEAD: &str = "\
 | program | responses | seen, ms | ours, ms | median difference, ms | 95th percentile, ms | drew nothing | several frames | no episode |
 |---|---:|---:|---:|---:|---:|---:|---:|---:|";
 
-/// Runs a micro-benchmark that draws and does not wait for it, while the watcher looks.
+/// Runs a micro-benchmark that draws without waiting for the server, while the watcher observes the screen.
 pub(crate) fn watch_microbench(server: &Server, work: &str, times_ms: &[u64]) -> (Vec<Seen>, f64) {
     let microbench = example("microbench");
     let place = Place::new();
     let truth = place.path("truth");
     let times: Vec<String> = times_ms.iter().map(u64::to_string).collect();
-    // One more than is pressed, so that it does not end.
+    // One more key than will be pressed, so that the client does not exit.
     let words: Vec<&str> = [path(&microbench), "keyboard", work, path(&truth)]
         .into_iter()
         .chain(times.iter().map(String::as_str))

@@ -1,4 +1,4 @@
-//! The tables that `cargo xtask validate episodes` prints, and the goals that they are held to.
+//! The tables of `cargo xtask validate episodes` and their acceptance limits.
 
 use serde_json::{Value, json};
 
@@ -9,16 +9,16 @@ use super::screen::{Compared, Frames, HEAD, Seen, watch, watch_microbench};
 use super::toolkits::{classes, source};
 use crate::harness::{Server, needs};
 
-/// LiLa's micro-benchmarks took from 10 ms to a second.
+/// Handling durations in milliseconds; LiLa's micro-benchmarks took from 10 ms to 1 s.
 pub(crate) const TIMES_MS: [u64; 5] = [10, 30, 100, 300, 1000];
 pub(crate) const WORKS: [&str; 4] = ["sleep", "compute", "read-back", "round-trips"];
-/// LiLa was within 3 ms, usually.
+/// Limits for the error in milliseconds. LiLa's error was usually below 3 ms.
 pub(crate) const MEDIAN_MS: f64 = 1.0;
 pub(crate) const P95_MS: f64 = 3.0;
-/// The most that what is seen and ours may differ, at the median.
+/// Maximum median difference between the observed latency and the episode's, in milliseconds.
 const SEEN_MS: f64 = 3.0;
 
-/// Writes figures of a thing to where `cargo xtask validate episodes` wants them, next to those of others.
+/// Appends figures to the file that X11PROF_VALIDATE_EPISODES names (set by `cargo xtask validate episodes`).
 pub(crate) fn keep(name: &str, of: &str, value: Value) {
     let Some(file) = std::env::var_os("X11PROF_VALIDATE_EPISODES") else {
         return;
@@ -65,7 +65,7 @@ fn table(title: &str, rows: impl Iterator<Item = String>) {
     }
 }
 
-/// The benchmarks that are wanted: those that `cargo xtask validate episodes truth` was given, or all.
+/// The benchmarks named in the arguments of `cargo xtask validate episodes truth`, or all.
 fn wanted() -> Vec<&'static str> {
     let named = std::env::var("X11PROF_EPISODES_BENCHMARKS").unwrap_or_default();
     let named: Vec<&str> = named.split_whitespace().collect();
@@ -159,7 +159,7 @@ fn steps(words: &[&str], more: impl Iterator<Item = String>) -> Vec<String> {
         .collect()
 }
 
-/// True if `cargo xtask validate episodes screen` was given a word of this name, or none.
+/// True if the arguments of `cargo xtask validate episodes screen` name `name`, or are empty.
 fn is_named(name: &str) -> bool {
     let named = std::env::var("X11PROF_EPISODES_BENCHMARKS").unwrap_or_default();
     let mut words = named.split_whitespace();
@@ -273,8 +273,8 @@ fn episodes_agree_with_responses_on_the_screen() {
     }
 }
 
-/// An entry, a toggle button and check boxes. Bars and a spinner next to them move all the time: what is
-/// drawn there is left out.
+/// An entry, a toggle button and check boxes. Progress bars and a spinner next to them are animated all the time;
+/// `leave-out` ignores their damage.
 const WIDGETS: [&str; 17] = [
     "leave-out",
     "move:130,78",
@@ -295,7 +295,7 @@ const WIDGETS: [&str; 17] = [
     "button:1",
 ];
 
-/// The widgets of GTK 4, whose places are not looked for: the pointer goes over buttons, and presses them.
+/// GTK 4 widgets at unknown positions: the pointer moves over buttons and clicks them.
 const WIDGETS_4: [&str; 9] = [
     "leave-out",
     "move:150,130",

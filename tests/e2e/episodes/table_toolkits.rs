@@ -1,4 +1,4 @@
-//! The tables of toolkits that `cargo xtask validate episodes toolkits` and `… idle` print.
+//! The toolkit tables of `cargo xtask validate episodes toolkits` and `… idle`.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::table::{MEDIAN_MS, P95_MS, TIMES_MS, WORKS, keep};
 use super::toolkits::{TOOLKITS, Toolkit};
 use crate::harness::Server;
 
-/// The toolkits that `cargo xtask validate episodes toolkits` was given, or all.
+/// The toolkits named in the arguments of `cargo xtask validate episodes toolkits`, or all.
 fn wanted() -> Vec<Toolkit> {
     let named = std::env::var("X11PROF_EPISODES_BENCHMARKS").unwrap_or_default();
     let named: Vec<&str> = named.split_whitespace().collect();
@@ -18,11 +18,11 @@ fn wanted() -> Vec<Toolkit> {
         .collect()
 }
 
-/// A handling with the work that it did.
+/// A handling with its benchmark and its kind of work.
 type Done = (&'static str, &'static str, Pair);
 
-/// True if the culprit is the handler's longest activity. `None` if the handler has not measured
-/// that, where the handler is not most of the toolkit's time, and where two parts may be the largest.
+/// True if the culprit is the handler's longest activity. `None` if the handler did not measure that, if the
+/// handler is less than half of the toolkit's time, or if two parts may be the largest.
 fn right(toolkit: Toolkit, (_, work, pair): &Done) -> Option<bool> {
     let truth = &pair.truth;
     let of_all = truth.toolkit.map_or(0.0, |toolkit| toolkit.latency_ms());
@@ -34,7 +34,7 @@ fn right(toolkit: Toolkit, (_, work, pair): &Done) -> Option<bool> {
         "compute" => "client",
         "read-back" => "server",
         _ if toolkit == Toolkit::Tk => return None,
-        // What another thread computes next to it is within its waits, or next to what it computes.
+        // Work of another thread overlaps the handler's waits or its own work.
         _ if truth.waited_ms - truth.beside_ms > truth.latency_ms / 2.0 => "server",
         _ if truth.waited_ms < truth.latency_ms / 2.0 => "client",
         _ => return None,
@@ -81,7 +81,7 @@ fn every_benchmark_in_toolkits() {
             toolkit.name()
         );
         for benchmark in BENCHMARKS {
-            // The first is for what a program loads and compiles; a second long is one benchmark enough.
+            // The first handling absorbs loading and compiling. Only one benchmark runs one-second handlings.
             let most = if benchmark == "keyboard" { 1000 } else { 300 };
             let times = TIMES_MS.into_iter().filter(|time| *time <= most);
             let times: Vec<u64> = [10].into_iter().chain(times).collect();

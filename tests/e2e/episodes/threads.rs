@@ -1,25 +1,25 @@
-//! Clients of several threads, and clients that tick: real programs, with what they measure of themselves.
+//! Multi-threaded clients and clients with timers: real programs, compared with their own measurements.
 
 use super::benchmark::{Pair, run_in};
 use super::figures::{median, quantile};
 use super::toolkits::Toolkit;
 use crate::harness::Server;
 
-/// Lengths of the handlings.
+/// Durations of the handlings, in milliseconds.
 const TIMES_MS: [u64; 5] = [20, 40, 30, 60, 90];
-/// The most that the middle one of the latencies may be off, in milliseconds: what a toolkit does before the
-/// handler that measures is called, and after, is in it.
+/// Maximum median error of the latencies, in milliseconds. It includes the toolkit's work before and after the
+/// handler that measures.
 const MEDIAN_MS: f64 = 3.0;
 
-/// Runs benchmarks of a toolkit with handlers that sleep and that compute: each has an episode of its
-/// latency, and the culprit is what it did.
+/// Runs benchmarks of a toolkit with handlers that sleep and handlers that compute. Asserts that each handling has
+/// an episode of its latency and the right culprit.
 fn agree(toolkit: Toolkit, benchmarks: &[&str]) {
     let server = Server::xvfb(&[]);
     for benchmark in benchmarks {
         for (work, culprit) in [("sleep", "off_cpu"), ("compute", "client")] {
             let run = run_in(toolkit, &server, benchmark, work, &TIMES_MS);
             run.kernel.is_not_exceeded(&run.episodes);
-            // Keys that wait for a processor come while others are handled: there is nothing to pair.
+            // On a busy machine keys arrive while earlier ones are handled, so handlings cannot be paired.
             if run.disturbed_ms > TIMES_MS.iter().sum::<u64>() as f64 {
                 println!("disturbed for {:.1} ms: not compared", run.disturbed_ms);
                 continue;

@@ -1,6 +1,5 @@
-//! The micro-benchmarks in toolkits of several kinds: in Swing, which reads the connection in one thread and
-//! paints in another; in Tk, which waits for it in one thread and uses it in another; in GTK, which repaints
-//! at a frame's tick.
+//! The micro-benchmarks in several toolkits: Swing reads the connection in one thread and paints in another; Tk
+//! waits in one thread and handles events in another; GTK repaints on a frame clock.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,7 +18,7 @@ pub(crate) enum Toolkit {
     Gtk,
 }
 
-/// The toolkits with benchmarks of their own.
+/// The toolkits for which a micro-benchmark exists.
 pub(crate) const TOOLKITS: [Toolkit; 3] = [Toolkit::Swing, Toolkit::Tk, Toolkit::Gtk];
 
 impl Toolkit {
@@ -33,12 +32,12 @@ impl Toolkit {
         }
     }
 
-    /// The program, to be given a benchmark, a work, a file and times.
+    /// The micro-benchmark's command, without its arguments (benchmark, work, file, times).
     pub(crate) fn program(self, recording: &Recording, home: &Place) -> Command {
         self.client(recording, home, "microbench", "Microbench")
     }
 
-    /// A program that looks for something to do every 15 ms.
+    /// A program with a 15 ms timer.
     pub(crate) fn ticker(self, recording: &Recording, home: &Place) -> Command {
         self.client(recording, home, "ticker", "Ticker")
     }
@@ -74,13 +73,13 @@ impl Toolkit {
     }
 }
 
-/// A file of those programs.
+/// Path of a source file of the toolkit clients.
 pub(crate) fn source(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/toolkits");
     folder.join(name)
 }
 
-/// The folder of the compiled Swing programs, made once.
+/// The folder of the compiled Swing programs, compiled once.
 pub(crate) fn classes() -> &'static Path {
     static CLASSES: OnceLock<PathBuf> = OnceLock::new();
     let _turn = side_by_side();
@@ -100,7 +99,7 @@ pub(crate) fn classes() -> &'static Path {
     })
 }
 
-/// CLOCK_MONOTONIC less the clock of the day, in microseconds.
+/// CLOCK_MONOTONIC minus CLOCK_REALTIME, in microseconds.
 fn monotonic_us() -> i64 {
     use rustix::time::{ClockId, clock_gettime};
     let read = |clock| {

@@ -1,4 +1,4 @@
-//! A browser to look at pages with, for the tests and for `xtask validate page`.
+//! Drives a browser for the tests and for `xtask validate page`.
 #![allow(dead_code, reason = "each program that has it uses a part")]
 #![allow(
     clippy::expect_used,
@@ -54,7 +54,7 @@ impl Browser {
         post(&format!("{}/url", self.session), &json!({ "url": url }));
     }
 
-    /// Runs the body of a function in the page and gives its result.
+    /// Runs a function body in the page and returns its result.
     pub(crate) fn run(&self, script: &str) -> Value {
         let script = json!({ "script": script, "args": [] });
         post(&format!("{}/execute/sync", self.session), &script)

@@ -1,10 +1,10 @@
-//! Disturbance of a test's programs by others on the machine, from the kernel's own records: a bound for
-//! the error of the times that a test compares.
+//! How much other load on the machine disturbs a test's programs, from kernel accounting: an upper bound for the
+//! error of measured times.
 
 use std::fs;
 
-/// Counts of the kernel's come in steps of 10 ms, and a quiet machine has work of its own: so much is
-/// nothing.
+/// The kernel's counters advance in steps of 10 ms, and an idle machine has some background work. Less than this
+/// many milliseconds counts as zero.
 const NOTHING_MS: f64 = 40.0;
 /// A step of the kernel's counts, in milliseconds (USER_HZ).
 const STEP_MS: f64 = 10.0;
@@ -29,14 +29,14 @@ impl Disturbance {
         }
     }
 
-    /// Looks again, at these processes.
+    /// Updates the maximum for these processes.
     pub(crate) fn look(&mut self, pids: &[u32]) {
         let kept = kept_waiting_ms(pids) - self.kept_ms;
         self.most_kept_ms = self.most_kept_ms.max(kept);
     }
 
-    /// The time by which times may be off, in milliseconds: as long as our processes were kept from the
-    /// processors, where others used them. Our other processes have ended.
+    /// The possible error of times in milliseconds: how long these processes waited for a processor; 0 if other
+    /// processes used almost no CPU time. The test's other processes have ended.
     pub(crate) fn end_ms(mut self, pids: &[u32]) -> f64 {
         self.look(pids);
         let others = (busy_ms() - self.busy_ms) - (ours_ms(pids) - self.ours_ms);
@@ -47,13 +47,12 @@ impl Disturbance {
     }
 }
 
-/// Milliseconds so far in which threads of these processes were ready and had no processor.
+/// Milliseconds that threads of these processes have spent on the run queue so far.
 pub(crate) fn kept_waiting_ms(pids: &[u32]) -> f64 {
     pids.iter().map(|pid| schedstat_ms(*pid)[1]).sum()
 }
 
-/// Milliseconds in which the threads of a process ran, and in which they waited for a processor (proc(5),
-/// schedstat).
+/// CPU milliseconds and run-queue milliseconds of a process's threads (proc(5), schedstat).
 fn schedstat_ms(pid: u32) -> [f64; 2] {
     let mut sums = [0.0; 2];
     let threads = fs::read_dir(format!("/proc/{pid}/task"));
@@ -66,7 +65,7 @@ fn schedstat_ms(pid: u32) -> [f64; 2] {
     sums
 }
 
-/// Milliseconds in which these processes, this one and its ended children ran.
+/// CPU milliseconds of these processes, of this process and of its ended children.
 fn ours_ms(pids: &[u32]) -> f64 {
     let others: f64 = pids.iter().map(|pid| schedstat_ms(*pid)[0]).sum();
     let stat = fs::read_to_string("/proc/self/stat").expect("this process");
@@ -76,7 +75,7 @@ fn ours_ms(pids: &[u32]) -> f64 {
     others + steps * STEP_MS
 }
 
-/// Milliseconds in which the processors were busy; time taken by the host counts as busy.
+/// Milliseconds in which the processors were busy; steal time counts as busy.
 fn busy_ms() -> f64 {
     let stat = fs::read_to_string("/proc/stat").expect("the kernel's counts");
     let fields = stat.lines().next().unwrap_or_default().split_whitespace();

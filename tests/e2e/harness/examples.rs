@@ -1,12 +1,12 @@
-//! Clients of ours, which are examples of the package.
+//! Test clients that are built as Cargo examples of the package.
 
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Mutex;
 
-/// The program of an example, built like this test.
+/// Builds an example with the test's profile and returns the path of the program.
 pub(crate) fn example(name: &str) -> PathBuf {
-    // Two cargos at once would wait for each other, and say so.
+    // Two concurrent cargo processes would block each other and print a message.
     static BUILDING: Mutex<()> = Mutex::new(());
     let _building = BUILDING.lock();
     let test = std::env::current_exe().expect("this test's file");

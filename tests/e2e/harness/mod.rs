@@ -1,4 +1,4 @@
-//! Runs x11prof and real clients; every wait is for a thing, with a limit.
+//! Runs x11prof and real clients. Every wait is for a condition and has a time limit.
 
 pub(crate) mod browser;
 mod disturbance;
@@ -24,7 +24,7 @@ pub(crate) use server::Server;
 pub(crate) use shared_files::{xterm_trace, xvfb_parameters};
 pub(crate) use turns::{Turn, alone, side_by_side};
 
-/// Waits until `happened` gives something, within the limit.
+/// Waits until `happened` returns `Some`, within the time limit.
 pub(crate) fn until<T>(what: &str, mut happened: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {

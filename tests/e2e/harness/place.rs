@@ -1,4 +1,4 @@
-//! A scratch folder of a test, and x11prof run in it.
+//! A test's scratch folder, and x11prof run in it.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ impl Place {
         path
     }
 
-    /// x11prof with arguments, in this folder, with no display and no cookies of the user's.
+    /// An x11prof command in this folder, without the user's display and cookies.
     pub(crate) fn x11prof<S: AsRef<OsStr>>(
         &self,
         arguments: impl IntoIterator<Item = S>,
@@ -44,12 +44,12 @@ impl Place {
             .env_remove("DISPLAY")
             .env_remove("XAUTHORITY")
             .env("HOME", self.folder.path())
-            // A probe of this machine serves all tests.
+            // All tests share one probe of this machine.
             .env(
                 "XDG_DATA_HOME",
                 concat!(env!("CARGO_TARGET_TMPDIR"), "/data"),
             )
-            // What a killed x11prof leaves behind goes with the folder.
+            // Files that a killed x11prof leaves behind are removed with the folder.
             .env("XDG_RUNTIME_DIR", self.folder.path())
             .stdin(Stdio::null());
         command
@@ -60,12 +60,12 @@ impl Place {
         Finished::of(&mut self.x11prof(arguments))
     }
 
-    /// Runs x11prof, which must succeed; gives its standard output.
+    /// Runs x11prof, asserts success, and returns its standard output.
     pub(crate) fn ok<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> String {
         self.run(arguments).succeeded()
     }
 
-    /// The JSON that x11prof prints.
+    /// Runs x11prof and parses the JSON that it prints.
     pub(crate) fn json<S: AsRef<OsStr>>(
         &self,
         arguments: impl IntoIterator<Item = S>,
@@ -75,8 +75,8 @@ impl Place {
     }
 }
 
-/// Lets a file or folder outlive its place, for what all tests of this process share. Removes what processes
-/// that are gone have kept so.
+/// Keeps a file or folder beyond its `Place`, for sharing between all tests of this process. Removes the kept files
+/// of processes that have ended.
 pub(crate) fn keep(place: Place, file: PathBuf) -> PathBuf {
     let all = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kept");
     for of in std::fs::read_dir(&all).into_iter().flatten().flatten() {
@@ -86,7 +86,7 @@ pub(crate) fn keep(place: Place, file: PathBuf) -> PathBuf {
         }
     }
     let name = file.file_name().expect("a file's name");
-    // Several tests may keep files of one name.
+    // Several tests may keep files with the same name.
     static KEPT: AtomicUsize = AtomicUsize::new(0);
     let number = KEPT.fetch_add(1, Ordering::Relaxed).to_string();
     let mine = all.join(std::process::id().to_string()).join(number);

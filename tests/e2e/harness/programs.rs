@@ -1,13 +1,13 @@
-//! Programs that tests run: whether they are installed, how they end, and what they say.
+//! Runs the programs of a test: checks that they are installed, waits for their exit, and collects their output.
 
 use std::io::Read;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// The longest that anything in a test may take.
+/// Time limit for any wait in a test.
 pub(super) const LIMIT: Duration = Duration::from_secs(600);
 
-/// A program that the tests need; names the package when it is missing.
+/// Panics with the package's name if a required program is missing.
 pub(crate) fn needs(program: &str, package: &str) {
     let found = std::env::var_os("PATH")
         .is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(program).is_file()));
@@ -24,7 +24,7 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
-    /// Runs `command` to its end, and ends it when it takes too long.
+    /// Runs `command` until it exits, and kills it after the time limit.
     pub(crate) fn of(command: &mut Command) -> Finished {
         let shown = format!("{command:?}");
         let mut child = command
@@ -70,13 +70,14 @@ impl Finished {
         self.output.status.code()
     }
 
-    /// The standard output; fails unless the program succeeded.
+    /// Returns the standard output; panics if the program failed.
     pub(crate) fn succeeded(&self) -> String {
         assert!(self.output.status.success(), "{self}");
         self.stdout()
     }
 
-    /// The line on standard error, which begins with the program's name. Asserts one line, and the exit status.
+    /// Asserts the exit status and a single line on standard error, and returns that line without the program's
+    /// name.
     pub(crate) fn failed_with_one_line(&self, status: i32) -> String {
         let stderr = self.stderr();
         assert_eq!(self.status(), Some(status), "{self}");
@@ -94,7 +95,7 @@ impl std::fmt::Display for Finished {
     }
 }
 
-/// Waits for `child` to end, within the limit.
+/// Waits for `child` to exit, within the time limit.
 pub(crate) fn wait(child: &mut Child, shown: &str) -> std::process::ExitStatus {
     let start = Instant::now();
     loop {

@@ -1,4 +1,4 @@
-//! A client made of bytes: in either byte order, by any kind of socket, with descriptors.
+//! A raw protocol client: either byte order, any kind of socket, with file descriptors.
 
 use std::fs::File;
 use std::io::{IoSlice, IoSliceMut, Read, Write};
@@ -50,7 +50,7 @@ impl Order {
     }
 }
 
-/// The cookie in an authority file of x11prof's: its last 16 bytes.
+/// The cookie in an authority file that x11prof wrote: the last 16 bytes.
 pub(crate) fn cookie(authority: &Path) -> Vec<u8> {
     let file = std::fs::read(authority).expect("the authority file");
     file[file.len() - 16..].to_vec()
@@ -60,7 +60,7 @@ pub(crate) fn cookie(authority: &Path) -> Vec<u8> {
 pub(crate) struct Client {
     pub(crate) socket: File,
     pub(crate) order: Order,
-    /// The server's answer to the setup.
+    /// The server's setup reply.
     pub(crate) setup: Vec<u8>,
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn setup(order: Order, cookie: &[u8]) -> Vec<u8> {
 }
 
 impl Client {
-    /// Sets a connection up, which must be accepted.
+    /// Sets up a connection and asserts that it is accepted.
     pub(crate) fn set_up(socket: OwnedFd, order: Order, cookie: &[u8]) -> Client {
         let mut socket = File::from(socket);
         socket
@@ -99,7 +99,7 @@ impl Client {
         }
     }
 
-    /// An id that is this client's.
+    /// A resource id in this client's range.
     pub(crate) fn id(&self, n: u32) -> u32 {
         self.order.read_u32(&self.setup, 12) | n
     }
@@ -117,7 +117,7 @@ impl Client {
         self.socket.write_all(&bytes).expect("a request is sent");
     }
 
-    /// Sends a request with a descriptor at its first byte.
+    /// Sends a request with a file descriptor attached to its first byte.
     pub(crate) fn request_with(&mut self, major: u8, data: u8, fields: &[u32], fd: BorrowedFd<'_>) {
         let bytes = self.bytes(major, data, fields);
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -146,8 +146,7 @@ impl Client {
         bytes
     }
 
-    /// The next reply, with what descriptors came with it. Events are passed over; an error is
-    /// the end.
+    /// Returns the next reply and the file descriptors that came with it. Skips events and panics on an error.
     pub(crate) fn reply(&mut self) -> (Vec<u8>, Vec<OwnedFd>) {
         let mut fds = Vec::new();
         loop {
@@ -204,7 +203,7 @@ impl Client {
         reply[9]
     }
 
-    /// Waits until the server has dealt with everything: GetInputFocus.
+    /// Makes a round trip (GetInputFocus), so that the server has processed all earlier requests.
     pub(crate) fn sync(&mut self) {
         self.request(43, 0, &[]);
         self.reply();

@@ -1,4 +1,4 @@
-//! `x11prof record` as it serves, for clients that the test starts.
+//! `x11prof record` without a command, for clients that the test starts.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::net::UnixStream;
@@ -11,7 +11,7 @@ use super::place::Place;
 use super::programs::wait;
 use super::raw;
 
-/// `x11prof record` without a command, serving.
+/// A running `x11prof record` without a command.
 pub(crate) struct Recording {
     pub(crate) child: Child,
     pub(crate) display: String,
@@ -22,13 +22,13 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// Starts a recording at a private Xvfb, and waits for the display to be announced.
+    /// Starts a recording with a private Xvfb, and waits until it announces its display.
     pub(crate) fn start(place: &Place, more: &[&str]) -> Recording {
         let words: Vec<&str> = ["--server", "xvfb"].iter().chain(more).copied().collect();
         Recording::at(place, &place.path("trace.mcap"), &words)
     }
 
-    /// The most memory that the recorder has had so far, in kB.
+    /// The recorder's peak memory so far, in kB.
     pub(crate) fn peak_kb(&self) -> u64 {
         let path = format!("/proc/{}/status", self.child.id());
         let status = std::fs::read_to_string(path).expect("the recorder's status");
@@ -40,7 +40,7 @@ impl Recording {
         peak.parse().expect("a number")
     }
 
-    /// Starts a recording at what the words say, into `trace`, and waits for the announcement.
+    /// Starts a recording with these arguments into `trace`, and waits for the announcement.
     pub(crate) fn at(place: &Place, trace: &Path, words: &[&str]) -> Recording {
         Recording::of(
             place.x11prof(["record"]).args(words).arg("-o").arg(trace),
@@ -48,7 +48,7 @@ impl Recording {
         )
     }
 
-    /// Starts a recording with a whole command of its own, and waits for the announcement.
+    /// Starts a recording with this command, and waits for the announcement.
     pub(crate) fn of(command: &mut Command, trace: &Path) -> Recording {
         command.stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("x11prof starts");
@@ -70,7 +70,7 @@ impl Recording {
             seen.push_str(&line);
             seen.push('\n');
         }
-        // The rest is read too, so that the recorder never waits for us.
+        // Read the rest as well, so that the recorder never blocks on a full pipe.
         let said = Arc::new(Mutex::new(seen));
         let rest = Arc::clone(&said);
         let reader = std::thread::spawn(move || {
@@ -90,7 +90,7 @@ impl Recording {
         }
     }
 
-    /// A client of this display.
+    /// A command for a client of this display.
     pub(crate) fn client(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command
@@ -99,7 +99,7 @@ impl Recording {
         command
     }
 
-    /// The recorder's words on standard error, once it has ended.
+    /// The recorder's standard error; waits until the recorder has exited.
     pub(crate) fn said(&mut self) -> String {
         if let Some(reader) = self.reader.take() {
             reader.join().expect("reading a pipe");
@@ -113,14 +113,14 @@ impl Recording {
         PathBuf::from(format!("/tmp/.X11-unix/X{number}"))
     }
 
-    /// A client of ours.
+    /// Connects a raw protocol client.
     pub(crate) fn raw(&self, order: raw::Order) -> raw::Client {
         let cookie = raw::cookie(&self.authority);
         let socket = UnixStream::connect(self.socket()).expect("the display is there");
         raw::Client::set_up(socket.into(), order, &cookie)
     }
 
-    /// Sends a signal to the recorder and waits for its end.
+    /// Sends a signal to the recorder and waits until it exits.
     pub(crate) fn signal(&mut self, signal: rustix::process::Signal) -> std::process::ExitStatus {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, signal).expect("a signal is sent");

@@ -1,4 +1,4 @@
-//! X servers of a test's own.
+//! X servers that a test starts.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
@@ -9,7 +9,7 @@ use super::place::Place;
 use super::programs::needs;
 use super::turns::{Turn, side_by_side};
 
-/// A screen in memory and no devices.
+/// Xorg configuration with the dummy driver and no input devices.
 const XORG: &str = r#"
 Section "ServerFlags"
     Option "AutoAddDevices" "false"
@@ -28,7 +28,7 @@ Section "Screen"
 EndSection
 "#;
 
-/// An X server of the test's own, without access control, stopped when it is dropped.
+/// An X server of the test without access control; stopped on drop.
 pub(crate) struct Server {
     child: Child,
     pub(crate) display: String,
@@ -66,13 +66,13 @@ impl Server {
         Server::start("Xorg", "xserver-xorg-core", &arguments)
     }
 
-    /// Xvfb that lets in only who has a cookie of that authority file.
+    /// Xvfb that requires a cookie of that authority file.
     pub(crate) fn xvfb_guarded(authority: &Path) -> Server {
         let arguments = [OsStr::new("-auth"), authority.as_os_str()];
         Server::start("Xvfb", "xvfb", &arguments)
     }
 
-    /// Xvfb that `x11prof server` starts, and that loads a library of the test's as well.
+    /// Xvfb started by `x11prof server`, with an additional preloaded library of the test.
     pub(crate) fn timed(place: &Place, library: &Path) -> Server {
         let mut command = place.x11prof(["server", "--", "Xvfb"]);
         command.env("LD_PRELOAD", library);
@@ -111,7 +111,7 @@ impl Server {
         self.child.id()
     }
 
-    /// A client of this server.
+    /// A command for a client of this server.
     pub(crate) fn client(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command

@@ -10,7 +10,7 @@ use super::turns::side_by_side;
 /// A recording of xterm listing a tree, made once for all tests.
 pub(crate) fn xterm_trace() -> &'static Path {
     static TRACE: OnceLock<PathBuf> = OnceLock::new();
-    // Whoever makes it must not wait for a turn while others wait for it.
+    // The thread that makes the file must not wait for a turn while other threads wait for the file.
     let _turn = side_by_side();
     TRACE.get_or_init(|| {
         needs("Xvfb", "xvfb");

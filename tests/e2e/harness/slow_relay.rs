@@ -1,4 +1,4 @@
-//! A connection that is slow in a known way: a relay of ours between a separate display and an X server's.
+//! A connection with a known kind of slowness: a relay between its own display and an X server's display.
 
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -11,18 +11,18 @@ use std::time::{Duration, Instant};
 /// The kind of slowness.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Slow {
-    /// Bytes take so long each way.
+    /// One-way delay in each direction.
     Delay(Duration),
-    /// Bytes to the client leave at multiples of this only, as if a timer sent them.
+    /// Bytes to the client are sent only at multiples of this duration, as if by a timer.
     Steps(Duration),
-    /// The bytes a second, each way.
+    /// Bandwidth in bytes per second, in each direction.
     Speed(f64),
-    /// Nagle's algorithm, and an acknowledgement that comes alone only after so long: while nothing has
-    /// come back since the latest write to the server, the next one waits (RFC 896; RFC 1122, 4.2.3.2).
+    /// Nagle's algorithm and delayed acknowledgements of this duration: while the latest write to the server is
+    /// unacknowledged, the next write waits (RFC 896; RFC 1122, 4.2.3.2).
     Nagle(Duration),
 }
 
-/// A display that causes a server's.
+/// A display that relays to a server's display.
 pub(crate) struct SlowRelay {
     pub(crate) display: String,
     path: String,
@@ -30,10 +30,10 @@ pub(crate) struct SlowRelay {
 }
 
 impl SlowRelay {
-    /// Leads to `display` (`:7`) until it is dropped.
+    /// Relays to `display` (`:7`) until it is dropped.
     pub(crate) fn start(display: &str, slow: Slow) -> SlowRelay {
         let to = format!("/tmp/.X11-unix/X{}", display.trim_start_matches(':'));
-        // High numbers, which nothing else here takes; another test may be as fast.
+        // Use high display numbers, which nothing else here uses. Another test may take a number first.
         let (listener, number) = (700..900)
             .find_map(|number| {
                 let lock = format!("/tmp/.X{number}-lock");
@@ -74,17 +74,17 @@ impl SlowRelay {
 impl Drop for SlowRelay {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
-        // It waits for somebody.
+        // Unblock the relay's `accept`.
         let _ = UnixStream::connect(&self.path);
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
-/// A segment of TCP on Ethernet: Nagle's algorithm holds no whole one back.
+/// The size of a TCP segment on Ethernet. Nagle's algorithm does not delay full segments.
 const SEGMENT: usize = 1460;
 
-/// Carries one direction on two threads: one that reads, and one that writes when it is time. `back` counts
-/// what came back to the client.
+/// Relays one direction with two threads: a reader, and a writer that sends when a block is due. `back` counts the
+/// blocks that came back to the client.
 fn carry(
     mut from: UnixStream,
     mut to: UnixStream,

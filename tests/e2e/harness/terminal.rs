@@ -1,4 +1,4 @@
-//! A terminal for programs that have a screen and keys: tmux.
+//! A terminal (tmux) for interactive programs.
 
 use std::process::Command;
 
@@ -14,7 +14,7 @@ impl Terminal {
         let terminal = Terminal {
             socket: place.path("tmux"),
         };
-        // Of several words tmux makes no shell command of its own.
+        // With several arguments tmux does not run them through a shell.
         terminal.tmux(&[
             "-f",
             "/dev/null",
@@ -28,7 +28,7 @@ impl Terminal {
             "PS1=$ ",
             "sh",
         ]);
-        // What is typed before the shell is there stands before its prompt.
+        // Input typed before the shell starts would appear before its prompt.
         terminal.shows("the prompt", |screen| screen.starts_with('$'));
         terminal
     }
@@ -43,7 +43,7 @@ impl Terminal {
         self.tmux(&["send-keys", "-l", keys]);
     }
 
-    /// The screen, once `wanted` likes it; what has scrolled away is in it.
+    /// Waits until `wanted` accepts the screen, including its scrollback, and returns it.
     pub(crate) fn shows(&self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
         until(what, || {
             let screen = self.tmux(&["capture-pane", "-p", "-S", "-200"]);

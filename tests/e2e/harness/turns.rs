@@ -1,14 +1,14 @@
-//! Turns: a test that measures time runs alone; all other tests run side by side.
+//! Turns: a test that measures time runs alone; all other tests run concurrently.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// The tests that have a turn now.
+/// The current turns.
 struct Turns {
     side_by_side: usize,
     alone: bool,
-    /// Tests that wait for a turn alone; until they had it, no other test begins.
+    /// Number of tests that wait for an exclusive turn. No other test starts meanwhile.
     waiting: usize,
 }
 
@@ -20,22 +20,22 @@ static TURNS: Mutex<Turns> = Mutex::new(Turns {
 static CHANGED: Condvar = Condvar::new();
 
 thread_local! {
-    /// Turns that this test holds, side by side and alone.
+    /// Number of shared and exclusive turns that this test holds.
     static HELD: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
 }
 
-/// A test's turn, until it is dropped. It stays on the test's own thread.
+/// A test's turn, released on drop. It stays on the test's thread.
 pub(crate) struct Turn {
     alone: bool,
     _thread: PhantomData<MutexGuard<'static, ()>>,
 }
 
-/// A turn next to other tests. [`super::Place`] and [`super::Server`] have one.
+/// A shared turn. [`super::Place`] and [`super::Server`] hold one.
 pub(crate) fn side_by_side() -> Turn {
     Turn::take(false)
 }
 
-/// A turn without any other test.
+/// An exclusive turn.
 pub(crate) fn alone() -> Turn {
     Turn::take(true)
 }
@@ -49,8 +49,8 @@ impl Turn {
                     |turns| !turns.alone && turns.waiting == 0,
                     |turns| turns.side_by_side += 1,
                 ),
-                // A test that waits here runs nothing that others could notice: its turn next to them is
-                // given back.
+                // A test that waits here runs nothing that could disturb other tests, so its shared turn is
+                // released.
                 (_, 0, true) => {
                     change(
                         |_| true,
@@ -109,7 +109,7 @@ fn waits() -> bool {
     std::thread::current().name().is_some()
 }
 
-/// Waits until the turns are so, and changes them.
+/// Waits until `ready` holds, then changes the turns.
 fn change(ready: impl Fn(&Turns) -> bool, change: impl FnOnce(&mut Turns)) {
     let turns = TURNS.lock().unwrap_or_else(PoisonError::into_inner);
     let turns = CHANGED.wait_while(turns, |turns| !ready(turns));

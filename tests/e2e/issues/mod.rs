@@ -1,4 +1,4 @@
-//! `issues`: the same problem of many sessions is one issue, the worst first, from recordings and from
+//! `issues`: the same problem in many sessions becomes one issue, sorted by severity, from recordings and from
 //! tables.
 
 mod online;
@@ -16,8 +16,7 @@ fn data(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// Recordings give the same list as their tables do; a damaged and a foreign file among them are named and
-/// left out.
+/// Recordings and their tables give the same list. Damaged and foreign files are reported and skipped.
 #[test]
 fn tables_give_the_same_list_and_what_is_damaged_is_left_out() {
     let place = Place::new();
@@ -45,7 +44,7 @@ fn tables_give_the_same_list_and_what_is_damaged_is_left_out() {
         .iter()
         .map(|left| left["file"].as_str().expect("a name"))
         .collect();
-    // The first of two copies by name counts.
+    // Of two copies of a session, the first by name counts.
     let ones = [
         "damaged",
         "foreign",
@@ -85,7 +84,7 @@ fn tables_give_the_same_list_and_what_is_damaged_is_left_out() {
         (&from_traces["users"], &from_traces["sessions"]),
         (&1.into(), &3.into())
     );
-    // Written again, a session replaces itself.
+    // Exporting a session again replaces its rows.
     place.ok(["export", "all", "--to", "parquet", "-o", "tables"]);
     let mut again = list("tables");
     again["skipped"].take();
@@ -96,7 +95,7 @@ fn tables_give_the_same_list_and_what_is_damaged_is_left_out() {
     assert!(nothing.contains("neither a recording"), "{nothing}");
 }
 
-/// The text fits a terminal; details, accepted issues and mistakes are said as text.
+/// The list fits a terminal; details, accepted issues and errors are readable text.
 #[test]
 fn the_list_is_for_people() {
     let place = Place::new();
@@ -139,7 +138,8 @@ fn the_list_is_for_people() {
     assert!(versions.contains("--label version=1.2"), "{versions}");
 }
 
-/// A query goes to an installed DuckDB with a view for each table; without one, the error states how to get it.
+/// A query runs in an installed DuckDB with a view for each table. Without DuckDB the error explains how to install
+/// it.
 #[test]
 fn a_query_is_handed_to_an_installed_duckdb() {
     use std::os::unix::fs::PermissionsExt;
@@ -177,7 +177,7 @@ fn a_query_is_handed_to_an_installed_duckdb() {
     assert!(elsewhere.contains("export --to parquet"), "{elsewhere}");
 }
 
-/// A folder of tables may hold programs and modules of a stranger.
+/// A folder of tables may contain untrusted programs and modules.
 #[test]
 fn a_query_runs_no_code_of_the_current_folder() {
     use std::os::unix::fs::PermissionsExt;
@@ -215,7 +215,7 @@ fn a_query_runs_no_code_of_the_current_folder() {
         !place.path("ran").exists(),
         "code of the current folder ran"
     );
-    // The user's own packages count.
+    // Modules in the user's own site packages are used.
     let own = Finished::of(
         Command::new(place.path("bin/python3"))
             .args(["-c", "import site; print(site.getusersitepackages())"])

@@ -1,4 +1,4 @@
-//! `record --tables-only`: the tables of a session without its trace, and what they cost.
+//! `record --tables-only`: writes a session's tables without a trace, and reports its overhead.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -56,7 +56,7 @@ fn episodes_alone_are_enough_for_the_list() {
         "{slept:#}"
     );
     assert_eq!(slept["example"]["trace"], "");
-    // Shorter ones are counted.
+    // Episodes below the threshold are counted.
     let over: u64 = issues
         .iter()
         .filter_map(|issue| issue["occurrences"].as_u64())
@@ -67,13 +67,12 @@ fn episodes_alone_are_enough_for_the_list() {
             .is_some_and(|all| all > over + 5),
         "{report:#}"
     );
-    // There is no trace, and the rest is small.
+    // No trace is written, and the tables are small.
     assert!(!place.path("x11prof.mcap").exists());
     assert!(bytes(&tables) < 40_000);
 }
 
-/// A program that already runs is watched without a restart; xdotool, which is recorded as well, is
-/// nobody's problem.
+/// A running program is recorded without a restart. xdotool is recorded as well and has no issue.
 #[test]
 fn episode_tables_are_written_of_a_program_that_already_runs() {
     needs("xdotool", "xdotool");
@@ -110,7 +109,7 @@ fn episode_tables_are_written_of_a_program_that_already_runs() {
         (program.to_owned(), issue["max_ms"].as_f64().expect("ms"))
     };
     let found: Vec<_> = issues.iter().map(of).collect();
-    // What is to blame is known as far as RECORD tells in time.
+    // RECORD may deliver messages too late to determine the cause, so only program and latency are checked.
     assert!(
         found
             .iter()
@@ -123,7 +122,7 @@ fn episode_tables_are_written_of_a_program_that_already_runs() {
     );
 }
 
-/// Processor time of a process so far, in seconds.
+/// CPU time of the recorder so far, in seconds.
 fn cpu_s(recording: &Recording) -> f64 {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", recording.child.id()));
     let stat = stat.expect("it runs");
@@ -132,7 +131,7 @@ fn cpu_s(recording: &Recording) -> f64 {
         .split(' ')
         .filter_map(|field| field.parse().ok())
         .collect();
-    // utime and stime of proc(5), without the state, which is no number; in ticks of 10 ms.
+    // utime and stime (proc(5)), in ticks of 10 ms. The state is no number, so the indices are one lower.
     (fields[10] + fields[11]) as f64 / 100.0
 }
 

@@ -41,7 +41,7 @@ fn the_list_leads_to_a_page_for_each_issue() {
     );
     let second = browser.run(&format!("{rows}.map((row) => row.cells[1].textContent)[1]"));
     assert_eq!(second, issues[1]["landmark"]);
-    // What a folder is called is no markup.
+    // Folder names are escaped.
     let versions = browser.run(&format!("{rows}[0].cells[10].textContent"));
     assert_eq!(versions, "<b>1<");
     let known = browser.run(&format!(
@@ -81,7 +81,7 @@ fn the_list_leads_to_a_page_for_each_issue() {
         ));
         assert!(count >= 1.0, "{part}");
     }
-    // It fits a narrow window, and nothing was complained about or asked of a network.
+    // The page fits a narrow window, logs no error and makes no network request.
     browser.resize(500);
     let over = "return document.documentElement.scrollWidth - document.documentElement.clientWidth";
     assert!(browser.number(over) <= 0.0);

@@ -1,6 +1,6 @@
-//! Sessions of three programs in two versions, worked by xdotool with the pauses of a person. Four problems
-//! are in them: Notes 2 sleeps in a handler, Browser 1 queries the server over and over, Browser 2 waits for
-//! another program, Painter 2 redraws everything.
+//! Sessions of three programs in two versions, driven by xdotool with human-like pauses. They contain four
+//! problems: Notes 2 sleeps in a handler, Browser 1 queries the server repeatedly, Browser 2 waits for another
+//! program, Painter 2 redraws everything.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -10,14 +10,14 @@ use crate::harness::{Finished, Place, Recording, Server, needs, wait};
 
 pub(crate) const PROGRAMS: [&str; 3] = ["notes", "browser", "painter"];
 
-/// A problem, as it should be found.
+/// A known problem and its expected issue.
 pub(crate) struct Problem {
     pub(crate) program: &'static str,
     pub(crate) landmark: &'static str,
     pub(crate) version: &'static str,
-    /// Words of which the blame has to contain one.
+    /// The blame must contain one of these words.
     pub(crate) blame: &'static [&'static str],
-    /// The problem's time needs processors: where others have those, that is to blame, rightly.
+    /// The problem uses CPU time. If other load occupies the processors, a blame on the run queue is valid.
     pub(crate) works: bool,
 }
 
@@ -52,30 +52,30 @@ pub(crate) const PROBLEMS: [Problem; 4] = [
     },
 ];
 
-/// The choices that make a session.
+/// The parameters of a session.
 pub(crate) struct Session {
     pub(crate) program: &'static str,
     pub(crate) version: &'static str,
     pub(crate) user: String,
-    /// Chooses what is done, and how slowly.
+    /// Seed for the actions and their pauses.
     pub(crate) number: u64,
-    /// Actions of the person.
+    /// Number of input actions.
     pub(crate) actions: usize,
 }
 
 impl Session {
-    /// The recording in `folder`.
+    /// Path of the recording in `folder`.
     pub(crate) fn trace(&self, folder: &Path) -> PathBuf {
         let name = format!("{}-{}-{}.mcap", self.program, self.version, self.number);
         folder.join(name)
     }
 
-    /// Records it into `folder`.
+    /// Records the session into `folder`.
     pub(crate) fn record(&self, folder: &Path) {
         self.record_as(&self.trace(folder), &[], |_| {});
     }
 
-    /// Records it as `more` words say, and lets `look` look at the recorder before that is ended.
+    /// Records the session with additional arguments. `look` inspects the recorder before it is stopped.
     pub(crate) fn record_as(&self, output: &Path, more: &[&str], look: impl FnOnce(&Recording)) {
         needs("xdotool", "xdotool");
         needs("wish", "tk");
@@ -91,7 +91,7 @@ impl Session {
         for label in &labels {
             words.extend(["--label", label]);
         }
-        // The pointer goes where it disturbs nobody.
+        // Move the pointer away from all windows.
         xdotool(&server, &["mousemove", "790", "590"]);
         let mut recording = Recording::at(&place, output, &words);
         let mut chance = Chance(self.number * 7919 + 17);
@@ -144,11 +144,11 @@ impl Session {
         wish
     }
 
-    /// The person's actions, in xdotool's words.
+    /// The input actions as xdotool arguments.
     fn person(&self, chance: &mut Chance) -> Vec<String> {
         let mut words: Vec<String> = Vec::new();
         let mut say = |text: &str| words.extend(text.split(' ').map(str::to_owned));
-        // Each of the two is met, whatever chance brings.
+        // The first two actions cover both kinds, whatever the random numbers are.
         for action in 0..self.actions {
             let kind = if action < 2 {
                 action as u64
@@ -175,7 +175,7 @@ impl Session {
     }
 }
 
-/// Numbers that look like chance (Marsaglia's xorshift, 2003) and are the same each time.
+/// A deterministic pseudo-random generator (Marsaglia's xorshift, 2003).
 pub(crate) struct Chance(pub(crate) u64);
 
 impl Chance {
@@ -196,7 +196,7 @@ pub(crate) fn xdotool(server: &Server, words: &[&str]) {
     Finished::of(server.client("xdotool").args(words)).succeeded();
 }
 
-/// Starts a program and waits until it says that it is ready.
+/// Starts a program and waits for its ready line.
 pub(crate) fn ready(command: &mut Command) -> Child {
     let mut child = command.stdout(Stdio::piped()).spawn().expect("it starts");
     let mut line = String::new();

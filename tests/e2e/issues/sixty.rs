@@ -1,4 +1,4 @@
-//! The four problems of sixty sessions, found among them.
+//! Finds the four known problems in sixty sessions.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::sessions::{PROBLEMS, PROGRAMS, Problem, Session};
 use crate::harness::{Place, alone};
 
-/// Sessions that are recorded at a time: people pause, so that they leave each other the processors.
+/// Number of sessions that are recorded concurrently. Their pauses leave enough processor time for each other.
 const AT_A_TIME: usize = 3;
 
-/// The folder of the sessions, for who wants to look at them (`cargo xtask validate issues`).
+/// The folder of the sessions; `cargo xtask validate issues` keeps it for inspection.
 fn folder(place: &Place) -> PathBuf {
     let kept = std::env::var_os("X11PROF_VALIDATE_ISSUES");
     let folder = kept.map_or_else(|| place.path("sessions"), PathBuf::from);
@@ -37,7 +37,7 @@ fn sessions(of_each: u64, actions: usize) -> Vec<Session> {
     all
 }
 
-/// Records sessions, several at a time. Those of the last time are taken again where they were left there.
+/// Records several sessions concurrently. Existing recordings in the folder are reused.
 fn record(mut sessions: Vec<Session>, folder: &Path) {
     sessions.retain(|session| !session.trace(folder).exists());
     sessions.reverse();
@@ -66,13 +66,13 @@ fn is_blamed(issue: &Value, problem: &Problem) -> bool {
     problem.blame.iter().any(|word| blame.contains(word))
 }
 
-/// True if the kernel's record blames a lack of processors.
+/// True if the blame is a lack of processors ("run queue").
 fn lacked(issue: &Value) -> bool {
     let blame = issue["blame"].as_str().unwrap_or_default();
     blame.ends_with("run queue")
 }
 
-/// An issue's time over the threshold in the version with the problem, and in the other one.
+/// An issue's time over the threshold in the version with the problem and in the other version.
 fn own_and_other(issue: &Value, problem: &Problem) -> [f64; 2] {
     let versions = issue["by_version"].as_array().expect("a list");
     let sum = |own: bool| -> f64 {
@@ -84,7 +84,7 @@ fn own_and_other(issue: &Value, problem: &Problem) -> [f64; 2] {
     [sum(true), sum(false)]
 }
 
-/// The position of each problem in the list, with the right blame and in the right version.
+/// The position of each problem in the list. Asserts the right blame and the right version.
 fn places(report: &Value) -> Vec<usize> {
     let issues = report["issues"].as_array().expect("a list");
     let place = |problem: &Problem| {
@@ -93,7 +93,7 @@ fn places(report: &Value) -> Vec<usize> {
         let about = (problem.program, problem.blame);
         let at = at.unwrap_or_else(|| panic!("{about:?} is not in {report:#}"));
         println!("{about:?}: number {} of {}", at + 1, issues.len());
-        // A busy machine may make the other version slow once.
+        // On a busy machine the other version may be slow once.
         let [own, other] = own_and_other(&issues[at], problem);
         assert!(own > 5.0 * other, "{:#}", issues[at]);
         at
@@ -101,8 +101,8 @@ fn places(report: &Value) -> Vec<usize> {
     PROBLEMS.iter().map(place).collect()
 }
 
-/// The problems of six sessions are found: each takes time in its version, more than in the other one. Whether
-/// they are above everything else depends on how busy the machine is: the sixty tell.
+/// The problems of six sessions are found: each takes more time in its version than in the other one. Their rank
+/// depends on the machine's load and is tested with sixty sessions.
 #[test]
 fn the_problems_of_six_sessions_are_found() {
     let _alone = alone();
@@ -130,7 +130,7 @@ fn the_problems_of_six_sessions_are_found() {
         let about = (problem.program, problem.blame);
         assert!(own > other, "{about:?}: {own} {other} {report:#}");
     }
-    // The worst one's example is an episode of its recording.
+    // The worst issue's example is an episode of its recording.
     let example = &report["issues"][0]["example"];
     let trace = example["trace"].as_str().expect("a trace");
     let worst = place.json(["episodes", trace, "--worst", "50", "--format", "json"]);
@@ -143,8 +143,8 @@ fn the_problems_of_six_sessions_are_found() {
     assert!(worst.iter().any(is_it), "{worst:#?}\n{example:#}");
 }
 
-/// Ten sessions of each program and version: the four problems are the top of the list, and what is new or
-/// fixed is real.
+/// Ten sessions of each program and version: the four problems rank first, and every issue marked as new or fixed
+/// is a real change.
 #[test]
 #[ignore = "five minutes: cargo xtask validate issues"]
 fn the_problems_of_sixty_sessions_are_on_top() {
@@ -172,7 +172,7 @@ fn the_problems_of_sixty_sessions_are_on_top() {
         assert!(expected.contains(&word), "{about:?}: {change:#}");
     }
     top.sort_unstable();
-    // What a busy machine lacked is nobody's problem.
+    // Issues of a busy machine (run queue) are not problems of a program.
     for at in (0..top[3]).filter(|at| !top.contains(at)) {
         assert!(
             lacked(&issues[at]),
@@ -180,7 +180,7 @@ fn the_problems_of_sixty_sessions_are_on_top() {
             issues[at]
         );
     }
-    // What did not change has no word.
+    // Issues that did not change have no `change` label.
     for (at, issue) in issues.iter().enumerate() {
         assert!(
             top.contains(&at) || lacked(issue) || issue["change"]["change"].is_null(),

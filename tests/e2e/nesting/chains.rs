@@ -1,16 +1,16 @@
-//! Chains of clients with known delays: who has the longest is blamed.
+//! Chains of clients with known delays: the client with the longest delay must be blamed.
 
 use serde_json::Value;
 
 use super::session::{Report, Session, number, of_others, text};
 
-/// The kinds of a chain's clients, and the milliseconds of each in each round.
+/// A chain: the kinds of its clients, and each client's milliseconds of work in each round.
 struct Chain {
     kinds: &'static str,
     rounds: &'static str,
 }
 
-/// Chains of one to four links, 10 to 300 ms in each.
+/// Chains of one to four links with 10 to 300 ms each.
 const CHAINS: &[Chain] = &[
     Chain {
         kinds: "key,message",
@@ -30,7 +30,7 @@ const CHAINS: &[Chain] = &[
     },
 ];
 
-/// Time that a link may take next to its delay: a wakeup and a drawing.
+/// Maximum time of a link beyond its delay, in milliseconds: a wakeup and a drawing.
 const OFF_MS: f64 = 25.0;
 
 struct Seen {
@@ -47,7 +47,7 @@ impl Chain {
         self.rounds.split(',').map(of_round).collect()
     }
 
-    /// Runs the first rounds of it.
+    /// Runs the chain's first rounds.
     fn run(&self, rounds: usize) -> (Report, Vec<Vec<f64>>) {
         let mut session = Session::new(&[]);
         let count = self.kinds.split(',').count();
@@ -59,7 +59,7 @@ impl Chain {
             session.said(client, "window");
         }
         (0..count).for_each(|client| drop(session.said(client, "ready")));
-        // The first key of XTEST changes the server's keyboard, of which all clients are told.
+        // The first XTEST key changes the server's keyboard, which sends MappingNotify to all clients.
         session.person("key Shift_L");
         session.person("mousemove 50 50");
         session.look(300);
@@ -71,13 +71,13 @@ impl Chain {
     }
 }
 
-/// The chain of children of other clients: how many there are, and where each begins since the root.
+/// The depth of the chain of children of other clients.
 fn depth(of: &Value) -> usize {
     let below = of_others(of).into_iter().map(|child| 1 + depth(child));
     below.max().unwrap_or(0)
 }
 
-/// Compares the episodes of the keys with what the clients were told to take.
+/// Compares the episodes of the keys with the requested delays.
 fn compared(report: &Report, delays: &[Vec<f64>]) -> Result<Vec<Seen>, String> {
     let keys: Vec<&Value> = report
         .episodes()
@@ -143,7 +143,7 @@ fn each_link_of_a_chain_is_a_child_and_the_longest_is_blamed() {
     assert_eq!(wrong_of_a_chain(), None);
 }
 
-/// The first error in the episodes of two rounds of the longest chain.
+/// Runs two rounds of the longest chain and returns the first error in their episodes.
 fn wrong_of_a_chain() -> Option<String> {
     let (report, delays) = CHAINS[3].run(2);
     match compared(&report, &delays) {

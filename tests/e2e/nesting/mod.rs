@@ -1,5 +1,5 @@
-//! `episodes` across clients: what one client makes others do is one tree with the right parents and times,
-//! and the right one is blamed.
+//! `episodes` across clients: actions that one client triggers in others form one tree with the right parents,
+//! times and blame.
 
 mod chains;
 mod open_requests;

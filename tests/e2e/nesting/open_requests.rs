@@ -1,14 +1,15 @@
-//! A wait for another client: the episode names kind, client and time, as the waiting client measures it
-//! (`tests/clients/waits.rs`).
+//! A wait for another client: the episode reports its kind, the other client and the time that the waiting client
+//! measures (`tests/clients/waits.rs`).
 
 use serde_json::Value;
 
 use super::session::{Report, Session, number, text};
 
-/// The most that a wait may be off, in milliseconds, besides the time for which others used the processors.
+/// Maximum error of a wait in milliseconds, besides the time for which other load used the processors.
 const OFF_MS: f64 = 2.0;
 
-/// The episodes of the asker's keys after these delays of its party, and the waits that the asker measured.
+/// Runs the asker and a party with these delays. Returns the report and the waits that the asker measured, in
+/// milliseconds.
 fn session(kind: &str, delays: &str, limit: Option<&str>) -> (Report, Vec<f64>) {
     let mut session = Session::new(&[]);
     if kind != "clock" {
@@ -18,7 +19,7 @@ fn session(kind: &str, delays: &str, limit: Option<&str>) -> (Report, Vec<f64>) 
     let words: Vec<&str> = ["asker", kind].into_iter().chain(limit).collect();
     let asker = session.start_example("waits", &words);
     session.said(asker, "ready");
-    // The first key of XTEST changes the server's keyboard, which all clients are informed of.
+    // The first XTEST key changes the server's keyboard, which sends MappingNotify to all clients.
     session.person("key Shift_L");
     session.person("mousemove 50 50");
     session.look(300);

@@ -1,5 +1,4 @@
-//! Programs that others wrote: a window manager, the clipboard, a compositor; and clients that have nothing
-//! to do with each other.
+//! Third-party programs (a window manager, the clipboard, a compositor) and clients that do not interact.
 
 use serde_json::Value;
 
@@ -11,7 +10,8 @@ fn is_of(of: &Value, program: &str) -> bool {
     text(of, "client_name").starts_with(program)
 }
 
-/// The first way down from an episode through other clients: these programs, each by one of these requests.
+/// Finds a path from an episode down through other clients: these programs, each triggered by one of these
+/// requests.
 fn way<'a>(report: &'a Report, from: &str, links: &[(&str, &str)]) -> Option<Vec<&'a Value>> {
     fn down<'a>(of: &'a Value, links: &[(&str, &str)]) -> Option<Vec<&'a Value>> {
         let Some(((program, request), rest)) = links.split_first() else {
@@ -31,7 +31,7 @@ fn way<'a>(report: &'a Report, from: &str, links: &[(&str, &str)]) -> Option<Vec
     roots.filter_map(|one| down(one, links)).next()
 }
 
-/// A parent begins before its child, and with all that it caused ends after it.
+/// Asserts that a parent starts before its child and ends, including its descendants, after it.
 fn in_order(way: &[&Value]) -> Result<(), String> {
     let end = |of: &Value| {
         let length = of["latency_ms"].as_f64();
@@ -110,13 +110,13 @@ fn a_window_manager_answers_who_moves_and_resizes_a_window() -> Result<(), Strin
         session.look(500);
     }
     let report = session.end();
-    // Where openbox is still at the first of both requests, it handles the other one with it.
+    // If openbox is still handling the first request, it handles both together.
     expect(
         &report,
         "xterm",
         &[("openbox", "MapWindow|ConfigureWindow")],
     )?;
-    // Nobody waits for xdotool, which shows nothing: what it makes others do counts for itself.
+    // xdotool has no window and no episode, so the actions that it triggers are separate episodes.
     expect(&report, "openbox", &[("xterm", "ConfigureWindow")])
 }
 
@@ -164,7 +164,7 @@ fn a_compositor_shows_what_others_draw() -> Result<(), String> {
     }
 }
 
-/// A dialog and a menu that a handler of GTK opens are phases of its episode, and no part of its latency.
+/// A dialog and a menu that a GTK handler opens are phases of its episode and do not count towards its latency.
 #[test]
 fn a_modal_dialog_and_a_menu_are_phases_of_who_opens_them() -> Result<(), String> {
     needs("openbox", "openbox");
@@ -177,7 +177,7 @@ fn a_modal_dialog_and_a_menu_are_phases_of_who_opens_them() -> Result<(), String
     let program = session.start("/usr/bin/python3", &[script]);
     session.said(program, "ready");
     session.until_active();
-    // The first key of XTEST changes the server's keyboard, whose map openbox reads again.
+    // The first XTEST key changes the server's keyboard; openbox reloads the keymap.
     session.person("key Shift_L");
     session.look(800);
     for key in ["a", "m"] {
@@ -210,7 +210,7 @@ fn opens(report: &Report, landmark: &str, hows: &[&str]) -> Result<(), String> {
         "{landmark}: {own:.1} ms, and {} for {long:.1} ms",
         text(phase, "kind")
     );
-    // It slept 40 ms, and the person looked at what it opened for 900.
+    // The handler slept 40 ms, and the dialog or menu stayed open for 900 ms.
     let more = report.disturbed_ms;
     let right =
         (40.0..500.0 + more).contains(&own) && (600.0 - more..1500.0 + more).contains(&long);
@@ -235,7 +235,7 @@ fn a_menu_and_a_dialog_of_swing_are_phases_of_who_opens_them() -> Result<(), Str
     let program = session.start("java", &[source]);
     session.said(program, "ready");
     session.look(2500);
-    // Which of its threads does what shows with the first keys.
+    // The first keys reveal the role of each of its threads.
     for _ in 0..3 {
         session.person("key x");
         session.look(300);
@@ -273,7 +273,7 @@ fn typing_through_an_input_method_has_it_as_a_child() -> Result<(), String> {
     expect(&report, "xterm", &[("ibus-x11", "SendEvent")])
 }
 
-/// Our input method sleeps so long for each key.
+/// Delay of the test's input method for each key, in milliseconds.
 const INPUT_METHOD_MS: f64 = 200.0;
 
 #[test]
@@ -305,7 +305,7 @@ fn an_input_method_that_is_slow_is_blamed() -> Result<(), String> {
     let most = INPUT_METHOD_MS + 80.0 + report.disturbed_ms;
     let near = |ms: f64| (INPUT_METHOD_MS..most).contains(&ms);
     let right = blamed && near(inclusive) && near(number(blame, "ms"));
-    // Its own part, and what the input method did with it; the key that comes back continues with the action.
+    // The tree contains xterm's own part and the input method's; the forwarded key continues the same action.
     let tree = expect(&report, "xterm", &[("input_method", "SendEvent")]);
     match right {
         true => tree,

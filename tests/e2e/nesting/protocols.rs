@@ -1,24 +1,24 @@
-//! The protocols of desktops with known delays: who is asked, and takes so long, is a child and blamed.
+//! Desktop protocols with known delays: the client that takes the time is a child and is blamed.
 
 use serde_json::Value;
 
 use super::session::{Report, Session, number, of_others, text};
 use crate::harness::examples::example;
 
-/// The work of the clients that the desk asks, in milliseconds (tests/clients/protocols.rs).
+/// The work of the clients that the desk triggers, in milliseconds (tests/clients/protocols.rs).
 const RESIZES: f64 = 180.0;
 const THEMED: [f64; 2] = [160.0, 60.0];
 const PIECE: f64 = 40.0;
 const PIECES: f64 = 4.0;
-/// The desk's work for a window that has its size; for one whose picture is shown: 12 frames of Present's
-/// clock.
+/// The desk's work, in milliseconds: after a window is resized, and until its picture is shown (12 frames of
+/// Present's clock).
 const RESIZED: f64 = 30.0;
 const SHOWN: f64 = 12.0 * 1000.0 / 60.0;
 
-/// Time that all may take beyond that if no other client uses the processors.
+/// Tolerance in milliseconds if no other load uses the processors.
 const OFF_MS: f64 = 60.0;
 
-/// The episode of the desk that a key began. No client of the recording asks what is on the keys.
+/// The desk's episode for a key code. No client of the recording requests the keymap, so keys are named by code.
 fn key(report: &Report, code: u32) -> Result<&Value, String> {
     let landmark = format!("KeyPress keycode {code}");
     let mut all = report.episodes().into_iter();
@@ -26,7 +26,7 @@ fn key(report: &Report, code: u32) -> Result<&Value, String> {
     found.ok_or_else(|| format!("no {landmark}: {:#}", report.json["episodes"]))
 }
 
-/// Starts the clients of these words; their numbers, once those with windows are ready.
+/// Starts the clients with these arguments and waits for the ones with windows. Returns their numbers.
 fn start(session: &mut Session, all: &[&str]) -> Vec<usize> {
     let program = example("protocols");
     let mut clients = Vec::new();
@@ -43,7 +43,7 @@ fn start(session: &mut Session, all: &[&str]) -> Vec<usize> {
             session.said(*client, "ready");
         }
     }
-    // The first key of XTEST changes the server's keyboard, of which all clients are told.
+    // The first XTEST key changes the server's keyboard, which sends MappingNotify to all clients.
     session.person("key Shift_L");
     session.person("mousemove 50 50");
     session.look(300);
@@ -58,14 +58,14 @@ fn near(report: &Report, what: &str, of: &Value, ms: f64, expected: f64) -> Resu
     }
 }
 
-/// The children of other clients that a request made act.
+/// The children of other clients that a request triggered.
 fn by<'a>(of: &'a Value, request: &str) -> Vec<&'a Value> {
     let mut children = of_others(of);
     children.retain(|child| text(child, "request") == request);
     children
 }
 
-/// Succeeds where another client is blamed, by its connection, for so long together.
+/// Checks that another client, given by its connection, is blamed for this time in total.
 fn blamed(report: &Report, of: &Value, connection: f64, ms: f64) -> Result<(), String> {
     let blame = &of["blame"];
     println!("{}", text(blame, "sentence"));
@@ -106,7 +106,7 @@ fn clients_that_desktop_protocols_wait_for_are_children_and_blamed() -> Result<(
 /// The window manager's action continues when the client has set its counter.
 fn resized(report: &Report) -> Result<(), String> {
     let root = key(report, 38)?;
-    // Its message and its size may come one after the other.
+    // The client may receive its message and its size separately.
     let mut children = of_others(root);
     children.sort_by(|a, b| number(b, "latency_ms").total_cmp(&number(a, "latency_ms")));
     let child = children
@@ -124,7 +124,7 @@ fn resized(report: &Report) -> Result<(), String> {
     blamed(report, root, number(child, "client"), RESIZES)
 }
 
-/// Succeeds where all clients act when the settings change.
+/// Checks that all clients act when the settings change.
 fn themed(report: &Report) -> Result<(), String> {
     let root = key(report, 56)?;
     let mut children = by(root, "ChangeProperty");
@@ -151,12 +151,12 @@ fn themed(report: &Report) -> Result<(), String> {
     blamed(report, root, number(children[0], "client"), THEMED[0])
 }
 
-/// The episode is over when the picture is on the screen.
+/// Checks that the episode ends when the picture is on the screen.
 fn shown(report: &Report) -> Result<(), String> {
     let root = key(report, 54)?;
     let ms = number(root, "latency_ms");
     println!("shown: {ms:.1} ms, {}", root["parts"]);
-    // It was requested in the middle of a frame.
+    // The request was made in the middle of a frame.
     match (SHOWN - 20.0..SHOWN + OFF_MS + report.disturbed_ms).contains(&ms)
         && of_others(root).is_empty()
     {
@@ -165,20 +165,20 @@ fn shown(report: &Report) -> Result<(), String> {
     }
 }
 
-/// Succeeds where each piece of a selection is requested, and waited for.
+/// Checks that each piece of a selection is requested and waited for.
 fn pasted(report: &Report) -> Result<(), String> {
     let root = key(report, 40)?;
     let children = by(root, "ConvertSelection");
     let [child] = children.as_slice() else {
         return Err(format!("no owner of the selection: {root:#}"));
     };
-    // One for the size, and one for the end.
+    // Two further pieces: the announced size and the final empty piece.
     let all = PIECE * (PIECES + 2.0);
     near(report, "pasting", root, number(root, "latency_ms"), all)?;
     blamed(report, root, number(child, "client"), all)
 }
 
-/// Busy programs have the processor that the server runs on: it is not the server that is slow.
+/// Busy programs occupy the server's processor: the blame is the run queue, not the server.
 #[test]
 fn a_server_without_a_free_processor_is_not_slow() -> Result<(), String> {
     let mut session = Session::new(&[]);
@@ -201,7 +201,7 @@ fn a_server_without_a_free_processor_is_not_slow() -> Result<(), String> {
     let (blame, causes) = (&root["blame"], &root["causes"]);
     println!("{}\n{causes}", text(blame, "sentence"));
     let unserved = number(causes, "server_processor_ms");
-    // Where others have the other processor, the client may lack one for longer than the server.
+    // If other load occupies the other processor, the client may lack one for longer than the server.
     let lacked = number(causes, "processor_ms");
     let kind = match lacked > unserved && lacked <= report.disturbed_ms {
         true => "processor",

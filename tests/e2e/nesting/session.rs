@@ -1,4 +1,4 @@
-//! A recording with clients of ours and others', worked by xdotool past the recorder.
+//! A recording of test clients and third-party clients; xdotool sends input to the server, bypassing the recorder.
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -21,12 +21,12 @@ use crate::harness::{
 pub(crate) struct Session {
     recording: Recording,
     disturbance: Disturbance,
-    /// Clients that use a processor all the time; nobody waits for them.
+    /// Clients that use a processor all the time; no other client waits for them.
     busy: Vec<usize>,
     clients: Vec<Client>,
     server: Server,
     place: Place,
-    // Their times count.
+    // Timing test: hold an exclusive turn.
     _alone: Turn,
 }
 
@@ -55,19 +55,19 @@ impl Session {
         }
     }
 
-    /// A folder of its own.
+    /// A path in the session's folder.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.place.path(name)
     }
 
-    /// Starts a client that says what it does on standard output; its number.
+    /// Starts a client that reports its progress on standard output, and returns its number.
     pub(crate) fn start(&mut self, program: &str, words: &[&str]) -> usize {
         let mut command = self.recording.client(program);
         command.args(words);
         self.spawn(command)
     }
 
-    /// Starts openbox, and waits until its start is over: windows that come before have no focus.
+    /// Starts openbox and waits until it has started: windows that are mapped earlier get no focus.
     pub(crate) fn start_window_manager(&mut self) {
         let openbox = self.start("openbox", &["--startup", "echo started"]);
         self.said(openbox, "started");
@@ -79,7 +79,7 @@ impl Session {
         self.start(&program.to_string_lossy(), words)
     }
 
-    /// Starts a client of this display; its number.
+    /// Starts a client on the recorder's display, and returns its number.
     pub(crate) fn spawn(&mut self, mut command: Command) -> usize {
         command
             .env("HOME", self.path("."))
@@ -101,7 +101,7 @@ impl Session {
         self.recording.client(program)
     }
 
-    /// Waits for a line of a client that begins so; the rest of it.
+    /// Waits for a client's line that starts with `begins`, and returns the rest of that line.
     pub(crate) fn said(&mut self, client: usize, begins: &str) -> String {
         let lines = self
             .clients
@@ -118,18 +118,19 @@ impl Session {
         }
     }
 
-    /// A person's actions, past the recorder.
+    /// Runs xdotool on the server, bypassing the recorder.
     pub(crate) fn person(&self, words: &str) {
         let words: Vec<&str> = words.split_whitespace().collect();
         Finished::of(self.server.client("xdotool").args(words)).succeeded();
     }
 
-    /// Waits until a window of this class is seen.
+    /// Waits until a window of this class is visible.
     pub(crate) fn until_seen(&self, class: &str) {
         self.person(&format!("search --sync --onlyvisible --class {class}"));
     }
 
-    /// Waits until a client owns this selection: so compositors and clipboards say that they work.
+    /// Waits until a client owns this selection, which compositors and clipboard managers acquire when they are
+    /// ready.
     pub(crate) fn until_owned(&self, selection: &str) {
         let (connection, _) = x11rb::connect(Some(&self.server.display)).expect("the server");
         let atom = connection.intern_atom(false, selection.as_bytes());
@@ -141,7 +142,7 @@ impl Session {
         });
     }
 
-    /// Waits until the window manager has made a window the active one.
+    /// Waits until the window manager has set an active window.
     pub(crate) fn until_active(&self) {
         let (connection, screen) = x11rb::connect(Some(&self.server.display)).expect("the server");
         let root = connection.setup().roots[screen].root;
@@ -155,13 +156,13 @@ impl Session {
         });
     }
 
-    /// Waits until a client has ended.
+    /// Waits until a client has exited.
     pub(crate) fn ended(&mut self, client: usize) {
         let client = self.clients.get_mut(client).expect("a client");
         wait(&mut client.child, "a client");
     }
 
-    /// Gives clients, and the server, the same processor: the first that the server may use.
+    /// Pins clients and the server to the first processor that the server may use.
     pub(crate) fn pin_with_server(&mut self, clients: &[usize]) {
         self.busy = clients.to_vec();
         let server = i32::try_from(self.server.pid()).ok();
@@ -179,12 +180,11 @@ impl Session {
         }
     }
 
-    /// Gives the clients time to do what the person requested, and as much more as they were kept from the
-    /// processors meanwhile.
+    /// Waits for the clients to act, plus the time that they spent on the run queue meanwhile.
     pub(crate) fn look(&mut self, ms: u64) {
         let pids = self.pids();
         let mut left_ms = ms as f64;
-        // A client with several threads that are kept from them all the time would have no end.
+        // Bounded, because a client with several starved threads would extend the wait for ever.
         for _ in 0..10 {
             let before = kept_waiting_ms(&pids);
             std::thread::sleep(Duration::from_secs_f64(left_ms / 1e3));
@@ -196,7 +196,7 @@ impl Session {
         self.disturbance.look(&pids);
     }
 
-    /// The recorder, the server and the clients that rest now and then.
+    /// The process ids of the recorder, the server and the clients that are not always busy.
     fn pids(&self) -> Vec<u32> {
         let clients = self.clients.iter().enumerate();
         let resting = clients.filter(|(index, _)| !self.busy.contains(index));
@@ -206,7 +206,7 @@ impl Session {
         pids
     }
 
-    /// Ends the recording while the clients continue, and them after it; its episodes.
+    /// Stops the recording while the clients still run, then the clients. Returns the episodes.
     pub(crate) fn end(mut self) -> Report {
         self.disturbance.look(&self.pids());
         self.recording.signal(rustix::process::Signal::INT);
@@ -236,7 +236,7 @@ impl Session {
 /// The episodes of a session.
 pub(crate) struct Report {
     pub(crate) json: Value,
-    /// The time by which times may be off because of others on the machine.
+    /// The possible error of times because of other load on the machine, in milliseconds.
     pub(crate) disturbed_ms: f64,
     trace: PathBuf,
     place: Place,
@@ -255,17 +255,17 @@ impl Report {
     }
 }
 
-/// A number of an object.
+/// A number in a JSON object; NaN if it is missing.
 pub(crate) fn number(of: &Value, field: &str) -> f64 {
     of[field].as_f64().unwrap_or(f64::NAN)
 }
 
-/// A text of an object; nothing if it has none.
+/// A text in a JSON object; empty if it is missing.
 pub(crate) fn text<'a>(of: &'a Value, field: &str) -> &'a str {
     of[field].as_str().unwrap_or_default()
 }
 
-/// The children of other clients, those within the client's own doing as well.
+/// The children of other clients, including children nested in the client's own activities.
 pub(crate) fn of_others(of: &Value) -> Vec<&Value> {
     let children = of["children"].as_array().into_iter().flatten();
     let other = |child: &&Value| child["client"].is_number();

@@ -1,4 +1,4 @@
-//! The example files of the user's own events, on the programs that they are for.
+//! The example files of user-defined events, applied to the programs that they describe.
 
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ const MOUSEPAD: &str = concat!(
     "/docs/examples/mousepad-events.toml"
 );
 
-/// The types of a file's events, in its order.
+/// The event types of a report, in the order of the file.
 fn types(report: &Value) -> Vec<&Value> {
     report["events"].as_array().into_iter().flatten().collect()
 }
@@ -53,7 +53,7 @@ fn xterms_events_are_found() -> Result<(), String> {
     if counts != [4.0, 1.0, 1.0, 1.0] {
         return Err(format!("{counts:?}: {types:#?}"));
     }
-    // The person held the button for 300 ms at least.
+    // The button was held for at least 300 ms.
     let selecting = &types[2]["time_ms"];
     if number(selecting, "mean") < 290.0 {
         return Err(format!("{selecting:#}"));

@@ -1,4 +1,4 @@
-//! Server time as the server's own handlers tell it.
+//! Server time measured by the timer of the server's request handlers.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,9 +10,9 @@ use crate::attach::{Attached, client};
 use crate::harness::raw::{Client, Order};
 use crate::harness::{Place, Recording, Server, needs};
 
-/// NoOperation, whose handler a library of the test's own makes slow.
+/// NoOperation; a preloaded library makes its handler slow.
 const SLOW: u8 = 127;
-/// Clients at once, and slow requests of each.
+/// Number of concurrent clients, and of slow requests per client.
 const CLIENTS: u8 = 50;
 const EACH: u8 = 10;
 
@@ -20,7 +20,7 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or(f64::NAN)
 }
 
-/// Makes a library with which the handler of a NoOperation takes as many times 5 µs as the request says.
+/// Builds a library that makes the handler of a NoOperation take N × 5 µs, where N comes from the request.
 pub(crate) fn slow_handlers(place: &Place) -> PathBuf {
     needs("cc", "gcc");
     let library = place.path("spin.so");
@@ -40,7 +40,7 @@ fn clients(mut connect: impl FnMut(Order) -> Client) -> Vec<Client> {
     all.map(&mut connect).collect()
 }
 
-/// The handlers of each client's requests take as many times 5 µs as the client's number is.
+/// Sends requests whose handlers take 5 µs times the client's number.
 fn spin(clients: &mut [Client]) {
     for _ in 0..EACH {
         for (n, client) in (1..).zip(&mut *clients) {
@@ -50,7 +50,8 @@ fn spin(clients: &mut [Client]) {
     clients.iter_mut().for_each(Client::sync);
 }
 
-/// Asserts that each client has the time of its handlers. A client from before the recorder has another number.
+/// Asserts that each client's server time is the time of its handlers. Clients from before the recording have other
+/// numbers.
 fn holds(place: &Place, trace: &Path, how: &str, are_new: bool) {
     let trace = trace.to_string_lossy();
     let words = ["report", "--format", "json", "--by", "client"];
@@ -60,7 +61,7 @@ fn holds(place: &Place, trace: &Path, how: &str, are_new: bool) {
         "{how}: {report:#}"
     );
     let lines = report["groups"]["lines"].as_array().expect("lines");
-    // One more request requests an answer at the end.
+    // One more request makes a round trip at the end.
     let count = u64::from(EACH) + 1;
     let lines = lines.iter().filter(|line| line["count"] == count);
     let mut lines: Vec<&Value> = lines.collect();
@@ -77,12 +78,13 @@ fn holds(place: &Place, trace: &Path, how: &str, are_new: bool) {
         let took = number(&line["server_ms"]);
         let spun = f64::from(n) * f64::from(EACH) * 5e-3;
         println!("{how} client {n}: {took:.3} ms of {spun:.3}");
-        // The kernel counts some microseconds more for each time that another process ran between.
+        // The kernel counts a few more microseconds for each preemption.
         assert!(took > 0.9 * spun, "{how}, client {n}: {took} of {spun} ms");
         more.push(took / spun);
     }
-    // On a busy machine most handlers are interrupted, by what the kernel counts for the server: 1.09 beside two busy
-    // loops and a compiler. `cargo xtask validate division` has the bound for a machine at rest.
+    // On a busy machine most handlers are interrupted by work that the kernel counts for the server: 1.09 was
+    // measured next to two busy loops and a compiler. `cargo xtask validate division` has the limit for an idle
+    // machine.
     more.sort_by(f64::total_cmp);
     let middle = more[more.len() / 2];
     assert!(middle < 1.2, "{how}: {middle}");
@@ -112,7 +114,7 @@ fn each_client_has_the_time_that_its_requests_took() {
     }
 }
 
-/// `x11prof server`: the times are there for one recorder after the other, also for one that attaches.
+/// `x11prof server`: handler times are available to each recorder in turn, including an attached one.
 #[test]
 fn a_server_of_the_users_own_is_timed_for_every_recorder() {
     needs("Xvfb", "xvfb");
@@ -123,7 +125,7 @@ fn a_server_of_the_users_own_is_timed_for_every_recorder() {
         let mut record = place.x11prof(["record", "--display", &server.display, "-o"]);
         Recording::of(record.arg(trace), trace)
     };
-    // A recorder that is killed leaves the server as it was, and the times to the next one.
+    // A killed recorder does not affect the server, and the next recorder gets the times.
     let mut killed = record(&place.path("killed.mcap"));
     let mut cut_off = killed.raw(Order::Little);
     cut_off.request(SLOW, 200, &[]);
@@ -147,7 +149,7 @@ fn a_server_of_the_users_own_is_timed_for_every_recorder() {
         "1",
     ]);
     assert_eq!(top["time_source"], "timed", "{top:#}");
-    // The library, the times, and the times as the library opened them.
+    // Open files of the timer: the library, the times, and the times as opened by the library.
     let open = std::fs::read_dir(format!("/proc/{}/fd", server.pid())).expect("the server's files");
     let links = open
         .flatten()
@@ -156,7 +158,8 @@ fn a_server_of_the_users_own_is_timed_for_every_recorder() {
     assert!(ours.count() <= 3);
 }
 
-/// A shell that starts the server opens other files by the numbers that the server's library expects.
+/// The shell that starts the server has other files open under the descriptor numbers that the server's library
+/// expects.
 #[test]
 fn a_server_whose_shell_reuses_numbers_writes_to_no_file_of_the_user() {
     needs("Xvfb", "xvfb");
@@ -170,7 +173,7 @@ fn a_server_whose_shell_reuses_numbers_writes_to_no_file_of_the_user() {
         std::os::unix::net::UnixStream::connect("/tmp/.X11-unix/X398").ok()
     });
     crate::harness::raw::Client::set_up(socket.into(), Order::Little, &[]).sync();
-    // It ends with its last client.
+    // The server exits with its last client.
     crate::harness::wait(&mut server, "Xvfb");
     assert_eq!(std::fs::read(file).expect("the file"), b"precious");
 }
@@ -183,7 +186,7 @@ fn a_server_that_cannot_be_timed_is_measured_and_says_why() {
     place.run(words.into_iter().chain(["xdpyinfo"]));
     let report = place.json(["report", "--format", "json", "it.mcap"]);
     assert_eq!(report["server"]["time_source"], "attributed", "{report:#}");
-    // Costs divide what was measured, and only share out the rest of what was timed.
+    // Costs only attribute the rest of the server time that the timer did not measure.
     assert!(
         place
             .run(["report", "it.mcap"])

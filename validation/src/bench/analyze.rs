@@ -1,6 +1,6 @@
 //! `cargo xtask bench analyze`: requests per second of each stage of the analysis, for recordings of x11perf and
-//! gtk3-widget-factory, compared with tshark and xtrace on the same traffic if they are installed; and the memory for
-//! a long trace.
+//! gtk3-widget-factory, compared with tshark and xtrace on the same traffic if they are installed; and the memory for a
+//! long trace.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,20 +13,20 @@ use xtask::run::{cargo, run, target};
 /// The processor on which all work runs, as far as the system allows.
 const CPU: &str = "1";
 const SERVER_CPU: &str = "0";
-/// The goals of `report`, in requests a second: on small requests alone, and on a GTK program's mixture.
+/// The goals of `report` in requests per second: for small requests only, and for the mixture of a GTK program.
 const SMALL_GOAL: f64 = 10_000_000.0;
 const GTK_GOAL: f64 = 2_000_000.0;
-/// The most memory that a report may take, however long the trace.
+/// The maximum memory of a report in bytes, independent of the trace's length.
 const MEMORY_GOAL: u64 = 200 << 20;
 /// The number of times that the long trace repeats the short one's tests.
 const LONG: &str = "4";
 /// Rounds of each test for the slower programs.
 const SHORT: &str = "5000";
 
-/// Small requests, as the fewest seconds give many: x11perf draws a thousand shapes in each repetition.
+/// Many small requests in a short time: x11perf draws a thousand shapes in each repetition.
 const SMALL: &str =
     "x11perf -repeat 1 -reps 50000000 -noop; x11perf -repeat 1 -reps 50000 -rect10 -line10";
-/// Tests of x11perf, a second of each. Not -noop: it would be most of the requests.
+/// Tests of x11perf, one second each, without -noop, which would dominate the requests.
 const X11PERF: &[&str] = &[
     "-rect10",
     "-line100",
@@ -68,7 +68,7 @@ pub(crate) fn bench() -> Result<(), String> {
     let command = ["x11perf", "-repeat", "1", "-time", "1"];
     record(&perf, &[&command[..], X11PERF].concat())?;
     measure("x11perf", &perf, &parameters, None)?;
-    // The other programs need too much time and memory for all of it, so they get fewer rounds of the same tests.
+    // The other programs need too much time and memory for the whole trace, so they get fewer rounds of the same tests.
     let short = folder.join("x11perf-short.mcap");
     let mut command = vec!["x11perf", "-repeat", "1", "-reps", SHORT];
     command.extend(X11PERF);
@@ -129,7 +129,7 @@ fn measure(name: &str, trace: &Path, parameters: &Path, goal: Option<f64>) -> Re
     Ok(())
 }
 
-/// tshark on a recording exported as a capture.
+/// Measures tshark on a recording that was exported as a capture.
 fn tshark(trace: &Path, parameters: &Path) -> Result<(), String> {
     if !on_path("tshark") {
         return Ok(());
@@ -152,7 +152,7 @@ fn tshark(trace: &Path, parameters: &Path) -> Result<(), String> {
     std::fs::remove_file(&capture).map_err(|error| error.to_string())
 }
 
-/// Runs `command` to its end, and gives the processor time that it took.
+/// Runs `command` to its end, and returns its CPU time.
 fn processor_seconds(command: &mut Command) -> Result<f64, String> {
     let before = children_seconds()?;
     let status = command
@@ -167,11 +167,10 @@ fn processor_seconds(command: &mut Command) -> Result<f64, String> {
     }
 }
 
-/// Processor time of all children that have ended (proc(5), stat: cutime and cstime, in ticks of
-/// which Linux has 100 a second).
+/// CPU time of all reaped child processes (proc(5), stat: cutime and cstime, in ticks; Linux has 100 ticks per second).
 pub(super) fn children_seconds() -> Result<f64, String> {
     let stat = std::fs::read_to_string("/proc/self/stat").map_err(|error| error.to_string())?;
-    // The second field is a name in brackets, which may hold anything.
+    // The second field is a name in parentheses, which may contain any characters.
     let fields = stat.rsplit(") ").next().unwrap_or_default();
     let ticks = |at| fields.split(' ').nth(at)?.parse::<f64>().ok();
     let (user, system) = ticks(13)
@@ -239,7 +238,7 @@ pub(super) fn stages(trace: &Path, what: &str, parameters: &Path) -> Result<Stag
     }
 }
 
-/// xtrace prints while it relays, so its own CPU time counts.
+/// xtrace prints while it relays, so its CPU time counts.
 fn xtrace(folder: &Path, command: &[&str]) -> Result<(), String> {
     if !on_path("xtrace") {
         return Ok(());
@@ -288,7 +287,7 @@ fn xtrace(folder: &Path, command: &[&str]) -> Result<(), String> {
 /// The display number that xtrace serves.
 const DISPLAY: u32 = 490;
 
-/// The peak of memory on a short trace and on one of over a gigabyte of protocol.
+/// The peak memory for a short trace and for one with more than a gigabyte of protocol.
 fn memory(folder: &Path, short: &Path, parameters: &Path) -> Result<(), String> {
     let long = folder.join("long.mcap");
     let mut command = vec!["x11perf", "-repeat", LONG, "-time", "1"];

@@ -1,5 +1,6 @@
-//! `cargo xtask bench growth [LARGEST]`: how the time and the memory of the analysis grow with the length of a trace, its
-//! clients, its windows, and with the sessions of `issues`. Prints a table of exponents: 1 is in proportion.
+//! `cargo xtask bench growth [LARGEST]`: growth of the time and the memory of the analysis with the length of a trace,
+//! its clients, its windows, and with the number of sessions of `issues`. Prints a table of exponents: 1 means
+//! proportional growth.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -16,19 +17,19 @@ const COMMANDS: [&[&str]; 4] = [
     &["network"],
     &["episodes"],
 ];
-/// Clients that are connected at once.
+/// The number of clients that are connected at the same time.
 const AT_ONCE: u64 = 4000;
-/// Requests of each client between round trips, and of each window.
+/// The number of requests of each client between round trips, and of each window.
 const REQUESTS_OF_CLIENT: u64 = 200;
 const REQUESTS_OF_WINDOW: u64 = 20;
-/// Requests of an answer in a long trace.
+/// The number of requests per reply in a long trace.
 const REQUESTS_OF_ANSWER: u64 = 10_000;
 const KEY_PRESSES: u8 = 10;
-/// The least seconds and bytes of a run that is compared: below, they are start-up and noise.
+/// Runs with less CPU time (seconds) or memory (bytes) are not compared, because start-up and noise dominate them.
 const SECONDS: f64 = 0.1;
 const BYTES: f64 = 4e6;
 
-/// The dimension that is made larger.
+/// The dimension that grows.
 #[derive(Clone, Copy, PartialEq)]
 enum Axis {
     Requests,
@@ -44,7 +45,7 @@ struct Run {
     bytes: f64,
 }
 
-/// Runs the bench; traces have `LARGEST` requests at most, which is 10⁸ where it is not given.
+/// Runs the benchmark. Traces have at most `LARGEST` requests, by default 10⁸.
 pub(super) fn bench(arguments: &[String]) -> Result<(), String> {
     let largest = match arguments.first() {
         Some(word) => word.parse().map_err(|_| format!("not a number: {word}"))?,
@@ -84,7 +85,7 @@ pub(super) fn bench(arguments: &[String]) -> Result<(), String> {
     std::fs::remove_dir_all(&folder).map_err(|error| error.to_string())
 }
 
-/// A trace, or a folder of traces, of that size.
+/// Creates a trace, or a folder of traces, of this size.
 fn make(folder: &Path, axis: Axis, size: u64) -> Result<PathBuf, String> {
     if axis == Axis::Sessions {
         for number in 0..size {
@@ -204,7 +205,8 @@ fn print(command: &str, axis: &str, runs: &[Run]) {
     );
 }
 
-/// The exponent of growth of `of` over the last step, without the smallest run's share; `0` for less than `least`.
+/// The exponent of growth of `of` in the last step, after subtracting the smallest run; `0` if the growth is less than
+/// `least`.
 fn exponent(runs: &[Run], of: impl Fn(&Run) -> f64, least: f64) -> String {
     let [first, .., before, last] = runs else {
         return "unknown".to_owned();

@@ -1,7 +1,7 @@
-//! `cargo xtask bench analyze --check`: requests a second and instructions a request of each stage of the
-//! analysis, and instructions a request of the relay, on recordings in tests/data. valgrind counts the instructions, whatever else the machine does.
-//! `instructions.tsv` has those that are accepted: a stage that takes over a tenth more is an error, until
-//! `--write` changes the file.
+//! `cargo xtask bench analyze --check`: requests per second and instructions per request of each stage of the analysis,
+//! and instructions per request of the relay, on recordings in tests/data. valgrind counts the instructions, so the
+//! load of the machine has no effect. `instructions.tsv` contains the accepted figures. A stage that uses over a tenth
+//! more instructions is an error; `--write` accepts the new figures.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -23,24 +23,24 @@ const RECORDINGS: [&str; 6] = [
     "emacs",
     "featherpad",
 ];
-/// The program that counts instructions.
+/// Counts instructions.
 const VALGRIND: &[Needed] = &[Needed {
     program: "valgrind",
     package: "valgrind",
 }];
-/// A server with costs for every look-up.
+/// A cost table, so that look-ups find costs.
 const PARAMETERS: &str = "xvfb-24";
-/// The stage that every other stage includes; its instructions are subtracted.
+/// The stage that all other stages include. Its instructions are subtracted.
 const BEFORE: &str = "reading";
 /// The relay's own work on messages, without its system calls.
 const RELAY: &str = "relay";
-/// The factor by which a stage may grow unsaid.
+/// The factor by which a stage's instructions may grow without an error.
 const MARGIN: f64 = 1.1;
 
-/// Instructions a request, by recording and stage.
+/// Instructions per request, by recording and stage.
 type Counts = BTreeMap<(String, String), f64>;
 
-/// Counts, and compares with the accepted figures, or accepts the new figures with `write`.
+/// Counts instructions and compares them with the accepted figures, or accepts the new figures if `write` is true.
 pub(super) fn check(write: bool) -> Result<(), String> {
     ensure(&[VALGRIND])?;
     run(cargo()
@@ -94,7 +94,7 @@ fn path() -> PathBuf {
 fn text(counts: &Counts) -> String {
     let mut text = String::new();
     for ((recording, stage), each) in counts {
-        // Writing to a text does not fail.
+        // Writing to a String cannot fail.
         let _ = writeln!(text, "{recording}\t{stage}\t{each:.0}");
     }
     text
@@ -113,7 +113,7 @@ fn accepted() -> Result<Counts, String> {
     counts.collect()
 }
 
-/// The stages of a recording, with the instructions a request.
+/// The stages of a recording, with their instructions per request.
 fn of(recording: &str) -> Result<Vec<(Stage, f64)>, String> {
     let trace = root().join(format!("tests/data/{recording}.mcap"));
     let mut timed = stages(&trace, "memory", PARAMETERS.as_ref())?.stages;
@@ -141,7 +141,7 @@ fn of(recording: &str) -> Result<Vec<(Stage, f64)>, String> {
     counted.collect()
 }
 
-/// The instructions of an example's run over a trace.
+/// The instructions of an example that processes a trace.
 fn instructions(example: &str, trace: &Path, words: &[&str]) -> Result<f64, String> {
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])

@@ -8,10 +8,10 @@ use x11prof_trace::{
     Block, ConnectionId, Control, Direction, Opened, Record, Server, Started, Timestamp, Writer,
 };
 
-/// The root window, and the ids that each client has.
+/// The root window, and the number of ids of each client.
 const ROOT: u32 = 0x100;
 const IDS: u32 = 1 << 18;
-/// A block is written when it has this many bytes.
+/// A block is written when it reaches this many bytes.
 const BLOCK: usize = 16_000;
 
 /// A client of the trace.
@@ -22,7 +22,7 @@ pub(super) struct Client {
     bytes: Vec<u8>,
 }
 
-/// A trace that grows.
+/// A trace under construction.
 pub(super) struct MadeTrace {
     writer: Writer<BufWriter<File>>,
     now: u64,
@@ -30,7 +30,7 @@ pub(super) struct MadeTrace {
 }
 
 impl MadeTrace {
-    /// The trace at `path`; `number` distinguishes it from others.
+    /// Creates a trace at `path`. `number` distinguishes it from other traces.
     pub(super) fn create(path: &Path, number: u64) -> Result<MadeTrace, String> {
         let file = File::create(path).map_err(|error| error.to_string())?;
         let now = Timestamp::from_nanos(1_000_000_000);
@@ -61,7 +61,7 @@ impl MadeTrace {
         Ok(trace)
     }
 
-    /// A new client, with a window of 100×100 that is shown, and a graphics context.
+    /// Adds a new client, with a mapped window of 100×100 pixels and a graphics context.
     pub(super) fn connect(&mut self) -> Result<Client, String> {
         self.clients += 1;
         let connection = ConnectionId(self.clients);
@@ -88,7 +88,7 @@ impl MadeTrace {
         Ok(client)
     }
 
-    /// The client sends GetInputFocus and receives the reply.
+    /// Adds a GetInputFocus and its reply.
     pub(super) fn ask(&mut self, client: &mut Client) -> Result<(), String> {
         client.request(43, 0, &[]);
         self.send(client)?;
@@ -98,7 +98,7 @@ impl MadeTrace {
         self.answer(client, &reply)
     }
 
-    /// A key press, to which the client draws 200 ms later.
+    /// Adds a key press to which the client responds by drawing 200 ms later.
     pub(super) fn key_press(&mut self, client: &mut Client, keycode: u8) -> Result<(), String> {
         self.now += 2_000_000_000;
         let mut event = [0; 32];
@@ -112,7 +112,7 @@ impl MadeTrace {
         self.send(client)
     }
 
-    /// Writes the client's requests, if they fill a block.
+    /// Writes the client's requests if they fill a block.
     pub(super) fn send_if_full(&mut self, client: &mut Client) -> Result<(), String> {
         match client.bytes.len() >= BLOCK {
             true => self.send(client),
@@ -151,7 +151,7 @@ impl MadeTrace {
         self.writer.write(&Record::Block(block)).map_err(text)
     }
 
-    /// The client goes.
+    /// Disconnects the client.
     pub(super) fn close(&mut self, mut client: Client) -> Result<(), String> {
         self.send(&mut client)?;
         self.control(&Control::Closed {
@@ -161,7 +161,7 @@ impl MadeTrace {
         })
     }
 
-    /// The trace is over.
+    /// Ends the trace.
     pub(super) fn end(mut self) -> Result<(), String> {
         self.control(&Control::Ended {
             exit_status: Some(0),
@@ -189,25 +189,25 @@ impl Client {
         }
     }
 
-    /// CreateWindow and MapWindow of the window of this number.
+    /// Adds CreateWindow and MapWindow for the window with this number.
     pub(super) fn window(&mut self, number: u32) {
         let id = self.base() + 2 + number;
         self.request(1, 0, &[id, ROOT, 0, 100 | 100 << 16, 1 << 16, 0, 0]);
         self.request(8, 0, &[id]);
     }
 
-    /// DestroyWindow of the window of this number.
+    /// Adds DestroyWindow for the window with this number.
     pub(super) fn destroy(&mut self, number: u32) {
         self.request(4, 0, &[self.base() + 2 + number]);
     }
 
-    /// PolyFillRectangle of 10×10 in the window of this number.
+    /// Adds PolyFillRectangle with 10×10 pixels in the window with this number.
     pub(super) fn fill(&mut self, number: u32) {
         let base = self.base();
         self.request(70, 0, &[base + 2 + number, base + 1, 0, 10 | 10 << 16]);
     }
 
-    /// NoOperation.
+    /// Adds a NoOperation.
     pub(super) fn nothing(&mut self) {
         self.request(127, 0, &[]);
     }
@@ -217,7 +217,7 @@ fn text(error: impl ToString) -> String {
     error.to_string()
 }
 
-/// A setup with one screen of depth 24, and the ids from `base` on.
+/// A setup reply with one screen of depth 24, and ids from `base` on.
 fn setup(base: u32) -> Vec<u8> {
     let mut setup = vec![1, 0, 11, 0, 0, 0, 18, 0];
     let mut put = |words: &[u32]| {

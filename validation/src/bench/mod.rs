@@ -14,7 +14,7 @@ mod way;
 pub(crate) mod x11perf;
 pub(crate) mod x_server;
 
-/// Runs the bench that `arguments` names.
+/// Runs the benchmark that `arguments` name.
 pub(crate) fn bench(arguments: &[String]) -> Result<(), String> {
     match arguments.first().map(String::as_str) {
         Some("analyze") => match arguments.get(1).map(String::as_str) {
@@ -27,7 +27,7 @@ pub(crate) fn bench(arguments: &[String]) -> Result<(), String> {
         Some("proxy") => proxy::bench(&arguments[1..]),
         Some("stacks") => stacks::bench(&arguments[1..]),
         Some("timed") => timed::bench(&arguments[1..]),
-        // Internal: the relay that `bench proxy` compares with, as a separate process.
+        // Internal: the relay with which `bench proxy` compares, as a separate process.
         Some("plain-relay") => plain_relay::serve(&arguments[1..]),
         _ => Err(
             "usage: cargo xtask bench analyze [--check|--write] | growth [LARGEST] | proxy [ROUNDS [TEST…]] | stacks [PROGRAM…] | timed [PROGRAM…]"

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 
-/// Serves at the first argument's socket path for the server at the second's, until it is ended.
+/// Serves at the socket path in the first argument for the server at the path in the second, until killed.
 pub(crate) fn serve(arguments: &[String]) -> Result<(), String> {
     let [listen, server] = arguments else {
         return Err("usage: plain-relay LISTEN-PATH SERVER-PATH".to_owned());
@@ -23,7 +23,7 @@ pub(crate) fn serve(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// Copies until the end; an error ends the connection, as a relay's does.
+/// Copies until the end. An error ends the connection, as in a real relay.
 fn copy(mut from: UnixStream, mut to: UnixStream) {
     let mut buffer = vec![0; 1 << 16];
     while let Ok(read @ 1..) = from.read(&mut buffer) {

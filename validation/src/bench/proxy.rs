@@ -1,11 +1,10 @@
-//! `cargo xtask bench proxy`: x11perf direct, through x11prof recording to disk, through a relay that only copies,
+//! `cargo xtask bench proxy`: x11perf directly, through x11prof recording to disk, through a relay that only copies,
 //! and through xtrace and xscope if they are installed.
 //!
-//! All ways alternate in each round, pinned alike: the server on processor 0, the client on 1, the
-//! relays on either. Each x11perf's rates are printed as they come; at the end medians over the
-//! rounds, and their ratios to direct and to the relay that copies. Relays that print what they see
-//! are slow, and take part in the first round only, with the tests that they are quick at. Before
-//! them come start-ups, direct and recorded (`start_up.rs`).
+//! All connections alternate in each round, with the same pinning: the server on processor 0, the client on 1, the
+//! relays on either. The rates of each x11perf run are printed as they are measured; at the end, medians over the
+//! rounds and their ratios to the direct connection and to the copying relay. Relays that print messages are slow, so
+//! they run only in the first round, with fast tests. Start-ups, direct and recorded, come first (`start_up.rs`).
 
 use std::path::Path;
 use std::process::Command;
@@ -17,7 +16,7 @@ use super::{start_up, trace_size};
 use xtask::packages::{DEMO, TEST, ensure, on_path};
 use xtask::run::{cargo, run, target};
 
-/// The tests, and the minimal acceptable ratio, with its reference.
+/// The tests, each with the minimum acceptable ratio and its reference.
 const TESTS: &[(&str, f64, &str)] = &[
     ("noop", 0.50, "direct"),
     ("rect10", 0.95, "direct"),
@@ -28,11 +27,11 @@ const TESTS: &[(&str, f64, &str)] = &[
     ("getimage10", 0.95, "copy"),
     ("prop", 0.95, "copy"),
 ];
-/// The tests for relays that print.
+/// The tests for relays that print messages.
 const QUICK_PRINTED: &[&str] = &["noop", "getimage10", "prop"];
 const SERVER_CPU: &str = "0";
 const CLIENT_CPU: &str = "1";
-/// The first display number that the relays may take.
+/// The first display number for the relays.
 const FIRST_DISPLAY: u32 = 480;
 
 /// Runs the benchmark. The first of `arguments` is the number of rounds, the others select tests.
@@ -113,7 +112,7 @@ fn ways(server: &XServer, folder: &Path) -> Result<Vec<Way>, String> {
     let socket = |number: u32| format!("/tmp/.X11-unix/X{number}");
     let this = std::env::current_exe().map_err(|error| error.to_string())?;
     let copy = FIRST_DISPLAY;
-    // Left behind by a bench that was killed.
+    // A killed benchmark may have left the socket behind.
     let _ = std::fs::remove_file(socket(copy));
     ways.push(relay(
         "copy",
@@ -183,7 +182,7 @@ fn index(ways: &[Way], name: &str) -> usize {
     ways.iter().position(|way| way.name == name).unwrap_or(0)
 }
 
-/// Half the range of sorted `rates`, in per cent of their median.
+/// Half the range of sorted `rates`, in percent of their median.
 fn spread(rates: &[f64]) -> f64 {
     match (rates.first(), rates.last(), rates.get(rates.len() / 2)) {
         (Some(first), Some(last), Some(median)) => 50.0 * (last - first) / median,

@@ -1,5 +1,5 @@
-//! `cargo xtask bench stacks`: the client CPU overhead of `record --stacks`. Programs without stacks, with stacks of
-//! waits, of requests and of samples, in turn; the CPU time is the kernel's.
+//! `cargo xtask bench stacks`: the client CPU overhead of `record --stacks`. Runs programs alternately without stacks,
+//! with stacks of waits, of requests and of samples. The CPU time comes from the kernel.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -13,7 +13,7 @@ use super::way::median;
 
 /// Rounds of each program.
 const ROUNDS: usize = 5;
-/// The ways to record, the usual one first.
+/// The recording modes, the default one first.
 const WAYS: [Option<&str>; 4] = [
     None,
     Some("--stacks=waits"),
@@ -43,7 +43,7 @@ pub(super) fn bench(arguments: &[String]) -> Result<(), String> {
                 let way = (round + turn) % WAYS.len();
                 (times[way], without) = client_ms(shell, WAYS[way], folder.path(), without)?;
             }
-            // The first turn only loads the program's files into memory.
+            // The first round only loads the program's files into memory.
             if round > 0 {
                 plain.push(times[0]);
                 for (more, time) in more.iter_mut().zip(&times[1..]) {
@@ -68,8 +68,8 @@ pub(super) fn bench(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// The CPU time of the clients in milliseconds, and the share of requests without a stack in percent, if stacks of
-/// requests were recorded; else `without`.
+/// The CPU time of the clients in milliseconds, and the share of requests without a stack in percent if stacks of
+/// requests were recorded; otherwise `without`.
 fn client_ms(
     shell: &str,
     way: Option<&str>,

@@ -1,5 +1,5 @@
-//! The start-up rows of `cargo xtask bench proxy`: the duration of programs that connect, draw and exit, direct and
-//! through a running recorder, in turn, with nothing pinned.
+//! The start-up rows of `cargo xtask bench proxy`: the duration of programs that connect, draw and exit, alternately
+//! direct and through a running recorder, without pinning.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,11 +11,11 @@ use xtask::packages::on_path;
 
 /// The name of the row in the benchmark.
 pub(super) const NAME: &str = "start-up";
-/// The processors of the server and all others.
+/// The processors of the server and of all other processes.
 const ANY_CPU: &str = "0-1";
 /// The recorder's display.
 const DISPLAY: u32 = 484;
-/// The extra time that a recorded start-up may take: the greater of the two.
+/// The accepted extra time of a recorded start-up: the greater of the two.
 const MAX_EXTRA_MS: f64 = 1.0;
 const MAX_EXTRA_SHARE: f64 = 0.02;
 /// Turns of each program for each round of the bench.

@@ -1,5 +1,5 @@
-//! `cargo xtask bench timed`: the server CPU overhead of handler times. Runs programs in turn on a server that
-//! `record --server` started and times, and on a server that it did not start; the CPU time is the kernel's.
+//! `cargo xtask bench timed`: the server CPU overhead of handler times. Runs programs alternately on a server that
+//! `record --server` started and times, and on a server that it did not start. The CPU time comes from the kernel.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -13,7 +13,7 @@ use super::x_server::XServer;
 
 /// Pairs of runs of each program.
 const ROUNDS: usize = 5;
-/// A program of Xaw's.
+/// A program that uses Xaw.
 pub(super) const XFIG: &[Needed] = &[Needed {
     program: "xfig",
     package: "xfig",
@@ -21,7 +21,7 @@ pub(super) const XFIG: &[Needed] = &[Needed {
 /// The processors of the server.
 const ANY_CPU: &str = "0-1";
 
-/// A recording ends by then: the daemons that some programs start stay connected.
+/// The time limit of a recording in seconds. Daemons that some programs start stay connected.
 pub(super) const SECONDS: &str = "5";
 /// The programs.
 pub(super) const PROGRAMS: &[(&str, &str)] = &[
@@ -60,7 +60,7 @@ pub(super) fn bench(arguments: &[String]) -> Result<(), String> {
             for place in [round % 2, 1 - round % 2] {
                 (pair[place], requests) = server_ms(shell, place == 1, folder.path())?;
             }
-            // The first turn only loads the program's files into memory.
+            // The first round only loads the program's files into memory.
             if round > 0 {
                 plain.push(pair[0]);
                 timed.push(pair[1]);
@@ -81,7 +81,7 @@ pub(super) fn bench(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// The processor time of the server in milliseconds while the program ran, and the number of requests.
+/// The server's CPU time in milliseconds while the program ran, and the number of requests.
 fn server_ms(shell: &str, timed: bool, folder: &Path) -> Result<(f64, u64), String> {
     let x11prof = target().join("release/x11prof");
     let trace = folder.join("bench.mcap");

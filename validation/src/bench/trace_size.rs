@@ -15,10 +15,10 @@ const SESSIONS: &[(&str, &[&str])] = &[
         ],
     ),
 ];
-/// The part of the relayed bytes that a trace may have.
+/// The maximum ratio of a trace's size to the relayed bytes.
 const GOAL: f64 = 0.35;
 
-/// Records each session at a private server, and prints the part that its trace has.
+/// Records each session on a private server, and prints the ratio of its trace.
 pub(crate) fn print(folder: &Path) -> Result<(), String> {
     for (name, command) in SESSIONS {
         let output = Command::new(target().join("release/x11prof"))
@@ -41,7 +41,7 @@ pub(crate) fn print(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The bytes in `… 4.4 MB relayed, 241.4 kB in FILE`.
+/// Parses the sizes in `… 4.4 MB relayed, 241.4 kB in FILE`.
 fn sizes(said: &str) -> Option<(f64, f64)> {
     let line = said.lines().find(|line| line.contains(" relayed, "))?;
     let (before, after) = line.split_once(" relayed, ")?;

@@ -1,4 +1,4 @@
-//! A way from client to server: direct, or through a relay, which ends with it.
+//! A connection from client to server: direct, or through a relay, which is ended on drop.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -7,20 +7,20 @@ use std::time::{Duration, Instant};
 use super::x_server::XServer;
 use xtask::run::target;
 
-/// A way from client to server.
+/// A connection from client to server.
 pub(super) struct Way {
     pub(super) name: &'static str,
     pub(super) display: String,
     pub(super) authority: PathBuf,
     pub(super) relay: Option<Child>,
-    /// The relay prints the messages.
+    /// True if the relay prints the messages.
     pub(super) is_printer: bool,
 }
 
 impl Drop for Way {
     fn drop(&mut self) {
         if let Some(relay) = &mut self.relay {
-            // SIGTERM, so that a recorder closes its file and its sockets.
+            // SIGTERM, so that a recorder can close its file and its sockets.
             let _ = Command::new("kill").arg(relay.id().to_string()).status();
             let _ = relay.wait();
         }
@@ -94,7 +94,7 @@ fn await_some<T>(what: &str, mut happened: impl FnMut() -> Option<T>) -> Result<
     }
 }
 
-/// The median of `rates`, which it sorts.
+/// Sorts `rates` and returns their median.
 pub(super) fn median(rates: &mut [f64]) -> f64 {
     rates.sort_by(f64::total_cmp);
     rates.get(rates.len() / 2).copied().unwrap_or(f64::NAN)

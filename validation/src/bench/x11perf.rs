@@ -1,14 +1,13 @@
-//! x11perf as a measuring instrument.
+//! Uses x11perf as a measuring instrument.
 
 use std::path::Path;
 use std::process::Command;
 
-/// Seconds that one x11perf may take.
+/// Maximum duration of one x11perf run in seconds.
 const PATIENCE: &str = "60";
 
-/// Operations per second that x11perf prints for `tests` at `display`, in their order, each run
-/// once for about a second, by one x11perf: it takes some seconds to set
-/// itself up.
+/// The operations per second that x11perf prints for `tests` at `display`, in the order of `tests`. One x11perf process
+/// runs each test once for about a second, because its setup takes some seconds.
 pub(crate) fn rates(
     tests: &[&str],
     display: &str,
@@ -40,7 +39,7 @@ pub(crate) fn rates(
         .collect()
 }
 
-/// The label of `test` in x11perf's output, which has its own order.
+/// The label of `test` in x11perf's output, which has a different order.
 pub(crate) fn label(test: &str) -> Result<String, String> {
     let output = Command::new("x11perf")
         .arg("-labels")
@@ -50,7 +49,7 @@ pub(crate) fn label(test: &str) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// The rate in a line such as `  9000 reps @   0.1134 msec (  8820.0/sec): GetProperty`.
+/// Parses the rate in a line such as `  9000 reps @   0.1134 msec (  8820.0/sec): GetProperty`.
 fn parse(text: &str, label: &str) -> Option<f64> {
     let line = text.lines().find(|line| {
         line.split_once("/sec): ")

@@ -1,4 +1,4 @@
-//! A private Xvfb for a bench, stopped when it is dropped.
+//! A private Xvfb for a benchmark. It is stopped on drop.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};

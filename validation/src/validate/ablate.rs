@@ -1,8 +1,8 @@
 //! `cargo xtask validate ablate`: the benefit of each term of the model.
 //!
-//! Uses the recordings of the last `validate division`, with all terms and with each term removed. It compares costs
-//! with the kernel's clock (after removing the factor of the machine), and shares of measured time with those of
-//! timed handlers. A term that does not lower an error by more than its spread should be removed.
+//! Uses the recordings of the last `validate division`, with all terms and with each term removed. Compares costs with
+//! the kernel's clock (after removing the machine's factor), and shares of time with those of measured handler times. A
+//! term should be removed if it does not reduce an error by more than the error's spread.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -19,7 +19,7 @@ use super::refit::SHOWN;
 use super::{median, told};
 use xtask::run::target;
 
-/// The servers that may have been recorded, and their parameters.
+/// The servers that may have been recorded, with their cost tables.
 const KINDS: [(ServerKind, &str); 3] = [
     (ServerKind::Xvfb, "xvfb-24"),
     (ServerKind::Xephyr, "xephyr"),
@@ -51,11 +51,11 @@ const TERMS: &[Term] = &[
     }),
 ];
 
-/// The errors of a program's figures against the truth.
+/// The errors of a program's figures.
 struct Errors {
-    /// Costs over the kernel's clock.
+    /// The ratio of estimated costs to the kernel's clock.
     ratio: f64,
-    /// The largest difference of the most expensive requests' shares, in per cent.
+    /// The largest error of the shares of the most expensive requests, in percentage points.
     share: f64,
 }
 
@@ -119,7 +119,7 @@ fn table(recorded: &[Recorded<'_>], folder: &Path, parameters: &str) -> Result<(
     Ok(())
 }
 
-/// The difference between each program's ratio and the median, in per cent: the median is the machine's.
+/// The difference between each program's ratio and the median, in percent. The median is the machine's factor.
 fn spread(errors: &[Errors]) -> Vec<f64> {
     let middle = median(errors.iter().map(|error| error.ratio.ln()));
     let far = |error: &Errors| 100.0 * ((error.ratio.ln() - middle).abs().exp() - 1.0);
@@ -130,8 +130,8 @@ fn shares(errors: &[Errors]) -> Vec<f64> {
     errors.iter().map(|error| error.share).collect()
 }
 
-/// The median of the chosen, and by how much it is more than `before`, with how far that is by chance: the
-/// half of its middle two thirds when programs are drawn again.
+/// The median of the chosen values, and its increase over `before` with the spread of that increase by chance: half of
+/// the middle two thirds over bootstrap samples of the programs.
 fn cell(now: &[f64], before: Option<&[f64]>, chosen: &dyn Fn(&usize) -> bool) -> String {
     let at: Vec<usize> = (0..now.len()).filter(chosen).collect();
     let of = |values: &[f64], at: &[usize]| median(at.iter().map(|at| values[*at]));
@@ -141,7 +141,7 @@ fn cell(now: &[f64], before: Option<&[f64]>, chosen: &dyn Fn(&usize) -> bool) ->
     let mut state = 1_u64;
     let mut drawn = || -> Vec<usize> {
         let mut one = || {
-            // Knuth's generator: the table is the same each time.
+            // Knuth's generator with a fixed seed, so that the table is the same in each run.
             state = state
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1);
@@ -206,7 +206,7 @@ fn errors(
     })
 }
 
-/// Changes of parts of a parameter file.
+/// Changes parts of a parameter file.
 trait Parts {
     fn each_transport(&mut self, change: impl FnOnce(&mut x11prof_cost_model::TransportCosts));
     fn each_sleep(&mut self, change: impl FnOnce(&mut Vec<x11prof_cost_model::AfterSleep>));

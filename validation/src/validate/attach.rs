@@ -1,5 +1,5 @@
-//! `cargo xtask validate attach`: the server CPU overhead of attaching, with and without in turn, and a test that an
-//! ordinary user can attach to a server of another user.
+//! `cargo xtask validate attach`: the server CPU overhead of attaching, in alternating runs with and without a
+//! recorder, and a test that an ordinary user can attach to another user's server.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -13,9 +13,9 @@ use crate::bench::x_server::XServer;
 use xtask::packages::{DEMO, TEST, ensure};
 use xtask::run::{cargo, run, target};
 
-/// Runs with and without in turn.
+/// The number of pairs of runs with and without a recorder.
 pub(super) const PAIRS: usize = 7;
-/// The largest accepted cost of attaching for programs that people use.
+/// The largest accepted overhead of attaching for typical programs.
 const GOAL: f64 = 0.05;
 /// The recorder must attach and end within this time.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -50,7 +50,8 @@ pub(super) const LOADS: [Load; 3] = [
     },
 ];
 
-/// Measures all loads whose names hold one of `arguments`, or all; `user` is the other check alone.
+/// Measures all loads whose names contain one of `arguments`, or all loads. `user` runs only the test with another
+/// user.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST])?;
     run(cargo().args(["build", "--release", "--locked", "--bin", "x11prof"]))?;
@@ -83,26 +84,26 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     }
 }
 
-/// The server's processor time, in milliseconds.
+/// The server's CPU time, in milliseconds.
 pub(super) struct Took {
     pub(super) load: f64,
     /// The CPU time for the requests at the start.
     attaching: f64,
-    /// The recorder's own figure for its overhead.
+    /// The overhead that the recorder reports.
     told: Option<f64>,
 }
 
-/// The share by which a load takes more of the server's processor.
+/// The share by which attaching increases the server's CPU time for a load.
 fn measured(load: &Load, folder: &Path) -> Result<f64, String> {
     let (mut without, mut with, mut more) = (Vec::new(), Vec::new(), Vec::new());
     let (mut asked, mut said) = (Vec::new(), Vec::new());
-    // The first is for caches.
+    // The first run fills caches.
     once::<Recorder>(load, |_| Ok(None))?;
     for pair in 0..PAIRS {
         let trace = folder.join("trace.mcap");
         let mut took = [0.0; 2];
         let mut attaching = 0.0_f64;
-        // The order of the two alternates too.
+        // The order within the pairs also alternates.
         for attached in [pair % 2 == 0, pair % 2 != 0] {
             let attach = |display: &str| {
                 let trace = attached.then_some(trace.as_path());
@@ -134,8 +135,7 @@ fn measured(load: &Load, folder: &Path) -> Result<f64, String> {
     Ok(part)
 }
 
-/// Runs a load on a separate server, to which `attach` attaches, given its display: the processor time that the
-/// server took.
+/// Runs a load on a separate server. `attach` attaches to it, given its display. Returns the server's CPU time.
 pub(super) fn once<A: Attached>(
     load: &Load,
     attach: impl FnOnce(&str) -> Result<Option<A>, String>,
@@ -145,7 +145,7 @@ pub(super) fn once<A: Attached>(
     let asleep = ran(server.pid())?;
     let attached = attach(&server.display())?;
     let before = ran(server.pid())?;
-    // The exit status of a program that is ended has no meaning.
+    // The exit status of a terminated program is meaningless.
     Command::new("sh")
         .args(["-c", load.shell])
         .env("DISPLAY", server.display())
@@ -163,7 +163,7 @@ pub(super) fn once<A: Attached>(
     })
 }
 
-/// A recorder, or another thing, that is attached to a server.
+/// A recorder, or another client, that is attached to a server.
 pub(super) trait Attached {
     /// Detaches. Returns the reported overhead on the server, in milliseconds.
     fn end(self) -> Result<Option<f64>, String>;
@@ -179,7 +179,7 @@ impl Attached for Recorder {
     }
 }
 
-/// A recorder that is attached.
+/// An attached recorder.
 pub(super) struct Recorder(Ended, JoinHandle<Option<f64>>);
 
 impl Recorder {
@@ -187,7 +187,7 @@ impl Recorder {
         Recorder::attach_within(display, None, trace, None)
     }
 
-    /// Attaches with a file of cookies, and with a limit on the size of a file in kilobytes.
+    /// Attaches with an authority file, and with a limit on the file size in kilobytes.
     pub(super) fn attach_within(
         display: &str,
         authority: Option<&Path>,
@@ -195,7 +195,7 @@ impl Recorder {
         limit: Option<u64>,
     ) -> Result<Recorder, String> {
         let mut command = Command::new("sh");
-        // A file that may not grow is an error of writing, as a full disk is.
+        // Exceeding the file size limit causes a write error, as a full disk does.
         let limit = limit.map_or(String::new(), |limit| {
             format!("trap '' XFSZ; ulimit -f {}; ", 2 * limit)
         });
@@ -216,12 +216,12 @@ impl Recorder {
         sent.map(drop).map_err(told)
     }
 
-    /// Ends it; holes in the recording are no error.
+    /// Ends the recorder. Holes in the recording are not an error.
     pub(super) fn end_late(mut self) -> Result<(), String> {
         self.ended().map(drop)
     }
 
-    /// Starts the recorder, and waits until it reports that it records.
+    /// Starts the recorder, and waits until it reports that it is recording.
     fn start(command: &mut Command) -> Result<Recorder, String> {
         let mut child = command.stderr(Stdio::piped()).spawn().map_err(told)?;
         let pipe = child.stderr.take().ok_or("no pipe")?;
@@ -250,7 +250,7 @@ impl Recorder {
     }
 }
 
-/// The milliseconds in `it cost the server 12.3 ms (…)`.
+/// Parses the milliseconds in the recorder's line about its cost.
 fn cost(line: &str) -> Option<f64> {
     let mut words = line
         .split_once("it cost the server at least ")?
@@ -264,14 +264,14 @@ fn cost(line: &str) -> Option<f64> {
     })
 }
 
-/// Nanoseconds that a process has run (proc(5), schedstat).
+/// The nanoseconds that a process has run (proc(5), schedstat).
 fn ran(pid: u32) -> Result<u64, String> {
     let text = fs::read_to_string(format!("/proc/{pid}/schedstat")).map_err(told)?;
     let first = text.split_whitespace().next().unwrap_or_default();
     first.parse().map_err(told)
 }
 
-/// The user nobody attaches to a server of root, with a copy of the cookie.
+/// As the user "nobody", attaches to a server of root, with a copy of the cookie.
 fn as_another_user() -> Result<(), String> {
     if !is_root() {
         println!("another user: left out, it needs root");
@@ -307,7 +307,7 @@ fn attach_as_nobody(place: &Path) -> Result<(), String> {
                 .args(["add", display, ".", COOKIE]),
         )
     };
-    // A server takes a cookie of any display.
+    // A server accepts a cookie of any display.
     cookie(&servers, ":99")?;
     let mut child = Command::new("Xvfb")
         .args(["-displayfd", "1", "-nolisten", "tcp", "-noreset", "-auth"])
@@ -351,7 +351,7 @@ fn attach_as_nobody(place: &Path) -> Result<(), String> {
     }
 }
 
-/// A process that is ended when it is dropped.
+/// A process that is ended on drop.
 pub(super) struct Ended(pub(super) Child);
 
 impl Drop for Ended {

@@ -1,4 +1,4 @@
-//! `cargo xtask validate attach ways`: the minimal server CPU overhead of each way to attach through RECORD: with
+//! `cargo xtask validate attach ways`: the minimum server CPU overhead of several ways to attach through RECORD, with
 //! fewer requested messages or another way of reading, without any other part of x11prof.
 
 use std::io::Read;
@@ -26,7 +26,7 @@ const REST: Duration = Duration::from_millis(1);
 struct Way {
     name: &'static str,
     range: fn() -> Range,
-    /// The pause after each read; with `None` the reader reads as soon as bytes arrive.
+    /// The pause after each read. With `None` the reader reads as soon as bytes arrive.
     rest: Option<Duration>,
 }
 
@@ -58,7 +58,7 @@ const WAYS: [Way; 5] = [
     },
 ];
 
-/// Measures all ways, in turns, for the programs that people use.
+/// Measures all ways in alternation, for typical programs.
 pub(super) fn validate() -> Result<(), String> {
     ensure(&[DEMO, TEST])?;
     run(cargo().args(["build", "--release", "--locked", "--bin", "x11prof"]))?;
@@ -68,7 +68,7 @@ pub(super) fn validate() -> Result<(), String> {
     println!("| load | way | more, median (quarters of {PAIRS} rounds) |");
     println!("|---|---|---:|");
     for load in LOADS.iter().filter(|load| load.usual) {
-        // The first is for caches.
+        // The first run fills caches.
         plain(load)?;
         let mut more = vec![Vec::new(); WAYS.len() + 1];
         for _ in 0..PAIRS {
@@ -95,14 +95,14 @@ pub(super) fn validate() -> Result<(), String> {
     Ok(())
 }
 
-/// The server's milliseconds without a recorder.
+/// The server's CPU time in milliseconds without a recorder.
 fn plain(load: &Load) -> Result<f64, String> {
     Ok(once::<Context>(load, |_| Ok(None))?.load)
 }
 
 /// An enabled context.
 struct Context {
-    /// The connection that made the context: the context lives as long.
+    /// The connection that created the context. The context exists as long as the connection.
     _control: RustConnection,
     data: UnixStream,
     reads: JoinHandle<()>,
@@ -123,7 +123,7 @@ impl Context {
         let mut data = stream.try_clone().map_err(told)?;
         let (stream, _) = DefaultStream::from_unix_stream(stream).map_err(told)?;
         let connection = RustConnection::connect_to_stream(stream, 0).map_err(told)?;
-        // The connection goes with the thread; what comes is read past it.
+        // The connection is dropped with the thread. Data is read directly from its socket.
         let asked = enable_context(&connection, id).map(|cookie| cookie.sequence_number());
         asked.map_err(told)?;
         connection.flush().map_err(told)?;

@@ -14,19 +14,19 @@ use super::told;
 use crate::bench::x_server::XServer;
 use xtask::run::{cargo, root, run, target};
 
-/// The fewest programs and recordings of a whole validation.
+/// The minimum number of programs and recordings of a complete validation.
 const PROGRAMS_LEAST: usize = 25;
 const RECORDINGS_LEAST: usize = 100;
-/// Recordings made at once.
+/// The number of recordings made in parallel.
 const AT_ONCE: usize = 3;
-/// The remaining parts of a cut file, in percent.
+/// The remaining part of a truncated file, in percent.
 const CUTS: [usize; 3] = [30, 60, 95];
 /// The ways to record, with their options; `Way::of` selects the programs of each way.
 const NET: &[&str] = &["--net", "1MB/s,20ms"];
 const SCRUBBED: &[&str] = &["--scrub", "--try", "answer-queries"];
 const RING: &[&str] = &["--ring", "4", "--when", "mark"];
 
-/// Programs that do something alone or at a key or a button, for some seconds.
+/// Programs that do something for some seconds, alone or in response to a key or a button.
 const SHORT: [&str; 18] = [
     "xeyes",
     "xlogo",
@@ -61,7 +61,7 @@ struct Recorded {
     live: Option<PathBuf>,
 }
 
-/// Audits all of them, and prints a line for each.
+/// Audits all recordings, and prints a line for each.
 pub(crate) fn validate(given: &[String]) -> Result<(), String> {
     run(cargo().args(["build", "--release", "--locked"]))?;
     let place = target().join("validate/audit");
@@ -116,7 +116,7 @@ impl Case {
     }
 }
 
-/// The traces of a folder.
+/// The traces in a folder.
 fn kept(folder: &Path) -> Result<Vec<Case>, String> {
     let files = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let paths = files.filter_map(|file| Some(file.ok()?.path()));
@@ -168,7 +168,7 @@ fn is_installed(program: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(program).exists())
 }
 
-/// A program for four seconds, with some keys and clicks.
+/// Runs a program for four seconds, with some keys and clicks.
 fn worked(command: &str) -> String {
     format!(
         "timeout -k 1 4 {command} & sleep 1.5
@@ -178,7 +178,7 @@ fn worked(command: &str) -> String {
 }
 
 /// Recordings of a program: normal, over a network, in one of the other ways, and the first recording scrubbed and
-/// cut.
+/// truncated.
 fn of_program(number: usize, name: &str, shell: &str, place: &Path) -> Vec<Case> {
     let case = |way, made| Case {
         name: name.to_owned(),
@@ -227,7 +227,7 @@ fn program() -> PathBuf {
 /// Records a shell command on a private server.
 fn record(folder: &Path, options: &[&str], shell: &str) -> Result<Recorded, String> {
     let said = folder.join("said.txt");
-    // The exit status of the program does not matter.
+    // The program's exit status does not matter.
     Command::new(program())
         .args(["record", "--server", "xvfb", "-o", "trace.mcap"])
         .args(options)
@@ -289,7 +289,7 @@ fn cut_off(trace: &Path, hundredths: usize) -> Result<Recorded, String> {
     })
 }
 
-/// The number of passed checks, else the failures, or the reason why there is no audit.
+/// The number of passed checks; otherwise the failures, or the reason why the audit could not run.
 fn audit(recorded: &Recorded) -> Result<String, String> {
     let mut audit = Command::new(program());
     audit.arg("audit").arg(&recorded.trace);

@@ -1,4 +1,4 @@
-//! Calibrations of a server that runs, for comparisons with them.
+//! Calibrates a running server, for comparisons.
 
 use x11prof_cost_model::ServerParameters;
 use x11prof_session::{Operation, Value};
@@ -13,7 +13,7 @@ pub(super) fn calibrate(server: &XServer, plan: &Plan) -> Result<ServerParameter
     measure(&target, plan, None, &mut || Ok(()), &mut |_| true).map_err(|error| error.to_string())
 }
 
-/// The operation that `PolyText8 fontname=6x13` names.
+/// Parses an operation such as `PolyText8 fontname=6x13`.
 pub(super) fn operation(text: &str) -> Operation {
     let mut words = text.split_whitespace();
     let mut operation = Operation::new(words.next().unwrap_or_default().into());

@@ -1,8 +1,8 @@
 //! `cargo xtask validate carried`: forecasts for other servers from recordings on Xvfb.
 //!
-//! The forecast of `report --params SERVER` and the recording's replay on such a server (`replay --server`) are held
-//! against what the kernel charges the server for the program when nobody records it, beside the naive forecast that
-//! all servers cost the same. Nothing is pinned, parameters are the default ones.
+//! Compares the forecast of `report --params SERVER`, and a replay on such a server (`replay --server`), with the CPU
+//! time that the kernel reports for the server when the program is not recorded, and with the naive forecast that all
+//! servers have the same cost. Nothing is pinned; cost tables are the defaults.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ use super::{median, quantile, told};
 use xtask::packages::{DEMO, TEST, ensure};
 use xtask::run::{cargo, run, target};
 
-/// The servers that are forecast, and the parameters that come with x11prof for each.
+/// The servers to forecast, with their built-in cost tables.
 const SERVERS: [(ServerKind, &str); 5] = [
     (ServerKind::Xvnc, "xvnc"),
     (ServerKind::XvncViewed, "xvnc-viewed"),
@@ -25,14 +25,14 @@ const SERVERS: [(ServerKind, &str); 5] = [
     (ServerKind::XorgDummy, "xorg-dummy"),
     (ServerKind::Xwayland, "xwayland"),
 ];
-/// The number of runs of a program for its truth on a server.
+/// The number of runs of a program to measure its true cost on a server.
 const TRUTHS: usize = 2;
-/// The time that an idle server gets to clear up after its clients.
+/// How long to wait until an idle server has cleaned up after its clients.
 const SETTLE: Duration = Duration::from_millis(200);
-/// If two true values differ by this factor, their forecasts must have the same order.
+/// If two true values differ by at least this factor, their forecasts must have the same order.
 const DIFFER: f64 = 1.10;
 
-/// A forecast and the true value.
+/// A forecast with the true values.
 struct Row {
     new: bool,
     kind: ServerKind,
@@ -48,20 +48,20 @@ impl Row {
         median(self.truths.iter().copied())
     }
 
-    /// The error of `forecast` as a share of the truth.
+    /// The relative error of `forecast`.
     fn error(&self, forecast: f64) -> f64 {
         (forecast / self.truth() - 1.0).abs()
     }
 
-    /// Half of the truths' range, as a part of their middle.
+    /// Half of the range of the true values, relative to their median.
     fn spread(&self) -> f64 {
         let (least, most) = (quantile(&self.truths, 0.0), quantile(&self.truths, 1.0));
         (most - least) / 2.0 / self.truth()
     }
 }
 
-/// Runs the programs whose names contain one of `arguments`; by default every second program of the project's list
-/// and every third selected by a rule: twelve.
+/// Runs the programs whose names contain one of `arguments`; by default twelve: every second program of the project's
+/// list, and every third of those selected by a rule.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST, &packages(), &packages_of(DRAWN)])?;
     run(cargo().args(["build", "--release", "--locked"]))?;
@@ -155,7 +155,7 @@ fn summary<'a>(what: &str, rows: impl Iterator<Item = &'a Row> + Clone) {
     }
 }
 
-/// The number of pairs of servers, different for a program, that are forecast in their order.
+/// Prints how many pairs of servers that differ for a program are forecast in the right order.
 fn orders(rows: &[Row]) {
     let (mut right, mut replayed, mut all) = (0, 0, 0);
     for (at, one) in rows.iter().enumerate() {
@@ -176,7 +176,7 @@ fn orders(rows: &[Row]) {
     );
 }
 
-/// The server's time on each of the servers, in milliseconds, by a replay of the recording there.
+/// The server time on each of the servers in milliseconds, measured by replaying the recording there.
 fn replayed(trace: &Path, folder: &Path) -> Result<Vec<f64>, String> {
     let mut command = Command::new(target().join("release/x11prof"));
     command.arg("replay").arg(trace);
@@ -188,7 +188,7 @@ fn replayed(trace: &Path, folder: &Path) -> Result<Vec<f64>, String> {
     let output = command.output().map_err(told)?;
     let compared: Value = serde_json::from_slice(&output.stdout)
         .map_err(|_| String::from_utf8_lossy(&output.stderr).into_owned())?;
-    // The first is the recording.
+    // The first entry is the recording.
     let servers = compared["servers"].as_array().into_iter().flatten().skip(1);
     let times = servers.map(|server| server["server_ms"].as_f64());
     let times: Option<Vec<f64>> = times.collect();
@@ -197,7 +197,7 @@ fn replayed(trace: &Path, folder: &Path) -> Result<Vec<f64>, String> {
         .ok_or_else(|| format!("{}: {compared}", trace.display()))
 }
 
-/// Runs a command with a new home folder.
+/// Sets a new home folder for a command.
 fn housed(command: &mut Command, home: &Path) -> Result<(), String> {
     command
         .env("HOME", home)
@@ -221,7 +221,7 @@ pub(super) fn record(program: &Program, trace: &Path) -> Result<(), String> {
     housed(&mut command, home.path())
 }
 
-/// The kernel's charge to a server of this kind for a program that is not recorded, in milliseconds.
+/// The CPU time of a server of this kind for a program that is not recorded, in milliseconds, from the kernel.
 fn truth(program: &Program, kind: ServerKind) -> Result<f64, String> {
     let server = PrivateServer::start(kind).map_err(told)?;
     std::thread::sleep(SETTLE);
@@ -238,7 +238,7 @@ fn truth(program: &Program, kind: ServerKind) -> Result<f64, String> {
     Ok(used as f64 / 1e6)
 }
 
-/// Processor time of all threads of a process, in nanoseconds. It is exact while they sleep.
+/// CPU time of all threads of a process, in nanoseconds. It is exact while they sleep.
 fn processor_time(pid: u32) -> Result<u64, String> {
     let tasks = fs::read_dir(format!("/proc/{pid}/task"))
         .map_err(|error| format!("the server is gone: {error}"))?;
@@ -249,8 +249,7 @@ fn processor_time(pid: u32) -> Result<u64, String> {
     Ok(tasks.filter_map(|task| of(task.ok()?)).sum())
 }
 
-/// The server's time by a report, in milliseconds: of the recorded server, or of the one with these
-/// parameters.
+/// The server time in a report, in milliseconds: of the recorded server, or of the server with these cost tables.
 fn forecast(trace: &Path, parameters: Option<&str>) -> Result<f64, String> {
     let report = super::report(trace, parameters)?;
     let basis = report["server"]["time_source"].as_str().unwrap_or_default();

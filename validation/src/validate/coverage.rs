@@ -1,5 +1,5 @@
-//! `cargo xtask validate coverage`: programs of many kinds, each recorded, decoded and compared with
-//! what tshark decodes of the exported capture.
+//! `cargo xtask validate coverage`: records and decodes programs of many kinds, and compares the result with tshark's
+//! output for the exported capture.
 
 use xtask::packages::{COVERAGE, DEMO, MORE_PROGRAMS, TEST, ensure};
 use xtask::run::{cargo, run};

@@ -25,7 +25,7 @@ const fn needed(program: &'static str, package: &'static str) -> Needed {
     Needed { program, package }
 }
 
-/// The file that names each program of the desktop that has ended.
+/// The file with the names of the desktop's programs that have ended.
 const ENDED: &str = "ended";
 
 const SCRIPT: &str = "
@@ -48,20 +48,20 @@ const SCRIPT: &str = "
       done
     done";
 
-/// A desktop at work: a group of processes that ends when it is dropped.
+/// A running desktop: a process group that is ended on drop.
 pub(super) struct Desktop {
     group: Child,
     folder: PathBuf,
 }
 
 impl Desktop {
-    /// Starts the desktop's programs on a display, in a folder of theirs.
+    /// Starts the desktop's programs on a display, in a separate folder.
     pub(super) fn start(
         display: &str,
         authority: Option<&Path>,
         folder: &Path,
     ) -> Result<Desktop, String> {
-        // A page to show; without it mupdf is left out.
+        // Creates a page to show. Without it, mupdf is skipped.
         let _ = Command::new("gs")
             .args(["-q", "-dNOPAUSE", "-dBATCH", "-sDEVICE=pdfwrite"])
             .arg(format!("-sOutputFile={}", folder.join("page.pdf").display()))
@@ -84,7 +84,7 @@ impl Desktop {
         Ok(Desktop { group, folder })
     }
 
-    /// The programs that have ended, a line each.
+    /// The programs that have ended, one per line.
     pub(super) fn ended(&self) -> String {
         fs::read_to_string(self.folder.join(ENDED)).unwrap_or_default()
     }

@@ -32,7 +32,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
             let traces = (0..2 * RUNS)
                 .map(|run| record(&folder, run, program))
                 .collect::<Result<Vec<_>, _>>()?;
-            // In turns, so that changes of the machine affect both sides.
+            // Recordings alternate, so that changes of the machine affect both sides equally.
             let side = |odd| traces.iter().skip(odd).step_by(2);
             let real = compare(side(0), side(1))?;
             if !real.is_empty() {
@@ -48,7 +48,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
             "{}: something real was found in {found} of {times}",
             program[0]
         );
-        // Twice the standard deviation above one in twenty.
+        // Two standard deviations above one in twenty.
         let expected = 0.05 * times as f64;
         if f64::from(found) > expected + 2.0 * (0.95 * expected).sqrt() {
             return Err(format!("{}: more than chance allows", program[0]));

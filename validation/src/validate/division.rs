@@ -22,8 +22,8 @@ use xtask::run::{cargo, root, run, target};
 /// A program on a private server of that kind.
 pub(super) type Recorded<'a> = (&'a Program, ServerKind);
 
-/// Runs the programs whose names hold one of `arguments`, or all. After `again` it takes the last recordings;
-/// a parameter file among them takes the place of the default one, a kind of server that of Xvfb.
+/// Runs the programs whose names contain one of `arguments`, or all. After `again`, uses the last recordings. A
+/// parameter file among the arguments replaces the default one, and a kind of server replaces Xvfb.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, &packages(), &packages_of(DRAWN)])?;
     run(cargo().args(["build", "--release", "--locked"]))?;
@@ -71,7 +71,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// A line of the table, and its times.
+/// A line of the table, with its times.
 fn row(
     (program, kind): (&Program, ServerKind),
     folder: &Path,
@@ -121,7 +121,7 @@ fn row(
     Ok((row, compared))
 }
 
-/// The server's time for each kind of request, in ms.
+/// The server time for each kind of request, in ms.
 fn by_request(report: &Value) -> Result<Times, String> {
     let requests = report["requests"].as_array().ok_or("no requests")?;
     let one = |of: &Value| Some((of["name"].as_str()?.to_owned(), of["server_ms"].as_f64()?));
@@ -138,12 +138,12 @@ pub(super) fn trace(program: Recorded<'_>, folder: &Path) -> PathBuf {
     folder.join(format!("{}.mcap", name(program)))
 }
 
-/// The path of the watcher's times of the same run.
+/// The path of the handler times that the preloaded library measured in the same run.
 pub(super) fn times(program: Recorded<'_>, folder: &Path) -> PathBuf {
     folder.join(format!("{}.times", name(program)))
 }
 
-/// Records a program on a server that is watched.
+/// Records a program on a server with the preloaded library.
 fn record(
     (program, kind): Recorded<'_>,
     library: &Path,
@@ -174,7 +174,7 @@ fn record(
         .map_err(told)
 }
 
-/// The share of each request in the time of all, in per cent, by the watcher.
+/// The share of each request in the total time, in percent, as measured by the preloaded library.
 pub(super) fn truth(trace: &Path, times: &Path) -> Result<Times, String> {
     let extensions = extensions(trace)?;
     let bytes = fs::read(times).map_err(|error| format!("{}: {error}", times.display()))?;
@@ -194,7 +194,7 @@ pub(super) fn truth(trace: &Path, times: &Path) -> Result<Times, String> {
         .collect())
 }
 
-/// The server's extensions, which the recorder has requested.
+/// The server's extensions, as recorded in the trace.
 fn extensions(trace: &Path) -> Result<Extensions, String> {
     let file = fs::File::open(trace).map_err(|error| format!("{}: {error}", trace.display()))?;
     let mut reader = Reader::new(std::io::BufReader::new(file)).map_err(told)?;

@@ -1,5 +1,5 @@
-//! `cargo xtask validate episodes`: compares latencies of episodes with the programs' own measurements, and with the
-//! screen as another client sees it.
+//! `cargo xtask validate episodes`: compares latencies of episodes with the programs' own measurements, and with screen
+//! changes as another client observes them.
 
 use xtask::packages::{DEMO, MORE_PROGRAMS, TEST, TOOLKITS, ensure};
 use xtask::run::{cargo, run, target};

@@ -1,5 +1,5 @@
-//! `cargo xtask validate exports`: the exports, opened by the readers that people have: Go's pprof,
-//! Perfetto's published definitions (PyPI), the Firefox Profiler's own code (npm).
+//! `cargo xtask validate exports`: opens the exports with common readers: Go's pprof, Perfetto's published definitions
+//! (PyPI), and the Firefox Profiler's code (npm).
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +10,7 @@ use super::{report, told};
 use xtask::packages::{EXPORTS, ensure};
 use xtask::run::{cargo, root, run, target};
 
-/// Reads exports of recordings that are kept in `tests/data`.
+/// Exports the recordings in `tests/data` and reads the exports.
 pub(crate) fn validate() -> Result<(), String> {
     ensure(&[EXPORTS])?;
     run(cargo().args(["build", "--release", "--locked"]))?;
@@ -52,14 +52,14 @@ fn pprof(file: &Path, report: &Value) -> Result<(), String> {
         .ok_or_else(|| format!("pprof tells no total:\n{top}"))?;
     let ours = report["total"]["server_ms"].as_f64().unwrap_or(f64::NAN);
     println!("  pprof: {total} ns; report: {ours} ms");
-    // Each stack is rounded to a nanosecond, and the report to one.
+    // Each stack is rounded to a nanosecond, and so is the report's total.
     if (total / 1e6 - ours).abs() > 0.001 {
         return Err("pprof's total is not the report's".to_owned());
     }
     Ok(())
 }
 
-/// Reads a trace by Perfetto's published definitions. Returns its round trips.
+/// Reads a trace with Perfetto's published definitions. Returns the number of its round trips.
 fn perfetto(file: &Path, place: &Path) -> Result<u64, String> {
     let python = place.join("python");
     if !python.exists() {
@@ -87,7 +87,7 @@ fn firefox(file: &Path, place: &Path, round_trips: u64) -> Result<(), String> {
     let programs = folder.join("node_modules/.bin");
     if !programs.exists() {
         std::fs::create_dir_all(&folder).map_err(told)?;
-        // The tool needs a newer Node.js than Debian has.
+        // The tool needs a newer Node.js than Debian provides.
         run(Command::new("npm")
             .args(["install", "--no-audit", "--no-fund", "--prefix"])
             .arg(&folder)

@@ -1,11 +1,11 @@
 //! `cargo xtask validate figures [TRACE…]`: compares figures of recordings with those that a separate script computes
-//! from the messages (`figures/recompute.py`, written from docs/REFERENCE.md alone).
+//! from the messages (`figures/recompute.py`, written only from docs/REFERENCE.md).
 
 use std::process::Command;
 
 use xtask::run::{cargo, root, run, target};
 
-/// The recordings that are kept, or these.
+/// Checks these recordings, or the stored ones.
 pub(crate) fn validate(traces: &[String]) -> Result<(), String> {
     run(cargo().args(["build", "--release", "--locked"]))?;
     let kept = [

@@ -33,7 +33,7 @@ const LINKS: [(&str, f64, f64); 5] = [
     ("10Mbit/s,20ms", 1.25e6, 20.0),
     ("1MB/s,200ms", 1e6, 200.0),
 ];
-/// Seconds that a program runs here and over a link.
+/// How long a program runs locally and over a network, in seconds.
 const SECONDS: [&str; 2] = ["6", "60"];
 
 /// A start-up, forecast and measured, in milliseconds.
@@ -103,7 +103,7 @@ fn summary(model: &str, pairs: &[Pair], of: fn(&Pair) -> f64) {
 fn record(command: &[&str], link: Option<&str>, trace: &Path) -> Result<(), String> {
     let seconds = SECONDS[usize::from(link.is_some())];
     let folder = trace.parent().unwrap_or(Path::new("."));
-    // The programs run until timeout ends them: the status does not matter.
+    // The programs run until timeout ends them, so the status does not matter.
     Command::new(target().join("release/x11prof"))
         .args(["record", "--server", "xvfb", "-o"])
         .arg(trace)

@@ -1,7 +1,7 @@
-//! `cargo xtask validate guest [desktop] [SECONDS] [KIND…]`: a server whose attached recorder is stopped, killed, starved
-//! or without room on the disk answers other clients as it does without a recorder, and keeps no more memory. In turns
-//! with and without, beside a client that sends images, or beside a desktop, of which no program may end; a witness asks
-//! each 10 ms.
+//! `cargo xtask validate guest [desktop] [SECONDS] [KIND…]`: checks that a server whose attached recorder is stopped,
+//! killed, starved or out of disk space replies to other clients as quickly as without a recorder, and keeps no more
+//! memory. Runs alternate with and without a recorder, together with a client that sends images, or with a desktop of
+//! which no program may end. A witness client sends a request every 10 ms.
 
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -19,23 +19,23 @@ use super::{quantile, told};
 use xtask::packages::{DEMO, TEST, ensure};
 use xtask::run::{cargo, run};
 
-/// The bounds of validation/results: memory on the recorder's account, and the 99th percentile of an answer beyond
-/// its usual one.
+/// The limits in validation/results: server memory due to the recorder, and the increase of the 99th percentile of the
+/// reply time.
 const MEMORY: u64 = 64 << 20;
 const LATER_MS: f64 = 20.0;
-/// No answer on a desktop may take longer than the worst usual one by this.
+/// On a desktop, the longest reply time may exceed the usual longest one by at most this.
 const STALL_MS: f64 = 100.0;
-/// The kinds of server, without others named.
+/// The default kinds of servers.
 const KINDS: [&str; 4] = ["xvfb", "xvnc", "xephyr", "xorg-dummy"];
-/// The time on each kind, without another one named.
+/// The default duration for each kind, in seconds.
 const SECONDS: u64 = 120;
-/// The word for a desktop.
+/// The argument that selects a desktop.
 const DESKTOP: &str = "desktop";
-/// A desktop has started by then.
+/// How long to wait until a desktop has started.
 const STARTED: Duration = Duration::from_secs(10);
 /// The length of one fault.
 const FAULT: Duration = Duration::from_secs(5);
-/// The time from one burst of images to the next.
+/// The interval between two bursts of images.
 const BURST: Duration = Duration::from_secs(3);
 /// The interval between two requests of the witness.
 const EACH: Duration = Duration::from_millis(10);
@@ -44,13 +44,13 @@ const EACH: Duration = Duration::from_millis(10);
 #[derive(Debug, Clone, Copy)]
 enum Fault {
     None,
-    /// Stopped for most of the time, then continued.
+    /// The recorder is stopped for most of the time, then continued.
     Stopped,
-    /// Killed, then attached again.
+    /// The recorder is killed, then attached again.
     Killed,
-    /// Two loops take the processors; without a recorder as well.
+    /// Two busy loops use the processors, in runs with and without a recorder.
     Starved,
-    /// The file may grow no more, as on a full disk.
+    /// The recording's file cannot grow any more, as on a full disk.
     Full,
 }
 
@@ -62,16 +62,16 @@ const FAULTS: [Fault; 5] = [
     Fault::Full,
 ];
 
-/// Findings of the witness and the kernel in the turns of one sort.
+/// The measurements of the witness and the kernel in all runs of one sort.
 #[derive(Debug, Default)]
 struct Seen {
-    /// The times of the answers by fault, in milliseconds.
+    /// The reply times by fault, in milliseconds.
     answers: [Vec<f64>; FAULTS.len()],
     /// The largest memory of the server by fault, in bytes.
     memory: [u64; FAULTS.len()],
 }
 
-/// Tries the faults on each kind of server.
+/// Tests the faults on each kind of server.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST, desktop::PROGRAMS])?;
     run(cargo().args(["build", "--release", "--locked", "--bin", "x11prof"]))?;
@@ -99,7 +99,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     }
 }
 
-/// True if one kind of server is within the bounds.
+/// True if one kind of server is within the limits.
 fn on(kind: ServerKind, seconds: Duration, has_desktop: bool) -> Result<bool, String> {
     let server = PrivateServer::start(kind).map_err(told)?;
     let folder = tempfile::tempdir().map_err(told)?;
@@ -124,7 +124,7 @@ fn on(kind: ServerKind, seconds: Duration, has_desktop: bool) -> Result<bool, St
                 attached.then_some(folder.path()),
                 &mut seen[usize::from(attached)],
             )?;
-            // A server keeps memory that it has allocated, so its usual memory is that before the first recorder.
+            // A server keeps memory that it has allocated, so its usual memory is measured before the first recorder.
             usual.get_or_insert_with(|| most(&seen[0]));
         }
         turns += 1;
@@ -164,7 +164,7 @@ fn on(kind: ServerKind, seconds: Duration, has_desktop: bool) -> Result<bool, St
     Ok(within)
 }
 
-/// Tries the faults, one after the other, with a recorder that writes to a folder or without one.
+/// Tests all faults in sequence, with a recorder that writes to a folder, or without a recorder.
 fn turn(
     server: &PrivateServer,
     sends_images: bool,
@@ -188,7 +188,7 @@ fn turn(
     })
 }
 
-/// Tries a fault, while `ask` watches.
+/// Causes a fault while `ask` measures.
 fn during(
     fault: Fault,
     server: &PrivateServer,
@@ -204,7 +204,7 @@ fn during(
             .map(|trace| Recorder::attach_within(&display, authority, &trace, limit))
             .transpose()
     };
-    // 10 MB is soon full.
+    // The limit of 10 MB is reached soon.
     let limit = matches!(fault, Fault::Full).then_some(10_000);
     let recorder = attach(limit)?;
     let _loops: Vec<Ended> = match fault {
@@ -255,8 +255,8 @@ pub(super) fn connect(server: &PrivateServer) -> Result<RustConnection, String> 
     RustConnection::connect_to_stream_with_auth_info(stream, 0, name, cookie.to_vec()).map_err(told)
 }
 
-/// Draws 100 images of 1 MB (25 of x11perf's repetitions) as fast as the server takes them, every three seconds: 2 GB a
-/// minute.
+/// Draws 100 images of 1 MB (25 of x11perf's repetitions) as fast as the server accepts them, every three seconds: 2 GB
+/// per minute.
 fn send_images(server: &PrivateServer, over: &AtomicBool) -> Result<(), String> {
     let mut next = Instant::now();
     while !over.load(Ordering::Relaxed) {
@@ -277,7 +277,7 @@ fn send_images(server: &PrivateServer, over: &AtomicBool) -> Result<(), String> 
 }
 
 fn busy_loop() -> Result<Ended, String> {
-    // Bounded alone, should this program be killed.
+    // The shell limits its own CPU time, in case this program is killed.
     let mut shell = Command::new("sh");
     let bounded = shell.args(["-c", "ulimit -t 60; while :; do :; done"]);
     bounded.spawn().map(Ended).map_err(told)

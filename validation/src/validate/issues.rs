@@ -1,5 +1,5 @@
-//! `cargo xtask validate issues`: four problems found in sixty sessions, and the list of ten thousand, by
-//! x11prof, by DuckDB and by Spark.
+//! `cargo xtask validate issues`: checks that four problems are found in sixty sessions, and compares the list for ten
+//! thousand sessions from x11prof, DuckDB and Spark.
 
 use std::process::Command;
 
@@ -7,8 +7,8 @@ use super::told;
 use xtask::packages::{DEMO, EXPORTS, TEST, ensure};
 use xtask::run::{cargo, root, run, target};
 
-/// Records, writes tables, multiplies them, and holds the lists against each other. `again` takes the
-/// recordings of the last time, `cost` measures `record --tables-only`.
+/// Records, writes and multiplies tables, and compares the lists. `again` reuses the last recordings, `cost` measures
+/// `record --tables-only`.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST, EXPORTS])?;
     run(cargo().args(["build", "--release", "--locked"]))?;

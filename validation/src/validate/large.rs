@@ -1,7 +1,8 @@
-//! `cargo xtask validate programs [NAME…]`: large programs, directly and through the recorder. They must have the same windows,
-//! pictures, exit status and standard error; every page must work, and the audit must be silent.
+//! `cargo xtask validate programs [NAME…]`: runs large programs directly and through the recorder. Both runs must have
+//! the same windows, screenshots, exit status and standard error; every page must work, and the audit must find
+//! nothing.
 //!
-//! Where the recorded run differs, a second direct run shows whether the program differs from itself.
+//! If the recorded run differs, a second direct run shows whether the program also differs from itself.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,21 +17,21 @@ use x11prof_proxy::{PrivateServer, ServerKind};
 use super::told;
 use xtask::run::{cargo, run, target};
 
-/// The variable that names another build of x11prof to try.
+/// The environment variable with the path of another build of x11prof to test.
 pub(super) const BINARY: &str = "X11PROF";
-/// The time of a run, of which the start may take the larger part.
+/// The maximum duration of a run, and of its start.
 const RUN: Duration = Duration::from_secs(40);
 const START: Duration = Duration::from_secs(25);
-/// A program whose picture stays for this long is ready.
+/// A program is ready when its screenshot has not changed for this long.
 const STILL: Duration = Duration::from_millis(1200);
-/// The time for a program to become still, and to end.
+/// How long to wait until a program stops changing its screen, and until it ends.
 const PATIENCE: Duration = Duration::from_secs(6);
 /// The time of a page. The audit prints each page fifteen times, which takes a debug build minutes.
 const PAGE: Duration = Duration::from_secs(300);
-/// The part of pixels that may differ: a cursor, a clock.
+/// The share of pixels that may differ, for example because of a cursor or a clock.
 const ALIKE: f64 = 0.002;
 
-/// Programs, by the shell commands that start them in a folder of theirs.
+/// Programs, with the shell commands that start them in a separate folder.
 const PROGRAMS: &[(&str, &str)] = &[
     (
         "firefox-esr",
@@ -87,7 +88,7 @@ const PROGRAMS: &[(&str, &str)] = &[
 const SWING: &str = "import javax.swing.*; public class Swing { public static void main(String[] a) {
     var f = new JFrame(\"Swing\"); f.add(new JScrollPane(new JTextArea(\"text\", 20, 40))); f.pack(); f.setVisible(true); } }";
 
-/// The pages of a recording, by the words that print them.
+/// The pages of a recording, by the arguments that print them.
 const PAGES: &[&str] = &[
     "report",
     "report --all",
@@ -102,23 +103,23 @@ const PAGES: &[&str] = &[
     "audit",
 ];
 
-/// What a run showed.
+/// The results of a run.
 struct Run {
     windows: BTreeSet<String>,
     picture: Vec<u8>,
-    /// The status as of a shell, or why there is none.
+    /// The exit status as in a shell, or the reason why there is none.
     status: String,
     stderr: BTreeSet<String>,
     peak: Duration,
 }
 
-/// Runs the programs that are installed, or those of these names.
+/// Runs the programs with these names, or all that are installed.
 pub(super) fn validate(names: &[String]) -> Result<(), String> {
     if std::env::var_os(BINARY).is_none() {
         run(cargo().args(["build", "--release", "--locked", "--bin", "x11prof"]))?;
     }
     let base = tempfile::tempdir().map_err(told)?;
-    // Wine makes its own folder once, which takes a minute.
+    // Wine creates its folder once, which takes a minute.
     let wine = base.path().join("wine");
     let _ = Command::new("timeout")
         .args(["90", "wineboot", "-i"])
@@ -136,7 +137,7 @@ pub(super) fn validate(names: &[String]) -> Result<(), String> {
             continue;
         }
         tried += 1;
-        // All runs are in one folder, whose name programs show.
+        // All runs use the same folder, because programs show its name.
         let once = |side: &str, recorded| {
             let folder = base.path().join("folder");
             let run = once(&folder, &wine, shell, recorded);
@@ -183,7 +184,7 @@ pub(super) fn validate(names: &[String]) -> Result<(), String> {
     }
 }
 
-/// The recorder: another build of it, or the release.
+/// The recorder: the other build if there is one, otherwise the release build.
 pub(super) fn binary() -> PathBuf {
     let release = || target().join("release/x11prof");
     std::env::var_os(BINARY).map_or_else(release, PathBuf::from)
@@ -194,7 +195,7 @@ fn is_installed(program: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
-/// Runs a program once, and drives it a little.
+/// Runs a program once, and sends it some input.
 fn once(folder: &Path, wine: &Path, shell: &str, recorded: bool) -> Result<Run, String> {
     fs::create_dir(folder).map_err(told)?;
     let text: String = (1..200)
@@ -297,7 +298,7 @@ fn once(folder: &Path, wine: &Path, shell: &str, recorded: bool) -> Result<Run, 
     })
 }
 
-/// The picture once it does not change any more.
+/// The screenshot after the screen has stopped changing.
 fn still(shot: impl Fn() -> Vec<u8>) -> Vec<u8> {
     let (began, mut since, mut before) = (Instant::now(), Instant::now(), shot());
     while since.elapsed() < STILL && began.elapsed() < PATIENCE {
@@ -311,7 +312,7 @@ fn still(shot: impl Fn() -> Vec<u8>) -> Vec<u8> {
     before
 }
 
-/// A top-level window of xwininfo's list that has a name: name, class and size.
+/// Parses a named top-level window in xwininfo's list: name, class and size.
 fn window(line: &str) -> Option<String> {
     let line = line.strip_prefix("     0x")?;
     if line.starts_with(' ') || line.contains("(has no name)") {
@@ -326,7 +327,7 @@ fn window(line: &str) -> Option<String> {
     Some(format!("{} {size}", without_numbers(rest[..end].trim())))
 }
 
-/// The text with 0 for each number: processes, times, addresses.
+/// Replaces each number in the text by 0: process ids, times, addresses.
 fn without_numbers(text: &str) -> String {
     let mut out = String::new();
     let mut is_number = false;
@@ -343,7 +344,7 @@ fn without_numbers(text: &str) -> String {
     out
 }
 
-/// Ends the program as a session does, and gives its status.
+/// Ends the program like a session manager, and returns its status.
 fn end(child: &mut Child, folder: &Path, began: Instant) -> String {
     let pid = fs::read_to_string(folder.join("pid")).unwrap_or_default();
     let _ = Command::new("kill")
@@ -363,7 +364,7 @@ fn end(child: &mut Child, folder: &Path, began: Instant) -> String {
             _ => sleep(Duration::from_millis(100)),
         }
     };
-    // Helpers of the program are of its group.
+    // Helper processes of the program are in its process group.
     let group = format!("-{}", child.id());
     let _ = Command::new("kill")
         .args(["-KILL", "--", &group])
@@ -373,12 +374,12 @@ fn end(child: &mut Child, folder: &Path, began: Instant) -> String {
     status
 }
 
-/// True if pictures differ at most in a cursor.
+/// True if screenshots differ at most in small areas such as a cursor.
 fn are_alike(one: &[u8], other: &[u8]) -> bool {
     part_differing(one, other) <= ALIKE
 }
 
-/// The part of two pictures' pixels that differ.
+/// The share of pixels that differ between two screenshots.
 fn part_differing(one: &[u8], other: &[u8]) -> f64 {
     if one.len() != other.len() || one.is_empty() {
         return 1.0;
@@ -388,7 +389,7 @@ fn part_differing(one: &[u8], other: &[u8]) -> f64 {
     differing as f64 / (one.len() / 4) as f64
 }
 
-/// What differs of windows, picture, status and standard error.
+/// The differences in windows, screenshot, status and standard error.
 fn differences(one: &Run, other: &Run) -> [Option<String>; 4] {
     let sets = |one: &BTreeSet<String>, other: &BTreeSet<String>| {
         let list: Vec<&str> = one
@@ -411,7 +412,7 @@ fn differences(one: &Run, other: &Run) -> [Option<String>; 4] {
     ]
 }
 
-/// The pages of a folder's recording that fail, or say something that they should not.
+/// The pages of a folder's recording that fail or print unexpected text.
 fn pages(folder: &Path) -> Result<Vec<String>, String> {
     let mut failing = Vec::new();
     for page in PAGES {

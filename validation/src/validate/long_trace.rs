@@ -1,6 +1,6 @@
-//! A trace of any length: a recording over and over, each time later and as new clients.
+//! A trace of any length: copies of one recording, each with later times and new clients.
 //!
-//! The file has no name, so that it is gone when the run ends, however it ends.
+//! The file is unnamed, so that it disappears however the run ends.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 
 use x11prof_trace::{ConnectionId, Control, Reader, Record, Timestamp, TraceError, Writer};
 
-/// The time from the end of a copy to the beginning of the next, in nanoseconds.
+/// The pause between two copies, in nanoseconds.
 const PAUSE: u64 = 10_000_000;
 
-/// A trace in a file without a name.
+/// A trace in an unnamed file.
 pub(super) struct LongTrace {
     file: File,
     /// The number of copies of the recording.
@@ -20,7 +20,7 @@ pub(super) struct LongTrace {
 }
 
 impl LongTrace {
-    /// Repeats `recording` in a file of `folder` until that has `wanted` bytes.
+    /// Repeats `recording` in a file in `folder` until the file has `wanted` bytes.
     pub(super) fn of(
         recording: &Path,
         folder: &Path,
@@ -71,7 +71,7 @@ impl LongTrace {
         Ok(LongTrace { file, copies })
     }
 
-    /// The path for another process of this user, valid as long as this value lives.
+    /// A path for other processes of this user, valid as long as this value exists.
     pub(super) fn path(&self) -> PathBuf {
         let (process, file) = (std::process::id(), self.file.as_raw_fd());
         PathBuf::from(format!("/proc/{process}/fd/{file}"))
@@ -83,16 +83,16 @@ impl LongTrace {
     }
 }
 
-/// A repetition of the recording.
+/// A copy of the recording.
 struct Copy {
     /// The delay of this copy behind the recording, in nanoseconds.
     later: u64,
-    /// The prefix of the numbers of its connections.
+    /// The offset that is added to connection numbers.
     clients: u32,
 }
 
 impl Copy {
-    /// `record` as it is in this copy; none for what a trace has once.
+    /// The `record` for this copy; `None` for records that occur only once in a trace.
     fn of(&self, record: &Record) -> Option<Record> {
         let client = |connection: &mut ConnectionId| connection.0 += self.clients;
         let mut record = record.clone();

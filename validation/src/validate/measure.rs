@@ -1,5 +1,5 @@
-//! `cargo xtask validate calibrate`: does a second calibration agree with the first, do interpolated
-//! costs agree with measured ones, do costs agree with x11perf?
+//! `cargo xtask validate calibrate`: checks whether a second calibration agrees with the first, interpolated costs with
+//! measured ones, and costs with x11perf.
 
 use x11prof_cost_model::{
     Clock, CostTable, Micros, ServerParameters, Substitutions, TransportPrices, differences,
@@ -12,12 +12,12 @@ use super::rates;
 use crate::bench::x_server::XServer;
 use xtask::packages::{DEMO, TEST, ensure};
 
-/// The processor of the server and of x11perf; calibration pins itself.
+/// The processors of the server and of x11perf. The calibration pins itself.
 const SERVER_CPU: &str = "1";
 const CLIENT_CPU: &str = "0";
 
-/// Runs the validation; with `quick` the runs are quick ones, to try it out. A parameter file of
-/// this machine's Xvfb is taken in place of the first run; a word after it names the one part to run.
+/// Runs the validation. `quick` selects quick runs, to test the validation. A parameter file for this machine's Xvfb
+/// replaces the first run; a word after it selects one part to run.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST])?;
     let quick = arguments
@@ -51,7 +51,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// Prints the differences of two runs: all points, and the transport.
+/// Prints the differences between two runs: all points, and the transport.
 fn repeatability(first: &ServerParameters, second: &ServerParameters) {
     let all = differences(first, second);
     let mut apart: Vec<f64> = all
@@ -89,7 +89,7 @@ fn repeatability(first: &ServerParameters, second: &ServerParameters) {
     }
 }
 
-/// The cost at each inner size, interpolated between its neighbours, against the measurement there.
+/// Compares the cost at each inner size, interpolated between its neighbours, with the measurement there.
 fn interpolation(first: &ServerParameters) {
     let mut errors = Vec::new();
     for entry in &first.requests {

@@ -1,8 +1,8 @@
-//! `cargo xtask validate memory`: every analysis over a long trace, with the time and the most
-//! memory that it took. The trace is a kept recording of xterm over and over.
+//! `cargo xtask validate memory`: runs every analysis on a long trace, and prints the time and peak memory. The trace
+//! consists of copies of a stored recording of xterm.
 //!
-//! Arguments: the length in MB, then words that choose the commands which have them, as in
-//! `validate memory 10000 drawable compare`.
+//! Arguments: the length in MB, then words. Only commands that contain one of the words run, as in `validate memory
+//! 10000 drawable compare`.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -13,9 +13,9 @@ use xtask::run::{cargo, root, run, target};
 
 /// The default length of the trace, in MB of the file.
 pub(super) const LENGTH: u64 = 1074;
-/// The most memory that a command may take, in KiB.
+/// The maximum memory of a command, in KiB.
 pub(super) const GOAL: u64 = 200 << 10;
-/// A command is stopped after this, and after so much for each MB of the trace.
+/// The time limit of a command: a constant part, and a part for each MB of the trace.
 pub(super) const PATIENCE: (Duration, Duration) =
     (Duration::from_secs(30), Duration::from_millis(300));
 
@@ -86,7 +86,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// The most memory that x11prof took for `command` on `trace`, in KiB.
+/// The peak memory of x11prof for `command` on `trace`, in KiB.
 pub(super) fn peak(command: &[&str], trace: &Path, patience: Duration) -> Result<u64, String> {
     let mut child = Command::new(target().join("release/x11prof"))
         .args(command)
@@ -99,7 +99,7 @@ pub(super) fn peak(command: &[&str], trace: &Path, patience: Duration) -> Result
     let status = format!("/proc/{}/status", child.id());
     let mut peak = 0;
     loop {
-        // The kernel stores the peak, so the last reading contains it.
+        // The kernel stores the peak, so the last reading is sufficient.
         let seen = std::fs::read_to_string(&status).unwrap_or_default();
         let line = seen.lines().find_map(|line| line.strip_prefix("VmHWM:"));
         let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());

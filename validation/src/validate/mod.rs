@@ -1,5 +1,4 @@
-//! `cargo xtask validate …`: checks of the results against truths that we did not make, too long
-//! for a test.
+//! `cargo xtask validate …`: checks results against independent measurements that take too long for a test.
 
 mod ablate;
 mod attach;
@@ -107,12 +106,12 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     }
 }
 
-/// The report of a trace, with the default parameters or these.
+/// The report on a trace, with these cost tables or the default ones.
 fn report(trace: &Path, parameters: Option<&str>) -> Result<Value, String> {
     report_on("auto", trace, parameters)
 }
 
-/// The report of a trace on a basis.
+/// The report on a trace with a time source.
 fn report_on(basis: &str, trace: &Path, parameters: Option<&str>) -> Result<Value, String> {
     let output = Command::new(target().join("release/x11prof"))
         .args(["report", "--format", "json", "--time-source", basis])
@@ -132,7 +131,7 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     quantile(&values.collect::<Vec<_>>(), 0.5)
 }
 
-/// The value below which this part of `values` lies; NaN without values.
+/// The value below which this share of `values` lies; NaN without values.
 fn quantile(values: &[f64], part: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

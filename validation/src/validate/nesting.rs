@@ -1,5 +1,5 @@
-//! `cargo xtask validate nesting`: episodes across clients: chains of clients with known delays, and
-//! programs that make others act.
+//! `cargo xtask validate nesting`: episodes across clients: chains of clients with known delays, and programs that
+//! trigger work in other programs.
 
 use xtask::packages::{DEMO, NESTING, TEST, ensure};
 use xtask::run::{cargo, run};

@@ -1,7 +1,7 @@
-//! `cargo xtask validate page`: the HTML page of a long trace: how large it is, how long making it takes,
-//! and how long a browser takes to open it. The trace is a kept recording of xterm over and over.
+//! `cargo xtask validate page`: the HTML page of a long trace: its size, the time to create it, and the time in which a
+//! browser opens it. The trace consists of copies of a stored recording of xterm.
 //!
-//! Arguments: the length in MB.
+//! Argument: the length in MB.
 
 use std::time::Instant;
 
@@ -13,9 +13,9 @@ use xtask::run::{cargo, root, run, target};
 #[path = "../../../tests/e2e/harness/browser.rs"]
 mod browser;
 
-/// The largest that a page may be, in bytes.
+/// The maximum size of a page, in bytes.
 const LARGEST: u64 = 5_000_000;
-/// The longest that a browser may take until all of it is there, in ms.
+/// The maximum time in which a browser loads the whole page, in ms.
 const LONGEST: f64 = 1000.0;
 /// The number of times that the page is opened.
 const TIMES: usize = 3;
@@ -54,7 +54,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     let mut opening = Vec::new();
     for _ in 0..TIMES {
         browser.open(&page);
-        // The browser's own clock, from the navigation's start until everything has loaded and was drawn
+        // Measured with the browser's clock, from the start of the navigation until everything was loaded and drawn
         // once.
         let times = browser.run(
             "const [whole] = performance.getEntriesByType('navigation');

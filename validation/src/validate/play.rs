@@ -21,16 +21,16 @@ use super::{median, quantile, told};
 use xtask::packages::{DEMO, MORE_PROGRAMS, TEST, TOOLKITS, ensure};
 use xtask::run::{cargo, run, target};
 
-/// Plays of a session.
+/// The number of runs of a session.
 const PLAYS: usize = 10;
-/// Recordings on each side of a comparison.
+/// The number of recordings on each side of a comparison.
 const RUNS: usize = 4;
 /// Comparisons of a program with itself.
 const COMPARISONS: usize = 20;
-/// The times that handlers take, in milliseconds.
+/// The durations of handlers, in milliseconds.
 const DELAYS: [&str; 4] = ["10", "30", "100", "300"];
 
-/// A program and the session that it is driven by.
+/// A program with its session.
 struct Driven {
     name: &'static str,
     command: &'static [&'static str],
@@ -103,7 +103,7 @@ fn x11prof(folder: &Path, words: &[&str]) -> Result<Value, String> {
     x11prof_of(folder, words, None)
 }
 
-/// Runs x11prof as a user on the server's display, or without a display.
+/// Runs x11prof like a user, on the server's display or without a display.
 fn x11prof_of(
     folder: &Path,
     words: &[&str],
@@ -140,7 +140,7 @@ fn latencies(of: &Value) -> impl Iterator<Item = f64> {
     actions.map(|action| number(&action["latencies_ms"][0]))
 }
 
-/// Ten plays of each session.
+/// Runs each session ten times.
 fn plays(folder: &Path) -> Result<(), String> {
     println!(
         "| program | actions in each play | unanswered | requests in each play | kinds whose number differs |"
@@ -214,7 +214,7 @@ fn plays(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The handlings of microbench, in milliseconds.
+/// The handler times that microbench measured, in milliseconds.
 fn truth(path: &Path) -> Result<Vec<f64>, String> {
     let text = fs::read_to_string(path).map_err(told)?;
     let lines = text
@@ -233,10 +233,10 @@ fn microbench() -> Result<String, String> {
         .map_err(|_| "a path that is no text".to_owned())
 }
 
-/// Compares delays of handlers with `drive`, and a change of a handler with `drive --old`.
+/// Compares the latencies of `drive` with known handler delays, and checks that `drive --old` finds a slower handler.
 fn delays(folder: &Path) -> Result<(), String> {
     let program = microbench()?;
-    // The program writes its truth a while after the last key.
+    // The program writes its measurements some time after the last key.
     let session = format!("type \"{}\"\nwait 1s\n", "abcde".repeat(DELAYS.len()));
     fs::write(folder.join("session.txt"), session).map_err(told)?;
     println!(
@@ -303,7 +303,7 @@ fn delays(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Keys of each program, by `type` and by a stopwatch.
+/// Compares the latency of each program's keys in `type` with a stopwatch.
 fn screen(folder: &Path) -> Result<(), String> {
     println!(
         "| program | keys of both | type, ms: median | type less the stopwatch, ms: median, 90 % within, largest |\n|---|---:|---:|---|"

@@ -1,15 +1,15 @@
-//! Programs for validation, with a user's actions by xdotool, and pauses. Half of them were not used when the model
-//! was made: no cost, factor or rule was checked with them.
+//! Programs for validation, with user actions sent by xdotool, and pauses. Half of them were not used during the
+//! development of the model: no cost, factor or rule was checked with them.
 
 use xtask::packages::Needed;
 
-/// A program that ends alone, at the display in its environment.
+/// A program that ends by itself and uses the display in its environment.
 pub(crate) struct Program {
     /// The name in tables.
     pub(crate) name: &'static str,
     /// The command for sh, run in a separate folder.
     pub(crate) shell: &'static str,
-    /// True if the program had no part in making the model.
+    /// True if the program was not used to develop the model.
     pub(crate) new: bool,
     needed: Needed,
 }
@@ -56,7 +56,7 @@ macro_rules! text {
     };
 }
 
-/// Opens a text, pages through it, types, and ends.
+/// Opens a text, pages through it, types, and exits.
 macro_rules! edited {
     ($command:literal, $class:literal) => {
         concat!(
@@ -75,7 +75,7 @@ macro_rules! edited {
     };
 }
 
-/// Shows something while the pointer goes over it and the wheel turns.
+/// Moves the pointer and turns the wheel over a program's window.
 macro_rules! pointed {
     ($before:literal, $command:literal) => {
         concat!(

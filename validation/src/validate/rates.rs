@@ -1,10 +1,10 @@
-//! Costs beside x11perf's rates on the same server.
+//! Compares costs with x11perf's rates on the same server.
 //!
-//! Both are measured in turns, since the machine drifts, and in the same two places. A cost on the wall
-//! was measured with sender and server on different processors; its processor time with both on one, where
-//! they neither wait for nor slow each other. So x11perf runs in each place: its rate is compared with the
-//! cost on the wall in the first, and the server's processor time with the cost on that clock in the
-//! second. No wakeups are added: the server slept between the calibration's requests as well.
+//! Both are measured alternately, because the machine's speed drifts, and with the same two placements. A wall-clock
+//! cost was measured with sender and server on different processors; its CPU time with both on one processor, where
+//! they neither wait for nor slow down each other. So x11perf runs in both placements: in the first, its rate is
+//! compared with the wall-clock cost; in the second, the server's CPU time with the CPU cost. No wakeups are added,
+//! because the server also slept between the calibration's requests.
 
 mod repetitions;
 mod report;
@@ -19,11 +19,11 @@ use self::test::{TESTS, Test};
 use super::calibration::calibrate;
 use crate::bench::x_server::XServer;
 
-/// The number of turns of calibration and x11perf.
+/// The number of repetitions of calibration and x11perf.
 const TURNS: usize = 3;
 
-/// Compares the costs of `parameters` and of fresh calibrations as `plan` says with x11perf's rates
-/// at `server`, x11perf on the server's processor and on another one.
+/// Compares the costs in `parameters`, and in new calibrations according to `plan`, with x11perf's rates at `server`.
+/// x11perf runs on the server's processor and on another one.
 pub(super) fn compare(
     server: &XServer,
     parameters: &ServerParameters,

@@ -1,4 +1,4 @@
-//! Compares shares with true values, and tests if other costs would attribute better.
+//! Compares shares with true values, and tests whether other costs would improve the attribution.
 //!
 //! Repeats the attribution of each program with a factor for each kind of request: the median over the other programs
 //! of true time divided by attributed time.
@@ -12,20 +12,20 @@ pub(super) type Times = HashMap<String, f64>;
 
 /// The number of the most expensive requests that are compared.
 pub(super) const SHOWN: usize = 5;
-/// The number of programs in which a kind of request must occur for a spread of its factor.
+/// The minimum number of programs with a kind of request, to compute a spread of its factor.
 const COMMON: usize = 8;
 
-/// The times of a program by kind of request, in any unit: true, attributed by costs, and timed.
+/// The times of a program by kind of request, in any unit: true times, times attributed with costs, and timed ones.
 pub(super) struct Compared {
     pub(super) truth: Times,
     pub(super) divided: Times,
     pub(super) timed: Times,
-    /// True of a program that a rule drew.
+    /// True if a rule selected the program.
     pub(super) is_drawn: bool,
 }
 
-/// The most expensive requests, each with the report's share and the true one in per cent, the largest difference of
-/// these, and whether the report names the first one rightly.
+/// The most expensive requests, each with its share in the report and its true share in percent; the largest difference
+/// between the two shares; and whether the report's first request is right.
 pub(super) fn held_against<'a>(
     truth: &'a Times,
     times: &Times,
@@ -46,7 +46,7 @@ pub(super) fn held_against<'a>(
     (shown.clone(), apart.fold(0.0, f64::max), is_first)
 }
 
-/// A line for each way of attribution, and for the spread of the factors.
+/// A line for each method of attribution, and a line for the spread of the factors.
 pub(super) fn summary(all: &[Compared]) -> String {
     let mut text = String::new();
     let mut line = |what: &str, times: &dyn Fn(usize) -> Times| {
@@ -83,7 +83,7 @@ pub(super) fn summary(all: &[Compared]) -> String {
     text
 }
 
-/// The attribution of a program with the factors of the others, to this power.
+/// The attribution of a program with the factors of the other programs, raised to this power.
 fn refitted(all: &[Compared], at: usize, power: f64) -> Times {
     let factors = factors(all, Some(at));
     let divided = all[at].divided.iter();
@@ -96,7 +96,7 @@ fn refitted(all: &[Compared], at: usize, power: f64) -> Times {
     times.collect()
 }
 
-/// True share divided by attributed share of each kind of request, over all programs but one.
+/// The ratio of true to attributed share for each kind of request, over all programs except one.
 fn factors(all: &[Compared], without: Option<usize>) -> HashMap<&str, Vec<f64>> {
     let mut factors: HashMap<&str, Vec<f64>> = HashMap::new();
     let others = (0..).zip(all).filter(|(at, _)| Some(*at) != without);

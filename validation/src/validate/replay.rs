@@ -1,9 +1,11 @@
-//! `cargo xtask validate replay`: does a replay show the same pictures, send the same requests, and take the same time?
+//! `cargo xtask validate replay`: checks whether a replay shows the same pictures, sends the same requests, and takes
+//! the same time.
 //!
-//! Each program is recorded three times. Once on a server of ours, where pictures of the screen are taken at moments at
-//! which the screen rests, up to the end; the replay's pictures at those moments are held against them, pixel by pixel, and
-//! its requests, replies, errors and events are counted. And twice as a user records, on a private server that times its requests: a replay's time of the server is
-//! held against the recorded one, beside how far the two recordings are apart.
+//! Each program is recorded three times. The first recording is on a server that this program starts, with screenshots
+//! at times when the screen does not change, and at the end. The replay's screenshots at these times are compared with
+//! them pixel by pixel, and its requests, replies, errors and events are counted. The other two recordings are made as
+//! a user would make them, on a private server that times its requests. The server time of a replay is compared with
+//! the recorded one, and with the difference between the two recordings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -22,29 +24,29 @@ use super::{median, told};
 use xtask::packages::{DEMO, TEST, ensure};
 use xtask::run::{cargo, run, target};
 
-/// The screen rests if it stays for so long.
+/// The screen is at rest if it does not change for this long.
 const REST: Duration = Duration::from_millis(30);
-/// The time between two moments.
+/// The interval between two screenshots.
 const APART: Duration = Duration::from_millis(1500);
-/// Runs of a program whose server time is compared.
+/// The number of runs of a program whose server time is compared.
 const RUNS: usize = 2;
 
-/// A program's row.
+/// The results of a program.
 struct Row {
     equal: usize,
     pictures: usize,
-    /// Kinds of request, reply and error whose numbers differ.
+    /// Kinds of requests, replies and errors with different numbers.
     counts: Vec<String>,
-    /// Kinds of event whose numbers differ.
+    /// Kinds of events with different numbers.
     events: Vec<String>,
     said: Vec<String>,
-    /// Replayed over recorded.
+    /// The ratio of the replayed server time to the recorded one.
     ratio: f64,
     /// The ratio of the second recording to the first.
     again: f64,
 }
 
-/// Plays the programs whose names hold one of `arguments`, or all.
+/// Replays the programs whose names contain one of `arguments`, or all.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST, &packages()])?;
     run(cargo().args(["build", "--release", "--locked"]))?;
@@ -78,7 +80,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
             Err(error) => eprintln!("{}: {error}", program.name),
         }
     }
-    // A program without a picture has nothing to compare.
+    // A program without screenshots has nothing to compare.
     let is_equal = |row: &&Row| row.pictures > 0 && row.equal == row.pictures;
     let pictures = rows.iter().filter(is_equal).count();
     let counts = rows.iter().filter(|row| row.counts.is_empty()).count();
@@ -95,7 +97,7 @@ fn row(program: &Program, folder: &Path) -> Result<Row, String> {
     let trace = folder.join(format!("{name}.mcap"));
     let pictures = record_with_pictures(program, &trace)?;
     let shown = folder.join("pictures");
-    // Pictures of another program must not be mixed with these.
+    // Screenshots of another program must not be mixed with these.
     let _ = fs::remove_dir_all(&shown);
     let replay = folder.join("replay.mcap");
     let (_, said) = replayed(&trace, &replay, Some(&shown))?;
@@ -129,13 +131,13 @@ fn row(program: &Program, folder: &Path) -> Result<Row, String> {
     })
 }
 
-/// A line of the player's, without the program's and the server's names.
+/// A line of the player's output, without the names of the program and the server.
 fn short(line: &str) -> String {
     line.trim_start_matches("x11prof: xvfb: ").to_owned()
 }
 
-/// Records a program on a server of ours, without shared memory, whose contents no recording has. Gives the pictures of
-/// its marks.
+/// Records a program on a server that this program starts, without shared memory, because its contents are never
+/// recorded. Returns the screenshots at its marks.
 fn record_with_pictures(program: &Program, trace: &Path) -> Result<Vec<(String, Vec<u8>)>, String> {
     let server = PrivateServer::start(ServerKind::Xvfb).map_err(told)?;
     let display = server.display().to_string();
@@ -179,7 +181,7 @@ fn record_with_pictures(program: &Program, trace: &Path) -> Result<Vec<(String, 
             .env("XDG_RUNTIME_DIR", home.path())
             .status()
             .map_err(told)?;
-        // The drawing around the mark may be before or after it.
+        // Drawing at about the time of the mark may come before or after it.
         if marked.success() && screen.picture()? == before {
             pictures.retain(|(other, _)| *other != name);
             pictures.push((name, before));
@@ -189,7 +191,7 @@ fn record_with_pictures(program: &Program, trace: &Path) -> Result<Vec<(String, 
     Ok(pictures)
 }
 
-/// A server's screen.
+/// The screen of a server.
 struct Screen(RustConnection);
 
 impl Screen {
@@ -204,7 +206,7 @@ impl Screen {
         Ok(Screen(x.map_err(told)?))
     }
 
-    /// The picture, as `replay --pictures` writes it.
+    /// A screenshot in the format of `replay --pictures`.
     fn picture(&self) -> Result<Vec<u8>, String> {
         let screen = &self.0.setup().roots[0];
         let (width, height) = (screen.width_in_pixels, screen.height_in_pixels);
@@ -220,7 +222,7 @@ impl Screen {
         Ok(picture)
     }
 
-    /// The picture, once it no longer changes.
+    /// A screenshot of a screen that no longer changes; `None` if it still changes.
     fn at_rest(&self) -> Result<Option<Vec<u8>>, String> {
         let first = self.picture()?;
         std::thread::sleep(REST);
@@ -228,7 +230,7 @@ impl Screen {
     }
 }
 
-/// Plays a trace to a private Xvfb: returns the comparison, and the messages of the player.
+/// Replays a trace on a private Xvfb. Returns the comparison, and the messages of the player.
 fn replayed(
     trace: &Path,
     output: &Path,
@@ -249,7 +251,7 @@ fn replayed(
     }
 }
 
-/// Kinds of message whose numbers differ, except for the round trips that the player reports as added.
+/// Kinds of messages with different numbers, except for the round trips that the player reports as added.
 fn differing(
     trace: &Path,
     replay: &Path,

@@ -4,7 +4,7 @@
 use xtask::packages::{DEMO, TEST, ensure};
 use xtask::run::{cargo, run};
 
-/// Runs the test that compares the two, and shows the figures that it compared.
+/// Runs the test that compares the two, and prints the compared figures.
 pub(crate) fn validate() -> Result<(), String> {
     ensure(&[DEMO, TEST])?;
     run(cargo().args([

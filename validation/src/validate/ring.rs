@@ -1,7 +1,7 @@
-//! `cargo xtask validate ring`: the memory and disk usage of a ring on a busy desktop. Time is compressed: the
-//! desktop does in minutes what users do in an hour.
+//! `cargo xtask validate ring`: the memory and disk usage of a ring on a busy desktop. The desktop does in minutes what
+//! users do in an hour.
 //!
-//! Arguments: for how many seconds.
+//! Argument: the duration in seconds.
 
 use std::fs;
 use std::process::{Child, Command};
@@ -17,7 +17,7 @@ use xtask::run::{cargo, run, target};
 const LENGTH: Duration = Duration::from_secs(300);
 /// The length of the ring in seconds.
 const RING: &str = "60";
-/// The most that it may take.
+/// The limits of memory in kB and disk space in bytes.
 const MEMORY_KB: u64 = 100 << 10;
 const DISK: u64 = 300_000_000;
 
@@ -100,7 +100,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     }
 }
 
-/// The most memory in kB and disk in bytes that a process takes until `length` has passed.
+/// The peak memory in kB and disk space in bytes of a process until `length` has passed.
 fn watch(recorder: &mut Child, length: Duration) -> Result<(u64, u64), String> {
     let (mut memory, mut disk) = (0, 0);
     let began = Instant::now();
@@ -119,7 +119,7 @@ fn watch(recorder: &mut Child, length: Duration) -> Result<(u64, u64), String> {
     Ok((memory, disk))
 }
 
-/// Bytes of a process's open files that have no name, each once.
+/// The total size in bytes of a process's unnamed open files, each counted once.
 fn unnamed(pid: u32) -> u64 {
     use std::os::unix::fs::MetadataExt;
     let Ok(open) = fs::read_dir(format!("/proc/{pid}/fd")) else {

@@ -1,9 +1,9 @@
 //! `cargo xtask validate network`: compares round trips of real programs with xtrace's log of the same session, and
 //! shows suggestions for their start-up.
 //!
-//! The program speaks to x11prof, x11prof to xtrace, xtrace to Xvfb. In the log a round trip is a reply
-//! after which the client is owed none, to the request that it sent last. x11prof leaves out those of them
-//! during which the client was seen to work on, so that it may count fewer, by few.
+//! The program is connected to x11prof, x11prof to xtrace, xtrace to Xvfb. In the log, a round trip is a reply to the
+//! client's last request that leaves no reply pending. x11prof excludes round trips during which the client was
+//! observed to run, so it may count a few less.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
@@ -25,10 +25,10 @@ const PROGRAMS: [(&str, &[&str]); 4] = [
     ("mousepad", &["mousepad"]),
     ("featherpad (Qt)", &["featherpad"]),
 ];
-/// The part of round trips during which a client may have worked on.
+/// The share of round trips during which a client may have run.
 const WORKED_ON: f64 = 0.02;
 
-/// A program that is ended when it is dropped.
+/// A program that is ended on drop.
 struct Running(Child);
 
 impl Drop for Running {
@@ -38,7 +38,7 @@ impl Drop for Running {
     }
 }
 
-/// Runs the programs whose names hold one of `arguments`, or all.
+/// Runs the programs whose names contain one of `arguments`, or all.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     let xtrace = Needed {
         program: "xtrace",
@@ -88,9 +88,9 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     }
 }
 
-/// Records a program at a display of xtrace's.
+/// Records a program on a display that xtrace serves.
 fn record(command: &[&str], trace: &Path, log: &Path) -> Result<(), String> {
-    // xtrace writes on at the end of a log.
+    // xtrace appends to an existing log.
     let _ = fs::remove_file(log);
     let server = XServer::start("0")?;
     let free = |number: &u32| !Path::new(&socket(*number)).exists();
@@ -110,7 +110,7 @@ fn record(command: &[&str], trace: &Path, log: &Path) -> Result<(), String> {
         }
         std::thread::sleep(Duration::from_millis(10));
     }
-    // The programs go on for ever: timeout's status tells nothing.
+    // The programs never end, so the exit status is timeout's.
     Command::new(target().join("release/x11prof"))
         .args(["record", "--display", &display, "-o"])
         .arg(trace)
@@ -167,7 +167,7 @@ impl Line<'_> {
         !self.sent && self.text.starts_with("Error ")
     }
 
-    /// The kind of a request, as the log names it.
+    /// The kind of a request, in the log's notation.
     fn kind(&self) -> &str {
         let text = self.text.trim_start();
         let text = text.split_once(": ").map_or(text, |(_, text)| text);
@@ -175,14 +175,14 @@ impl Line<'_> {
     }
 }
 
-/// Round trips in a log; its first connection is the recorder's own.
+/// The number of round trips in a log. Its first connection belongs to the recorder.
 fn in_log(log: &str) -> u64 {
     let lines = log
         .lines()
         .filter_map(Line::read)
         .filter(|line| line.client != "000");
     let lines: Vec<Line<'_>> = lines.collect();
-    // Questions are what is answered: which requests are, the replies tell.
+    // A kind of request has a reply if the log contains a reply to one.
     let mut kinds: HashMap<(&str, &str), &str> = HashMap::new();
     let mut questions: HashSet<&str> = HashSet::new();
     for line in &lines {

@@ -5,8 +5,8 @@ use x11prof_cost_model::{Clock, Point, RequestCosts, ServerParameters};
 
 use super::told;
 
-/// A point is on the line within its spread, and within this at most. So are the slopes at both ends, by which sizes
-/// beyond them are estimated.
+/// The maximum relative deviation of a point from the line between its neighbours, also limited by the point's spread.
+/// It also applies to the slopes at both ends, which are used to extrapolate.
 const AT_MOST: f64 = 0.03;
 
 /// Thins the files in place.
@@ -53,7 +53,7 @@ fn thin(costs: &mut RequestCosts) {
     }
 }
 
-/// True if all points follow from the fewer ones.
+/// True if all points follow from the reduced set of points.
 fn follow(all: &[Point], fewer: &[Point]) -> bool {
     let time = |point: &Point| point.time(Clock::Cpu).unwrap_or_default().0;
     let slope = |one: &Point, other: &Point| (time(other) - time(one)) / (other.size - one.size);

@@ -19,7 +19,7 @@ const KINDS: [&str; 4] = ["xvfb", "xvnc", "xephyr", "xorg-dummy"];
 /// The lengths of the handler, in units of 5 µs, and the requests of each.
 const LENGTHS: [u8; 6] = [1, 2, 4, 20, 100, 200];
 const EACH: usize = 300;
-/// The bounds of an error: the larger counts.
+/// The limits of an error. The larger one applies.
 const SHARE: f64 = 0.02;
 const MICROS: f64 = 0.2;
 /// The argument that makes the program run as the client.
@@ -88,7 +88,7 @@ fn client() -> Result<(), String> {
 /// Prints a row for each length.
 fn rows(kind: &str, trace: &Path) -> Result<(), String> {
     let mut reader = Reader::new(File::open(trace).map_err(told)?).map_err(told)?;
-    // By client and number.
+    // Times by client and sequence number.
     let mut times: HashMap<u16, HashMap<u16, f64>> = HashMap::new();
     while let Some(record) = reader.next().map_err(told)? {
         let Record::HandlerTimes(of) = record else {

@@ -9,13 +9,13 @@ use super::outcome::Audit;
 use super::pages::Pages;
 use super::said::number;
 
-/// The checks of all pages, one a line.
+/// The checks of all pages, one per line.
 pub(super) const CHECKS: &str = include_str!("checks.txt");
 
-/// A check, as `checks.txt` has it. Figures that a recording does not have are passed over.
+/// A check from `checks.txt`. A check is skipped if the recording lacks its figures.
 #[derive(Debug, PartialEq)]
 pub(super) struct Check<'a> {
-    /// The list for whose elements it must hold, where it is one of elements.
+    /// The list whose elements are checked; `None` if the check is not about elements.
     each: Option<&'a str>,
     kind: CheckKind,
     /// The name of the compared figure, in text form.
@@ -28,19 +28,19 @@ pub(super) struct Check<'a> {
 enum CheckKind {
     Same,
     Most,
-    /// A share, and so much more.
+    /// A relative and an absolute tolerance.
     About(f64, f64),
     Names,
     Said,
 }
 
-/// The largest difference between two equal figures: sums of many rounded parts.
+/// The tolerance between two equal figures, which may be sums of many rounded parts.
 fn apart(here: f64, there: f64) -> f64 {
     1e-5 + 1e-6 * here.abs().max(there.abs())
 }
 
 impl<'a> Check<'a> {
-    /// The checks of a list; lines that cannot be read are left out (a test finds them).
+    /// Parses a list of checks; invalid lines are skipped (a test detects them).
     pub(super) fn all(list: &'a str) -> Vec<Check<'a>> {
         let mut checks: Vec<Check<'a>> = Vec::new();
         for line in list.lines().filter(|line| !line.starts_with('#')) {
@@ -89,7 +89,7 @@ impl<'a> Check<'a> {
     pub(super) fn apply(&self, pages: &Pages, audit: &mut Audit) {
         let page = |name: &str| pages.figures(name);
         match (self.kind, self.each) {
-            // A printed caveat already states the difference.
+            // A printed caveat already reports the difference.
             (CheckKind::About(..), _)
                 if pages.figure("report:warnings[kind=clocks-differ].count") > Some(0.0) => {}
             (CheckKind::Names, _) => self.by_name(pages, audit),
@@ -133,7 +133,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Sides are a list, the field of its keys, and the path of the figure.
+    /// Compares figures by name. Sides are a list, the field of its keys, and the path of the figure.
     fn by_name(&self, pages: &Pages, audit: &mut Audit) {
         let read = |side: &&str| -> Option<BTreeMap<String, f64>> {
             let mut words = side.splitn(3, ' ');
@@ -170,7 +170,8 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Sides are a page, a place and the words before it; and the path of the figure.
+    /// Compares a printed number with a figure. Sides are a page, the number's position and the words before it,
+    /// and the path of the figure.
     fn said(&self, pages: &Pages, audit: &mut Audit) {
         let found = || {
             let [side, path] = self.sides.as_slice() else {

@@ -1,4 +1,4 @@
-//! Figures by their paths, as `checks.txt` names them.
+//! Evaluates figures by the paths in `checks.txt`.
 //!
 //! `report:requests[].count` is the sum of all requests' counts on the page `report`. `[name=X]` selects the elements
 //! with that name, `[name=null]` those without a name, `[0]` the first element, `[.]` the numbers of a list. `max

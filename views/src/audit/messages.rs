@@ -1,10 +1,10 @@
-//! `dump`'s lines added up: a reading of the recording that shares no counter with the reports.
+//! Sums of `dump`'s lines: they share no counter with the reports.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-/// The most of a context switch that a process's clock counts and its runs do not, in milliseconds.
+/// The maximum part of a context switch that a process's CPU clock counts and its runs do not, in milliseconds.
 const SWITCH_MS: f64 = 0.02;
 
 /// Messages by kind, and the machine and network from control records.
@@ -21,7 +21,7 @@ pub(super) fn added_up(lines: &str) -> Value {
         let control = &line["control"];
         match (line["kind"].as_str(), control["kind"].as_str()) {
             (Some("control"), Some("started")) => sums["processors"] = control["cpus"].clone(),
-            // A process's clock includes part of each context switch, which its runs do not.
+            // A process's CPU clock includes part of each context switch, which its runs do not include.
             (Some("control"), Some("cpu-time")) => {
                 let of = |name: &str| control[name].as_f64().unwrap_or_default();
                 let count = of("voluntary_switches") + of("involuntary_switches");

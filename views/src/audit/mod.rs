@@ -1,5 +1,5 @@
-//! Compares all pages of a recording: parts with their total, and figures of one page with those of another.
-//! `checks.txt` is the list of checks.
+//! Checks that all pages of a recording are consistent: parts with their totals, and figures of one page with those
+//! of another. `checks.txt` is the list of checks.
 
 mod check;
 mod figure;
@@ -14,7 +14,7 @@ pub use outcome::{Audit, Violation};
 use pages::Page;
 pub use pages::Pages;
 
-/// Holds all pages against each other.
+/// Runs all checks on the pages.
 #[must_use]
 pub fn audit(pages: &Pages) -> Audit {
     let mut audit = Audit::default();

@@ -1,19 +1,19 @@
-//! The outcome of an audit: how many checks hold, and which do not.
+//! The result of an audit: the number of checks that hold, and the checks that fail.
 
 use std::fmt;
 
 /// The result of an audit.
 #[derive(Debug, Default)]
 pub struct Audit {
-    /// Checks that hold.
+    /// The number of checks that hold.
     pub held: usize,
     /// The checks that fail.
     pub violations: Vec<Violation>,
-    /// The checks that had nothing to compare in this recording.
+    /// The checks whose figures this recording does not have.
     pub idle: Vec<&'static str>,
 }
 
-/// A check that does not hold.
+/// A failed check.
 #[derive(Debug, PartialEq)]
 pub struct Violation {
     figure: String,

@@ -1,4 +1,4 @@
-//! The pages of one recording, as checks read them.
+//! The pages of a recording, parsed for the checks.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use super::messages::added_up;
 #[derive(Debug, Default)]
 pub struct Pages(pub(super) BTreeMap<String, Page>);
 
-/// A page, as far as checks read it.
+/// A page, parsed for the checks.
 #[derive(Debug)]
 pub(crate) enum Page {
-    /// Figures by their names; of a CSV file a list of its lines.
+    /// Figures by name; for a CSV file, a list of its lines.
     Figures(Value),
     /// Text in text form, on one line.
     Words(String),
@@ -98,8 +98,7 @@ fn attributes(xml: &str) -> Value {
     events.collect()
 }
 
-/// The sum of all stacks, and how far off it may be: each is rounded to a microsecond, and the shortest
-/// are left out.
+/// The sum of all stacks and its tolerance: each stack is rounded to a microsecond, and the shortest are omitted.
 fn stacks(lines: &str) -> Value {
     let micros = |line: &str| line.rsplit(' ').next()?.parse::<f64>().ok();
     let micros: Vec<f64> = lines.lines().filter_map(micros).collect();
@@ -109,7 +108,7 @@ fn stacks(lines: &str) -> Value {
     })
 }
 
-/// The figures in a page for a browser.
+/// The JSON data in an HTML page.
 fn embedded(page: &str) -> Result<Value, String> {
     let begin = "<script type=\"application/json\" id=\"data\">";
     let data = page

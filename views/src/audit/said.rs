@@ -1,16 +1,16 @@
-//! Numbers in sentences and in lines of tables in text form.
+//! Parses numbers in sentences and table rows of text output.
 
-/// A number as it is printed.
+/// A printed number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Number {
     /// The value; times are in milliseconds.
     pub(super) value: f64,
-    /// Half a step of the last printed digit.
+    /// Half a unit of the last printed digit.
     bound: f64,
 }
 
 impl Number {
-    /// True if this is how `value` is printed.
+    /// True if `value` rounds to this number.
     pub(super) fn is(self, value: f64) -> bool {
         (self.value - value).abs() <= self.bound * 1.001
     }

@@ -1,10 +1,10 @@
-//! Rules for every page: no share over 100 %, no negative value, quantiles in order.
+//! Checks for every page: no share over 100 %, no negative value, quantiles in ascending order.
 
 use serde_json::Value;
 
 use super::outcome::Audit;
 
-/// Quantities that rise in this order.
+/// Fields whose values must ascend in this order.
 const RISING: [&[&str]; 5] = [
     &["min_ms", "p50_ms", "p75_ms", "p95_ms", "p98_ms", "max_ms"],
     &["min_ms", "mean_ms", "max_ms"],
@@ -13,10 +13,10 @@ const RISING: [&[&str]; 5] = [
     &["low_ms", "time_ms", "high_ms"],
 ];
 
-/// Shares of something that they may be larger than: two run at once.
+/// Shares that may exceed 100 %, because several processes run at once.
 const LARGER: [&str; 2] = ["percent_of_wall", "client_percent"];
 
-/// Goes through the figures of a page.
+/// Checks the figures of a page recursively.
 pub(super) fn figures(place: &str, value: &Value, audit: &mut Audit) {
     match value {
         Value::Object(fields) => {
@@ -64,7 +64,7 @@ fn bounds(name: &str, place: &str, value: &Value, audit: &mut Audit) {
             ("all", 100.0),
         );
     }
-    // A process may have started before its recording.
+    // A process may have started before its recording, so start times may be negative.
     let is_length = name.ends_with("_ms") && !name.contains("start_ms");
     if is_share || is_length || name == "count" {
         audit.note(
@@ -77,7 +77,7 @@ fn bounds(name: &str, place: &str, value: &Value, audit: &mut Audit) {
     }
 }
 
-/// Goes through the shares that a page in text form names.
+/// Checks the shares in a text page.
 pub(super) fn words(place: &str, words: &str, audit: &mut Audit) {
     let mut before: Vec<&str> = Vec::new();
     for word in words.split(' ') {

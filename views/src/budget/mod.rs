@@ -1,4 +1,4 @@
-//! A recording held against a budget: a list in text form, JUnit XML for a CI.
+//! The verdict on a recording and its budget: a list in text form, and JUnit XML for CI.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use crate::page::Style;
 use crate::plain::plain;
 use crate::units::counted;
 
-/// The limits that are over, a count, then the limits that are kept.
+/// The exceeded limits, a count, then the limits that are kept.
 pub fn text(verdict: &BudgetVerdict, page: &Page) -> String {
     let mut out = String::new();
     let over: Vec<&BudgetLine> = verdict

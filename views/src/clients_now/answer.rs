@@ -8,15 +8,15 @@ use super::name;
 use crate::plain::plain;
 use crate::units::{bytes, counted, duration, number, share};
 
-/// Sentences at most.
+/// Maximum number of sentences.
 const SENTENCES: usize = 5;
-/// The least share of the server's time with which a client is named, in milliseconds a second.
+/// The minimum server time with which a client is named, in milliseconds per second.
 const MUCH: f64 = 100.0;
-/// A grab of the server is named from three frames on, at 60 frames a second.
+/// A server grab is reported from three frames on, at 60 frames per second.
 const LONG_GRAB_MS: f64 = 50.0;
 
-/// The answer: clients that held the server, that cost much, whose resources grow, that poll; without any,
-/// the load of the server.
+/// The verdict: clients that held the server, that use much server time, whose resources grow, that poll. If there
+/// are none, the load of the server.
 pub fn answer(report: &NowReport) -> Vec<String> {
     let mut lines = stalls(report);
     let clients = || report.clients.iter();
@@ -83,7 +83,7 @@ fn growth(client: &ClientNow, report: &NowReport) -> Option<String> {
     ))
 }
 
-/// Clients that held the server while others waited, or hold it still.
+/// Clients that held the server while others waited, or that still hold it.
 fn stalls(report: &NowReport) -> Vec<String> {
     let mut by_client: BTreeMap<(u32, &str), Vec<&StallLine>> = BTreeMap::new();
     for stall in &report.stalls {
@@ -102,7 +102,7 @@ fn stalls(report: &NowReport) -> Vec<String> {
             let waited: f64 = waits().map(|one| one.waited_ms).sum();
             let held: f64 = stalls.iter().map(|one| one.held_ms).sum();
             let longest = stalls.iter().map(|one| one.held_ms).fold(0.0, f64::max);
-            // A grab stops all other clients, including those whose waits are unknown.
+            // A grab blocks all other clients, including those whose waits are unknown.
             let long =
                 how == "grabbed" && (held >= MUCH * report.seconds || longest >= LONG_GRAB_MS);
             let waited_for = match waiters.len() {

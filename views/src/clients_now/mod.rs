@@ -1,4 +1,4 @@
-//! Current activity of a display's clients: the answer in sentences, rows for a screen, and both as text.
+//! Current activity of a display's clients: the verdict in sentences, rows for a screen, and both as text.
 
 mod answer;
 mod rows;

@@ -1,4 +1,4 @@
-//! Rows of clients, of windows or of requests, in the order that is wanted.
+//! Rows of clients, windows or requests in the selected order.
 
 use x11prof_analyzer::{ClientNow, NowReport, RowNow};
 
@@ -32,7 +32,7 @@ pub enum Order {
     Bytes,
     /// The most memory held first.
     Held,
-    /// The names by the alphabet.
+    /// The names in alphabetical order.
     Name,
 }
 
@@ -88,7 +88,7 @@ pub fn rows(report: &NowReport, by: By, order: Order) -> Vec<Row> {
             Order::Name => 0.0,
         }
     };
-    // The report has them by time.
+    // The report is sorted by time.
     rows.sort_by(|a, b| sum(b).total_cmp(&sum(a)));
     if order == Order::Name {
         rows.sort_by(|a, b| a.name.cmp(&b.name));
@@ -145,7 +145,7 @@ fn rates(sums: &[f64; 5], trips: bool) -> [String; 4] {
     ]
 }
 
-/// The most remarkable fact about a client, in a few words.
+/// The most important observation about a client, in a few words.
 fn what(client: &ClientNow, report: &NowReport) -> String {
     let of_server = client.grabs.iter().any(|grab| grab.what == "server");
     let holds = report.stalls.iter().any(|one| {

@@ -60,7 +60,7 @@ pub fn text(report: &NowReport, of: &str, by: By, order: Order, page: &Page) -> 
     text
 }
 
-/// The cost of watching to the display server, where it is known.
+/// The server time that watching uses, if it is known.
 pub fn watching(report: &NowReport) -> Option<String> {
     let cost = report.watching?;
     let held = cost.held_bytes.filter(|held| *held > 0);
@@ -74,7 +74,7 @@ pub fn watching(report: &NowReport) -> Option<String> {
     ))
 }
 
-/// The source of the server's times. Times that are not measured now are modelled.
+/// The time source. Times that are not currently measured are modelled.
 pub fn basis(report: &NowReport) -> String {
     let basis = match report.basis {
         Basis::Carried => Basis::Modelled,

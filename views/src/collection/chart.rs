@@ -1,5 +1,5 @@
-//! Latency curves as a picture (SVG): counts of episodes by least latency (the thesis, Figure 9.1). Both
-//! axes are logarithmic, so that a few long ones among thousands show.
+//! Latency curves as a picture (SVG): counts of episodes by minimum latency (the thesis, Figure 9.1). Both axes are
+//! logarithmic, so that a few long episodes among thousands are visible.
 
 use x11prof_collection::PointReport;
 
@@ -23,7 +23,7 @@ pub(super) struct Curve<'a> {
     pub(super) points: &'a [PointReport],
 }
 
-/// The curves over each other.
+/// The curves in a single chart.
 pub(super) fn curves(list: &[Curve<'_>]) -> String {
     let mut svg = format!(
         "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"100%\" style=\"max-width: {WIDTH}px\" role=\"img\">"

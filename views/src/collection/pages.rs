@@ -11,10 +11,10 @@ use crate::units::{counted, duration};
 
 const STYLE: &str = include_str!("../../assets/html/style.css");
 
-/// The colour of a part that the page of a recording does not have.
+/// The colour of a part that does not occur on the page of a recording.
 const OTHER: &str = ".other { background: var(--good); }";
 
-/// Issues that are listed, and have a separate page, at most.
+/// Maximum number of issues that are listed and have a separate page.
 pub const PAGES: usize = 1000;
 /// The name of the list's file.
 pub const INDEX: &str = "index.html";
@@ -241,7 +241,7 @@ fn version_row(of: &ByVersion) -> String {
     )
 }
 
-/// The worst episode: where it is, its children in their places, its messages.
+/// The worst episode: its location, its children in their positions, and its messages.
 fn example_of(of: &IssueReport, example: Option<&EpisodeReport>) -> String {
     if of.example.trace.is_empty() {
         return "<p class=\"quiet\">Only episodes were recorded: there is no trace to look at.</p>"

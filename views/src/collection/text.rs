@@ -7,13 +7,13 @@ use crate::plain::plain;
 use crate::table::Table;
 use crate::units::{counted, duration};
 
-/// Issues that are shown unless all are wanted.
+/// Default number of issues.
 const ROWS: usize = 15;
 /// Maximum number of patterns of an issue with `--details`.
 const PATTERNS: usize = 5;
-/// Places of an issue's waits that are shown.
+/// Number of call sites shown for an issue's waits.
 const PLACES: usize = 3;
-/// The length of a pattern: three lines.
+/// Maximum length of a pattern in characters: three lines.
 const PATTERN: usize = 210;
 
 /// The list; with details, also the patterns and an example of each issue.

@@ -1,4 +1,4 @@
-//! A comparison in text form: the servers side by side, then the paper's Table 7, and Figure 10 as a table.
+//! A comparison in text form: the servers side by side, the paper's Table 7, and Figure 10 as a table.
 
 use x11prof_analyzer::{ComparedRequest, ComparedServer, Comparison, share};
 
@@ -10,7 +10,7 @@ use crate::units::{counted, decimals, duration};
 
 /// Replaces a missing cost.
 const NO_PRICE: &str = "no cost data";
-/// A server's column is at most this wide.
+/// Maximum width of a server's column.
 const COLUMN: usize = 15;
 
 /// The comparison in text form.
@@ -196,7 +196,7 @@ fn servers(comparison: &Comparison) -> Table {
     table
 }
 
-/// Table 7 with transport charged to the requests that caused it, in as many pieces as the page needs.
+/// Table 7 with transport charged to the requests that caused it, in as many parts as the page width requires.
 pub(super) fn requests(comparison: &Comparison, page: &Page) -> String {
     let labels = labels(comparison);
     let mut lines: Vec<&ComparedRequest> = comparison.requests.iter().collect();
@@ -304,7 +304,7 @@ fn legend(comparison: &Comparison, page: &Page) -> String {
         .collect()
 }
 
-/// The servers in pieces that fit the page, `each` columns for one.
+/// Splits the servers into parts that fit the page, with `each` columns per server.
 fn pieces(labels: &[String], page: &Page, each: usize) -> Vec<std::ops::Range<usize>> {
     let left = page.columns().saturating_sub(24 + 2 + 8);
     let widest = labels

@@ -7,12 +7,12 @@ use crate::page::{Page, Style, name};
 use crate::plain::plain;
 use crate::table::Table;
 
-/// Rows that are shown unless all are wanted.
+/// Default number of rows.
 const ROWS: usize = 15;
-/// Characters of the longest name in the table.
+/// Maximum length of a name in the table, in characters.
 const NAME: usize = 32;
 
-/// The difference in text form; a page of all has the rows after the fifteenth too.
+/// The difference in text form; a page with all results also has the rows after the fifteenth.
 pub fn text(difference: &Difference, page: &Page) -> String {
     let mut text = page.answer(verdict(difference, page).lines().map(plain), 2);
     let changed: Vec<&DifferenceRow> = difference
@@ -57,7 +57,7 @@ pub fn text(difference: &Difference, page: &Page) -> String {
     text
 }
 
-/// The answer, in at most five lines.
+/// The verdict in at most five lines.
 fn verdict(difference: &Difference, page: &Page) -> String {
     let (old, new) = (difference.old.traces.len(), difference.new.traces.len());
     let changed = difference.rows.iter().filter(|row| row.change != 0.0);
@@ -238,7 +238,7 @@ fn certainty(row: &DifferenceRow) -> String {
     said.to_owned()
 }
 
-/// The bounds of the change, with 95 % of confidence.
+/// The 95 % confidence interval of the change.
 fn spread(row: &DifferenceRow) -> String {
     match (row.low, row.high) {
         // A change of more than tenfold is not printed as a percentage.
@@ -277,7 +277,7 @@ fn title(row: &DifferenceRow) -> String {
     }
 }
 
-/// A figure with the digits that its spread or its size bears.
+/// A figure with the digits that its spread or its size justifies.
 fn number(row: &DifferenceRow, value: f64) -> String {
     let whole = row.count && value.fract() == 0.0;
     match value.abs() {

@@ -16,7 +16,7 @@ pub struct DumpFilter {
     pub from: Option<f64>,
     /// Messages up to this many seconds after the start.
     pub to: Option<f64>,
-    /// Context switches as well.
+    /// True to include context switches.
     pub switches: bool,
 }
 
@@ -28,12 +28,12 @@ impl DumpFilter {
             && !self.past(seconds)
     }
 
-    /// True if nothing after `seconds` is shown.
+    /// True if `seconds` is after the end of the filter's time range.
     pub(super) fn past(&self, seconds: f64) -> bool {
         self.to.is_some_and(|to| seconds > to)
     }
 
-    /// True if lines that are no message are shown.
+    /// True if lines other than messages are shown.
     pub(super) fn shows_control(&self) -> bool {
         self.messages.is_empty()
     }

@@ -22,7 +22,7 @@ use show::{LONGEST_READ, Named, Show, Shown, ShownOperation};
 /// The form of a dump.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum DumpFormat {
-    /// Text in text form and for grep: seconds, connection, direction, message, fields by name.
+    /// Text for reading and grep: seconds, connection, direction, message, fields by name.
     #[default]
     Text,
     /// A JSON object on each line.
@@ -38,7 +38,7 @@ pub struct Dump {
     names: Names,
     /// The filter's patterns that no message has matched so far.
     unmatched: Vec<String>,
-    /// The time that the filter ends with has come.
+    /// True if the end of the filter's time range has passed.
     past: bool,
     /// The line of JSON that is being written.
     line: Vec<u8>,
@@ -54,7 +54,7 @@ struct Line<'a> {
     has_reply: Option<bool>,
     kind: &'static str,
     name: &'a str,
-    /// Known once `fields` is written, which comes before.
+    /// Filled while `fields` is serialised, which happens earlier.
     names: &'a Named<'a>,
     of: Option<&'a str>,
     opcode: Option<(u8, u8)>,
@@ -68,14 +68,14 @@ struct Line<'a> {
 struct Described<'a> {
     kind: &'static str,
     name: &'a str,
-    /// The request that it answers.
+    /// The request to which it is the reply or error.
     of: Option<&'a str>,
     sequence: Option<u64>,
     bytes: u64,
 }
 
 impl Dump {
-    /// A dump without output so far.
+    /// Creates a dump without output.
     pub fn new(format: DumpFormat, filter: DumpFilter) -> Dump {
         Dump {
             format,
@@ -85,7 +85,7 @@ impl Dump {
         }
     }
 
-    /// True once the time that ends the filter has passed.
+    /// True if the end of the filter's time range has passed.
     pub fn is_over(&self) -> bool {
         self.past
     }
@@ -156,7 +156,7 @@ impl Dump {
         if !self.filter.shows_control() || !self.filter.place(connection_of(control), seconds) {
             return Ok(());
         }
-        // As text, the records about threads are only noise among messages.
+        // In text form, records about threads are noise among messages.
         let is_of_threads = matches!(
             control,
             Control::Waiting(_)
@@ -209,7 +209,7 @@ impl Dump {
         let seconds = self.seconds(seen.time);
         let described = describe(seen.message);
         let names = [Some(described.name), described.of];
-        // Most often empty after some messages.
+        // Usually empty after some messages.
         self.unmatched.retain(|pattern| {
             let mut names = names.iter().flatten();
             !names.any(|name| name_matches(pattern, name))
@@ -294,7 +294,7 @@ impl Dump {
     }
 }
 
-/// The connection that a control record is about; `None` if it is about the trace.
+/// The connection of a control record; `None` if the record is about the whole trace.
 fn connection_of(control: &Control) -> Option<ConnectionId> {
     match control {
         Control::Opened(opened) => Some(opened.connection),

@@ -7,7 +7,7 @@ use x11prof_analyzer::Seen;
 use x11prof_protocol::{Message, NumberKind, Request};
 use x11prof_session::{ClientId, ResourceChange, ResourceKind, Session};
 
-/// Names of one kind remembered at most; beyond that they are learnt again.
+/// Maximum number of names kept; after that the names are collected again.
 const NAMES_LIMIT: usize = 1 << 16;
 
 /// A resource.
@@ -15,14 +15,14 @@ const NAMES_LIMIT: usize = 1 << 16;
 struct Resource {
     /// `None` if the creation is not in the trace.
     kind: Option<ResourceKind>,
-    /// The name that the client gave it.
+    /// The name set by the client.
     name: Option<String>,
 }
 
 /// The names known so far.
 #[derive(Default)]
 pub(super) struct Names {
-    /// The resources by id, until the id is given to another: messages may still name a freed resource.
+    /// The resources by id, until the id is reused: messages may still name a freed resource.
     resources: HashMap<u32, Resource>,
 }
 
@@ -73,8 +73,7 @@ impl Names {
         }
     }
 
-    /// A window without a title is called by its class's instance (ICCCM, sections 4.1.2.1 and
-    /// 4.1.2.5).
+    /// A window without a title is named by the instance of its class (ICCCM, sections 4.1.2.1 and 4.1.2.5).
     fn request(&mut self, seen: &Seen<'_>, request: &Request<'_>) -> Option<()> {
         if request.name.as_str() != "ChangeProperty" {
             return None;

@@ -13,7 +13,7 @@ use x11prof_session::{Attributes, Effect, Operation, Session, Value as Operation
 use super::names::Names;
 use crate::plain::plain;
 
-/// The fields of a message in a line of text are cut off at this many bytes.
+/// Maximum length of a message's fields in a line of text, in bytes.
 pub(super) const LONGEST_FIELDS: usize = 1000;
 /// Bytes of a message's fields that are decoded: more than enough to fill the line.
 pub(super) const LONGEST_READ: usize = 1 << 12;
@@ -69,7 +69,7 @@ impl Show<'_> {
             Value::Bool(truth) => text.push_str(&truth.to_string()),
             Value::Name(name) if name.contains(' ') => text.push_str(&name.replace(" | ", "|")),
             Value::Name(name) => text.push_str(name),
-            // As JSON quotes it, so that a line stays one line.
+            // Quoted as in JSON, so that the text stays on one line.
             Value::Text(quoted) => text.push_str(&plain(&Json::from(quoted.as_str()).to_string())),
             Value::List(list) => {
                 text.push('[');
@@ -97,7 +97,7 @@ impl Show<'_> {
         let name = u32::try_from(number)
             .ok()
             .and_then(|number| self.names.name_or_kind(self.session, kind, number));
-        // Writing to a text does not fail.
+        // Writing to a String cannot fail.
         let _ = match (kind, name, i64::try_from(number)) {
             (NumberKind::Id, Some(name), _) => write!(text, "{number:#x}({})", plain(name)),
             (NumberKind::Id, None, _) => write!(text, "{number:#x}"),
@@ -112,7 +112,7 @@ impl Show<'_> {
     }
 }
 
-/// A value as JSON, written while it is read. The fields of objects are in alphabetical order.
+/// A value that is serialised as JSON while it is decoded. The fields of objects are in alphabetical order.
 #[derive(Clone, Copy)]
 pub(super) struct Shown<'a, 'p> {
     show: &'a Show<'a>,
@@ -134,7 +134,7 @@ enum Path<'a> {
 }
 
 impl<'a> Shown<'a, '_> {
-    /// The fields of a message. Writing them puts the names of the numbers in them into `named`.
+    /// The fields of a message. Serialising them stores the names of their numbers in `named`.
     pub(super) fn new(show: &'a Show<'a>, fields: &'a Value, named: &'a Named<'a>) -> Self {
         Shown {
             show,
@@ -145,7 +145,7 @@ impl<'a> Shown<'a, '_> {
         }
     }
 
-    /// A value inside this one.
+    /// A nested value.
     fn below<'p>(&self, of: NumberKind, value: &'a Value, path: Path<'p>) -> Shown<'a, 'p> {
         let Shown { show, named, .. } = *self;
         Shown {
@@ -253,7 +253,7 @@ impl Serialize for ShownAttributes<'_> {
     }
 }
 
-/// The type of the property whose data are among these fields.
+/// The property type in these fields.
 fn property_type(fields: &[(CompactString, Value)]) -> Option<u32> {
     fields
         .iter()

@@ -1,4 +1,4 @@
-//! The thesis's tables of a session, which the first screen leaves out.
+//! The thesis's tables of a session, which are not on the first screen.
 
 use x11prof_analyzer::{CausesReport, EpisodesReport, PartsReport, SummaryReport, percent};
 
@@ -7,7 +7,7 @@ use super::words::{brief, fit, left_out, spare};
 use crate::page::Page;
 use crate::table::Table;
 
-/// Landmarks shown.
+/// Number of landmarks shown.
 const SHOWN: usize = 40;
 
 /// The distribution, the main causes by trigger, all landmarks, and statistics across episodes.

@@ -51,7 +51,7 @@ pub(super) fn text(series: &SeriesReport) -> String {
     text
 }
 
-/// The level of a value; any value above 0 shows.
+/// The level of a value; a value above 0 is always visible.
 fn level(value: f64, full: f64) -> char {
     if value <= 0.0 || full <= 0.0 {
         return LEVELS[0];

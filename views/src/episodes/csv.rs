@@ -1,4 +1,4 @@
-//! The episodes as CSV: a line each, with the JSON's fields.
+//! The episodes as CSV: one line per episode, with the fields of the JSON.
 
 use ::csv::Writer;
 use serde::Serialize;
@@ -37,7 +37,7 @@ struct Row<'a> {
 pub fn csv(report: &EpisodesReport) -> String {
     let mut out = Writer::from_writer(Vec::new());
     for episode in &report.episodes {
-        // Writing to memory does not fail.
+        // Writing to memory cannot fail.
         let _ = out.serialize(row(episode));
     }
     text(out)

@@ -1,4 +1,4 @@
-//! The user's own events: a row for each type, and the XML of Reiss's Figure 5.
+//! User-defined events: a row for each type, and the XML of Reiss's Figure 5.
 
 use ::csv::Writer;
 use x11prof_analyzer::{EpisodesReport, EventTypeReport, ResourceUse};
@@ -11,7 +11,7 @@ use crate::table::Table;
 /// The width of a name on the narrowest page.
 const NAME: usize = 16;
 
-/// A row for each type: how many, and the mean of each resource.
+/// A row for each type: its count, and the mean of each resource.
 pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
     let mut table = Table::new([
         "Event (ms)",
@@ -45,13 +45,13 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
     )
 }
 
-/// A resource: its name in JSON and in Reiss's XML, the factor from our unit to Reiss's, and the amount used, if
-/// known.
+/// A resource: its name in JSON and in Reiss's XML, the factor from x11prof's unit to Reiss's, and the amount used,
+/// if known.
 type Resource<'a> = (&'static str, &'static str, f64, Option<&'a ResourceUse>);
 
 /// The resources of a type.
 fn resources(of: &EventTypeReport) -> [Resource<'_>; 10] {
-    /// Reiss's times are nanoseconds.
+    /// Nanoseconds per millisecond: Reiss's times are nanoseconds.
     const NANOS: f64 = 1e6;
     [
         ("client_ms", "TOTAL", NANOS, Some(&of.client_ms)),

@@ -32,7 +32,7 @@ pub(super) fn text(report: &EpisodesReport, rows: usize, each_key: bool, page: &
             .filter(|of| of.group == group.landmark)
             .collect();
         match below.as_slice() {
-            // A landmark that is the only one in its group repeats the group.
+            // A landmark that is alone in its group would repeat the group.
             [one] if each_key => all.push((one.landmark.clone(), one)),
             below if each_key => {
                 all.push((group.landmark.clone(), group));

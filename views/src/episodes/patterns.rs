@@ -1,4 +1,4 @@
-//! Patterns, two lines each: figures, then the shape.
+//! Patterns in two lines each: figures, then the tree.
 
 use x11prof_analyzer::{EpisodesReport, PatternReport};
 
@@ -7,7 +7,7 @@ use crate::page::Page;
 use crate::plain::plain;
 use crate::table::Table;
 
-/// The width of where the time went, on the narrowest page.
+/// The width of the main cause on the narrowest page.
 const MOSTLY: usize = 34;
 
 /// The table of at most `rows` patterns, the most perceptible time first.

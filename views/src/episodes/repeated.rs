@@ -8,7 +8,7 @@ use crate::page::Page;
 use crate::page::Style;
 use crate::table::Table;
 
-/// Rows shown.
+/// Number of rows shown.
 const ROWS: usize = 15;
 
 /// The report as text. With `each_key` or `--all` it has every landmark, else groups of landmarks.

@@ -12,24 +12,25 @@ use crate::units::counted;
 /// The parts of the report to show.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Show {
-    /// The longest episodes, two lines each, instead of landmarks.
+    /// Show the longest episodes, two lines each, instead of landmarks.
     pub worst: bool,
-    /// Patterns instead of landmarks.
+    /// Show patterns instead of landmarks.
     pub patterns: bool,
-    /// The keys and buttons, each below its group.
+    /// Show each key and button below its group.
     pub each_key: bool,
-    /// Utilisation and latency over time.
+    /// Show utilisation and latency over time.
     pub chart: bool,
-    /// The surroundings of each of the user's marks, instead of landmarks.
+    /// Show the messages and episodes around each user mark, instead of landmarks.
     pub marks: bool,
 }
 
-/// Rows shown.
+/// Number of rows shown.
 const ROWS: usize = 15;
-/// Lines of the verdict at most.
+/// Maximum number of sentences of the verdict.
 const SENTENCES: usize = 5;
 
-/// The report in text form. A page of all has all rows and all tables, and the messages of the worst.
+/// The report in text form. A page with all results has all rows, all tables, and the messages of the worst
+/// episodes.
 pub fn text(report: &EpisodesReport, show: &Show, page: &Page) -> String {
     if show.marks {
         return marks::text(report, page);
@@ -93,7 +94,7 @@ fn verdict(report: &EpisodesReport, page: &Page) -> String {
     page.answer(sentences(report, page).iter().map(|line| plain(line)), 2)
 }
 
-/// The number of actions, their latencies, and the causes of these.
+/// The number of actions, their latencies, and the causes of the latencies.
 fn sentences(report: &EpisodesReport, page: &Page) -> Vec<String> {
     let summary = &report.summary;
     let (input, rest): (Vec<_>, Vec<_>) =
@@ -194,7 +195,7 @@ fn worst_of_input(report: &EpisodesReport, page: &Page) -> Option<String> {
         Some(other) => format!("waiting for {}", other.client),
         None => worst.mostly.as_ref().map(location).unwrap_or_default(),
     };
-    // The cause is the purpose of the line, so the name is shortened first.
+    // The cause is the most important part of the line, so the name is shortened first.
     let room = page.columns().saturating_sub(23 + mostly.chars().count());
     Some(format!(
         "Longest: {} at {:.3} s: {mostly}.",
@@ -257,7 +258,7 @@ mod tests {
 
     use super::verdict_lines;
 
-    /// The page's overview has these lines as well (`commands/html.rs`).
+    /// The overview of the HTML page has these lines as well (`commands/html.rs`).
     #[test]
     fn keys_far_slower_than_usual_are_in_the_verdict() {
         let mut trace = Synthetic::new();

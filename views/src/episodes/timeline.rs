@@ -1,4 +1,4 @@
-//! The messages of the worst episodes: a second reading of the trace, for their time only.
+//! The messages of the worst episodes, from a second pass over the trace that is limited to their time ranges.
 
 use std::io;
 
@@ -7,9 +7,9 @@ use x11prof_trace::ConnectionId;
 
 use crate::dump::{Dump, DumpFilter, DumpFormat};
 
-/// Episodes whose messages are shown at most.
+/// Maximum number of episodes with messages.
 const MAX_EPISODES: usize = 50;
-/// Bytes of messages kept of one episode.
+/// Maximum size of an episode's messages, in bytes.
 const MAX_BYTES: usize = 1 << 18;
 /// The time before the start of an episode, in seconds, in which a request of another client may have caused it.
 const BEFORE: f64 = 0.000_1;
@@ -18,18 +18,18 @@ const BEFORE: f64 = 0.000_1;
 pub struct Timeline {
     /// The index of each episode in the report, its printer, and the printed text.
     of: Vec<(usize, Dump, Vec<u8>)>,
-    /// Bytes kept of each.
+    /// Maximum number of bytes for each episode.
     bytes: usize,
 }
 
 impl Timeline {
-    /// A timeline of the first episodes that `report` lists.
+    /// Creates a timeline of the first episodes that `report` lists.
     pub fn new(report: &EpisodesReport) -> Timeline {
         let first = 0..report.episodes.len().min(MAX_EPISODES);
         Timeline::of(report, first, MAX_BYTES)
     }
 
-    /// A timeline of the `count` longest episodes of `report`, with `bytes` of messages of each at most.
+    /// Creates a timeline of the `count` longest episodes of `report`, with at most `bytes` of messages for each.
     pub fn of_longest(report: &EpisodesReport, count: usize, bytes: usize) -> Timeline {
         let counted = report.episodes.iter().enumerate();
         let counted = counted.filter(|(_, one)| one.led_to_by.is_none());
@@ -57,7 +57,7 @@ impl Timeline {
         }
     }
 
-    /// Takes the next observation of the second pass.
+    /// Processes the next observation of the second pass.
     pub fn observe(&mut self, observation: &Observation<'_>) -> io::Result<()> {
         for (_, dump, text) in &mut self.of {
             if text.len() < self.bytes {

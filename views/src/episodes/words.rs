@@ -45,7 +45,7 @@ pub(super) fn fit(text: &str, width: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// The number of rows left out of a table, and the place that has them.
+/// The number of omitted rows, and the option that shows them.
 pub(super) fn left_out(more: usize, place: &str) -> String {
     match more {
         0 => String::new(),
@@ -62,7 +62,7 @@ pub(crate) fn part(culprit: &str) -> &str {
     }
 }
 
-/// The causes of the latency, the largest first, as many as fit: `client code 61 %, drawing 30 %`.
+/// The causes of the latency, as many as fit, the largest first: `client code 61 %, drawing 30 %`.
 pub(super) fn causes(
     before: &str,
     parts: &PartsReport,

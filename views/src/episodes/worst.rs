@@ -66,13 +66,13 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
     text
 }
 
-/// The client that held the server meanwhile.
+/// The client that held the server during the episode.
 fn held_up(of: &HeldUpReport) -> String {
     let by = of.request.as_deref().unwrap_or("requests");
     format!("; held up {} ms by {by} of {}", brief(of.waited_ms), of.by)
 }
 
-/// The client that took the most of the time for other clients, if that is a fifth of the latency and the chain does
+/// The client with most of the time of other clients, if that is a fifth of the latency and the critical path does
 /// not name the client.
 fn of_other_clients(of: &EpisodeReport) -> Option<String> {
     if of.blame.is_some() || of.parts.other_clients_ms < of.latency_ms / 5.0 {
@@ -99,7 +99,7 @@ fn named(of: &EpisodeReport) -> String {
     }
 }
 
-/// A modal phase that an episode began and that is not part of it.
+/// A modal phase that an episode started and that does not count towards the episode.
 fn modal(phase: &ModalReport) -> String {
     let what = match (phase.how, &phase.window) {
         ("grab", Some(window)) => format!("a grab by {window}"),
@@ -113,7 +113,7 @@ fn modal(phase: &ModalReport) -> String {
     format!("Not counted: {what} that the action opened, {long}")
 }
 
-/// Links of a chain that are shown: the longest.
+/// Maximum number of links shown: the longest ones.
 const LINKS: usize = 6;
 
 /// The longest links of the critical path in time order, if other clients are on it, and the main cause.
@@ -123,7 +123,7 @@ fn chain(blame: &BlameReport, of: &EpisodeReport, page: &Page, text: &mut String
     let mut links: Vec<PathReport> = Vec::new();
     for link in &blame.path {
         match links.last_mut() {
-            // A gap that is too short to be printed.
+            // Merge links that are too short to be printed, and equal neighbours.
             Some(before) if link.ms < 1.0 || is_like(before, link) => before.ms += link.ms,
             _ => links.push(link.clone()),
         }
@@ -152,7 +152,7 @@ fn chain(blame: &BlameReport, of: &EpisodeReport, page: &Page, text: &mut String
     text.push_str(&page.wrap(&line, indent.len()));
 }
 
-/// True if a person would read two successive links as one.
+/// True if two successive links look the same in text.
 fn is_like(one: &PathReport, other: &PathReport) -> bool {
     (one.kind, one.connection, &one.request) == (other.kind, other.connection, &other.request)
 }
@@ -176,7 +176,7 @@ fn nested(children: &[ChildReport], depth: usize, page: &Page, text: &mut String
     }
 }
 
-/// The name of the other client, and the request that made it act; empty for the same client.
+/// The name of the other client and the request that triggered it; empty for the same client.
 fn led_to(child: &ChildReport) -> String {
     let name = child.client_name.as_deref();
     let request = child.request.as_deref().unwrap_or_default();

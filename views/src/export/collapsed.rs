@@ -1,5 +1,5 @@
-//! Collapsed stacks: a line for each, `client;window;request MICROSECONDS`, as Brendan Gregg's
-//! flamegraph.pl reads them (and inferno, speedscope, Firefox's profiler).
+//! Collapsed stacks: one line per stack, `client;window;request MICROSECONDS`, for Brendan Gregg's flamegraph.pl,
+//! inferno, speedscope and the Firefox Profiler.
 
 use std::io;
 
@@ -26,7 +26,7 @@ pub(super) fn lines(stacks: &[Stack]) -> impl Iterator<Item = String> {
     })
 }
 
-/// A name as a frame: `;` ends one, and a line's end a stack.
+/// A name as a frame. `;` separates frames and a line feed ends the stack, so both are replaced.
 fn frame(name: &str) -> String {
     name.replace(';', ",").replace(char::is_control, " ")
 }

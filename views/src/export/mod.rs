@@ -1,4 +1,4 @@
-//! A trace in the formats of other programs (docs/EXPORTS.md).
+//! Exports a trace to the formats of other programs (docs/EXPORTS.md).
 
 pub mod collapsed;
 pub mod firefox;

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use x11prof_analyzer::{RUNS, Stack, StackHeld, StackRun, StackWaits};
 
-/// A function with less than this share of everything, by all weights, is left out: it would be narrower than a pixel.
+/// A function below this share of the total, by every weight, is omitted: it would be narrower than a pixel.
 const LEAST: f64 = 0.0005;
 
-/// The server's milliseconds, requests, bytes both ways, round trips, the client's milliseconds, bytes held.
+/// Server milliseconds, requests, bytes in both directions, round trips, client milliseconds, held bytes.
 type Sums = [f64; 6];
 
-/// The tree as a list, each node before its calls: readers of JSON bear no depth of a hundred calls.
+/// The tree as a list, each node before its callees: JSON parsers may not support a nesting depth of a hundred
+/// calls.
 #[derive(Debug, Default, Serialize)]
 #[serde(transparent)]
 pub struct Code(Vec<CodeNode>);
@@ -19,13 +20,13 @@ pub struct Code(Vec<CodeNode>);
 /// A client, a function of its stacks, or a request as a leaf.
 #[derive(Debug, Serialize)]
 struct CodeNode {
-    /// Callers; 0 of the root.
+    /// The number of callers; 0 for the root.
     depth: usize,
     name: String,
     sums: Sums,
 }
 
-/// A node of the tree that grows.
+/// A node of the tree under construction.
 #[derive(Default)]
 struct Node {
     sums: Sums,
@@ -160,7 +161,7 @@ mod tests {
         ];
         assert_eq!(nodes, expected);
         assert_eq!(code.0[5].sums, [3.0, 1.0, 40.0, 0.0, 0.0, 4096.0]);
-        // Stacks that no weight shows are left out.
+        // Stacks that are negligible by every weight are omitted.
         let few = Stack {
             server: Micros(1.0),
             ..Stack::default()

@@ -44,9 +44,9 @@ pub struct Page<'a> {
     pub title: &'a str,
     /// Random letters and digits. A browser runs only scripts with this nonce, so it runs no script from a trace.
     pub nonce: &'a str,
-    /// The version of the program that made it.
+    /// The version of x11prof that made the page.
     pub made: &'a str,
-    /// The first lines: where the time went.
+    /// The first lines: the distribution of the time.
     pub verdict: Vec<String>,
     /// A line for each kind of caveat, with its remedy.
     pub doubts: Vec<String>,
@@ -62,9 +62,9 @@ pub struct Page<'a> {
     pub roundtrips: &'a RoundTripsReport,
     /// The time over other networks.
     pub sweep: Sweep,
-    /// The program's functions, of a recording with stacks of requests.
+    /// The program's functions; `None` without stacks of requests.
     pub code: Option<Code>,
-    /// The number of episodes whose messages are on the page.
+    /// The number of episodes with messages on the page.
     pub with_messages: usize,
 }
 

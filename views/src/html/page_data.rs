@@ -1,5 +1,5 @@
-//! The parts of the results that a page shows. The results of a long trace have many megabytes, which a
-//! browser would have to read before it shows anything.
+//! The parts of the results that a page shows. The full results of a long trace have many megabytes, which a
+//! browser would have to parse before it shows anything.
 
 use serde::Serialize;
 use x11prof_analyzer::{
@@ -9,7 +9,7 @@ use x11prof_analyzer::{
     Suggestion, SummaryReport, ThinkReport, TotalReport, Warning,
 };
 
-/// Episodes on a page at most: the longest.
+/// Maximum number of episodes on a page: the longest.
 const EPISODES: usize = 4000;
 /// Maximum number of suggestions on a page, the largest savings first.
 const SUGGESTIONS: usize = 200;

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// Round-trip times in ms: from a local switch to a satellite.
 const LATENCIES: [f64; 9] = [0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 200.0];
-/// Speeds, in bytes a second (1 kB is 1000 bytes).
+/// Speeds in bytes per second (1 kB is 1000 bytes).
 const SPEEDS: [(&str, f64); 4] = [
     ("100 kB/s", 1e5),
     ("1 MB/s", 1e6),
@@ -15,7 +15,7 @@ const SPEEDS: [(&str, f64); 4] = [
 /// The total time on a grid of networks.
 #[derive(Debug, Serialize)]
 pub struct Sweep {
-    /// The latencies, each a round trip's.
+    /// The round-trip times in milliseconds.
     pub rtt_ms: Vec<f64>,
     /// A line for each speed.
     pub lines: Vec<SweepLine>,

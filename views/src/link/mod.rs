@@ -8,7 +8,7 @@ use crate::plain::plain;
 use crate::table::Table;
 use crate::units::duration;
 
-/// Replies that xterm waits for before it shows something (validation/results).
+/// The number of replies that xterm waits for before it shows its window (validation/results).
 const XTERM: f64 = 260.0;
 
 /// The report in text form.
@@ -71,7 +71,7 @@ pub fn text(report: &LinkReport, page: &Page) -> String {
     text
 }
 
-/// The link in a line, the round trip first: `Link: 21.3 ms a round trip through sshd; replies come in steps …`.
+/// The link in one line, the round trip first: `Link: 21.3 ms a round trip through sshd; replies come in steps …`.
 pub(crate) fn line(report: &LinkReport) -> String {
     let trip = match report.round_trips.median_ms {
         Some(ms) => format!("{} a round trip", duration(ms)),

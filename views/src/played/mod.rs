@@ -1,4 +1,4 @@
-//! The latencies of a driven session: each action over several plays, and the distribution of one play's.
+//! The latencies of a driven session: each action over several runs, and the distribution within a run.
 
 mod picture;
 #[cfg(test)]
@@ -15,10 +15,10 @@ use crate::units::{counted, decimals, duration};
 
 pub use picture::svg;
 
-/// Rows of actions unless all are wanted.
+/// Default number of rows.
 const ROWS: usize = 15;
 
-/// The plays in text form: the actions, the slowest first unless all are wanted.
+/// The runs in text form: the actions, the slowest first unless all are requested.
 pub fn text(report: &PlaysReport, page: &Page) -> String {
     let plays = counted(report.plays.len() as u64, "play");
     let actions = counted(report.actions.len() as u64, "action");

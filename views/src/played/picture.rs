@@ -13,7 +13,7 @@ const HEADING: f64 = 24.0;
 const BELOW: f64 = 22.0;
 const EDGE: f64 = 12.0;
 
-/// The picture; of plays without a latency, words alone.
+/// The picture; for runs without a latency, only text.
 pub fn svg(report: &PlaysReport) -> String {
     let cells = || report.plays.iter().flat_map(|run| &run.histogram);
     let least = cells()

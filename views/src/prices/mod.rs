@@ -8,14 +8,14 @@ use crate::page::{Page, Style, name};
 use crate::plain::plain;
 use crate::table::Table;
 
-/// A server's column is at most this wide.
+/// Maximum width of a server's column.
 const COLUMN: usize = 15;
-/// Maximum width of a request's name if there are several pieces.
+/// Maximum width of a request's name if the table is split.
 const NAME: usize = 24;
 /// The width of the column of sizes, including gaps.
 const SIZE: usize = 2 + 7;
 
-/// The table in text form, in as many pieces as the page needs.
+/// The table in text form, split into as many parts as the page width requires.
 pub fn text(table: &PriceTable, page: &Page) -> String {
     let widest = table.servers.iter().map(|name| name.chars().count());
     let column = widest.max().unwrap_or(COLUMN).clamp(9, COLUMN) + 2;
@@ -61,7 +61,7 @@ fn piece(table: &PriceTable, servers: &[usize]) -> Table {
     rows.headings(servers.iter().map(|at| name(&table.servers[*at], COLUMN)));
     let mut last = "";
     for row in &table.requests {
-        // As in the paper, a request is named once.
+        // As in the paper, the name of a request is printed once.
         let request = if row.request == last {
             ""
         } else {

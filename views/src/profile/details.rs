@@ -18,7 +18,7 @@ pub(super) fn details(report: &ProfileReport, page: &Page) -> String {
     text
 }
 
-/// Transport, which the lines of requests hold already, by its parts.
+/// Transport by its parts; the rows of requests already include it.
 fn transport(report: &ProfileReport, page: &Page) -> String {
     let rows = transport_parts(report).map(|part| Row {
         name: part.name,
@@ -72,7 +72,7 @@ fn table<'a>(
     format!("\n{}", table.on(page))
 }
 
-/// Figures by which to judge the others.
+/// Figures for assessing the other figures.
 fn figures(report: &ProfileReport, page: &Page) -> String {
     let total = &report.total;
     let sum = |part: fn(&RequestReport) -> u64| report.requests.iter().map(part).sum::<u64>();
@@ -95,7 +95,7 @@ fn figures(report: &ProfileReport, page: &Page) -> String {
         ),
         2,
     ));
-    // The kernel's total has no bounds.
+    // The kernel's total is exact, so it has no bounds.
     if !report.server.basis.is_measured() {
         let (low, high) = (duration(total.low_ms), duration(total.high_ms));
         text.push_str(&page.wrap(

@@ -1,4 +1,4 @@
-//! The what-if factors.
+//! Text for the what-if factors.
 
 use x11prof_analyzer::ScaleReport;
 

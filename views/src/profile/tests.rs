@@ -1,4 +1,4 @@
-//! The text of the reports whose JSON the analyzer's own tests hold fast.
+//! Tests the text of reports whose JSON the analyzer's tests cover.
 
 use serde::de::DeserializeOwned;
 use x11prof_analyzer::{Comparison, ProfileReport};
@@ -57,7 +57,7 @@ fn a_start_up_over_a_network_names_it_and_forecasts_none() {
     start["network_ms"] = 0.0.into();
     let local = verdict(&start);
     assert!(local.contains("server wait 95 %, 9 round trips"), "{local}");
-    // A server that had to wait for a processor is not slow.
+    // A server that waited on the run queue is not slow.
     start["run_queue_ms"] = 850.0.into();
     let crowded = verdict(&start);
     assert!(crowded.contains("server run queue 85 %"), "{crowded}");

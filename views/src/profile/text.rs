@@ -17,7 +17,7 @@ use crate::{callers, resources, stalls};
 pub fn text(report: &ProfileReport, page: &Page) -> String {
     let mut text = verdict(report, page);
     text.push('\n');
-    // Without stacks of requests, the user asked for the CPU time of functions and not for requests.
+    // Without stacks of requests, the user requested the CPU time of functions, not requests.
     let has_code = report.running.is_some() || !report.off_cpu.is_empty();
     let is_of_clients = has_code && report.groups.is_none();
     if !is_of_clients || page.all {
@@ -93,7 +93,7 @@ fn lines(report: &ProfileReport) -> Vec<Line> {
         None => (&report.requests, false),
     };
     let mut lines: Vec<Line> = of.iter().map(Line::of).collect();
-    // Groups have their events.
+    // Groups include their events.
     if !grouped && report.transport.events > 0 {
         lines.push(Line {
             name: "(events)".to_owned(),
@@ -108,7 +108,7 @@ fn lines(report: &ProfileReport) -> Vec<Line> {
     let network_ms = total.network_ms - all.network_ms;
     // A smaller rest is a rounding error.
     if server_ms + network_ms > 1e-6 * total.time_ms {
-        // Clients have their connections.
+        // Clients include their connections.
         let of_clients = report.groups.as_ref().is_some_and(|of| of.by == "client");
         lines.push(Line {
             name: match of_clients {
@@ -172,7 +172,7 @@ fn table(report: &ProfileReport, page: &Page) -> Table {
         table.bar(line.time() / total.max(f64::MIN_POSITIVE));
     };
     let lines = lines(report);
-    // A row for the last line needs no more space than "1 more".
+    // The last row needs no more space than "1 more".
     let shown = match lines.len() <= page.rows.saturating_add(1) {
         true => lines.len(),
         false => page.rows,
@@ -193,7 +193,7 @@ fn table(report: &ProfileReport, page: &Page) -> Table {
     table
 }
 
-/// The places in which the clients ran.
+/// The functions in which the clients ran.
 fn ran(report: &RunningReport, page: &Page) -> String {
     let mut table = Table::new([heading(Some(&report.by)), "CPU ms", "Share"]);
     let digits = decimals(report.ran_ms);

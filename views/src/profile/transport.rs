@@ -11,7 +11,7 @@ pub(crate) struct TransportRow {
     pub(crate) network_ms: f64,
 }
 
-/// The parts of transport that there are.
+/// The existing parts of transport.
 pub(crate) fn transport_parts(report: &ProfileReport) -> impl Iterator<Item = TransportRow> {
     let transport = &report.transport;
     let row = |name, count, bytes: u64, server_ms| {

@@ -9,10 +9,9 @@ use crate::plain::plain;
 use crate::stalls;
 use crate::units::{bytes, counted, duration, share};
 
-/// The idle share of a start-up, in percent, from which on there is no forecast, because the start-up probably waited
-/// for a user.
+/// The minimum idle share of a start-up, in percent, without a forecast: the start-up probably waited for a user.
 const MOSTLY: f64 = 50.0;
-/// The overhead of stacks is reported from this percentage of the clients' time on.
+/// The minimum overhead of stacks that is reported, in percent of the clients' time.
 const TOLD: f64 = 1.0;
 
 pub(super) fn verdict(report: &ProfileReport, page: &Page) -> String {
@@ -80,7 +79,7 @@ fn start_up(report: &ProfileReport) -> Option<String> {
         Some(ran) => (ran, own - ran),
         None => (own, 0.0),
     };
-    // The line has space for the largest one.
+    // The line has space only for the largest part.
     let others = [
         ("server wait", slowest.of_server_ms()),
         ("network", slowest.network_ms),
@@ -103,7 +102,7 @@ fn start_up(report: &ProfileReport) -> Option<String> {
     ))
 }
 
-/// The start-up's time over a network: the given one, else a usual one.
+/// The start-up's time over the given network, else over a typical one.
 fn abroad(report: &ProfileReport, of: &StartUpReport) -> Option<String> {
     let forecast = report.forecast.as_ref()?;
     let mut start_ups = forecast.start_ups.iter();
@@ -119,7 +118,7 @@ fn abroad(report: &ProfileReport, of: &StartUpReport) -> Option<String> {
 fn who(report: &ProfileReport) -> String {
     let total = &report.total;
     let wall = total.wall_ms;
-    // More than there was is no share: a forecast for a slower server, or clients on several processors.
+    // Times above the elapsed time are no share: a forecast for a slower server, or clients on several processors.
     let of_wall = |time: f64| match time <= wall {
         true => format!("{} ({})", duration(time), share(percent(time, wall))),
         false => duration(time),
@@ -134,7 +133,7 @@ fn who(report: &ProfileReport) -> String {
             duration(wall),
             of_wall(client),
         ),
-        // Clocks are read at the ends of a recording.
+        // CPU clocks are read only at the ends of a recording.
         (None, Some(ran)) => format!(
             "In {} at least one client ran for {}, the server {server}",
             duration(wall),
@@ -203,11 +202,12 @@ pub(crate) fn basis_word(of: Basis) -> &'static str {
     }
 }
 
-/// The percentage points by which costs put a program's shares off: the largest of its five most expensive requests, in the
-/// median of 28 programs on each of four kinds of server (validation/results).
+/// The error of a program's shares, in percentage points, if its time is attributed by costs: the largest error
+/// among its five most expensive requests, median of 28 programs on each of four kinds of server
+/// (validation/results).
 const SHARES_OFF: u32 = 10;
 
-/// The source of the server's time, of any page.
+/// The source of the server's time, for any page.
 pub(crate) fn server_time(basis: Basis, prices: &str) -> String {
     let source = match basis {
         Basis::Timed => "each request timed in the server".to_owned(),
@@ -218,7 +218,7 @@ pub(crate) fn server_time(basis: Basis, prices: &str) -> String {
     format!("Server time: {source}")
 }
 
-/// The source of the report's server time, and how sure its figures are.
+/// The source of the report's server time and the certainty of its figures.
 fn basis(report: &ProfileReport) -> String {
     if let Some(relay) = &report.server.relay {
         return format!(

@@ -6,7 +6,7 @@ use super::doubts::doubt;
 use crate::page::Page;
 use crate::plain::plain;
 
-/// Warnings of one kind shown; the JSON has them all.
+/// Maximum number of warnings of one kind in text; the JSON has all warnings.
 const SHOWN: usize = 10;
 
 pub(super) fn warnings(warnings: &[Warning], page: &Page) -> String {

@@ -1,4 +1,4 @@
-//! Round trips: what to do about them, in text; the requests by place, in CSV.
+//! Round trips: suggestions in text form, and the requests by call site as CSV.
 
 mod text;
 
@@ -20,7 +20,7 @@ struct Row<'a> {
     waited_ms: f64,
 }
 
-/// The requests that were waited for, by place.
+/// The awaited requests, by call site.
 pub fn csv(report: &RoundTripsReport) -> String {
     let mut out = Writer::from_writer(Vec::new());
     for place in &report.places {

@@ -12,11 +12,11 @@ use crate::plain::plain;
 use crate::table::Table;
 use crate::units::{bytes, counted};
 
-/// Rows of a table, suggestions that are printed unless all are requested.
+/// Default number of rows of a table and of suggestions.
 const ROWS: usize = 15;
 const SUGGESTIONS: usize = 5;
 
-/// The answer in at most five sentences.
+/// The verdict in at most five sentences.
 fn verdict(report: &RoundTripsReport) -> Vec<String> {
     let total = &report.total;
     let who = match report.clients.as_slice() {
@@ -77,7 +77,7 @@ fn over(report: &RoundTripsReport, forecast: &ForecastReport) -> String {
     )
 }
 
-/// What a client waited for in vain.
+/// The reply that a client waited for in vain, or that arrived without its file descriptor.
 pub(crate) fn never_came(forecast: &ForecastReport) -> Option<String> {
     let one = forecast.never_came.first()?;
     let missing = match one.missing.as_str() {
@@ -95,7 +95,7 @@ pub(crate) fn never_came(forecast: &ForecastReport) -> Option<String> {
     ))
 }
 
-/// The link from which on a start-up is noticeably slower.
+/// The round-trip time and speed from which a start-up takes over a second longer, and the limits of the forecast.
 fn details(forecast: &ForecastReport) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(limits) = forecast.limits {
@@ -155,7 +155,7 @@ fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
     format!("{saves}: {}", action(report, one))
 }
 
-/// The page in text form; `all` prints the lines that are left out otherwise.
+/// The report in text form; `all` includes lines that are otherwise omitted.
 pub fn text(report: &RoundTripsReport, page: &Page) -> String {
     let mut out = page.answer(verdict(report).iter().map(|line| plain(line)), 0);
     suggested(report, &mut out, page);
@@ -169,7 +169,7 @@ pub fn text(report: &RoundTripsReport, page: &Page) -> String {
     out
 }
 
-/// The causes of the time that the link adds.
+/// The causes of the additional time over the link.
 fn causes(report: &RoundTripsReport, out: &mut String, page: &Page) {
     let Some(forecast) = report
         .forecast
@@ -215,7 +215,7 @@ fn suggested(report: &RoundTripsReport, out: &mut String, page: &Page) {
     );
     out.push_str(&format!("\n{}", page.wrap(&together, 0)));
     let shown = if page.all { usize::MAX } else { SUGGESTIONS };
-    // A suggestion that adds nothing is an alternative to an earlier one.
+    // A suggestion without additional savings is an alternative to an earlier one.
     let adds = |one: &&Suggestion| page.all || one.adds_ms > 0.01 * one.saves_ms;
     let mut listed = 0;
     for (number, one) in report
@@ -376,7 +376,7 @@ fn indented(text: &str, page: &Page) -> String {
     page.wrap(&format!("   {}", plain(text)), 3)
 }
 
-/// The text with a capital at the beginning and a point at the end.
+/// The text with an initial capital letter and a full stop.
 fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(char::to_uppercase);

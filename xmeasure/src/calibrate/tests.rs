@@ -1,4 +1,4 @@
-//! A simulated server is calibrated, and its parameters come back.
+//! Calibrates a simulated server and checks that its parameters are recovered.
 
 use x11prof_cost_model::{CostTable, ServerParameters, Substitutions};
 use x11prof_session::{Operation, Value};

@@ -1,4 +1,4 @@
-//! The way from samples to the entries of a file.
+//! Computes the entries of a parameter file from samples.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::fit::samples::Sample;
 use crate::sampling::rounding::measured;
 use crate::sampling::statistics::Estimate;
 
-/// The samples as the tables of a file: one for each request and set of attributes, in order.
+/// Groups the samples into entries of a file: one for each request and set of attributes, in order.
 pub(crate) fn entries(samples: &[Sample]) -> Vec<RequestCosts> {
     let mut tables: BTreeMap<(&'static str, BTreeMap<String, AttributeValue>), Vec<&Sample>> =
         BTreeMap::new();
@@ -24,7 +24,7 @@ pub(crate) fn entries(samples: &[Sample]) -> Vec<RequestCosts> {
         .into_iter()
         .filter_map(|((name, attributes), samples)| {
             let points = points(&samples);
-            // A request with work to do is never cheaper than without.
+            // A request that does work is never cheaper than one that does none.
             let fixed = fixed(&samples).map(|fixed| capped(fixed, points.first()));
             (!points.is_empty()).then(|| RequestCosts {
                 name: name.to_owned(),
@@ -36,7 +36,7 @@ pub(crate) fn entries(samples: &[Sample]) -> Vec<RequestCosts> {
         .collect()
 }
 
-/// An operation's attributes, as a file has them.
+/// An operation's attributes in the form of a parameter file.
 pub(crate) fn attributes(operation: &Operation) -> BTreeMap<String, AttributeValue> {
     let value = |value| match value {
         Value::Name(name) => AttributeValue::Name(name.to_string()),
@@ -49,8 +49,8 @@ pub(crate) fn attributes(operation: &Operation) -> BTreeMap<String, AttributeVal
         .collect()
 }
 
-/// The samples of one item, by size; of two of the same size, the first. A request without items
-/// is one of size 0.
+/// The samples of one item, by size. Of two samples of the same size, the first is used. A request without items
+/// has size 0.
 fn points(samples: &[&Sample]) -> Vec<Point> {
     let mut points: Vec<Point> = Vec::new();
     for sample in samples {
@@ -85,9 +85,9 @@ fn points(samples: &[&Sample]) -> Vec<Point> {
     points
 }
 
-/// The fixed part. A request without items is all fixed part. Otherwise it follows from a request of one item and one
-/// of several items of the same size: T(1) − (T(n) − T(1)) / (n − 1). Without both, it is the cost of a request on a
-/// window that is not viewable, which has nothing to do.
+/// The fixed part. For a request without items, the fixed part is the whole cost. Otherwise it follows from a
+/// request of one item and one of several items of the same size: T(1) − (T(n) − T(1)) / (n − 1). Without both, it
+/// is the cost of a request on a window that is not viewable, which does no work.
 fn fixed(samples: &[&Sample]) -> Option<Measured> {
     let idle = |sample: &&&Sample| sample.operation.effect == Effect::Nothing;
     let bare = samples
@@ -105,7 +105,7 @@ fn fixed(samples: &[&Sample]) -> Option<Measured> {
         })
 }
 
-/// `fixed`, on each clock at most the cost of the smallest size.
+/// Limits `fixed` to the cost of the smallest size, on each clock.
 fn capped(fixed: Measured, smallest: Option<&Point>) -> Measured {
     let cap = |time: Option<Micros>, limit: Option<Micros>| match (time, limit) {
         (Some(time), Some(limit)) => Some(Micros(time.0.min(limit.0))),

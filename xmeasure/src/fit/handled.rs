@@ -11,12 +11,12 @@ use crate::sampling::statistics::estimate;
 use crate::server::exchange::Answers;
 use crate::workloads::workload::{Phase, Sync};
 
-/// Bytes of a reply without data.
+/// Length of a reply without data, in bytes.
 const HEAD: f64 = 32.0;
 
 /// The transport within handlers, and the work outside of them, in microseconds.
 pub(crate) struct HandlerTransport {
-    /// The handler of NoOperation, which does nothing.
+    /// The handler of NoOperation, which does no work.
     nothing: f64,
     /// Making a reply of 32 bytes, and an event.
     reply: f64,
@@ -28,7 +28,7 @@ pub(crate) struct HandlerTransport {
 }
 
 impl HandlerTransport {
-    /// The figures from the transport's loads; `None` if one of them has no handler times.
+    /// Computes the figures from the transport loads; `None` if a load has no handler times.
     pub(crate) fn new(readings: &Readings, transport: &Transport) -> Option<HandlerTransport> {
         let loads = &readings.transport;
         let nothing = loads.no_operation.handler_time()?;
@@ -53,7 +53,8 @@ impl HandlerTransport {
         })
     }
 
-    /// The entry of the crate's definition: the handler without its transport, and the work outside of it.
+    /// The entry as defined in the crate's documentation: the handler without its transport, plus the work outside
+    /// of it.
     pub(crate) fn beyond_transport(&self, handler: f64, phase: &Phase, answers: &Answers) -> f64 {
         let requests = f64::from(phase.requests.max(1));
         let replies = answers.replies as f64;
@@ -65,7 +66,7 @@ impl HandlerTransport {
     }
 }
 
-/// The bytes of a NoOperation, and its time on the processor's clock beyond the cost of its bytes.
+/// The length of a NoOperation, and its CPU time beyond the cost of its bytes.
 fn outside_of(job: &Job, transport: &Transport) -> Option<(f64, f64)> {
     let figures = &transport.centre;
     let each = job.first().iter();
@@ -75,7 +76,7 @@ fn outside_of(job: &Job, transport: &Transport) -> Option<(f64, f64)> {
     Some((bytes, (time - bytes * figures.byte_read).max(0.0)))
 }
 
-/// The value at `x` between the points of a curve, which ascend; outside, that of the nearest point.
+/// Interpolates an ascending curve at `x`; outside of the curve, the value of the nearest point.
 fn between(curve: &[(f64, f64)], x: f64) -> f64 {
     let at = curve.partition_point(|(known, _)| *known < x);
     match (
@@ -90,7 +91,7 @@ fn between(curve: &[(f64, f64)], x: f64) -> f64 {
     }
 }
 
-/// The times of each kind in a phase over all passes.
+/// The times of one kind of request in a phase, over all passes.
 pub(crate) fn of_kind(passes: &[Handled], kind: usize) -> Vec<f64> {
     let times = passes.iter();
     times

@@ -19,11 +19,11 @@ pub(crate) struct Sample {
     pub(crate) operation: Operation,
     pub(crate) cpu: Option<Estimate>,
     pub(crate) wall: Option<Estimate>,
-    /// The time after other loads, relative to that after its like.
+    /// The time after other loads, relative to the time after equal requests.
     pub(crate) cold: Option<f64>,
 }
 
-/// The samples of all phases that were measured and that an operation is known for.
+/// The samples of all measured phases with a known operation.
 pub(crate) fn samples(readings: &Readings, transport: &BothClocks) -> Vec<Sample> {
     let handlers = transport.cpu.as_ref();
     let handlers = handlers.and_then(|cpu| HandlerTransport::new(readings, cpu));
@@ -86,7 +86,7 @@ fn samples_of(job: &Job, transport: &BothClocks) -> Vec<Sample> {
     samples
 }
 
-/// The entry of the crate's definition: the time of one request less its transport.
+/// The entry as defined in the crate's documentation: the time of one request minus its transport.
 fn beyond_transport(
     reading: &Reading,
     phase: &Phase,

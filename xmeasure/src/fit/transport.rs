@@ -10,36 +10,36 @@ use crate::sampling::statistics::{Estimate, estimate};
 use crate::workloads::transport::Longer;
 use crate::workloads::workload::Sync;
 
-/// A request is long from this many bytes on.
+/// Requests of at least this many bytes are long.
 const LONG_REQUEST: f64 = 4096.0;
 
 /// Transport costs on one clock, in microseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Figures {
-    /// The time of a synchronisation with the wakeup before it; of a turn, the time beyond its request and its reply.
+    /// The time of a synchronisation including its wakeup; for turns, the time beyond the request and its reply.
     pub(crate) sync: BySync<f64>,
     pub(crate) wakeup: f64,
     pub(crate) byte_read: f64,
     pub(crate) byte_written: f64,
     pub(crate) reply: f64,
     pub(crate) event: f64,
-    /// The time of a wakeup of a server that waits for a client which is at work; none on the wall, where a
-    /// sender on another processor continues meanwhile.
+    /// The time of a wakeup while the client continues to send; zero on the wall clock, because a sender on another
+    /// processor continues meanwhile.
     pub(crate) wakeup_between: f64,
     /// The number of the server's sleeps in each synchronisation.
     pub(crate) sleeps: BySync<f64>,
 }
 
 impl Figures {
-    /// The part of `reading` for each request after the synchronisation and the wakeups are subtracted: the wakeup of
-    /// the synchronisation, and those within a batch whose bytes are still being sent. A recording is charged with the
-    /// wakeups forecast for it.
+    /// The part of `reading` for each request, without the synchronisation and the wakeups: the wakeup of the
+    /// synchronisation, and wakeups within a batch that is still being sent. The analysis forecasts a recording's
+    /// wakeups and adds their cost.
     pub(crate) fn each(&self, reading: &Reading, sync: Sync, clock: Clock) -> Option<f64> {
         let syncs = reading.syncs as f64;
         let time = reading.time(clock)? - syncs * self.sync.of(sync);
         let sleeps = match (reading.sleeps, sync) {
             (Some(sleeps), Sync::ReadBack | Sync::RoundTrip) => sleeps as f64,
-            // A server that sleeps more often between longer answers does so for their sake.
+            // Additional sleeps between long replies are caused by the replies.
             _ => 0.0,
         };
         let between = (sleeps - syncs * self.sleeps.of(sync)).max(0.0);
@@ -73,7 +73,8 @@ impl Figures {
         let SingleRequestPair { nothing, question } = &readings.alone;
         let loads = &readings.transport;
         if clock == Clock::Cpu {
-            // A request right after an answer costs less than one after a sleep: the difference is the wakeup's.
+            // A request directly after a reply costs less than one after a sleep; the difference is due to the
+            // wakeup.
             let quicker = alone(question)? - figures.sync.turns;
             let awake = figures.each_of(&loads.no_operation, pass, clock)?;
             figures.wakeup_between = (alone(nothing)? - awake - quicker).max(0.0);
@@ -94,7 +95,7 @@ impl Figures {
         let notified = figures.each_of(&loads.notified_change, pass, clock)?;
         let unwatched = figures.each_of(&loads.unwatched_change, pass, clock)?;
         figures.event = (notified - unwatched).max(0.0);
-        // Seen from outside, waking up and writing are one time.
+        // On the wall clock, waking up and writing are not separable.
         let (woken, among_many) = match clock {
             Clock::Cpu => (nothing, no_operation),
             Clock::Wall => (question, focus),
@@ -104,8 +105,8 @@ impl Figures {
     }
 }
 
-/// The lengths, read and written, at which a byte costs least: by the middle of all passes, since
-/// the least of single passes would be the least of their noise.
+/// The lengths of requests and of replies at which a byte is cheapest, by the centre of all passes; the minimum of
+/// single passes would select noise.
 #[derive(Debug, Clone, Copy)]
 struct Cheapest<'a> {
     read: &'a Longer<Job>,
@@ -128,7 +129,7 @@ impl Cheapest<'_> {
         };
         let turn = turn().unwrap_or(0.0);
         let each = |job: &Job| match job.sync()? {
-            // Several requests share a turn, the fewer the longer the replies.
+            // Several requests share a turn; the longer the replies, the fewer.
             Sync::Turns => {
                 let turns = centre(job.first(), |reading| reading.requests)?
                     / centre(job.first(), |reading| reading.syncs)?;
@@ -162,7 +163,7 @@ pub(crate) struct Transport {
     passes: Vec<Figures>,
 }
 
-/// The costs on the processor's clock and on the wall's, each where that clock can be read.
+/// The costs on the CPU clock and on the wall clock; `None` for a clock that cannot be read.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct BothClocks {
     pub(crate) cpu: Option<Transport>,
@@ -170,8 +171,8 @@ pub(crate) struct BothClocks {
 }
 
 impl BothClocks {
-    /// The cost of a byte is at most that of any load: a load that is cheaper by the byte than a NoOperation bounds
-    /// it.
+    /// Computes the costs on both clocks. A load that is cheaper per byte than a NoOperation is an upper bound for
+    /// the cost of a byte.
     pub(crate) fn new(readings: &Readings) -> BothClocks {
         let [cpu, wall] = [Clock::Cpu, Clock::Wall].map(|clock| {
             let mut transport = Transport::new(readings, clock)?;
@@ -181,7 +182,7 @@ impl BothClocks {
         BothClocks { cpu, wall }
     }
 
-    /// The transport costs as the file has them.
+    /// The transport costs in the form of the parameter file.
     pub(crate) fn costs(&self) -> Option<TransportCosts> {
         let both = |field: fn(&Figures) -> Option<f64>| {
             let of = |clock: &Option<Transport>| clock.as_ref()?.estimate(field);
@@ -218,7 +219,7 @@ impl Transport {
         }
     }
 
-    /// Computes the figures from the readings; `None` if no pass is whole or the clock cannot be read.
+    /// Computes the figures from the readings; `None` if no pass is complete or the clock cannot be read.
     fn new(readings: &Readings, clock: Clock) -> Option<Transport> {
         let count = readings.syncs.read_back.len();
         let cheapest = Cheapest::new(readings, clock)?;

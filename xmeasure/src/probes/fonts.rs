@@ -1,6 +1,6 @@
-//! The cost of reading a font's file: at its first OpenFont, and at each ListFontsWithInfo of a font that is not open.
-//! A file of some hundred characters is read in a moment, one of all Chinese characters in many milliseconds. Only the
-//! server has the files, so each font is read by name.
+//! The cost of reading a font file: at the font's first OpenFont, and at each ListFontsWithInfo if the font is not
+//! open. A file of some hundred characters takes microseconds, a file of all Chinese characters many milliseconds.
+//! Only the server has the files, so each font is measured by name.
 
 use std::io;
 use std::time::Duration;
@@ -23,12 +23,12 @@ use crate::server::client::Client;
 use crate::server::tracker::Tracker;
 use crate::server::wire;
 
-/// The most names that are asked for.
+/// Maximum number of font names to request.
 const NAMES: u16 = 2000;
-/// The longest duration of the probe.
+/// Time limit of the probe.
 const LASTS: Duration = Duration::from_secs(6);
 const QUICK_LASTS: Duration = Duration::from_secs(1);
-/// The number of reads of each font; the first time the file may come from the disk.
+/// The number of reads of each font; the first read may come from the disk.
 const TIMES: usize = 3;
 /// A font gets its own entry if it takes this many times as long as most fonts.
 const EXPENSIVE: f64 = 3.0;
@@ -39,13 +39,13 @@ const NOTHING: usize = 100;
 /// The two requests that read fonts.
 const READERS: [&str; 2] = ["ListFontsWithInfo", "OpenFont"];
 
-/// The fonts of a server, and the requests that read each.
+/// The fonts of a server and the requests that read them.
 pub(crate) struct FontFilesProbe {
     fonts: Vec<Font>,
-    /// A batch of as many requests that do nothing, of the same transport.
+    /// A batch with the same number of requests that do no work, with the same transport.
     nothing: Batch,
     nothing_times: Vec<f64>,
-    /// The number of reads of each font, and the longest time for all of them.
+    /// The number of reads of each font, and the time limit for all reads.
     times: usize,
     limit: Duration,
 }
@@ -55,7 +55,7 @@ struct Font {
 }
 
 struct Reader {
-    /// The request, its undoing, and a question.
+    /// The request, the request that undoes it, and a round trip.
     batch: Batch,
     /// The time of each reading with its transport, in microseconds.
     times: Vec<f64>,
@@ -105,7 +105,7 @@ impl FontFilesProbe {
 }
 
 impl Probe for FontFilesProbe {
-    /// Asks for the names of all fonts.
+    /// Requests the names of all fonts.
     fn prepare(client: &mut Client, plan: &Plan) -> Result<FontFilesProbe, MeasureError> {
         let mut names: Vec<Vec<u8>> = Vec::new();
         if READERS.iter().any(|reader| plan.wants(reader)) {
@@ -136,7 +136,7 @@ impl Probe for FontFilesProbe {
         }
     }
 
-    /// Reads each a few times, as far as the time allows.
+    /// Reads each font a few times, within the time limit.
     fn measure(&mut self, run: &mut Run<'_>) -> io::Result<()> {
         let start = run.server.elapsed();
         for _ in 0..self.times {
@@ -156,8 +156,8 @@ impl Probe for FontFilesProbe {
         Ok(())
     }
 
-    /// An entry for most and one for each that is expensive; none where the server's processor
-    /// time cannot be read.
+    /// Writes one entry for most fonts and one for each expensive font; none if the server's CPU time cannot be
+    /// read.
     fn fit(&self, plan: &Plan, tracker: &mut Tracker, parameters: &mut ServerParameters) {
         let Some(nothing) = estimate(&self.nothing_times) else {
             return;
@@ -180,12 +180,12 @@ impl Probe for FontFilesProbe {
     }
 }
 
-/// Two requests and the question that follows them.
+/// Two requests followed by a round trip.
 fn with_question(requests: [Vec<u8>; 3]) -> Batch {
     Batch::new(requests.concat(), 3, 1)
 }
 
-/// The entries: one without a font's name for most fonts, and one for each that costs much more.
+/// The entries: one without a font name for most fonts, and one for each much more expensive font.
 fn filed(read: &[(Operation, Estimate)]) -> Vec<RequestCosts> {
     let times: Vec<f64> = read.iter().map(|(_, time)| time.centre).collect();
     let Some(usual) = estimate(&times) else {
@@ -231,17 +231,17 @@ fn fontname() -> Attribute {
     "fontname".into()
 }
 
-/// The resolution, in dots an inch, at which X servers scale fonts for a client that names none, by the
-/// screen's width (dix/dixfonts.c, GetClientResolutions).
+/// The resolution in dots per inch at which X servers scale fonts for a client that specifies none, depending on
+/// the screen's width (dix/dixfonts.c, GetClientResolutions).
 fn resolution(pixels: u16, millimeters: u16) -> u32 {
     let dots = f64::from(pixels) * 25.4 / f64::from(millimeters);
     if dots < 88.0 { 75 } else { 100 }
 }
 
-/// The name of a scalable font at 12 points and the given dots an inch, as text often is (X Logical Font
-/// Description Conventions, section 4); `None` for others. The cost of scaling depends on the size.
+/// The name of a scalable font at 12 points and `dots` dots per inch, a common text size (X Logical Font
+/// Description Conventions, section 4); `None` for other fonts. The cost of scaling depends on the size.
 fn sized(name: &[u8], dots: u32) -> Option<Vec<u8>> {
-    /// Decipoints, and as many in an inch.
+    /// 12 points in decipoints, and the decipoints in an inch.
     const SIZE: u32 = 120;
     const INCH: f64 = 722.7;
     let name = str::from_utf8(name).ok()?;
@@ -280,7 +280,7 @@ mod tests {
             Ok(opened.map(|times| times[0] - nothing).collect::<Vec<f64>>())
         });
         let times = read.unwrap();
-        // With the name's bytes; CloseFont is free.
+        // Includes the bytes of the name; CloseFont costs nothing here.
         assert!((times[0] - 50.0).abs() < 0.1, "{times:?}");
         assert!((times[1] - 9000.0).abs() < 1.0, "{times:?}");
     }

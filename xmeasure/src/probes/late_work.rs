@@ -1,4 +1,4 @@
-//! An interval of drawing that shows if a server works on after its answer.
+//! A drawing load that shows whether the server continues to work after its reply.
 
 use x11rb_protocol::protocol::xproto::{CreateGCAux, PolyFillRectangleRequest, Rectangle};
 
@@ -7,7 +7,7 @@ use crate::sampling::batch::Batch;
 use crate::server::client::{Client, SIDE};
 use crate::server::wire;
 
-/// The number of requests that are some milliseconds of drawing.
+/// The number of requests; they take some milliseconds to draw.
 const DRAWINGS: usize = 200;
 
 /// Large rectangles on the window.

@@ -1,5 +1,5 @@
-//! The cost of every request, and of the transport, from passes over all loads. The transport's loads are in each pass,
-//! because their figures are subtracted from all others'.
+//! The costs of all requests and of the transport, from passes over all loads. The transport loads are in each
+//! pass, because their figures are subtracted from all others.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -24,13 +24,13 @@ use crate::workloads::transport::TransportLoads;
 use crate::workloads::workload::Workload;
 use crate::workloads::{self, transport};
 
-/// The phase, as progress names it.
+/// The name of the phase in progress reports.
 pub(crate) const MEASURING: &str = "measuring";
 
-/// Bytes of a reply without data.
+/// Length of a reply without data, in bytes.
 const HEAD: u64 = 32;
 
-/// The loads, and then their readings.
+/// The loads and, after the measurement, their readings.
 pub(crate) struct RequestCostsProbe {
     lasts: ProbeDuration,
     transport: Option<TransportLoads<Workload>>,
@@ -39,7 +39,7 @@ pub(crate) struct RequestCostsProbe {
 }
 
 impl RequestCostsProbe {
-    /// The features that the server lacks, in words.
+    /// Descriptions of the features that the server lacks.
     pub(crate) fn absent(&self) -> Vec<String> {
         let absent = self.loads.as_ref().map(|loads| loads.absent.clone());
         let mut absent = absent.unwrap_or_default();
@@ -48,7 +48,7 @@ impl RequestCostsProbe {
         absent
     }
 
-    /// True where nothing that `plan` names can be measured.
+    /// True if none of the requests that `plan` names can be measured.
     pub(crate) fn is_empty(&self, plan: &Plan) -> bool {
         let wants = |job: &Job| {
             let mut operations = job.operations.iter().flatten();
@@ -80,7 +80,7 @@ impl RequestCostsProbe {
         notes
     }
 
-    /// The loads that the plan wants, as jobs. Of two loads that the session does not distinguish, the first counts.
+    /// The loads of the plan as jobs. If the session does not distinguish two loads, the first is used.
     fn jobs(&mut self, run: &mut Run<'_>) -> io::Result<Vec<Job>> {
         let mut jobs: Vec<Job> = Vec::new();
         for mut load in self.loads.take().unwrap_or_default().all {
@@ -119,7 +119,7 @@ impl Probe for RequestCostsProbe {
         self.lasts
     }
 
-    /// Describes the loads that the plan wants.
+    /// Determines the operations of the plan's loads.
     fn begin(&mut self, run: &mut Run<'_>) -> io::Result<()> {
         let mut jobs = self.jobs(run)?;
         let Some(transport) = self.transport.take() else {
@@ -128,7 +128,7 @@ impl Probe for RequestCostsProbe {
         let no_operation = transport.no_operation.clone();
         let transport = transport.map(|load| {
             let operations = run.tracker.describe(&load);
-            // Some of these mix requests; all but NoOperation are among the others again.
+            // Some of these loads mix requests; all except NoOperation are also measured as separate loads.
             let filed = load == no_operation;
             Job::always(load, if filed { operations } else { Vec::new() })
         });
@@ -150,7 +150,7 @@ impl Probe for RequestCostsProbe {
                 done,
                 to_do,
             } = step;
-            // The sampling ends with the time, or once all loads have been read often enough.
+            // The sampling ends at the time limit, or when all loads have been read often enough.
             let of_all = done as f64 / (done + to_do).max(1) as f64;
             let part = share(now.saturating_sub(start), limit).max(of_all);
             progress.step(part, named(request))
@@ -175,13 +175,13 @@ impl Probe for RequestCostsProbe {
     }
 }
 
-/// The name of a request for progress; some loads have no entry.
+/// The name of a request for progress reports; some loads have no entry.
 fn named(request: Option<&'static str>) -> &'static str {
     request.unwrap_or("transport")
 }
 
-/// The load in turns, if it asks for long replies: the server writes the data after a reply's head separately only to a
-/// client that takes the head.
+/// The load in turns, if it has long replies: the server writes the data after a reply's head separately only if
+/// the client reads the head promptly.
 fn in_turns(server: &mut dyn Executor, load: &Workload) -> io::Result<Option<Workload>> {
     let Some(turns) = load.in_turns() else {
         return Ok(None);

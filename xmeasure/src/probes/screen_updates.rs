@@ -1,6 +1,5 @@
-//! The later work of a server, once for all changes of its screen, at an interval: Xvnc encodes it for its viewer. Equal
-//! copies go to a window and to a pixmap, which nobody sees: the difference is the cost of showing
-//! them.
+//! Deferred work of a server, done at an interval for all changes of its screen: Xvnc encodes the changes for its
+//! viewer. Equal copies go to a window and to an invisible pixmap; the difference is the cost of showing them.
 
 mod copies;
 mod interval;
@@ -26,16 +25,15 @@ use crate::server::tracker::Tracker;
 /// The number of measurements of each load.
 const TIMES: usize = 30;
 const QUICK_TIMES: usize = 8;
-/// A difference by the pixel that is less than twice the copy of a pixel itself may come from where
-/// the two lie in memory: on an Xvnc that nobody looks at, a pixel differed by more than its copy
-/// takes, on an Xvfb of depth 8 by twice as much.
+/// A difference per pixel below twice the copy of a pixel may be caused by the memory locations: it exceeded the
+/// copy's time on an unviewed Xvnc, and was twice that on an Xvfb of depth 8.
 const TWICE: f64 = 2.0;
 
 /// The loads, and their results.
 pub(crate) struct ScreenUpdates {
     small: Copies,
     large: Copies,
-    /// Large ones that change nothing, and others of smooth text.
+    /// Large copies that change no pixel, and large copies of smooth text.
     same: Copies,
     smooth: Copies,
     times: usize,
@@ -44,8 +42,7 @@ pub(crate) struct ScreenUpdates {
 }
 
 impl ScreenUpdates {
-    /// `None` if the server does nothing later that can be seen, or its processor time cannot
-    /// be read.
+    /// `None` if the server has no measurable deferred work, or its CPU time cannot be read.
     fn find(&self, server: &mut dyn Executor) -> io::Result<Option<Deferred>> {
         let times = self.times;
         server.pause(&[Pause::Sleep(SHOWN)]);
@@ -78,7 +75,7 @@ impl ScreenUpdates {
         let half = small.unseen + small.beyond.centre / 2.0;
         let at_once = is_at_once(&self.small, server, times, half)?;
         let interval = interval(&self.small, server, small.beyond.centre)?;
-        // A server that updates at each rest: its updates are worth nothing to a cost (validation/results).
+        // If the server updates whenever it is idle, its updates do not improve estimates (validation/results).
         if interval.is_zero() {
             return Ok(None);
         }
@@ -118,7 +115,7 @@ impl Probe for ScreenUpdates {
             small: to_window(SMALL, two),
             large: to_window(LARGE, two),
             same: to_window(LARGE, [(white_on_black, 0); 2]),
-            // A column further the letters are elsewhere.
+            // Shifted by one column, the letters are at other positions.
             smooth: to_window(LARGE, [(smooth, 0), (smooth, 1)]),
             times: if plan.quick { QUICK_TIMES } else { TIMES },
             drawing: late_work::drawing(client)?,
@@ -136,7 +133,7 @@ impl Probe for ScreenUpdates {
 
     fn measure(&mut self, run: &mut Run<'_>) -> io::Result<()> {
         (run.show)()?;
-        // A server that has nothing to do after its answers updates no viewer later.
+        // A server without work after its replies updates no viewer later.
         if run.server.find_late_work(&self.drawing)?.is_zero() {
             return Ok(());
         }

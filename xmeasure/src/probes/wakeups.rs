@@ -1,8 +1,8 @@
-//! A server's costs after a sleep, and the costs of separate writes: loads of a few requests with pauses between them.
-//! (Requests are estimated by long streams.)
+//! A server's costs after a sleep and the costs of separate writes, from loads of a few requests with pauses
+//! between them. (Request costs come from long streams.)
 //!
-//! A stream of requests with replies soon fills the client's socket, and from then on the server gathers its writes; a
-//! program that reads its replies gets each in its own write.
+//! A stream of requests with replies soon fills the client's socket, and the server then batches its writes. A
+//! program that reads its replies gets each in a separate write.
 
 mod area;
 mod passes;
@@ -28,12 +28,12 @@ use crate::server::tracker::Tracker;
 use crate::server::wire;
 use crate::workloads::workload::Sync;
 
-/// A sleep in which clients work, and for how long.
+/// From this length of sleep on the client works before it sends, for this long.
 const LONG: Duration = Duration::from_millis(3);
 pub(super) const HANDLING: Duration = Duration::from_micros(800);
 /// The pause between requests in which the caches stay warm.
 const SHORT: Duration = Duration::from_micros(200);
-/// Sleeps, and how often each in a pass. A processor that idles loses its caches within 3 to 10 ms.
+/// The sleeps, and their repetitions in a pass. An idle processor loses its caches within 3 to 10 ms.
 const SLEEPS: [(Duration, usize); 7] = [
     (SHORT, 10),
     (Duration::from_millis(1), 5),
@@ -43,12 +43,12 @@ const SLEEPS: [(Duration, usize); 7] = [
     (Duration::from_millis(30), 2),
     (Duration::from_millis(100), 1),
 ];
-/// The number of requests that each follow the answer before at once. By then the number of the server's sleeps between
-/// them is steady.
+/// The number of requests that each immediately follow the previous reply. By then the number of the server's
+/// sleeps between them is steady.
 const VOLLEY: u64 = 512;
 /// The number of requests of the batches whose replies and events are counted.
 const COUNTED: usize = 16;
-/// About how long a pass takes.
+/// The approximate duration of a pass.
 const PASS: Duration = Duration::from_millis(1800);
 
 /// The loads, and their times.
@@ -67,7 +67,7 @@ pub(crate) struct Wakeups {
 }
 
 impl Wakeups {
-    /// Passes until there are `count`; none if the server's processor time cannot be read.
+    /// Runs passes until there are `count`; none if the server's CPU time cannot be read.
     fn passes(&mut self, server: &mut dyn Executor, count: usize) -> io::Result<()> {
         while self.passes.len() < count
             && let Some(pass) = self.pass(server)?
@@ -126,8 +126,8 @@ impl Wakeups {
         let pause = [Pause::Sleep(sleep)];
         woken.nothing.extend(server.after(&pause, &self.nothing)?);
         woken.connection.extend(server.connect_after(&pause)?);
-        // The area is filled before its pause, cold right after it, and warm again. A client that lets a server sleep
-        // for milliseconds works meanwhile, which evicts more from the caches than the sleep does.
+        // The area is filled before the pause, cold right after it, and warm again. A client that lets the server
+        // sleep for milliseconds works meanwhile, which evicts more from the caches than the sleep does.
         server.after(&[], &self.area.once)?;
         let handling = match sleep >= LONG {
             true => HANDLING,
@@ -229,7 +229,7 @@ mod tests {
         check(&found);
     }
 
-    /// Checks that the costs found are the true ones.
+    /// Checks the recovered costs against the simulated server's.
     fn check(found: &TransportCosts) {
         let truth = truth().transport.unwrap();
         assert_eq!(found.after_sleep.len(), truth.after_sleep.len());
@@ -241,7 +241,7 @@ mod tests {
             let (found, truth) = (found.megapixel_us.unwrap(), truth.megapixel_us.unwrap());
             close(found, truth, 0.2);
         }
-        // A reply that is one of several in a batch, with its request.
+        // The cost of a reply within a batch, including its request.
         close(found.reply.cpu_us.unwrap(), Micros(0.05 + 0.0168), 0.02);
         close(
             found.event.cpu_us.unwrap(),

@@ -5,7 +5,7 @@
 pub(crate) struct Batch {
     pub(crate) bytes: Vec<u8>,
     pub(crate) requests: u64,
-    /// Replies that they bring.
+    /// The number of their replies.
     pub(crate) answers: u64,
 }
 
@@ -24,7 +24,7 @@ impl Batch {
         Batch::new(bytes, 1, u64::from(answered))
     }
 
-    /// The batch `times` times.
+    /// The batch repeated `times` times.
     pub(crate) fn repeated(&self, times: usize) -> Batch {
         Batch {
             bytes: self.bytes.repeat(times),

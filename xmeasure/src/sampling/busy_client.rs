@@ -1,13 +1,13 @@
-//! A client that works before it sends, as programs do between two batches. A sender that only waits leaves the server's
-//! data in the caches.
+//! A client that works before it sends, as programs do between two batches. A sender that only waits would leave
+//! the server's data in the caches.
 
 use std::time::{Duration, Instant};
 
-/// The memory that is gone over, as text of four bytes: 4 MiB, more than a second-level cache.
+/// The accessed memory in words of four bytes: 4 MiB, more than a second-level cache.
 const WORDS: usize = 1 << 20;
 /// The words of a cache line.
 const LINE: usize = 16;
-/// Lines between two looks at the clock.
+/// The number of cache lines between two clock readings.
 const STRIDE: usize = 64;
 
 /// Work to do between batches.
@@ -24,7 +24,7 @@ impl BusyClient {
         }
     }
 
-    /// Works for that long.
+    /// Works for `time`.
     pub(crate) fn work(&mut self, time: Duration) {
         let start = Instant::now();
         while start.elapsed() < time {

@@ -1,4 +1,4 @@
-//! The server under measurement, as a trait, so that a simulated server can stand in.
+//! The server under measurement, as a trait so that tests can substitute a simulated server.
 
 use std::io;
 use std::time::Duration;
@@ -36,10 +36,10 @@ pub(crate) trait Executor {
     /// Leaves the server alone.
     fn pause(&mut self, pause: &[Pause]);
 
-    /// Runs a load once, to learn its answers: for each phase, those of one unit.
+    /// Runs a load once to determine its replies: for each phase, the replies to one unit.
     fn rehearse(&mut self, workload: &Workload) -> io::Result<Vec<Answers>>;
 
-    /// Runs a load's units that many times: a reading for each phase.
+    /// Runs a load's units `times` times, and returns a reading for each phase.
     fn run(
         &mut self,
         workload: &Workload,
@@ -57,23 +57,23 @@ pub(crate) trait Executor {
         Ok(None)
     }
 
-    /// Runs this many synchronisations and nothing else.
+    /// Runs only this many synchronisations.
     fn synchronise(&mut self, sync: Sync, times: u64) -> io::Result<Reading>;
 
-    /// A request `count` times, each time to a server that sleeps.
+    /// Sends a request `count` times, each time to a sleeping server.
     fn alone(&mut self, request: &[u8], answered: bool, count: u32) -> io::Result<Reading>;
 
-    /// The processor time of a batch after a pause, in microseconds; `None` if it cannot be read.
+    /// The CPU time of a batch after a pause, in microseconds; `None` if it cannot be read.
     fn after(&mut self, pause: &[Pause], batch: &Batch) -> io::Result<Option<f64>>;
 
-    /// The processor time of a new connection, made and closed, after a pause.
+    /// The CPU time of a new connection, opened and closed, after a pause.
     fn connect_after(&mut self, pause: &[Pause]) -> io::Result<Option<f64>>;
 
-    /// A batch without answers, sent to a sleeping server, with all the server's work for it within `wait`. The wall is
-    /// not read.
+    /// Sends a batch without replies to a sleeping server and includes all the server's work within `wait`. Wall
+    /// time is not measured.
     fn with_what_follows(&mut self, batch: &Batch, wait: Duration) -> io::Result<Reading>;
 
-    /// Finds how long the server works on after it has answered `drawing` and fallen asleep; later readings include
-    /// this work. Zero for most servers.
+    /// Finds how long the server continues to work after it has replied to `drawing` and fallen asleep; later
+    /// readings include this work. Zero for most servers.
     fn find_late_work(&mut self, drawing: &Batch) -> io::Result<Duration>;
 }

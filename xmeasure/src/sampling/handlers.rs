@@ -1,5 +1,5 @@
-//! Times of requests by the server's own clock: a server that `x11prof` started writes the length of each handler into
-//! shared memory.
+//! Times of requests by the server's own timer: a server that `x11prof` started writes the duration of each handler
+//! into shared memory.
 
 use std::io;
 
@@ -15,7 +15,7 @@ pub trait HandlerClock {
     /// Fails if the times cannot be read.
     fn drain(&mut self, times: &mut Vec<HandlerTime>) -> io::Result<()>;
 
-    /// Pauses the timer, or resumes it: a paused timer adds nothing to the server's processor time.
+    /// Pauses or resumes the timer. A paused timer uses no CPU time of the server.
     ///
     /// # Errors
     /// Fails if the server cannot be reached.
@@ -32,8 +32,8 @@ pub(crate) struct Handled {
 }
 
 impl Handled {
-    /// The times of a phase from those of its requests, which have `kinds` kinds in turn. Interrupted requests are
-    /// far longer than the others, so the middle half counts.
+    /// The times of a phase with `kinds` alternating kinds of requests, from the times of its requests. Interrupted
+    /// requests take far longer than the others, so the mean of the middle half is used.
     pub(crate) fn new(each: &[f64], kinds: usize) -> Option<Handled> {
         let of_kind = |kind| midmean(each.iter().skip(kind).step_by(kinds).copied());
         Some(Handled {
@@ -43,7 +43,7 @@ impl Handled {
     }
 }
 
-/// True if `times` has the request `sequence` of `client`.
+/// True if `times` contains the request `sequence` of `client`.
 pub(crate) fn contains(times: &[HandlerTime], client: u16, sequence: u16) -> bool {
     let covers = |time: &HandlerTime| {
         time.client == client && u32::from(sequence.wrapping_sub(time.sequence)) < time.count
@@ -89,7 +89,7 @@ mod tests {
         ];
         let each = by_request(&times, 3, 65535, 4);
         assert_eq!(each[2], 5.0);
-        // The first entry begins before the batch, so its requests are not known.
+        // The first entry begins before the batch, so the times of its requests are unknown.
         assert!(each[0].is_nan() && each[1].is_nan() && each[3].is_nan());
         assert_eq!(by_request(&times, 3, 65534, 4), [2.0, 2.0, 2.0, 5.0]);
         assert!(contains(&times, 3, 0) && !contains(&times, 4, 0));

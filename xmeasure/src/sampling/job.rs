@@ -1,4 +1,4 @@
-//! A load on its way through the passes: its operations, and all its readings.
+//! A load in the passes: its operations and all its readings.
 
 use x11prof_session::Operation;
 
@@ -12,24 +12,24 @@ use crate::workloads::workload::{Sync, Workload};
 #[derive(Debug, Clone)]
 pub(crate) struct Job {
     pub(crate) load: Workload,
-    /// The operations of its requests, by phase and by kind; none if they are not filed.
+    /// The operations of its requests, by phase and kind; empty if they have no entry in the file.
     pub(crate) operations: Vec<Vec<Operation>>,
     /// The load is in every pass, in longer batches, because its figures are subtracted from all others'.
     pub(crate) always: bool,
-    /// The answers to each phase; empty until it has run, and if it was refused.
+    /// The replies to each phase; empty until it has run, and if it was refused.
     pub(crate) answers: Vec<Answers>,
-    /// The server answered with errors.
+    /// True if the server replied with errors.
     pub(crate) refused: bool,
     /// The readings by phase, one in each pass.
     pub(crate) readings: Vec<Vec<Reading>>,
-    /// The handler times by phase, one in each pass; none if the server does not time its handlers.
+    /// The handler times by phase, one in each pass; empty if the server does not time its handlers.
     pub(crate) handled: Vec<Vec<Handled>>,
-    /// The number of the units' repetitions in a batch.
+    /// The number of repetitions of the units in a batch.
     pub(crate) times: u64,
 }
 
 impl Job {
-    /// A load that is measured until its figures are sure.
+    /// Creates a job that is measured until its figures are certain.
     pub(crate) fn new(load: Workload, operations: Vec<Vec<Operation>>) -> Job {
         Job {
             readings: vec![Vec::new(); load.phases.len()],
@@ -43,7 +43,7 @@ impl Job {
         }
     }
 
-    /// A job that is in every pass.
+    /// Creates a job that is in every pass.
     pub(crate) fn always(load: Workload, operations: Vec<Vec<Operation>>) -> Job {
         Job {
             always: true,
@@ -51,7 +51,7 @@ impl Job {
         }
     }
 
-    /// The request that the job measures, if that is filed.
+    /// The request that the job measures; `None` if the job has no entry.
     pub(crate) fn name(&self) -> Option<&'static str> {
         let operation = self.operations.iter().flatten().next()?;
         Some(operation.request.as_str())
@@ -81,7 +81,7 @@ impl Job {
     }
 }
 
-/// A request to be measured alone, with its readings so far.
+/// A request that is sent individually, with its readings so far.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SingleRequest {
     pub(crate) request: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Running loads on a real server, and reading the clocks.
+//! Runs loads on a real server and reads the clocks.
 
 mod after_answers;
 mod clocks;
@@ -23,9 +23,9 @@ use crate::server::target::Target;
 use crate::server::wire;
 use crate::workloads::workload::{Phase, Sync, Workload};
 
-/// The pause between requests sent alone, in which the server falls asleep.
+/// The pause between individual requests, in which the server falls asleep.
 const PAUSE: Duration = Duration::from_micros(200);
-/// The longest wait for the times of handlers that are done.
+/// Time limit for the arrival of the times of completed handlers.
 const SETTLE: Duration = Duration::from_millis(50);
 /// The number of requests in one reading of handlers, if each waits for its reply.
 const HANDLED_TURNS: usize = 16;
@@ -37,7 +37,7 @@ const HANDLED: u32 = 256;
 pub(crate) struct LiveServer {
     raw: RawConnection,
     clock: Option<ProcessClock>,
-    /// The time for which the server may work on its drawing after it fell asleep.
+    /// The time for which the server may continue to work on its drawing after it fell asleep.
     lingers: Duration,
     read_back: Vec<u8>,
     round_trip: Vec<u8>,
@@ -130,7 +130,8 @@ impl LiveServer {
         }
         let each = handlers::by_request(&times, client, first, requests);
         let mut handled = Handled::new(&each, phase.kinds.max(1) as usize);
-        // The server's processor time is that of its handlers and of some more. An interrupted handler took longer.
+        // The server's CPU time is an upper bound for its handlers' times; a handler with a longer time was
+        // interrupted.
         if let (Some(cpu), Some(handled), 1) = (cpu, &mut handled, phase.kinds) {
             let most = cpu / requests.max(1) as f64;
             handled
@@ -182,7 +183,7 @@ impl LiveServer {
         Ok(())
     }
 
-    /// Sends a load `times` times, each after the answer to the one before.
+    /// Sends a load `times` times, each after the reply to the previous one.
     fn in_turns(&mut self, load: Load<'_>, answers: u64, times: u64) -> io::Result<Reading> {
         let before = self.processor_time();
         let start = Instant::now();
@@ -227,7 +228,7 @@ impl LiveServer {
 
 impl Drop for LiveServer {
     fn drop(&mut self) {
-        // A server that has gone has no timer to resume.
+        // If the server has exited, there is no timer to resume.
         let _ = self.pause_handlers(false);
     }
 }
@@ -326,7 +327,7 @@ impl Executor for LiveServer {
         self.raw.exchange(&batch.load(), until)?;
         thread::sleep(PAUSE);
         let time = self.since(before, Duration::ZERO).cpu;
-        // Events are taken in, or the socket would fill up.
+        // Read the events, or the socket would fill up.
         self.timed(Load::default(), Sync::RoundTrip, Until::LastAnswered)?;
         Ok(time)
     }
@@ -365,7 +366,7 @@ impl Executor for LiveServer {
         thread::sleep(PAUSE);
         let mut reading = self.since(before, wall);
         reading.requests = u64::from(count);
-        // Events that have come are taken in before anything else is measured.
+        // Read pending events before the next measurement.
         self.timed(Load::default(), Sync::RoundTrip, Until::LastAnswered)?;
         Ok(reading)
     }
@@ -378,7 +379,7 @@ impl Batch {
     }
 }
 
-/// A server that takes no new connection has gone, or will not answer any more.
+/// An error for a server that accepts no new connection: it has exited or hangs.
 fn gone(error: MeasureError) -> io::Error {
     io::Error::new(io::ErrorKind::ConnectionAborted, error.to_string())
 }

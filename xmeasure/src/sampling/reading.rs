@@ -9,7 +9,7 @@ pub(crate) struct Reading {
     pub(crate) cpu: Option<f64>,
     /// Wall time in microseconds.
     pub(crate) wall: f64,
-    /// Requests sent, synchronisations left out.
+    /// The number of requests, without synchronisations.
     pub(crate) requests: u64,
     /// Synchronisations.
     pub(crate) syncs: u64,
@@ -27,7 +27,7 @@ impl Reading {
         self.sleeps = self.sleeps.zip(other.sleeps).map(|(a, b)| a + b);
     }
 
-    /// The time on `clock`, if it counts: the wall counts where the server's processor time cannot be read.
+    /// The time on `clock`. Wall time is used only if the server's CPU time cannot be read.
     pub(crate) fn time(&self, clock: Clock) -> Option<f64> {
         match clock {
             Clock::Cpu => self.cpu,

@@ -1,11 +1,11 @@
-//! The loads of a calibration's passes, with the readings of them.
+//! The loads of a calibration's passes and their readings.
 
 use crate::sampling::job::{BySync, Job, SingleRequest};
 use crate::sampling::reading::Reading;
 use crate::server::wire;
 use crate::workloads::transport::TransportLoads;
 
-/// A request without an answer and one with, alone.
+/// A request without a reply and a request with one, sent individually.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SingleRequestPair {
     pub(crate) nothing: SingleRequest,
@@ -30,7 +30,7 @@ pub(crate) struct Readings {
     pub(crate) alone: SingleRequestPair,
     pub(crate) transport: TransportLoads<Job>,
     pub(crate) requests: Vec<Job>,
-    /// The reason for an end before every load had been measured often enough.
+    /// Why the sampling ended before all loads had been measured often enough; `None` if it was complete.
     pub(crate) cut: Option<StoppedBy>,
 }
 

@@ -1,11 +1,10 @@
-//! Figures as a file has them: with as many digits as they are worth.
+//! Rounds figures for a file to their significant digits.
 
 use x11prof_cost_model::{Measured, Micros};
 
 use crate::sampling::statistics::Estimate;
 
-/// Estimates on the two clocks as a file's figure; the spread is the processor time's where there
-/// is one, as costs are.
+/// Combines estimates on the two clocks into a file's figure. The spread is that of the CPU time if there is one.
 pub(crate) fn measured(cpu: Option<Estimate>, wall: Option<Estimate>) -> Option<Measured> {
     let first = cpu.or(wall)?;
     let time = |estimate: Estimate| micros(estimate.centre.max(0.0), 5);
@@ -21,7 +20,7 @@ pub(crate) fn micros(time: f64, digits: i32) -> Micros {
     Micros(rounded(time, digits))
 }
 
-/// `number` with `digits` significant digits: more would be noise, and a burden to readers.
+/// `number` with `digits` significant digits; more digits would be noise.
 pub(crate) fn rounded(number: f64, digits: i32) -> f64 {
     if number == 0.0 || !number.is_finite() {
         return number;

@@ -1,4 +1,4 @@
-//! Taking samples: how often a load is repeated, and in which order loads are measured.
+//! Takes samples: decides how often a load is repeated and in which order loads are measured.
 
 use std::io;
 use std::time::Duration;
@@ -12,32 +12,32 @@ use crate::workloads::workload::{Sync, Workload};
 
 /// Synchronisations measured together.
 const SYNCHRONISATIONS: u64 = 30;
-/// Turns measured together: on one processor, how often the server sleeps between them settles only
-/// after some, as which of the two has run less evens out.
+/// Number of turns per measurement. On one processor, the frequency of the server's sleeps between turns becomes
+/// steady only after some turns, when the CPU times of client and server have evened out.
 const TURNS: u64 = 512;
-/// The most requests, and the most bytes, of a batch.
+/// Maximum number of requests and bytes of a batch.
 const BATCH_REQUESTS: u64 = 8_000_000;
 const BATCH_BYTES: u64 = 1 << 28;
 
 /// The factor of the length of batches for transport costs.
 const LONGER: u32 = 3;
-/// The share of a batch that each phase of a cycle is to take, unless another phase takes this many
-/// whole batches by then.
+/// The share of a batch that each phase of a cycle should take, unless another phase would then take this many
+/// whole batches.
 const PHASE_SHARE: f64 = 0.25;
 const PHASE_BATCHES: f64 = 4.0;
 
 /// The state of a sampling: the next request, the batches done and still to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Step {
-    /// `None` of a load that is not filed.
+    /// `None` for a load without an entry in the file.
     pub(crate) request: Option<&'static str>,
     pub(crate) done: usize,
     pub(crate) to_do: usize,
 }
 
-/// Measures all loads of `readings` in passes: a drift of the machine changes all alike, and every second pass goes
-/// backwards. Before each batch `step` gets the state, and returns false to stop. On an error `readings` holds the
-/// readings so far.
+/// Measures all loads of `readings` in passes, so that a drift of the machine affects all loads equally; every
+/// second pass is reversed. Before each batch `step` gets the state, and returns false to stop. On an error
+/// `readings` holds the readings so far.
 pub(crate) fn sample(
     executor: &mut dyn Executor,
     readings: &mut Readings,
@@ -56,7 +56,8 @@ pub(crate) fn sample(
         }
         let passes_left = plan.passes() - pass;
         let all = jobs.len();
-        // A table without some loads is of little use: the first pass has more time, on a busy machine too.
+        // A file without some loads is of little use, so the first pass has a longer time limit, for a busy
+        // machine.
         let limit = plan.limit() * if pass == 0 { 10 } else { 1 };
         for (position, job) in jobs.into_iter().enumerate() {
             let here = Step {
@@ -100,7 +101,7 @@ fn transport(executor: &mut dyn Executor, readings: &mut Readings, plan: &Plan) 
     Ok(())
 }
 
-/// Learns a load's answers, and its number of repetitions.
+/// Determines a load's replies and its number of repetitions.
 fn rehearse(executor: &mut dyn Executor, job: &mut Job, plan: &Plan) -> io::Result<()> {
     job.answers = executor.rehearse(&job.load)?;
     if job.answers.iter().any(|answers| answers.errors > 0) {
@@ -139,7 +140,7 @@ fn read(executor: &mut dyn Executor, job: &mut Job, plan: &Plan) -> io::Result<(
     Ok(())
 }
 
-/// The repetitions of a load that make its batch take `least`.
+/// The number of repetitions with which a load's batch takes at least `least`.
 fn repetitions(
     executor: &mut dyn Executor,
     load: &Workload,
@@ -172,7 +173,7 @@ fn repetitions(
         if short <= 1.0 || times >= most {
             return Ok(times);
         }
-        // A tenth more than a batch this short promises, and no more than tenfold at once.
+        // Add 10 % to the estimate, and increase at most tenfold at once.
         let factor = (short * 1.1).clamp(1.1, 10.0);
         times = ((times as f64 * factor).ceil() as u64).min(most);
     }

@@ -1,8 +1,8 @@
-//! The middle of many readings, the confidence interval of their median by order statistics, and outliers.
+//! The centre of many readings, the confidence interval of their median by order statistics, and outliers.
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-/// The confidence that the interval has at least.
+/// The minimum confidence of the interval.
 const CONFIDENCE: f64 = 0.95;
 /// A modified Z-score above this marks an outlier, and the constant that makes the median
 /// absolute deviation comparable to a standard deviation (Iglewicz & Hoaglin, How to Detect and
@@ -10,19 +10,19 @@ const CONFIDENCE: f64 = 0.95;
 const OUTLYING: f64 = 3.5;
 const CONSISTENCY: f64 = 0.6745;
 
-/// The middle of some readings with its uncertainty.
+/// The centre of some readings and its uncertainty.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Estimate {
-    /// The mean of the half in the middle: if readings have one of two values, it shows the frequency of each, which a
-    /// median does not.
+    /// The mean of the middle half. If readings have one of two values, this mean reflects the frequency of each
+    /// value, which a median does not.
     pub(crate) centre: f64,
-    /// Half the width of the median's 95 % confidence interval, in the same unit; half the samples' range
-    /// where they are too few for an interval (fewer than six), `None` of a single one.
+    /// Half the width of the median's 95 % confidence interval, in the same unit; half the samples' range if there
+    /// are fewer than six samples; `None` for a single sample.
     pub(crate) half_width: Option<f64>,
 }
 
 impl Estimate {
-    /// The half width relative to the centre, where that is positive.
+    /// The half width relative to the centre; `None` unless the centre is positive.
     pub(crate) fn spread(&self) -> Option<f64> {
         self.half_width
             .filter(|_| self.centre > 0.0)
@@ -30,12 +30,12 @@ impl Estimate {
     }
 }
 
-/// The middle of `samples` and the confidence interval of their median; `None` without samples. The interval needs no
-/// assumption about the distribution: its ends are order statistics, whose ranks follow from the binomial distribution
-/// (Le Boudec, Performance Evaluation of Computer and Communication Systems, Theorem 2.1; David & Nagaraja, Order
-/// Statistics, section 7.1).
+/// The centre of `samples` and the confidence interval of their median; `None` without samples. The interval needs
+/// no assumption about the distribution: its ends are order statistics whose ranks follow from the binomial
+/// distribution (Le Boudec, Performance Evaluation of Computer and Communication Systems, Theorem 2.1; David &
+/// Nagaraja, Order Statistics, section 7.1).
 ///
-/// Outliers, such as a batch that another process interrupted, are left out first, as long as six samples stay.
+/// Outliers, such as a batch that another process interrupted, are removed first, as long as six samples remain.
 pub(crate) fn estimate(samples: &[f64]) -> Option<Estimate> {
     let mut sorted: Vec<f64> = samples.iter().copied().filter(|x| x.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
@@ -56,8 +56,8 @@ pub(crate) fn estimate(samples: &[f64]) -> Option<Estimate> {
     })
 }
 
-/// The least of `samples`, which other processes of the machine only make longer: the mean of the lowest third. The
-/// half width is half the distance from the least sample to the median.
+/// The mean of the lowest third of `samples`, because other processes only increase times. The half width is half
+/// the distance from the smallest sample to the median.
 pub(crate) fn undisturbed(samples: &[f64]) -> Option<Estimate> {
     let mut sorted: Vec<f64> = samples.iter().copied().filter(|x| x.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
@@ -69,7 +69,7 @@ pub(crate) fn undisturbed(samples: &[f64]) -> Option<Estimate> {
     })
 }
 
-/// The least number of samples that have an interval.
+/// The minimum number of samples for a confidence interval.
 pub(crate) const LEAST: usize = 6;
 
 fn median(sorted: &[f64]) -> Option<f64> {
@@ -79,7 +79,7 @@ fn median(sorted: &[f64]) -> Option<f64> {
     Some((lower + upper) / 2.0)
 }
 
-/// The mean of the half of `samples` in the middle; `None` without samples. If a time has one of two values, the sum of
+/// The mean of the middle half of `samples`; `None` without samples. If a time has one of two values, the sum of
 /// many depends on the frequency of each, which a median does not show.
 pub(crate) fn midmean(samples: impl IntoIterator<Item = f64>) -> Option<f64> {
     let mut sorted: Vec<f64> = samples.into_iter().filter(|x| x.is_finite()).collect();
@@ -89,8 +89,8 @@ pub(crate) fn midmean(samples: impl IntoIterator<Item = f64>) -> Option<f64> {
     (!middle.is_empty()).then(|| middle.iter().sum::<f64>() / middle.len() as f64)
 }
 
-/// `sorted` without samples whose modified Z-score is too high. If half of the samples are equal there is no deviation
-/// to judge by.
+/// `sorted` without samples whose modified Z-score is too high. If half of the samples are equal, the median
+/// absolute deviation is zero and no sample is removed.
 fn without_outliers(sorted: &[f64]) -> Vec<f64> {
     let Some(centre) = median(sorted) else {
         return Vec::new();
@@ -102,8 +102,8 @@ fn without_outliers(sorted: &[f64]) -> Vec<f64> {
     sorted.iter().copied().filter(fits).collect()
 }
 
-/// The largest 0-based rank r for which the r-th smallest and the r-th largest of `n` samples
-/// enclose the median with the confidence requested: 1 − 2 P(B ≤ r), B binomial (n, ½).
+/// The largest 0-based rank r for which the r-th smallest and the r-th largest of `n` samples enclose the median
+/// with the required confidence: 1 − 2 P(B ≤ r), B binomial (n, ½).
 fn interval_rank(n: usize) -> Option<usize> {
     let binomial = Binomial::new(0.5, n as u64).ok()?;
     (0..n.div_ceil(2))

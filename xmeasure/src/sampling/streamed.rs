@@ -1,4 +1,4 @@
-//! The time of a batch in a stream of itself.
+//! The time of a batch within a stream of equal batches.
 
 use std::io;
 
@@ -21,7 +21,7 @@ impl Streamed {
         Streamed::repeated(once, STREAMED)
     }
 
-    /// A batch, and a stream of it `times` times: at least two.
+    /// A batch, and a stream that repeats it `times` times, at least twice.
     pub(crate) fn repeated(once: Batch, times: usize) -> Streamed {
         let times = times.max(2);
         Streamed {
@@ -31,8 +31,8 @@ impl Streamed {
         }
     }
 
-    /// The time of the batch in a stream of itself, in microseconds, the time that costs describe. (A single batch a
-    /// moment later may be as cold as after a sleep, if other processes use the core.)
+    /// The time of the batch within a stream of equal batches, in microseconds, which is the time that costs
+    /// describe. (A single batch shortly after may be as cold as after a sleep, if other processes use the core.)
     pub(crate) fn streamed(&self, server: &mut dyn Executor) -> io::Result<Option<f64>> {
         let once = server.after(&[], &self.once)?;
         let stream = server.after(&[], &self.stream)?;

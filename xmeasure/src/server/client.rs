@@ -1,5 +1,5 @@
-//! The resources that the loads need on the server: a window, GCs, fonts, properties. Requests over the raw connection
-//! make them all, so that the tracker sees them; they go with the connection.
+//! The resources that the loads need on the server: a window, GCs, fonts, properties. All are created by requests
+//! over the raw connection, so that the tracker sees them, and are freed with the connection.
 
 use std::os::fd::OwnedFd;
 
@@ -19,13 +19,13 @@ use crate::server::wire::{self, Major};
 
 /// Side of the window that is drawn on, in pixels: x11perf's.
 pub(crate) const SIDE: u16 = 600;
-/// The side of the part of a window for windows that come and go; beyond it is room for others.
+/// The side of the area for windows that are created and destroyed; the rest is space for others.
 pub(crate) const ARENA: u16 = 220;
 /// Side of a small window there, and of a small pixmap.
 const SMALL: u16 = 30;
-/// Side of a pixmap that is larger than all that a load makes the server allocate, in pixels.
+/// Side of a pixmap that is larger than any allocation of a load, in pixels.
 const LARGE: u16 = 2000;
-/// Small pixmaps that are as much as a load has at once.
+/// The number of small pixmaps that corresponds to the most resources a load has at once.
 const MANY: usize = 2048;
 
 /// The connection and the resources made over it.
@@ -34,9 +34,10 @@ pub(crate) struct Client {
     pub(crate) tracker: Tracker,
     /// The window for drawing; it is mapped.
     pub(crate) window: Window,
-    /// A mapped window beside it, for windows that come and go: children of the first would clip its drawing.
+    /// A mapped sibling window in which windows are created and destroyed; children of `window` would clip its
+    /// drawing.
     pub(crate) arena: Window,
-    /// An unmapped window whose events no client wants.
+    /// An unmapped window whose events no client selects.
     pub(crate) unwatched: Window,
     /// An unmapped window; this connection gets the events of its properties' changes.
     pub(crate) notified: Window,
@@ -50,7 +51,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Connects nothing more: sets the stage on a connection that is set up.
+    /// Creates the resources on a connection that is set up.
     pub(crate) fn new(raw: RawConnection) -> Result<Client, MeasureError> {
         let mut tracker = Tracker::default();
         tracker.sent(&raw.setup_bytes.0);
@@ -85,7 +86,7 @@ impl Client {
         for window in [client.window, client.arena] {
             client.send(MapWindowRequest { window })?;
             client.synchronise()?;
-            // From here on its events would only disturb.
+            // From here on the events would disturb the measurement.
             client.select(window, EventMask::NO_EVENT)?;
         }
         client.warm_up()?;
@@ -120,9 +121,9 @@ impl Client {
         Ok(wid)
     }
 
-    /// Brings the server's memory into the state after some use by programs. glibc returns the top of its heap to the
-    /// system when much is freed there, and gives large blocks their own pages, until the first such block is freed
-    /// (mallopt(3), M_MMAP_THRESHOLD): before that, each allocation pays for new pages.
+    /// Brings the server's heap into the state after some use by programs. glibc returns the top of its heap to the
+    /// system when much is freed there, and gives large blocks their own pages until the first such block is freed
+    /// (mallopt(3), M_MMAP_THRESHOLD). Before that, each allocation would include the cost of new pages.
     fn warm_up(&mut self) -> Result<(), MeasureError> {
         let large = self.pixmap(self.screen.root_depth, LARGE)?;
         self.send(xproto::FreePixmapRequest { pixmap: large })?;
@@ -170,7 +171,7 @@ impl Client {
         self.raw.send_request(bytes)
     }
 
-    /// Sends a core request and gives its reply; `None` where the server answered with an error.
+    /// Sends a core request and returns its reply; `None` if the server replied with an error.
     pub(crate) fn ask<R: ReplyRequest>(
         &mut self,
         request: R,
@@ -178,7 +179,8 @@ impl Client {
         self.ask_extension(request, Major::CORE)
     }
 
-    /// Asks a request of the extension with this major opcode.
+    /// Sends a request of the extension with this major opcode and returns its reply; `None` if the server replied
+    /// with an error.
     pub(crate) fn ask_extension<R: ReplyRequest>(
         &mut self,
         request: R,
@@ -189,7 +191,7 @@ impl Client {
         Ok(reply.and_then(|reply| parse_reply::<R, _>(&request, &reply)))
     }
 
-    /// Sends a request's bytes and returns the reply's; `None` if the server answered with an error.
+    /// Sends a request's bytes and returns the bytes of the reply; `None` if the server replied with an error.
     pub(crate) fn ask_bytes(&mut self, bytes: &[u8]) -> Result<Option<Vec<u8>>, MeasureError> {
         self.send_bytes(bytes)?;
         loop {
@@ -201,20 +203,20 @@ impl Client {
         }
     }
 
-    /// Sends a request's bytes; true if the server took it without an error.
+    /// Sends a request's bytes; true if the server accepted it without an error.
     pub(crate) fn try_bytes(&mut self, bytes: &[u8]) -> Result<bool, MeasureError> {
         self.send_bytes(bytes)?;
         self.was_taken()
     }
 
-    /// Sends a request's bytes with a descriptor; true if the server took it without an error.
+    /// Sends a request's bytes with a file descriptor; true if the server accepted it without an error.
     pub(crate) fn try_with_fd(&mut self, bytes: &[u8], fd: &OwnedFd) -> Result<bool, MeasureError> {
         self.tracker.sent(bytes);
         self.raw.send_with_fd(bytes, fd)?;
         self.was_taken()
     }
 
-    /// True where no error to the last request comes before the answer to another one.
+    /// True if no error to the last request arrives before the reply to another one.
     fn was_taken(&mut self) -> Result<bool, MeasureError> {
         self.send_bytes(&wire::core(GetInputFocusRequest))?;
         let mut taken = true;
@@ -228,7 +230,7 @@ impl Client {
         }
     }
 
-    /// Keeps shared memory until the end.
+    /// Keeps shared memory until the client is dropped.
     pub(crate) fn keep(&mut self, segment: Segment) {
         self.segments.push(segment);
     }
@@ -264,7 +266,7 @@ impl Client {
         self.pixmap_of(depth, side, side)
     }
 
-    /// A new pixmap as high as the window, whose scanlines lie as far apart as the screen's.
+    /// A new pixmap as high as the window, whose scanlines are as far apart as the screen's.
     pub(crate) fn like_the_screen(&mut self) -> Result<u32, MeasureError> {
         let (depth, width) = (self.screen.root_depth, self.screen.width_in_pixels);
         self.pixmap_of(depth, width, SIDE)
@@ -283,7 +285,7 @@ impl Client {
         Ok(pid)
     }
 
-    /// A new GC for `drawable`. Graphics exposures are off: an event each would be transport.
+    /// A new GC for `drawable`, without graphics exposures: their events would be transport.
     pub(crate) fn gc(
         &mut self,
         drawable: u32,

@@ -1,4 +1,4 @@
-//! The processor time of another process.
+//! The CPU time of another process.
 
 use std::ffi::c_int;
 use std::time::Duration;
@@ -15,8 +15,8 @@ unsafe extern "C" {
     fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int;
 }
 
-/// The processor time clock of a process, user and system time of all its threads. The clock is exact while the process
-/// sleeps; while it runs on another processor the clock moves in scheduler ticks.
+/// The CPU-time clock of a process (user and system time of all its threads). The clock is exact while the process
+/// sleeps. While the process runs on another processor, the clock advances in scheduler ticks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ProcessClock(c_int);
 
@@ -30,7 +30,7 @@ impl ProcessClock {
         (result == 0).then_some(ProcessClock(clock))
     }
 
-    /// The process's time; `None` once the process is gone.
+    /// The process's CPU time; `None` if the process has exited.
     pub(crate) fn now(self) -> Option<Duration> {
         let mut time = Timespec {
             seconds: 0,
@@ -62,7 +62,7 @@ mod tests {
             x = std::hint::black_box(x.wrapping_mul(3));
         }
         assert!(clock.now().unwrap() > before);
-        // Linux gives no process a number above 2²².
+        // Process ids on Linux do not exceed 2²².
         assert!(ProcessClock::of(4_194_305).is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! A connection that sends prepared bytes, and reads of the answers only their number and lengths.
+//! A connection that sends prepared bytes and evaluates only the number and lengths of the replies.
 
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
@@ -19,14 +19,14 @@ use crate::server::target::{Target, Wire};
 
 /// A server that is silent for this long counts as stuck.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The longest accepted message. A server that announces a longer one is broken or malicious: the answers to the loads
-/// have a few MiB at most.
+/// The maximum length of an accepted message: replies to the loads have a few MiB at most, so a longer one comes
+/// from a broken or malicious server.
 const LONGEST: usize = 64 << 20;
-/// Bytes asked of the socket in one read.
+/// Bytes requested from the socket in one read.
 const READ: usize = 1 << 18;
 
-/// Descriptors that are under way at once at most, either way: libxcb sends no more with one
-/// message, and a server has room for not many more.
+/// Maximum number of file descriptors in flight in each direction: libxcb sends no more with one message, and a
+/// server accepts few more.
 pub(crate) const CARRYING: usize = 16;
 
 /// A connection to the server.
@@ -35,22 +35,22 @@ pub(crate) struct RawConnection {
     /// The server's process, if it runs on this machine.
     pub(crate) pid: Option<i32>,
     pub(crate) setup: Setup,
-    /// The bytes of the setup, both ways, for the tracker; the authorization left out.
+    /// The bytes of the setup in both directions, for the tracker, without the authorization.
     pub(crate) setup_bytes: (Vec<u8>, Vec<u8>),
     sequence: u64,
     input: Vec<u8>,
-    /// The buffer of reads, made once: clearing it for each read would take longer than a server's answer, and evict
-    /// the caches that it shares with the server.
+    /// The read buffer, allocated once: clearing it for each read would take longer than a server's reply, and
+    /// would evict data from the caches that it shares with the server.
     room: Vec<u8>,
 }
 
 impl RawConnection {
-    /// Connects and sets the connection up.
+    /// Connects and performs the connection setup.
     pub(crate) fn open(target: &Target) -> Result<RawConnection, MeasureError> {
         RawConnection::over(target.connect()?, target.display_name())
     }
 
-    /// Sets up the connection to `display` that is made.
+    /// Performs the connection setup on an existing connection to `display`.
     pub(crate) fn over(wire: Wire, display: &str) -> Result<RawConnection, MeasureError> {
         let Wire {
             fd,
@@ -85,26 +85,25 @@ impl RawConnection {
         Ok(connection)
     }
 
-    /// The low 16 bits of the last request's sequence number, as answers carry them.
+    /// The low 16 bits of the last request's sequence number, as in replies.
     pub(crate) fn last_sequence(&self) -> u16 {
         self.sequence as u16
     }
 
-    /// The number of this client in the server's array of clients: the server derives the base of its resource ids
-    /// from it.
+    /// The index of this client in the server's array of clients, which determines the base of its resource ids.
     pub(crate) fn client(&self) -> u16 {
         let bits = self.setup.resource_id_mask.count_ones();
         (self.setup.resource_id_base >> bits) as u16
     }
 
-    /// Sends `bytes` of one request, and does not wait.
+    /// Sends the bytes of one request without waiting for a reply.
     pub(crate) fn send_request(&mut self, bytes: &[u8]) -> Result<(), MeasureError> {
         self.send_all(bytes)?;
         self.sequence += 1;
         Ok(())
     }
 
-    /// Sends bytes with a descriptor, which goes with the first byte.
+    /// Sends bytes with a file descriptor attached to the first byte.
     pub(crate) fn send_with_fd(&mut self, bytes: &[u8], fd: &OwnedFd) -> Result<(), MeasureError> {
         self.wait(true)?;
         let sent = self.send_with(bytes, fd, 1).map_err(io::Error::from)?;
@@ -123,7 +122,7 @@ impl RawConnection {
         answer_sequence(message) == Some(self.last_sequence())
     }
 
-    /// Sends a load and reads the answers meanwhile, until `until`.
+    /// Sends a load while reading the replies, until `until`.
     pub(crate) fn exchange(&mut self, load: &Load<'_>, until: Until) -> io::Result<Answers> {
         self.sequence += load.requests;
         let last = self.last_sequence();
@@ -179,7 +178,7 @@ impl RawConnection {
         }
     }
 
-    /// Sends the bytes that the socket takes, and `fd` with them `count` times.
+    /// Sends the bytes that the socket accepts, with `fd` attached `count` times.
     fn send_with(&self, bytes: &[u8], fd: &OwnedFd, count: usize) -> rustix::io::Result<usize> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(CARRYING))];
         let mut control = SendAncillaryBuffer::new(&mut space);
@@ -203,7 +202,7 @@ impl RawConnection {
         Ok(())
     }
 
-    /// Waits for input, or also for room to send.
+    /// Waits for input and, if `to_send`, for space to send.
     fn wait(&self, to_send: bool) -> io::Result<(bool, bool)> {
         let interest = if to_send {
             PollFlags::IN | PollFlags::OUT
@@ -246,7 +245,7 @@ impl RawConnection {
             .extend_from_slice(self.room.get(..got).unwrap_or_default());
         match result {
             Ok((0, _)) => Err(io::ErrorKind::UnexpectedEof.into()),
-            // Whole messages are taken out as they come.
+            // Complete messages are removed as they arrive, so the rest cannot exceed one message.
             Ok(_) if self.input.len() > LONGEST => Err(overlong()),
             Ok(_) | Err(Errno::AGAIN | Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
@@ -273,8 +272,8 @@ fn overlong() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
-/// The length of the server's message that `input` starts with, once its header is there: 32
-/// bytes, and for replies and GenericEvents (code 35) the length field's words more.
+/// The length of the server's message at the start of `input`, if its header is complete: 32 bytes, and for replies
+/// and GenericEvents (code 35) the additional words in the length field.
 fn message_length(input: &[u8]) -> Option<usize> {
     let header = input.get(..32)?;
     let extra = match header[0] & 0x7F {

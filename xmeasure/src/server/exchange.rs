@@ -1,8 +1,8 @@
-//! An exchange with the server: the bytes sent, and the answers.
+//! An exchange with the server: the bytes sent and the replies.
 
 use std::os::fd::OwnedFd;
 
-/// The answers of an exchange.
+/// The messages that the server sent in an exchange.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Answers {
     pub(crate) replies: u64,
@@ -36,18 +36,18 @@ impl Answers {
     }
 }
 
-/// The answers that end an exchange.
+/// The condition that ends an exchange.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Until {
-    /// The last byte sent: the exchange waits for no answer.
+    /// After the last byte is sent, without waiting for a reply.
     Sent,
-    /// The answer to the last request sent, where fewer than 65536 requests are sent.
+    /// After the reply to the last request; valid for fewer than 65536 requests.
     LastAnswered,
-    /// The last of so many replies and errors.
+    /// After this many replies and errors.
     Answered(u64),
 }
 
-/// Bytes to send: `unit` that many `times`, then `tail`.
+/// The bytes to send: `unit`, `times` times, then `tail`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Load<'a> {
     pub(crate) unit: &'a [u8],
@@ -55,12 +55,12 @@ pub(crate) struct Load<'a> {
     pub(crate) tail: &'a [u8],
     /// The number of requests in the load.
     pub(crate) requests: u64,
-    /// A descriptor to go along with each unit, that many times, with its first byte.
+    /// A file descriptor that is attached to the first byte of each unit, this many times.
     pub(crate) descriptors: Option<(&'a OwnedFd, usize)>,
 }
 
 impl<'a> Load<'a> {
-    /// A load of these bytes, `requests` requests, and nothing after them.
+    /// A load of these bytes, which are `requests` requests, without a tail.
     pub(crate) fn once(unit: &'a [u8], requests: u64) -> Load<'a> {
         Load {
             unit,

@@ -32,7 +32,7 @@ pub fn server_process(target: &Target) -> Result<Option<u32>, MeasureError> {
     Ok(client.raw.pid.and_then(|pid| u32::try_from(pid).ok()))
 }
 
-/// The parameters of this server on this host, without a cost yet.
+/// The parameters of this server on this host, still without costs.
 pub(crate) fn parameters(client: &Client, target: &Target) -> ServerParameters {
     ServerParameters {
         format: FORMAT,
@@ -74,8 +74,8 @@ fn server(client: &Client, target: &Target) -> ServerIdentity {
     }
 }
 
-/// Arguments without those that differ from run to run or name the user's files: the display's number, and every path
-/// with its option.
+/// Arguments without the display number and without paths and their options, because these differ between runs or
+/// name the user's files.
 fn without_secrets(arguments: impl Iterator<Item = String>) -> Vec<String> {
     let mut kept: Vec<String> = Vec::new();
     for argument in arguments {
@@ -84,7 +84,7 @@ fn without_secrets(arguments: impl Iterator<Item = String>) -> Vec<String> {
         }
         let option = kept.last().filter(|last| last.starts_with(['-', '+']));
         let is_path = argument.contains('/');
-        // A descriptor's number is as good as a path.
+        // A descriptor number identifies a file like a path does.
         if is_path || option.is_some_and(|option| option == "-displayfd") {
             if option.is_some() {
                 kept.pop();

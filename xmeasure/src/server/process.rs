@@ -1,4 +1,4 @@
-//! The server's process from /proc, and the processors that it may use.
+//! The server's process in /proc and its processor affinity.
 
 use std::fs;
 use std::hint::black_box;
@@ -10,7 +10,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::plan::Pin;
 
-/// The number of sleeps so far of process `pid` if it sleeps now; `None` if it runs or /proc does not say.
+/// The number of sleeps of process `pid` so far if it sleeps now; `None` if it runs or if /proc does not report it.
 pub(crate) fn asleep(pid: i32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     sleeps(&status).then(|| sleeps_so_far(&status))?
@@ -46,14 +46,14 @@ pub(crate) fn executable(pid: i32) -> Option<String> {
     Some(name.trim_end().to_owned()).filter(|name| !name.is_empty())
 }
 
-/// The two processes on their processors; dropped, they are put back where they were.
+/// Pins two processes to processors; their previous affinity is restored on drop.
 #[derive(Debug)]
 pub(crate) struct Pinned {
     before: Vec<(Option<Pid>, CpuSet)>,
 }
 
 impl Pinned {
-    /// Pins the server `pid` and this thread; on an error nothing stays pinned.
+    /// Pins the server `pid` and this thread; on an error neither stays pinned.
     pub(crate) fn new(pid: i32, pin: Pin) -> io::Result<Pinned> {
         let server = Pid::from_raw(pid).ok_or(rustix::io::Errno::SRCH)?;
         let mut pinned = Pinned { before: Vec::new() };
@@ -69,7 +69,7 @@ impl Pinned {
 impl Drop for Pinned {
     fn drop(&mut self) {
         for (process, before) in &self.before {
-            // A server that is gone needs no restoring.
+            // If the server has exited, there is nothing to restore.
             let _ = sched_setaffinity(*process, before);
         }
     }
@@ -111,8 +111,8 @@ pub(crate) fn machine() -> Option<String> {
     (!id.trim().is_empty()).then(|| format!("{hash:016x}"))
 }
 
-/// The time of a step of a computation that depends on the step before and needs no memory, in nanoseconds. The least
-/// of some tries: other processes make it longer.
+/// The time of one step of a computation in nanoseconds; each step depends on the previous one and uses no memory.
+/// The minimum of several tries, because other processes only increase the time.
 pub(crate) fn step_ns() -> f64 {
     const STEPS: u32 = 10_000;
     let tries = (0..50).map(|_| {

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-/// A segment; it goes when all processes have detached it.
+/// A segment; the kernel removes it when all processes have detached it.
 #[derive(Debug)]
 pub(crate) struct Segment {
     id: c_int,
@@ -21,9 +21,9 @@ const IPC_CREAT: c_int = 0o1000;
 const IPC_RMID: c_int = 0;
 
 impl Segment {
-    /// A new segment that only its user may read and write; `None` if the system gives none.
+    /// A new segment that only its owner may read and write; `None` if the system provides none.
     pub(crate) fn new(length: usize) -> Option<Segment> {
-        // SAFETY: the call takes three numbers and touches no memory of ours.
+        // SAFETY: the call has three integer arguments and accesses no memory of this process.
         #[expect(unsafe_code, reason = "a system call")]
         let id = unsafe { shmget(IPC_PRIVATE, length, IPC_CREAT | 0o600) };
         (id >= 0).then_some(Segment { id })
@@ -37,7 +37,7 @@ impl Segment {
 
 impl Drop for Segment {
     fn drop(&mut self) {
-        // SAFETY: removing takes no buffer.
+        // SAFETY: IPC_RMID ignores the buffer.
         #[expect(unsafe_code, reason = "a system call")]
         unsafe {
             shmctl(self.id, IPC_RMID, ptr::null_mut())

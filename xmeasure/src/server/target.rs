@@ -43,14 +43,14 @@ impl Target {
         self
     }
 
-    /// Returns if a viewer takes the server's screen, for a server whose encoder runs only then.
+    /// Sets whether a viewer is connected, for a server that encodes its screen only for a viewer.
     #[must_use]
     pub fn viewed(mut self, viewed: Option<bool>) -> Target {
         self.viewed = viewed;
         self
     }
 
-    /// True if a viewer takes the server's screen; `None` if the user does not say.
+    /// Whether a viewer is connected; `None` if the user did not specify it.
     pub(crate) fn is_viewed(&self) -> Option<bool> {
         self.viewed
     }
@@ -65,7 +65,7 @@ impl Target {
         &self.display
     }
 
-    /// Connects, without a word of the protocol yet.
+    /// Connects the socket without sending any protocol message.
     pub(crate) fn connect(&self) -> Result<Wire, MeasureError> {
         let parsed = parse_display(Some(&self.display)).map_err(|_| MeasureError::DisplayName {
             display: self.display.clone(),
@@ -75,7 +75,8 @@ impl Target {
             let (stream, (family, peer)) = match DefaultStream::connect(&address) {
                 Ok(connected) => connected,
                 Err(error) => {
-                    // The user means the first address; a fallback's error misleads.
+                    // Report the error of the first address, which the user meant; a fallback's error would
+                    // mislead.
                     if failure.raw_os_error().is_none() {
                         failure = error;
                     }
@@ -94,7 +95,7 @@ impl Target {
                 source,
             };
             let fd = stream.as_fd().try_clone_to_owned().map_err(refused)?;
-            // Only a local socket knows its peer.
+            // Only local sockets report the peer's process.
             let pid = socket_peercred(&fd)
                 .ok()
                 .map(|peer| peer.pid.as_raw_nonzero().get());
@@ -111,7 +112,7 @@ impl Target {
     }
 }
 
-/// The cookie is a secret, and not printed.
+/// Omits the cookie, which is secret.
 impl std::fmt::Debug for Target {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Target")

@@ -1,4 +1,4 @@
-//! The display session of the loads, computed as in the analysis: the same bytes through the same code.
+//! The display session of the loads, computed by the same code as in the analysis.
 
 use x11prof_protocol::{Connection, Extensions, Input, Side};
 use x11prof_session::{ClientId, Observed, Operation, Session};
@@ -15,12 +15,12 @@ pub(crate) struct Tracker {
 }
 
 impl Tracker {
-    /// Takes the client's bytes, and returns their operations.
+    /// Processes the client's bytes and returns their operations.
     pub(crate) fn sent(&mut self, bytes: &[u8]) -> Vec<Operation> {
         self.feed(Side::Client, bytes)
     }
 
-    /// Takes the server's bytes.
+    /// Processes the server's bytes.
     pub(crate) fn received(&mut self, bytes: &[u8]) {
         self.feed(Side::Server, bytes);
     }

@@ -13,7 +13,7 @@ pub(crate) fn core(request: impl Request) -> Vec<u8> {
 pub(crate) struct Major(pub(crate) u8);
 
 impl Major {
-    /// For requests of the core protocol, which have their own.
+    /// For requests of the core protocol, which have their own major opcodes.
     pub(crate) const CORE: Major = Major(0);
 
     /// The bytes of a request of the extension.
@@ -21,7 +21,7 @@ impl Major {
         let (mut bytes, _fds) = request.serialize(self.0);
         let words = bytes.len() / 4;
         if u16::try_from(words).is_err() && bytes.len() >= 4 {
-            // BIG-REQUESTS: a zero length, and the true one after it, which counts itself.
+            // BIG-REQUESTS: a length of zero, followed by the 32-bit length, which includes its own word.
             let length = u32::try_from(words + 1).unwrap_or(u32::MAX).to_ne_bytes();
             if let Some(short) = bytes.get_mut(2..4) {
                 short.fill(0);
@@ -42,7 +42,7 @@ pub(crate) fn no_operation(words: u16) -> Vec<u8> {
     bytes
 }
 
-/// GetInputFocus: the cheapest question.
+/// GetInputFocus: the cheapest request with a reply.
 pub(crate) fn input_focus() -> Vec<u8> {
     core(GetInputFocusRequest)
 }

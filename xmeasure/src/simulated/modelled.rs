@@ -1,5 +1,5 @@
-//! A simulated server whose times come from `server-model`: a measurement must find the charges of a report. So
-//! calibration and model agree on the meaning of each figure of a parameter file.
+//! A simulated server whose times come from `server-model`. A measurement must recover the costs that a report
+//! charges, so calibration and model must agree on the meaning of each figure of a parameter file.
 
 use std::collections::HashMap;
 use std::io;
@@ -25,12 +25,12 @@ use crate::server::exchange::Answers;
 use crate::server::wire;
 use crate::workloads::workload::{Phase, Sync, Workload};
 
-/// The client that measures, and one that comes and goes.
+/// The measuring client, and a client that connects and disconnects.
 const CLIENT: ClientId = ClientId(1);
 const OTHER: ClientId = ClientId(2);
 /// The server's sleep before each load.
 const SLEEP: Micros = Micros(200.0);
-/// The time that a client takes to answer at once.
+/// The time in which a client reacts immediately.
 const TURN: Micros = Micros(20.0);
 
 /// A server whose times come from `server-model`.
@@ -39,7 +39,7 @@ struct Modelled {
     setup: (Vec<u8>, Vec<u8>),
     window: u32,
     notified: u32,
-    /// The times by a unit's bytes: of the first time, and of each later one.
+    /// The times by a unit's bytes: the first time, and each later time.
     units: HashMap<Vec<u8>, (Served, Served)>,
 }
 
@@ -79,14 +79,14 @@ impl Modelled {
         }
     }
 
-    /// A unit `times` times, and a synchronisation. Each repetition takes the same time, so the unit is sent twice at
-    /// most.
+    /// Sends a unit `times` times, then a synchronisation. Every repetition after the first takes the same time, so
+    /// the unit is simulated at most twice.
     fn stream_of(&mut self, unit: &[u8], times: u64) -> Served {
         let (mut served, more) = match self.units.get(unit) {
             Some(known) => *known,
             None => {
                 let sync = wire::input_focus();
-                // Its code and that of the synchronisation are in the caches then.
+                // The code of the unit and of the synchronisation is in the caches then.
                 self.send(&[unit, &sync].concat());
                 let [once, twice] = [1, 2].map(|times| {
                     self.server.wait(SLEEP);
@@ -123,7 +123,7 @@ impl Modelled {
     }
 }
 
-/// The answer to a request of the measuring client.
+/// The reply to a request of the measuring client.
 fn answer(request: &Request<'_>, window: u32, notified: u32) -> Answer {
     let word = |at: usize| request.order.u32(request.bytes, at).unwrap_or(0);
     match request.name.as_str() {
@@ -131,7 +131,7 @@ fn answer(request: &Request<'_>, window: u32, notified: u32) -> Answer {
             events: u32::from(word(4) == notified),
             ..Answer::default()
         },
-        // Its long length is as text.
+        // The long length is in words.
         "GetProperty" if word(4) == window => Answer {
             reply_data: word(20) * 4,
             ..Answer::default()
@@ -225,7 +225,7 @@ fn micros(time: Duration) -> Micros {
     Micros(time.as_secs_f64() * 1e6)
 }
 
-/// The parameters that one probe finds of a server with the costs `truth` by the model.
+/// The parameters that the probe `P` recovers from a modelled server with the costs `truth`.
 fn calibrated<P: Probe>(truth: &ServerParameters, plan: &Plan) -> ServerParameters {
     let prepare = |client: &mut Client| P::prepare(client, plan);
     let mut parameters = ServerParameters {
@@ -300,7 +300,7 @@ fn prices_of_the_model_are_found_again() {
         let expected = truth.requests.iter().find(|entry| entry.name == name);
         let first = expected.unwrap().points[0].cpu_us.unwrap();
         for point in entries.flat_map(|entry| &entry.points) {
-            // A nanosecond for each pixel.
+            // One nanosecond per pixel.
             let expected = Micros(first.0 + (point.size - 1.0).max(0.0) / 1000.0);
             let tolerance = 0.02 * expected.0.max(0.1);
             let what = format!("{name} of {}", point.size);

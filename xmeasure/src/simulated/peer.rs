@@ -1,5 +1,5 @@
-//! The other end of a connection: it answers requests with the shortest replies that the protocol allows, has no
-//! extension and no font, and keeps all bytes.
+//! The server end of a connection: it replies with the shortest replies that the protocol allows, has no extensions
+//! and no fonts, and stores all bytes.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -14,12 +14,12 @@ use crate::server::connection::RawConnection;
 use crate::server::target::Wire;
 use crate::server::tracker::Tracker;
 
-/// Core requests that are answered by a reply (protocol, Encoding).
+/// Core requests that have a reply (protocol, Encoding).
 const ANSWERED: [u8; 39] = [
     3, 14, 15, 16, 17, 20, 21, 23, 26, 31, 38, 39, 40, 43, 44, 47, 48, 49, 50, 52, 73, 83, 84, 85,
     86, 87, 91, 92, 97, 98, 99, 101, 103, 106, 108, 116, 117, 118, 119,
 ];
-/// The atom that every name has.
+/// The atom for every name.
 const ATOM: u8 = 100;
 
 /// The bytes of a connection.
@@ -33,7 +33,7 @@ pub(crate) enum LoggedMessage {
 
 type Log = Arc<Mutex<Vec<LoggedMessage>>>;
 
-/// A client of such a server, and a second tracker of the same session, after `prepare` has made its resources.
+/// A client of this server and a second tracker of the same session, after `prepare` has created resources.
 pub(crate) fn connected<T>(prepare: impl FnOnce(&mut Client) -> T) -> (Client, Tracker, T) {
     let (client, log, prepared) = connected_with(prepare);
     let mut tracker = Tracker::default();
@@ -48,14 +48,14 @@ pub(crate) fn connected<T>(prepare: impl FnOnce(&mut Client) -> T) -> (Client, T
     (client, tracker, prepared)
 }
 
-/// A client of such a server, a second tracker, and the connection's bytes after its setup.
+/// A client of this server, a second tracker, and the connection's bytes after its setup.
 pub(crate) fn connected_with<T>(
     prepare: impl FnOnce(&mut Client) -> T,
 ) -> (Client, Vec<LoggedMessage>, T) {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let log = Log::default();
     let kept = Arc::clone(&log);
-    // The thread ends with the connection.
+    // The thread exits when the connection closes.
     thread::spawn(move || answer(theirs, &kept));
     let wire = Wire {
         fd: ours.into(),

@@ -1,4 +1,4 @@
-//! The simulated server's later work for changes of its screen.
+//! The simulated server's deferred work for screen changes.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -10,9 +10,9 @@ use super::server::Simulated;
 /// The changes of the screen, and the time of the last update.
 pub(crate) struct Shown {
     window: u32,
-    /// The origin of the pixels, by place.
+    /// The source of the pixels, by position.
     contents: HashMap<(i16, i16), (u32, i16, i16)>,
-    /// Pixels that wait to be shown; since when.
+    /// Changed pixels that are not shown yet, redrawn pixels without a change, and the time of the first change.
     pixels: f64,
     same: f64,
     since: Option<Duration>,
@@ -60,7 +60,7 @@ impl Shown {
         }
     }
 
-    /// Adds the requests' changes of the screen.
+    /// Adds the screen changes of the requests.
     pub(super) fn change(&mut self, bytes: &[u8], now: Duration) {
         for copy in copies(bytes).filter(|copy| copy.to == self.window) {
             let (x, y) = copy.from;
@@ -74,7 +74,7 @@ impl Shown {
         }
     }
 
-    /// Shows the pending changes by then.
+    /// Shows the changes that are pending at `now`.
     pub(super) fn until(&mut self, now: Duration) {
         if self.since.take().is_some() {
             (self.pixels, self.same) = (0.0, 0.0);

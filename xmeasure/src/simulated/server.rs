@@ -1,4 +1,4 @@
-//! The simulated server: it charges the costs of a parameter file, and reports its charges.
+//! The simulated server: it charges the costs of a parameter file and reports its charges.
 
 use std::collections::HashMap;
 use std::io;
@@ -24,15 +24,15 @@ pub(crate) struct Simulated {
     pub(crate) truth: ServerParameters,
     prices: CostTable,
     tracker: Tracker,
-    /// The content of batches by their bytes, which come again and again.
+    /// Cached content of batches by their bytes, because batches repeat.
     known: HashMap<Vec<u8>, Content>,
     pub(super) shown: Shown,
     now: Duration,
-    /// Properties that are long, and that this client is told of.
+    /// The window with the long property, and the window whose property changes this client receives.
     window: u32,
     notified: u32,
     pub(crate) quirks: Quirks,
-    /// Loads that have run so far.
+    /// The number of loads that have run so far.
     pub(crate) batches: u64,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Simulated {
 pub(crate) struct Quirks {
     /// The server dies after this many loads.
     pub(crate) dies_after: Option<u64>,
-    /// The server answers this request with errors.
+    /// The server replies to this request with errors.
     pub(crate) refuses: Option<u8>,
 }
 
@@ -77,7 +77,7 @@ impl Simulated {
         self.truth.transport.as_ref().unwrap()
     }
 
-    /// The answers to a request that starts with `bytes`: replies, their bytes, events.
+    /// The messages that a request starting with `bytes` causes: replies, their bytes, events.
     fn answers(&self, bytes: &[u8]) -> (u64, u64, u64) {
         let word = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap());
         match bytes[0] {
@@ -123,7 +123,7 @@ impl Simulated {
         content
     }
 
-    /// The costs of a wakeup after such a pause, a new connection, and a cold megapixel.
+    /// The costs of a wakeup after this pause, of a new connection, and of a cold megapixel.
     pub(super) fn woken(&self, pause: &[Pause]) -> (f64, f64, f64) {
         let slept: Duration = pause.iter().map(|part| part.lasts()).sum();
         let micros = slept.as_secs_f64() * 1e6;
@@ -137,7 +137,7 @@ impl Simulated {
         )
     }
 
-    /// The time of the synchronisation at the end of a batch; of turns, of each.
+    /// The time of the synchronisation at the end of a batch; for turns, of each turn.
     fn sync(&self, sync: Sync) -> f64 {
         match sync {
             Sync::Turns => self.transport().after_sleep[0].wakeup_us.0,
@@ -145,7 +145,7 @@ impl Simulated {
         }
     }
 
-    /// `time` has passed on the server's processor.
+    /// Advances the server's clock by `time` microseconds and returns a reading.
     fn reading(&mut self, time: f64, requests: u64, syncs: u64) -> Reading {
         self.now += Duration::from_secs_f64(time / 1e6);
         Reading {
@@ -157,7 +157,7 @@ impl Simulated {
         }
     }
 
-    /// A load has run, unless the server is dead.
+    /// Counts a load; an error if the server has died.
     fn run_once(&mut self) -> io::Result<()> {
         self.batches += 1;
         match self.quirks.dies_after {
@@ -219,7 +219,7 @@ impl Executor for Simulated {
         Ok(vec![self.phase(phase, times)?])
     }
 
-    /// Handlers take all of the time in a stream.
+    /// In a stream, handlers take all of the time.
     fn handled(&mut self, workload: &Workload, _: &[Answers]) -> io::Result<Option<Vec<Handled>>> {
         let mut all = Vec::new();
         for phase in &workload.phases {

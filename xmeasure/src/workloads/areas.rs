@@ -17,9 +17,9 @@ use x11rb_protocol::protocol::xproto::GX;
 
 /// Sides of squares to start from, in pixels.
 const SIDES: [u16; 4] = [1, 10, 100, 500];
-/// The side at which a request is sent to a window that is not mapped: that is its fixed part.
+/// The side for a request on a window that is not mapped, which measures the fixed part.
 const IDLE: u16 = 10;
-/// The distance in pixels that large areas are scrolled, if there is no room for a copy elsewhere: a line of text.
+/// The scroll distance of large areas in pixels, if there is no space for a copy elsewhere: a line of text.
 const SCROLLED: u16 = 13;
 
 /// Adds the loads.
@@ -77,8 +77,8 @@ fn clear(window: u32, side: u16) -> Workload {
     })
 }
 
-/// Copies of squares. No square overlaps the lines that it is copied from: for overlaps a server has another, slower
-/// way (fb/fbblt.c of Xorg's), and programs scroll up and down or copy from elsewhere.
+/// Copies of squares that do not overlap their source lines: for overlaps servers use a slower method (fb/fbblt.c
+/// of Xorg), and programs scroll vertically or copy from elsewhere.
 fn copy(source: u32, target: u32, gc: u32, side: u16) -> Workload {
     Workload::varied(Sync::ReadBack, area(side, 1), |index| {
         let [(src_x, src_y), (dst_x, dst_y)] = both_places(index, side);
@@ -96,8 +96,8 @@ fn copy(source: u32, target: u32, gc: u32, side: u16) -> Workload {
     })
 }
 
-/// The source and the destination of the `index`-th copy. Squares without room for two are scrolled, down and up in
-/// turn.
+/// The source and the destination of the `index`-th copy. Squares without space for two are scrolled, alternating
+/// down and up.
 fn both_places(index: usize, side: u16) -> [(i16, i16); 2] {
     let (x, y) = place(index, side, side);
     let (width, below) = (side.cast_signed(), SIDE.saturating_sub(side));

@@ -1,4 +1,4 @@
-//! The graphics requests with every attribute varied alone, and with two varied together.
+//! The graphics requests with each attribute varied alone, and with pairs of attributes varied together.
 
 use super::shapes::{Direction, Shape};
 use super::styles::{COMMON, Style, Styles};
@@ -18,7 +18,7 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
         }
         let canvas = canvas(client, unseen, shape);
         let plain = matches!(shape, Shape::Point);
-        // The most used requests get every raster operation; for the others the kinds of them.
+        // The most common requests are measured with every raster operation, the others with one of each kind.
         let thorough =
             !plan.quick && matches!(shape, Shape::FillRectangle | Shape::Line | Shape::Segment);
         if shape.has_direction() {
@@ -59,8 +59,8 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
     Ok(())
 }
 
-/// Lines that are not horizontal, in the styles that change how each of their pixels is come by; other
-/// raster operations and fills follow from these.
+/// Lines that are not horizontal, in the styles that change how their pixels are computed; other raster operations
+/// and fills follow from these.
 fn directions(
     client: &mut Client,
     plan: &Plan,
@@ -85,10 +85,10 @@ fn directions(
     Ok(())
 }
 
-/// The drawable of a shape. Points and lines lie apart from each other: a server that shows changes box by box (Xephyr)
-/// has thousands of boxes for them, which are priced separately, and tracks them. So they are drawn on an invisible
-/// drawable, on scanlines as far apart as a window's: 500 pixels of a vertical line cost Xvfb 2.1 µs with scanlines
-/// 5120 bytes apart, and 0.3 with scanlines 2360 apart.
+/// The drawable of a shape. Points and lines are separate: a server that shows changes box by box (Xephyr) would
+/// track thousands of boxes for them, whose cost is measured separately. So they are drawn on an invisible drawable
+/// whose scanlines are as far apart as a window's: 500 pixels of a vertical line cost Xvfb 2.1 µs with scanlines
+/// 5120 bytes apart, and 0.3 µs with scanlines 2360 bytes apart.
 fn canvas(client: &Client, unseen: u32, shape: Shape) -> u32 {
     match shape {
         Shape::Point | Shape::Line | Shape::Segment => unseen,

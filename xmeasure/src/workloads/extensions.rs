@@ -1,5 +1,5 @@
-//! Loads of extensions that draw, share memory, or need what a server reports of itself. The other requests of extensions
-//! are in `table`.
+//! Loads of extensions that draw, share memory, or depend on server properties. The other extension requests are in
+//! `table`.
 
 mod composite;
 mod edges;
@@ -17,7 +17,7 @@ use crate::server::client::Client;
 use crate::server::wire::Major;
 use crate::workloads::loads::Loads;
 
-/// Adds the loads, and what the table's loads name to `known`.
+/// Adds the loads, and the variables of the table's loads to `known`.
 pub(super) fn add(
     client: &mut Client,
     plan: &Plan,
@@ -45,7 +45,7 @@ fn major(
     Ok(major)
 }
 
-/// A cycle of requests, each for N new ids before the next.
+/// A cycle of requests; each is sent for all of N new ids before the next request.
 fn cycle(
     client: &mut Client,
     loads: &mut Loads,

@@ -15,7 +15,7 @@ use crate::workloads::workload::{Sync, Workload};
 /// Sides of squares to start from, in pixels.
 const SIDES: [u16; 5] = [1, 10, 50, 200, 500];
 
-/// An image that is put.
+/// An image for PutImage.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Image {
     pub(super) format: ImageFormat,
@@ -26,7 +26,7 @@ pub(super) struct Image {
 }
 
 impl Image {
-    /// Images of a depth, from the server's setup; `None` if it lacks the depth.
+    /// The image format of a depth, from the server's setup; `None` if the server lacks the depth.
     pub(super) fn new(client: &Client, format: ImageFormat, depth: u8) -> Option<Image> {
         let setup = &client.raw.setup;
         if format != ImageFormat::Z_PIXMAP {
@@ -54,7 +54,7 @@ impl Image {
         })
     }
 
-    /// Bytes of a square one. Planes lie one after the other, each with its own padding.
+    /// The bytes of a square image. Planes follow each other, each with its own padding.
     pub(super) fn length(&self, side: u16) -> usize {
         self.bytes(side, side)
     }
@@ -93,11 +93,11 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
                 .into_iter()
                 .filter(|side| image.length(*side) + 28 <= longest);
             loads.series(sides, move |side| put(window, gc, image, side));
-            // On a window that is not mapped: the fixed part.
+            // The fixed part is measured on a window that is not mapped.
             loads.push(put(silent, gc, image, 1));
         }
     }
-    // Other depths, on pixmaps: icons, cursors, masks, translucent windows.
+    // Other depths on pixmaps, as for icons, cursors, masks and translucent windows.
     for depth in [1, 8, 32] {
         let known = client
             .raw
@@ -156,7 +156,7 @@ fn get(drawable: u32, format: ImageFormat, plane_mask: u32, side: u16) -> Worklo
     Workload::answered(&request)
 }
 
-/// Bytes of the longest request that the server takes.
+/// The length of the longest request that the server accepts, in bytes.
 pub(super) fn longest_request(client: &Client) -> usize {
     let short = usize::from(client.raw.setup.maximum_request_length) * 4;
     client

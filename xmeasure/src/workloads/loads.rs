@@ -2,11 +2,11 @@
 
 use crate::workloads::workload::{Sync, Workload};
 
-/// The loads that a server can be given.
+/// The loads that a server supports.
 #[derive(Default)]
 pub(crate) struct Loads {
     pub(crate) all: Vec<Workload>,
-    /// The features that the server lacks, in words.
+    /// Descriptions of the features that the server lacks.
     pub(crate) absent: Vec<String>,
 }
 
@@ -25,23 +25,23 @@ impl Loads {
         self.all.extend(sizes.into_iter().map(load));
     }
 
-    /// Adds a load of a request that draws nothing, again and again.
+    /// Adds a load that repeats a request that does not draw.
     pub(crate) fn plain(&mut self, request: Vec<u8>) {
         self.push(Workload::repeated(&request, Sync::RoundTrip));
     }
 
-    /// Adds a load of a request that takes the server long.
+    /// Adds a load of an expensive request.
     pub(crate) fn costly(&mut self, request: Vec<u8>) {
         self.push(Workload::costly(&request));
     }
 
-    /// Adds two requests in turn, the second of which undoes the first. The measurement is their mean, for it cannot
-    /// tell them from each other.
+    /// Adds two alternating requests, the second of which undoes the first. The measurement is their mean, because
+    /// it cannot distinguish them.
     pub(crate) fn pair(&mut self, there: Vec<u8>, back: Vec<u8>) {
         self.push(Workload::alternating(&there, &back));
     }
 
-    /// Notes that the server lacks something.
+    /// Records that the server lacks a feature.
     pub(crate) fn lacks(&mut self, what: impl Into<String>) {
         self.absent.push(what.into());
     }

@@ -1,4 +1,4 @@
-//! The operations of a load's requests, by the code that looks costs up.
+//! Determines the operations of a load's requests with the code that looks up costs.
 
 use x11prof_session::Operation;
 
@@ -6,8 +6,8 @@ use crate::server::tracker::Tracker;
 use crate::workloads::workload::{Phase, Workload};
 
 impl Tracker {
-    /// The operations of a load's requests: by phase, by kind. All requests are tracked, as the server will get them:
-    /// the cost of one may depend on the resources of the others.
+    /// The operations of a load's requests, by phase and kind. All requests are tracked as the server will receive
+    /// them, because the cost of a request may depend on resources of earlier requests.
     pub(crate) fn describe(&mut self, load: &Workload) -> Vec<Vec<Operation>> {
         let phases = load.phases.iter();
         phases
@@ -24,8 +24,8 @@ fn by_kind(phase: &Phase, all: &[Operation]) -> Vec<Operation> {
         .collect()
 }
 
-/// The operation that represents all of `operations`: the last, with the mean size if sizes differ. The first may find
-/// an earlier state (a window that has not been moved yet).
+/// The operation that represents `operations`: the last one, with the mean size if sizes differ. The first one may
+/// depend on an earlier state (a window that has not been moved yet).
 fn typical<'a>(operations: impl Iterator<Item = &'a Operation> + Clone) -> Option<Operation> {
     let mut typical = operations.clone().last()?.clone();
     let items = typical.items.len();
@@ -47,7 +47,7 @@ fn typical<'a>(operations: impl Iterator<Item = &'a Operation> + Clone) -> Optio
     Some(typical)
 }
 
-/// The mean; of equal values their very value, by which sizes are compared.
+/// The mean. Equal values give exactly this value, because sizes are compared.
 fn mean(values: impl Iterator<Item = f64> + Clone) -> f64 {
     let first = values.clone().next().unwrap_or(0.0);
     let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| {

@@ -40,8 +40,8 @@ impl Direction {
     }
 }
 
-/// Sloped lines of one length, flat and steep ones; a program's slopes differ, and a processor that
-/// knows the slope foresees its steps.
+/// Sloped lines of one length, flat and steep: a program's slopes differ, and the branch prediction would learn a
+/// single slope.
 const SLOPES: [(u16, u16); 8] = [
     (63, 16),
     (60, 25),
@@ -54,12 +54,13 @@ const SLOPES: [(u16, u16); 8] = [
 ];
 const HYPOTENUSE: u16 = 65;
 
-/// The length of the lines in a request with several. They are short, or the request's own time would be lost in
-/// theirs. All have exactly this length.
+/// The exact length of the lines in a request with several. They are short, so that the request's own time is not
+/// lost in the time of the lines.
 const FEW: u16 = 25;
 const SLOPES_OF_FEW: [(u16, u16); 4] = [(24, 7), (20, 15), (15, 20), (7, 24)];
 
-/// Vertical lines lie this many pixels from the last one: in other cache lines, as most of a program's do.
+/// The distance of a vertical line from the previous one in pixels: most vertical lines of a program are in
+/// different cache lines.
 const APART: u16 = 16;
 
 /// A graphics request.
@@ -102,12 +103,12 @@ impl Shape {
         }
     }
 
-    /// True where the direction matters.
+    /// True if the direction affects the cost.
     pub(super) fn has_direction(self) -> bool {
         matches!(self, Shape::Line | Shape::Segment)
     }
 
-    /// True where line width and line style matter.
+    /// True if line width and line style affect the cost.
     pub(super) fn strokes(self) -> bool {
         matches!(
             self,
@@ -134,7 +135,7 @@ impl Shape {
         }
     }
 
-    /// The load of `count` items of that size, with that GC.
+    /// The load of `count` items of that size per request, with that GC.
     pub(super) fn load(self, drawable: u32, gc: u32, size: u16, count: usize) -> Workload {
         self.load_along(Direction::Horizontal, drawable, gc, size, count)
     }
@@ -148,7 +149,7 @@ impl Shape {
         size: u16,
         count: usize,
     ) -> Workload {
-        // A pixel of a line may be a wide or a dashed one.
+        // A pixel of a line may be expensive, because the line is wide or dashed.
         let work = match self {
             Shape::FillRectangle | Shape::FillPoly | Shape::FillArc => {
                 usize::from(size) * usize::from(size) * count
@@ -241,7 +242,7 @@ pub(super) fn rectangle(
     }
 }
 
-/// Squares beside each other.
+/// Squares next to each other.
 pub(super) fn boxes(side: u16, count: usize, index: usize) -> impl Iterator<Item = Rectangle> {
     (index * count..(index + 1) * count).map(move |index| {
         let (x, y) = place(index, side, side);
@@ -255,7 +256,7 @@ pub(super) fn boxes(side: u16, count: usize, index: usize) -> impl Iterator<Item
     })
 }
 
-/// Squares whose outline, a pixel more than their side, stays within the window.
+/// Squares whose outline, one pixel larger than their side, stays within the window.
 fn outlines(side: u16, count: usize, index: usize) -> impl Iterator<Item = Rectangle> {
     boxes(side + 1, count, index).map(move |square| Rectangle {
         width: side,
@@ -286,8 +287,8 @@ fn circle(within: Rectangle) -> Arc {
     }
 }
 
-/// Connected lines. Sloped ones go down in the upper half of the window and up in the lower, so that all stay within
-/// it.
+/// Connected lines. Sloped ones go down in the upper half of the window and up in the lower half, so that all stay
+/// within the window.
 fn polyline(direction: Direction, length: u16, count: usize, index: usize) -> Vec<Point> {
     let times = |often: usize| {
         let often = u16::try_from(often).unwrap_or(u16::MAX);

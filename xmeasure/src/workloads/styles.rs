@@ -1,4 +1,4 @@
-//! GCs by the attributes that the paper prices by, and which of their combinations to look at.
+//! GCs by the attributes that determine costs in the paper, and the combinations of attributes to measure.
 
 use x11rb_protocol::protocol::xproto::{
     CreateGCAux, FillStyle, GX, ImageFormat, LineStyle, PutImageRequest,
@@ -17,7 +17,7 @@ pub(super) struct Style {
     pub(super) width: u32,
 }
 
-/// The common one: GXcopy, solid, width 0.
+/// The common style: GXcopy, solid, width 0.
 pub(super) const COMMON: Style = Style {
     function: GX::COPY,
     fill: FillStyle::SOLID,
@@ -29,7 +29,7 @@ pub(super) const COMMON: Style = Style {
 const WIDTHS: [u32; 2] = [1, 10];
 
 impl Style {
-    /// The styles that differ from the common one in one attribute, the common one first: main effects.
+    /// The common style, then the styles that differ from it in one attribute: the main effects.
     pub(super) fn single(strokes: bool, thorough: bool) -> Vec<Style> {
         let mut all = vec![COMMON];
         let functions = (0..16_u32).filter(|&function| function != u32::from(GX::COPY));
@@ -64,8 +64,8 @@ impl Style {
         all
     }
 
-    /// The styles that differ from the common one in two attributes, and the paper's own of four, for
-    /// the interactions.
+    /// The styles that differ from the common one in two attributes, and the paper's combination of four
+    /// attributes, for the interactions.
     pub(super) fn combined(strokes: bool) -> Vec<Style> {
         let single = Style::single(strokes, false);
         let mut all = Vec::new();
@@ -129,7 +129,7 @@ impl Styles {
             width: 8,
             height: 8,
             depth: 1,
-            // A checkerboard, whatever the order of bits and bytes; scanlines of 32 bits.
+            // A checkerboard for any bit and byte order, with scanlines of 32 bits.
             data: [[0x55_u8; 4], [0xAA; 4]].concat().repeat(4).into(),
             ..PutImageRequest::default()
         })?;
@@ -151,7 +151,7 @@ impl Styles {
             return Ok(*gc);
         }
         let (black, white) = (client.screen.black_pixel, client.screen.white_pixel);
-        // With a foreground of no bits GXxor and its like would have nothing to do.
+        // With a foreground of zero, GXxor and similar functions would have no effect.
         let combines = ![GX::COPY, GX::CLEAR, GX::SET].contains(&style.function);
         let foreground = if combines { black ^ white } else { black };
         let mut values = CreateGCAux::new()

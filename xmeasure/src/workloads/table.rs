@@ -1,4 +1,4 @@
-//! The loads of table.txt: requests that draw nothing, field by field.
+//! The loads of table.txt: requests that do not draw, described field by field.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ const TABLE: &str = include_str!("table.txt");
 /// Resources and numbers by their names in the table.
 pub(super) type Variables = HashMap<String, u32>;
 
-/// The parts of the server's setup that loads name.
+/// The variables from the server's setup.
 pub(super) fn variables(client: &Client, intrusive: bool) -> Variables {
     let (screen, setup) = (&client.screen, &client.raw.setup);
     let keycodes = setup.max_keycode.saturating_sub(setup.min_keycode);
@@ -35,7 +35,7 @@ pub(super) fn variables(client: &Client, intrusive: bool) -> Variables {
     known.map(|(name, value)| (name.to_owned(), value)).into()
 }
 
-/// Adds the loads of the table. A load that names something which the server lacks is left out.
+/// Adds the loads of the table. A load is skipped if it names a resource or extension that the server lacks.
 pub(super) fn add(
     client: &mut Client,
     loads: &mut Loads,
@@ -60,7 +60,7 @@ struct Table<'a> {
     client: &'a mut Client,
     loads: &'a mut Loads,
     variables: Variables,
-    /// The protocol of the present lines; `None` for an extension that the server lacks.
+    /// The major opcode for the current lines; `None` for an extension that the server lacks.
     major: Option<Major>,
 }
 
@@ -115,7 +115,7 @@ impl Table<'_> {
         Ok(())
     }
 
-    /// A line of one request that makes no resource.
+    /// Parses a line with a single request that creates no resource.
     fn single(&mut self, kind: &str, rest: &'static str) -> Result<(), MeasureError> {
         let (number, drawn) = rest.split_once(' ').unwrap_or_default();
         let asks = rest.split(' ').take_while(|part| is_asked(part)).count();
@@ -151,7 +151,7 @@ impl Table<'_> {
         Ok(())
     }
 
-    /// The bytes of a request for each of `ids`; `None` if it names something that the server lacks.
+    /// The bytes of a request for each of `ids`; `None` if the request names a variable that the server lacks.
     fn requests(
         &mut self,
         request: &'static str,
@@ -207,7 +207,7 @@ impl Table<'_> {
         }))
     }
 
-    /// A number; `None` for something that the server lacks.
+    /// The value of a field; `None` for a variable that the server lacks.
     fn number(&mut self, field: &str, index: u32, id: u32) -> Result<Option<u32>, MeasureError> {
         if let Some(name) = field.strip_prefix('$') {
             return Ok(self.variables.get(name).copied());
@@ -243,7 +243,8 @@ fn is_asked(part: &str) -> bool {
     })
 }
 
-/// The number at a place of a reply: `offset:width`, or `32+4*16:4` behind as many words as the two bytes at 16 say.
+/// The number at a position in a reply: `offset:width`, or `32+4*16:4` for the position after as many words as the
+/// two bytes at 16 specify.
 fn taken(reply: &[u8], place: &str) -> Option<u32> {
     let (offset, width) = place.split_once(':')?;
     let at = match offset.split_once("+4*") {
@@ -336,7 +337,7 @@ mod tests {
 
     #[test]
     fn each_request_has_the_name_that_its_line_gives() {
-        // A simulated server has no extensions: the core protocol's lines are read.
+        // A simulated server has no extensions, so only the core protocol's lines are read.
         let (mut client, _, loads) = connected(|client| {
             let mut loads = Loads::default();
             let known = variables(client, true);

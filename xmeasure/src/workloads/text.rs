@@ -13,7 +13,8 @@ use crate::server::wire::core;
 use crate::workloads::loads::Loads;
 use crate::workloads::workload::{Sync, Workload};
 
-/// Fonts that most servers have: those of xterm, of the paper, and a proportional one. Missing fonts are left out.
+/// Fonts that most servers have: those of xterm and of the paper, and a proportional one. Missing fonts are
+/// skipped.
 const FONTS: [&str; 6] = [
     "fixed",
     "6x13",
@@ -22,7 +23,8 @@ const FONTS: [&str; 6] = [
     "10x20",
     "-adobe-helvetica-medium-r-normal--12-120-75-75-p-67-iso8859-1",
 ];
-/// The initial numbers of characters in a string. A narrow window gets fewer, so that nothing is clipped.
+/// The numbers of characters in a string to start from. A narrow window gets fewer, so that no character is
+/// clipped.
 const LENGTHS: [u16; 4] = [1, 8, 32, 80];
 /// The length at which the number of items is varied, and that number.
 const ITEM: u16 = 20;
@@ -65,7 +67,7 @@ struct OpenedFont {
 /// Adds the loads.
 pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
     let (window, silent) = (client.window, client.unwatched);
-    // A quick run takes the common ones.
+    // A quick run measures only the common fonts.
     let count = if plan.quick { 4 } else { FONTS.len() };
     for name in FONTS.into_iter().take(count) {
         let Some(face) = face(client, name)? else {
@@ -90,7 +92,7 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
                 Kind::Poly8 | Kind::Poly16 => {
                     loads.push(load(kind, window, face.copy, face, item, ITEMS));
                 }
-                // They draw one string: the fixed part is that of a window that is not mapped.
+                // These requests draw one string, so the fixed part is measured on a window that is not mapped.
                 Kind::Image8 | Kind::Image16 => {
                     loads.push(load(kind, silent, face.copy, face, 1, 1));
                 }
@@ -110,7 +112,7 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
     Ok(())
 }
 
-/// Opens a font; `None` where the server has none of that name.
+/// Opens a font; `None` if the server lacks it.
 fn face(client: &mut Client, name: &str) -> Result<Option<OpenedFont>, MeasureError> {
     let Some(font) = client.font(name)? else {
         return Ok(None);
@@ -134,7 +136,7 @@ fn face(client: &mut Client, name: &str) -> Result<Option<OpenedFont>, MeasureEr
     }))
 }
 
-/// The drawable and the manner of a load's drawing.
+/// The drawable, GC and font of a load.
 #[derive(Debug, Clone, Copy)]
 struct TextPlace {
     drawable: u32,
@@ -154,7 +156,7 @@ fn load(
     written(kind, at, length, count, words)
 }
 
-/// A load of strings that `text` makes: `count` characters from the `start`-th on.
+/// A load of strings made by `text`: `count` characters from the `start`-th on.
 fn written(
     kind: Kind,
     at: TextPlace,
@@ -215,8 +217,7 @@ fn written(
     })
 }
 
-/// Words as people read them, continued on the next line, without blank characters. The cost of a letter depends on the
-/// processor's branch prediction.
+/// Natural text without blanks, because the cost of a letter depends on the processor's branch prediction.
 fn words(start: usize, length: usize) -> Vec<u8> {
     const WORDS: &[u8] = include_bytes!("../../LICENSE-APACHE");
     let inked = || WORDS.iter().copied().filter(u8::is_ascii_graphic);

@@ -1,4 +1,4 @@
-//! The loads of transport costs: the costs of messages next to their operations.
+//! The loads that measure transport costs: the costs of messages in addition to their operations.
 
 use x11rb_protocol::protocol::xproto::{
     AtomEnum, ChangePropertyRequest, GetInputFocusRequest, GetPropertyRequest, PropMode,
@@ -9,12 +9,11 @@ use crate::server::client::Client;
 use crate::server::wire;
 use crate::workloads::workload::{Sync, Workload};
 
-/// The lengths of long NoOperations as text, up to the longest without BIG-REQUESTS. A server reads a long request
-/// straight into a buffer of its size. The cost of a byte depends on the content of the caches. The least of these
-/// costs counts, and a request's extra cost for its reading stays in its own cost.
+/// The lengths of long NoOperations in words, up to the longest without BIG-REQUESTS. A server reads a long request
+/// directly into a buffer of its size. The cost of a byte depends on the contents of the caches; the minimum is
+/// used, and a request's extra cost for reading remains in its own entry.
 const LONG_WORDS: [u16; 4] = [1024, 4096, 16384, u16::MAX];
-/// Bytes of long replies. The least that a byte of them costs more than one of a short reply is
-/// taken, as for reading.
+/// Bytes of long replies. The minimum extra cost per byte, compared with a short reply, is used, as for reading.
 const LONG_REPLIES: [u32; 3] = [2048, 16384, 131_072];
 /// Bytes of a short NoOperation, and of the data of a short reply.
 const SHORT: u32 = 4;
@@ -27,7 +26,7 @@ pub(crate) struct TransportLoads<T> {
     pub(crate) input_focus: T,
     pub(crate) short_reply: T,
     pub(crate) long_replies: Vec<Longer<T>>,
-    /// The change of a property whose event no client wants, and of one whose event a client gets.
+    /// The change of a property whose event no client selects, and of one whose event a client receives.
     pub(crate) unwatched_change: T,
     pub(crate) notified_change: T,
 }
@@ -41,7 +40,7 @@ pub(crate) struct Longer<T> {
 }
 
 impl<T> TransportLoads<T> {
-    /// The loads with other values; `change` is called for the NoOperation first.
+    /// Converts the values with `change`, which is called for the NoOperation first.
     pub(crate) fn map<U>(self, mut change: impl FnMut(T) -> U) -> TransportLoads<U> {
         let no_operation = change(self.no_operation);
         let mut longer = |all: Vec<Longer<T>>| -> Vec<Longer<U>> {
@@ -64,7 +63,7 @@ impl<T> TransportLoads<T> {
         }
     }
 
-    /// The values, to be changed.
+    /// Mutable references to the values.
     pub(crate) fn all_mut(&mut self) -> Vec<&mut T> {
         let long = self
             .long_no_operations

@@ -1,7 +1,7 @@
-//! Windows that come, go and change, by how many they are at a time, and whether they are seen.
+//! Windows that are created, destroyed and changed, by their number and visibility.
 //!
-//! The windows have siblings, as a dialog's do: the cost of mapping or unmapping grows with the number of those whose
-//! visible parts must be computed again.
+//! The windows have siblings, as in dialogs: the cost of mapping or unmapping grows with the number of windows
+//! whose visible parts must be recomputed.
 
 use std::borrow::Cow;
 
@@ -23,10 +23,10 @@ pub(super) const SIDE: u16 = 8;
 pub(super) const PLACE: u16 = 10;
 /// Windows side by side in one parent.
 const SIBLINGS: u16 = 16;
-/// Numbers of windows that come or go with their parent: between those of a dialog and of a large window of a toolkit
-/// without windows for its widgets.
+/// Numbers of children that are mapped or destroyed with their parent: from a dialog to a large window of a toolkit
+/// that has no windows for its widgets.
 const INFERIORS: [u16; 3] = [4, 16, 64];
-/// Times that a window is changed there and back in one unit.
+/// The number of times that a window is changed and restored in one unit.
 pub(super) const CHANGES: usize = 16;
 
 /// Adds the loads.
@@ -48,14 +48,14 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
     changes(client, loads, false, 0)
 }
 
-/// The position of the windows of one load, on top while the load runs.
+/// The parent of the windows of one load, on top while the load runs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ground {
     pub(super) window: Window,
 }
 
 impl Ground {
-    /// A new ground, whose windows are visible or not.
+    /// Creates the parent; its windows are visible or not.
     pub(super) fn new(client: &mut Client, seen: bool) -> Result<Ground, MeasureError> {
         let window = client.id();
         let parent = if seen { client.arena } else { client.unwatched };
@@ -75,7 +75,7 @@ impl Ground {
     }
 }
 
-/// A window by its id, its parent, its place there, and the width of the place's side.
+/// A window: its id, its parent, its position there, and the side of its cell.
 #[derive(Debug, Clone, Copy)]
 struct NewWindow {
     id: Window,
@@ -91,15 +91,14 @@ impl NewWindow {
     }
 }
 
-/// The corner of a place. The places fill a square of side `whole` row by row, and again from the start if there are
-/// more.
+/// The corner of a cell. The cells fill a square of side `whole` row by row, and start again if there are more.
 pub(super) fn cell(place: u16, side: u16, whole: u16) -> (i16, i16) {
     let columns = (whole / side.max(1)).max(1);
     let at = |number: u16| (number * side).cast_signed();
     (at(place % columns), at(place / columns % columns))
 }
 
-/// The side of the place for a window with N children side by side in a square.
+/// The side of a window with space for N children in a square grid.
 pub(super) fn side_for(children: u16) -> u16 {
     let mut columns = 1;
     while columns * columns < children {
@@ -143,7 +142,7 @@ fn destroy(window: &Window) -> Vec<u8> {
     core(DestroyWindowRequest { window: *window })
 }
 
-/// Mapped windows in `parent`, as many as there is place for, each for N children.
+/// Mapped windows in `parent`, as many as fit, each with space for N children.
 pub(super) fn parents(
     client: &mut Client,
     ground: Ground,
@@ -167,7 +166,7 @@ pub(super) fn parents(
     Ok(ids)
 }
 
-/// Children of each parent, `count` of them: their ids, and the requests that make them.
+/// `count` children of each parent: their ids, and the requests that create them.
 pub(super) fn children(
     client: &mut Client,
     parents: &[Window],
@@ -185,7 +184,7 @@ pub(super) fn children(
     all
 }
 
-/// Single windows among their siblings, destroyed as they were made and while they are seen.
+/// Single windows among siblings, destroyed unmapped and while they are visible.
 fn single(client: &mut Client, loads: &mut Loads, seen: bool) -> Result<(), MeasureError> {
     let ground = Ground::new(client, seen)?;
     let parents = parents(client, ground, SIBLINGS, u16::MAX)?;
@@ -204,7 +203,7 @@ fn single(client: &mut Client, loads: &mut Loads, seen: bool) -> Result<(), Meas
     Ok(())
 }
 
-/// Windows with inferiors, which come and go with them.
+/// Windows with inferiors, which are mapped and destroyed with them.
 fn families(client: &mut Client, loads: &mut Loads, inferiors: u16) -> Result<(), MeasureError> {
     let ground = Ground::new(client, true)?;
     let side = side_for(inferiors);
@@ -236,7 +235,7 @@ fn families(client: &mut Client, loads: &mut Loads, inferiors: u16) -> Result<()
     Ok(())
 }
 
-/// Children that are mapped, unmapped and destroyed by one request for all of a parent's.
+/// Children that are mapped, unmapped and destroyed by one request for all children of a parent.
 fn subwindows(
     client: &mut Client,
     loads: &mut Loads,
@@ -294,7 +293,7 @@ fn reparented(client: &mut Client, loads: &mut Loads, mapped: bool) -> Result<()
     Ok(())
 }
 
-/// The changes of ConfigureWindow on windows that keep their place in the stack, each alone.
+/// The changes of ConfigureWindow, each alone, on windows that keep their stacking position.
 fn changes(
     client: &mut Client,
     loads: &mut Loads,
@@ -337,7 +336,7 @@ fn changes(
     Ok(())
 }
 
-/// A window that changes, its place in its parent, and its size.
+/// A window that changes, its position in its parent, and its size.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ChangingWindow {
     pub(super) id: Window,
@@ -346,8 +345,8 @@ pub(super) struct ChangingWindow {
 }
 
 impl Ground {
-    /// Loads of each kind of change of all these windows, there and back; their place in the
-    /// stack from the top to `lowest` and back.
+    /// Adds a load for each kind of change of all these windows and its reversal; stacking changes go from the top
+    /// to `lowest` and back.
     pub(super) fn change(&self, loads: &mut Loads, actors: &[ChangingWindow], lowest: StackMode) {
         type Change<'a> = &'a dyn Fn(ConfigureWindowAux, ChangingWindow, u16) -> ConfigureWindowAux;
         let moved = |values: ConfigureWindowAux,

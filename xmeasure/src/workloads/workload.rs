@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use crate::server::exchange::Load;
 
-/// The end of a batch: the answer that shows it.
+/// How the end of a batch is detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Sync {
-    /// GetImage of one pixel of the window for drawing: it waits even for a server that draws later.
+    /// GetImage of one pixel of the drawing window, which waits even for a server that draws later.
     ReadBack,
     /// GetInputFocus, for requests that do not draw.
     RoundTrip,
-    /// The answers themselves: each unit is sent after the answers to the one before, as in a program that waits for
-    /// each reply. Xorg's servers write the head of a reply and its data separately to a local client that takes them
-    /// (os/io.c, WriteToClient). A stream of questions hides this: with a full socket they gather the waiting output,
-    /// and move it within their own memory, at a cost that grows with its size.
+    /// The replies themselves: each unit is sent after the replies to the previous one, as in a program that waits
+    /// for each reply. Xorg servers write the head of a reply and its data separately to a local client that reads
+    /// promptly (os/io.c, WriteToClient). A stream of such requests hides this: with a full socket the servers
+    /// gather the pending output and move it within their memory, at a cost that grows with its size.
     Turns,
 }
 
@@ -24,7 +24,7 @@ impl Sync {
     pub(crate) const ALL: [Sync; 3] = [Sync::ReadBack, Sync::RoundTrip, Sync::Turns];
 }
 
-/// A descriptor that goes along with each request of a phase.
+/// A file descriptor that is attached to each request of a phase.
 #[derive(Debug, Clone)]
 pub(crate) struct Carried(pub(crate) Arc<OwnedFd>);
 
@@ -43,11 +43,11 @@ pub(crate) struct Phase {
     pub(crate) unit: Vec<u8>,
     /// The number of requests.
     pub(crate) requests: u32,
-    /// The number of their kinds, which follow each other in turn.
+    /// The number of alternating kinds of requests.
     pub(crate) kinds: u32,
     /// The synchronisation at their end.
     pub(crate) sync: Sync,
-    /// The descriptor that goes with each request, if any; then there are at most
+    /// The file descriptor attached to each request, if any; then there are at most
     /// [`CARRYING`](crate::server::connection::CARRYING) requests.
     pub(crate) carried: Option<Carried>,
 }
@@ -69,7 +69,7 @@ impl Phase {
         phase
     }
 
-    /// The phase with a descriptor that goes with each request.
+    /// The phase with a file descriptor attached to each request.
     pub(crate) fn carrying(self, descriptor: &Arc<OwnedFd>) -> Phase {
         Phase {
             carried: Some(Carried(Arc::clone(descriptor))),
@@ -89,7 +89,8 @@ impl Phase {
         }
     }
 
-    /// The first `most` requests of the unit; all of them if descriptors go along, or if a request has more than 256 KB.
+    /// The first `most` requests of the unit; all of them if file descriptors are attached, or if a request has
+    /// more than 256 KB.
     pub(crate) fn beginning(&self, most: u32) -> Load<'_> {
         let (mut end, mut requests) = (0, 0);
         while requests < most
@@ -110,35 +111,35 @@ impl Phase {
         }
     }
 
-    /// Bytes of one request, on the average.
+    /// The mean length of a request in bytes.
     pub(crate) fn bytes_each(&self) -> f64 {
         self.unit.len() as f64 / f64::from(self.requests.max(1))
     }
 }
 
-/// Phases that run one after the other, and again. A request that undoes another one (FreeGC and CreateGC) is the
-/// second phase of a cycle, so that both can be repeated.
+/// Phases that run in turn, repeatedly. A request that undoes another one (FreeGC and CreateGC) is the second phase
+/// of a cycle, so that both can be repeated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Workload {
-    /// A request before each batch that is not measured, if there is any.
+    /// A request before each batch, which is not measured; empty if there is none.
     pub(crate) before: Vec<u8>,
     pub(crate) phases: Vec<Phase>,
 }
 
-/// The approximate bytes of a unit, so that the sender hands many requests over at once.
+/// The approximate length of a unit in bytes, so that the sender passes many requests in one write.
 const UNIT: usize = 1 << 15;
-/// The most requests of a unit.
+/// Maximum number of requests in a unit.
 const UNIT_REQUESTS: usize = 4096;
-/// Work of one unit at most, in pixels: a few milliseconds of any server.
+/// Maximum work of one unit in pixels: a few milliseconds on any server.
 const LONG_WORK: usize = 500_000;
 
 impl Workload {
-    /// A request, again and again.
+    /// Repeats a request.
     pub(crate) fn repeated(request: &[u8], sync: Sync) -> Workload {
         Workload::varied(sync, 0, |_| request.to_vec())
     }
 
-    /// Two requests in turn, of which the second undoes the first.
+    /// Alternates two requests, the second of which undoes the first.
     pub(crate) fn alternating(there: &[u8], back: &[u8]) -> Workload {
         let both = [there, back].concat();
         let count = (UNIT / both.len().max(4)).clamp(1, UNIT_REQUESTS / 2);
@@ -148,13 +149,13 @@ impl Workload {
         Workload::cycle([phase])
     }
 
-    /// A request that takes long, by itself.
+    /// Repeats an expensive request in short units.
     pub(crate) fn costly(request: &[u8]) -> Workload {
         Workload::varied(Sync::RoundTrip, LONG_WORK / 8, |_| request.to_vec())
     }
 
-    /// Requests whose differences, such as the place, do not change their cost; `work`, in about pixels, keeps units of
-    /// long requests short.
+    /// Repeats requests whose differences, such as the position, do not change their cost; `work`, in approximate
+    /// pixels, keeps units of expensive requests short.
     pub(crate) fn varied(sync: Sync, work: usize, request: impl Fn(usize) -> Vec<u8>) -> Workload {
         let length = request(0).len().max(4);
         let most = (LONG_WORK / work.max(1)).clamp(1, UNIT_REQUESTS);
@@ -162,19 +163,19 @@ impl Workload {
         Workload::cycle([Phase::new((0..count).map(request), sync)])
     }
 
-    /// A request repeated, each after the reply to the one before.
+    /// Repeats a request; each is sent after the reply to the previous one.
     pub(crate) fn answered(request: &[u8]) -> Workload {
         Workload::cycle([Phase::new([request.to_vec()], Sync::Turns)])
     }
 
-    /// The load's first request in turns. `None` unless the load repeats one kind of request, with nothing before or
-    /// along with it.
+    /// The load's first request as a load in turns. `None` unless the load repeats one kind of request, without a
+    /// request before it and without file descriptors.
     pub(crate) fn in_turns(&self) -> Option<Workload> {
         let [phase] = self.phases.as_slice() else {
             return None;
         };
         let plain = phase.sync == Sync::RoundTrip && phase.kinds == 1 && phase.carried.is_none();
-        // The length in words, as in every request that needs no BIG-REQUESTS.
+        // The length in words, as in every request without BIG-REQUESTS.
         let words = u16::from_ne_bytes([*phase.unit.get(2)?, *phase.unit.get(3)?]);
         let first = phase.unit.get(..usize::from(words) * 4)?;
         let plain = plain && self.before.is_empty() && !first.is_empty();

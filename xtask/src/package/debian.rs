@@ -88,7 +88,7 @@ pub(super) fn fill(package: &Package, stage: &Stage, program: &Path) -> Result<(
         copyright(package)?.as_bytes(),
         0o644,
     )?;
-    // The tag is there for packages that could use the system's libraries.
+    // lintian reports this tag because packages usually link to the system's libraries.
     let override_ = "# Built for any Linux: no library of the system is needed.\nx11prof: statically-linked-binary [usr/bin/x11prof]\n";
     stage.put(
         "usr/share/lintian/overrides/x11prof",

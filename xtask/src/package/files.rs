@@ -7,13 +7,13 @@ use std::process::Command;
 
 use crate::run::run;
 
-/// A folder whose files are as they will be when they are installed.
+/// A folder with the files as they will be installed.
 pub(super) struct Stage {
     folder: PathBuf,
 }
 
 impl Stage {
-    /// An empty one.
+    /// Creates an empty stage.
     pub(super) fn new(folder: &Path) -> Result<Stage, String> {
         if folder.exists() {
             fs::remove_dir_all(folder).map_err(|error| told(folder, &error))?;
@@ -29,7 +29,7 @@ impl Stage {
         &self.folder
     }
 
-    /// Puts a file in, with the folders above it.
+    /// Adds a file and its parent folders.
     pub(super) fn put(&self, path: &str, bytes: &[u8], mode: u32) -> Result<PathBuf, String> {
         let mut above: Vec<&Path> = Path::new(path).ancestors().skip(1).collect();
         above.reverse();

@@ -14,7 +14,7 @@ pub(super) struct Library {
     pub(super) licence: String,
 }
 
-/// The libraries that are not ours, by name.
+/// The third-party libraries, by name.
 pub(super) fn libraries(package: &Package) -> Result<BTreeSet<Library>, String> {
     let tree = output(
         cargo()
@@ -42,7 +42,7 @@ fn library(line: &str) -> Option<Library> {
     })
 }
 
-/// Writes the bill; gives its file's name.
+/// Writes the bill of materials and returns its file name.
 pub(super) fn bill(package: &Package) -> Result<String, String> {
     let lock = files::read(&package.tree.join("Cargo.lock"))?;
     let checksums = checksums(&lock);

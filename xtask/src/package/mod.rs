@@ -1,5 +1,5 @@
-//! `cargo xtask package`: a static program, a Debian package and a tarball with their checksums and a bill
-//! of materials, from a clean tree. The same tree gives the same bytes.
+//! `cargo xtask package`: builds a static program, a Debian package and a tarball with checksums and a bill of
+//! materials from a clean tree. The build is reproducible.
 
 mod debian;
 mod files;
@@ -13,10 +13,10 @@ use crate::packages::{AARCH64, MUSL, PACKAGE, ensure};
 use crate::run::{cargo, output, root, run, target};
 use files::Stage;
 
-/// A static target: the program needs no libraries of the machine.
+/// A static target: the program needs no shared libraries.
 const TARGET: &str = "x86_64-unknown-linux-musl";
 
-/// Compiled for, but never run.
+/// A target that is only compiled, never run.
 const OTHER_TARGET: &str = "aarch64-unknown-linux-gnu";
 
 /// The package to make.
@@ -80,11 +80,11 @@ fn make(tree: &Path, out: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Makes the package in another folder as well. One byte that differs is an error.
+/// Builds the package again in another folder. Any difference is an error.
 fn twice(out: &Path) -> Result<(), String> {
     make(&root(), out)?;
     let tree = target().join("package-again");
-    // Left by a run that was broken off.
+    // An interrupted run may have left the folder.
     let _ = std::fs::remove_dir_all(&tree);
     run(Command::new("git")
         .args(["clone", "--quiet", "."])
@@ -188,7 +188,7 @@ fn check_fuzz_targets() -> Result<(), String> {
     run(&mut check)
 }
 
-/// Installs the standard library of `target` where it is missing.
+/// Installs the standard library of `target` if it is missing.
 fn ensure_target(tree: &Path, target: &str) -> Result<(), String> {
     let mut rustc = Command::new("rustc");
     let sysroot = output(rustc.args(["--print", "sysroot"]).current_dir(tree))?;

@@ -9,7 +9,7 @@ use crate::run::run;
 const RELEASE: &str = "bookworm";
 const MIRROR: &str = "http://deb.debian.org/debian";
 
-/// The script that runs in the root. A line that fails ends it.
+/// The script that runs in the root; it stops at the first failing line.
 const SCRIPT: &str = r#"
 mount -t proc proc "$1/proc"
 mount --rbind /dev "$1/dev"

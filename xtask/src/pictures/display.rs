@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// Processes that end with this.
+/// Processes that are killed on drop.
 pub(super) struct Processes(pub(super) Vec<Child>);
 
 impl Drop for Processes {
@@ -17,7 +17,7 @@ impl Drop for Processes {
     }
 }
 
-/// Starts Xvfb, timed by `x11prof`, on a free display; gives the display's name.
+/// Starts Xvfb with `x11prof server` on a free display, and returns the display's name.
 pub(super) fn xvfb(x11prof: &Path) -> Result<(Processes, String), String> {
     let mut server = Command::new(x11prof)
         .args([

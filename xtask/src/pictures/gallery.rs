@@ -1,5 +1,5 @@
-//! The pages in docs/gallery: real programs, each recorded for some seconds while xdotool plays the user,
-//! and scrubbed.
+//! The pages in docs/gallery: real programs, each recorded for some seconds while xdotool sends the input, then
+//! scrubbed.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use super::display::{Processes, xvfb};
 use crate::run::{root, run};
 
-/// A program with its arguments, in a folder with a text of 2000 lines, and the user's actions as a shell script.
+/// A program with its arguments, run in a folder with a text of 2000 lines, and the input as a shell script.
 struct Program {
     name: &'static str,
     command: &'static str,
@@ -48,9 +48,9 @@ const PROGRAMS: [Program; 5] = [
     },
 ];
 
-/// Seconds after which a program is ended.
+/// Seconds after which a program is killed.
 const LIMIT: &str = "12";
-/// Bytes that a page has at most.
+/// Maximum size of a page, in bytes.
 const LARGEST: u64 = 600_000;
 
 /// Records the programs with `x11prof`, and writes their pages.
@@ -67,7 +67,7 @@ pub(super) fn pages(x11prof: &Path, scratch: &Path) -> Result<(), String> {
         let trace = format!("{}.mcap", program.name);
         record(x11prof, scratch, &program, &trace)?;
         let page = gallery.join(format!("{}.html", program.name));
-        // The trace is named without the folders of this machine.
+        // The page shows the trace's name without folders of this machine.
         let made = Command::new(x11prof)
             .args(["report", "--format", "html", "-o"])
             .arg(&page)
@@ -104,7 +104,7 @@ fn record(x11prof: &Path, scratch: &Path, program: &Program, trace: &str) -> Res
         .stderr(Stdio::null())
         .spawn();
     running.push(recorder.map_err(|error| format!("cannot run x11prof: {error}"))?);
-    // The user is at the server itself: a recording has the program alone.
+    // Input goes directly to the server, so that only the program is recorded.
     run(Command::new("sh")
         .args(["-euc", program.user])
         .env("DISPLAY", &display))?;

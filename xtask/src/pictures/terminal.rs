@@ -3,10 +3,10 @@
 /// A character's width and a line's height, in pixels.
 const CHARACTER: f64 = 7.8;
 const LINE: usize = 17;
-/// Around the text.
+/// Margin around the text, in pixels.
 const MARGIN: usize = 10;
 
-/// `lines` of at most `columns`. The first is bold; the one that `is_heading` likes is light on dark.
+/// Renders `lines` of at most `columns`. The first line is bold; lines accepted by `is_heading` are light on dark.
 pub(super) fn svg(lines: &[&str], columns: usize, is_heading: impl Fn(&str) -> bool) -> String {
     let width = (columns as f64 * CHARACTER) as usize + 2 * MARGIN;
     let height = lines.len() * LINE + 2 * MARGIN;

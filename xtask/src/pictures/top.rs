@@ -9,28 +9,28 @@ use super::display::xvfb;
 use super::terminal::svg;
 use crate::run::{cargo, run, target};
 
-/// The programs, with names as on a desktop, and their commands.
+/// The programs, with typical desktop names, and their commands.
 const PROGRAMS: [(&str, &[&str]); 4] = [
     ("viewer", &["redraw", "400"]),
     ("launcher", &["grab"]),
     ("player", &["leak"]),
     ("eyes", &["poll"]),
 ];
-/// Text on the screen once `top` has found each of the four troubles.
+/// Texts on the screen when `top` has found each of the four problems.
 const FOUND: [&str; 4] = [
     "costs the server",
     "grabbed the server",
     "grow by",
     "polls:",
 ];
-/// The time allowed for that.
+/// Time limit for finding them.
 const PATIENCE: Duration = Duration::from_secs(40);
 const COLUMNS: usize = 80;
 
 /// Writes the picture to `path`.
 pub(super) fn picture(path: &Path) -> Result<(), String> {
     run(cargo().args(["build", "--locked", "--example", "troubles"]))?;
-    // Names of an earlier run may be there.
+    // An earlier run may have left files.
     let folder = target().join("pictures");
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder)
@@ -77,7 +77,7 @@ pub(super) fn picture(path: &Path) -> Result<(), String> {
         std::thread::sleep(Duration::from_millis(500));
         let screen = tmux(&["capture-pane", "-p"])?;
         let all = FOUND.iter().all(|found| screen.contains(found));
-        // A window of five seconds is full by then.
+        // By then `top`'s window of five seconds is full.
         if all && began.elapsed() > Duration::from_secs(8) {
             break screen;
         }

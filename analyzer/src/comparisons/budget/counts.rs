@@ -1,4 +1,4 @@
-//! Requests counted for a budget: of the clients that it is about, by name.
+//! Counts the requests of the selected clients for a budget, by name.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use x11prof_trace::{ConnectionId, Control};
 use crate::clients::ClientChoice;
 use crate::pipeline::Observation;
 
-/// Kinds of request counted at most.
+/// Maximum number of counted request names.
 const NAMES: usize = 1 << 13;
 
 /// The requests of some clients.
@@ -22,7 +22,7 @@ pub struct BudgetCounts {
 }
 
 impl BudgetCounts {
-    /// Counts the clients whose name holds `client`, or whose number it is; all where it is `None`.
+    /// Counts the clients whose name contains `client`, or the client with this number; all clients if it is `None`.
     pub fn new(client: Option<&str>) -> BudgetCounts {
         BudgetCounts {
             choice: ClientChoice::new(client),
@@ -30,7 +30,7 @@ impl BudgetCounts {
         }
     }
 
-    /// Takes the next observation of a pass.
+    /// Processes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
             Observation::Control(_, control @ Control::Opened(opened)) => {

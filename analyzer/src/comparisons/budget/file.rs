@@ -8,17 +8,17 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Budget {
-    /// Only the clients whose name holds this, or whose number it is; all where there is none.
+    /// Only clients whose name contains this text, or the client with this number; all clients if absent.
     pub client: Option<String>,
-    /// The latency that times over a network are for, in milliseconds; 50 where there is none.
+    /// The round-trip time of network limits, in milliseconds; 50 if absent.
     pub rtt_ms: Option<f64>,
     /// Limits of the whole recording.
     pub total: TotalLimits,
     /// Limits of start-up.
     pub start_up: StartUpLimits,
-    /// The most of each of these requests.
+    /// Maximum count of each of these requests.
     pub requests: BTreeMap<String, u64>,
-    /// The most round trips for each of these requests.
+    /// Maximum number of round trips of each of these requests.
     pub round_trips: BTreeMap<String, u64>,
 }
 
@@ -32,11 +32,11 @@ pub struct TotalLimits {
     pub bytes: Option<u64>,
     /// Replies waited for.
     pub round_trips: Option<u64>,
-    /// The most round trips that only synchronise (XSync).
+    /// Maximum number of round trips that only synchronise (XSync).
     pub synchronisations: Option<u64>,
-    /// Questions repeated without need.
+    /// Unnecessarily repeated requests.
     pub duplicates: Option<u64>,
-    /// Resources that are held at the end.
+    /// Resources held at the end.
     pub resources_left: Option<u64>,
     /// The time that a link of `rtt_ms` adds by the simulated forecast, in milliseconds.
     pub network_ms: Option<f64>,
@@ -44,7 +44,7 @@ pub struct TotalLimits {
     pub server_ms: Option<f64>,
 }
 
-/// Limits of start-up, of all connections of the program together.
+/// Limits of start-up, summed over all connections of the program.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct StartUpLimits {
@@ -54,11 +54,11 @@ pub struct StartUpLimits {
     pub bytes: Option<u64>,
     /// Replies waited for.
     pub round_trips: Option<u64>,
-    /// The most round trips that only synchronise.
+    /// Maximum number of round trips that only synchronise.
     pub synchronisations: Option<u64>,
     /// The time that a link of `rtt_ms` adds by the simulated forecast, in milliseconds.
     pub network_ms: Option<f64>,
-    /// The most time until the first frame, of the connection that took longest, in milliseconds.
+    /// Maximum time until the first frame, of the slowest connection, in milliseconds.
     pub latency_ms: Option<f64>,
 }
 
@@ -111,7 +111,7 @@ impl Budget {
         }
     }
 
-    /// The names of requests in it, each with the error for the case that there is no such request.
+    /// The request names in the budget, each with the error to report if there is no such request.
     pub fn names(&self, text: &str) -> Vec<(String, BudgetError)> {
         let names = self.requests.keys().chain(self.round_trips.keys());
         let error = |name: &String| wrong(text, name, format!("no request has the name {name:?}"));
@@ -146,7 +146,7 @@ impl Budget {
 }
 
 impl BudgetError {
-    /// Adds the name that was probably meant.
+    /// Adds the most similar known name to the error.
     pub fn or_rather(mut self, meant: &str) -> BudgetError {
         self.what.push_str(&format!("; did you mean {meant:?}?"));
         self
@@ -171,7 +171,7 @@ fn wrong(text: &str, key: &str, what: String) -> BudgetError {
     }
 }
 
-/// The message of the TOML library without Rust's names of types.
+/// The TOML library's message without names of Rust types.
 fn in_words(message: &str) -> String {
     message
         .replace("expected u64", "expected a whole number from 0 on")

@@ -1,7 +1,7 @@
-//! A budget: the limits of a program in a file next to it, and the figures of a recording.
+//! A budget: the limits of a program in a file, compared with the figures of a recording.
 //!
-//! Counts of requests and round trips are the same in each run of a program that does the same, so a gate
-//! on them does not fail by chance.
+//! Counts of requests and round trips are equal in each run of a deterministic program, so a gate on them does not fail
+//! by chance.
 
 mod counts;
 mod file;

@@ -1,4 +1,4 @@
-//! A recording held against a budget.
+//! Checks a recording against a budget.
 
 use super::{Budget, BudgetCounts};
 use crate::forecast::ForecastReport;
@@ -17,7 +17,7 @@ pub struct BudgetLine {
     pub found: Found,
 }
 
-/// A figure that a limit is held against.
+/// A figure that is checked against a limit.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Found {
     /// The figure.
@@ -27,7 +27,7 @@ pub enum Found {
 }
 
 impl BudgetLine {
-    /// True where the figure is within the limit; a missing figure is not.
+    /// True if the figure is within the limit; false if it is missing.
     pub fn is_kept(&self) -> bool {
         matches!(self.found, Found::Figure(found) if found <= self.limit)
     }
@@ -41,8 +41,8 @@ pub struct BudgetVerdict {
 }
 
 impl BudgetVerdict {
-    /// Holds what was found against `budget`. `server_ms` is the server's time, and `forecast` the recording over the
-    /// budget's network, if the budget limits them.
+    /// Compares the figures found with `budget`. `server_ms` is the server's time, and `forecast` the recording over
+    /// the budget's network, if the budget limits them.
     pub fn new(
         budget: &Budget,
         counts: &BudgetCounts,
@@ -164,7 +164,7 @@ impl BudgetVerdict {
         BudgetVerdict { lines }
     }
 
-    /// True where all limits are kept.
+    /// True if all limits are kept.
     pub fn is_kept(&self) -> bool {
         self.lines.iter().all(BudgetLine::is_kept)
     }
@@ -180,7 +180,7 @@ fn number(count: u64) -> f64 {
     count as f64
 }
 
-/// The longest start-up; of connections without a window of their own there is none.
+/// The longest start-up; connections without windows have none.
 fn latency(starts: &[StartUpReport]) -> Found {
     let longest = starts
         .iter()

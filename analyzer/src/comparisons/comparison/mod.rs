@@ -32,12 +32,12 @@ pub struct Comparison {
     pub requests: Vec<ComparedRequest>,
     /// What-if factors on the server's times.
     pub scaled: Vec<ScaleReport>,
-    /// Caveats: of each kind and subject the one that affects the most requests among the servers.
+    /// Caveats: for each kind and subject, the one that affects the most requests on any server.
     #[serde(default)]
     pub warnings: Vec<Warning>,
 }
 
-/// The time that the recorded server took.
+/// The time that the recorded server used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RecordedTime {
     /// The source of the time.
@@ -57,7 +57,7 @@ pub struct ComparedServer {
     /// The source of the times.
     #[serde(rename = "time_source")]
     pub basis: Basis,
-    /// The CPU model of the costs; null if the cost table names none.
+    /// The CPU model of the cost table; null if the table names none.
     pub machine: Option<String>,
     /// The machine from which the costs were rescaled; null if they were measured on that machine.
     #[serde(rename = "rescaled")]
@@ -66,7 +66,7 @@ pub struct ComparedServer {
     pub network: NetworkReport,
     /// Requests and transport.
     pub total_ms: f64,
-    /// The least and the most that it may be, as in a report.
+    /// The lower and upper bound, as in a report.
     #[serde(default)]
     pub low_ms: f64,
     /// See `low_ms`.
@@ -116,10 +116,10 @@ pub struct RequestOnServer {
     pub network_ms: f64,
     /// Percent of the server's total.
     pub percent_of_time: f64,
-    /// The time together with the transport that the requests caused, as in a report.
+    /// The server time, including the transport that the requests caused, as in a report.
     #[serde(default)]
     pub charged_ms: f64,
-    /// True for the fewest requests that together take half of all requests' time on that server.
+    /// True for the most expensive requests that together use half of all requests' time on that server.
     pub dominates: bool,
     /// Requests without cost data on this server.
     #[serde(rename = "no_cost_data")]
@@ -127,7 +127,7 @@ pub struct RequestOnServer {
 }
 
 impl Comparison {
-    /// The comparison, with the time that the server of `report` took: the recorded one.
+    /// Adds the time of the recorded server, from the `report` on that server, to the comparison.
     pub fn with_recorded(self, report: &ProfileReport) -> Comparison {
         let recorded = report.server.basis.is_measured().then_some(RecordedTime {
             basis: report.server.basis,
@@ -144,7 +144,7 @@ impl Comparison {
         let comparable: Vec<f64> = (0..reports.len())
             .map(|at| comparable_ms(&requests, reports, at, transport_known))
             .collect();
-        // A server is compared with the others on its network, because networks differ for every server.
+        // Each network may differ between servers, so a server is only compared with the others on its own network.
         let first_on = |network: &NetworkReport| {
             let mut all = reports.iter().zip(&comparable);
             all.find(|(report, _)| report.network == *network)
@@ -188,7 +188,7 @@ impl Comparison {
         }
     }
 
-    /// True if all times are of one machine, as far as is known: a faster machine is no faster server.
+    /// True if all times come from one machine, as far as known: times of different machines are not comparable.
     pub fn is_of_one_machine(&self) -> bool {
         let mut machines = self.servers.iter().map(|server| &server.machine);
         let first = machines.next();
@@ -251,7 +251,7 @@ fn requests(reports: &[ProfileReport]) -> Vec<ComparedRequest> {
         }
     }
     let mut requests: Vec<ComparedRequest> = by_name.into_values().collect();
-    // Requests without a cost on the first server are sorted by their costs on the others.
+    // Requests without a cost on the first server are sorted by their costs on the other servers.
     let times = |line: &ComparedRequest| -> (f64, f64) {
         let times = line.servers.iter().map(|cell| cell.time_ms);
         let first = line.servers.first().map_or(0.0, |cell| cell.time_ms);
@@ -264,7 +264,7 @@ fn requests(reports: &[ProfileReport]) -> Vec<ComparedRequest> {
     requests
 }
 
-/// The warnings of all reports, each once.
+/// The warnings of all reports, without duplicates.
 fn warnings(reports: &[ProfileReport]) -> Vec<Warning> {
     let mut all: Vec<Warning> = Vec::new();
     for warning in reports.iter().flat_map(|report| &report.warnings) {
@@ -284,12 +284,12 @@ fn warnings(reports: &[ProfileReport]) -> Vec<Warning> {
     all
 }
 
-/// Marks, for each server, its most expensive requests until they are half of all.
+/// Marks, for each server, the most expensive requests that add up to half of all.
 fn mark_dominating(requests: &mut [ComparedRequest], reports: &[ProfileReport]) {
     for (at, report) in reports.iter().enumerate() {
         let half = report.requests.iter().map(|line| line.time_ms).sum::<f64>() / 2.0;
         let mut sum = 0.0;
-        // The lines of a report are sorted, so the first ones are the most expensive.
+        // The lines of a report are sorted, so the first lines are the most expensive.
         let dominating: HashSet<&str> = report
             .requests
             .iter()

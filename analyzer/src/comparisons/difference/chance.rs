@@ -1,18 +1,17 @@
-//! The chance of differences between two groups of runs.
+//! Significance of the differences between two groups of runs.
 //!
-//! Each figure has Welch's t (Welch 1947: groups of unequal spread), and all of them together one
-//! permutation test of the largest (Westfall & Young 1993, single-step maxT; Ge, Dudoit & Speed 2003,
-//! algorithm 4.1). For equal versions, every division of the runs into two groups is as likely as the
-//! actual one. So a figure's p is the part of the divisions in which *any* figure has a t as large as its
-//! own. The test corrects for the number of figures also where they depend on each other; Bonferroni's or
-//! Holm's correction would need many more runs. statrs has neither test; its Mann-Whitney U alone can tell
-//! nothing of four runs each among a hundred figures.
+//! Each figure has Welch's t (Welch 1947: groups of unequal spread). All figures have one permutation test of the
+//! largest t (Westfall & Young 1993, single-step maxT; Ge, Dudoit & Speed 2003, algorithm 4.1). For equal versions,
+//! every split of the runs into two groups is as likely as the actual one. So the p-value of a figure is the fraction
+//! of splits in which *any* figure has a t at least as large. The test corrects for the number of figures, also if they
+//! depend on each other; Bonferroni's or Holm's correction would need many more runs. statrs has neither test; its
+//! Mann-Whitney U alone cannot detect a difference with four runs each and a hundred figures.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// The chance at which a difference counts as real.
+/// The significance level.
 pub const LEVEL: f64 = 0.05;
-/// Maximum number of tried divisions.
+/// Maximum number of splits that are tested.
 const DIVISIONS: usize = 5000;
 
 /// The figures of one subject: the first group's runs, then the second's.
@@ -20,13 +19,13 @@ const DIVISIONS: usize = 5000;
 pub struct Sample<'a> {
     /// The values.
     pub values: &'a [f64],
-    /// The step in which the figure is reported. A figure that is equal in all runs is known only to that step, and
-    /// its spread is that of rounding: a twelfth of the step's square (Sheppard 1898).
+    /// The resolution of the figure. The spread of a figure that is equal in all runs is the rounding error: a twelfth
+    /// of the squared resolution (Sheppard 1898).
     pub resolution: f64,
 }
 
-/// The probability, for each sample, of an equally large t in any of them; `first` is the size of the first group.
-/// `None` if no division could be below [`LEVEL`].
+/// The probability, for each sample, that any sample has an equally large t. `first` is the size of the first group.
+/// `None` if no split could have a probability below [`LEVEL`].
 pub fn chances(samples: &[Sample<'_>], first: usize) -> Option<Vec<f64>> {
     let runs = samples.first()?.values.len();
     if fewest(first, runs - first) > LEVEL {
@@ -48,9 +47,9 @@ pub fn chances(samples: &[Sample<'_>], first: usize) -> Option<Vec<f64>> {
     Some(as_large.into_iter().map(part).collect())
 }
 
-/// The smallest chance that groups of these sizes can have.
+/// The smallest probability that groups of these sizes can have.
 fn fewest(first: usize, second: usize) -> f64 {
-    // Exchanging groups of one size gives the same t.
+    // If both groups have the same size, exchanging them gives the same t.
     let same = if first == second { 2.0 } else { 1.0 };
     same / ways(first + second, first)
 }
@@ -67,12 +66,12 @@ fn ways(all: usize, chosen: usize) -> f64 {
         .product()
 }
 
-/// Passes each division of `runs` into two groups to `on`, as the list of the `first` runs; if there are very many, a
-/// random part including the actual one.
+/// Calls `on` with each split of `runs` into two groups, as the membership of the `first` runs. If there are very many
+/// splits, uses a random selection that includes the actual one.
 fn divisions(runs: usize, first: usize, mut on: impl FnMut(&[bool])) {
     let mut division: Vec<bool> = (0..runs).map(|run| run < first).collect();
     if ways(runs, first) <= DIVISIONS as f64 {
-        // In descending order as binary numbers: the one that was made is the largest.
+        // The splits in descending order as binary numbers: the actual split is the largest.
         loop {
             on(&division);
             let Some(last) = (1..runs)
@@ -82,14 +81,14 @@ fn divisions(runs: usize, first: usize, mut on: impl FnMut(&[bool])) {
                 return;
             };
             division.swap(last - 1, last);
-            // The following ones become the largest again.
+            // The remaining positions start again with the largest number.
             division[last + 1..].sort_unstable_by(|a, b| b.cmp(a));
         }
     }
     let mut random = 0x2545_f491_4f6c_dd1d_u64;
     for _ in 0..DIVISIONS {
         on(&division);
-        // Fisher-Yates, with Marsaglia's xorshift (2003): the same each time.
+        // Fisher-Yates, with Marsaglia's xorshift (2003): deterministic.
         for at in (1..runs).rev() {
             random ^= random << 13;
             random ^= random >> 7;
@@ -100,7 +99,7 @@ fn divisions(runs: usize, first: usize, mut on: impl FnMut(&[bool])) {
 }
 
 impl Sample<'_> {
-    /// Welch's t without its sign, for this division of the runs.
+    /// The absolute value of Welch's t for this split of the runs.
     fn t(&self, in_first: &[bool]) -> f64 {
         let group = |wanted: bool| {
             let values = self.values.iter().zip(in_first);
@@ -120,8 +119,7 @@ impl Sample<'_> {
     }
 }
 
-/// The difference of two groups' means with 95 % of confidence: from, to. `None` if a group has one
-/// value only.
+/// The 95 % confidence interval of the difference of two groups' means. `None` if a group has only one value.
 pub(crate) fn interval(first: &[f64], second: &[f64]) -> Option<(f64, f64)> {
     if first.len() < 2 || second.len() < 2 {
         return None;
@@ -211,8 +209,8 @@ mod tests {
 
     #[test]
     fn the_interval_is_welchs() {
-        // By hand: means 12.4 and 16.1667, variances 1.3 and 1.36667, so an error of 0.69841 with 8.7228
-        // degrees of freedom, of which t is 2.2732 (between the tables' 2.306 for 8 and 2.262 for 9).
+        // By hand: means 12.4 and 16.1667, variances 1.3 and 1.36667, so a standard error of 0.69841 with 8.7228
+        // degrees of freedom, for which t is 2.2732 (between the tables' 2.306 for 8 and 2.262 for 9).
         let (low, high) = interval(
             &[12.0, 11.0, 14.0, 13.0, 12.0],
             &[15.0, 17.0, 16.0, 18.0, 15.0, 16.0],
@@ -238,7 +236,7 @@ mod tests {
         };
         let mut found = 0;
         for _ in 0..200 {
-            // Counts with few values and skewed times, all dependent on the pace of a run.
+            // Counts with few values and skewed times, all dependent on the speed of a run.
             let pace: Vec<f64> = (0..10).map(|_| uniform()).collect();
             let figures: Vec<Vec<f64>> = (0..40)
                 .map(|figure| {

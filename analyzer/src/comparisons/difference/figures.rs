@@ -25,7 +25,7 @@ pub enum Quantity {
     Requests,
     /// Bytes of requests, by kind.
     RequestBytes,
-    /// Requests whose answer the client waited for, by kind.
+    /// Requests whose reply the client waited for, by kind.
     RoundTrips,
     /// Events, by kind.
     Events,
@@ -34,37 +34,37 @@ pub enum Quantity {
     AnswerBytes,
     /// Resources created, by kind.
     ResourcesCreated,
-    /// Resources that were still there when their client or the recording ended, by kind.
+    /// Resources that still existed when their client or the recording ended, by kind.
     ResourcesLeft,
     /// The server's time in milliseconds, by kind of request.
     ServerMs,
-    /// The clients' time on the processor in milliseconds, by the kernel.
+    /// The clients' CPU time in milliseconds, by the kernel.
     ClientMs,
     /// The time from the first client's connecting to the last activity of a client, in milliseconds.
     WallMs,
     /// Requests that the recorder changed (`record --try`), by fix.
     #[serde(rename = "changed_requests")]
     Tried,
-    /// The start-up of the recorded command, else of the slowest program, in milliseconds.
+    /// The start-up of the recorded command, or of the slowest program, in milliseconds.
     StartUpMs,
-    /// Replies that it waited for meanwhile.
+    /// Replies that the program waited for during start-up.
     StartUpRoundTrips,
     /// Figures of the episodes' distribution.
     Episodes,
     /// The episodes' latencies in milliseconds.
     EpisodeMs,
-    /// The mean latency of an action of the user in milliseconds, by the kind of action and the class of
-    /// window; in recordings of `drive` by the number and the text of the action.
+    /// The mean latency of a user action in milliseconds, by the kind of action and the class of the window; in
+    /// recordings of `drive`, by the number and text of the action.
     ActionMs,
 }
 
 impl Quantity {
-    /// True of what is counted, false of what a clock measures.
+    /// True for counts, false for measured times.
     pub fn is_count(self) -> bool {
         self.resolution() > 0.0
     }
 
-    /// The step in which it is told; 0 for times, whose clock ticks in nanoseconds.
+    /// The resolution of the quantity; 0 for times, whose clock has nanoseconds.
     pub(crate) fn resolution(self) -> f64 {
         match self {
             // Requests are padded to four bytes.
@@ -101,7 +101,7 @@ impl Quantity {
         }
     }
 
-    /// True where a run without the quantity has none of it; false where the run does not tell.
+    /// True if an absent quantity means zero; false if the run did not record it.
     pub(crate) fn is_zero_where_absent(self) -> bool {
         !matches!(
             self,
@@ -115,13 +115,13 @@ impl Quantity {
     }
 }
 
-/// A quantity as a whole, or of one name.
+/// The total of a quantity, or its value for one name.
 pub(crate) type Subject = (Quantity, Option<String>);
 
 /// The figures of one recording.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figures {
-    /// The trace, as the user named it.
+    /// The trace's path as given by the user.
     pub path: String,
     /// The recorded command; empty without one.
     pub command: Vec<String>,
@@ -138,14 +138,14 @@ pub struct FiguresOfRun {
     profile: Profile,
     resources: Resources,
     played: Played,
-    /// Only a client's episodes are wanted: of all else it cannot be told whose it is.
+    /// True if only a client's episodes are wanted, because other quantities cannot be assigned to a client.
     of_client: bool,
     episodes: Episodes,
 }
 
 impl FiguresOfRun {
-    /// Figures of no observation yet; `profile` has the prices that divide the server's time. With
-    /// `client`, only the episodes of clients whose name holds it.
+    /// Figures without observations. `profile` has the costs that attribute the server's time. With `client`, only the
+    /// episodes of clients whose name contains it count.
     pub fn new(profile: Profile, client: Option<&str>) -> FiguresOfRun {
         let options = EpisodeOptions {
             client: client.map(str::to_owned),
@@ -161,12 +161,12 @@ impl FiguresOfRun {
         }
     }
 
-    /// True where the pass is to follow changes of the screen.
+    /// True if the pass has to follow changes of the screen.
     pub fn knows_updates(&self) -> bool {
         self.profile.knows_updates()
     }
 
-    /// Takes the next observation of a pass that has context switches first.
+    /// Processes the next observation of a pass that emits context switches first.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         self.summary.observe(observation);
         self.profile.observe(observation);
@@ -175,7 +175,7 @@ impl FiguresOfRun {
         self.episodes.observe(observation);
     }
 
-    /// Ends the pass and gives its figures. `path` is the trace's name as the user gave it.
+    /// Ends the pass and returns its figures. `path` is the trace's path as given by the user.
     ///
     /// # Errors
     ///
@@ -216,7 +216,7 @@ impl FiguresOfRun {
 }
 
 impl Figures {
-    /// Adds to a quantity, as a whole and under a name.
+    /// Adds to the total of a quantity, and to its value for a name.
     fn add(&mut self, quantity: Quantity, name: &str, value: f64) {
         *self.values.entry((quantity, None)).or_default() += value;
         *self.named(quantity, name) += value;
@@ -243,7 +243,7 @@ impl Figures {
         for line in &report.events {
             self.add(Quantity::Events, &line.name, line.count as f64);
         }
-        // Its name for what no request's own time is, so that the names add up to the whole.
+        // Transport gets its own name, so that the names add up to the total.
         let transport = report.transport.server_ms;
         self.add(Quantity::ServerMs, "(transport)", transport);
         let answers = report.transport.reply_bytes + report.transport.event_bytes;

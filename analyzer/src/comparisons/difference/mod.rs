@@ -1,7 +1,7 @@
 //! Changes between two versions of a program, from one or more recordings of each.
 //!
-//! [`figures`] takes one recording through the pipeline and keeps a few hundred figures; [`chance`] finds
-//! the differences that are more than chance; the result is a document (docs/REFERENCE.md).
+//! [`figures`] processes one recording with the pipeline and keeps a few hundred figures; [`chance`] finds the
+//! significant differences. The result is a document (docs/REFERENCE.md).
 
 pub(crate) mod chance;
 pub(crate) mod figures;

@@ -21,13 +21,13 @@ pub struct Difference {
     pub old: SideReport,
     /// The recordings of the new version.
     pub new: SideReport,
-    /// The chance below which a difference counts as real.
+    /// The significance level.
     #[serde(rename = "significance_level")]
     pub level: f64,
-    /// The number of recordings of each version that the test needs; `real` is null if there are fewer.
+    /// The number of recordings of each version that the test requires; `real` is null if there are fewer.
     #[serde(rename = "min_runs")]
     pub fewest_runs: usize,
-    /// Figures that differ and are real.
+    /// The number of significant differences.
     #[serde(rename = "significant")]
     pub real: Option<usize>,
     /// All figures, the largest change first.
@@ -41,10 +41,10 @@ pub struct SideReport {
     pub traces: Vec<String>,
     /// The command that was recorded first.
     pub command: Vec<String>,
-    /// The time source of server times; null if the recordings differ.
+    /// The source of server times; null if the recordings differ.
     #[serde(rename = "time_source")]
     pub basis: Option<Basis>,
-    /// Rewrites of the recorder in all of them (`record --try`).
+    /// Protocol rewrites used in all recordings (`record --try`).
     #[serde(rename = "experiments")]
     pub fixes: Vec<String>,
 }
@@ -54,9 +54,9 @@ pub struct SideReport {
 pub struct DifferenceRow {
     /// The kind of figure.
     pub quantity: Quantity,
-    /// The kind of request, event or resource; null for all together.
+    /// The kind of request, event or resource; null for the total.
     pub name: Option<String>,
-    /// True for a count: the program repeats it exactly unless other influences decide it.
+    /// True for a count: equal in each run unless other influences change it.
     pub count: bool,
     /// The values of the old version.
     pub old: ValuesReport,
@@ -66,17 +66,16 @@ pub struct DifferenceRow {
     pub change: f64,
     /// The change as a percentage of the old mean; null if that is 0.
     pub percent: Option<f64>,
-    /// The change as a percentage of the total of this quantity in the version with the larger total.
+    /// The change as a percentage of the total of this quantity, in the version with the larger total.
     pub percent_of_all: f64,
     /// The 95 % confidence interval of the change; null if a version has only one recording.
     pub low: Option<f64>,
     /// The upper bound of the same interval.
     pub high: Option<f64>,
-    /// True if the value is equal in all recordings of each version; null if a version has only one.
+    /// True if the value is equal in all recordings of each version; null if a version has only one recording.
     #[serde(rename = "constant")]
     pub steady: Option<bool>,
-    /// The chance of a change as clear in any figure, were the versions the same; null if the recordings
-    /// are too few.
+    /// The probability that equal versions show a change as clear in any figure; null if there are too few recordings.
     #[serde(rename = "p_value")]
     pub chance: Option<f64>,
     /// True if `p_value` is below `significance_level`.
@@ -126,10 +125,10 @@ impl SideReport {
 }
 
 impl Difference {
-    /// Compares the old version's recordings with the new one's; each has one at least.
+    /// Compares the old version's recordings with the new one's; each has at least one.
     pub fn new(old: &[Figures], new: &[Figures]) -> Difference {
         let (old_side, new_side) = (SideReport::of(old), SideReport::of(new));
-        // Measured times and modelled ones are not compared.
+        // Measured and modelled times cannot be compared.
         let timed = old_side.basis.is_some() && old_side.basis == new_side.basis;
         let runs = || old.iter().chain(new);
         let subjects: BTreeSet<&Subject> = runs().flat_map(|run| run.values.keys()).collect();
@@ -147,8 +146,8 @@ impl Difference {
                 both.then(|| (subject, [before, after].concat(), first))
             })
             .collect();
-        // A figure that a recording lacks is not tested, because its runs cannot be permuted like those of the
-        // others.
+        // A figure that is missing from a recording is not tested, because its runs cannot be permuted together with
+        // those of the other figures.
         let whole = |values: &[f64]| values.len() == old.len() + new.len();
         let samples: Vec<Sample<'_>> = found
             .iter()
@@ -237,7 +236,7 @@ fn weigh(rows: &mut [DifferenceRow]) {
     }
 }
 
-/// The order of rows: significant ones first, then the largest share of their quantity.
+/// The order of rows: significant differences first, then the largest share of their quantity.
 fn before(a: &DifferenceRow, b: &DifferenceRow) -> Ordering {
     let sure = |row: &DifferenceRow| match (row.change != 0.0, row.real, row.steady) {
         (false, ..) => 4,

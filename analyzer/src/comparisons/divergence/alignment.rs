@@ -1,10 +1,10 @@
-//! Aligns two sequences of messages: equal ones, and those in only one sequence.
+//! Aligns two sequences of messages into equal messages and messages in only one sequence.
 
 use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-/// Messages that are aligned at a time after a difference. The time is quadratic in the window.
+/// Number of messages that are aligned at once after a difference. The time is quadratic in this number.
 const WINDOW: usize = 2000;
 
 /// The alignment of two sequences.
@@ -12,7 +12,7 @@ const WINDOW: usize = 2000;
 pub(super) struct Alignment {
     /// Indices of equal messages, in order.
     pub(super) equal: Vec<(usize, usize)>,
-    /// Messages that the other sequence does not have at this place.
+    /// Messages that the other sequence does not have at this position.
     pub(super) hunks: Vec<Hunk>,
 }
 
@@ -37,7 +37,8 @@ pub(super) fn align(reference: &[u64], other: &[u64]) -> Alignment {
         let b = &other[j..other.len().min(j + WINDOW)];
         let is_last = i + a.len() == reference.len() && j + b.len() == other.len();
         let ops = capture_diff_slices(Algorithm::Myers, a, b);
-        // Past the last equal message the window's end decides, so the next window starts there.
+        // After the last equal message, the alignment depends on the end of the window, so the next window starts
+        // there.
         let last_equal = ops
             .iter()
             .rposition(|op| matches!(op, DiffOp::Equal { .. }));
@@ -62,7 +63,7 @@ pub(super) fn align(reference: &[u64], other: &[u64]) -> Alignment {
 }
 
 impl Alignment {
-    /// Adds a hunk, to the one before if they touch.
+    /// Adds a hunk, or extends the previous hunk if they touch.
     fn add(&mut self, hunk: Hunk) {
         match self.hunks.last_mut() {
             Some(last)

@@ -11,9 +11,9 @@ use super::streams::{DisplayStreams, Named, fields};
 use crate::Observation;
 use crate::pipeline::Seen;
 
-/// A message's place: the client's index, and the message's number in the client's stream.
+/// The position of a message: the client's index, and the message's number in the client's stream.
 pub(super) type Place = (usize, u32);
-/// Fields of a message that are kept at most.
+/// Maximum number of kept fields of a message.
 const MOST_FIELDS: usize = 2048;
 
 /// A field of a message.
@@ -43,7 +43,7 @@ impl MessageDetails {
         }
     }
 
-    /// Takes the next observation of a pass.
+    /// Processes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         self.streams.observe(observation);
         if let Observation::Message(seen) = observation

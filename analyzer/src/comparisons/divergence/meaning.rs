@@ -11,9 +11,9 @@ use x11prof_protocol::{NumberKind, Value};
 use x11prof_session::{IdRange, ResourceChange, Session};
 use x11prof_trace::ConnectionId;
 
-/// Ids with a meaning, at most. A hostile trace has any number.
+/// Maximum number of IDs with a meaning; a hostile trace may have any number.
 const MOST_IDS: usize = 1 << 20;
-/// Ids up to this number are constants of the protocol: None, PointerRoot, CopyFromParent.
+/// IDs up to this number are protocol constants: None, PointerRoot, CopyFromParent.
 const CONSTANT_IDS: i128 = 1;
 
 /// A number that the server chose. Atoms and ids have separate numbers.
@@ -58,7 +58,7 @@ pub(super) struct Meanings {
 }
 
 impl Meanings {
-    /// The digest of a message of `connection`. A request gives a meaning to the ids that it creates.
+    /// The digest of a message of `connection`. A request assigns a meaning to the IDs that it creates.
     pub(super) fn digest(
         &mut self,
         connection: ConnectionId,
@@ -115,14 +115,14 @@ impl Meanings {
         }
     }
 
-    /// Forgets the ids of a client that came before in this range.
+    /// Forgets the IDs of an earlier client with this range.
     pub(super) fn new_client(&mut self, connection: ConnectionId, range: IdRange) {
         self.ids.retain(|id, _| !range.contains(*id));
         self.creations
             .retain(|(client, _), _| *client != connection);
     }
 
-    /// The meaning of `number` for the client whose own ids are `range`.
+    /// The meaning of `number` for the client with the ID range `range`.
     pub(super) fn meaning(
         &self,
         session: &Session,
@@ -145,7 +145,7 @@ impl Meanings {
             (NumberKind::Id, Some(id)) if number > CONSTANT_IDS => match self.ids.get(&id) {
                 Some(name) => Meaning::Named(*name),
                 None if range.is_some_and(|range| range.contains(id)) => Meaning::Created,
-                // Another client's, from before the recording.
+                // The number belongs to another client, from before the recording.
                 None if session.id_range(id).is_some() => Meaning::Varies,
                 None => Meaning::Server(ServerNumber::Id(id)),
             },
@@ -161,14 +161,14 @@ fn hash_value(value: &Value, hasher: &mut DefaultHasher) {
         Value::Bool(truth) => truth.hash(hasher),
         Value::Name(name) => name.hash(hasher),
         Value::Text(text) => text.hash(hasher),
-        // The lengths of lists; their items come one by one.
+        // The length of a list; its items follow individually.
         Value::List(list) => list.len().hash(hasher),
         Value::Number(_) | Value::Fields(_) | Value::Cut => {}
     }
 }
 
-/// Calls `on` for each value in the fields of the message `name`, with the possible meaning of a number. A list comes
-/// before its items.
+/// Calls `on` for each value in the fields of the message `name`, with the possible meaning of a number. A list
+/// precedes its items.
 fn each_leaf(name: &str, fields: &Value, on: &mut impl FnMut(NumberKind, &Value)) {
     fn value(name: &str, kind: NumberKind, of: &Value, on: &mut impl FnMut(NumberKind, &Value)) {
         match of {
@@ -198,7 +198,7 @@ fn each_leaf(name: &str, fields: &Value, on: &mut impl FnMut(NumberKind, &Value)
     }
 }
 
-/// False for fields that are no evidence of a difference: a server's version, the client's own ids, and the values of
+/// False for fields that are no evidence of a difference: a server's version, the client's own IDs, and the values of
 /// font properties, which are numbers or atoms without a type (protocol, section "QueryFont").
 pub(super) fn is_compared(message: &str, field: &str) -> bool {
     match message {
@@ -211,13 +211,13 @@ pub(super) fn is_compared(message: &str, field: &str) -> bool {
     }
 }
 
-/// The type of the property whose data are among these fields.
+/// The type of the property with these fields.
 pub(super) fn property_type(fields: &[(compact_str::CompactString, Value)]) -> Option<u32> {
     let found = fields.iter().find(|(name, _)| name == "type");
     found.and_then(|(_, value)| value.as_u32())
 }
 
-/// The pairs of ids that the two servers chose for the same thing.
+/// The pairs of IDs that the two servers chose for the same object.
 #[derive(Debug, Default)]
 pub(super) struct PairedIds {
     to_other: FxHashMap<ServerNumber, ServerNumber>,
@@ -225,7 +225,7 @@ pub(super) struct PairedIds {
 }
 
 impl PairedIds {
-    /// True if both ids can mean the same thing: they were paired before, or neither was paired.
+    /// True if both IDs can have the same meaning: they were paired before, or neither was paired.
     pub(super) fn pair(&mut self, reference: ServerNumber, other: ServerNumber) -> bool {
         let can = self.can_pair(reference, other);
         if can {
@@ -235,7 +235,7 @@ impl PairedIds {
         can
     }
 
-    /// True if both numbers can mean the same thing, without pairing them.
+    /// True if both numbers can have the same meaning. Does not pair them.
     pub(super) fn can_pair(&self, reference: ServerNumber, other: ServerNumber) -> bool {
         match (self.to_other.get(&reference), self.to_reference.get(&other)) {
             (Some(known), _) => *known == other,

@@ -1,5 +1,5 @@
-//! One program on two servers: the first request that only one of its recordings has, and the differing messages that
-//! the client had received before.
+//! Compares one program on two servers: the first request that only one of the recordings has, and the differing
+//! messages that the client had received before it.
 //!
 //! A first pass over each recording reduces each message to a digest ([`DisplayStreams`]). The digests are aligned, and a
 //! second pass reads the fields of the few messages that differ ([`MessageDetails`]).
@@ -28,13 +28,13 @@ pub use report::{
 pub use streams::DisplayStreams;
 use streams::{ClientStream, Entry, Received};
 
-/// Differing messages whose fields are read at most.
+/// Maximum number of differing messages whose fields are compared.
 const MOST_DETAILED: usize = 20_000;
-/// Requests of a difference that are reported in text form, of each side.
+/// Maximum number of requests of a difference that are reported in text form, for each side.
 const SHOWN_REQUESTS: usize = 3;
 /// A client that was idle for less time at the end of a recording was active until the end.
 const ACTIVE: Duration = Duration::from_millis(500);
-/// Equal requests from which on a difference is a loop.
+/// Number of equal requests from which on a difference is a loop.
 const LOOP: u64 = 100;
 
 /// The differences of two recordings, before the fields are read.
@@ -60,7 +60,7 @@ struct ClientPair {
     waits_for: Option<(Symbol, f64)>,
 }
 
-/// Requests at one place that only one recording has.
+/// Requests at one position that only one recording has.
 #[derive(Debug)]
 struct RequestHunk {
     hunk: Hunk,
@@ -78,20 +78,21 @@ struct Side {
     repeated: Option<RepeatedRequest>,
 }
 
-/// A received message that differs, or that one recording lacks.
+/// A received message that differs, or that only one recording has.
 #[derive(Debug)]
 struct ReceivedPair {
     kind: Received,
     name: Symbol,
-    /// An error in the place of a reply, or the other way round: both kinds and names.
+    /// If one side has an error instead of a reply: the kinds and names of both.
     replaced: Option<[(Received, Symbol); 2]>,
     places: [Option<Place>; 2],
-    /// The client's requests in the reference before it.
+    /// The client's requests before it in the reference.
     requests_before: u32,
     time: Timestamp,
 }
 
-/// A kind of difference that two recordings of one server have, so that it says nothing of another server.
+/// A kind of difference that also occurs between two recordings of the same server, so that it is no evidence of a
+/// difference between servers.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Varying {
     Request(String, Symbol),
@@ -139,7 +140,7 @@ impl Divergence {
             equal: alignment.equal.len() as u64,
             ..ClientPair::default()
         };
-        // In the order of the reference: an id is paired where it is met first.
+        // In the order of the reference: IDs are paired at their first occurrence.
         self.setups(&mut pair, first, second);
         let answers = [first.answers_by_request(), second.answers_by_request()];
         for &(i, j) in &alignment.equal {
@@ -208,7 +209,7 @@ impl Divergence {
         }
     }
 
-    /// Events have no request that they belong to: they are aligned by themselves.
+    /// Events do not belong to a request, so they are aligned separately.
     fn events(&mut self, pair: &mut ClientPair, first: &ClientStream, second: &ClientStream) {
         let of = |client: &ClientStream| -> Vec<usize> {
             let all = client.received.iter().enumerate();
@@ -233,7 +234,7 @@ impl Divergence {
         }
     }
 
-    /// Events between two equal ones: those of one name are compared with each other in their order.
+    /// Aligns the events between two equal events: events of the same name are compared in order.
     fn unequal_events(
         &mut self,
         pair: &mut ClientPair,
@@ -255,7 +256,7 @@ impl Divergence {
 
     fn same_ids(&mut self, reference: &Entry, other: &Entry) -> bool {
         let pairs = reference.server_ids.iter().zip(&other.server_ids);
-        // All are paired, also after one that differs.
+        // All messages are paired, also after a differing one.
         reference.server_ids.len() == other.server_ids.len()
             && pairs.fold(true, |same, (a, b)| self.ids.pair(*a, *b) && same)
     }
@@ -276,8 +277,8 @@ impl Divergence {
         })
     }
 
-    /// The report. `again` are the differences of further recordings of the reference with their fields: what varies
-    /// there is left out.
+    /// Creates the report. `again` contains the differences of further recordings of the reference, with their fields;
+    /// differences that vary there are omitted.
     pub fn report(
         &self,
         reference: &DisplayStreams,
@@ -342,7 +343,7 @@ impl Divergence {
         let first = pair.requests.iter().find(is_new);
         let end = first.map_or(u64::MAX, |hunk| hunk.hunk.reference.start as u64);
 
-        // In the order of the fields.
+        // Keeps the order of the fields.
         let mut received: Vec<ReceivedDifference> = Vec::new();
         let mut groups: BTreeMap<(Received, Symbol, Option<String>), usize> = BTreeMap::new();
         let mut since_ms: Option<f64> = first.map(|hunk| since(hunk.time));
@@ -374,7 +375,7 @@ impl Divergence {
                         groups.insert(group, received.len());
                         received.push(difference);
                     }
-                    // The nearest to the first request difference; without one the first of all.
+                    // The message nearest to the first request difference, or the first message if there is none.
                     Some(index) => {
                         let known = &mut received[*index];
                         let count = known.count + 1;
@@ -409,7 +410,8 @@ impl Divergence {
         })
     }
 
-    /// The fields in which two received messages differ, with both values; no path if one recording lacks the message.
+    /// The fields in which two received messages differ, with both values; no path if only one recording has the
+    /// message.
     fn fields(
         &self,
         one: &ReceivedPair,
@@ -465,7 +467,7 @@ impl Divergence {
     }
 }
 
-/// The hunks without those whose requests the other side sends too, at another place: the order of independent requests
+/// Removes hunks whose requests the other side also sends, at another position: the order of independent requests
 /// varies from run to run.
 fn without_moves(hunks: Vec<Hunk>, first: &ClientStream, second: &ClientStream) -> Vec<Hunk> {
     let mut surplus: FxHashMap<u64, i64> = FxHashMap::default();
@@ -486,8 +488,8 @@ fn without_moves(hunks: Vec<Hunk>, first: &ClientStream, second: &ClientStream) 
     hunks.into_iter().filter(differs).collect()
 }
 
-/// The requests at the end of one side that the other side would have sent as well if its recording had gone on: both
-/// recordings last equally long, and the client was active until the end of the shorter one.
+/// The requests at the end of one side that the other side would also have sent in a longer recording. Requires that
+/// both recordings have the same length, and that the client was active until the end of the shorter one.
 fn cut_off(displays: [&DisplayStreams; 2], clients: [&ClientStream; 2]) -> Option<Hunk> {
     let lengths = displays.map(|display| display.end.since(display.start.unwrap_or(display.end)));
     let [short, long] = [lengths[0].min(lengths[1]), lengths[0].max(lengths[1])];
@@ -528,7 +530,7 @@ impl ClientPair {
             }
             _ => None,
         };
-        // The name of the reply, which is its request's.
+        // The name of the reply, which is the name of its request.
         let replies = sides.into_iter().flatten();
         let mut replies = replies.filter(|(kind, _)| *kind == Received::Reply);
         let name = replies.next().map_or(entry.name, |(_, reply)| reply.name);
@@ -560,7 +562,7 @@ impl ClientPair {
         }
     }
 
-    /// Notes a request whose reply came in the reference only, where the other recording ends.
+    /// Notes a request whose reply exists only in the reference, if the other recording ends there.
     #[allow(clippy::too_many_arguments, reason = "both sides of one request")]
     fn waits(
         &mut self,
@@ -594,7 +596,7 @@ impl Side {
     }
 }
 
-/// The request that is at least nine tenths of many requests.
+/// The request that makes up at least nine tenths of many requests.
 fn repeated(requests: &[Entry]) -> Option<RepeatedRequest> {
     let mut counts: BTreeMap<Symbol, u64> = BTreeMap::new();
     for entry in requests {

@@ -13,9 +13,9 @@ pub struct DivergenceReport {
     pub only_other: Vec<String>,
     /// Requests of the clients that both recordings have, in the reference.
     pub requests: u64,
-    /// Requests that both recordings have, equal in all but ids and times.
+    /// Requests that both recordings have, equal except for IDs and times.
     pub equal_requests: u64,
-    /// Differences that two recordings of the reference have as well. `None` if there is one recording only.
+    /// Differences that also occur between two recordings of the reference. `None` with only one recording.
     pub varying: Option<u64>,
     /// Messages beyond the limit of memory, which were not compared.
     pub left_out: u64,
@@ -28,20 +28,20 @@ pub struct ClientDivergence {
     pub client: String,
     /// Milliseconds from the start of the reference to the first difference.
     pub since_ms: f64,
-    /// The first requests that one recording has and the other does not. `None` if only received messages differ.
+    /// The first requests that only one recording has. `None` if only received messages differ.
     pub first_request: Option<RequestDifference>,
-    /// Places at which the requests differ.
+    /// Positions at which the requests differ.
     pub request_differences: u64,
-    /// Received messages that differ up to the first request difference, the nearest to it first.
+    /// Received messages that differ up to the first request difference, the nearest first.
     pub received: Vec<ReceivedDifference>,
     /// The last request without a reply, if the reference received that reply.
     pub waits_for: Option<MissingReply>,
 }
 
-/// Requests at one place that only one recording has.
+/// Requests at one position that only one recording has.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RequestDifference {
-    /// The client's requests before it in the reference.
+    /// The client's earlier requests in the reference.
     pub requests_before: u64,
     /// Milliseconds from the start of the reference.
     pub since_ms: f64,
@@ -51,14 +51,14 @@ pub struct RequestDifference {
     pub other: RequestSide,
 }
 
-/// One recording's requests at a place.
+/// One recording's requests at a position of the difference.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct RequestSide {
     /// The first requests in text form.
     pub requests: Vec<String>,
     /// The number of requests.
     pub count: u64,
-    /// A request that is at least nine tenths of many requests here: a loop.
+    /// A request that makes up at least nine tenths of many requests: a loop.
     pub repeated: Option<RepeatedRequest>,
 }
 
@@ -73,7 +73,7 @@ pub struct RepeatedRequest {
     pub per_second: f64,
 }
 
-/// A received message, or a field of it, that differs.
+/// A received message, or one of its fields, that differs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReceivedDifference {
     /// `setup`, `reply`, `event` or `error`.
@@ -95,7 +95,7 @@ pub struct ReceivedDifference {
     pub requests_before: u64,
 }
 
-/// A reply that never came.
+/// A reply that never arrived.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MissingReply {
     /// The request's name.

@@ -1,4 +1,4 @@
-//! What each client of a display sent and received, small enough to be kept whole.
+//! The messages that each client of a display sent and received, small enough to keep the whole recording.
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::{Message, Symbol, Value};
@@ -11,7 +11,7 @@ use crate::pipeline::Seen;
 
 /// Bytes of a message's text that are compared.
 pub(super) const LONGEST: usize = 1 << 12;
-/// Messages kept at most, of all clients: some 200 MB.
+/// Maximum number of messages kept for all clients: about 200 MB.
 const MOST_MESSAGES: usize = 4_000_000;
 
 /// The kind of a received message.
@@ -30,7 +30,7 @@ pub(super) enum Received {
 /// A message without its bytes.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
-    /// The name of a request, an event or an error; of a reply, its request's name.
+    /// The name of a request, an event or an error; for a reply, the name of its request.
     pub(super) name: Symbol,
     pub(super) hash: u64,
     /// The ids that the server chose.
@@ -40,7 +40,7 @@ pub(super) struct Entry {
     pub(super) number: u32,
     /// Requests of the client before this message.
     pub(super) requests_before: u32,
-    /// The index of the request of a reply or error; requests themselves have their own.
+    /// The index of the request that a reply or an error belongs to; for a request, its own index.
     pub(super) request: Option<u32>,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct Entry {
 pub(super) struct ClientStream {
     pub(super) name: String,
     pub(super) requests: Vec<Entry>,
-    /// True for each request that the protocol answers with a reply.
+    /// True for each request that has a reply by the protocol.
     pub(super) has_reply: Vec<bool>,
     pub(super) received: Vec<(Received, Entry)>,
     pub(super) closed: bool,
@@ -89,7 +89,7 @@ impl DisplayStreams {
         DisplayStreams::default()
     }
 
-    /// Takes the next observation of a pass.
+    /// Processes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
             Observation::Control(_, Control::Opened(opened)) => {
@@ -173,20 +173,20 @@ impl DisplayStreams {
         &self.meanings
     }
 
-    /// The position of the message that was observed last in its client's stream: client, number.
+    /// The position of the last observed message in its client's stream: client, number.
     pub(super) fn last_of(&self, connection: ConnectionId) -> Option<(usize, u32)> {
         let index = *self.indices.get(&connection)?;
         Some((index, self.clients[index].messages.checked_sub(1)?))
     }
 }
 
-/// The fields of a message that are compared. What cannot be decoded has none.
+/// The fields of a message that are compared; none if the message cannot be decoded.
 pub(super) fn fields(seen: &Seen<'_>) -> Value {
     let fields = seen.message.first_fields(seen.extensions, LONGEST);
     fields.unwrap_or_else(|_| Value::Fields(Vec::new()))
 }
 
-/// A message's name, direction and place.
+/// A message's name, direction and position.
 pub(super) struct Named {
     pub(super) name: Symbol,
     received: Option<Received>,
@@ -194,7 +194,7 @@ pub(super) struct Named {
 }
 
 impl Named {
-    /// `None` of the client's setup and of bytes that are no message.
+    /// `None` for the client's setup and for bytes that are no message.
     pub(super) fn of(message: &Message<'_>) -> Option<Named> {
         let (name, received, sequence) = match message {
             Message::Request(request) => (request.name, None, Some(request.sequence.0)),

@@ -9,7 +9,7 @@ use crate::episodes::across::steps::Steps;
 use crate::episodes::episode::{Episode, Owner, Parts, Trigger};
 
 impl ClientState {
-    /// The client waits for events: all motion is handled. Ends the episodes of motion.
+    /// The client waits for events, so it has handled all motion. Ends the motion episodes.
     pub(super) fn motion_is_handled(&mut self) {
         let motions = std::mem::take(&mut self.motions);
         if motions.are_handled_one_by_one() && !motions.held.is_empty() {

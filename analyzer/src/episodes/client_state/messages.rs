@@ -1,4 +1,4 @@
-//! A client's messages: stimuli, answers, requests.
+//! A client's messages: stimuli, replies, requests.
 
 use x11prof_trace::Timestamp;
 
@@ -15,12 +15,12 @@ use crate::episodes::thread::Thread;
 use crate::episodes::timeline_event::{Arrival, Delivery, SentRequests, Wait};
 use crate::threads::delays::{BRIEF, HANDED_ON_WITHIN};
 
-/// Requests outstanding at most.
+/// Maximum number of pending requests.
 const MAX_OUTSTANDING: usize = 4096;
 
 impl ClientState {
-    /// Messages arrived at the client; `links` are the actions of other clients that caused its events. `said_before`
-    /// is the time since the server sent them.
+    /// Processes messages that arrived at the client; `links` are the other clients' actions that caused its events.
+    /// `said_before` is the time since the server sent them.
     pub(crate) fn delivered(
         &mut self,
         time: u64,
@@ -72,13 +72,13 @@ impl ClientState {
                 answered.get_or_insert(time);
             }
         } else if !self.waiting.is_empty() {
-            // A running client begins at once, unless it is busy with something that shows.
+            // A running client begins immediately, unless it is busy with a visible response.
             if self.waiting.has_input() {
-                // The user's input comes first: an episode that has shown nothing yet is part of the input's.
+                // User input has priority: an episode that has shown nothing yet becomes part of the input's episode.
                 self.open
                     .take_if(|open| open.requests == 0 && !open.is_input());
             } else if self.waiting.has_awaited() {
-                // An event that another client waits for comes before an episode that has hardly begun.
+                // An event that another client waits for has priority over an episode that has hardly begun.
                 self.open.take_if(|open| {
                     let new = time.saturating_sub(open.begun) <= BRIEF;
                     new && open.requests == 0 && open.gives_way()
@@ -135,10 +135,9 @@ impl ClientState {
                 && (stimulus.shape != Shape::Frame || open.awaits_its_frame())
                 && self.busy_from.is_some()
                 && stimulus.sequence >= self.busy_from
-                // What another client does of its own accord is not.
+                // An event that another client caused independently is not part of the episode.
                 && link.is_none_or(|link| link.root == open.position(id).root);
-            // What goes up in the middle of a handling, or before the response has begun to show, does not
-            // take the action over.
+            // A release in the middle of a handling, or before the response is visible, does not begin another action.
             let goes_on = open.quiet_since().is_none() || (lingers && !open.draws);
             let release = stimulus.shape == Shape::Release
                 && open.is_press()
@@ -174,7 +173,7 @@ impl ClientState {
         });
     }
 
-    /// Ends the episode after a long enough silence on the wire, if there are no context switches.
+    /// Without context switches, ends the episode after a sufficiently long silence on the connection.
     fn silence(&mut self, time: u64) {
         let over = self.open.as_ref().is_some_and(|open| {
             open.last_sent.is_some_and(|sent| {
@@ -191,7 +190,7 @@ impl ClientState {
         }
     }
 
-    /// The connection went to another process, which answers the last events. Of that process only the wire is known.
+    /// Another process took over the connection and handles the last events. Only its protocol stream is known.
     fn went(&mut self, time: u64) {
         self.thread = Thread::Unknown;
         self.close();
@@ -200,8 +199,8 @@ impl ClientState {
         self.begin(time);
     }
 
-    /// Messages came from the client, and the server has rested for `rested` since the client began to wait. Returns
-    /// the position of the episode that they belong to.
+    /// Adds messages that the client sent. The server has rested for `rested` since the client began to wait. Returns
+    /// the position of the episode that the messages belong to.
     pub(crate) fn sent(&mut self, time: u64, sent: &SentRequests, rested: u64) -> TreePosition {
         self.threads.sent(time, !sent.questions.is_empty());
         if self.threads.is_gone() && self.thread != Thread::Unknown {
@@ -212,7 +211,7 @@ impl ClientState {
         } else {
             self.follow(time, None);
         }
-        // A program that draws frame after frame, and never waits for X, ends one with the next.
+        // If a program draws frame after frame and never waits for X, each frame ends with the next one.
         if sent.draws
             && let Some(open) = &mut self.open
             && open.ticks_again(time, self.spans.frame)
@@ -251,16 +250,16 @@ impl ClientState {
         } = &mut self.thread
             && match wait {
                 None | Some(Wait::Poll) => true,
-                // It waits for the answer, and not for work.
+                // The client waits for the reply, not for work.
                 Some(Wait::Other) => asks,
                 Some(Wait::Sleep | Wait::Lock | Wait::File) => false,
             }
         {
             let waited = time.saturating_sub(*since);
             let asks = sent.questions.first().map(|(_, request)| *request);
-            // Nobody waited for a server that rested: the recorder had no processor.
+            // The client did not wait for a server that rested: the recorder had no processor.
             open.on_the_way(waited, rested.min(waited), self.taking, asks);
-            // The server has told of the requests when it read on.
+            // The server reported the requests when it continued to read.
             let (grabbed, by) = self.grabbed;
             if grabbed > 0 {
                 open.grabbed(grabbed.min(waited), by);
@@ -268,10 +267,10 @@ impl ClientState {
             if waited > HANDED_ON_WITHIN {
                 *taken = Some(time);
             }
-            // It wrote before it fell asleep: it was not quiet when the key went up.
+            // The client wrote before it fell asleep, so it was not quiet at the release.
             open.released.take_if(|released| *released >= *since);
         }
-        // What follows a release and shows nothing is not the response to the press.
+        // Invisible requests after a release are not the response to the press.
         if open.released.is_none() || open.draws || sent.draws {
             open.sent(time, sent);
         }
@@ -316,7 +315,7 @@ impl ClientState {
             return position;
         }
         if let Thread::Blocked { wait, .. } = self.thread {
-            // It wrote before it blocked, and the relay read it afterwards.
+            // The client wrote before it blocked, and the relay read the bytes later.
             if wait.is_none_or(|wait| wait == Wait::Poll)
                 && let Some(open) = &mut self.open
             {
@@ -331,7 +330,7 @@ impl ClientState {
             }
         }
         if !self.waiting.is_empty() {
-            // What it wrote ends what it did before it reads the next event.
+            // The requests end the previous work before the client reads the next event.
             self.close_or_park();
             self.begin(time);
         }

@@ -1,9 +1,9 @@
-//! Motion that a client handles more slowly than it comes: a backlog that grows while the pointer moves.
-//!
+//! Motion that arrives faster than a client handles it: a backlog that grows while the pointer moves.
 //! The wire does not show which motion event a client handles. A client that takes the latest motion only responds less often
-//! than motion comes, and its last response follows the last motion at once. A client that handles each event responds once
-//! for each, and continues long after the pointer has stopped: then the n-th response is that to the n-th event. Which of the
-//! two it is shows when the client next waits for events.
+//! The protocol does not show which motion event a client handles. A client that reads only the latest motion responds
+//! less often than motion arrives, and its last response immediately follows the last motion. A client that handles
+//! each event responds once per event, and continues long after the pointer has stopped: its n-th response belongs to
+//! the n-th event. The case is known when the client next waits for events.
 
 use x11prof_trace::ConnectionId;
 
@@ -13,19 +13,19 @@ use crate::text::label::Label;
 
 /// The number of motion events without a quiet moment from which on a backlog is possible.
 const FEWEST: usize = 8;
-/// Motion events and responses followed at once, at most.
+/// Maximum number of motion events and of responses tracked at the same time.
 const MOST: usize = 1 << 14;
 /// The number of responses after the last motion from a client without a backlog: the current one, and one for the
-/// rest.
+/// remaining motion.
 const AFTER: usize = 2;
 
-/// Motion of one client that came faster than the client handled it.
+/// Pointer motion of one client that arrived faster than the client handled it.
 #[derive(Debug, Clone)]
 pub(crate) struct Backlog {
     pub(crate) client: ConnectionId,
     pub(crate) landmark: Label,
     pub(crate) start: u64,
-    /// Motion events, and the time in which they came.
+    /// The number of motion events, and the time in which they arrived.
     pub(crate) events: u64,
     pub(crate) came_in: u64,
     /// The mean time of a response.
@@ -41,21 +41,21 @@ pub(super) struct Motions {
     pub(super) events: Vec<u64>,
     /// The beginnings of the responses' handling, and the responses.
     pub(super) responses: Vec<(u64, u64)>,
-    /// The number of episodes of motion before there were enough events to hold them.
+    /// The number of motion episodes before there were enough events to hold them.
     pub(super) let_go: usize,
-    /// Episodes of motion, until it is known whose response each is.
+    /// Motion episodes, until it is known which response belongs to each.
     pub(super) held: Vec<(Episode, u64)>,
 }
 
 impl Motions {
-    /// Motion came.
+    /// Notes a motion event.
     pub(super) fn came(&mut self, time: u64) {
         if self.events.len() < MOST {
             self.events.push(time);
         }
     }
 
-    /// The client drew at `time`.
+    /// Notes that the client drew at `time`.
     pub(super) fn drew(&mut self, time: u64) {
         if let Some(first) = self.events.first()
             && self.responses.len() < MOST
@@ -65,7 +65,7 @@ impl Motions {
         }
     }
 
-    /// Takes the episodes of a client that may have a backlog; returns all others.
+    /// Holds the episodes of a client that may have a backlog, and returns all other episodes.
     pub(super) fn hold(&mut self, episode: Episode, end: u64) -> Option<(Episode, u64)> {
         let is_motion = self.is_motion(&episode);
         if self.events.len() < FEWEST || self.held.len() >= MOST || !is_motion {
@@ -87,7 +87,7 @@ impl Motions {
         held.map(|(one, _)| one.link.as_ref().map_or(one.id, |link| link.root))
     }
 
-    /// True if each response is that to one event.
+    /// True if each response belongs to one event.
     pub(super) fn are_handled_one_by_one(&self) -> bool {
         let (events, responses) = (self.events.len(), self.responses.len());
         let last = self.events.last().copied().unwrap_or(0);

@@ -9,17 +9,17 @@ use crate::episodes::timeline_event::{Place, Wait};
 use crate::threads::delays::{BRIEF, HANDED_ON_WITHIN};
 use crate::threads::thread_states::{State, Step};
 
-/// A wait of all threads that is over.
+/// A wait of all threads that has ended.
 struct Ended {
     since: u64,
     wait: Option<Wait>,
     /// The wait is for work by assumption only.
     unsure: bool,
-    /// Bytes came in it.
+    /// Bytes arrived during the wait.
     fed: bool,
     /// The wait ended because the socket accepts data again.
     relieved: bool,
-    /// A thread woke another one.
+    /// Another thread woke this one.
     handed: bool,
 }
 
@@ -33,7 +33,7 @@ impl ClientState {
         self.follow(step.time, woken);
     }
 
-    /// Follows the common state of the threads; `woken` is the one that runs now after a wait.
+    /// Updates the common state of the threads; `woken` is the thread that runs now after a wait.
     pub(super) fn follow(&mut self, time: u64, woken: Option<Woken>) {
         if self.threads.is_gone() {
             return;
@@ -56,7 +56,7 @@ impl ClientState {
                     ..
                 } = before
                 {
-                    // One that shows to be in the middle of something only now that it is over.
+                    // The wait's end shows that it was in the middle of a handling.
                     let busy = woken.and_then(|woken| woken.busy).filter(|_| unsure);
                     if busy.is_some()
                         && let Some(open) = &mut self.open
@@ -69,10 +69,10 @@ impl ClientState {
                         wait,
                         unsure,
                         fed,
-                        // It waited until there was room for more, if nothing else woke it.
+                        // If nothing else woke the client, it waited until there was room to write.
                         relieved: !fed
                             && taken.is_some_and(|taken| time.saturating_sub(taken) < BRIEF),
-                        // Another one ran after it fell asleep, and woke it before falling asleep itself.
+                        // Another thread ran after this one fell asleep, and woke it before falling asleep itself.
                         handed: (!fed || woken.is_some_and(|woken| woken.locked))
                             && time.saturating_sub(since) < BRIEF
                             && woken.is_some_and(|woken| woken.since < since),
@@ -101,7 +101,7 @@ impl ClientState {
         }
     }
 
-    /// The common wait of the threads that took part in the open episode.
+    /// The common wait of the threads that participated in the open episode.
     fn joint_wait(&self) -> JointWait {
         let begun = self.open.as_ref().map_or(u64::MAX, |open| open.begun);
         let joint = self.threads.joint_wait(begun);
@@ -115,7 +115,7 @@ impl ClientState {
         }
     }
 
-    /// Stores the place in which a thread has waited since `since`.
+    /// Stores the call in which a thread has waited since `since`.
     pub(crate) fn waits(&mut self, tid: u32, since: u64, place: Place) {
         // The setup is a request too.
         let asks = !self.outstanding.is_empty() || !self.set_up;
@@ -138,7 +138,7 @@ impl ClientState {
         *known = joint.wait;
         match joint.wait {
             None => {}
-            // It would not have waited for long with something to read.
+            // With data to read, the client would not have waited for long.
             Some(Wait::Poll) => self.has_read(blocked, 0),
             Some(Wait::File) => {
                 if let Some(open) = &mut self.open {
@@ -153,7 +153,7 @@ impl ClientState {
         }
     }
 
-    /// A thread was waiting for work, although it seemed to be busy: the arrived events begin now.
+    /// A thread was waiting for work, although it seemed busy: handling of the arrived events begins now.
     fn was_quiet(&mut self, time: u64) {
         if std::mem::take(&mut self.mid_way) && !self.waiting.is_empty() {
             self.close_or_park();
@@ -177,7 +177,7 @@ impl ClientState {
         }
     }
 
-    /// The threads run again after all waited.
+    /// Notes that the threads run again after all of them waited.
     fn woke(&mut self, time: u64, ended: &Ended) {
         let Ended {
             since,
@@ -203,17 +203,17 @@ impl ClientState {
         if self.mid_way {
             return;
         }
-        // Which sleeps the recorder did not see is known from those that it did.
+        // Sleeps that the recorder did not see are inferred from those that it saw.
         let turns = self.threads.sleep_between_turns();
         let wait = wait.or(Some(Wait::Poll).filter(|_| turns));
         let brief = wait.is_none() && !fed && time.saturating_sub(since) < BRIEF;
         if let Some(open) = &mut self.open {
             if relieved || handed {
-                // A wait for room to write, or for another of the threads.
+                // The wait was for room to write, or for another thread.
                 open.not_quiet_since(since);
                 open.released.take_if(|released| *released >= since);
             } else if brief {
-                // For a page or a lock, or a timer that is soon due.
+                // The wait was for a page, a lock, or a timer that is soon due.
                 open.pauses_briefly(since, BRIEF);
                 open.resumes(time);
             } else {
@@ -226,14 +226,14 @@ impl ClientState {
         if !(brief || relieved || handed) {
             self.motion_is_handled();
         }
-        // What came while the client waited for an answer is not read in the same turn.
+        // Events that arrive while the client waits for a reply are not read in the same turn.
         if !handed && self.answer_came.is_none_or(|came| came < since) {
             let known = wait == Some(Wait::Poll);
             self.has_read(since, if known { 0 } else { HANDED_ON_WITHIN });
         }
         let quiet = self.open.as_ref().and_then(OpenEpisode::quiet_since);
         if !self.waiting.is_empty() {
-            // It reads them now.
+            // The client reads the waiting events now.
             if self.open.is_none() || quiet.is_some() {
                 self.close();
                 self.busy_from = None;
@@ -249,11 +249,11 @@ impl ClientState {
             .as_ref()
             .is_some_and(|open| self.lingers(open, time));
         let goes_on = match &self.open {
-            // A wait for a reply, or not known to be quiet at all.
+            // The client waits for a reply, or was not quiet at all.
             Some(_) if quiet.is_none() || brief || relieved || handed => true,
-            // An episode that came to nothing does not begin the next one.
+            // An episode without effect does not extend into the next one.
             Some(open) if !open.counts() && wait == Some(Wait::Poll) => false,
-            // The answer to a request of the client's own, or its next frame.
+            // The effect of the client's own request, or its next frame.
             Some(open) => lingers && (fed || open.may_draw(self.spans.tick())),
             None => false,
         };

@@ -1,8 +1,8 @@
-//! A client with a request to another client is not quiet until the answer has come, or until it gives up.
+//! A client with an open request to another client is not quiet until the reply has arrived or the client gives up.
 //!
-//! A program that blocks in the meantime handles nothing else. A program with an event loop does, and its episode is
-//! parked until the answer comes. The kind of program is known when it falls asleep without a response to the events
-//! that it has read.
+//! A program that blocks in the meantime handles nothing else. A program with an event loop handles other events, and
+//! its episode is parked until the reply arrives. The kind of program becomes known when it falls asleep without a
+//! response to the events that it has read.
 
 use super::ClientState;
 use crate::episodes::awaited::AwaitedOutcome;
@@ -10,19 +10,19 @@ use crate::episodes::open_episode::OpenEpisode;
 use crate::episodes::thread::Thread;
 use crate::pipeline::open_requests::{OpenRequest, OpenRequestChange, OpenStep};
 
-/// Episodes parked at most.
+/// Maximum number of parked episodes.
 const MAX_PARKED: usize = 16;
-/// A program that has drawn by itself within this time before its request does so periodically, for example a
+/// A program that drew without a stimulus within this time before its request does so periodically, for example a
 /// blinking cursor. In nanoseconds.
 const PERIOD: u64 = 2_000_000_000;
 
 impl ClientState {
-    /// True while the open episode waits for an answer.
+    /// True while the open episode waits for a reply to an open request.
     pub(super) fn awaits(&self) -> bool {
         self.open.as_ref().is_some_and(|open| open.awaits.is_open())
     }
 
-    /// The episode with this number requests something.
+    /// The episode with this number opens a request.
     pub(super) fn asks_for(&mut self, request: &OpenRequest) {
         if let Some(open) = &mut self.open
             && open.takes_open(request)
@@ -31,7 +31,7 @@ impl ClientState {
         }
     }
 
-    /// An open request of the client changed, other than by a message of the client.
+    /// Notes that an open request of the client changed, other than by a message of the client.
     pub(crate) fn open_request(&mut self, time: u64, change: &OpenRequestChange) {
         let request = &change.request;
         match change.step {
@@ -59,7 +59,7 @@ impl ClientState {
         }
     }
 
-    /// The wait for an answer has ended: its episode continues.
+    /// The wait for a reply has ended: its episode continues.
     pub(super) fn no_longer_waits(
         &mut self,
         time: u64,
@@ -82,7 +82,7 @@ impl ClientState {
         }
     }
 
-    /// The client does something else while the open episode waits for an answer.
+    /// The client does something else while the open episode waits for a reply.
     pub(super) fn park(&mut self) {
         if let Some(open) = self.open.take() {
             if self.parked.len() == MAX_PARKED {
@@ -112,7 +112,7 @@ impl ClientState {
         (self.number, self.open) = (number, Some(open));
     }
 
-    /// The client wakes, or ends. If it has sent nothing for the events that it has read since it parked an episode,
+    /// The client wakes or disconnects. If it has sent nothing in response to events read since it parked an episode,
     /// it still waits in that episode.
     pub(super) fn still_waits(&mut self, time: u64) {
         let idle = self.open.as_ref().is_none_or(|open| open.requests == 0);
@@ -136,7 +136,7 @@ impl ClientState {
         }
     }
 
-    /// True if the client draws by itself periodically.
+    /// True if the client draws periodically without a stimulus.
     fn ticks(&self) -> bool {
         let asked = self.open.as_ref().and_then(|open| open.awaits.current());
         let asked = asked.map_or(0, |request| request.since.as_nanos());
@@ -144,7 +144,7 @@ impl ClientState {
         last.is_some_and(|last| last.saturating_add(PERIOD) >= asked)
     }
 
-    /// The client draws without the answer: it has given up, unless other messages caused the drawing.
+    /// The client draws without the reply: it has given up, unless other messages caused the drawing.
     pub(super) fn draws_waiting(&mut self, time: u64) {
         let unfed = match self.thread {
             Thread::Unknown => {
@@ -158,7 +158,7 @@ impl ClientState {
         }
     }
 
-    /// Ends the open episode, or parks it while it waits for an answer.
+    /// Ends the open episode, or parks it while it waits for a reply.
     pub(super) fn close_or_park(&mut self) {
         match self.awaits() {
             true => self.park(),

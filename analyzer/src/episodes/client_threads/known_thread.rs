@@ -1,13 +1,13 @@
-//! One thread of a client's process: its state, and the places in which it waits. A place in which events wake the
-//! thread is a wait for work; other places are waits during a handling.
+//! One thread of a client's process: its state, and the calls in which it waits. A call in which events wake the thread
+//! is a wait for work; other calls are waits during a handling.
 
 use crate::episodes::timeline_event::{Place, Wait};
 use crate::threads::delays::WOKEN_WITHIN;
 use crate::threads::thread_states::State;
 
-/// Places that are known of a thread, at most.
+/// Maximum number of wait locations kept for a thread.
 const PLACES_LIMIT: usize = 8;
-/// A thread that never polls and was seen this often in one place may wait for work there.
+/// A thread that never polls may wait for work at a location where it was seen this often.
 const OFTEN: u32 = 3;
 /// The number of sleeps from which on a thread may be a polling loop, and the number of these per other wait.
 const TURNS: u32 = 16;
@@ -16,9 +16,9 @@ const SELDOM: u32 = 4;
 /// The common wait of all threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct JointWait {
-    /// Poll if all wait for X or for work; `None` if the wait of one of them is unknown.
+    /// Poll if all threads wait for X or for work; `None` if the wait of a thread is unknown.
     pub(crate) wait: Option<Wait>,
-    /// The kind of a place is assumed: nothing has shown yet that the wait is for work.
+    /// True if the wait is only assumed to be for work.
     pub(crate) unsure: bool,
 }
 
@@ -35,12 +35,12 @@ pub(super) struct KnownThread {
     pub(super) polls: bool,
     pub(super) waits: bool,
     places: Vec<KnownPlace>,
-    /// The client sent a request with a reply while it waited, or waited for a reply, so what it wrote before is read
-    /// later.
+    /// The client sent a request with a reply while the thread waited, or waited for a reply, so earlier requests are
+    /// read later.
     pub(super) reply_awaited: bool,
-    /// The time at which the thread last came out of poll.
+    /// The time at which the thread last returned from poll.
     pub(super) left_poll: Option<u64>,
-    /// An event of a device, or any, came while it waited.
+    /// A device event, or any event, arrived while the thread waited.
     pub(super) device_event_came: bool,
     pub(super) event_came: bool,
 }
@@ -49,14 +49,14 @@ pub(super) struct KnownThread {
 #[derive(Debug)]
 struct KnownPlace {
     place: Place,
-    /// The number of waits in this place.
+    /// The number of waits at this location.
     seen: u32,
     /// Device events during these waits, and wakeups by them.
     device_events: u32,
     device_wakeups: u32,
     /// Wakeups by any event.
     wakeups: u32,
-    /// At least one wait in this place had no time limit.
+    /// At least one wait at this location had no time limit.
     without_timeout: bool,
 }
 
@@ -78,7 +78,7 @@ impl KnownThread {
         self.wait = Some(place);
         if !self.places.iter().any(|one| one.place == place) {
             if self.places.len() >= PLACES_LIMIT {
-                // The one that is known least of.
+                // The least known location.
                 let least = self.places.iter().enumerate();
                 let least = least.min_by_key(|(_, one)| (one.device_wakeups, one.seen));
                 if let Some((least, _)) = least {
@@ -123,9 +123,9 @@ impl KnownThread {
         }
     }
 
-    /// True if a wait for a condition may be a sleep in the middle of work (Java's sleeps are such waits): waits in
-    /// this place always end by a time limit and never by a message, and in other places the thread repeatedly waits
-    /// without a limit.
+    /// True if a wait for a condition may be a sleep in the middle of work (Java's sleeps are such waits): waits at
+    /// this location always end by a time limit and never by a message, while the thread repeatedly waits at other
+    /// locations without a limit.
     fn sleeps(&self, place: Place) -> bool {
         let mut places = self.places.iter();
         let for_time =
@@ -136,14 +136,13 @@ impl KnownThread {
             && others.any(|one| one.without_timeout && self.frequents(one.place))
     }
 
-    /// True if the thread often waits in this place, or messages have woken it there.
+    /// True if the thread often waits at this location, or messages have woken it there.
     pub(super) fn frequents(&self, place: Place) -> bool {
         let mut places = self.places.iter();
         places.any(|one| one.place == place && (one.seen >= OFTEN || one.wakeups > 0))
     }
 
-    /// True for a loop that works between its sleeps: the thread sleeps again and again, and seldom waits
-    /// otherwise.
+    /// True for a loop that works between its sleeps: the thread sleeps repeatedly, and rarely waits otherwise.
     pub(super) fn sleeps_between_turns(&self) -> bool {
         let seen = |sleeps: bool| -> u32 {
             let places = self.places.iter();
@@ -156,12 +155,12 @@ impl KnownThread {
 
     /// True if events have woken the thread from this wait: the wait is for work.
     pub(super) fn proven(&self, place: Place) -> bool {
-        // Nothing wakes a sleep.
+        // Events do not wake a sleep.
         let mut places = self.places.iter();
         place.wait != Wait::Sleep && places.any(|one| one.place == place && one.is_for_work())
     }
 
-    /// The meaning of the thread's wait for the client, for which it speaks alone (`sole`) or with others.
+    /// The meaning of the thread's wait for the client. With `sole`, no other thread communicates for the client.
     pub(super) fn meaning(&self, sole: bool) -> JointWait {
         let Some(place) = self.wait else {
             return JointWait {
@@ -175,15 +174,15 @@ impl KnownThread {
             Wait::File => (Wait::File, false),
             _ if self.proven(place) => (Wait::Poll, false),
             Wait::Sleep if self.sleeps_between_turns() => (Wait::Poll, false),
-            // It waits for work elsewhere: this is in the middle of some.
+            // The thread waits for work elsewhere, so this wait is in the middle of work.
             Wait::Poll if known => (Wait::Other, false),
             Wait::Poll => (Wait::Poll, false),
             _ if self.sleeps(place) => (Wait::Sleep, false),
             busy if known => (busy, false),
-            // A loop that never waits for anything else sleeps between its turns.
+            // A loop that only sleeps works between its sleeps.
             Wait::Sleep if !self.waits => (Wait::Poll, true),
             Wait::Sleep => (Wait::Sleep, false),
-            // Who waits for X in poll does so for work alone.
+            // A thread that waits for X in poll waits there only for work.
             busy if sole && self.polls => (busy, false),
             _ => (Wait::Poll, true),
         };

@@ -2,7 +2,7 @@
 //! and may change: one reads and another paints in Swing; one waits for the connection and another reads and writes
 //! it in Tk.
 //!
-//! Together they count as one thread, which runs while any of them does.
+//! The threads count as one combined thread, which runs while any of them does.
 
 mod known_thread;
 
@@ -15,26 +15,26 @@ use super::timeline_event::{Place, Wait};
 use crate::threads::delays::{HANDED_ON_WITHIN, WOKEN_WITHIN};
 use crate::threads::thread_states::{State, Step};
 
-/// Threads followed at most.
+/// Maximum number of tracked threads.
 const THREADS_LIMIT: usize = 512;
-/// A thread speaks for the client if at least one in this many of its latest reads or writes is its own.
+/// A thread communicates for the client if it did at least one in this many of the latest reads or writes.
 const SPEAKERS_SHARE: u32 = 20;
-/// Reads or writes after which older ones count half.
+/// Number of reads or writes after which older ones are weighted by one half.
 const HALVED_AFTER: u32 = 256;
-/// The number of reads of the relay from which on another writing process can be recognised.
+/// Reads of the relay before another writing process can be recognised.
 const READS_NEEDED: u64 = 8;
-/// A relay that has no processor may be this late.
+/// Without a processor, the relay may be this late, in nanoseconds.
 const WRITTEN_LATE: u64 = 50_000_000;
 
-/// A thread that runs again.
+/// A thread that runs again after a wait.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Woken {
     /// The beginning of the thread's wait.
     pub(crate) since: u64,
-    /// Messages have shown for the first time that the thread's waits in this place are for work.
+    /// True if messages have shown for the first time that the thread's waits at this location are for work.
     pub(crate) proved: bool,
-    /// The wait was in the middle of a handling, as its end shows: another thread ended it, without a
-    /// message to wake that one first, in a new place.
+    /// The kind of the wait, if its end shows that it was in the middle of a handling: another thread ended it at a new
+    /// location, and no message had woken that thread first.
     pub(crate) busy: Option<Wait>,
     /// The wait was for another thread: bytes do not end it.
     pub(crate) locked: bool,
@@ -48,7 +48,7 @@ pub(crate) struct ClientThreads {
     writes: u32,
     /// Bytes arrived at this time, and no thread has run since.
     unread: Option<u64>,
-    /// The thread that ran first after the latest bytes had come.
+    /// The first thread that ran after the latest bytes had arrived.
     reader: u32,
     /// A thread has run since the latest read of the relay.
     ran: bool,
@@ -56,13 +56,13 @@ pub(crate) struct ClientThreads {
     fed: bool,
     /// A child has the connection.
     gone: bool,
-    /// Reads of the relay, and those before which no thread had run since the previous read.
+    /// Reads of the relay, and the number of reads without any thread run since the previous read.
     relay_reads: u64,
     unwritten: u64,
 }
 
 impl ClientThreads {
-    /// A thread of the process changed its state; of one that runs after a wait, that wait.
+    /// Updates the state of a thread. Returns the wait that ended if the thread runs after a wait.
     pub(crate) fn step(&mut self, step: &Step) -> Option<Woken> {
         let Step { time, tid, now, .. } = *step;
         if now == State::Unknown {
@@ -85,7 +85,7 @@ impl ClientThreads {
             return None;
         }
         let waited = before == State::Waiting;
-        // Who waits for another thread or for time does not read what comes.
+        // A thread that waits for another thread or for time does not read arriving bytes.
         let reads = |place: Place| !matches!(place.wait, Wait::Lock | Wait::Sleep | Wait::File);
         let may_read = waited && thread.wait.is_none_or(reads);
         let came = self.unread.take_if(|_| may_read);
@@ -94,7 +94,7 @@ impl ClientThreads {
         }
         let woken = self.by_reader(time, tid);
         let alone = waited && self.active(time, tid).next().is_none();
-        // Who handed it on had waited for something outside.
+        // The thread that passed the work on had waited for an external event.
         let polled = |other: &KnownThread| other.left_poll.is_some_and(|at| at >= waited_since);
         let relayed = self.active(time, tid).any(polled);
         let sole = self.speakers().nth(1).is_none();
@@ -133,7 +133,7 @@ impl ClientThreads {
         })
     }
 
-    /// True if the thread is known, or there is room for one more.
+    /// True if the thread is tracked, or there is room for one more.
     fn has_room(&mut self, tid: u32) -> bool {
         if self.threads.len() >= THREADS_LIMIT && !self.threads.contains_key(&tid) {
             let speak: Vec<u32> = self.speakers().map(|(tid, _)| tid).collect();
@@ -146,7 +146,7 @@ impl ClientThreads {
     /// True if a message woke the running thread: the thread reads it, or runs next to the reader.
     fn by_reader(&self, time: u64, tid: u32) -> bool {
         if tid == self.reader {
-            // Who waits elsewhere has not read what is still to be read.
+            // A thread that waited elsewhere has not read the unread bytes.
             return self.unread.is_none();
         }
         let reader = self.threads.get(&self.reader);
@@ -177,8 +177,8 @@ impl ClientThreads {
         }
     }
 
-    /// Stores the place in which a thread has waited since `since`; `asks` is true while the client waits for a
-    /// reply.
+    /// Stores the call in which a thread has waited since `since`; `asks` is true while a reply to the client is
+    /// pending.
     pub(crate) fn waits(&mut self, tid: u32, since: u64, place: Place, asks: bool) {
         if let Some(thread) = self.threads.get_mut(&tid)
             && thread.now == State::Waiting
@@ -189,8 +189,8 @@ impl ClientThreads {
         }
     }
 
-    /// Bytes came for the client, an event of a device or any event among them or not, while it `asks` for a
-    /// reply or not.
+    /// Notes that bytes arrived for the client. `device` and `events` are true if they contain a device event or any
+    /// event, `asks` if a reply is pending.
     pub(crate) fn delivered(&mut self, time: u64, device: bool, events: bool, asks: bool) {
         self.unread = Some(time);
         self.fed = true;
@@ -211,7 +211,7 @@ impl ClientThreads {
         }
     }
 
-    /// The relay has read something that the client wrote, a request among it or not.
+    /// Notes that the relay has read data from the client, with or without a request that has a reply.
     pub(crate) fn sent(&mut self, time: u64, asks: bool) {
         self.reply_awaited(asks);
         let runs = self.threads.values().any(|thread| thread.now.could_run());
@@ -231,7 +231,7 @@ impl ClientThreads {
                 || thread.now != State::Unknown
                     && time.saturating_sub(thread.since) <= HANDED_ON_WITHIN
         });
-        // Of several it cannot be told which wrote.
+        // If several threads ran, the writer cannot be determined.
         if let (Some(writer), None) = (ran.next(), ran.next()) {
             writer.writes += 1;
             self.writes += 1;
@@ -239,8 +239,8 @@ impl ClientThreads {
         }
     }
 
-    /// True if the process has left the connection to a child process: messages were answered long after all its
-    /// threads had fallen asleep or ended.
+    /// True if the process has left the connection to a child process: messages were handled long after all its threads
+    /// had fallen asleep or ended.
     pub(crate) fn is_gone(&self) -> bool {
         self.gone
     }
@@ -277,13 +277,13 @@ impl ClientThreads {
         together
     }
 
-    /// True if all threads that speak for the client are loops that sleep between their turns.
+    /// True if all threads that communicate for the client are loops that sleep between their turns.
     pub(crate) fn sleep_between_turns(&self) -> bool {
         let mut all = self.speakers().peekable();
         all.peek().is_some() && all.all(|(_, thread)| thread.sleeps_between_turns())
     }
 
-    /// The common wait of the threads that ran since `begun`, if all wait. Other threads are not part of the
+    /// The common wait of the threads that ran since `begun`, if all of them wait. Other threads are not part of the
     /// handling.
     pub(crate) fn joint_wait(&self, begun: u64) -> JointWait {
         let sole = self.speakers().nth(1).is_none();

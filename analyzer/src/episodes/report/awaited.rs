@@ -9,7 +9,7 @@ use crate::episodes::findings::Findings;
 use crate::pipeline::open_requests::{OpenKind, OpenRequest};
 use crate::text::units::{duration_ms, nanos_ms};
 
-/// A request of an episode that another client, or the screen's clock, had to answer.
+/// A request of an episode that another client, or the screen's clock, had to reply to.
 #[derive(Debug, Clone, Serialize)]
 pub struct AwaitedReport {
     /// The kind of request, as docs/CONCEPTS.md lists them.
@@ -18,13 +18,13 @@ pub struct AwaitedReport {
     pub request: &'static str,
     /// The selection; null for other kinds.
     pub subject: Option<String>,
-    /// The program that had to answer; null if it is not known, or not a client.
+    /// The program that had to reply; null if unknown or not a client.
     pub client: Option<String>,
     /// The number of that program's connection.
     pub connection: Option<u32>,
     /// The time of the request, since the trace's first record.
     pub start_ms: f64,
-    /// The time until the answer, or until the client gave up, or until the end.
+    /// The time until the reply, until the client gave up, or until the end.
     pub ms: f64,
     /// `answered`, `gave_up` or `unanswered`.
     pub outcome: &'static str,
@@ -60,7 +60,7 @@ impl AwaitedReport {
     }
 }
 
-/// The wait of an episode that had most of the time that `client` is blamed for, in a sentence.
+/// A sentence about the episode's wait that contains most of the time that `client` is blamed for.
 pub(super) fn longest(of: &Episode, client: ConnectionId, findings: &Findings) -> Option<String> {
     let mut all = of.awaited.iter();
     // The one that has to answer may itself wait for the episode's client.

@@ -1,4 +1,4 @@
-//! The blame of an episode over its threshold, and the chain of waits that says so.
+//! The blame of an episode over its threshold, and the chain of waits that it is based on.
 
 use serde::Serialize;
 use x11prof_protocol::Symbol;
@@ -11,12 +11,12 @@ use crate::episodes::findings::Findings;
 use crate::episodes::location::Location;
 use crate::text::units::{duration_ms, nanos_ms};
 
-/// The owner of the most of an episode's chain of waits, up to the end of all effects.
+/// The main cause in an episode's chain of waits, up to the end of all effects.
 #[derive(Debug, Clone, Serialize)]
 pub struct BlameReport {
-    /// `client` (whose episode it is), `queue` (the client handled earlier input), `other_client`, `server`,
-    /// `network`, `grab`, `disk`, `sleep`, `elsewhere`, `processor`, `server_processor`, `awaited` (the answer to a
-    /// request comes from no known client).
+    /// `client` (the episode's client), `queue` (the client handled earlier input), `other_client`, `server`,
+    /// `network`, `grab`, `disk`, `sleep`, `elsewhere`, `processor`, `server_processor`, `awaited` (the reply to an
+    /// open request comes from no known client).
     pub kind: &'static str,
     /// The program that worked or waited; for `grab`, the program that grabbed.
     pub client: String,
@@ -26,7 +26,7 @@ pub struct BlameReport {
     pub request: Option<String>,
     /// Time of the chain.
     pub ms: f64,
-    /// A sentence for people, with a remedy.
+    /// The blame in text form, with a remedy.
     pub sentence: String,
     /// The chain of causes in time order.
     pub path: Vec<PathReport>,
@@ -39,12 +39,12 @@ pub struct Blamed {
     pub kind: &'static str,
     /// The client that worked or waited; for `grab`, the client that grabbed.
     pub client: ConnectionId,
-    /// The request that blocked the client, or that made another client act.
+    /// The request that blocked the client, or that caused another client to act.
     pub request: Option<Symbol>,
 }
 
 impl Blamed {
-    /// The owner of the most time in an episode's chain; `None` for an episode of no time.
+    /// The blame with the most time in an episode's chain; `None` for an episode without time.
     pub fn of(episode: &Episode) -> Option<Blamed> {
         let blame = Blame::most(episode)?;
         Some(Blamed {
@@ -66,7 +66,7 @@ pub struct PathReport {
     pub connection: u32,
     /// The request, as in [`BlameReport`].
     pub request: Option<String>,
-    /// The location of the time, in the words of patterns: `client`, `sleeping`, `round_trips` …
+    /// The location of the time, as named in patterns: `client`, `sleeping`, `round_trips` …
     pub what: &'static str,
     /// The location as text.
     #[serde(skip)]
@@ -78,7 +78,7 @@ pub struct PathReport {
 }
 
 impl BlameReport {
-    /// The blame of an episode over its threshold; `None` of others.
+    /// The blame of an episode over its threshold; `None` for other episodes.
     pub(super) fn of(
         episode: &Episode,
         findings: &Findings,
@@ -122,7 +122,7 @@ impl PathReport {
 fn sentence(blame: &Blame, episode: &Episode, findings: &Findings) -> String {
     let own = findings.program(episode.client);
     let who = match findings.program(blame.client) {
-        // Two of one program.
+        // Two clients of one program.
         who if who == own && blame.client != episode.client => findings.client(blame.client),
         who => who,
     };
@@ -131,7 +131,7 @@ fn sentence(blame: &Blame, episode: &Episode, findings: &Findings) -> String {
         ms => format!("{ms:.1}"),
     };
     let part = format!("{} of {} ms", ms(blame.nanos), ms(episode.latency()));
-    // What it would not have taken alone on the machine.
+    // The wait would not occur if the program were alone on the machine.
     let ready = match blame.ready > blame.nanos / 10 && blame.kind != BlameKind::Processor {
         true => format!(" ({} ms of that waiting for a processor)", ms(blame.ready)),
         false => String::new(),

@@ -33,7 +33,7 @@ pub struct EpisodeReport {
     pub trigger: &'static str,
     /// The beginning, since the trace's first record.
     pub start_ms: f64,
-    /// The time from the beginning to the end of all effects, other clients' work included.
+    /// The time from the beginning to the end of all effects, including other clients' work.
     pub latency_ms: f64,
     /// The latency without the children's.
     pub exclusive_ms: f64,
@@ -48,7 +48,7 @@ pub struct EpisodeReport {
     pub pattern: Option<u64>,
     /// The parts of the latency.
     pub parts: PartsReport,
-    /// Why it took time.
+    /// The causes of the latency.
     pub causes: CausesReport,
     /// INP's phases.
     pub phases: PhasesReport,
@@ -73,7 +73,7 @@ pub struct EpisodeReport {
     /// Why its end is uncertain; null if it is certain.
     #[serde(rename = "uncertain")]
     pub unsure: Option<&'static str>,
-    /// The requests that other clients had to answer, the longest waits first.
+    /// The requests that other clients had to reply to, the longest waits first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub awaited: Vec<AwaitedReport>,
     /// The longest server stall that delayed the episode; null if there is none.
@@ -105,39 +105,39 @@ pub struct EpisodeReport {
     pub messages: Vec<String>,
 }
 
-/// A wait of an episode while another client held the server.
+/// A wait of an episode during a stall by another client.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HeldUpReport {
-    /// The client that held the server.
+    /// The client that caused the stall.
     pub by: String,
     /// `busy` with the client's work, or `grabbed`.
     #[serde(rename = "kind")]
     pub how: String,
-    /// The request that held the server.
+    /// The request that caused the stall.
     pub request: Option<String>,
     /// Time waited within the episode.
     pub waited_ms: f64,
 }
 
-/// An event of an episode's own doing, or an episode of another client that it caused.
+/// An event that the episode itself caused, or an episode of another client that it caused.
 #[derive(Debug, Clone, Serialize)]
 pub struct ChildReport {
     /// The connection's number, of an episode of another client; else null.
     pub client: Option<u32>,
     /// The name of the other client.
     pub client_name: Option<String>,
-    /// The request that made it act.
+    /// The request that caused the child.
     pub request: Option<String>,
     /// The event and its window.
     pub landmark: String,
     /// The beginning, since the trace's first record.
     pub start_ms: f64,
-    /// The time until the next event that is not within this one, or the last request. For another client's episode,
-    /// the time to the end of all its effects.
+    /// The time until the next event that is not nested in this one, or until the last request. For another client's
+    /// episode, the time to the end of all its effects.
     pub latency_ms: f64,
     /// The latency without the children's.
     pub exclusive_ms: f64,
-    /// Episodes that its requests caused.
+    /// Episodes caused by the child's requests.
     pub children: Vec<ChildReport>,
 }
 

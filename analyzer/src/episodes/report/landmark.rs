@@ -63,7 +63,7 @@ pub struct ExclusiveReport {
 /// INP's three phases.
 #[derive(Debug, Clone, Serialize)]
 pub struct PhasesReport {
-    /// The time until the client began with the stimulus.
+    /// The time until the client began to handle the stimulus.
     pub input_delay_ms: f64,
     /// The time from then until the client's last request.
     pub processing_ms: f64,

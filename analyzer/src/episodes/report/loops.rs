@@ -1,4 +1,4 @@
-//! Loops of two clients, and backlogs of motion: what goes wrong in a client beyond a single episode.
+//! Loops of two clients, and backlogs of motion: problems of a client beyond a single episode.
 
 use serde::Serialize;
 use x11prof_trace::Timestamp;
@@ -8,7 +8,7 @@ use crate::episodes::client_state::Backlog;
 use crate::episodes::findings::Findings;
 use crate::text::units::{duration_ms, nanos_ms};
 
-/// Two clients that cause each other's messages again and again, without a user or a timer.
+/// Two clients that repeatedly cause each other's messages, without a user or a timer.
 #[derive(Debug, Clone, Serialize)]
 pub struct LoopReport {
     /// The programs.
@@ -19,7 +19,7 @@ pub struct LoopReport {
     pub start_ms: f64,
     /// The time in which steps followed each other.
     pub duration_ms: f64,
-    /// Messages that one client caused the other one to send.
+    /// Messages that one client caused the other client to send.
     pub steps: u64,
     /// Steps a second.
     pub steps_per_s: f64,
@@ -64,7 +64,7 @@ impl LoopReport {
     }
 }
 
-/// Pointer motion that a client handled more slowly than it came.
+/// Pointer motion that arrived faster than a client handled it.
 #[derive(Debug, Clone, Serialize)]
 pub struct BacklogReport {
     /// The program.
@@ -77,7 +77,7 @@ pub struct BacklogReport {
     pub start_ms: f64,
     /// Motion events.
     pub events: u64,
-    /// Motion events a second, while they came.
+    /// Motion events per second during the backlog.
     pub events_per_s: f64,
     /// The mean time in which the client handled an event.
     pub each_ms: f64,

@@ -1,4 +1,4 @@
-//! The surroundings of a mark of the user.
+//! The activity around a mark of the user.
 
 use serde::Serialize;
 
@@ -44,7 +44,7 @@ pub struct MarkedEpisode {
 /// A stall around a mark.
 #[derive(Debug, Clone, Serialize)]
 pub struct MarkedStall {
-    /// The client that held the server.
+    /// The client that caused the stall.
     pub by: String,
     /// `busy` with the client's work, or `grabbed`.
     #[serde(rename = "kind")]

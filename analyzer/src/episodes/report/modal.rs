@@ -22,12 +22,12 @@ pub struct ModalReport {
     pub duration_ms: Option<f64>,
     /// The number of listed episodes of the client that the user began in the phase.
     pub episodes: u64,
-    /// The sum of their latencies; in the rest of the phase the user thought, or the client was idle.
+    /// The sum of their latencies. During the rest of the phase the user thought, or the client was idle.
     pub latency_ms: f64,
 }
 
 impl ModalReport {
-    /// The phases that began while `episode` continued.
+    /// The phases that began during `episode`.
     pub(super) fn of(episode: &Episode, findings: &Findings, first: Timestamp) -> Vec<ModalReport> {
         let (start, end) = (episode.start, episode.end());
         let begun = findings.modal.begun_in(episode.client, start, end);

@@ -1,4 +1,4 @@
-//! Actions that took far longer than the same actions usually do, whatever the threshold.
+//! Actions that took far longer than the same actions usually take, regardless of the threshold.
 
 use std::collections::BTreeMap;
 
@@ -31,8 +31,8 @@ pub struct OutliersReport {
 }
 
 impl OutliersReport {
-    /// Outliers by kind of action, the most time first. Each takes more than three times the distance of
-    /// the quartiles above the upper one (Tukey's outer fence), and longer than a frame.
+    /// Outliers by kind of action, the most time first. An outlier exceeds the upper quartile by more than three times
+    /// the interquartile range (Tukey's outer fence), and takes longer than a frame.
     pub(super) fn all(findings: &Findings) -> Vec<OutliersReport> {
         let mut kinds: BTreeMap<Symbol, Vec<&Episode>> = BTreeMap::new();
         for one in findings.episodes() {

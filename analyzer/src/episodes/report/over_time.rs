@@ -28,7 +28,7 @@ pub struct BurstReport {
     pub frames_per_second: f64,
     /// Frames that took longer than the budget.
     pub over_budget: u64,
-    /// Frames that were complete over one and a half budgets after the one before.
+    /// Frames that were complete over one and a half budgets after the previous frame.
     pub late: u64,
     /// The mean latency of a frame.
     pub mean_ms: f64,
@@ -58,7 +58,7 @@ impl BurstReport {
 /// Think and wait time.
 #[derive(Debug, Clone, Serialize)]
 pub struct ThinkReport {
-    /// The time in which an episode continued that the user began.
+    /// The time covered by episodes that the user caused.
     pub wait_ms: f64,
     /// The rest of the end-to-end time.
     pub think_ms: f64,
@@ -73,7 +73,7 @@ pub struct ThinkReport {
 /// A state of the latency-benchmark paper's machine.
 #[derive(Debug, Clone, Serialize)]
 pub struct StateReport {
-    /// An episode of the client continued.
+    /// True if an episode of the client was in progress.
     pub busy: bool,
     /// Events of the user waited.
     pub events_waiting: bool,
@@ -140,9 +140,9 @@ impl ThinkReport {
 /// The episodes of a class of duration.
 #[derive(Debug, Clone, Serialize)]
 pub struct DurationReport {
-    /// The least latency of the class.
+    /// The lower bound of the class.
     pub from_ms: f64,
-    /// And below this latency; null for no upper limit.
+    /// The upper limit of the latency; null for no limit.
     pub to_ms: Option<f64>,
     /// Episodes.
     pub count: u64,
@@ -169,11 +169,11 @@ impl DurationReport {
 /// Episodes above a threshold, and the time between their beginnings.
 #[derive(Debug, Clone, Serialize)]
 pub struct ApartReport {
-    /// Episodes longer than this; null: than their own threshold.
+    /// The lower limit of the latency; null if each episode's own threshold applies.
     pub above_ms: Option<f64>,
     /// The number.
     pub count: u64,
-    /// The mean time between two of them; null for fewer than two.
+    /// The mean time between two such episodes; null for fewer than two.
     pub mean_ms: Option<f64>,
     /// The standard deviation; null for fewer than three.
     pub standard_deviation_ms: Option<f64>,

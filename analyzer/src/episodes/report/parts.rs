@@ -1,4 +1,4 @@
-//! The parts of a latency: by owner, and by cause.
+//! The components of a latency: by owner, and by cause.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ use crate::text::units::nanos_ms;
 /// The time of an episode by owner; the sum is the latency.
 #[derive(Debug, Clone, Serialize)]
 pub struct PartsReport {
-    /// The time before the client began with the stimulus.
+    /// The time before the client began to handle the stimulus.
     pub waiting_ms: f64,
     /// The client ran.
     pub client_ms: f64,
@@ -25,18 +25,18 @@ pub struct PartsReport {
     pub other_clients_ms: f64,
 }
 
-/// Why it took time (thesis, section 4.3.4).
+/// The causes of a latency (thesis, section 4.3.4).
 #[derive(Debug, Clone, Serialize)]
 pub struct CausesReport {
     /// The client ran.
     pub running_ms: f64,
-    /// Ready, while others have the processor.
+    /// Ready, while other processes have the processor.
     pub processor_ms: f64,
     /// Waiting for a reply.
     pub reply_ms: f64,
     /// Waiting for a reply while another client has grabbed the server.
     pub grab_ms: f64,
-    /// The server could run, and others did.
+    /// The server was ready, while other processes had the processor.
     pub server_processor_ms: f64,
     /// Sleeping.
     pub sleeping_ms: f64,
@@ -44,11 +44,11 @@ pub struct CausesReport {
     pub lock_ms: f64,
     /// Waiting for a file.
     pub file_ms: f64,
-    /// Waiting in poll: for its next frame, a timer, another program.
+    /// Waiting in poll: for the next frame, a timer, or another program.
     pub poll_ms: f64,
     /// Blocked elsewhere.
     pub elsewhere_ms: f64,
-    /// Waiting for another client, or for the screen's clock, by a request that is open.
+    /// Waiting for another client, or for the screen's clock, with an open request.
     pub awaited_ms: f64,
 }
 

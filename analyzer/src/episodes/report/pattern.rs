@@ -18,7 +18,8 @@ pub struct PatternReport {
     pub pattern: Option<u64>,
     /// The kind of action and the class of the window.
     pub group: String,
-    /// The landmark that alone is slow in its group, with all that the landmark does. Null for all other patterns.
+    /// The landmark that alone is slow in its group; the pattern includes all its episodes. Null for all other
+    /// patterns.
     pub landmark: Option<String>,
     /// The tree: the stimulus, the actions, and in brackets their effects.
     pub shape: String,
@@ -45,7 +46,7 @@ pub struct PatternReport {
     pub parts: PartsReport,
     /// The largest part.
     pub culprit: &'static str,
-    /// The locations of the pattern's time, the most first; together the pattern's total.
+    /// The locations of the pattern's time, the most first. They add up to the pattern's total.
     pub locations: Vec<LocationReport>,
     /// The number of the client with the pattern's longest episode.
     pub longest_client: u32,

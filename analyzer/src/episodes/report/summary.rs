@@ -13,9 +13,9 @@ use crate::text::units::{duration_ms, percent};
 pub struct SummaryReport {
     /// The time from the first connection to the last activity of a client.
     pub end_to_end_ms: f64,
-    /// The latencies of all episodes together.
+    /// The total latency of all episodes.
     pub latency_ms: f64,
-    /// The time in which at least one of them was in progress.
+    /// The time in which at least one episode was in progress.
     pub in_episode_ms: f64,
     /// The percentage of the end-to-end time.
     pub in_episode_percent: f64,
@@ -29,7 +29,7 @@ pub struct SummaryReport {
     pub from_100_ms: u64,
     /// Episodes over their threshold.
     pub perceptible: u64,
-    /// Episodes of 100 ms or more per minute in episodes; null if there are none.
+    /// Episodes of 100 ms or more per minute of episode time; null if there are no episodes.
     pub long_per_minute: Option<f64>,
     /// The median of the latency.
     #[serde(rename = "p50_ms")]
@@ -53,12 +53,12 @@ pub struct CumulativeReport {
     pub at_least_ms: f64,
     /// The number.
     pub count: u64,
-    /// The number per second in episodes; null if there are none.
+    /// The number per second of episode time; null if there are no episodes.
     pub per_second: Option<f64>,
 }
 
 pub(super) fn summary(summary: &TraceSummary, findings: &Findings) -> SummaryReport {
-    // Over the network that was requested, a session takes longer by what that adds.
+    // Over the requested network, the session becomes longer by the added time.
     let added_ms = nanos_ms(findings.added[0]);
     let end_to_end_ms = duration_ms(summary.wall()) + added_ms;
     let in_episode_ms = nanos_ms(findings.covered.total()) + added_ms;

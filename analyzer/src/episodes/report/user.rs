@@ -1,4 +1,4 @@
-//! The user's own events: for each type what they took.
+//! The user-defined events: the resources used by each type.
 
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -13,7 +13,7 @@ use crate::text::units::{duration_ms, nanos_ms};
 pub struct ResourceUse {
     /// The sum over all events.
     pub total: f64,
-    /// The mean per event; null if there is none.
+    /// The mean per event; null if there are no events.
     pub mean: Option<f64>,
     /// The standard deviation of the sample; null for fewer than two.
     pub standard_deviation: Option<f64>,
@@ -22,14 +22,14 @@ pub struct ResourceUse {
 /// The events of one type (Reiss, Figure 5).
 #[derive(Debug, Clone, Serialize)]
 pub struct EventTypeReport {
-    /// The type's name, as the user calls it.
+    /// The type's name, as defined by the user.
     pub name: String,
-    /// The kind, from the file of the user.
+    /// The kind, from the user's file.
     #[serde(rename = "type")]
     pub kind: String,
     /// The number.
     pub count: u64,
-    /// The beginning of the first event, since the trace's first record; null if there is none.
+    /// The beginning of the first event, since the trace's first record; null if there are no events.
     pub start_ms: Option<f64>,
     /// The end of the last event.
     pub end_ms: Option<f64>,
@@ -45,11 +45,11 @@ pub struct EventTypeReport {
     pub requests: ResourceUse,
     /// Round trips.
     pub round_trips: ResourceUse,
-    /// Resources that were made on the server.
+    /// Resources created on the server.
     pub allocated: ResourceUse,
-    /// Bytes of the resources that were made.
+    /// Bytes of the created resources.
     pub allocated_bytes: ResourceUse,
-    /// Resources that were made and never freed.
+    /// Resources that were created and never freed.
     pub unfreed: ResourceUse,
     /// Bytes of the resources that were never freed.
     pub unfreed_bytes: ResourceUse,

@@ -1,4 +1,4 @@
-//! Fingers, keys by their names, and who holds whom up.
+//! Touches, key names, and clients that delay each other.
 
 use x11prof_trace::{Block, ConnectionId, Control, Record, SwitchKind, Timestamp};
 
@@ -14,14 +14,14 @@ fn query_extension(name: &str) -> Vec<u8> {
     request(98, 0, &all)
 }
 
-/// The extension is there, with this opcode.
+/// The extension is present, with this opcode.
 fn extension_is(sequence: u16, major: u8) -> Vec<u8> {
     let mut bytes = reply(sequence);
     (bytes[8], bytes[9]) = (1, major);
     bytes
 }
 
-/// An XI2 event of a finger; its time is no time, so that it begins at its delivery.
+/// An XI2 event of a finger. It has no server time, so it begins at its delivery.
 fn touch(kind: u16, finger: u32) -> Vec<u8> {
     let mut bytes = vec![0; 80];
     (bytes[0], bytes[1]) = (35, 131);
@@ -128,7 +128,7 @@ fn long_reply(sequence: u16, more: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Presses these keys 100 ms apart from `millis` on, each handled in 4 ms.
+/// Presses these keys every 100 ms from `millis` on; each is handled in 4 ms.
 fn press(all: &mut Scheduled, millis: u64, keys: &[u8]) {
     for (n, key) in (0..).zip(keys) {
         let now = millis + 100 * n;
@@ -201,7 +201,7 @@ fn a_key_with_shift_is_called_by_what_it_writes_and_shift_is_part_of_it() {
     assert_eq!(names, [("KeyPress plus", 2), ("KeyPress equal", 1)]);
 }
 
-/// CreateWindow at this place of its parent, and a property of it.
+/// CreateWindow at this position in its parent, and a property of the window.
 fn window(id: u32, parent: u32, (at, size): (u32, u32), property: u32, text: &str) -> Vec<u8> {
     let mut padded = text.as_bytes().to_vec();
     padded.resize(text.len().next_multiple_of(4), 0);
@@ -298,7 +298,7 @@ fn a_client_that_waits_for_room_to_write_is_not_quiet_and_the_server_has_the_tim
     all.at(104 * MS).client_sends(&[poly_fill_rectangle(1)]);
     all.client(105 * MS, Blocked);
     all.waits(105 * MS, POLL);
-    // The server was busy until now: then what was written is taken, and there is room.
+    // The server was busy until now. Then it reads the client's data, and there is room to write.
     all.at(150 * MS).client_sends(&[poly_fill_rectangle(1)]);
     all.client(150 * MS + 50, In);
     all.at(160 * MS).client_sends(&[poly_fill_rectangle(1)]);
@@ -336,7 +336,7 @@ fn a_grab_holds_up_others_and_not_its_owner() {
     const SETUP: u64 = 12;
     for (by_other, expected) in [(true, (20, 5)), (false, (0, 25))] {
         let mut trace = Synthetic::new();
-        // The other one connects as the first did.
+        // The other client connects like the first one.
         let again: Vec<Record> = trace.records.iter().filter_map(second).collect();
         trace.records.extend(again);
         let grab = request(36, 0, &[]);
@@ -369,7 +369,7 @@ fn a_grab_holds_up_others_and_not_its_owner() {
     }
 }
 
-/// A record of the first client's connecting, as one of a second client's.
+/// Converts a record of the first client's connection to one of a second client's.
 fn second(record: &Record) -> Option<Record> {
     match record.clone() {
         Record::Block(block) => Some(Record::Block(Block {
@@ -405,7 +405,7 @@ fn a_crossing_that_a_client_makes_itself_is_part_of_what_it_does() {
         let mut all = Scheduled::new();
         all.at(100 * MS).server_sends(&[button(4, 1, 1099)]);
         all.client(100 * MS + 100, In);
-        // UnmapWindow, or nothing.
+        // UnmapWindow, or a request without effect.
         let hides = match own {
             true => request(10, 0, &[5]),
             false => no_operation(1),

@@ -1,4 +1,5 @@
-//! Recordings of real programs: a client has no more time of an episode than the kernel says that its threads ran.
+//! Recordings of real programs: a client's time in an episode must not exceed the run time that the kernel reports for
+//! its threads.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -9,8 +10,8 @@ use x11prof_trace::{Control, Reader, Record, Switch, SwitchKind};
 
 use super::*;
 
-/// The stretches in which a thread of a process was on a processor, in nanoseconds. The process ran until its first
-/// switch, for it had just connected, unless that switch says that it did not.
+/// The stretches in which a thread of a process was on a processor, in nanoseconds. The process had just connected, so
+/// it ran until its first switch, unless that switch starts it.
 fn ran(switches: &[Switch], pid: u32) -> Vec<(u64, u64)> {
     let mut on: HashMap<u16, (u32, u32)> = HashMap::new();
     let first = switches.iter().find(|switch| switch.pid == pid);
@@ -27,7 +28,7 @@ fn ran(switches: &[Switch], pid: u32) -> Vec<(u64, u64)> {
             SwitchKind::In => {
                 on.insert(switch.cpu, (switch.pid, switch.tid));
             }
-            // That another one runs may be told first.
+            // The switch to the next thread may be reported first.
             SwitchKind::Blocked | SwitchKind::Preempted => {
                 on.retain(|cpu, (_, tid)| *cpu != switch.cpu || *tid != switch.tid);
             }
@@ -95,7 +96,7 @@ fn a_client_does_not_run_until_the_server_lets_it_in() {
     let Some(Record::Block(mut setup)) = trace.records.pop() else {
         panic!("the server's answer is last");
     };
-    // The recorder has asked for its switches when it already waits.
+    // The recorder starts to record the switches while the client already waits.
     trace.control(Control::Capture {
         pid: CLIENT_PID,
         capture: "switches".to_owned(),

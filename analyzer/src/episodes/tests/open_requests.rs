@@ -8,7 +8,7 @@ use crate::testing::{Synthetic, map_window, poly_fill_rectangle, reply, request}
 const WINDOW: u32 = 0x20_0005;
 const MS: u64 = 1_000_000;
 
-/// A key goes down at this time of the server, in milliseconds.
+/// A key press at this time of the server, in milliseconds.
 fn press(key: u8, millis: u32) -> Vec<u8> {
     let mut press = reply(0);
     (press[0], press[1]) = (2, key);

@@ -1,4 +1,4 @@
-//! The server or a client can run, and no processor is free.
+//! The server or a client is ready, but no processor is free.
 
 use super::*;
 use crate::episodes::across::blame::{Blame, BlameKind};
@@ -25,7 +25,7 @@ fn blamed(of: &Episode) -> (BlameKind, u64) {
     (blame.kind, blame.nanos / 1000)
 }
 
-/// A key at 100 ms, which the client has at once.
+/// A key press at 100 ms, which the client receives immediately.
 fn pressed() -> Scheduled {
     let mut all = Scheduled::new();
     all.switch(SERVER_PID, 2 * MS, SwitchKind::Blocked);
@@ -33,7 +33,7 @@ fn pressed() -> Scheduled {
     all
 }
 
-/// The client asks at 110 ms and waits.
+/// The client sends a request at 110 ms and waits.
 fn asked() -> Scheduled {
     let mut all = pressed();
     all.client(100 * MS + 100, SwitchKind::In);
@@ -64,7 +64,7 @@ fn a_server_that_answers_late_for_want_of_a_processor_is_not_slow() {
     draws(&mut all, 205 * MS, 50, 4950);
     let key = key(&all);
     let of = |cause| micros(&key, Owner::Server(cause));
-    // From when it waited for it.
+    // Counted from the time at which the client began to wait.
     assert_eq!(of(ServerCause::Processor), 59_990 + 20_000);
     assert_eq!(of(ServerCause::Reply), 10_100);
     assert_eq!(of(ServerCause::Drawing), 5000);
@@ -99,7 +99,7 @@ fn a_late_read_of_the_recorder_is_not_the_servers_time() {
     all.client(100 * MS + 100, SwitchKind::In);
     all.client(101 * MS, SwitchKind::Blocked);
     all.waits(101 * MS, POLL);
-    // The server does something else meanwhile.
+    // The server does other work meanwhile.
     all.server(150 * MS, 153 * MS);
     all.at(250 * MS).client_sends(&[poly_fill_rectangle(3)]);
     all.server(250 * MS + 50, 256 * MS);

@@ -5,7 +5,7 @@ use SwitchKind::{Blocked, In};
 
 use crate::episodes::episode::Unsure;
 
-/// An event of this code about the key or button, whose time is no time, so that it begins at its delivery.
+/// An event of this code about the key or button. It has no server time, so it begins at its delivery.
 fn event(code: u8, detail: u8) -> Vec<u8> {
     let mut bytes = key_press(1, 0);
     (bytes[0], bytes[1]) = (code, detail);
@@ -28,7 +28,7 @@ fn inputs(all: &Scheduled) -> Vec<(String, u64, u64)> {
     input.map(of).collect()
 }
 
-/// The client wakes for nothing every 15 ms between these times.
+/// The client wakes without work every 15 ms between these times.
 fn ticks(all: &mut Scheduled, from: u64, to: u64) {
     for millis in (from..to).step_by(15) {
         all.client(millis * MS, In);
@@ -46,7 +46,7 @@ fn wakeups_that_send_nothing_do_not_prolong_an_episode() {
     all.client(100 * MS + 300, Blocked);
     all.waits(100 * MS + 300, POLL);
     ticks(&mut all, 110, 1990);
-    // It draws once in two seconds, whatever anybody does.
+    // The client draws once in two seconds, independent of any event.
     all.client(2000 * MS, In);
     all.at(2000 * MS + 400)
         .client_sends(&[poly_fill_rectangle(1)]);
@@ -70,7 +70,7 @@ fn a_repaint_within_a_frame_of_the_first_quiet_is_the_response_and_one_later_is_
         all.client(100 * MS + 100, In);
         all.client(100 * MS + 300, Blocked);
         all.waits(100 * MS + 300, POLL);
-        // An empty wakeup in between changes nothing.
+        // A wake-up without work in between changes nothing.
         ticks(&mut all, 115, 116);
         all.client(draws_at * MS, In);
         all.at(draws_at * MS + 200)
@@ -187,7 +187,7 @@ fn a_release_before_the_repaint_does_not_take_it_over_and_alone_prolongs_nothing
     }
 }
 
-/// The relay had no processor: it read what the client wrote before its wait when the key had gone up.
+/// The relay had no processor: it read the client's request, written before the client's wait, after the release.
 #[test]
 fn a_release_before_the_relay_has_read_the_question_takes_nothing_away() {
     let mut all = Scheduled::new();
@@ -233,7 +233,7 @@ fn a_clock_that_ticks_and_draws_nothing_does_not_prolong_an_episode() {
     all.at(100 * MS + 200).client_sends(&[no_operation(1)]);
     all.client(100 * MS + 300, Blocked);
     all.waits(100 * MS + 300, POLL);
-    // At each frame it tells that there is nothing to draw.
+    // At each frame the client sends a request that draws nothing.
     for tick in 1..60 {
         let at = (100 + 16 * tick) * MS;
         all.client(at, In);
@@ -254,7 +254,7 @@ fn a_program_that_waits_for_a_thread_from_frame_to_frame_takes_no_longer_than_a_
     // ClearArea.
     for frame in 0..40 {
         let at = (100 + 40 * frame) * MS;
-        // Woken in the middle of its wait it handles the key with the next frame.
+        // The client wakes in the middle of its wait and handles the key with the next frame.
         if frame == 20 {
             all.at(at - 10 * MS).server_sends(&[event(PRESS, O)]);
         }
@@ -337,7 +337,7 @@ fn an_animation_with_a_millisecond_between_its_frames_is_a_burst() {
 #[test]
 fn a_loop_that_sleeps_a_millisecond_between_its_turns_handles_a_key_in_one() {
     let mut all = Scheduled::new();
-    // The recorder sees some of its sleeps.
+    // The recorder sees only some of the client's sleeps.
     for turn in 0..800 {
         let at = 100 * MS + turn * 1100;
         if turn == 400 {
@@ -355,7 +355,7 @@ fn a_loop_that_sleeps_a_millisecond_between_its_turns_handles_a_key_in_one() {
     all.client(1200 * MS + 200, Blocked);
     all.waits(1200 * MS + 200, NANOSLEEP);
     all.at(3000 * MS).end();
-    // From the middle of the sleep on.
+    // The episode begins in the middle of the sleep.
     assert_eq!(inputs(&all), [("KeyPress keycode 32".to_owned(), 550, 1)]);
     let last = found(&all.trace).pop().expect("what it drew");
     assert_eq!(last.latency() / 1000, 100);

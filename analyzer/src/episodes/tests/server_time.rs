@@ -1,4 +1,4 @@
-//! The server's time for the user's own events.
+//! The server time of user-defined events.
 
 use super::*;
 use crate::episodes::report::EpisodesReport;
@@ -22,7 +22,7 @@ fn keys(trace: &Synthetic) -> EventTypeReport {
     report.events.into_iter().next().expect("a type")
 }
 
-/// Two keys, after each of which the client draws and waits for nothing.
+/// Two keys. After each, the client draws without waiting.
 fn typed(switches: bool) -> Scheduled {
     use SwitchKind::{Blocked, In};
     let mut all = Scheduled::new();
@@ -47,7 +47,7 @@ fn typed(switches: bool) -> Scheduled {
         }
     }
     if switches {
-        // For nobody.
+        // Unattributed.
         all.server(600 * MS, 640 * MS);
     }
     all.at(900 * MS).end();

@@ -15,7 +15,7 @@ fn handled(all: &mut Scheduled, millis: u64, event: Vec<u8>, takes: u64) {
     all.waits(done + 500, POLL);
 }
 
-/// An event of this code whose time is no time, so that it begins at its delivery.
+/// An event of this code. It has no server time, so it begins at its delivery.
 fn event(code: u8) -> Vec<u8> {
     let mut bytes = key_press(1, 0);
     bytes[0] = code;
@@ -54,11 +54,11 @@ fn each_trigger_has_its_threshold() {
 fn frames_that_follow_each_other_are_a_burst() {
     const MOTION: u8 = 6;
     let mut all = Scheduled::new();
-    // At 60 a second the fourth takes longer than a frame.
+    // At 60 events per second, the fourth takes longer than a frame.
     for (millis, takes) in [(100, 4), (116, 4), (132, 4), (148, 20), (172, 4), (188, 4)] {
         handled(&mut all, millis, event(MOTION), takes);
     }
-    // More than two frames later: too few for a burst of its own.
+    // More than two frames later, but too few frames for another burst.
     for millis in [232, 248] {
         handled(&mut all, millis, event(MOTION), 4);
     }

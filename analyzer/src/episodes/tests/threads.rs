@@ -1,4 +1,4 @@
-//! Clients of several threads, as toolkits have them.
+//! Clients with several threads, as created by toolkits.
 
 use super::super::episode::Unsure;
 use super::devices::button;
@@ -7,11 +7,11 @@ use SwitchKind::{Blocked, In};
 
 const FUTEX: i64 = 202;
 const PSELECT: i64 = 270;
-/// The first thread, which reads and writes in Tk and paints in Swing (where it is not the first).
+/// The first thread. It reads and writes in Tk; in Swing another thread reads.
 const MAIN: u32 = CLIENT_PID;
 /// The thread that waits for the connection, and reads from the connection in Swing.
 const READER: u32 = CLIENT_PID + 1;
-/// The addresses of where the main thread waits for work, and of another condition.
+/// The address where the main thread waits for work, and the address of another condition.
 const WORK: u64 = 0x7f00_0028;
 const ELSEWHERE: u64 = 0x7f00_1028;
 
@@ -19,12 +19,12 @@ const ELSEWHERE: u64 = 0x7f00_1028;
 struct Threads(Scheduled);
 
 impl Threads {
-    /// A program whose start-up is over at 33 ms.
+    /// A program whose start-up ends at 33 ms.
     fn new() -> Threads {
         let mut all = Threads(Scheduled::new());
         all.run(MAIN, 10 * MS, 20 * MS, FUTEX, WORK);
         all.run(READER, 20 * MS - 100, 20 * MS - 50, PSELECT, 5);
-        // It shows itself.
+        // The program shows its window.
         all.0.at(30 * MS).server_sends(&[expose(1)]);
         all.run(READER, 30 * MS + 30, 30 * MS + 90, PSELECT, 5);
         all.switch(MAIN, 30 * MS + 80, In);
@@ -55,7 +55,7 @@ impl Threads {
         self.waits_for(tid, since, syscall, vec![argument, 0x189, 0, 0]);
     }
 
-    /// Waits for a condition, and for a time at most.
+    /// Waits for a condition, with a time limit.
     fn waits_for_time(&mut self, tid: u32, since: u64, argument: u64) {
         self.waits_for(tid, since, FUTEX, vec![argument, 0x89, 0, 0x7f00]);
     }
@@ -71,7 +71,7 @@ impl Threads {
         }));
     }
 
-    /// A key comes; the reader wakes for it and wakes the main thread.
+    /// A key press arrives; it wakes the reader, which wakes the main thread.
     fn key(&mut self, millis: u64) {
         self.0.at(millis * MS).server_sends(&[key_press(1, 0)]);
         self.run(READER, millis * MS + 30, millis * MS + 90, PSELECT, 5);
@@ -116,7 +116,7 @@ fn one_thread_waits_for_the_connection_and_another_works() {
     );
 }
 
-/// The main thread asks in the middle of its work and polls for the answer, which is no wait for work.
+/// The main thread sends a request in the middle of its work and polls for the reply. This is not a wait for work.
 #[test]
 fn a_question_that_the_recorder_takes_late_is_not_the_clients() {
     let mut all = Threads::new();
@@ -236,7 +236,7 @@ fn a_timer_is_told_from_a_handler_that_sleeps_where_no_event_ever_comes() {
     assert_eq!(latencies, [42_000; 10]);
 }
 
-/// A sleep of Java is a wait for a condition that nobody signals.
+/// A sleep in Java is a wait for a condition that no thread signals.
 #[test]
 fn a_condition_that_only_time_ends_is_a_sleep_in_a_handler() {
     let mut all = Threads::new();
@@ -283,7 +283,7 @@ fn a_game_that_never_waits_has_frames_and_is_unsure_of_a_key() {
 #[test]
 fn a_client_that_has_another_process_write_is_unsure() {
     let mut all = Threads::new();
-    // What connected waits for its child, which has the connection and is not seen.
+    // The process that connected waits for its child, which has the connection and is not recorded.
     for millis in (100..2900).step_by(50) {
         all.0.at(millis * MS).server_sends(&[key_press(1, 0)]);
         all.draws((millis + 40) * MS);
@@ -296,14 +296,14 @@ fn a_client_that_has_another_process_write_is_unsure() {
         .skip(1)
         .map(|one| one.parts.of(Owner::Client))
         .sum();
-    // The kernel counted 2 ms of it, when it showed itself.
+    // The kernel counted 2 ms of CPU time until the window was shown.
     assert!(client <= 3_000_000, "{episodes:?}");
 }
 
 #[test]
 fn an_episode_that_a_wait_of_unknown_meaning_ends_is_unsure() {
     let mut all = Threads::new();
-    // No event has come yet: it draws after a wait that may have been for work or in the middle of some.
+    // No event has arrived yet: the program draws after a wait that may have been for work or in the middle of work.
     all.switch(MAIN, 70 * MS, In);
     all.draws(71 * MS);
     all.switch(MAIN, 72 * MS, Blocked);

@@ -1,4 +1,4 @@
-//! The views of one session do not contradict each other, whatever is asked for.
+//! The views of one session must agree with each other for all options.
 
 use x11prof_trace::{Block, ConnectionId, Direction, Opened};
 
@@ -19,7 +19,7 @@ fn report(trace: &Synthetic, options: &EpisodeOptions) -> EpisodesReport {
     EpisodesReport::new("trace.mcap", &summary, &episodes.finish())
 }
 
-/// One client that is told all and four that wait for seconds at the same time, a key of the user's each.
+/// One client with a full trace and four clients that respond seconds later at the same time, each to one key press.
 fn session() -> Synthetic {
     let mut trace = Synthetic::new();
     let connecting: Vec<Record> = trace.records.clone();
@@ -116,7 +116,7 @@ fn consistent(report: &EpisodesReport) {
         near(think.wait_ms + think.think_ms, summary.end_to_end_ms),
         "{think:?}"
     );
-    // The user waits for as long as the longest of his episodes, and at most for all one after the other.
+    // The user's wait is between the longest episode and the sum of all episodes.
     let input = report.episodes.iter().filter(|one| one.trigger == "input");
     let (most, sum) = input.fold((0.0_f64, 0.0), |(most, sum), one| {
         (most.max(one.latency_ms), sum + one.latency_ms)
@@ -125,7 +125,7 @@ fn consistent(report: &EpisodesReport) {
         think.wait_ms >= most - 1e-6 && think.wait_ms <= sum + 1e-6,
         "{think:?}"
     );
-    // What a client is busy with are its episodes.
+    // A client is busy exactly during its episodes.
     let busy = think.states.iter().filter(|state| state.busy);
     let busy: f64 = busy.map(|state| state.time_ms).sum();
     let handled = report.episodes.iter().map(|one| {
@@ -136,7 +136,7 @@ fn consistent(report: &EpisodesReport) {
     assert!(near(busy, handled.sum::<f64>() - network), "{think:?}");
     let landmarks: f64 = report.landmarks.iter().map(|one| one.total_ms).sum();
     assert!(near(landmarks, summary.latency_ms), "{summary:?}");
-    // Each episode is in one pattern, and each instant of it in one place.
+    // Each episode belongs to one pattern, and each instant of it to one location.
     let patterns = &report.patterns;
     assert_eq!(
         patterns.iter().map(|of| of.count).sum::<u64>(),
@@ -160,7 +160,7 @@ fn consistent(report: &EpisodesReport) {
         );
         assert!(of.exclusive_ms <= of.total_ms, "{of:?}");
     }
-    // Over time it is the same session; what a network would add has no place in it.
+    // The time series shows the same session; added network time is not part of it.
     let series = &report.series;
     assert_eq!(series.episodes.iter().sum::<u64>(), summary.count);
     let longest = series.longest_ms.iter().copied().fold(0.0, f64::max);
@@ -185,7 +185,7 @@ fn no_view_contradicts_another_whatever_is_asked_for() {
     let all = EpisodeOptions::default();
     let whole = report(&trace, &all);
     consistent(&whole);
-    // Five clients in a second each, and the session took less than two.
+    // Five clients wait at the same time, a second each, in a session of less than two seconds.
     assert!(whole.summary.latency_ms > 4000.0, "{:?}", whole.summary);
     assert!(whole.summary.in_episode_ms < 1300.0, "{:?}", whole.summary);
     for options in [
@@ -251,7 +251,7 @@ fn a_key_that_is_slow_alone_is_one_pattern() {
     };
     const F: u8 = 41;
     const C: u8 = 54;
-    // Key f draws, or asks and draws, as c does; c is slow both times, f once.
+    // Key f draws, or requests and then draws, as key c does. c is slow both times, f once.
     for (code, asks, after_ms) in [
         (F, false, 5),
         (F, true, 5),
@@ -297,7 +297,7 @@ fn keys_far_slower_than_usual_are_told_and_what_queues_behind_them_is_not_to_bla
         trace.wait(1000 * MS).server_sends(&[key_press(key - 1, 0)]);
         let slow = key % 10 == 0;
         if slow {
-            // The next key comes meanwhile.
+            // The next key press arrives meanwhile.
             trace.wait(20 * MS).server_sends(&[key_press(key - 1, 0)]);
             trace.wait(80 * MS).client_sends(&[poly_fill_rectangle(1)]);
         }

@@ -5,15 +5,15 @@
 pub struct EventDefinition {
     /// The name.
     pub name: String,
-    /// The kind of event, in the user's own words.
+    /// The kind of event, as named by the user.
     pub kind: String,
-    /// The messages that start one.
+    /// The messages that start an instance.
     pub(crate) start: MessageMatch,
-    /// The messages that end it; `None` for the end of its response.
+    /// The messages that end an instance; `None` for the end of its response.
     pub(crate) end: Option<MessageMatch>,
-    /// A start of the same type on the same window continues with the one before.
+    /// True if a start of the same type on the same window continues the previous instance.
     pub(crate) reuse: bool,
-    /// An instance that starts while another event continues is separate.
+    /// True if an instance that starts during another event is separate.
     pub(crate) nested: bool,
 }
 
@@ -30,7 +30,7 @@ pub(crate) enum MessageName {
     Request(String),
 }
 
-/// The messages that start or end an event; all conditions hold.
+/// The messages that start or end an event. All conditions must be true.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MessageMatch {
     pub(crate) of: MessageName,

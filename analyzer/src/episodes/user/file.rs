@@ -1,4 +1,4 @@
-//! Files of the user's own events: their TOML, and what can be wrong with it.
+//! Files of user-defined events: the TOML format and its errors.
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -7,7 +7,7 @@ use super::definition::{EventDefinition, EventDefinitions, MessageMatch, Message
 
 /// The version of the format that is read.
 const FORMAT: u32 = 1;
-/// Events of a file, at most.
+/// Maximum number of events of a file.
 const MAX_EVENTS: usize = 64;
 
 /// An error in a file of events.

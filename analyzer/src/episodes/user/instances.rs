@@ -1,4 +1,4 @@
-//! Events of the user's own types as they happen, with the resources of the episodes in them.
+//! User-defined events with their times, and the resources used by the episodes in them.
 
 use rustc_hash::FxHashMap;
 use x11prof_session::ResourceChange;
@@ -10,21 +10,21 @@ use super::tag::{Tag, Tags};
 use crate::episodes::episode::{Episode, Owner};
 use crate::pipeline::Observation;
 
-/// Events kept at most; later ones are counted only.
+/// Maximum number of kept events; later events are only counted.
 const MAX_EVENTS: usize = 100_000;
-/// Resources of which it is known whether they were freed, at most.
+/// Maximum number of resources that are tracked until they are freed.
 const MAX_RESOURCES: usize = 1 << 18;
-/// Events that continue at a client, at most.
+/// Maximum number of open events of a client.
 const MAX_OPEN: usize = 256;
-/// Episodes kept until all earlier ones are known, at most.
+/// Maximum number of episodes kept until all earlier episodes are known.
 const MAX_EPISODES: usize = 1 << 18;
 
-/// The resources that an event took.
+/// The resources that an event used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Resources {
-    /// Nanoseconds from its beginning to its end; of one that was gone on with, of all stretches.
+    /// Nanoseconds from beginning to end; for a continued event, the sum of all stretches.
     pub(crate) time: u64,
-    /// Nanoseconds of its client's threads.
+    /// CPU nanoseconds of the client's threads.
     pub(crate) client: u64,
     /// Nanoseconds that the server ran for its requests, if known.
     pub(crate) server: u64,
@@ -43,7 +43,7 @@ pub(crate) struct Instance {
     pub(crate) start: u64,
     pub(crate) end: u64,
     pub(crate) used: Resources,
-    /// The beginning of the stretch that continues; `None` between stretches.
+    /// The beginning of the current stretch; `None` between stretches.
     since: Option<u64>,
 }
 
@@ -56,7 +56,7 @@ struct EpisodeUse {
     handled: u64,
     /// The end of the client's own response.
     end: u64,
-    /// The end with the effects on other clients.
+    /// The end, including the effects on other clients.
     complete: u64,
     delivered: Option<u64>,
     ran: u64,
@@ -70,7 +70,7 @@ struct EpisodeUse {
 #[derive(Debug, Default)]
 pub(crate) struct Instances {
     definitions: EventDefinitions,
-    /// Episodes become known when their effects on other clients are, in any order.
+    /// An episode arrives when its effects on other clients are known, so episodes arrive in any order.
     episodes: Vec<EpisodeUse>,
     pub(crate) all: Vec<Instance>,
     pub(crate) omitted: u64,
@@ -78,7 +78,7 @@ pub(crate) struct Instances {
     open: FxHashMap<ConnectionId, Vec<usize>>,
     /// The latest instances that may be continued, by definition, client and window.
     latest: FxHashMap<(usize, ConnectionId, Option<u32>), usize>,
-    /// Resources made in an event: the event's number, id, sequence number and bytes.
+    /// Resources created in an event: the event's number, ID, sequence number and bytes.
     made: Vec<(usize, u32, u64, u64)>,
     /// The request that created the current resource of an id.
     alive: FxHashMap<u32, u64>,
@@ -126,7 +126,7 @@ impl Instances {
         }
     }
 
-    /// Takes the next episode; episodes come in any order.
+    /// Adds an episode; episodes may arrive in any order.
     pub(crate) fn add(&mut self, episode: &Episode) {
         if self.definitions.0.is_empty() {
             return;
@@ -214,7 +214,7 @@ impl Instances {
         let (nested, reuse) = (definition.nested, definition.reuse);
         let ends_itself = definition.end.is_none();
         let client = episode.client;
-        // What was to end the one before never came: it ended with its last response.
+        // The end of the previous event never arrived: the event ended with its last response.
         let same = |number: &&usize| self.all.get(**number).is_some_and(|one| one.of == tag.of);
         let before = self
             .open
@@ -229,12 +229,12 @@ impl Instances {
         }
         let open = self.open.entry(client).or_default();
         let goes_on = |number: &usize| self.all.get(*number).is_some_and(|one| one.of == tag.of);
-        // A start within an event of the same type is that event. A start within an event of another type is part
-        // of that event, unless the definition says `nested`.
+        // A start within an event of the same type belongs to that event. A start within an event of another type also
+        // does, unless the definition has `nested`.
         if open.iter().any(goes_on) || !nested && !open.is_empty() || open.len() >= MAX_OPEN {
             return;
         }
-        // An event that ends with its response is all of the episode.
+        // An event that ends with its response covers the whole episode.
         let whole = ends_itself || episode.delivered == Some(tag.time);
         let since = match whole {
             true => episode.start,

@@ -1,4 +1,4 @@
-//! Matches messages to the starts and ends of the user's events.
+//! Matches messages to the starts and ends of user-defined events.
 
 use x11prof_protocol::{Event, Request, Symbol};
 use x11prof_session::{ResourceChange, Session};
@@ -44,7 +44,7 @@ impl Matcher {
         .collect()
     }
 
-    /// The tags of an event: the user's events that it starts and ends.
+    /// The tags of an event: the user-defined events that it starts and ends.
     pub(crate) fn event(
         &self,
         seen: &Seen<'_>,
@@ -86,7 +86,7 @@ impl Matcher {
         }
     }
 
-    /// The tags of a request: the user's events that it starts and ends, and the resources that it makes.
+    /// The tags of a request: the user-defined events that it starts and ends, and the resources that it creates.
     pub(crate) fn request(&self, seen: &Seen<'_>, request: &Request<'_>) -> Tags {
         let Matcher(definitions) = self;
         if definitions.0.is_empty() {

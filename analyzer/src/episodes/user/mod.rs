@@ -1,6 +1,5 @@
-//! Events as a user defines them (Reiss, "Event-Based Performance Analysis"): what starts one, what ends
-//! it, and the resources of all of one type. Where Reiss names procedures, the protocol has events and
-//! requests.
+//! User-defined events (Reiss, "Event-Based Performance Analysis"): the messages that start and end an instance, and
+//! the resources of all instances of a type. Reiss's procedures correspond to events and requests of the protocol.
 
 pub(crate) mod definition;
 pub(crate) mod file;

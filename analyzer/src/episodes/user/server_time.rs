@@ -1,5 +1,6 @@
-//! The server time of each client's requests, by the time at which the client sent them: the times of the server's handlers,
-//! if it reports them, else the server's runs. Clients whose requests came for a run share the run, by the number of requests.
+//! The server time of each client's requests, by sending time. The source is the server's handler times if it reports
+//! them, otherwise the server's runs. A run is shared by the clients whose requests arrived for it, in proportion to
+//! their request counts.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -8,10 +9,10 @@ use x11prof_trace::{ConnectionId, Control, Direction};
 
 use crate::pipeline::{Observation, ServerRun};
 
-/// Pieces of a client's time kept. Beyond that, neighbours are joined.
+/// Maximum number of pieces of a client's time. Beyond it, neighbouring pieces are merged.
 const PIECES_LIMIT: usize = 1 << 18;
 
-/// Requests that came from a client together.
+/// Requests that a client sent in one block.
 #[derive(Debug, Clone, Copy)]
 struct ArrivedRequests {
     at: u64,
@@ -72,7 +73,7 @@ impl ClientTime {
 /// The server's time by client.
 #[derive(Debug, Default)]
 pub(crate) struct ServerTime {
-    /// The process of the server; `None` for an attached one, whose requests are reported after its work.
+    /// The process of the server; `None` for an attached server, which reports requests after its work.
     pid: Option<u32>,
     source: Source,
     /// Requests since a block began.
@@ -88,7 +89,7 @@ impl ServerTime {
         self.source != Source::None
     }
 
-    /// Takes the next observation of a pass.
+    /// Processes the next observation of a pass.
     pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
             Observation::HandledRequest(one) => {
@@ -136,7 +137,7 @@ impl ServerTime {
         }
     }
 
-    /// Splits a run among the requests that arrived for it.
+    /// Splits a run among the requests that had arrived for it.
     fn share(&mut self, run: &ServerRun) {
         let to = run.to.as_nanos();
         let count = self.came.iter().take_while(|came| came.at <= to).count();

@@ -1,9 +1,8 @@
-//! Marks on the way of an event or a request through the episodes: it starts or ends something that the
-//! user defined.
+//! Tags that accompany an event or a request through the episodes: the message starts or ends a user-defined event.
 
-/// Tags of one episode, at most.
+/// Maximum number of tags of one episode.
 pub(crate) const MAX_TAGS: usize = 64;
-/// Resources kept for an episode, at most.
+/// Maximum number of resources kept for an episode.
 pub(crate) const MAX_MADE: usize = 4096;
 
 /// A message starts or ends an event of a type.
@@ -18,16 +17,16 @@ pub(crate) struct Tag {
     pub(crate) time: u64,
 }
 
-/// A resource that a client makes.
+/// A resource that a client creates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Made {
     pub(crate) id: u32,
-    /// The number of the request that made it: ids are used again.
+    /// The number of the request that created the resource, because IDs are reused.
     pub(crate) sequence: u64,
     pub(crate) bytes: u64,
 }
 
-/// The user's own events that an episode starts and ends, and resources that it makes.
+/// The user-defined events that an episode starts and ends, and the resources that it creates.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tags {
     pub(crate) tags: Vec<Tag>,
@@ -35,7 +34,7 @@ pub(crate) struct Tags {
 }
 
 impl Tags {
-    /// Adds the data of another part of it.
+    /// Adds the tags of another part of the episode.
     pub(crate) fn add(&mut self, more: &Tags) {
         let room = MAX_TAGS.saturating_sub(self.tags.len());
         self.tags.extend(more.tags.iter().take(room));

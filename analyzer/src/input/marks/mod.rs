@@ -1,4 +1,4 @@
-//! Marks of the user: where a delay was felt (TIPME's idea), and what the server did around each.
+//! The user's marks of perceived delays (TIPME's idea), and the server activity around each mark.
 
 mod report;
 #[cfg(test)]
@@ -12,16 +12,16 @@ use x11prof_trace::Control;
 use crate::pipeline::Observation;
 use crate::threads::thread_states::Step;
 
-/// Time before a mark that counts as around it, in nanoseconds: a person feels a delay, wonders, and finds
-/// the key.
+/// Interval before a mark that counts as around it, in nanoseconds: a person notices a delay, hesitates, and finds the
+/// key.
 pub(crate) const BEFORE: u64 = 5_000_000_000;
-/// Time after a mark that counts as around it.
+/// Interval after a mark that counts as around it, in nanoseconds.
 pub(crate) const AFTER: u64 = 1_000_000_000;
-/// Marks kept; of others only the number is known.
+/// Maximum number of kept marks; further marks are only counted.
 const MARKS_LIMIT: usize = 1000;
-/// Sums before a mark are kept for intervals of this length.
+/// Sums before a mark are kept for intervals of this length, in nanoseconds.
 const SLICE: u64 = 100_000_000;
-/// Slices kept: sums of a time may come this much later.
+/// Maximum number of kept slices: sums may arrive this many slices late.
 const SLICES: u64 = (BEFORE + AFTER) / SLICE + 10;
 
 /// A mark.
@@ -81,7 +81,7 @@ impl Marks {
             .map(|mark| (mark.time, mark.text.as_str()))
     }
 
-    /// Takes the next observation of a pass.
+    /// Processes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
             Observation::Control(time, control) => self.control(time.as_nanos(), control),
@@ -132,7 +132,7 @@ impl Marks {
 
     /// The server ran.
     fn ran(&mut self, from: u64, to: u64) {
-        // What is older than the slices are is around no mark that is to come.
+        // Slices older than the kept ones are before any later mark.
         let first = (from / SLICE).max((to / SLICE).saturating_sub(SLICES));
         for number in first..=to / SLICE {
             let end = number.saturating_add(1).saturating_mul(SLICE);
@@ -152,7 +152,7 @@ impl Marks {
         recent.take_while(move |mark| time <= mark.to())
     }
 
-    /// The slice of that number; the oldest one that is kept where it is older.
+    /// The slice with this number, or the oldest kept slice if it is older.
     fn slice(&mut self, number: u64) -> &mut Slice {
         let newest = self.recent.back().map(|slice| slice.number);
         if newest.is_none_or(|newest| number > newest) {

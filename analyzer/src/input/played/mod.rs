@@ -1,4 +1,5 @@
-//! The actions of a driven session: `drive` marks each input in the recording, and here each gets its latency.
+//! The actions of a driven session: `drive` marks each input in the recording, and this module assigns a latency to
+//! each.
 
 mod report;
 
@@ -16,7 +17,7 @@ pub use report::{ActionReport, HistogramCell, PlaysReport, RunReport, SpreadRepo
 const PLAY: &str = "play ";
 /// The mark after the last action's effects.
 const END: &str = "play: end";
-/// An event has the server's time in whole milliseconds, which may be a little before the mark's.
+/// An event has the server's time in whole milliseconds, which may be slightly before the mark's time.
 const EARLY: Duration = Duration::from_millis(1);
 /// Drawing this long after a response is not part of it, in milliseconds: half a frame.
 const LATER_MS: f64 = 8.0;
@@ -38,10 +39,10 @@ pub struct PlayedAction {
     pub number: usize,
     /// The session's line.
     pub action: String,
-    /// The latency and its components; `None` if the program did not receive the action, or did nothing.
+    /// The latency and its components; `None` if the program did not receive the action, or did not respond.
     pub latency: Option<(f64, PartsReport)>,
-    /// Milliseconds from the action to the last change of the screen before the next action, if that came after the
-    /// response, for example from a timer that shows the result.
+    /// Milliseconds from the action to the last change of the screen before the next action, if the change came after
+    /// the response, for example from a timer that shows the result.
     pub drew_later_ms: Option<f64>,
 }
 
@@ -63,7 +64,7 @@ pub struct Played {
 }
 
 impl Played {
-    /// Takes the next observation of a pass.
+    /// Processes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         let (time, text) = match observation {
             Observation::Control(time, Control::Mark { text }) => (time, text),
@@ -95,7 +96,7 @@ impl Played {
         }
     }
 
-    /// The actions, each with the longest of the episodes that the user's input began in its time.
+    /// The actions, each with the longest user-caused episode that began in its time.
     pub fn actions(self, first: Timestamp, episodes: &EpisodesReport) -> Vec<PlayedAction> {
         let since = |time: Timestamp| time.since(first).saturating_sub(EARLY).as_secs_f64() * 1e3;
         let mut ends: Vec<f64> = self

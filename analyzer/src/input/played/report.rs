@@ -43,7 +43,7 @@ pub struct HistogramCell {
 pub struct PlaysReport {
     /// The version of this layout.
     pub format: u32,
-    /// The actions, each over all plays.
+    /// The actions, each over all runs.
     pub actions: Vec<ActionReport>,
     /// The plays.
     pub plays: Vec<RunReport>,
@@ -56,27 +56,27 @@ pub struct ActionReport {
     pub number: usize,
     /// The session's line.
     pub action: String,
-    /// The latencies of all plays except the first one, which is cold; of the first one if there is only one. Null if
-    /// no play has a latency.
+    /// The latencies of all runs except the first, which is cold; with a single run, its latency. Null if no run has a
+    /// latency.
     pub latency: Option<SpreadReport>,
     /// The latency of each run; null if the program did not respond.
     pub latencies_ms: Vec<Option<f64>>,
 }
 
-/// One play with all its actions.
+/// One run with all its actions.
 #[derive(Debug, Clone, Serialize)]
 pub struct RunReport {
     /// The trace.
     pub trace: String,
-    /// Actions without an effect in the program.
+    /// Actions without an effect on the program.
     #[serde(rename = "without_response")]
     pub unanswered: usize,
     /// The latencies; null if there are none.
     pub latency: Option<SpreadReport>,
-    /// The time from an action to the last change of the screen before the next one, for actions after whose response
-    /// the program drew; null if there are none.
+    /// The time from an action to the last change of the screen before the next action, for actions after whose
+    /// response the program drew; null if there are none.
     pub drew_later: Option<SpreadReport>,
-    /// The components of the latencies, by owner as in [`PartsReport`], without those of no time.
+    /// The components of the latencies, by owner as in [`PartsReport`], without those of zero time.
     pub parts: Vec<(&'static str, SpreadReport)>,
     /// The latencies by size, two cells for each doubling.
     pub histogram: Vec<HistogramCell>,
@@ -103,7 +103,7 @@ impl SpreadReport {
 }
 
 impl PlaysReport {
-    /// The report on plays of one session, each with its trace's name.
+    /// The report on runs of one session, each with its trace's name.
     pub fn new(plays: Vec<(String, Vec<PlayedAction>)>) -> PlaysReport {
         let longest = plays
             .iter()
@@ -168,10 +168,10 @@ impl RunReport {
     }
 }
 
-/// The latencies in cells whose bounds are powers of the square root of two, in milliseconds.
+/// The latencies in cells, in milliseconds; each bound is a power of the square root of two.
 fn histogram(latencies: &[f64]) -> Vec<HistogramCell> {
     let bound = |cell: i32| (f64::from(cell) / f64::from(CELLS)).exp2();
-    // From about a microsecond on.
+    // Values below about a microsecond share a cell.
     let cell = |latency: f64| (f64::from(CELLS) * latency.max(1e-3).log2()).floor() as i32;
     let cells: Vec<i32> = latencies.iter().map(|latency| cell(*latency)).collect();
     let (Some(least), Some(most)) = (cells.iter().min(), cells.iter().max()) else {

@@ -1,8 +1,8 @@
 //! Current costs of each client: rates over the last seconds.
 //!
-//! All figures are growing sums. Snapshots of them are kept for the length of the window; a rate is the
-//! difference between the oldest and the newest. So a running recording, a finished one, and a part of it
-//! are counted alike.
+//! All figures are growing sums. Snapshots of the sums are kept for the length of the time window; a rate is the
+//! difference between the oldest and the newest snapshot. So a live recording, a finished one, and a part of it are
+//! counted in the same way.
 
 mod asked;
 mod questions;
@@ -37,9 +37,9 @@ const STACKS: usize = 20_000;
 /// The window's settings.
 #[derive(Debug, Clone, Copy)]
 pub struct NowOptions {
-    /// The length of the latest time that rates are of, in seconds.
+    /// The length of the time window for rates, in seconds.
     pub seconds: f64,
-    /// Time that one client may hold the server without being listed.
+    /// The time for which one client may occupy the server before it is listed as a stall.
     pub frame_ms: f64,
     /// The time source of server times.
     pub basis: BasisOption,
@@ -56,7 +56,7 @@ pub struct ClientsNow {
     asked: Asked,
     connected: BTreeSet<ConnectionId>,
     snapshots: VecDeque<Snapshot>,
-    /// True once the window has begun to move.
+    /// True once the time window has begun to move.
     begun: bool,
     now: u64,
 }
@@ -89,12 +89,12 @@ impl ClientsNow {
         self.profile.knows_updates()
     }
 
-    /// The window moves from now on. Earlier observations are only known.
+    /// Starts to move the time window. Earlier observations only set up the state.
     pub fn begin(&mut self) {
         self.begun = true;
     }
 
-    /// Takes the next observation of a pass, with context switches before the messages of that time.
+    /// Processes the next observation of a pass that emits context switches before the messages of their time.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
             Observation::BlockStart(block) => self.until(block.time),
@@ -121,19 +121,19 @@ impl ClientsNow {
         self.asked.observe(observation);
     }
 
-    /// Counts all messages so far: there are no more.
+    /// Ends the recording and counts all messages so far.
     pub fn end(&mut self) {
         self.profile.end();
     }
 
-    /// No record came until `time`.
+    /// Notes that no record arrived before `time`.
     pub fn until(&mut self, time: Timestamp) {
         self.now = self.now.max(time.as_nanos());
         let due = |last: &Snapshot| self.now.saturating_sub(last.time) >= self.window / SNAPSHOTS;
         if self.begun && self.snapshots.back().is_none_or(due) {
             let snapshot = self.snapshot();
             self.snapshots.push_back(snapshot);
-            // The oldest is as old as the window, or older.
+            // The oldest snapshot is at least as old as the time window.
             while self
                 .snapshots
                 .get(1)

@@ -24,18 +24,18 @@ pub struct NowReport {
     pub prices: String,
     /// The server's time for all clients, including unattributed time.
     pub server_ms_per_s: f64,
-    /// The part of the server's time that was for no client.
+    /// The part of the server's time that is unattributed.
     #[serde(rename = "unattributed_ms_per_s")]
     pub own_ms_per_s: f64,
     /// Requests of all clients.
     pub requests_per_s: f64,
-    /// The clients that are connected, or were meanwhile, the one that costs the server most first.
+    /// The clients connected during the interval, the one with the most server time first.
     pub clients: Vec<ClientNow>,
     /// Rates by window.
     pub windows: Vec<RowNow>,
     /// Rates by request.
     pub requests: Vec<RowNow>,
-    /// Stalls: the client that held the server for longer than a frame, and the clients that waited.
+    /// Stalls: the client that occupied the server for longer than a frame, and the clients that waited.
     pub stalls: Vec<StallLine>,
     /// The overhead of watching in the server; null for a recording, or if the server's CPU clock is unknown.
     pub watching: Option<WatchingCost>,
@@ -76,22 +76,22 @@ pub struct ClientNow {
     /// The request that cost most.
     #[serde(rename = "main_request")]
     pub mostly: Option<RateNow>,
-    /// The request that it repeats ten times per second or more; null if there is none.
+    /// The request that the client repeats ten times per second or more; null if there is none.
     pub polls: Option<RateNow>,
-    /// The call site that sends it most often; null without stacks.
+    /// The call site that sends the request most often; null without stacks.
     #[serde(rename = "polls_at")]
     pub polls_in: Option<String>,
     /// Resources held in the server, by kind.
     pub held: BTreeMap<String, HeldNow>,
     /// Grabs during the interval.
     pub grabs: Vec<GrabNow>,
-    /// The clients that held the server while this one waited, the longest waits first.
+    /// The clients that occupied the server while this one waited, the longest waits first.
     pub waits_for: Vec<WaitNow>,
-    /// The requests that other clients have not answered for 100 ms or more, the first one first.
+    /// The requests that have waited for another client's reply for 100 ms or more, the oldest first.
     pub asked: Vec<AskedNow>,
 }
 
-/// A request that another client has to answer.
+/// A request that another client has to reply to.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AskedNow {
     /// The kind, as docs/CONCEPTS.md lists them.
@@ -103,7 +103,7 @@ pub struct AskedNow {
     pub clause: &'static str,
     /// The selection; null for other kinds.
     pub subject: Option<String>,
-    /// The program that has to answer; null if it is not known.
+    /// The program that has to reply; null if unknown.
     pub client: Option<String>,
     /// The time since the request.
     pub ms: f64,
@@ -149,7 +149,7 @@ pub struct GrabNow {
     pub goes_on: bool,
 }
 
-/// A client waited while another held the server.
+/// A client that waited while another client occupied the server.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WaitNow {
     /// The holder.
@@ -163,9 +163,9 @@ pub struct WaitNow {
 pub struct RowNow {
     /// The name of the window or request.
     pub name: String,
-    /// The client; of several the one that costs most.
+    /// The client; if there are several, the one with the most server time.
     pub client: String,
-    /// The server's time for it.
+    /// The server's time for the row.
     pub server_ms_per_s: f64,
     /// Requests.
     pub requests_per_s: f64,

@@ -16,13 +16,14 @@ use crate::text::units::nanos_ms;
 
 /// The version of the JSON.
 const FORMAT: u32 = 1;
-/// Rows of windows and of requests at most.
+/// Maximum number of rows of windows and of requests.
 const ROWS: usize = 1000;
-/// A client that asks the same at this rate or more, in questions a second, polls.
+/// A client that repeats a request at this rate per second or more is polling.
 const POLLS: f64 = 10.0;
-/// Less than this of the server, in milliseconds a second, is what earlier work was divided anew: no row has it.
+/// Rows with less server time than this, in milliseconds per second, are omitted: they result from attributing earlier
+/// work again.
 const NOTHING: f64 = 1e-3;
-/// The name of what is nobody's.
+/// The name of unattributed work.
 const SERVER: &str = "(server)";
 
 /// Messages and costs of one client, on one window, of one kind.
@@ -38,7 +39,7 @@ struct RowTotals {
 }
 
 impl RowTotals {
-    /// True where one of the names holds this text, in capitals or not.
+    /// True if one of the names contains `text`, ignoring case.
     fn holds(&self, text: &str) -> bool {
         let names = [&self.name, &self.window, &self.request];
         names.into_iter().any(|name| holds(name, text))
@@ -55,7 +56,7 @@ struct Row {
     count: f64,
     bytes: f64,
     server_ms: f64,
-    /// The client that cost most, and what it cost.
+    /// The client with the most server time, and this time.
     most: (f64, String),
 }
 
@@ -71,10 +72,10 @@ impl Row {
 }
 
 impl ClientsNow {
-    /// The report of the window; with a `filter` only clients, windows and requests whose name holds it.
+    /// The report of the time window; with a `filter`, only clients, windows and requests whose name contains it.
     pub fn report(&mut self, filter: Option<&str>) -> NowReport {
         let now = self.snapshot();
-        // Before the first record it is no time since then.
+        // Before the first record, the elapsed time is 0.
         let start = self.summary.first();
         let start = start.unwrap_or(Timestamp::from_nanos(now.time));
         let none = Snapshot {
@@ -149,7 +150,7 @@ impl ClientsNow {
         name.unwrap_or_else(|| format!("client {}", id.0))
     }
 
-    /// The stalls that went on at `since` or later.
+    /// The stalls that were active at `since` or later.
     fn stalls_since(&self, since: u64) -> Vec<Stall> {
         let open = self.stalls.open_grab();
         let list = self.stalls.list().iter().chain(&open);
@@ -242,7 +243,7 @@ impl ClientsNow {
         }
     }
 
-    /// The resources of a client; of one that is gone, the resources before its end.
+    /// The resources of a client; for a disconnected client, its resources before the end.
     fn held(&self, id: ConnectionId, now: &Snapshot, seconds: f64) -> BTreeMap<String, HeldNow> {
         let alive: Vec<&Snapshot> = self
             .snapshots
@@ -337,7 +338,7 @@ impl ClientsNow {
     }
 }
 
-/// True where each quarter of the time ends with a larger count than it begins with.
+/// True if the count at the end of each quarter is larger than at its beginning.
 fn grows(counts: impl Iterator<Item = u64>) -> bool {
     let counts: Vec<u64> = counts.collect();
     let last = counts.len().saturating_sub(1);
@@ -348,7 +349,7 @@ fn grows(counts: impl Iterator<Item = u64>) -> bool {
 
 fn windows(came: &[RowTotals]) -> Vec<RowNow> {
     let mut rows: BTreeMap<&str, Row> = BTreeMap::new();
-    // What belongs to no window and no request is nobody's.
+    // Work without a window or request is unattributed.
     let of_windows = came
         .iter()
         .filter(|one| !matches!(one.what, WorkKind::Part(_)));

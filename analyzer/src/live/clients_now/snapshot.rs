@@ -1,4 +1,4 @@
-//! A snapshot of all sums, to tell the growth between two snapshots.
+//! A snapshot of all sums, to compute the growth between two snapshots.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub(super) struct Snapshot {
     pub(super) stacks: FxHashMap<StackKey, StackSum>,
     pub(super) client_waits: FxHashMap<ConnectionId, ClientWaits>,
     pub(super) held: BTreeMap<ConnectionId, BTreeMap<ResourceKind, Held>>,
-    /// The server's runs for no client.
+    /// The unattributed server runs.
     pub(super) own: Share,
 }
 

@@ -9,7 +9,7 @@ use crate::testing::*;
 use crate::testing_display::{Display, prices};
 use crate::{Basis, BasisOption, FRAME_MS};
 
-/// The last `seconds` of a display; with a filter only what has that in a name.
+/// The last `seconds` of a display; with a filter, only rows with the text in a name.
 fn report(display: &Display, seconds: f64, filter: Option<&str>) -> NowReport {
     let options = NowOptions {
         seconds,
@@ -31,7 +31,7 @@ fn of<'a>(report: &'a NowReport, name: &str) -> &'a ClientNow {
     clients.find(|one| one.name == name).unwrap()
 }
 
-/// One client polls at 20 a second, one draws at 10 a second and keeps a pixmap each time.
+/// One client polls 20 times per second. Another one draws 10 times per second and each time leaves a pixmap allocated.
 fn busy(seconds: u16) -> Display {
     let mut display = Display::new();
     let pixmap = |n: u16| request(53, 8, &[BASE + 100 + u32::from(n), ROOT, 10 | 10 << 16]);
@@ -54,7 +54,7 @@ fn rates_are_of_the_last_seconds() {
     assert!((report.seconds - 4.0).abs() < 0.51, "{}", report.seconds);
     assert_eq!(report.basis, Basis::Modelled);
     let (panel, editor) = (of(&report, "panel"), of(&report, "editor"));
-    // The one that costs most is first: 10 rectangles of 9 ms.
+    // The client with the most server time is first: 10 rectangles of 9 ms.
     assert_eq!(report.clients[0], *panel);
     assert!((panel.server_ms_per_s - 90.0).abs() < 3.0, "{panel:?}");
     assert!((panel.requests_per_s - 20.0).abs() < 0.7, "{panel:?}");
@@ -70,7 +70,7 @@ fn rates_are_of_the_last_seconds() {
     let polls = editor.polls.as_ref().unwrap();
     assert_eq!(polls.request, "QueryPointer");
     assert!((polls.per_s - 20.0).abs() < 0.7, "{polls:?}");
-    // Who does nothing is there as well.
+    // An idle client is listed as well.
     assert_eq!(report.clients.len(), 3);
 
     let rows: Vec<&str> = report
@@ -166,6 +166,6 @@ fn a_client_that_waits_for_an_idle_server_polls() {
     let polls = of(&report, "panel").polls.as_ref().unwrap();
     assert_eq!(polls.request, "GetInputFocus");
     assert!((polls.per_s - 100.0).abs() < 2.0, "{polls:?}");
-    // One that has drawn waits until that is done.
+    // After drawing, the client waits until the server has finished.
     assert!(of(&report, "editor").polls.is_none());
 }

@@ -1,18 +1,18 @@
-//! The requests of one client that another client has to answer, and the answers, by the specifications that define
-//! them. A new kind is a line of this table, and the recognition of its messages in [`super::messages`].
+//! The requests of one client that another client has to reply to, and the replies, by the specifications that define
+//! them. To add a kind, add a line to this table, and recognize its messages in [`super::messages`].
 
-/// A request that another client, or the screen's clock, has to answer.
+/// A request that another client, or the screen's clock, has to reply to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum OpenKind {
     /// A client requests the contents of a selection.
     Selection,
-    /// The requestor waits for the next piece of a selection that comes in pieces.
+    /// The requestor waits for the next piece of an incremental selection transfer.
     SelectionPiece,
-    /// The owner waits until the requestor has taken a piece of a selection.
+    /// The owner waits until the requestor has read a piece of a selection.
     PieceTaken,
     /// The source of a drag waits for the target's reaction to a position.
     DragPosition,
-    /// The source of a drag waits until the target has taken the data.
+    /// The source of a drag waits until the target has received the data.
     Drop,
     /// A client has sent a key, or another request, to its input method.
     InputMethod,
@@ -39,13 +39,13 @@ pub struct OpenKindDefinition {
     pub kind: OpenKind,
     /// The name in JSON.
     pub name: &'static str,
-    /// The request or message that opens it.
+    /// The request or message that opens the request.
     pub request: &'static str,
-    /// The event that answers it.
+    /// The event that is the reply.
     pub answer: &'static str,
     /// The action that the client waits for, as a clause after `to`.
     pub clause: &'static str,
-    /// True if the client does nothing else for the action in the meantime, so that an action without an answer is
+    /// True if the client does nothing else for the action in the meantime. An action without the reply is then
     /// incomplete.
     pub blocks: bool,
     /// The specification.

@@ -1,7 +1,7 @@
-//! The messages that open and answer requests between clients.
+//! The messages that open requests between clients, and the messages that reply to them.
 //!
-//! Offsets are those of the encodings: of events from their first byte on, of requests from the first byte after the
-//! header. A sent event is at offset 8 of SendEvent.
+//! Offsets follow the encodings. Event offsets start at the first byte of the event, request offsets at the first byte
+//! after the header. A sent event is at offset 8 of SendEvent.
 
 use x11prof_protocol::{Body, Event, Message, Request, Symbol};
 use x11prof_session::Session;
@@ -10,9 +10,9 @@ use x11prof_trace::{ConnectionId, Timestamp};
 use super::{Key, MAX_OPEN, OpenKind, OpenRequests, OpenStep, Transfer, client_of};
 use crate::pipeline::seen::Seen;
 
-/// Payloads of input methods in properties that are remembered: each is read soon.
+/// Maximum number of property payloads of input methods kept: each is read soon.
 const MAX_PAYLOADS: usize = 64;
-/// The bits of a ConfigureWindow that change the geometry, which a window manager has to answer (ICCCM 4.1.5).
+/// The bits of a ConfigureWindow that change the geometry. A window manager has to reply to them (ICCCM 4.1.5).
 const GEOMETRY: u16 = 0xF;
 
 /// A message of a client to a window.
@@ -45,7 +45,8 @@ fn key(kind: OpenKind, window: u32, detail: u64) -> Key {
     }
 }
 
-/// The opcode of the answer to a message of a client to its input method (XIM, appendix D); `None` of messages without one.
+/// The opcode of the reply to a message from a client to its input method (XIM, appendix D); `None` if the message has
+/// no reply.
 fn answer_of(opcode: u8) -> Option<u8> {
     match opcode {
         // XIM_FORWARD_EVENT and XIM_SYNC: XIM_SYNC_REPLY.
@@ -56,14 +57,14 @@ fn answer_of(opcode: u8) -> Option<u8> {
     }
 }
 
-/// True if the message `opcode` of an input method answers a message whose reply has the opcode `expected`.
+/// True if the input method's message `opcode` completes a message whose reply has the opcode `expected`.
 fn answers(opcode: u8, expected: u8) -> bool {
-    // XIM_ERROR; a key that comes back (XIM_FORWARD_EVENT) or becomes text (XIM_COMMIT).
+    // XIM_ERROR; a key that is returned (XIM_FORWARD_EVENT) or becomes text (XIM_COMMIT).
     opcode == expected || opcode == 20 || expected == 62 && matches!(opcode, 60 | 63)
 }
 
 impl OpenRequests {
-    /// Takes the next message of a pass.
+    /// Processes the next message of a pass.
     pub(crate) fn message(&mut self, seen: &Seen<'_>) {
         match seen.message {
             Message::Request(request) => self.request(seen, request),
@@ -79,7 +80,8 @@ impl OpenRequests {
         let window = word(0);
         // The core's opcodes: protocol, appendix B.
         match request.major {
-            // MapWindow, ConfigureWindow of another client's window: the window manager does what it was asked for.
+            // MapWindow or ConfigureWindow of another client's window: the window manager does what the client
+            // requested.
             8 | 12 if !self.open.is_empty() => {
                 let kinds = [OpenKind::Map, OpenKind::Configure];
                 let kind = kinds[usize::from(request.major == 12)];
@@ -201,12 +203,12 @@ impl OpenRequests {
         }
     }
 
-    /// A client sends an event to another one.
+    /// Processes an event that a client sends to another client.
     fn sends(&mut self, seen: &Seen<'_>, destination: u32, body: &Body<'_>) {
         let (time, client, session) = (seen.time, seen.connection, seen.session);
         let word = |at: usize| body.u32(8 + at).unwrap_or(0);
         match body.u8(8).map(|code| code & 0x7F) {
-            // ConfigureNotify: the window manager leaves the window where it is (ICCCM 4.1.5).
+            // ConfigureNotify: the window manager does not move the window (ICCCM 4.1.5).
             Some(22) => return self.managed(time, client, OpenKind::Configure, word(8)),
             Some(33) => {}
             _ => return,
@@ -237,7 +239,7 @@ impl OpenRequests {
                     key.window == source && key.kind == OpenKind::DragPosition
                 });
             }
-            // The input method answers with a message of the same type.
+            // The input method replies with a message of the same type.
             ("_XIM_XCONNECT", _) if !party.is_some_and(|party| self.composing.contains(&party)) => {
                 if self.composing.len() < MAX_OPEN && !self.composing.contains(&client) {
                     self.composing.push(client);
@@ -252,7 +254,7 @@ impl OpenRequests {
                     self.opens(time, key, client, party, None);
                 }
             }
-            // To the root it is the answer.
+            // A message to the root window is the reply.
             (_, Some("_NET_WM_PING")) if party.is_some() => {
                 let key = key(OpenKind::Ping, message.data[2], 0);
                 self.opens(time, key, client, party, None);
@@ -335,7 +337,7 @@ impl OpenRequests {
         }
     }
 
-    /// A message of another client came.
+    /// Processes a message that arrived from another client.
     fn message_came(&mut self, seen: &Seen<'_>, event: &Event<'_>) {
         let (time, client, session) = (seen.time, seen.connection, seen.session);
         let word = |at: usize| event.order.u32(event.bytes, at).unwrap_or(0);

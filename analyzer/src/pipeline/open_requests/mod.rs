@@ -1,6 +1,6 @@
-//! Requests between clients that are open: a client has asked another one for something by a message of the X protocol or
-//! of a convention between clients, and the answer has not come. [`kinds`] has the table. The pipeline has the one
-//! instance.
+//! Open requests between clients: a client has sent a request to another client, by a message of the X protocol or of
+//! an inter-client convention, and has not received the reply. [`kinds`] has the table of request kinds. The pipeline
+//! has the only instance.
 
 mod kinds;
 mod messages;
@@ -16,10 +16,10 @@ use x11prof_trace::{ConnectionId, Timestamp};
 use crate::pipeline::device_grabs::{DeviceGrab, GrabStep};
 pub use kinds::{OPEN_KINDS, OpenKind, OpenKindDefinition};
 
-/// Requests that are open at most, and other objects that are followed.
+/// Maximum number of open requests, and of other tracked objects.
 const MAX_OPEN: usize = 1024;
 
-/// A request that another client has to answer.
+/// A request that another client has to reply to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenRequest {
     /// The number of the request in the recording.
@@ -30,22 +30,22 @@ pub struct OpenRequest {
     pub kind: OpenKind,
     /// The selection or the property, if there is one.
     pub subject: Option<Symbol>,
-    /// The client that has to answer; `None` if it is not known, or not a client.
+    /// The client that has to reply; `None` if unknown or not a client.
     pub party: Option<ConnectionId>,
     /// The time of the request.
     pub since: Timestamp,
 }
 
-/// A step in the life of an open request.
+/// A state change of an open request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenStep {
     /// The client has sent the request.
     Opened,
-    /// The request has reached the client that has to answer, which is known now.
+    /// The request has reached the client that has to reply, which is now known.
     Reached,
-    /// The answer has come.
+    /// The reply has arrived.
     Answered,
-    /// The client takes the request back, or has repeated it, or its connection has ended.
+    /// The client cancelled or repeated the request, or its connection ended.
     Abandoned,
 }
 
@@ -60,7 +60,7 @@ pub struct OpenRequestChange {
     pub time: Timestamp,
 }
 
-/// The common part of a request and its answer.
+/// The common part of a request and its reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Key {
     kind: OpenKind,
@@ -69,24 +69,24 @@ struct Key {
     detail: u64,
 }
 
-/// The transfer of a selection in pieces, on a property of a window.
+/// An incremental selection transfer, on a property of a window.
 #[derive(Debug, Clone, Copy)]
 struct Transfer {
     owner: ConnectionId,
     selection: Option<Symbol>,
 }
 
-/// The open requests, and the changes that have not been taken yet.
+/// The open requests, and the changes that have not been emitted yet.
 #[derive(Debug, Default)]
 pub(crate) struct OpenRequests {
     count: u64,
     open: Vec<(Key, OpenRequest)>,
     changes: VecDeque<OpenRequestChange>,
-    /// The owners' windows of selections.
+    /// The windows of selection owners.
     owners: HashMap<u32, u32>,
-    /// Transfers in pieces, by window and property.
+    /// Incremental transfers, by window and property.
     transfers: HashMap<(u32, u32), Transfer>,
-    /// Windows whose clients count their drawing of new sizes by these counters of SYNC.
+    /// SYNC counters that count the redraws of windows after resizing, with their windows.
     counters: HashMap<u32, u32>,
     /// The first bytes of messages to and from input methods that are in properties, by window and property.
     payloads: VecDeque<((u32, u32), u8)>,
@@ -97,7 +97,7 @@ pub(crate) struct OpenRequests {
 }
 
 impl OpenRequests {
-    /// The next change, until all are taken.
+    /// The next change, until all are emitted.
     pub(crate) fn take_change(&mut self) -> Option<OpenRequestChange> {
         self.changes.pop_front()
     }
@@ -110,7 +110,7 @@ impl OpenRequests {
         });
     }
 
-    /// A client requests something. An equal request of the client that is open is abandoned.
+    /// Adds a client's request to another client. An equal open request of the client is abandoned.
     fn opens(
         &mut self,
         time: Timestamp,
@@ -143,7 +143,7 @@ impl OpenRequests {
         self.change(time, request, OpenStep::Opened);
     }
 
-    /// A request has reached the client that has to answer it.
+    /// Notes the client that a request has reached.
     fn reached(&mut self, time: Timestamp, key: Key, party: ConnectionId) {
         let open = self.open.iter_mut().find(|(known, _)| *known == key);
         if let Some((_, request)) = open
@@ -152,14 +152,14 @@ impl OpenRequests {
             request.party = Some(party);
             let request = *request;
             self.change(time, request, OpenStep::Reached);
-            // A client that answers itself waits for no other.
+            // A client that replies to itself does not wait for another client.
             self.close(time, OpenStep::Abandoned, |(_, one)| {
                 one.party == Some(one.client)
             });
         }
     }
 
-    /// The answer has come for the first request with this key.
+    /// Closes the first request with this key as replied to.
     fn answered(&mut self, time: Timestamp, key: Key) {
         if let Some(at) = self.open.iter().position(|(known, _)| *known == key) {
             let (_, request) = self.open.remove(at);
@@ -179,7 +179,7 @@ impl OpenRequests {
         }
     }
 
-    /// A grab of a device was refused, or has begun.
+    /// Notes that a device grab was refused, or has begun.
     pub(crate) fn device_grab(&mut self, grab: &DeviceGrab) {
         let key = Key {
             kind: OpenKind::Grab,
@@ -187,7 +187,7 @@ impl OpenRequests {
             detail: 0,
         };
         match grab.step {
-            // The client tries again and again: it waits since the first time.
+            // If the client retries, its wait began with the first attempt.
             GrabStep::Refused if !self.open.iter().any(|(known, _)| *known == key) => {
                 self.opens(grab.asked, key, grab.by, grab.holder, None);
             }
@@ -205,7 +205,7 @@ impl OpenRequests {
     }
 }
 
-/// The client whose window this is.
+/// The client that created this window.
 fn client_of(session: &Session, window: u32) -> Option<ConnectionId> {
     session
         .id_range(window)

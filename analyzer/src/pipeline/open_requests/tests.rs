@@ -39,7 +39,7 @@ fn a_selection_is_open_from_the_request_to_the_answer() {
     display.sends(2, 10.0, request(24, 0, &[WINDOW, 7, 8, 9, 0]));
     // Time, owner, requestor, selection, target, property.
     display.gets(3, 11.0, event(30, &[0, 1, WINDOW, 7, 8, 9]));
-    // Another target is another request.
+    // A request with another target is a different request.
     display.gets(2, 20.0, event(31, &[0, WINDOW, 7, 1, 0]));
     display.gets(2, 61.0, event(31 | 0x80, &[0, WINDOW, 7, 8, 9]));
     let found = changes(&display);

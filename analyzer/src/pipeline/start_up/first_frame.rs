@@ -5,15 +5,15 @@ use x11prof_session::{DrawableKind, Session, Target};
 
 use crate::pipeline::seen::Seen;
 
-/// Mapped windows remembered at most: start-up shows few.
+/// Maximum number of tracked mapped windows: a start-up shows few.
 const WINDOWS: usize = 64;
-/// Maximum number of ancestors that are followed.
+/// Maximum number of inspected ancestors.
 const DEEPEST: usize = 64;
 
 /// The progress of the first frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Progress {
-    /// The client has mapped no top-level window.
+    /// The client has not mapped a top-level window.
     #[default]
     Unmapped,
     /// A window is mapped, and empty.
@@ -29,7 +29,7 @@ pub(super) enum Progress {
 pub(super) enum Drawing {
     /// A part of the first frame, or no drawing.
     FirstFrame,
-    /// A picture over all that the first frame has drawn: the next one begins.
+    /// A picture that covers the whole first frame: the next frame begins.
     NextFrame,
 }
 
@@ -47,7 +47,7 @@ impl FirstFrame {
         self.progress
     }
 
-    /// The client rests, or has drawn for long.
+    /// The client rests, or has drawn for too long.
     pub(super) fn end(&mut self) {
         self.progress = Progress::Over;
     }
@@ -59,7 +59,7 @@ impl FirstFrame {
         }
     }
 
-    /// The client has read the contents of a drawable back.
+    /// The client has read back the contents of a drawable.
     pub(super) fn read_back(&mut self, session: &Session, drawable: u32) {
         if self.shows(session, drawable) {
             self.progress = Progress::Over;
@@ -151,7 +151,7 @@ impl FirstFrame {
         painted
     }
 
-    /// True if a drawable is one of the mapped windows or in one, and may be on the screen.
+    /// True if a drawable is a mapped window or is inside one, and may be on the screen.
     fn shows(&self, session: &Session, drawable: u32) -> bool {
         may_be_seen(session, drawable)
             && ancestry(session, drawable).any(|at| self.mapped.contains(&at))
@@ -187,7 +187,7 @@ fn is_top_level(session: &Session, window: u32) -> bool {
 fn fills(seen: &Seen<'_>, request: &Request<'_>) -> Option<u32> {
     let body = Body::of(request);
     let size = match request.name.as_str() {
-        // Its width and height (protocol, PutImage; MIT-SHM: of the part that is put).
+        // The width and height (protocol, PutImage; MIT-SHM: of the transferred part).
         "PutImage" => Some((body.u16(8)?, body.u16(10)?)),
         "MIT-SHM:PutImage" => Some((body.u16(16)?, body.u16(18)?)),
         "CopyArea" => Some((body.u16(20)?, body.u16(22)?)),
@@ -196,7 +196,7 @@ fn fills(seen: &Seen<'_>, request: &Request<'_>) -> Option<u32> {
     };
     let drawable = drawn_on(seen, request)?;
     let geometry = seen.session.drawable(drawable)?.geometry;
-    // Some drivers put pictures of whole tiles, which are larger than the window.
+    // Some drivers draw pictures of whole tiles, which are larger than the window.
     let whole = |(width, height)| width >= geometry.width && height >= geometry.height;
     size.is_none_or(whole).then_some(drawable)
 }

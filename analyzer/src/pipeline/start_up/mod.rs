@@ -1,5 +1,5 @@
-//! Start-up of each client: from its process's start (its connection's, where that is unknown) to the end
-//! of the first frame drawn in its first mapped top-level window.
+//! The start-up of each client: from the start of its process, or of its connection if the process start is unknown, to
+//! the end of the first frame drawn in its first mapped top-level window.
 //!
 //! The frame ends when the client rests (all its threads wait, no reply is outstanding, and no request is sent in
 //! part), when it has waited for its drawing with GetInputFocus or by reading its window back (GetImage), before it
@@ -39,22 +39,22 @@ struct StartingClient {
     role: ClientRole,
     set_up: Option<u64>,
     frame: FirstFrame,
-    /// The time of the client's last write, and of its last write or answer.
+    /// The time of the client's last write, and of its last write or received reply.
     wrote: u64,
     last: u64,
     /// `wrote`, `last`, `requests`, `bytes` and `ran` before its latest write.
     before: (u64, u64, u64, u64, Option<u64>),
     /// The process's run time before it connected, by the kernel's clock.
     ran_before: Option<u64>,
-    /// The process's run time by its switches, at its connecting and at its latest write.
+    /// The process's run time by its switches, when it connected and at its latest write.
     ran_at_opening: u64,
     ran: Option<u64>,
-    /// Time in which it rested without an outstanding reply; `None` if the kernel did not report it.
+    /// The time in which the client rested without a pending reply; `None` if the kernel did not report it.
     idle: Option<u64>,
     round_trips: u64,
     synchronisations: u64,
     waited: u64,
-    /// The parts of `waited` and of the setup on an emulated link, and with no processor free for the
+    /// The parts of `waited` and of the setup that were spent on an emulated link, and without a free processor for the
     /// server or the recorder.
     on_link: u64,
     unserved: u64,
@@ -93,11 +93,11 @@ impl Line {
     }
 }
 
-/// The start-ups of all clients. The pipeline has the one instance.
+/// The start-ups of all clients. The pipeline has the only instance.
 #[derive(Debug, Default)]
 pub(crate) struct StartUps {
     starting: FxHashMap<ConnectionId, StartingClient>,
-    /// The number of reports, and those that have not been read yet.
+    /// The number of reports, and the reports that have not been read yet.
     told: usize,
     done: Vec<StartUpReport>,
     first: Option<Timestamp>,
@@ -119,7 +119,7 @@ impl StartUps {
         clients.any(|client| client.frame.progress() != Progress::Over)
     }
 
-    /// Bytes were read off a socket; the messages that end in them follow.
+    /// Notes bytes read from a socket; the messages that end in them follow.
     pub(crate) fn block_begins(&mut self, block: &Block, round_trips: &RoundTripTracker) {
         let Some(client) = self.starting.get_mut(&block.connection) else {
             return;
@@ -135,7 +135,7 @@ impl StartUps {
         }
     }
 
-    /// Takes the next message.
+    /// Processes the next message.
     pub(crate) fn message(&mut self, seen: &Seen<'_>, processes: &Processes) {
         if self.starting.is_empty() {
             return;
@@ -190,7 +190,7 @@ impl StartUps {
                 client.arrived = seen.at_server.as_nanos();
                 client.unfinished = 0;
             }
-            // What it writes together with a second picture is of the next frame.
+            // Requests in the same write as a second picture belong to the next frame.
             Message::Request(_) if client.frame.progress() == Progress::Over => {}
             Message::Request(request) => {
                 let arrived = seen.at_server.as_nanos();
@@ -215,7 +215,7 @@ impl StartUps {
         }
     }
 
-    /// Takes a control record.
+    /// Processes a control record.
     pub(crate) fn control(&mut self, time: Timestamp, control: &Control, processes: &Processes) {
         self.first.get_or_insert(time);
         match control {
@@ -234,7 +234,7 @@ impl StartUps {
                     client.ran_before.get_or_insert(cpu.cpu_ns);
                 }
             }
-            // It began before the recording.
+            // The connection began before the recording.
             Control::Joined(joined) if !joined.setup => {
                 self.starting.remove(&joined.connection);
             }
@@ -252,13 +252,13 @@ impl StartUps {
         }
     }
 
-    /// The trace has ended: all start-ups are over.
+    /// Ends the trace and all start-ups.
     pub(crate) fn finish(&mut self, processes: &Processes) {
         let left: Vec<ConnectionId> = self.starting.keys().copied().collect();
         left.into_iter().for_each(|id| self.end(id, processes));
     }
 
-    /// Takes a finished start-up's report.
+    /// Removes and returns a finished start-up's report.
     pub(crate) fn take_done(&mut self) -> Option<StartUpReport> {
         self.done.pop()
     }
@@ -281,7 +281,7 @@ impl StartingClient {
         }
     }
 
-    /// The server has let it in.
+    /// The server has accepted the client.
     fn let_in(&mut self, seen: &Seen<'_>) {
         let (now, left) = (seen.time.as_nanos(), seen.at_server.as_nanos());
         self.set_up = Some(now);
@@ -306,7 +306,7 @@ impl StartingClient {
         }
     }
 
-    /// The client writes at `now`; `asks` is true if a reply is outstanding.
+    /// Notes that the client writes at `now`; `asks` is true if a reply is pending.
     fn writes(&mut self, asks: bool, processes: &Processes, now: u64) {
         if !asks && let Some(rested) = processes.rested(self.pid, self.last, now) {
             let held = self.line.held.saturating_sub(self.last).min(rested);
@@ -382,7 +382,7 @@ mod tests {
         trace.wait(100).server_sends(&[expose(3)]);
         trace.wait(400).client_sends(&[fill()]);
         trace.wait(700).client_sends(&[fill()]);
-        // What it asks after a rest is not of its start.
+        // A request after a rest does not belong to the start-up.
         trace.wait(90_000).client_sends(&[query_font()]);
         trace.wait(100).server_sends(&[reply(6)]);
         trace.end();
@@ -392,7 +392,7 @@ mod tests {
         };
         assert_eq!(one.since, "connection");
         assert_eq!((one.round_trips, one.requests), (1, 5));
-        // What lets it in, a reply and an event.
+        // The setup reply, a reply and an event.
         let received = (server_setup().len() + 32 + 32) as u64;
         assert_eq!(one.received_bytes, received);
         assert_eq!(one.latency_ms, Some(2.7));

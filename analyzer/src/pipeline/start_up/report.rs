@@ -20,11 +20,11 @@ pub struct StartUpReport {
     pub role: ClientRole,
     /// The beginning: `process` or `connection`.
     pub since: String,
-    /// The time of that beginning, from the trace's first record on; negative before it.
+    /// The time of the beginning, from the trace's first record on; negative before it.
     pub start_ms: f64,
-    /// The time to the end of the first frame; null if there is none (see `reason`).
+    /// The time to the end of the first frame; null if there is no first frame (see `reason`).
     pub latency_ms: Option<f64>,
-    /// Why there is none.
+    /// Why there is no latency.
     #[serde(rename = "reason")]
     pub why_none: Option<String>,
     /// Round trips, including synchronisation.
@@ -39,36 +39,36 @@ pub struct StartUpReport {
     pub bytes: u64,
     /// Bytes from the server: setup, replies, events and errors.
     pub received_bytes: u64,
-    /// The part of its own time in which all its threads waited for something other than a reply: a user, a
-    /// timer, a file, another program. `None` where there is no latency, and without context switches.
+    /// The part of the client's own time in which all its threads waited for something other than a reply: a user, a
+    /// timer, a file, another program. `None` without a latency or without context switches.
     pub idle_ms: Option<f64>,
-    /// Processor time in its own time and before it connected. `None` where there is no latency, and where
-    /// the kernel did not tell.
+    /// CPU time during the client's own time and before it connected. `None` without a latency, or if the kernel did
+    /// not report it.
     #[serde(rename = "cpu_ms")]
     pub ran_ms: Option<f64>,
     /// The part of the latency in which bytes were on the emulated link (`record --net`).
     pub network_ms: f64,
-    /// The part of the waits in which no processor was free for the server or the recorder, as far as the
-    /// kernel tells.
+    /// The part of the waits in which no processor was free for the server or the recorder, as far as the kernel
+    /// reports it.
     #[serde(rename = "run_queue_ms")]
     pub processor_ms: f64,
-    /// The parts of the latency, which add up to it; null without a latency.
+    /// The components of the latency, which add up to it; null without a latency.
     pub parts: Option<StartUpParts>,
 }
 
 /// The parts of a start-up, in milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StartUpParts {
-    /// The time from the process's start to its connection: loading, and the program's own first work. `None` where the
+    /// The time from the process's start to its connection: loading, and the program's initialization. `None` if the
     /// start is unknown.
     pub before_connection_ms: Option<f64>,
-    /// The time from the connection until the server has let the client in.
+    /// The time from the connection until the server has accepted the client.
     pub setup_ms: f64,
     /// Waiting for replies.
     pub waited_ms: f64,
-    /// The client's own time: computing, files, other processes, waiting for events.
+    /// The time of the client itself: computing, files, other processes, waiting for events.
     pub client_ms: f64,
-    /// The time from the client's last request until the server had done it; `None` where that is not known.
+    /// The time from the client's last request until the server had completed it; `None` if unknown.
     pub server_ms: Option<f64>,
 }
 
@@ -78,7 +78,7 @@ impl StartUpReport {
         Some(self.start_ms + self.latency_ms?)
     }
 
-    /// The start-up that a page shows first: of the recorded command, else the slowest of a program.
+    /// The start-up that a page shows first: that of the recorded command, otherwise the slowest start-up of a program.
     pub fn first<'a>(
         all: impl IntoIterator<Item = &'a StartUpReport>,
     ) -> Option<&'a StartUpReport> {
@@ -91,8 +91,8 @@ impl StartUpReport {
         first.map(|(one, _)| one)
     }
 
-    /// Waiting for the server, with what the server does last, but not for the link nor for a processor;
-    /// zero where there is no latency.
+    /// The wait for the server and its work on the last request, without time on the link or waiting for a processor;
+    /// zero without a latency.
     pub fn of_server_ms(&self) -> f64 {
         let parts = self.parts.as_ref();
         let all = parts.map_or(0.0, |parts| {
@@ -114,7 +114,7 @@ impl StartUpReport {
             Progress::Mapped => Err("it drew nothing in its top-level window"),
             Progress::Drawn(_) | Progress::Over => Ok(client.last),
         };
-        // Where an answer came last, the server had done what came before.
+        // If a reply came last, the server had completed the earlier requests.
         let asked = client.last > client.wrote;
         let on_the_way = if asked { 0 } else { client.on_the_way };
         let arrived = client.wrote.saturating_add(on_the_way);
@@ -165,7 +165,7 @@ impl StartUpReport {
             received_bytes: client.received,
             ran_ms: parts.as_ref().and_then(|parts| {
                 let before = parts.before_connection_ms.zip(client.ran_before);
-                // A process of several threads may have run for longer than it took.
+                // The CPU time of a process with several threads may exceed the elapsed time.
                 let before = before.map_or(0.0, |(took, ran)| ms(ran).min(took));
                 let since = ms(client.ran?.saturating_sub(client.ran_at_opening));
                 Some(before + since.min(parts.client_ms))

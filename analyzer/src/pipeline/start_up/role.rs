@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use x11prof_trace::Opened;
 
-/// Session daemons and input injectors that recordings commonly have next to the program.
+/// Session daemons and input injectors that recordings commonly contain in addition to the program.
 const HELPERS: [&str; 11] = [
     "xdotool",
     "xte",

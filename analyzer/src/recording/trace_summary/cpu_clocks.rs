@@ -1,4 +1,4 @@
-//! The kernel's CPU clocks of clients and server, as far as they have been read.
+//! The kernel's CPU clocks of clients and server, as far as they were read.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use x11prof_trace::{CpuTime, Timestamp};
 
 use crate::threads::since_reading::SinceReading;
 
-/// Processes followed at most.
+/// Maximum number of tracked processes.
 const PROCESSES_LIMIT: usize = 10_000;
 
 /// The kernel's figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CpuFigures {
-    /// CPU time of all clients' processes while they were connected: between the first reading and the
-    /// last, and, by the context switches, after it. `None` where there is neither for any.
+    /// CPU time of all clients' processes while they were connected: between the first and the last reading and, from
+    /// context switches, after the last reading. `None` if there is neither for any client.
     pub clients: Option<Duration>,
     /// The server's processor time.
     pub server: Option<Duration>,
@@ -26,8 +26,8 @@ pub struct CpuFigures {
 struct CpuClock {
     last: u64,
     used: u64,
-    /// Run time between the last reading and the start afresh, of all runs and of those that were over by then: what
-    /// the clock shows next includes both.
+    /// Run time between the last reading and the reset: of all runs, and of the runs that had ended by then. The next
+    /// clock reading includes both.
     before: (Duration, Duration),
     readings: u64,
     client: bool,
@@ -55,7 +55,7 @@ impl CpuClocks {
         let Some(clock) = self.of(reading.pid) else {
             return;
         };
-        // A clock that went back is another process under the same id: it starts afresh.
+        // A clock that went back belongs to another process with the same ID, which starts from zero.
         if clock.readings > 0 {
             let (before, _) = std::mem::take(&mut clock.before);
             let before = u64::try_from(before.as_nanos()).unwrap_or(u64::MAX);
@@ -73,7 +73,7 @@ impl CpuClocks {
         Some(self.0.entry(pid).or_default())
     }
 
-    /// Counts afresh from `now`; without switches, from the last readings.
+    /// Resets the counts at `now`; without switches, at the last readings.
     pub(super) fn start_afresh(&mut self, since_reading: Option<&SinceReading>, now: Timestamp) {
         for (pid, clock) in &mut self.0 {
             clock.used = 0;
@@ -112,7 +112,8 @@ impl CpuClocks {
             .reduce(Duration::saturating_add);
         let server = server.and_then(|pid| {
             let used = self.0.get(&pid).and_then(CpuClock::used);
-            // The server's time is divided among requests when its runs are over.
+            // Only finished runs of the server count, because its time is attributed to requests at the end of each
+            // run.
             let over = over(pid).filter(|ran| !ran.is_zero());
             let both = [used, over].into_iter().flatten();
             both.reduce(Duration::saturating_add)
@@ -158,7 +159,7 @@ mod tests {
             .iter()
             .for_each(|one| since.step(one));
         assert_eq!(ran(&clocks, &since, 700), Some(Duration::from_nanos(50)));
-        // The clock shows what ran before as well.
+        // The clock includes the run time before as well.
         read(&mut clocks, &mut since, 700, 1350);
         assert_eq!(ran(&clocks, &since, 700), Some(Duration::from_nanos(50)));
     }

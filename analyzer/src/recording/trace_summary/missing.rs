@@ -1,10 +1,10 @@
-//! Missing parts of a recording: what the recorder could not do, and times of which it has nothing.
+//! Missing parts of a recording: failures of the recorder, and times without data.
 
 use x11prof_trace::{Control, Timestamp, tells_recovery};
 
 use crate::pipeline::Observation;
 
-/// Sentences kept at most.
+/// Maximum number of kept sentences.
 const LIMIT: usize = 100;
 
 /// The missing parts of a recording, as text.
@@ -13,12 +13,12 @@ pub struct MissingParts {
     told: Vec<String>,
     more: u64,
     ended: bool,
-    /// True if a reported problem says that the recording was cut off.
+    /// True if a reported problem shows that the recording was cut off.
     recovered: bool,
 }
 
 impl MissingParts {
-    /// Takes the next observation of a pass.
+    /// Processes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         if let Observation::Control(time, control) = observation {
             self.control(*time, control);
@@ -35,14 +35,14 @@ impl MissingParts {
         !self.ended && !self.recovered
     }
 
-    /// The recording was read to its last record.
+    /// Notes that the recording was read to its last record.
     pub fn end(&mut self) {
         if self.lacks_end() {
             self.tell("the recording was cut off; its last moments may be missing".to_owned());
         }
     }
 
-    /// Takes the next control record of a trace.
+    /// Processes the next control record of a trace.
     pub fn control(&mut self, time: Timestamp, control: &Control) {
         let what = match control {
             Control::Trouble { what } => {
@@ -70,7 +70,7 @@ impl MissingParts {
         }
     }
 
-    /// A sentence for each part, at most `most`, and one with the number of the others.
+    /// A sentence for each part, at most `most`, and one with the number of remaining parts.
     pub fn sentences(&self, most: usize) -> impl Iterator<Item = String> {
         let shown = self.told.len().min(most);
         let more = self.more + (self.told.len() - shown) as u64;

@@ -26,9 +26,9 @@ use cpu_clocks::CpuClocks;
 pub use cpu_clocks::CpuFigures;
 pub use missing::MissingParts;
 
-/// Connections listed at most; those after them are only counted.
+/// Maximum number of listed connections; later ones are only counted.
 const MAX_CONNECTIONS: usize = 10_000;
-/// Changes that were tried, listed at most.
+/// Maximum number of listed `--try` changes.
 const MAX_TRIED: usize = 100;
 
 /// A connection of the trace.
@@ -36,7 +36,7 @@ const MAX_TRIED: usize = 100;
 pub struct ConnectionSummary {
     /// The number.
     pub id: ConnectionId,
-    /// Process id, name and command line of its client, where known.
+    /// The process ID of the client, if known.
     pub pid: Option<u32>,
     /// The process's name.
     pub name: Option<String>,
@@ -44,10 +44,10 @@ pub struct ConnectionSummary {
     pub command: Vec<String>,
     /// Requests seen.
     pub requests: u64,
-    /// Requests that are known to be missing: those before the connection was joined.
+    /// Requests before the recorder joined the connection, which are missing from the trace.
     pub before: u64,
-    /// The number of the last request that the server mentioned, counted up from the 16 bits of
-    /// the replies, events and errors themselves.
+    /// The last sequence number that the server sent, extended from the 16 bits in the replies, events and errors
+    /// themselves.
     pub last_sequence: u64,
     /// Replies to no request that the trace shows.
     pub unpaired_replies: u64,
@@ -61,14 +61,14 @@ pub struct TraceSummary {
     link: Option<Link>,
     first: Option<Timestamp>,
     last: Timestamp,
-    /// The part of the recording that figures are of, where they are not of all.
+    /// The analyzed part of the recording; `None` for the whole recording.
     part: Option<(Timestamp, Timestamp)>,
     records: u64,
-    /// The clients' own time for unwinding stacks.
+    /// The clients' CPU time for unwinding stacks.
     stacks_took: Option<Duration>,
     connections: Vec<ConnectionSummary>,
     connected: u64,
-    /// The place of each connection in the list: those that connect at the same time open in any order.
+    /// The index of each connection in the list: connections made at the same time may open in any order.
     places: FxHashMap<ConnectionId, usize>,
     first_opened: Option<Timestamp>,
     last_activity: Timestamp,
@@ -79,7 +79,7 @@ pub struct TraceSummary {
     errors: XErrors,
     lost_bytes: u64,
     missing: MissingParts,
-    /// The changes that the recorder tried, with the number of changed requests.
+    /// The tested changes of `--try`, with the number of changed requests.
     tried: BTreeMap<String, u64>,
     attached: bool,
     /// The link that the recorder emulated.
@@ -97,7 +97,7 @@ impl TraceSummary {
         &self.start_ups
     }
 
-    /// Takes the next observation of a pass.
+    /// Processes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         self.activity.observe(observation);
         self.errors.observe(observation);
@@ -224,15 +224,14 @@ impl TraceSummary {
             _ => None,
         };
         if let Some(low) = mentioned {
-            // A server's numbers never go back, so the step is the 16-bit difference. This does
-            // not look at the requests counted: it is there to check them.
+            // A server's sequence numbers never decrease, so the step is the 16-bit difference. Request counts are
+            // ignored here, because this number checks them.
             let step = low.wrapping_sub(connection.last_sequence as u16);
             connection.last_sequence = connection.last_sequence.saturating_add(u64::from(step));
         }
     }
 
-    /// Starts times and counts afresh; who is connected, and what was counted of each connection
-    /// to check it by, stays.
+    /// Resets times and counts. The connected clients and the counts that check each connection are kept.
     pub fn start_afresh(&mut self) {
         self.first = None;
         self.records = 0;
@@ -246,12 +245,12 @@ impl TraceSummary {
         self.activity.start_afresh();
     }
 
-    /// The clients' own time for unwinding stacks of requests; `None` where they told none.
+    /// The clients' CPU time for unwinding the stacks of requests; `None` if no client reported it.
     pub fn stacks_took(&self) -> Option<Duration> {
         self.stacks_took
     }
 
-    /// Sums over the context switches; `None` where the trace has none.
+    /// Sums over the context switches; `None` if the trace has none.
     pub fn activity(&self) -> Option<ActivityFigures> {
         self.activity.figures()
     }
@@ -266,7 +265,7 @@ impl TraceSummary {
         self.server.as_ref()
     }
 
-    /// Why the server did not time its handlers, where x11prof asked it to.
+    /// Why the server did not time its handlers, if x11prof requested it.
     pub fn not_timed(&self) -> Option<&str> {
         self.not_timed.as_deref()
     }
@@ -281,7 +280,7 @@ impl TraceSummary {
         self.last
     }
 
-    /// Figures are of this part of the recording alone: so are durations.
+    /// Limits the figures, including durations, to this part of the recording.
     pub fn limit(&mut self, part: (Timestamp, Timestamp)) {
         self.part = Some(part);
     }
@@ -295,8 +294,8 @@ impl TraceSummary {
             .map_or(Duration::ZERO, |first| self.last.since(first))
     }
 
-    /// The time from the first client's connecting to the last activity of a client, or to the end where a client is
-    /// still connected; the length of the part.
+    /// The time from the first client's connection to the last client activity, or to the end of the trace if a client
+    /// is still connected. If a part is analyzed, the length of the part.
     pub fn wall(&self) -> Duration {
         if let Some((from, to)) = self.part {
             return to.since(from);
@@ -307,13 +306,13 @@ impl TraceSummary {
         };
         match self.first_opened {
             Some(first) if first < end => end.since(first),
-            // A ring may have clients and nothing that they did.
+            // A ring buffer may contain clients without any activity.
             Some(_) => self.duration(),
             None => Duration::ZERO,
         }
     }
 
-    /// Records seen, but for those of context switches.
+    /// The number of records, except context switches.
     pub fn records(&self) -> u64 {
         self.records
     }
@@ -323,7 +322,7 @@ impl TraceSummary {
         self.missing.is_ended()
     }
 
-    /// The connections, in the order of their opening; the first 10,000 of them.
+    /// The connections in opening order, at most the first 10,000.
     pub fn connections(&self) -> &[ConnectionSummary] {
         &self.connections
     }
@@ -333,7 +332,7 @@ impl TraceSummary {
         self.connections.get(*self.places.get(&id)?)
     }
 
-    /// A client's name for people: its process's, and the number of its connection.
+    /// A client's name in text form: the name of its process, and the number of its connection.
     pub fn client_name(&self, id: ConnectionId) -> String {
         let connection = self.connection(id);
         client_name(connection.and_then(|one| one.name.as_deref()), id)
@@ -352,7 +351,7 @@ impl TraceSummary {
             .sum()
     }
 
-    /// CPU time of the server and of the chosen clients, from the kernel.
+    /// CPU time of the server and of the selected clients, from the kernel.
     pub fn cpu(&self, choice: &ClientChoice) -> CpuFigures {
         let server = self.server.as_ref().and_then(|server| server.pid);
         let since = self.activity.since_reading();
@@ -362,12 +361,12 @@ impl TraceSummary {
         })
     }
 
-    /// The recorder's measurements of the connection to the display; `None` without `record --link`.
+    /// The measurements of the connection to the display; `None` without `record --link`.
     pub fn link(&self) -> Option<&Link> {
         self.link.as_ref()
     }
 
-    /// The network that the recorder emulated; `None` without `record --net`.
+    /// The emulated network; `None` without `record --net`.
     pub fn emulated_network(&self) -> Option<&EmulatedNetwork> {
         self.network.as_ref()
     }
@@ -379,7 +378,7 @@ impl TraceSummary {
         tried.filter(|(fix, _)| self.network.is_none() || *fix != "no-sharing")
     }
 
-    /// Missing and odd parts of the trace.
+    /// Missing and unusual parts of the trace.
     pub fn warnings(&self) -> Vec<Warning> {
         let missing = self
             .connections
@@ -429,7 +428,7 @@ impl TraceSummary {
     }
 }
 
-/// True where the records before the first bytes say that the display server's handlers are timed.
+/// True if the records before the first bytes show that the server's handlers are timed.
 pub fn is_timed<R: io::Read>(reader: &mut Reader<R>) -> Result<bool, TraceError> {
     while let Some(Record::Control(_, control)) = reader.next()? {
         if matches!(control, Control::Timing { why: None, .. }) {
@@ -439,8 +438,8 @@ pub fn is_timed<R: io::Read>(reader: &mut Reader<R>) -> Result<bool, TraceError>
     Ok(false)
 }
 
-/// The display server of a trace, from the records before the first bytes; `None` where they do
-/// not tell. It reads no further than it must.
+/// The display server of a trace, from the records before the first bytes; `None` if the records do not name it. Reads
+/// no further than necessary.
 pub fn identity<R: io::Read>(reader: &mut Reader<R>) -> Result<Option<Server>, TraceError> {
     while let Some(record) = reader.next()? {
         match record {

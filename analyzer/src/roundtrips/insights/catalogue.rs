@@ -1,4 +1,4 @@
-//! Requests that are slow in themselves, from `catalogue.toml`.
+//! Requests that are inherently slow, from `catalogue.toml`.
 
 use std::sync::OnceLock;
 
@@ -9,7 +9,7 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields)]
 pub(super) struct Slow {
     pub(super) name: String,
-    /// Why, as a sentence without its beginning.
+    /// The reason, as a sentence without its beginning.
     pub(super) because: String,
     /// A replacement.
     pub(super) instead: String,
@@ -25,7 +25,7 @@ struct Catalogue {
 /// The catalogue's entry for the request `name`.
 pub(super) fn slow(name: &str) -> Option<&'static Slow> {
     static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
-    // A test reads it, so that what is compiled in can be read.
+    // A test parses the catalogue, so the embedded version is valid.
     let all = CATALOGUE.get_or_init(|| toml::from_str(TEXT).unwrap_or_default());
     all.request.iter().find(|one| one.name == name)
 }

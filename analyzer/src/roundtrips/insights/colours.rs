@@ -1,6 +1,5 @@
-//! Colours that are requested though they need not be: in a TrueColor visual a pixel is the bits of its
-//! colour, which the client can put together itself (protocol, section 8 "Screens": red-mask, green-mask,
-//! blue-mask).
+//! Unnecessary colour requests: in a TrueColor visual a pixel consists of the bits of its colour, which the client can
+//! compute itself (protocol, section 8 "Screens": red-mask, green-mask, blue-mask).
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::Symbol;
@@ -18,11 +17,11 @@ struct Allocated {
     waits: AvoidableTrips,
 }
 
-/// Finds AllocColor in colormaps whose pixels are the colours' own bits.
+/// Finds AllocColor in colormaps whose pixels can be computed from the colours.
 #[derive(Debug, Default)]
 pub(super) struct Colours {
     allocated: Groups<u32, Allocated>,
-    /// Colormaps with a pixel that is something else.
+    /// Colormaps with a pixel that is not the bits of its colour.
     others: FxHashMap<(ConnectionId, u32), ()>,
 }
 
@@ -34,7 +33,7 @@ fn is_packed(pixel: u32, [red, green, blue]: [u16; 3]) -> bool {
             | upper(green, for_green) << for_blue
             | upper(blue, for_blue)
     };
-    // An alpha channel is above them.
+    // The alpha channel is in the bits above.
     pixel & 0xFF_FFFF == pack([8, 8, 8]) || pixel == pack([5, 6, 5])
 }
 
@@ -120,7 +119,7 @@ mod tests {
         let found = findings(&trace, Colours::default());
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].count, found[0].saves.round_trips), (4, 4));
-        // A cell of a table is told by the server alone.
+        // Only the server knows the cell of a colour table.
         allocate(&mut trace, 5, 17);
         assert_eq!(findings(&trace, Colours::default()), []);
     }

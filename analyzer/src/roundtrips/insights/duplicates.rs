@@ -1,4 +1,4 @@
-//! Finds requests asked again with the same answer, when nothing in between could have changed the answer.
+//! Finds repeated requests with the same reply, if nothing in between could have changed the reply.
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::{Body, Message, Request, Symbol};
@@ -22,9 +22,10 @@ enum Subject {
     Whole(Symbol),
 }
 
-/// Requests whose reply changes without a request or an event that a client sees: input devices, the focus, pixels,
-/// selections, counters and timers. Sources: the protocol, sections on these requests; XI 2, SYNC, MIT-SCREEN-SAVER,
-/// Present, DRI2, DRI3, GLX, RECORD and X-Resource, whose replies are about other clients, buffers or time.
+/// Requests whose reply changes without a request or an event that the client can see: input devices, the focus,
+/// pixels, selections, counters and timers. Sources: the protocol, sections on these requests; XI 2, SYNC,
+/// MIT-SCREEN-SAVER, Present, DRI2, DRI3, GLX, RECORD and X-Resource, whose replies are about other clients, buffers or
+/// time.
 const CHANGES_UNSEEN: [&str; 20] = [
     "GetInputFocus",
     "QueryPointer",
@@ -47,7 +48,7 @@ const CHANGES_UNSEEN: [&str; 20] = [
     "X-Resource:",
     "DPMS:",
 ];
-/// Requests that have a reply and change something: their names begin so.
+/// Prefixes of the names of requests that have a reply and also change state.
 const CHANGES: [&str; 4] = ["Grab", "Alloc", "Set", "Create"];
 
 /// An earlier request.
@@ -63,7 +64,7 @@ struct Repeated {
     count: u64,
     bytes: u64,
     waits: AvoidableTrips,
-    /// The name requested most often, and the number of times.
+    /// The most frequently requested name, and the number of times.
     most: Option<(Symbol, u64)>,
 }
 
@@ -77,8 +78,8 @@ pub(super) struct Duplicates {
     repeated: Groups<Symbol, Repeated>,
 }
 
-/// The state that the reply to a request depends on; `None` if that may change unseen. A reply of the core protocol is
-/// about the resource that the request names first, and a reply of an extension about the extension's whole state.
+/// The state that the reply to a request depends on; `None` if it may change unseen. A reply of the core protocol
+/// depends on the resource that the request names first, a reply of an extension on the extension's whole state.
 fn subject(question: &Question) -> Option<Subject> {
     let name = question.name.as_str();
     if CHANGES_UNSEEN.iter().any(|begin| name.starts_with(begin)) {
@@ -104,7 +105,7 @@ fn subject(question: &Question) -> Option<Subject> {
 impl Duplicates {
     fn change(&mut self, subject: Subject) {
         if self.changed.len() >= REMEMBERED {
-            // Whatever was known may have changed since.
+            // Any known reply may have changed since.
             self.changed.clear();
             self.known.clear();
         }
@@ -149,7 +150,7 @@ impl Duplicates {
             }
             return;
         }
-        // ClearArea to ImageText16 change pixels alone; ChangeKeyboardMapping, ChangeKeyboardControl.
+        // ClearArea to ImageText16 only change pixels; ChangeKeyboardMapping, ChangeKeyboardControl.
         match request.major {
             61..=77 => return,
             100 | 102 => return self.change(Subject::Whole(Symbol::new("XKEYBOARD"))),
@@ -183,8 +184,8 @@ impl Insight for Duplicates {
         let (Some(subject), Some(reply)) = (subject(question), answer.reply) else {
             return;
         };
-        // Where there is no such atom or property, another client may make it unseen; a property that goes
-        // with its reading is another one next time.
+        // If the atom or property does not exist, another client may create it unseen. A property that the read deletes
+        // is different at the next read.
         let none = reply.order.u32(reply.bytes, 8) == Some(0);
         let name = question.name.as_str();
         if name == "InternAtom" && none || name == "GetProperty" && question.minor != 0 {
@@ -223,7 +224,7 @@ impl Insight for Duplicates {
         let alone = |topic: Symbol, times| {
             let asked = format!("{topic} alone was asked for {times} time{}", plural(times));
             match topic.as_str() {
-                // The Extended Window Manager Hints: GTK 3 looks for one before it uses each hint.
+                // The Extended Window Manager Hints: GTK 3 checks for each hint before it uses the hint.
                 "_NET_SUPPORTING_WM_CHECK" => {
                     format!("{asked}, as toolkits do where no window manager runs")
                 }
@@ -282,7 +283,7 @@ mod tests {
             trace.wait(10).client_sends(&[intern_atom(b"ABCD")]);
             trace.wait(50).server_sends(&[atom(number, 70)]);
         }
-        // One that is not there may be made by another client.
+        // Another client may create a missing atom or property.
         for number in 4..=5 {
             trace.wait(10).client_sends(&[intern_atom(b"NONE")]);
             trace.wait(50).server_sends(&[atom(number, 0)]);
@@ -319,12 +320,12 @@ mod tests {
         for number in [1, 3, 5] {
             trace.wait(10).client_sends(&[query_colors()]);
             trace.wait(50).server_sends(&[reply(number)]);
-            // PolyText8 draws, and changes no colour.
+            // PolyText8 draws, but changes no colour.
             trace.client_sends(&[request(74, 0, &[WINDOW, BASE + 2, 0])]);
         }
         let found = findings(&trace, Duplicates::default());
         assert_eq!((found.len(), found[0].count), (1, 2));
-        // StoreColors does.
+        // StoreColors changes the colours.
         trace.client_sends(&[request(89, 0, &[BASE + 5, 7, 0, 0]), query_colors()]);
         trace.wait(50).server_sends(&[reply(8)]);
         assert_eq!(findings(&trace, Duplicates::default())[0].count, 2);

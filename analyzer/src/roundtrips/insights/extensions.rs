@@ -1,5 +1,5 @@
-//! Extensions queries for one by one: QueryExtension, and their versions. All can be queries for before the
-//! first answer is read, as xcb_prefetch_extension_data does.
+//! Extensions that are queried one after the other: QueryExtension and version requests. A client can pipeline all
+//! queries, as xcb_prefetch_extension_data does.
 
 use x11prof_protocol::Symbol;
 
@@ -14,11 +14,11 @@ struct Queries {
     names: Names,
 }
 
-/// Counts round trips for extensions by client.
+/// Counts extension queries by client.
 #[derive(Debug, Default)]
 pub(super) struct ExtensionQueries(Groups<(), Queries>);
 
-/// True for a request that agrees with the server on an extension's version.
+/// True for a request that negotiates an extension's version.
 fn is_version(name: Symbol) -> bool {
     name.as_str().split_once(':').is_some_and(|(_, request)| {
         matches!(
@@ -46,7 +46,7 @@ impl Insight for ExtensionQueries {
     fn findings(&self) -> Vec<Finding> {
         let found = |(client, (), queries): (_, _, &Queries)| {
             let count = queries.queries + queries.versions;
-            // First all names, then all versions, whose requests need the numbers of the extensions.
+            // The names have to precede the versions, whose requests need the extensions' opcodes.
             let least = u64::from(queries.queries > 0) + u64::from(queries.versions > 0);
             let saved = count.saturating_sub(least);
             (saved >= 2).then(|| Finding {
@@ -92,7 +92,7 @@ mod tests {
         let found = findings(&trace, ExtensionQueries::default());
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].count, found[0].saves.round_trips), (3, 2));
-        // Those who ask ahead are not told to.
+        // Clients that pipeline their queries get no advice.
         let mut trace = Synthetic::new();
         trace.client_sends(&[query_extension(b"AAAA"), query_extension(b"BBBB")]);
         trace.wait(50).server_sends(&[reply(1), reply(2)]);

@@ -1,5 +1,5 @@
-//! Advice on round trips. Each kind of insight has a file: it watches the answers that clients get, and
-//! says what to do, why, and what that saves.
+//! Advice on round trips. Each kind of insight has a file: it observes the clients' replies and reports an action, its
+//! reason and its saving.
 
 mod catalogue;
 mod colours;
@@ -26,13 +26,12 @@ use crate::round_trips::{Answer, Question};
 
 /// Maximum number of clients and requests with findings.
 const GROUPS: usize = 4096;
-/// Requests that a finding is about are known one by one up to this number; the others are taken to be as
-/// these.
+/// Maximum number of requests of a finding that are known individually; further requests are treated like these.
 const REQUESTS: usize = 1 << 14;
-/// Names that a finding lists.
+/// Maximum number of names that a finding lists.
 const LISTED: usize = 3;
 
-/// The state next to an answer.
+/// The state at the time of a reply.
 pub(super) struct Context<'a> {
     pub(super) session: &'a Session,
     /// The client is starting.
@@ -45,13 +44,13 @@ pub(super) struct Finding {
     /// The kind of insight.
     pub(super) kind: &'static str,
     pub(super) client: ConnectionId,
-    /// The request that it is mostly about.
+    /// The main request of the finding.
     pub(super) request: Symbol,
     /// The number of requests concerned.
     pub(super) count: u64,
-    /// The advice, as an order.
+    /// The advice, in the imperative.
     pub(super) action: String,
-    /// The observation behind it.
+    /// The reason.
     pub(super) why: String,
     pub(super) saves: Saving,
 }
@@ -61,13 +60,13 @@ pub(super) struct Finding {
 pub(super) struct Saving {
     pub(super) round_trips: u64,
     pub(super) bytes: u64,
-    /// Nanoseconds that the recording itself lost by it, independent of the network.
+    /// Nanoseconds that the recording itself lost, independent of the network.
     pub(super) nanos: u64,
     /// The requests whose replies need not be waited for, or not for as long. Empty if no client waited.
     pub(super) waits: Vec<SequenceNumber>,
 }
 
-/// Round trips that need not be.
+/// Avoidable round trips.
 #[derive(Debug, Clone, Default)]
 struct AvoidableTrips {
     round_trips: u64,
@@ -94,13 +93,13 @@ impl AvoidableTrips {
     }
 }
 
-/// Adds requests to those of a finding, up to a limit.
+/// Adds requests to a finding's list, up to a limit.
 fn remember(known: &mut Vec<SequenceNumber>, more: impl IntoIterator<Item = SequenceNumber>) {
     let room = REQUESTS.saturating_sub(known.len());
     known.extend(more.into_iter().take(room));
 }
 
-/// Kinds of insight about a request that the recorder can do for the program, with the fix of `record --try`.
+/// Kinds of insight about a request that the recorder can apply for the program, with the fix of `record --try`.
 pub const TRIED: [(&str, &str, &str); 3] = [
     ("duplicates", "QueryExtension", "answer-queries"),
     ("duplicates", "InternAtom", "answer-atoms"),
@@ -128,10 +127,10 @@ impl Finding {
 
 /// A kind of insight.
 trait Insight: std::fmt::Debug {
-    /// Takes an observation of the pass, of any client.
+    /// Processes an observation of the pass, of any client.
     fn observe(&mut self, _observation: &Observation<'_>) {}
 
-    /// Takes an answer to one of the clients that are wanted.
+    /// Processes a reply to one of the selected clients.
     fn answered(&mut self, answer: &Answer<'_>, context: &Context<'_>);
 
     /// The findings so far.
@@ -173,7 +172,7 @@ impl Insights {
     }
 }
 
-/// Counts by client and something else, within bounds.
+/// Counts by client and another key, with a limit.
 #[derive(Debug)]
 struct Groups<K, V>(HashMap<(ConnectionId, K), V>);
 
@@ -184,7 +183,7 @@ impl<K, V> Default for Groups<K, V> {
 }
 
 impl<K: std::hash::Hash + Eq + Ord + Copy, V: Default> Groups<K, V> {
-    /// The group of a client and `key`; `None` if there are too many.
+    /// The group of a client and `key`; `None` if there are too many groups.
     fn of(&mut self, client: ConnectionId, key: K) -> Option<&mut V> {
         let key = (client, key);
         if self.0.len() >= GROUPS && !self.0.contains_key(&key) {
@@ -221,13 +220,13 @@ impl Names {
         }
     }
 
-    /// The name that came most often, and how often.
+    /// The most frequent name and its count.
     fn first(&self) -> Option<(Symbol, u64)> {
         let most = self.0.iter().max_by_key(|(_, count)| **count);
         most.map(|(name, count)| (*name, *count))
     }
 
-    /// `75 GetAtomName, 2 GetProperty and 3 others`.
+    /// For example `75 GetAtomName, 2 GetProperty and 3 others`.
     fn list(&self) -> String {
         let mut all: Vec<(Symbol, u64)> = self.0.iter().map(|(name, n)| (*name, *n)).collect();
         all.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), *name));

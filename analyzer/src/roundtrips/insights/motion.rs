@@ -1,4 +1,4 @@
-//! Round trips while the pointer moves: each MotionNotify makes the client ask the server something.
+//! Round trips while the pointer moves: each MotionNotify causes the client to send requests with replies.
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::{Message, Symbol};
@@ -8,10 +8,9 @@ use super::{AvoidableTrips, Context, Finding, GROUPS, Groups, Insight, Names, is
 use crate::pipeline::{Observation, Seen};
 use crate::round_trips::Answer;
 
-/// A request belongs to the motion that came this long before it, or before the answer before it, in
-/// nanoseconds.
+/// A request belongs to a motion if it follows the motion, or the previous reply, within this time, in nanoseconds.
 const NEAR: u64 = 20_000_000;
-/// Events from which on it is a storm.
+/// Number of events from which on the motion is a storm.
 const EVENTS: u64 = 5;
 
 #[derive(Debug, Default)]
@@ -23,7 +22,7 @@ struct Answers {
 #[derive(Debug, Default)]
 struct Pointer {
     events: u64,
-    /// The time of the last motion, or of the last answer that the motion caused.
+    /// The time of the last motion, or of the last reply that the motion caused.
     last: u64,
 }
 
@@ -139,7 +138,7 @@ mod tests {
                     .server_sends(&[reply(2 * number + question)]);
             }
         }
-        // What it asks much later is for something else.
+        // A much later request has another cause.
         trace.wait(90_000).client_sends(&[query_font()]);
         trace.wait(100).server_sends(&[reply(13)]);
         let found = findings(&trace, Motion::default());

@@ -1,4 +1,4 @@
-//! Properties read whole in small pieces: each GetProperty takes some of it, the next continues from there.
+//! Properties that a client reads completely in small pieces: each GetProperty reads a part, the next continues there.
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::Symbol;
@@ -21,7 +21,7 @@ struct PieceCounts {
 /// Finds properties that are read in pieces.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
-    /// The property of which a client has read a part: its window and atom.
+    /// The property that a client has partly read: its window and atom.
     open: FxHashMap<ConnectionId, (u32, u32)>,
     pieced: Groups<Symbol, PieceCounts>,
 }

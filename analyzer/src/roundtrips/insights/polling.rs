@@ -1,4 +1,4 @@
-//! Asking again and again for what an event would tell: where the pointer is, where a window is.
+//! Repeated requests for state that an event reports, such as the position of the pointer or of a window.
 
 use x11prof_protocol::Symbol;
 use x11prof_trace::ConnectionId;
@@ -9,7 +9,7 @@ use crate::round_trips::Answer;
 
 /// The number of equal requests that make a loop.
 const LOOP: u64 = 10;
-/// A request this soon after a motion of the pointer is a consequence of it, in nanoseconds.
+/// A request within this time after a motion of the pointer is a consequence of the motion. In nanoseconds.
 const NEAR: u64 = 20_000_000;
 
 /// Requests that are sent in loops, and events that report the same without a request.

@@ -1,8 +1,8 @@
-//! Requests asked one after the other that could have been sent together.
+//! Round trips that could have been pipelined.
 //!
-//! A request depends on an answer where a number in it was first told by that answer: an atom, a window, an
-//! extension's opcode. The longest chain of such dependencies is how many round trips a run needs; what a
-//! client decides by an answer does not show, so the saving is an upper bound.
+//! A request depends on a reply if a number in the request first occurred in that reply: an atom, a window, an
+//! extension's opcode. The longest chain of such dependencies is the number of round trips that a run needs. A client's
+//! decisions based on a reply are not visible, so the saving is an upper bound.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,17 +13,16 @@ use super::{Context, Finding, Groups, Insight, Names, Saving, remember};
 use crate::pipeline::Observation;
 use crate::round_trips::{Answer, AnswerKind};
 
-/// A client that does something else for this long has ended its run, in nanoseconds.
+/// A client that does other work for this long has ended its run, in nanoseconds.
 const PAUSE: u64 = 20_000_000;
 /// The minimum number of round trips of a run.
 const SHORTEST: u64 = 3;
-/// Numbers up to this are no names of anything: flags, counts, predefined atoms (protocol, appendix
-/// "Predefined Atoms").
+/// Numbers up to this are not identifiers: flags, counts, predefined atoms (protocol, appendix "Predefined Atoms").
 const SMALL: u32 = 68;
 /// Maximum number of inspected bytes of a reply, and of stored numbers for a run and for a client.
 const LOOKED_AT: usize = 16 << 10;
 const NUMBERS: usize = 1 << 13;
-/// Different requests of a run, at most.
+/// Maximum number of different requests of a run.
 const QUESTIONS: usize = 1 << 14;
 
 /// Replies that change over time, so that the requests must be sent when needed.
@@ -50,7 +49,7 @@ struct Run {
     starting: bool,
     names: Names,
     different: HashSet<u64>,
-    /// The depth of the answer that first had a number, or an extension's opcode.
+    /// The depth of the reply that first contained a number, or an extension's opcode.
     numbers: HashMap<u32, u64>,
     opcodes: HashMap<u8, u64>,
 }
@@ -58,7 +57,7 @@ struct Run {
 #[derive(Debug, Default)]
 struct ClientRun {
     run: Run,
-    /// Numbers that it knew before its run.
+    /// Numbers that the client knew before its run.
     known: HashSet<u32>,
 }
 
@@ -68,7 +67,7 @@ struct Runs {
     runs: u64,
     trips: u64,
     needed: u64,
-    /// Time that sending them together saves: the longest wait of each run stays.
+    /// The time that pipelining saves: the longest wait of each run remains.
     saved: u64,
     waits: Vec<SequenceNumber>,
     starting: u64,
@@ -123,7 +122,7 @@ impl ClientRun {
         }
         run.last = answer.time;
         let momentary = MOMENTARY.contains(&question.name.as_str());
-        // The same question again is another matter.
+        // Repeated requests are a separate insight.
         if answer.how == AnswerKind::Waited
             && !momentary
             && run.different.len() < QUESTIONS
@@ -157,7 +156,7 @@ impl Runs {
         let short = run.waited.saturating_sub(run.longest) as f64;
         let part = (run.trips - run.deepest) as f64 / (run.trips - 1).max(1) as f64;
         self.saved += (short * part) as u64;
-        // As many as needed stay: the first.
+        // The first requests, as many as needed, remain round trips.
         let saved = run.asked.iter().skip(run.deepest as usize).copied();
         remember(&mut self.waits, saved);
         self.starting += u64::from(run.starting);
@@ -200,7 +199,7 @@ impl Insight for Serial {
     }
 
     fn findings(&self) -> Vec<Finding> {
-        // Runs that continue at the end count as they are.
+        // Runs that continue at the end count up to there.
         let mut all = Serial::default();
         for (client, name, runs) in self.runs.all() {
             if let Some(to) = all.runs.of(client, name) {
@@ -291,7 +290,7 @@ mod tests {
             trace.wait(50).server_sends(&[told(number, atom + 1)]);
         }
         assert_eq!(findings(&trace, Serial::default()), []);
-        // Another one that needs none of them: two of five can go together.
+        // Another request that depends on none of them: two of five can be pipelined.
         trace.wait(10).client_sends(&[get_atom_name(1000)]);
         trace.wait(50).server_sends(&[reply(5)]);
         let found = findings(&trace, Serial::default());

@@ -1,5 +1,5 @@
 //! Replies that took far longer than others, and the probable cause: another client's grab, a request that is
-//! slow in itself, another client's work, or the client's own requests before it.
+//! inherently slow, another client's work, or the client's own earlier requests.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -14,19 +14,19 @@ use crate::round_trips::Answer;
 use crate::statistics::distribution::Distribution;
 use crate::text::label::client_name;
 
-/// A reply is slow from here on, in nanoseconds: a frame, nearly.
+/// The minimum time of a slow reply, in nanoseconds: about a frame.
 const SLOW: u64 = 10_000_000;
-/// And by this factor above the usual time.
+/// The minimum factor over the usual time, in addition to the minimum time.
 const TIMES: u64 = 10;
-/// Requests of others, or of one's own, that are taken for a cause, or their bytes, if the server reports no handler
-/// times.
+/// If the server reports no handler times, at least this many requests, or bytes, of other clients or of the client
+/// itself are considered a cause.
 const MANY: u64 = 200;
 const LARGE: u64 = 1 << 20;
-/// Open requests, and slow replies, remembered of a client.
+/// Maximum number of open requests, and of slow replies, kept for a client.
 const OPEN: usize = 4096;
 const REPLIES: usize = 4096;
 
-/// Why a reply was slow, the surest first.
+/// Why a reply was slow, the most certain cause first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Cause {
     /// The client that had grabbed the server.
@@ -35,9 +35,9 @@ enum Cause {
     Itself,
     /// The server's handler of the request itself took most of the time.
     Handler,
-    /// The client that had the server work.
+    /// The client whose requests the server was working on.
     Other(ConnectionId),
-    /// The client had sent much before.
+    /// The client had sent many requests before.
     Own,
     Unknown,
 }
@@ -62,7 +62,7 @@ impl Grab {
         long.next().map(|(by, ..)| by)
     }
 
-    /// The owner of the server's grab changed.
+    /// Changes the owner of the server's grab.
     fn change(&mut self, time: u64, by: Option<ConnectionId>) {
         let ended = self.by.map(|by| (by, self.since, time));
         self.before = ended.or(self.before);
@@ -81,7 +81,7 @@ struct SentTotals {
 #[derive(Debug, Default)]
 struct ClientTraffic {
     sent: SentTotals,
-    /// Open requests, with the requests of other clients at the time of asking.
+    /// Open requests, with the totals of other clients' requests when each was sent.
     open: VecDeque<OpenRequest>,
     /// The nanoseconds of the last handler.
     last_handler: f64,
@@ -122,11 +122,11 @@ pub(super) struct SlowReplies {
     usual: Distribution,
     kinds: HashMap<Symbol, Distribution>,
     slow: Groups<(Symbol, Cause), Replies>,
-    /// Requests of the catalogue, whether they were slow or not.
+    /// Requests of the catalogue, whether slow or not.
     known: Groups<Symbol, Replies>,
     names: PerClient<String>,
     kept: usize,
-    /// The server reports handler times.
+    /// True if the server reports handler times.
     timed: bool,
 }
 
@@ -163,7 +163,7 @@ impl SlowReplies {
             .collect()
     }
 
-    /// The client that sent most since `before`, if it was much.
+    /// The client that sent most since `before`, if it sent much.
     fn busiest(&self, before: &[(ConnectionId, SentTotals)]) -> Option<ConnectionId> {
         let since = before.iter().filter_map(|(id, then)| {
             let now = self.clients.get(*id)?.sent;
@@ -173,7 +173,7 @@ impl SlowReplies {
         since.max().map(|(_, id)| id)
     }
 
-    /// The cause of a slow reply by the server's handler times while the client waited, and the nanoseconds of that
+    /// The cause of a slow reply according to the server's handler times during the wait, and the nanoseconds of the
     /// cause; `None` if the handlers took less than half of the wait.
     fn by_handlers(
         &self,
@@ -199,7 +199,7 @@ impl SlowReplies {
         most.filter(|(_, nanos)| nanos * 2.0 >= waited as f64)
     }
 
-    /// The usual time of such a reply: of its kind if there are enough, else of any kind.
+    /// The median time of replies of this kind if there are enough, otherwise of all kinds.
     fn usual(&self, name: Symbol) -> u64 {
         let kind = self.kinds.get(&name).filter(|kind| kind.number() >= 5);
         kind.unwrap_or(&self.usual).median().unwrap_or(0)
@@ -324,7 +324,7 @@ impl Insight for SlowReplies {
         if !answer.how.is_round_trip() {
             return;
         }
-        // Taking the pixels takes time that is the picture's.
+        // Reading the pixels takes time in proportion to the image.
         let waited = answer.began.saturating_sub(question.asked_at);
         let waited = waited.min(answer.waited_locally());
         self.usual.add(waited);
@@ -369,7 +369,7 @@ impl Insight for SlowReplies {
 
     fn findings(&self) -> Vec<Finding> {
         let far = |name: Symbol, replies: &Replies| {
-            // Alone it is no measure of itself.
+            // A reply of a rare kind is compared with the usual time of all kinds.
             let usual = self.usual(name);
             replies.longest >= usual.saturating_mul(TIMES)
                 || catalogue::slow(name.as_str()).is_some()
@@ -453,7 +453,7 @@ mod tests {
         let found = findings(&trace, SlowReplies::default());
         assert_eq!(found.len(), 1);
         assert!(found[0].action.contains("all its fonts"), "{found:?}");
-        // The same where it is quick: nothing is saved, but said.
+        // A fast reply to the same request: the advice has no saving, but is reported.
         let mut trace = Synthetic::new();
         trace.client_sends(&[request(49, 0, &[0])]);
         trace.wait(100).server_sends(&[reply(1)]);
@@ -473,7 +473,7 @@ mod tests {
                 trace.gets(1, ms + 0.1, reply(number));
             }
             trace.sends(3, 10.0, grab());
-            // While it is grabbed, another GrabServer waits, and has it then.
+            // During the grab, another GrabServer waits and succeeds afterwards.
             if second {
                 trace.sends(2, 10.1, grab());
                 trace.sends(3, 10.2, ungrab());
@@ -494,8 +494,8 @@ mod tests {
         }
     }
 
-    /// A server with handler times: the reply waits for another client's request, for the client's own drawing, for the
-    /// request itself, or for none of them.
+    /// With handler times, the reply waits for another client's request, for the client's own drawing, for the request
+    /// itself, or for none of them.
     #[test]
     fn handler_times_show_the_cause_of_a_slow_reply() {
         let causes = [

@@ -1,4 +1,4 @@
-//! Waiting only for the server to have done all before: GetInputFocus, as XSync and xcb_aux_sync send it.
+//! Waits only for the server to finish earlier requests: GetInputFocus, as XSync and xcb_aux_sync send it.
 
 use x11prof_protocol::Symbol;
 
@@ -48,7 +48,7 @@ impl Insight for Synchronisation {
     }
 }
 
-/// The round trips, and the usual wait of each. A longer wait is caused by work of the server, which remains.
+/// The round trips, and the usual wait of each. A longer wait is caused by server work, which would remain.
 fn saving(syncs: &Syncs) -> Saving {
     let saving = syncs.waits.saving(syncs.waits.round_trips * 36);
     let usual = syncs.waited.median().unwrap_or(0);
@@ -77,7 +77,7 @@ mod tests {
         assert_eq!((found[0].count, found[0].saves.round_trips), (3, 3));
         assert_eq!(found[0].saves.nanos, 150_000);
         assert!(found[0].action.contains("3 GetInputFocus"), "{found:?}");
-        // One that waits until much has been drawn saves no more: the drawing stays.
+        // A synchronisation that waits for much drawing saves no more, because the drawing remains.
         trace.wait(10).client_sends(&[get_input_focus()]);
         trace.wait(90_000).server_sends(&[reply(4)]);
         let found = findings(&trace, Synchronisation::default());

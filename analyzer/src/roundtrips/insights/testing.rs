@@ -16,7 +16,7 @@ pub(super) fn findings_in(records: &[Record], mut insight: impl Insight) -> Vec<
     findings_of(records, &mut insight)
 }
 
-/// The findings of `insight`, which stays to be looked at.
+/// The findings of `insight`, which the caller can inspect afterwards.
 pub(super) fn findings_of(records: &[Record], insight: &mut impl Insight) -> Vec<Finding> {
     Pipeline::new().run_records(records.iter().cloned(), |observation| {
         insight.observe(observation);

@@ -14,13 +14,13 @@ const SERVER: u32 = 7;
 const WAKEUP: char = 'w';
 
 impl AttributionKey for char {
-    /// The kind of every key is the same: prices alone divide.
+    /// Every key has the same kind, so that only costs determine the attribution.
     fn kind(self) -> char {
         'k'
     }
 }
 
-/// An attribution of runs from and to these microseconds, the first of which is preceded by a wait.
+/// An attribution of runs between these microseconds. A wait precedes the first run.
 fn with(runs: &[(u64, u64)]) -> Attribution<char> {
     let mut attribution = Attribution::of(SERVER);
     attribution.captured(true);
@@ -46,14 +46,14 @@ impl Attribution<char> {
         self.work(work, 1);
     }
 
-    /// The handler of client 1's request took this much of a processor.
+    /// The handler of client 1's request used this many microseconds of CPU.
     fn joined(&mut self, sequence: u64, micros: u64, took: u64) {
         let request = (ConnectionId(1), SequenceNumber(sequence));
         let start = Timestamp::from_nanos(micros * 1000);
         self.handled_request(request, 1, (start, took as f64 * 1000.0));
     }
 
-    /// A request to be answered, or its answer.
+    /// A request that has a reply, or its reply.
     fn question(&mut self, micros: u64, came: Evidence, key: char) {
         let work = Work {
             at: micros * 1000,
@@ -65,7 +65,7 @@ impl Attribution<char> {
         self.work(work, 1);
     }
 
-    /// Microseconds of each key by `now`; a wakeup weighs 5.
+    /// Microseconds of each key by `now`; a wake-up costs 5.
     fn settled(&mut self, micros: u64) -> BTreeMap<char, f64> {
         let mut all = BTreeMap::new();
         let wakeup = |_| Micros(5.0);
@@ -136,7 +136,7 @@ fn a_timed_request_has_the_time_of_its_handler_and_prices_divide_the_rest() {
         all,
         BTreeMap::from([('a', 10.0), ('b', 50.0), ('r', 5.0), (WAKEUP, 5.0)])
     );
-    // The handler of the other client, and the rest of a run that no message explains.
+    // The other client's handler, and the rest of a run that no message explains.
     assert_eq!(attribution.unattributed().share.time, Micros(1.0 + 9.0));
 }
 
@@ -153,13 +153,13 @@ fn a_handler_that_goes_on_in_a_part_counts_there_from_the_beginning_of_the_part(
         sequence: 1,
         count: 1,
     };
-    // The second is told when it ends, and ran for 20 µs before the part.
+    // The second handler is reported when it ends; 20 µs of it were before the part.
     attribution.handled(&[took(110, 5), took(120, 70)]);
     for (start, nanos) in [(110_000, 5000.0), (120_000, 50_000.0)] {
         attribution.handled_unrecorded(Timestamp::from_nanos(start), nanos);
     }
     attribution.settled(20_000);
-    // 30 µs of a client that is not recorded, and 10 that no message explains.
+    // 30 µs of a client that is not recorded, and 10 µs that no message explains.
     assert_eq!(attribution.unattributed().share.time, Micros(30.0 + 10.0));
     assert_eq!(attribution.overdrawn, Micros::ZERO);
 }
@@ -175,7 +175,7 @@ fn handlers_after_the_last_switch_of_a_part_are_of_the_next() {
         sequence: 1,
         count: 1,
     };
-    // The server's run goes on at the end of the part, and is of the part that follows.
+    // The server's run continues after the end of the part and belongs to the next part.
     attribution.handled(&[took(110, 5), took(150, 10)]);
     attribution.handled_unrecorded(Timestamp::from_nanos(110_000), 5000.0);
     attribution.end();
@@ -207,7 +207,7 @@ fn handlers_have_no_more_than_the_last_run_of_a_part() {
     };
     request(&mut attribution, 1, 'a');
     request(&mut attribution, 2, 'b');
-    // Shorter ones than 20 µs are not held against the switches.
+    // Handlers up to 20 µs are not checked against the switches.
     attribution.handled(&[took(1, 105, 20), took(2, 110, 30)]);
     attribution.joined(1, 105, 20);
     attribution.joined(2, 110, 30);
@@ -233,7 +233,7 @@ fn later_runs_make_up_for_a_handler_that_was_told_late() {
     attribution.handled_unrecorded(took.start, 60_000.0);
     attribution.one(19_990, Evidence::In, Some('r'), Some(Micros(5.0)));
     let rest = attribution.settled(30_000);
-    // The handler ran for 60 µs, of which the third run's 50 can make up.
+    // The handler ran for 60 µs, of which the third run's 50 µs can compensate.
     let all: f64 = first.values().chain(rest.values()).sum();
     let ran = 40.0 + 40.0 + 50.0;
     assert_eq!(attribution.overdrawn, Micros(10.0));
@@ -270,9 +270,9 @@ fn equal_work_of_one_moment_is_kept_once_and_counts_each_time() {
 fn a_run_that_nobody_called_for_is_nobodys() {
     let mut attribution = with(&[(100, 140), (10_000, 10_030), (10_040, 10_050)]);
     attribution.request(90, 'a', 15.0);
-    // Written by the first run, read late.
+    // The first run wrote it, but it was read late.
     attribution.one(150, Evidence::Answer, Some('r'), Some(Micros(20.0)));
-    // It came while the second run went on; the third, which nothing else explains, is for it.
+    // The request arrived during the second run; the third run, which no other work explains, handles it.
     attribution.request(9_990, 'a', 5.0);
     attribution.request(10_025, 'b', 5.0);
     let settled = attribution.settled(20_000);
@@ -308,7 +308,7 @@ fn the_beginning_of_a_long_request_is_carried_to_its_end() {
 
 #[test]
 fn a_server_that_owes_an_answer_goes_on() {
-    // It waits for a disk twice before it answers.
+    // The server waits for a disk twice before it replies.
     let mut attribution = with(&[(100, 110), (1_000, 1_040), (2_000, 2_010), (9_000, 9_030)]);
     attribution.question(90, Evidence::In, 'a');
     attribution.question(2_005, Evidence::Answer, 'r');
@@ -355,7 +355,7 @@ fn a_clock_alone_is_divided_as_one_run() {
 fn work_that_the_server_tells_belongs_to_the_run_that_tells_it() {
     let mut attribution = with(&[(100, 400), (2000, 2300)]);
     attribution.told_by_server();
-    // It told of one as it was ending, and the recorder read of the other late.
+    // The server reported one request as the run ended, and the recorder read the report of the other late.
     attribution.request(395, 'a', 5.0);
     attribution.request(1900, 'b', 5.0);
     let settled = attribution.settled(10_000);

@@ -1,8 +1,8 @@
-//! Grabs: who kept the server, the pointer, the keyboard or a device for himself, for how long,
-//! and who waited meanwhile.
+//! Grabs: the clients that grabbed the server, the pointer, the keyboard or a device, for how long, and the clients
+//! that waited meanwhile.
 //!
-//! A grab of the server lasts from GrabServer to UngrabServer: other clients' requests that come
-//! in between wait. The pipeline tells the active grabs of devices (`device_grabs.rs`).
+//! A server grab lasts from GrabServer to UngrabServer: other clients' requests that arrive in between wait. The
+//! pipeline reports the active device grabs (`device_grabs.rs`).
 
 pub(crate) mod report;
 #[cfg(test)]
@@ -18,7 +18,7 @@ use crate::pipeline::elapsed::Elapsed;
 use crate::pipeline::{Observation, Seen};
 use crate::stalls::stall::{HoldKind, Stall, Waited};
 
-/// Grabs listed at most, the last ones.
+/// Maximum number of listed grabs; the last ones are kept.
 const MAX_GRABS: usize = 1000;
 
 /// The grabbed object.
@@ -68,7 +68,7 @@ struct EndedGrab {
 pub struct Grabs {
     open: HashMap<GrabTarget, OpenGrab>,
     done: VecDeque<EndedGrab>,
-    /// The grab of the server that ended last, until it is taken.
+    /// The server grab that ended last, until the caller removes it.
     ended: Option<Stall>,
     count: u64,
     refused: u64,
@@ -76,7 +76,7 @@ pub struct Grabs {
 }
 
 impl Grabs {
-    /// Takes the next observation of a pass.
+    /// Processes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         self.elapsed.observe(observation);
         match observation {
@@ -100,7 +100,7 @@ impl Grabs {
         self.elapsed.start()
     }
 
-    /// The grabs that were active at `since` or later: owner, kind, start, and end; `None` if still active.
+    /// The grabs that were active at `since` or later: owner, kind, start, and end (`None` if still active).
     pub(crate) fn after(
         &self,
         since: Timestamp,
@@ -126,7 +126,7 @@ impl Grabs {
         self.ended.take()
     }
 
-    /// The grab of the server that continues at `now`.
+    /// The server grab that is still active at `now`.
     pub(crate) fn server_grab(&self, now: Timestamp) -> Option<Stall> {
         let open = self.open.get(&GrabTarget::Server)?;
         Some(stall(open, now))

@@ -14,9 +14,9 @@ use crate::text::units::duration_ms;
 pub struct GrabReport {
     /// The number of grabs.
     pub count: u64,
-    /// Requests for a grab that were answered with another status than success.
+    /// Grab requests whose reply had a status other than success.
     pub refused: u64,
-    /// The last 1000 grabs, in the order of their ends.
+    /// The last 1000 grabs, by end time.
     pub grabs: Vec<GrabLine>,
 }
 
@@ -33,10 +33,10 @@ pub struct GrabLine {
     pub since_ms: f64,
     /// The length.
     pub held_ms: f64,
-    /// The reason of its end: `ungrab`, `closed` (the connection), `lost` (another client has it), or
-    /// `trace` (the trace ended first).
+    /// The reason of the end: `ungrab`, `closed` (the connection), `lost` (another client has the grab), or `trace`
+    /// (the trace ended first).
     pub end: String,
-    /// Clients whose requests waited meanwhile; for grabs of the server.
+    /// For server grabs, the clients whose requests waited meanwhile.
     #[serde(rename = "waiters")]
     pub waited: Vec<GrabWaiter>,
 }
@@ -46,14 +46,14 @@ pub struct GrabLine {
 pub struct GrabWaiter {
     /// The client that waited.
     pub client: String,
-    /// The number of its requests that waited.
+    /// The number of the client's requests that waited.
     pub requests: u64,
     /// The wait of the first one.
     pub waited_ms: f64,
 }
 
 impl GrabReport {
-    /// The report of a pass that `grabs` and `summary` took part in.
+    /// The report of a pass over `grabs` and `summary`.
     pub fn new(grabs: &Grabs, summary: &TraceSummary) -> GrabReport {
         let start = grabs.start();
         let line =

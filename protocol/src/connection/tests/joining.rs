@@ -30,7 +30,7 @@ fn a_connection_goes_on_from_its_middle() {
         desk.said
     );
     assert!(desk.said[1].contains("70001"), "{:?}", desk.said);
-    // Requests that are missing in between.
+    // Requests in between are missing.
     desk.connection.join(&joint(70_010), &desk.extensions);
     desk.client(&NO_OPERATION);
     assert!(
@@ -45,7 +45,7 @@ fn a_joined_connection_pairs_and_counts_as_the_whole_does() {
     let mut whole = Desk::open();
     whole.client(&NO_OPERATION);
     whole.client(&GET_INPUT_FOCUS);
-    // A QueryPointer of which half has come.
+    // The first half of a QueryPointer request has arrived.
     whole.client(&[38, 0, 2, 0]);
     let (joint, under_way) = whole.connection.joint(&whole.extensions).unwrap();
     assert_eq!((joint.last_request.0, under_way), (3, [4, 0]));

@@ -1,4 +1,4 @@
-//! A stream is the same messages however it is cut, and any bytes are a stream.
+//! The messages of a stream do not depend on how the stream is split, and any bytes are accepted as a stream.
 
 use proptest::prelude::*;
 

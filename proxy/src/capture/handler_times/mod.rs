@@ -1,8 +1,9 @@
-//! Times of a server's handlers, request by request, from a library that is preloaded into a server of ours.
+//! Handler times of a server for each request, from a library that is preloaded into servers that x11prof starts.
 //!
 //! The library (server_timer.c) is compiled into this program. For a private server it is written to the server's
-//! private folder, and taken away once the server has it; for a server of the user's own it is in memory. Server and
-//! recorders share one file, a ring of entries, which they find among the server's open files.
+//! private folder, and removed once the server has loaded it. For a server that the user starts with `x11prof server`,
+//! it is in memory. Server and
+//! recorders share one file, a ring of entries. Recorders find the file among the server's open files.
 
 mod ring;
 
@@ -21,26 +22,28 @@ use x11prof_trace::HandlerTime;
 
 use crate::capture::preload::preloaded;
 
-/// The library as the build made it; empty where it is not for this processor.
+/// The library as compiled at build time; empty if the processor is not supported.
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/server_timer.so"));
-/// The kernel's clock as which the processor's counter is trusted.
+/// The kernel clock source that must be in use, so that the processor's counter can be trusted.
 const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
 /// The timer of one server.
 #[derive(Debug)]
 pub struct HandlerTimes {
     ring: Ring,
-    /// Files that go once the server has them.
+    /// Files to remove once the server has opened them.
     files: Vec<PathBuf>,
 }
 
-/// The first number of descriptors that a server inherits: bash's are below 256, and limits above.
+/// The lowest descriptor number for files that a server inherits, above bash's numbers (below 256) and below the usual
+/// limits.
 const HIGH: i32 = 400;
-/// The name of a ring that recorders find.
+/// The name of the ring's memory file, by which recorders find it.
 const RING: &str = "x11prof-times";
 
-/// Becomes the server that `command` starts, with a library that times its handlers for every recorder of this user.
-/// Calls `untimed` with the reason where handlers cannot be timed. Returns only where the command cannot be run.
+/// Replaces this process by the server that `command` starts, with a library that times its handlers for every recorder
+/// of this user. Calls `untimed` with the reason if handlers cannot be timed. Returns only if the command cannot be
+/// run.
 pub fn become_timed(command: &mut Command, untimed: impl FnOnce(&str)) -> io::Error {
     let kept = shared_in_memory(command);
     if let Err(why) = &kept {
@@ -49,12 +52,12 @@ pub fn become_timed(command: &mut Command, untimed: impl FnOnce(&str)) -> io::Er
     command.exec()
 }
 
-/// Prepares `command` with files in memory, which a program that takes the place of this one has too.
+/// Prepares `command` with files in memory. A program that replaces this one inherits them.
 fn shared_in_memory(command: &mut Command) -> Result<[File; 2], String> {
     possible()?;
     let made = |name| {
         let file = memfd_create(name, MemfdFlags::ALLOW_SEALING)?;
-        // A shell that starts the server uses low numbers for other files.
+        // A shell that starts the server uses low descriptor numbers for other files.
         let file = File::from(fcntl_dupfd_cloexec(&file, HIGH)?);
         fcntl_setfd(&file, FdFlags::empty())?;
         io::Result::Ok(file)
@@ -76,7 +79,7 @@ fn shared_in_memory(command: &mut Command) -> Result<[File; 2], String> {
     Ok(files)
 }
 
-/// Succeeds where handlers can be timed on this machine; else fails with a reason for people.
+/// Checks that handlers can be timed on this machine. Otherwise returns the reason in text form.
 fn possible() -> Result<(), String> {
     if LIBRARY.is_empty() {
         return Err("handlers can be timed on x86_64 only".to_owned());
@@ -90,7 +93,7 @@ fn possible() -> Result<(), String> {
     }
 }
 
-/// The server that `command` starts loads the library, and writes to `times`.
+/// Makes the server that `command` starts load the library and write to `times`.
 fn preload(command: &mut Command, library: &Path, times: &Path) {
     command
         .env("LD_PRELOAD", preloaded(library))
@@ -101,7 +104,7 @@ impl HandlerTimes {
     /// Prepares the timer of the server that `command` starts, with files in `dir`.
     ///
     /// # Errors
-    /// Fails, with a reason for people, where handlers cannot be timed here.
+    /// Fails with a reason in text form if handlers cannot be timed here.
     pub(crate) fn prepare(command: &mut Command, dir: &Path) -> Result<HandlerTimes, String> {
         possible()?;
         let files = vec![dir.join("timer.so"), dir.join("times")];
@@ -133,13 +136,14 @@ impl HandlerTimes {
         }))
     }
 
-    /// Says whether the server times its handlers, once it has answered some requests; from then on all are timed.
+    /// Checks that the server times its handlers. Call this after the server has replied to some requests; from then on
+    /// all requests are timed.
     ///
     /// # Errors
-    /// Fails, with a reason for people, where the server does not.
+    /// Fails with a reason in text form if the server does not time its handlers.
     pub(crate) fn begin(&mut self) -> Result<(), String> {
         for file in &self.files {
-            // The server has opened both, or never will.
+            // The server has either opened both files by now, or will never open them.
             let _ = fs::remove_file(file);
         }
         // A calibration that was killed may have left the timer paused.
@@ -155,7 +159,8 @@ impl HandlerTimes {
         }
     }
 
-    /// Adds the times since the last call to `times`. Returns the number of requests lost since, which had no room.
+    /// Adds the times since the last call to `times`. Returns the number of requests since then that were lost because
+    /// the ring was full.
     ///
     /// # Errors
     /// Fails if the shared memory cannot be read.

@@ -1,6 +1,6 @@
 //! The file that a server writes its handlers' times into (struct shared of server_timer.c).
 //!
-//! The recorder reads and writes the file by system calls: the kernel keeps a file and its mappings one.
+//! The recorder reads and writes the file with system calls. The kernel keeps a file and its mappings consistent.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -18,7 +18,7 @@ const STATE: u64 = 0;
 const WRITTEN: u64 = 64;
 const REQUESTS: u64 = 72;
 const FIRST: u64 = 4096;
-/// The length, in whole pages.
+/// The length of the file in bytes, a multiple of the page size.
 const LENGTH: u64 = FIRST + ENTRIES * ENTRY;
 
 /// The state of the server's library.
@@ -28,7 +28,7 @@ pub(super) enum State {
     Learning,
     Timing,
     GaveUp,
-    /// A calibration reads the server's clock meanwhile: the library adds nothing to it.
+    /// Paused while a calibration reads the server's clock, so that the library adds no time to the server's.
     Paused,
 }
 
@@ -36,15 +36,15 @@ pub(super) enum State {
 #[derive(Debug)]
 pub(super) struct Ring {
     file: File,
-    /// Entries that were taken or lost, and the requests in them.
+    /// The number of entries read or lost so far, and the number of requests in them.
     taken: u64,
     requests: u64,
-    /// Bytes of one reading; kept so that no reading allocates.
+    /// Read buffer, kept so that reads do not allocate.
     buffer: Vec<u8>,
 }
 
 impl Ring {
-    /// Makes the file. Its blocks are there from the beginning: a server that writes where the disk is full would end.
+    /// Creates the file and allocates its blocks: a server that writes to a mapped file on a full disk would be killed.
     pub(super) fn create(path: &Path) -> io::Result<Ring> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true).mode(0o600);
@@ -52,13 +52,13 @@ impl Ring {
         Ring::empty(file)
     }
 
-    /// Makes an empty file a ring.
+    /// Turns an empty file into a ring.
     pub(super) fn empty(file: File) -> io::Result<Ring> {
         fallocate(&file, FallocateFlags::empty(), 0, LENGTH)?;
         Ring::read(file)
     }
 
-    /// The ring in a file, from now on.
+    /// Opens the ring in a file. Reads only entries written from now on.
     pub(super) fn read(file: File) -> io::Result<Ring> {
         let mut ring = Ring {
             file,
@@ -81,7 +81,7 @@ impl Ring {
         })
     }
 
-    /// Pauses a server that times its handlers, or has it time them again.
+    /// Pauses a server that times its handlers, or resumes it.
     pub(super) fn pause(&self, paused: bool) -> io::Result<()> {
         let (from, to) = match paused {
             true => (State::Timing, 4_u64),
@@ -93,15 +93,15 @@ impl Ring {
         }
     }
 
-    /// A field. The server writes its eight aligned bytes at once.
+    /// Reads a field. The server writes the eight aligned bytes at once.
     fn field(&self, at: u64) -> io::Result<u64> {
         let mut bytes = [0; 8];
         self.file.read_exact_at(&mut bytes, at)?;
         Ok(u64::from_ne_bytes(bytes))
     }
 
-    /// Adds the entries that were written since the last call. Returns the number of requests that were lost since:
-    /// the server has written over them.
+    /// Adds the entries that were written since the last call. Returns the number of requests since then that were lost
+    /// because the server has overwritten them.
     pub(super) fn drain(&mut self, times: &mut Vec<HandlerTime>) -> io::Result<u64> {
         let requests = self.field(REQUESTS)?;
         let written = self.field(WRITTEN)?;
@@ -113,7 +113,7 @@ impl Ring {
             self.buffer.resize((count * ENTRY) as usize, 0);
             self.file
                 .read_exact_at(&mut self.buffer, FIRST + place * ENTRY)?;
-            // The server may have written over the first of these meanwhile, and be at another.
+            // The server may have overwritten the first of these entries in the meantime, and may be writing another.
             let now = self.field(WRITTEN)?;
             let gone = (now + 1).saturating_sub(at + ENTRIES).min(count);
             lost_any |= gone > 0;
@@ -196,7 +196,7 @@ mod tests {
         set(&ring, WRITTEN, ENTRIES + 1000);
         set(&ring, REQUESTS, ENTRIES + 1000);
         let mut times = Vec::new();
-        // The server may be at the oldest of the entries.
+        // The server may be overwriting the oldest entry.
         assert_eq!(ring.drain(&mut times).unwrap(), 1001);
         assert_eq!(times.len() as u64, ENTRIES - 1);
         let later = Ring::read(ring.file.try_clone().unwrap()).unwrap();

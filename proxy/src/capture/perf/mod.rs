@@ -1,7 +1,7 @@
-//! Context switches, and samples of stacks, from the kernel, by perf_event_open(2).
+//! Context switches and stack samples from the kernel, through perf_event_open(2).
 //!
-//! One ring for each processor takes the switches of all threads that are watched there; another one takes samples. An ordinary
-//! user may watch his own processes at perf_event_paranoid 2.
+//! On each processor, one ring receives the context switches of all watched threads and another ring receives samples.
+//! An ordinary user may watch the user's own processes at perf_event_paranoid 2.
 
 use std::fs;
 use std::io;
@@ -21,28 +21,30 @@ use self::records::{Read, Sample, WORD, length, parse};
 
 mod records;
 
-/// The time that a thread runs between two samples, in nanoseconds: it keeps step with no program's timer.
+/// The CPU time of a thread between two samples, in nanoseconds. It is no multiple of a usual timer interval, so that
+/// samples do not synchronize with timers.
 pub(crate) const SAMPLE_PERIOD: u64 = 1_997_000;
-/// Bytes of a sample's stack, at most.
+/// The largest stack copy of a sample, in bytes.
 const SAMPLE_STACK: u32 = 24 << 10;
-/// Registers of a sample: frame pointer, stack pointer, instruction (asm/perf_regs.h of x86).
+/// Registers of a sample: frame pointer, stack pointer, instruction pointer (asm/perf_regs.h of x86).
 const SAMPLE_REGISTERS: u64 = 1 << 6 | 1 << 7 | 1 << 8;
 
-/// The records that are wanted of a thread.
+/// The records to request for a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// When it runs and when it waits.
+    /// When the thread runs and when it waits.
     Switches,
-    /// Its stack, each time that it has run for [`SAMPLE_PERIOD`].
+    /// The thread's stack after each [`SAMPLE_PERIOD`] of CPU time.
     Samples {
-        /// True to have it also where the thread is inside of the kernel, by itself or for an interrupt.
+        /// True to also sample the thread inside the kernel, in system calls and interrupts.
         kernel: bool,
     },
 }
 
 impl Wanted {
-    /// Pages of a ring's data, powers of two, the best first: 8192 switches, or 42 to 5 samples. The kernel lets every user
-    /// lock the least of both, and both rings' first pages (perf_event_mlock_kb); more where he may lock memory.
+    /// Possible data pages of a ring, powers of two, the best first: 8192 switches, or 42 to 5 samples. The kernel lets
+    /// every user lock the smallest sizes with both rings' header pages (perf_event_mlock_kb), and more if the user may
+    /// lock memory.
     fn pages(self) -> &'static [usize] {
         match self {
             Wanted::Switches => &[64],
@@ -51,13 +53,13 @@ impl Wanted {
     }
 }
 
-/// Records that were taken out of the rings.
+/// Records read from the rings.
 #[derive(Debug, Default)]
 pub(crate) struct Drained {
-    /// In the order of time.
+    /// In time order.
     pub(crate) switches: Vec<Switch>,
     pub(crate) samples: Vec<Sample>,
-    /// Records that the kernel lost.
+    /// The number of records that the kernel lost.
     pub(crate) lost: u64,
 }
 
@@ -71,7 +73,7 @@ pub(crate) struct Rings {
 #[derive(Debug)]
 struct Ring {
     cpu: u16,
-    /// An event without records of its own; the threads' events write into its ring.
+    /// An event without records. The threads' events write into its ring.
     owner: OwnedFd,
     base: *mut u8,
     page: usize,
@@ -81,7 +83,7 @@ struct Ring {
 // SAFETY: the mapping is not tied to the thread that made it.
 #[expect(unsafe_code, reason = "the ring is a raw mapping")]
 unsafe impl Send for Ring {}
-// SAFETY: only `drain` touches the mapping, and it takes the ring by `&mut`.
+// SAFETY: only `drain` accesses the mapping, and it borrows the ring mutably.
 #[expect(unsafe_code, reason = "the ring is a raw mapping")]
 unsafe impl Sync for Ring {}
 
@@ -101,7 +103,7 @@ impl Rings {
         })
     }
 
-    /// A handle to attach threads with.
+    /// Returns a handle to attach threads.
     pub(crate) fn outputs(&self) -> io::Result<Outputs> {
         let rings = self.rings.iter();
         let fds: io::Result<Vec<_>> = rings
@@ -113,7 +115,7 @@ impl Rings {
         })
     }
 
-    /// Takes out the records.
+    /// Moves all records out of the rings.
     pub(crate) fn drain(&mut self, drained: &mut Drained) {
         for ring in &mut self.rings {
             ring.drain(drained);
@@ -134,7 +136,8 @@ impl Outputs {
     pub(crate) fn attach(&self, pid: u32) -> io::Result<Vec<OwnedFd>> {
         let mut events = Vec::new();
         let mut attached = std::collections::HashSet::new();
-        // Threads that begin while we attach are inherited only from threads that we had by then.
+        // Threads that start during the attachment are inherited only from threads that are already attached, so the
+        // list is read again until it is complete.
         loop {
             let before = attached.len();
             for task in fs::read_dir(format!("/proc/{pid}/task"))? {
@@ -173,13 +176,13 @@ impl Outputs {
     }
 }
 
-/// True if the kernel lets us sample threads inside of the kernel: at perf_event_paranoid 1, and for an administrator.
+/// True if the kernel permits sampling inside the kernel: at perf_event_paranoid 1, and for an administrator.
 pub(crate) fn may_sample_kernel() -> bool {
     let wanted = Wanted::Samples { kernel: true };
     open_event(&mut attributes(Some(wanted)), 0, None).is_ok()
 }
 
-/// Those of an event of a thread, or of one that has a ring and nothing else.
+/// The attributes of a thread's event, or with `None` of an event that only owns a ring.
 fn attributes(wanted: Option<Wanted>) -> perf_event_attr {
     let mut attributes = perf_event_attr {
         size: size_of::<perf_event_attr>() as u32,
@@ -196,7 +199,7 @@ fn attributes(wanted: Option<Wanted>) -> perf_event_attr {
     match wanted {
         Some(Wanted::Switches) => {
             attributes.set_context_switch(1);
-            // A thread that ends has no switch: its end is a separate record.
+            // A thread that ends has no context switch. Its end is a separate record.
             attributes.set_task(1);
         }
         Some(Wanted::Samples { kernel }) => {
@@ -211,24 +214,24 @@ fn attributes(wanted: Option<Wanted>) -> perf_event_attr {
     }
     if wanted.is_some() {
         attributes.set_inherit(1);
-        // Threads only: a terminal's shell and the shell's programs are no part of the terminal.
+        // Inherit threads only. The programs that a terminal's shell starts do not belong to the terminal.
         attributes.set_inherit_thread(1);
     }
     attributes
 }
 
-/// Opens an event of a thread on a processor; `None`: on whichever it runs.
+/// Opens an event of a thread on one processor; on any processor if `cpu` is `None`.
 fn open_event(attributes: &mut perf_event_attr, tid: i32, cpu: Option<u16>) -> io::Result<OwnedFd> {
     let cpu = cpu.map_or(-1, i32::from);
     loop {
-        // SAFETY: `attributes` is a whole structure whose size it states.
+        // SAFETY: `attributes` is a complete structure that states its size.
         #[expect(unsafe_code, reason = "a system call")]
         let fd = unsafe {
             let flags = PERF_FLAG_FD_CLOEXEC.into();
             perf_event_open_sys::perf_event_open(attributes, tid, cpu, -1, flags)
         };
         if fd >= 0 {
-            // SAFETY: the call has just opened it for us.
+            // SAFETY: the call has just opened this descriptor, and nothing else owns it.
             #[expect(unsafe_code, reason = "a descriptor of a system call")]
             return Ok(unsafe { OwnedFd::from_raw_fd(fd) });
         }
@@ -237,7 +240,7 @@ fn open_event(attributes: &mut perf_event_attr, tid: i32, cpu: Option<u16>) -> i
         if !(old_kernel && attributes.inherit_thread() == 1) {
             return Err(error);
         }
-        // Before Linux 5.13 the event also covers child processes, which their pid shows.
+        // Before Linux 5.13 the event also covers child processes, which are recognized by their pid.
         attributes.set_inherit_thread(0);
     }
 }
@@ -246,7 +249,7 @@ impl Ring {
     fn open(cpu: u16, data_pages: usize) -> io::Result<Ring> {
         let owner = open_event(&mut attributes(None), 0, Some(cpu))?;
         let page = rustix::param::page_size();
-        // SAFETY: a new shared mapping at an address of the kernel's choice.
+        // SAFETY: a new shared mapping at an address that the kernel chooses.
         #[expect(unsafe_code, reason = "the ring is a mapping")]
         let base = unsafe {
             let rights = ProtFlags::READ | ProtFlags::WRITE;
@@ -293,7 +296,7 @@ impl Ring {
             record.extend(word(at));
             let len = length(&record);
             if len < WORD as u64 || !len.is_multiple_of(WORD as u64) || len > end - at {
-                // No record is so; the ring is given up to its head.
+                // No valid record has this length. The rest of the ring's data is skipped.
                 at = end;
                 break;
             }

@@ -15,7 +15,7 @@ pub(crate) struct Sample {
     pub(crate) copy: StackCopy,
 }
 
-/// Records have whole words of this many bytes.
+/// Record lengths are multiples of this many bytes.
 pub(crate) const WORD: usize = size_of::<u64>();
 
 #[derive(Debug)]
@@ -25,13 +25,13 @@ pub(crate) enum Read {
     Lost(u64),
 }
 
-/// The length in a record's first word.
+/// The record length in a record's first word.
 pub(crate) fn length(head: &[u8]) -> u64 {
     head.get(6..)
         .map_or(0, |mut head| u64::from(head.get_u16_ne()))
 }
 
-/// Parses a record (perf_event_open(2), "MMAP layout"); `None` for one that is not wanted, or shorter than its kind.
+/// Parses a record (perf_event_open(2), "MMAP layout"); `None` if the record is of another kind or too short.
 pub(crate) fn parse(record: &[u8]) -> Option<Read> {
     let mut rest = record;
     let (kind, misc) = (rest.try_get_u32_ne().ok()?, rest.try_get_u16_ne().ok()?);
@@ -51,7 +51,8 @@ pub(crate) fn parse(record: &[u8]) -> Option<Read> {
                 SwitchKind::Preempted
             },
         })),
-        // Process, parent, thread, parent thread, time, then the sample's own: process, thread, time, processor.
+        // Fields: process, parent, thread, parent thread, time; then the sample fields process, thread, time,
+        // processor.
         PERF_RECORD_EXIT => {
             let [pid, _, tid, _] = words(&mut rest)?;
             let time = Timestamp::from_nanos(rest.try_get_u64_ne().ok()?);
@@ -64,12 +65,13 @@ pub(crate) fn parse(record: &[u8]) -> Option<Read> {
                 kind: SwitchKind::Blocked,
             }))
         }
-        // Process, thread, time, processor, kind of registers, registers, size of the stack, stack, bytes of these in use.
+        // Fields: process, thread, time, processor, kind of registers, registers, size of the stack, stack, used bytes
+        // of the stack.
         PERF_RECORD_SAMPLE => {
             let [pid, _] = words(&mut rest)?;
             let at = Timestamp::from_nanos(rest.try_get_u64_ne().ok()?);
             let [..] = words::<2>(&mut rest)?;
-            // The kernel's own threads have no registers of a program's.
+            // Kernel threads have no user registers.
             if rest.try_get_u64_ne().ok()? == 0 {
                 return None;
             }
@@ -102,13 +104,13 @@ fn words<const N: usize>(rest: &mut &[u8]) -> Option<[u32; N]> {
     Some(words)
 }
 
-// The kernel's records are in its own byte order, and the test's bytes in this one.
+// The kernel writes records in native byte order. The test's bytes are in little endian.
 #[cfg(target_endian = "little")]
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A record with 32-bit fields after its header; a 64-bit field is two of them, in little endian.
+    /// A record with 32-bit fields after its header. A 64-bit field is two of them, in little endian.
     fn record<const N: usize>(kind: u32, misc: u16, fields: [u32; N]) -> Vec<u8> {
         let mut bytes = kind.to_le_bytes().to_vec();
         bytes.extend(misc.to_le_bytes());

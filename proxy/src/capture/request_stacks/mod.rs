@@ -1,7 +1,7 @@
 //! The stacks on which a program made its requests (`record --stacks=requests`).
 //!
-//! The program loads a library (client_stacks.c), which is a part of this one. The library writes to memory that the recorder
-//! reads every few milliseconds: nothing is asked of the program, and nothing waits.
+//! The program preloads a library (client_stacks.c), which is embedded in this program. The library writes to shared
+//! memory that the recorder reads every few milliseconds. Neither side waits for the other.
 
 mod ring;
 
@@ -22,25 +22,25 @@ use crate::clock;
 use crate::recorder::record_queue::RecordSender;
 use ring::{Definition, Request, Ring};
 
-/// The library as the build made it; empty if it is not for this processor.
+/// The library as compiled at build time; empty if the processor is not supported.
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/client_stacks.so"));
-/// The time between two readings, and the one while requests come: an analysis holds messages of some milliseconds until their
-/// stacks are told.
+/// The interval between two readings, and the interval while requests arrive. An analysis holds some milliseconds of
+/// messages until their stacks are recorded.
 const BEAT: Duration = Duration::from_millis(5);
 const BUSY_BEAT: Duration = Duration::from_millis(1);
-/// The time after which a client's silence is told.
+/// After this time without requests, the recorder notes that a client sent none.
 const QUIET: Duration = Duration::from_millis(50);
-/// Runs of one record.
+/// Maximum number of runs in one record.
 const RUNS: usize = 1 << 14;
 
-/// The thread that reads what clients write.
+/// The thread that reads the stacks that clients write.
 pub(crate) struct RequestStacks {
     environment: [(&'static str, OsString); 3],
     over: Arc<AtomicBool>,
     thread: JoinHandle<Result<ReadStacks, String>>,
 }
 
-/// The number of requests whose stacks were read, and of those that were lost.
+/// The number of requests with recorded stacks, and the number of requests with lost stacks.
 #[derive(Debug, Default)]
 pub(crate) struct ReadStacks {
     pub(crate) told: u64,
@@ -48,10 +48,10 @@ pub(crate) struct ReadStacks {
 }
 
 impl RequestStacks {
-    /// Puts the library into `dir`, makes the memory, and starts the thread.
+    /// Writes the library into `dir`, creates the shared memory, and starts the thread.
     ///
     /// # Errors
-    /// Fails, with a reason for people, where programs cannot load the library.
+    /// Fails with a reason in text form if programs cannot load the library.
     pub(crate) fn start(
         dir: &Path,
         stacks: Arc<StackNumbers>,
@@ -89,7 +89,7 @@ impl RequestStacks {
         let thread = thread.spawn(move || {
             let mut told = 0;
             loop {
-                // The flag is read before the last reading.
+                // The flag is read before the last reading, so that the last reading comes after the end.
                 let last = is_over.load(Ordering::Acquire);
                 reader.read().map_err(|error| error.to_string())?;
                 if last {
@@ -112,7 +112,7 @@ impl RequestStacks {
         })
     }
 
-    /// The variables with which a program tells its stacks.
+    /// The environment variables that make a program record its stacks.
     pub(crate) fn environment(&self) -> &[(&'static str, OsString)] {
         &self.environment
     }
@@ -136,7 +136,7 @@ fn asan_options() -> OsString {
     options
 }
 
-/// The trouble with the stacks of a recording with so many connections, where there was any.
+/// The problem with the stacks of a recording with this many connections; `None` if there was none.
 pub(crate) fn tell(read: Result<ReadStacks, String>, connections: u32) -> Option<String> {
     match read {
         Err(why) => Some(format!("stacks of requests are missing: {why}")),
@@ -152,15 +152,15 @@ pub(crate) fn tell(read: Result<ReadStacks, String>, connections: u32) -> Option
     }
 }
 
-/// The thread's own state.
+/// The state of the thread.
 struct Reader {
     ring: Ring,
     sender: RecordSender,
-    /// The time of the last reading: what comes now was made later, and was not sent before.
+    /// The time of the last reading. Later stacks belong to requests that were sent after this time.
     since: Timestamp,
-    /// The clients' time for unwinding that is told.
+    /// The clients' recorded time for unwinding, in nanoseconds.
     learned: u64,
-    /// Files of code, and functions of Python, by the clients' numbers.
+    /// Code files and Python functions, by the clients' numbers.
     places: HashMap<u32, (String, Option<String>)>,
     /// The trace's numbers of stacks by the clients' numbers.
     numbers: HashMap<u32, u32>,
@@ -173,7 +173,7 @@ impl Reader {
         let now = clock::now();
         let mut requests = Vec::new();
         self.read.lost += self.ring.requests(&mut requests)?;
-        // Behind an unfinished request may stand requests of other clients, which were sent.
+        // Requests of other clients that were already sent may follow an unfinished request.
         let now = match self.ring.is_held_up() {
             true => self.since,
             false => now,
@@ -183,7 +183,7 @@ impl Reader {
             self.define(definition);
         }
         let made = requests.len() as u64;
-        // The relay waits for a full queue.
+        // The relay waits when the queue is full, so stacks must not fill it.
         if self.sender.is_for_headers() {
             requests.clear();
         }
@@ -242,19 +242,19 @@ impl Reader {
                 function,
             }
         });
-        // Clients number a stack again at each depth of the thread's memory.
+        // Clients number a stack again for each depth of the thread's stack memory.
         if let Some(stack) = self.stacks.of((frames.collect(), is_whole), self.since) {
             self.numbers.insert(number, stack);
         }
     }
 }
 
-/// Requests in a row as runs, with the trace's numbers of stacks.
+/// Groups consecutive requests into runs, with the trace's numbers of stacks.
 fn runs(requests: Vec<Request>, numbers: &HashMap<u32, u32>) -> Vec<RequestRun> {
     let mut runs: Vec<RequestRun> = Vec::new();
     // The last run of each connection.
     let mut last: HashMap<u32, usize> = HashMap::new();
-    // The request before, and the place of its run: a client that draws on one stack needs no look-ups.
+    // The previous request and the index of its run. A client that draws on one stack then needs no look-ups.
     let mut before: Option<(Request, usize)> = None;
     for request in requests {
         if let Some((of, at)) = &mut before

@@ -1,7 +1,8 @@
 //! The memory that clients write the stacks of their requests into (struct shared of client_stacks.c).
 //!
-//! The recorder reads the memory by system calls: the kernel keeps a memory file and its mappings one. Clients open the file
-//! by the recorder's descriptor. On a disk each page's first write took a client several microseconds more.
+//! The recorder reads the memory with system calls. The kernel keeps a memory file and its mappings consistent. Clients
+//! open the file through the recorder's descriptor. With a file on disk, a client's first write to each page took
+//! several microseconds longer.
 
 use std::fs::File;
 use std::io;
@@ -24,17 +25,17 @@ const LEARNED: u64 = 32;
 const FIRST_REQUEST: u64 = 4096;
 const FIRST_PLACE: u64 = FIRST_REQUEST + REQUESTS * REQUEST;
 const FIRST_DEFINITION: u64 = FIRST_PLACE + PLACES * PLACE;
-/// The length, in whole pages.
+/// The length of the file in bytes, a multiple of the page size.
 const LENGTH: u64 = FIRST_DEFINITION + DEFINITIONS;
-/// A definition's kind, number and count, and a word that is not used.
+/// Length of a definition's header: kind, number, count, and an unused word.
 const HEAD: usize = 16;
-/// Bytes of a stack's frame.
+/// Bytes of one stack frame.
 const FRAME: usize = 16;
-/// The bit of a stack's count that says that the stack is whole.
+/// The bit of a stack's count that marks a complete stack.
 const IS_WHOLE: u32 = 1 << 31;
-/// Requests of one reading.
+/// Maximum number of requests of one read.
 const AT_ONCE: u64 = 1 << 16;
-/// An entry that is not finished by so many readings belongs to a client that was killed.
+/// After this many readings, an unfinished entry belongs to a client that was killed.
 const LATE: u32 = 100;
 
 /// A request of a client.
@@ -52,7 +53,7 @@ pub(super) enum Definition {
         number: u32,
         file: String,
     },
-    /// A function of Python, whose frames have lines for addresses.
+    /// A Python function. Its frames have line numbers instead of addresses.
     Function {
         number: u32,
         file: String,
@@ -70,23 +71,24 @@ pub(super) enum Definition {
 #[derive(Debug)]
 pub(super) struct Ring {
     file: File,
-    /// Requests that were taken or lost.
+    /// The number of requests read or lost so far.
     taken: u64,
-    /// Definitions that were looked for, and the places of those that were not there yet.
+    /// The number of definitions checked so far, and the slots of those that were unfinished.
     placed: u64,
     unfinished: Vec<u64>,
-    /// Readings that ended at one unfinished entry.
+    /// The number of consecutive readings that stopped at the same unfinished entry.
     late: u32,
 }
 
 impl Ring {
-    /// Makes the memory. The pages of requests are there from the beginning, so that no client waits for them.
+    /// Creates the memory. The pages of requests are allocated in advance, so that no client waits for them.
     pub(super) fn create() -> io::Result<Ring> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let file = File::from(memfd_create("x11prof-stacks", flags)?);
         file.set_len(LENGTH)?;
         fallocate(&file, FallocateFlags::empty(), 0, FIRST_PLACE)?;
-        // Clients know it by its seals; and none can shorten it, which would end the others.
+        // Clients recognize the memory by its seals. The seals also prevent a client from shortening it, which would
+        // crash the others.
         fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW)?;
         Ok(Ring {
             file,
@@ -103,19 +105,20 @@ impl Ring {
         format!("/proc/{process}/fd/{file}").into()
     }
 
-    /// A field. Clients write its eight aligned bytes at once.
+    /// Reads a field. Clients write the eight aligned bytes at once.
     fn field(&self, at: u64) -> io::Result<u64> {
         let mut bytes = [0; 8];
         self.file.read_exact_at(&mut bytes, at)?;
         Ok(u64::from_ne_bytes(bytes))
     }
 
-    /// Nanoseconds in which clients unwound stacks.
+    /// The clients' time for unwinding stacks, in nanoseconds.
     pub(super) fn learned(&self) -> io::Result<u64> {
         self.field(LEARNED)
     }
 
-    /// Adds the requests that were written since the last call. Returns the number of those that were written over before.
+    /// Adds the requests that were written since the last call. Returns the number of requests that were overwritten
+    /// unread or never finished.
     pub(super) fn requests(&mut self, requests: &mut Vec<Request>) -> io::Result<u64> {
         let written = self.field(WRITTEN)?;
         let oldest = written.saturating_sub(REQUESTS);
@@ -128,7 +131,7 @@ impl Ring {
             bytes.resize((count * REQUEST) as usize, 0);
             let at = FIRST_REQUEST + place * REQUEST;
             self.file.read_exact_at(&mut bytes, at)?;
-            // Clients may have written over the first of these meanwhile.
+            // Clients may have overwritten the first of these entries in the meantime.
             let gone = self.field(WRITTEN)?.saturating_sub(REQUESTS);
             let mut rest = &bytes[..];
             while rest.has_remaining() {
@@ -144,7 +147,7 @@ impl Ring {
                 } else if self.taken < gone || self.late == LATE {
                     lost += 1;
                 } else {
-                    // The client is at it.
+                    // The client is still writing this entry.
                     self.late += 1;
                     return Ok(lost);
                 }
@@ -155,7 +158,7 @@ impl Ring {
         Ok(lost)
     }
 
-    /// True where the last call of [`requests`](Ring::requests) ended at an unfinished one.
+    /// True if the last call of [`requests`](Ring::requests) stopped at an unfinished request.
     pub(super) fn is_held_up(&self) -> bool {
         self.late > 0
     }
@@ -244,7 +247,7 @@ mod tests {
         ring.taken = REQUESTS - 1;
         request(&ring, REQUESTS - 1);
         request(&ring, REQUESTS);
-        // The next two are promised; one of them is there.
+        // The next two entries are reserved, but only one of them is written.
         request(&ring, REQUESTS + 2);
         put(&ring, WRITTEN, &[REQUESTS as u32 + 3, 0]);
         assert_eq!(ring.requests(&mut requests).unwrap(), 0);
@@ -265,7 +268,7 @@ mod tests {
         let mut requests = Vec::new();
         request(&ring, REQUESTS + 4);
         put(&ring, WRITTEN, &[REQUESTS as u32 + 5, 0]);
-        // Those before it are unfinished for ever: their clients were killed.
+        // The entries before it stay unfinished, because their clients were killed.
         let mut lost = 0;
         while requests.is_empty() {
             ring.taken = ring.taken.max(REQUESTS + 3);
@@ -295,7 +298,8 @@ mod tests {
             frames: vec![(3, 0x10), (0, 0x1_0000_0020)],
             is_whole: true,
         };
-        // Four are promised; the first is not finished, the third lies beyond the file, the fourth is of no known kind.
+        // Four definitions are reserved: the first is unfinished, the third lies beyond the file, the fourth has an
+        // unknown kind.
         let places = [0, 0, 24, 48, DEFINITIONS as u32, 24, 72, 16];
         put(&ring, FIRST_PLACE, &places);
         put(&ring, PLACED, &[4, 0]);

@@ -1,8 +1,8 @@
-//! A connection's memory of answers that stay the same while it lasts.
+//! Caches the replies of a connection that do not change while it lasts.
 //!
-//! An atom exists until the server resets. A server resets when its last client has gone (protocol, "Connection
-//! Close"), so not during this connection. The list of extensions changes no sooner. An InternAtom that asks only for
-//! an existing atom may be answered None now and an atom later; this None is not kept.
+//! An atom exists until the server resets. A server resets when its last client has disconnected (protocol, "Connection
+//! Close"), so not during this connection. The list of extensions does not change before then either. An InternAtom
+//! with only-if-exists may return None now and an atom later, so such a None is not cached.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -13,18 +13,18 @@ use super::Rewrite;
 /// Core opcodes (protocol encoding, "Requests").
 const INTERN_ATOM: u8 = 16;
 const QUERY_EXTENSION: u8 = 98;
-/// Bytes before the name in both, and of both replies.
+/// Offset of the name in both requests, and the length of both replies.
 pub(super) const NAME_AT: usize = 8;
 pub(super) const REPLY: usize = 32;
-/// The longest name that is remembered, in bytes.
+/// The longest cached name, in bytes.
 const LONGEST_NAME: usize = 256;
-/// The most answers that are kept, and the most open requests.
+/// The maximum number of cached replies, and of pending requests.
 const ROOM: usize = 4096;
 
-/// The longest request that may be a request.
+/// The maximum length of a request that may be repeatable.
 pub(super) const LONGEST_QUESTION: usize = NAME_AT + LONGEST_NAME;
 
-/// A request whose answer stays the same.
+/// A request with a reply that does not change.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct RepeatableQuestion {
     pub(super) rewrite: Rewrite,
@@ -32,7 +32,7 @@ pub(super) struct RepeatableQuestion {
 }
 
 impl RepeatableQuestion {
-    /// The rewrite that may answer requests of this opcode.
+    /// The rewrite that may reply to requests of this opcode.
     pub(super) fn may_be(major: u8, rewrites: &[Rewrite]) -> Option<Rewrite> {
         let rewrite = match major {
             INTERN_ATOM => Rewrite::AnswerAtoms,
@@ -42,8 +42,7 @@ impl RepeatableQuestion {
         rewrites.contains(&rewrite).then_some(rewrite)
     }
 
-    /// The question that a whole request is; `None` if its lengths contradict each other, for that is
-    /// the server's to refuse.
+    /// Parses a whole request; `None` if its lengths are inconsistent, because the server must reject it.
     pub(super) fn of(
         rewrite: Rewrite,
         request: &[u8],
@@ -58,7 +57,7 @@ impl RepeatableQuestion {
     }
 }
 
-/// The answers of a connection, and the requests that wait for theirs.
+/// The cached replies of a connection, and the requests that wait for their replies.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     answers: HashMap<RepeatableQuestion, [u8; REPLY]>,
@@ -70,15 +69,14 @@ impl Memory {
         self.answers.get(question).copied()
     }
 
-    /// The server was asked this by the request of this number.
+    /// Notes that request `number` was sent to the server.
     pub(super) fn ask(&mut self, number: u64, question: RepeatableQuestion) {
         if self.asked.len() < ROOM {
             self.asked.push_back((number, question));
         }
     }
 
-    /// The server has reached the request `number`. `reply` has the bytes of the reply, if it is no longer than
-    /// `REPLY`.
+    /// Notes that the server has reached the request `number`. `reply` is the reply, if it is not longer than `REPLY`.
     pub(super) fn reached(&mut self, number: u64, reply: Option<[u8; REPLY]>, order: ByteOrder) {
         while let Some((asked, _)) = self.asked.front()
             && *asked <= number

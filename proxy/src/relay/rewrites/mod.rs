@@ -1,7 +1,7 @@
-//! Rewrites (`record --try FIX`): the recorder changes a program's requests as a change of the program would. The gain
-//! can so be measured before the program is changed.
+//! Rewrites (`record --try FIX`): the recorder changes a program's requests as a modified program would send them. This
+//! way the gain can be measured before the program is changed.
 //!
-//! [`rewriter`] turns bytes into bytes (pure); the relay reads and writes the sockets.
+//! [`rewriter`] only transforms bytes; the relay reads and writes the sockets.
 
 mod answers;
 mod memory;
@@ -14,16 +14,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use x11prof_trace::ExtensionOpcodes;
 
-/// A change of requests that the recorder tries.
+/// A change of requests that the recorder can try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Rewrite {
-    /// The recorder answers a QueryExtension that was answered on this connection before.
+    /// The recorder replies to a QueryExtension if the server already replied to the same request on this connection.
     AnswerQueries,
-    /// The recorder answers an InternAtom that was answered with an atom on this connection before.
+    /// The recorder replies to an InternAtom if the server already returned an atom for the name on this connection.
     AnswerAtoms,
-    /// RANDR GetScreenResources, which may probe all outputs, becomes GetScreenResourcesCurrent.
+    /// RANDR GetScreenResources, which may probe all outputs, is replaced by GetScreenResourcesCurrent.
     CurrentResources,
-    /// A QueryExtension finds no MIT-SHM and no DRI3, which share memory and cannot cross a network.
+    /// QueryExtension does not find MIT-SHM and DRI3, which share memory and cannot be used over a network.
     NoSharing,
 }
 
@@ -66,7 +66,7 @@ impl Rewrite {
 /// The number of requests that each rewrite changed, by its index.
 pub(crate) type Counts = [u64; Rewrite::ALL.len()];
 
-/// The rewrites of a recording, with the number of requests that each changed.
+/// The rewrites of a recording, with the number of requests that each rewrite changed.
 #[derive(Debug, Default)]
 pub(crate) struct TriedRewrites {
     pub(crate) rewrites: Vec<Rewrite>,
@@ -74,7 +74,7 @@ pub(crate) struct TriedRewrites {
     counts: [AtomicU64; Rewrite::ALL.len()],
 }
 
-/// Major opcodes of extensions; 0, which no request has, where the server lacks the extension.
+/// Major opcodes of extensions; 0, which no request uses, if the server lacks the extension.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Opcodes {
     pub(crate) big_requests: u8,

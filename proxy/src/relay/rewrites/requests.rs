@@ -1,4 +1,4 @@
-//! Splits a client's stream into requests, as far as some of them are changed.
+//! Splits a client's stream into requests, so that some of them can be changed.
 
 use x11prof_protocol::ByteOrder;
 
@@ -7,12 +7,12 @@ use super::memory::LONGEST_QUESTION;
 /// The next piece of a client's bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum RequestPiece {
-    /// More bytes are needed to tell.
+    /// More bytes are needed.
     Wait,
-    /// The number of bytes that belong to a request under way, or to a stream that cannot be followed.
+    /// The number of bytes that belong to the current request, or to a stream that cannot be followed.
     Rest(usize),
-    /// A request begins. Its first `here` bytes are there, at least its header; `whole` if it was wanted whole and
-    /// these are all.
+    /// A request begins. Its first `here` bytes are available, at least its header. `whole` is true if `may_be`
+    /// selected the request and these bytes are all of it.
     Request { here: usize, whole: bool },
 }
 
@@ -21,11 +21,11 @@ pub(super) enum RequestPiece {
 pub(super) struct RequestSplitter {
     order: ByteOrder,
     big_requests: u8,
-    /// BIG-REQUESTS was enabled: lengths of 0 mean long ones.
+    /// True if BIG-REQUESTS was enabled, so that a length of 0 marks a long request.
     big: bool,
-    /// Bytes of the current request that are still to come.
+    /// The number of bytes of the current request that are still to come.
     rest: u64,
-    /// A request had no length, so the end of it is unknown.
+    /// True after a request without a length, whose end is unknown.
     lost: bool,
 }
 
@@ -40,8 +40,8 @@ impl RequestSplitter {
         }
     }
 
-    /// Finds the next piece at the start of `bytes`, which begin at the end of the last step, and steps over it.
-    /// `may_be` says which major opcodes are wanted whole.
+    /// Finds the next piece at the start of `bytes`, which begin at the end of the previous piece, and skips it.
+    /// `may_be` selects the major opcodes of requests that are needed whole.
     pub(super) fn next(&mut self, bytes: &[u8], may_be: impl Fn(u8) -> bool) -> RequestPiece {
         if self.lost {
             return RequestPiece::Rest(bytes.len());

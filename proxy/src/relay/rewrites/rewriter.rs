@@ -1,10 +1,10 @@
-//! Rewrites the bytes of one connection. Pure.
+//! Rewrites the bytes of one connection, without I/O.
 //!
-//! A request that the rewriter answers goes to the server as a NoOperation of equal length: the server and the client
-//! keep the same count. The answer is given at once only if no other message may precede it: each earlier request has
-//! its reply, or cannot fail and has none. Otherwise the server is asked as usual, and nothing is gained. An event that
-//! the server sent before it read the NoOperation comes after the answer. The rewriter gives the event the answer's
-//! number, the last request handled, since a client's numbers never go back.
+//! If the rewriter replies to a request itself, the server receives a NoOperation of equal length, so that server and
+//! client count the same number of requests. The rewriter replies at once only if no other message may precede the
+//! reply: each earlier request has its reply, or cannot fail and has none. Otherwise the request is forwarded
+//! unchanged, without a gain. An event that the server sent before it read the NoOperation arrives after the reply. The
+//! rewriter gives the event the reply's sequence number, because a client's sequence numbers must never decrease.
 
 use x11prof_protocol::ByteOrder;
 use x11prof_trace::Direction;
@@ -18,15 +18,15 @@ use super::{Counts, Opcodes, Rewrite};
 const LIST_FONTS_WITH_INFO: u8 = 50;
 const QUERY_EXTENSION: u8 = 98;
 const NO_OPERATION: u8 = 127;
-/// Extensions by which a client and its server share memory.
+/// Extensions with which a client and its server share memory.
 const SHARING: [&[u8]; 2] = [b"MIT-SHM", b"DRI3"];
-/// A letter that no extension's name has.
+/// A character that no extension's name contains.
 const NO_LETTER: u8 = b'?';
-/// Minor opcodes of RANDR (randrproto 1.3): both have the same fields, and so have their replies.
+/// Minor opcodes of RANDR (randrproto 1.3). Both requests have the same fields, and so have their replies.
 const GET_SCREEN_RESOURCES: u8 = 8;
 const GET_SCREEN_RESOURCES_CURRENT: u8 = 25;
-/// The server's numbers are 16 bits wide. After this many requests without a message from the server, the rewriter asks
-/// it, so that each number stays unambiguous.
+/// The server's sequence numbers have 16 bits. After this many requests without a message from the server, the rewriter
+/// forwards requests to the server, so that each number stays unambiguous.
 const FAR: u64 = 1 << 15;
 
 /// A connection with rewrites.
@@ -37,23 +37,24 @@ pub(crate) struct Rewriter<'a> {
     requests: RequestSplitter,
     answers: AnswerSplitter,
     memory: Memory,
-    /// Bytes of a message that is not whole enough, from the client and from the server.
+    /// Bytes of incomplete messages, from the client and from the server.
     held: [Vec<u8>; 2],
-    /// Answers that wait for the end of a message.
+    /// Replies that wait for the end of a message.
     ready: Vec<u8>,
-    /// Requests so far.
+    /// The number of requests so far.
     number: u64,
     /// The number of the last request that went to the server unchanged.
     last_given: u64,
-    /// The last that was answered here.
+    /// The number of the last request to which the rewriter replied.
     last_answered: u64,
-    /// The last that the server has spoken of.
+    /// The sequence number of the server's last message.
     spoken_of: u64,
-    /// The last up to which nothing more comes from the server.
+    /// The number of the last request for which nothing more can come from the server.
     done: u64,
-    /// The last ListFontsWithInfo, which has many replies.
+    /// The number of the last ListFontsWithInfo, which has several replies.
     many_replies: u64,
-    /// The client has begun to record others, which has replies for ever.
+    /// True if the rewriter must no longer reply: the client has enabled a RECORD context, which has endless replies,
+    /// or sequence numbers are ambiguous.
     answers_no_more: bool,
     pub(crate) counts: Counts,
 }
@@ -81,7 +82,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// A rewriter after `number` requests, all of them answered.
+    /// A rewriter that starts after `number` requests with complete replies.
     #[cfg(test)]
     pub(super) fn after(self, number: u64) -> Rewriter<'a> {
         Rewriter {
@@ -93,7 +94,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// Takes bytes from the client. Writes the server's bytes to `server`, and any answers to `client`.
+    /// Processes bytes from the client. Writes the bytes for the server to `server`, and any replies to `client`.
     pub(crate) fn take_from_client(
         &mut self,
         bytes: &[u8],
@@ -126,7 +127,7 @@ impl<'a> Rewriter<'a> {
         self.give(client);
     }
 
-    /// A request, whole or its beginning.
+    /// Processes a request, or the beginning of a request that is not needed whole.
     fn request(&mut self, request: &[u8], whole: bool, server: &mut Vec<u8>) {
         self.number += 1;
         let [major, minor] = [0, 1].map(|at| request.get(at).copied().unwrap_or_default());
@@ -162,7 +163,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// Asks for an extension that no server has, instead of an extension that shares memory.
+    /// Replaces the name of an extension that shares memory with a name that no server knows.
     fn hide_sharing(&mut self, request: &mut [u8]) {
         let len = self.order.u16(request, 4).map(usize::from);
         let name = len.and_then(|len| request.get_mut(NAME_AT..NAME_AT + len));
@@ -172,7 +173,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// True if the recorder may answer the current request now.
+    /// True if the rewriter may reply to the current request itself.
     fn is_free(&self) -> bool {
         self.done >= self.last_given && self.number - self.spoken_of < FAR && !self.answers_no_more
     }
@@ -184,7 +185,7 @@ impl<'a> Rewriter<'a> {
         self.counts[rewrite.index()] += 1;
     }
 
-    /// Takes bytes from the server, and writes the client's bytes to `client`.
+    /// Processes bytes from the server, and writes the bytes for the client to `client`.
     pub(crate) fn take_from_server(&mut self, bytes: &[u8], client: &mut Vec<u8>) {
         let mut held = std::mem::take(&mut self.held[1]);
         held.extend_from_slice(bytes);
@@ -209,7 +210,7 @@ impl<'a> Rewriter<'a> {
         self.held[1] = rest.to_vec();
     }
 
-    /// A message's first 32 bytes.
+    /// Processes a message's first 32 bytes.
     fn message(&mut self, kind: MessageKind, alone: bool, bytes: &mut [u8]) {
         let Some(number) = self
             .order
@@ -221,13 +222,13 @@ impl<'a> Rewriter<'a> {
         let ahead = number.wrapping_sub(self.spoken_of as u16);
         let number = self.spoken_of + u64::from(ahead);
         if number > self.number || self.number - self.spoken_of > u64::from(u16::MAX) {
-            // The number is ambiguous: the request is unknown (Xlib and XCB never let this happen).
+            // The number is ambiguous, so the request is unknown (Xlib and XCB never let this happen).
             self.answers_no_more = true;
             return;
         }
         self.spoken_of = number;
         let done = match kind {
-            // An event may be of a request that is under way and fails.
+            // An event may precede the failure of the request with this number.
             MessageKind::Event => number.saturating_sub(1),
             MessageKind::Reply if number == self.many_replies => number.saturating_sub(1),
             _ => number,
@@ -245,7 +246,7 @@ impl<'a> Rewriter<'a> {
         self.memory.reached(number, reply, self.order);
     }
 
-    /// Gives the client the answers that are ready, where they may stand.
+    /// Sends the pending replies to the client if the position is between messages.
     fn give(&mut self, client: &mut Vec<u8>) {
         if self.answers.are_between() {
             client.append(&mut self.ready);
@@ -261,7 +262,7 @@ impl<'a> Rewriter<'a> {
     }
 }
 
-/// Writes the low 16 bits of a number where every message has them.
+/// Writes the low 16 bits of a sequence number to its place in a message.
 fn write_number(order: ByteOrder, message: &mut [u8], number: u64) {
     let bytes = match order {
         ByteOrder::Little => (number as u16).to_le_bytes(),

@@ -1,5 +1,5 @@
-//! Random streams of requests pass the rewriter to a made-up server, in pieces of any length and with any delay. The
-//! client must get the answers that it would get without the rewriter, in an order that it can follow.
+//! Random streams of requests pass through the rewriter to a simulated server, in pieces of any length and with any
+//! delay. The client must receive the same replies as without the rewriter, in a valid order.
 
 mod simulated_server;
 
@@ -40,13 +40,13 @@ fn asked() -> impl Strategy<Value = Question> {
 enum Step {
     /// The client sends N more bytes.
     Sends(u16),
-    /// The number of bytes that get to the server.
+    /// The number of bytes that arrive at the server.
     Arrive(u16),
-    /// The server deals with N requests.
+    /// The server handles N requests.
     Works(u8),
     /// The server sends an event.
     Event(bool),
-    /// The number of the server's bytes that reach the rewriter.
+    /// The number of the server's bytes that arrive at the rewriter.
     Return(u16),
 }
 
@@ -68,8 +68,8 @@ fn take(from: &mut Vec<u8>, most: usize) -> Vec<u8> {
     std::mem::replace(from, rest)
 }
 
-/// The messages that a client reads after the setup's answer: each with its number at full width, which may never go
-/// back.
+/// The messages that a client reads after the setup's reply, each with its sequence number at full width. Sequence
+/// numbers must never decrease.
 fn messages(order: Order, before: u64, bytes: &[u8]) -> Vec<(u64, Vec<u8>)> {
     let (mut at, mut last, mut found) = (28, before, Vec::new());
     while at < bytes.len() {
@@ -108,7 +108,7 @@ proptest! {
         let mut rewriter = Rewriter::new(&rewrites, OPCODES, order.0).after(first - 1);
         let mut server = Server::after(order, first);
         let (mut to_server, mut to_client) = (Vec::new(), Vec::new());
-        // BIG-REQUESTS is on from the start; the server here knows nothing else.
+        // BIG-REQUESTS is enabled from the start; the simulated server supports nothing else.
         let enable = order.request(133, 0, &[]);
         rewriter.take_from_client(&enable, &mut to_server, &mut to_client);
         to_server.clear();
@@ -144,7 +144,8 @@ proptest! {
         prop_assert!(client.is_empty() && to_server.is_empty() && server.said.is_empty());
         prop_assert!(rewriter.end(Direction::ToServer).is_empty() && rewriter.end(Direction::ToClient).is_empty());
 
-        // The server has got the same requests with the same lengths, except for those that were answered here.
+        // The server has received the same requests with the same lengths, except for the requests to which the
+        // rewriter replied.
         prop_assert_eq!(server.got.len(), plain.got.len());
         let mut answered = 0;
         for (got, sent) in server.got.iter().zip(&plain.got) {
@@ -163,7 +164,7 @@ proptest! {
         let [queries, atoms, ..] = rewriter.counts;
         prop_assert_eq!(answered, queries + atoms);
 
-        // The client has got the same replies and errors, byte for byte and in order, and all events.
+        // The client has received the same replies and errors, byte for byte and in order, and all events.
         let told = messages(order, first, &to_client);
         let plain = messages(order, first, &plain.said);
         let replies: Vec<_> = told.iter().filter(|(_, message)| message[0] < 2).collect();
@@ -189,7 +190,7 @@ fn serially(rewrites: &[Rewrite], asked: &[Question]) -> (Vec<u8>, super::Counts
         rewriter.take_from_server(&take(&mut server.said, 1000), &mut to_client);
         to_client.truncate(28);
     }
-    // The messages to the client before the server's own.
+    // The messages to the client before the server's own messages.
     let told = told.into_iter().map(u8::from).collect();
     (told, rewriter.counts)
 }
@@ -208,7 +209,7 @@ fn a_repeated_question_is_answered_at_once() {
         serially(&Rewrite::ALL, &asked),
         (vec![0, 1, 0, 1, 1], [1, 2, 0, 0])
     );
-    // A request that may fail delays the answer.
+    // A pending request that may fail prevents the rewriter from replying.
     let asked = [
         Atom(1, false),
         Void(3),
@@ -220,7 +221,7 @@ fn a_repeated_question_is_answered_at_once() {
         Atom(1, false),
     ];
     assert_eq!(serially(&Rewrite::ALL, &asked).0, [0, 0, 0, 0, 0, 1, 0, 1]);
-    // None may change.
+    // Replies of None are not cached.
     let asked = [Atom(2, true), Atom(2, true), Atom(2, false), Atom(2, true)];
     assert_eq!(serially(&Rewrite::ALL, &asked).0, [0, 0, 0, 1]);
     // Only the chosen rewrites are tried.
@@ -294,7 +295,7 @@ fn extensions_that_share_memory_are_not_found() {
         let mut said = query("MIT-SHM");
         said.extend(query("RENDER"));
         said.extend(query("DRI3"));
-        // In pieces, as they may come.
+        // In pieces of five bytes.
         for piece in said.chunks(5) {
             rewriter.take_from_client(piece, &mut to_server, &mut to_client);
         }

@@ -18,8 +18,8 @@ const LOOK: Duration = Duration::from_micros(200);
 /// A change after a pause of this length is not caused by the key, but for example by a blinking cursor.
 const REST: Duration = Duration::from_millis(34);
 
-/// Watches until `over`. Returns the milliseconds from each key to its last change of the screen before its release;
-/// `None` for a key without a change.
+/// Watches until `over` is true. Returns the milliseconds from each key press to its last change of the screen before
+/// the key's release; `None` for a key without a change.
 pub(super) fn watch(server: &PrivateServer, over: &AtomicBool) -> Result<Vec<Option<f64>>, String> {
     let x = connect(server)?;
     let root = x.setup().roots[0].root;

@@ -9,11 +9,11 @@ use std::time::Instant;
 use crate::bench::x_server::XServer;
 use crate::bench::x11perf::label;
 
-/// Seconds that one x11perf may take, and each of its repetitions takes about.
+/// Maximum duration of one x11perf run, and approximate duration of a repetition, in seconds.
 const PATIENCE: &str = "90";
 const EACH: &str = "1";
-/// The number of repetitions of a test. The time between two printed lines belongs to the second one's repetition.
-/// The time before the first line includes the preparation of the test and is ignored.
+/// The number of repetitions of a test. The time between two printed lines belongs to the second line's repetition. The
+/// time before the first line includes the preparation of the test and is ignored.
 const REPEAT: &str = "3";
 
 /// The time of one counted item of a test, in microseconds.
@@ -21,17 +21,17 @@ const REPEAT: &str = "3";
 pub(super) struct Taken {
     /// The time by x11perf's own clock.
     pub(super) wall: f64,
-    /// The server's processor time, as the kernel counts it.
+    /// The server's CPU time, from the kernel.
     pub(super) processor: f64,
-    /// The part of the time in which the server ran.
+    /// The share of the time in which the server ran.
     pub(super) busy: f64,
-    /// The part of the time in which it could have run but had no processor.
+    /// The share of the time in which the server was runnable but had no processor.
     pub(super) kept: f64,
-    /// The number of the server's sleeps.
+    /// The number of times that the server slept.
     pub(super) wakeups: f64,
 }
 
-/// The kernel's figures of a process.
+/// The kernel's counters of a process.
 #[derive(Clone, Copy)]
 struct Seen {
     at: Instant,
@@ -46,7 +46,7 @@ pub(super) fn run(server: &XServer, tests: &[&str], cpu: &str) -> Result<Vec<Vec
         .iter()
         .map(|test| label(test))
         .collect::<Result<Vec<_>, _>>()?;
-    // Into a pipe it would write its lines all at once.
+    // If the output were a pipe without line buffering, all lines would arrive at once.
     let mut child = Command::new("timeout")
         .args([PATIENCE, "taskset", "-c", cpu, "stdbuf", "-oL", "x11perf"])
         .args(["-display", &server.display()])
@@ -83,8 +83,8 @@ pub(super) fn run(server: &XServer, tests: &[&str], cpu: &str) -> Result<Vec<Vec
     }
 }
 
-/// The rate and the test in a line such as `  9000 reps @   0.1134 msec (  8820.0/sec): GetProperty`; `None` for the
-/// summary line.
+/// Parses the rate and the test in a line such as `  9000 reps @   0.1134 msec (  8820.0/sec): GetProperty`; `None` for
+/// the summary line.
 fn rate(line: &str, labels: &[String]) -> Option<(f64, usize)> {
     let (_, rest) = line.split_once(" reps @")?;
     let (rate, of) = rest.split_once('(')?.1.split_once("/sec): ")?;
@@ -108,8 +108,8 @@ impl Seen {
         })
     }
 
-    /// The shares of the time since `before` are equal by both clocks. x11perf's clock excludes its own pauses, so
-    /// the counted time is estimated from its rate.
+    /// The times of one item since `before`. The shares of time are the same with both clocks. x11perf's clock excludes
+    /// its own pauses, so the counted time is estimated from its rate.
     fn since(&self, before: &Seen, rate: f64) -> Taken {
         let gone = (self.at - before.at).as_secs_f64() * 1e6;
         let wall = 1e6 / rate;
@@ -124,7 +124,7 @@ impl Seen {
     }
 }
 
-/// The number of a process's sleeps so far.
+/// The number of times that a process has slept.
 fn sleeps(pid: u32) -> Result<f64, String> {
     let path = format!("/proc/{pid}/status");
     let text = fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;

@@ -1,19 +1,19 @@
-//! The comparison as text: x11perf's figures, and the costs.
+//! Prints the comparison of x11perf's figures with the costs.
 
 use x11prof_cost_model::{Clock, ServerParameters};
 
 use super::repetitions::Taken;
 use super::test::{Test, median, wakeups};
 
-/// The server sets the rate where it is at work for this part of the time.
+/// The server limits the rate if it is busy for this share of the time.
 const BUSY: f64 = 0.95;
 
 /// The costs of a test's requests, in microseconds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Prices {
-    /// The server's processor time.
+    /// The server's CPU time.
     pub(super) processor: f64,
-    /// The time of one wakeup, by a sender on the same processor and on another one.
+    /// The CPU time of one wakeup, by a sender on the same processor and by one on another processor.
     pub(super) wakeup: f64,
     pub(super) wakeup_other: f64,
 }
@@ -28,25 +28,25 @@ impl Prices {
         }
     }
 
-    /// The processor time with that many wakeups.
+    /// The CPU time including the counted wakeups.
     fn awakened(&self, taken: &Taken) -> f64 {
         self.processor + taken.wakeups * self.wakeup
     }
 
-    /// The processor time with that many wakeups from another processor.
+    /// The CPU time including the counted wakeups from another processor.
     fn awakened_apart(&self, taken: &Taken) -> f64 {
         self.processor + taken.wakeups * self.wakeup_other
     }
 }
 
-/// A turn of a test: x11perf's times in either place, and the costs of a calibration at that moment.
+/// A repetition of a test: x11perf's times with both placements, and the costs of a calibration at that time.
 pub(super) struct Turn {
     pub(super) apart: Taken,
     pub(super) together: Taken,
     pub(super) fresh: Prices,
 }
 
-/// The heads of the columns with the sender on another processor than the server.
+/// The column headings for a sender on another processor than the server.
 const APART: &str = "\
 x11perf, µs for one of what it counts, medians of the turns; prices beside it (goal 10 %)
 
@@ -55,7 +55,7 @@ x11perf on another processor than the server; the server's processor time, over
   (c) the same, with the wakeups that the kernel counted, at the price of one's processor time
                  (a) busy      (b) wakeups   fresh(a)    (b)     (c)   file(a)    (b)     (c)";
 
-/// The heads of the columns with both on one processor.
+/// The column headings for a sender on the server's processor.
 const TOGETHER: &str = "
 x11perf on the server's processor; the server's processor time, over the kernel's figure
   (d) the operations and their bytes   (e) with the wakeups that the kernel counted
@@ -87,7 +87,7 @@ pub(super) fn print(tests: &[(&Test, Vec<Turn>)], file: &ServerParameters) {
 fn apart(test: &Test, turns: &[Turn], file: &Prices) {
     let over = |of: &dyn Fn(&Turn) -> f64| median(turns.iter().map(of));
     let off = |of: &dyn Fn(&Turn) -> f64| 100.0 * (over(of) - 1.0);
-    // The time that others kept the server from the processor is time in which it would have worked.
+    // Time in which other processes kept the server from running counts as busy.
     let busy = |turn: &Turn| turn.apart.busy + turn.apart.kept;
     let ran = |turn: &Turn| turn.apart.processor;
     let columns = |prices: &dyn Fn(&Turn) -> Prices| {

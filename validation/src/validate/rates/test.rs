@@ -15,11 +15,11 @@ const IMAGE: &str = "PutImage depth=24 format=ZPixmap gxmode=GXcopy";
 pub(super) struct Test {
     pub(super) name: &'static str,
     pub(super) sends: &'static [Sent],
-    /// The number of counted items: rectangles, characters of lines of 80.
+    /// The number of counted items: rectangles, or characters in lines of 80.
     pub(super) counted: f64,
 }
 
-/// A request, and the number of times it is sent.
+/// A request, with the number of times it is sent.
 pub(super) struct Sent {
     times: f64,
     request: &'static str,
@@ -56,8 +56,8 @@ pub(super) const TESTS: [Test; 5] = [
         sends: &[Sent::one(SOLID, 250_000.0, 1, 20.0)],
         counted: 1.0,
     },
-    // Xlib puts an image of over 256 KiB by several requests (XPutImage, PutSubImage): as many whole
-    // lines as fit into 262,120 bytes in each.
+    // Xlib sends an image of over 256 KiB with several requests (XPutImage, PutSubImage), each with as many whole lines
+    // as fit into 262,120 bytes.
     Test {
         name: "putimage500",
         sends: &[
@@ -107,7 +107,7 @@ impl Sent {
         operation
     }
 
-    /// The cost of one, its bytes read.
+    /// The cost of one request, including reading its bytes.
     pub(super) fn price(&self, parameters: &ServerParameters, clock: Clock) -> f64 {
         let operation = self.operation();
         let mut prices = CostTable::with_clock(parameters, &Substitutions::default(), clock);
@@ -116,8 +116,8 @@ impl Sent {
     }
 }
 
-/// The processor time of a wakeup by a sender on the server's processor, and of one by a sender on another processor, for
-/// which parameters have the same cost.
+/// The CPU time of a wakeup by a sender on the server's processor, and by a sender on another processor, for which the
+/// cost table has the same cost.
 pub(super) fn wakeups(parameters: &ServerParameters) -> [f64; 2] {
     let prices = TransportPrices::with_clock(parameters, Clock::Cpu);
     let one = prices.wakeup(Micros::ZERO);

@@ -1,4 +1,4 @@
-//! The kinds of markers, with their fields, as the profiler shows them.
+//! The kinds of markers and their fields in the Firefox Profiler.
 
 use fxprof_processed_profile::{
     CategoryColor, CategoryHandle, Marker, MarkerFieldFlags, MarkerFieldFormat, MarkerLocations,
@@ -12,7 +12,7 @@ pub(super) struct Kind {
     category: CategoryHandle,
 }
 
-/// The kinds that there are.
+/// All kinds of markers.
 #[derive(Debug)]
 pub(super) struct Kinds {
     pub(super) request: Kind,

@@ -1,4 +1,4 @@
-//! A trace as the Firefox Profiler shows it (profiler.firefox.com): its processed profile.
+//! A trace in the processed profile format of the Firefox Profiler (profiler.firefox.com).
 //!
 //! The format is written with samply's crate. A profile is one JSON object and stays in memory until the end, so its
 //! size is limited.
@@ -23,11 +23,11 @@ use super::timeline::{SentRequest, Timeline, TimelineEntry, named_mark};
 use markers::{Kind, Kinds, Marked};
 use stacks::Stacks;
 
-/// Clients that have threads.
+/// Maximum number of clients with a thread.
 const CLIENTS_LIMIT: usize = 1000;
-/// Requests and events kept: some 150 bytes of JSON each.
+/// Maximum number of requests and events kept: about 150 bytes of JSON each.
 const MESSAGES_LIMIT: usize = 500_000;
-/// Round trips and runs of the server kept.
+/// Maximum number of round trips and server runs kept.
 const STRETCHES_LIMIT: usize = 500_000;
 
 /// Collects a trace as a profile.
@@ -60,7 +60,7 @@ impl Firefox {
     /// An empty profile.
     pub fn new() -> Firefox {
         let epoch = ReferenceTimestamp::from_millis_since_unix_epoch(0.0);
-        // The least that the profiler zooms to.
+        // The minimum zoom of the profiler.
         let interval = SamplingInterval::from_nanos(1000);
         let mut profile = Profile::new("x11prof", epoch, interval);
         let kinds = Kinds::new(&mut profile);
@@ -80,7 +80,7 @@ impl Firefox {
         }
     }
 
-    /// Takes the next observation of a pass.
+    /// Processes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         let Firefox { timeline, contents } = self;
         timeline.observe(observation, &mut |entry| contents.entry(entry));
@@ -89,8 +89,8 @@ impl Firefox {
         }
     }
 
-    /// Adds the remaining entries, the episodes, and the CPU samples, and writes the profile. Returns how much was
-    /// left out.
+    /// Adds the remaining entries, the episodes and the CPU samples, and writes the profile. Returns the number of
+    /// omitted entries.
     pub fn end(
         mut self,
         episodes: &[&Episode],
@@ -183,7 +183,7 @@ impl Contents {
                 let timing = self.stretch(from, to.max(from));
                 self.mark(thread, timing, kind, ("runs", [0; 3]), "");
             }
-            // The profiler would treat the bytes as network traffic and print their carbon dioxide.
+            // The profiler would show these bytes as network traffic and print their carbon dioxide.
             TimelineEntry::Count(..) => {}
         }
     }
@@ -247,7 +247,7 @@ impl Contents {
         }
     }
 
-    /// The client's thread, if another span fits the limit.
+    /// The client's thread, if another span is within the limit.
     fn room_for_stretch(&mut self, client: ConnectionId) -> Option<ThreadHandle> {
         let thread = self.clients.get(&client).copied();
         match thread.filter(|_| self.stretches < STRETCHES_LIMIT) {

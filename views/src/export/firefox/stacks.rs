@@ -1,4 +1,4 @@
-//! The stacks of requests and of running clients, as the profiler's samples and markers have them.
+//! The stacks of requests and of running clients as the profiler's samples and markers.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use fxprof_processed_profile::{
 };
 use x11prof_analyzer::StackNames;
 
-/// Requests and samples that have stacks. The stacks' names are known once the recording has been read.
+/// Requests and samples with stacks. The names in the stacks are known after the recording has been read.
 #[derive(Debug, Default)]
 pub(super) struct Stacks {
     requests: Vec<(ThreadHandle, MarkerHandle, ProfileTime, u32)>,
@@ -25,7 +25,7 @@ struct Run {
 }
 
 impl Stacks {
-    /// A request, which has a marker.
+    /// Adds the stack of a request, which has a marker.
     pub(super) fn request(
         &mut self,
         thread: ThreadHandle,
@@ -68,7 +68,7 @@ impl Stacks {
     }
 }
 
-/// Stacks of threads that the profile has.
+/// The stacks of each thread that the profile already contains.
 struct Known<'a> {
     handles: HashMap<(ThreadHandle, u32), Option<StackHandle>>,
     names: &'a StackNames,

@@ -15,13 +15,13 @@ use x11prof_trace::{Block, ConnectionId, Control, Direction, Part, Record, Times
 
 use segment::{ACK, FIN, LONGEST_PAYLOAD, PUSH, SYN, Segment};
 
-/// The longest gap that is filled, in bytes: no recorder reads as much at once.
+/// The longest gap that is filled with zeros, in bytes: no recorder reads as much at once.
 const LONGEST_FILLED: u64 = 1 << 24;
-/// Zeros that are written in all, in bytes.
+/// Maximum total number of zeros that are written.
 const MOST_FILLED: u64 = 1 << 30;
 /// The port of display :0.
 const SERVER_PORT: u16 = 6000;
-/// Clients' ports, this many for an address.
+/// The first client port, and the number of ports per address.
 const FIRST_PORT: u16 = 10_000;
 const PORTS: u32 = 1 << 15;
 
@@ -32,20 +32,20 @@ pub struct PcapNg {
     epoch: i128,
     connections: HashMap<ConnectionId, Conversation>,
     packet: Vec<u8>,
-    /// Zeros written.
+    /// The number of zeros written so far.
     filled: u64,
-    /// Bytes that are in holes.
+    /// The number of bytes in holes.
     holes: u64,
 }
 
-/// Bytes that went each way: to the server, to the client.
+/// The bytes sent in each direction: to the server, to the client.
 #[derive(Debug, Default, Clone, Copy)]
 struct Conversation {
     sent: [u64; 2],
 }
 
 impl PcapNg {
-    /// A capture without packets. Writes the head of the file.
+    /// Creates a capture without packets, and writes the head of the file.
     pub fn new(out: &mut dyn io::Write) -> io::Result<PcapNg> {
         file::head(out)?;
         Ok(PcapNg::default())
@@ -147,7 +147,7 @@ impl PcapNg {
         fills
     }
 
-    /// Bytes that were left out of the trace, and for whose number there are no zeros.
+    /// The number of bytes that are missing in the trace and are not filled with zeros.
     pub fn holes(&self) -> u64 {
         self.holes
     }

@@ -1,4 +1,4 @@
-//! A TCP segment in its packet: RFC 791 (IPv4), RFC 9293 (TCP).
+//! A TCP segment in an IPv4 packet: RFC 791 (IPv4), RFC 9293 (TCP).
 
 /// Maximum payload of a packet: IPv4's longest packet minus the headers.
 pub(super) const LONGEST_PAYLOAD: usize = 65_535 - HEADERS;
@@ -22,12 +22,12 @@ pub(super) struct Segment<'a> {
 }
 
 impl Segment<'_> {
-    /// Puts the packet into an empty buffer.
+    /// Writes the packet into an empty buffer.
     pub(super) fn encode(&self, packet: &mut Vec<u8>) {
         let len = (HEADERS + self.payload.len()) as u16;
         packet.extend_from_slice(&[0x45, 0]);
         packet.extend_from_slice(&len.to_be_bytes());
-        // No identification, no fragments, 64 hops, TCP, the checksum to come.
+        // No identification, no fragments, 64 hops, TCP; the checksum is filled in later.
         packet.extend_from_slice(&[0, 0, 0x40, 0, 64, 6, 0, 0]);
         packet.extend_from_slice(&self.from.0);
         packet.extend_from_slice(&self.to.0);
@@ -35,7 +35,7 @@ impl Segment<'_> {
         packet.extend_from_slice(&self.to.1.to_be_bytes());
         packet.extend_from_slice(&self.sequence.to_be_bytes());
         packet.extend_from_slice(&self.acknowledged.to_be_bytes());
-        // A header of 5 words, the largest window, the checksum to come, no urgent data.
+        // A header of 5 words, the maximum window, no urgent data; the checksum is filled in later.
         packet.extend_from_slice(&[0x50, self.flags, 0xFF, 0xFF, 0, 0, 0, 0]);
         packet.extend_from_slice(self.payload);
         let sum = checksum(0, &packet[..20]);
@@ -47,7 +47,7 @@ impl Segment<'_> {
     }
 }
 
-/// The internet checksum (RFC 1071) of `bytes`, begun with `sum`.
+/// The internet checksum (RFC 1071) of `bytes`, with the initial value `sum`.
 pub(super) fn checksum(sum: u32, bytes: &[u8]) -> u16 {
     let words = bytes.chunks(2).map(|pair| match pair {
         [high, low] => u64::from(u16::from_be_bytes([*high, *low])),

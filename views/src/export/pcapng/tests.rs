@@ -67,7 +67,7 @@ fn a_connection_is_a_conversation_with_port_6000() {
     );
     assert_eq!(packets[3].ports, (10_001, 6000));
     assert_eq!(packets[4].ports, (6000, 10_001));
-    // Setup and answer before, of 12 and 80 bytes; a SYN counts as one.
+    // The setup of 12 bytes and its reply of 80 bytes precede; a SYN counts as one.
     assert_eq!((packets[5].sequence, packets[5].acknowledged), (13, 81));
     assert_eq!((packets[6].sequence, packets[6].acknowledged), (81, 17));
     assert_eq!(packets[5].payload, get_input_focus());

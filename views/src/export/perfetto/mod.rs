@@ -1,4 +1,4 @@
-//! A trace as Perfetto shows it (ui.perfetto.dev): native track events.
+//! A trace as native track events for Perfetto (ui.perfetto.dev).
 //!
 //! The format: github.com/google/perfetto, protos/perfetto/trace/perfetto_trace.proto, and
 //! perfetto.dev/docs/reference/synthetic-track-event. Packets are written as they come: Perfetto sorts them
@@ -27,7 +27,7 @@ use tracks::Track;
 
 /// The sequence of all packets.
 const SEQUENCE: u32 = 1;
-/// Tracks remembered as described; of more, all are described again.
+/// Maximum number of tracks remembered as described; beyond that all tracks are described again.
 const TRACKS_LIMIT: usize = 1 << 16;
 
 /// Writes a trace as packets.
@@ -74,7 +74,7 @@ impl Perfetto {
     }
 }
 
-/// Packets that wait to be written.
+/// Packets that are not written yet.
 #[derive(Default)]
 struct Packets {
     bytes: Vec<u8>,
@@ -293,7 +293,7 @@ impl Packets {
             interned_data: self.names.take_new(),
             ..packet
         };
-        // Files may be put one after another: so each packet is one.
+        // Concatenated files are a valid file, so each packet is encoded as a file.
         let file = Trace {
             packet: vec![packet],
         };
@@ -308,7 +308,7 @@ fn made(episode: &Episode) -> impl Iterator<Item = u64> {
     children.filter_map(|child| Some(flow(child.client?, child.start)))
 }
 
-/// The flows whose both ends are listed.
+/// The flows with both ends in the list.
 fn flows(episodes: &[&Episode]) -> HashSet<u64> {
     let begun: HashSet<u64> = episodes.iter().flat_map(|one| made(one)).collect();
     let led_to = episodes.iter().filter(|one| one.is_led_to());

@@ -1,13 +1,13 @@
-//! Names that are written once, and by number from then on.
+//! Interned names: written once and referenced by number afterwards.
 
 use std::collections::HashMap;
 
 use super::proto::{Interned, InternedData};
 
-/// Names of slices that have numbers; others are written out.
+/// Maximum number of interned slice names; further names are written in full.
 const NAMES_LIMIT: usize = 1 << 16;
 
-/// The numbers that names have.
+/// The numbers of the interned names.
 #[derive(Default)]
 pub(super) struct Names {
     events: HashMap<String, u64>,
@@ -30,7 +30,7 @@ impl Names {
         number(&mut self.arguments, new, name)
     }
 
-    /// The names that have not been written, to go with the next packet.
+    /// The names that have not been written yet, for the next packet.
     pub(super) fn take_new(&mut self) -> Option<InternedData> {
         let new = std::mem::take(&mut self.new);
         (new != InternedData::default()).then_some(new)

@@ -16,7 +16,7 @@ fn export(trace: &Synthetic) -> Trace {
     Trace::decode(&file[..]).unwrap()
 }
 
-/// Events as `track: kind name [flows]`, of tracks that are no counts.
+/// Events as `track: kind name [flows]`, without counter tracks.
 fn events(trace: &Trace) -> Vec<String> {
     let mut tracks: HashMap<u64, &TrackDescriptor> = HashMap::new();
     let (mut names, mut events) = (HashMap::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! The tracks of a trace: of clients and of the server, with their sub-tracks.
+//! The tracks of a trace: clients and the server, with their sub-tracks.
 
 use x11prof_trace::ConnectionId;
 
@@ -8,13 +8,13 @@ use crate::export::timeline::{ClientCounter, Counter};
 /// A track. Slices of one track must nest, so overlapping slices go to several equivalent tracks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Track {
-    /// The server's track, with its other tracks within.
+    /// The server's track, which contains its other tracks.
     Server,
     /// The server's runs.
     Runs,
     /// The user's marks.
     Marks,
-    /// A client's track, with its other tracks within.
+    /// A client's track, which contains its other tracks.
     Client(ConnectionId),
     /// The episodes in this lane.
     Episodes(ConnectionId, usize),
@@ -28,9 +28,9 @@ pub(super) enum Track {
     Count(Counter),
 }
 
-/// A client's tracks of one kind, numbered up to 2^LANE_BITS.
+/// The number of bits of a lane: a client has up to 2^LANE_BITS tracks of one kind.
 const LANE_BITS: u32 = 24;
-/// Kinds of tracks of a client.
+/// The number of bits of a client's kind of track.
 const KIND_BITS: u32 = 4;
 
 impl Track {
@@ -78,7 +78,7 @@ impl Track {
         }
     }
 
-    /// The track's entry in the file; `name` is a client's.
+    /// The track's descriptor in the file; `name` is the client's name.
     pub(super) fn descriptor(self, name: &str) -> TrackDescriptor {
         let lane_of = |what: &str, lane: usize| match lane {
             0 => what.to_owned(),

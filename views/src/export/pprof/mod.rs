@@ -1,4 +1,4 @@
-//! Server time and bytes as pprof reads them: gzipped `profile.proto`.
+//! Server time and bytes for pprof: gzipped `profile.proto`.
 //!
 //! The format: github.com/google/pprof/blob/main/proto/profile.proto. A stack is client, window
 //! or functions of the program, and request, which are functions there.
@@ -24,7 +24,7 @@ const SAMPLE_TYPES: [(&str, &str); 5] = [
     ("client_time", "nanoseconds"),
 ];
 
-/// Writes the stacks of the recording that `summary` is of.
+/// Writes the stacks of a recording with this summary.
 pub fn pprof(stacks: &[Stack], summary: &TraceSummary, out: &mut dyn io::Write) -> io::Result<()> {
     let profile = profile(stacks, summary);
     let mut zipped = GzEncoder::new(out, Compression::default());
@@ -88,7 +88,7 @@ fn number<N: TryInto<i64>>(number: N) -> i64 {
     number.try_into().unwrap_or(i64::MAX)
 }
 
-/// Strings by their place in the file's table.
+/// Strings by their index in the file's string table.
 #[derive(Default)]
 struct Names {
     all: Vec<String>,
@@ -163,7 +163,7 @@ mod tests {
                 ),
             ]
         );
-        // Clients and windows are there once.
+        // Each client and window occurs once.
         assert_eq!(profile.function.len(), 4);
     }
 }

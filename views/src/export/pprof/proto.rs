@@ -21,7 +21,7 @@ pub(super) struct Profile {
     pub(super) default_sample_type: i64,
 }
 
-/// perftools.profiles.ValueType: places in the table of strings.
+/// perftools.profiles.ValueType: indexes in the string table.
 #[derive(Clone, Copy, PartialEq, prost::Message)]
 pub(super) struct ValueType {
     #[prost(int64, tag = "1")]

@@ -1,4 +1,4 @@
-//! Counts over time: bytes, the server's wakeups, resources held.
+//! Counters over time: bytes, server wakeups, held resources.
 
 use std::collections::HashMap;
 
@@ -67,14 +67,14 @@ impl Counts {
         }
     }
 
-    /// Writes the last value of each.
+    /// Writes the last value of each counter.
     pub(super) fn end(&mut self, on: &mut dyn FnMut(TimelineEntry)) {
         self.gone(|_| true, on);
         let wakeups = self.0.drain().collect();
         write_last(wakeups, on);
     }
 
-    /// Writes the last value of each of the clients that are gone, and forgets them.
+    /// Writes the last value of each counter of the disconnected clients, and removes the counters.
     pub(super) fn gone(
         &mut self,
         gone: impl Fn(ConnectionId) -> bool,

@@ -6,24 +6,24 @@ use x11prof_trace::{ConnectionId, Timestamp};
 /// An entry of the timeline.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::export) enum TimelineEntry {
-    /// A client is known from now on.
+    /// A new client.
     Client(ConnectionId, String),
-    /// A request without a reply, or one whose reply never came.
+    /// A request without a reply, or whose reply never arrived.
     Request(SentRequest, ConnectionId),
-    /// A request and its answer.
+    /// A request and its reply.
     RoundTrip {
         client: ConnectionId,
         request: SentRequest,
         /// The row, from 0: round trips at the same time are in different rows.
         lane: usize,
-        /// The time at which the answer had been read.
+        /// The time at which the reply had been read.
         answered: Timestamp,
-        /// Bytes of the answer.
+        /// The length of the reply in bytes.
         received: u64,
-        /// The error, where it is one.
+        /// The error; `None` if the request got a reply.
         error: Option<Symbol>,
     },
-    /// An event, or an error that answers a request without a reply.
+    /// An event, or an error for a request without a reply.
     Event {
         client: ConnectionId,
         at: Timestamp,
@@ -32,11 +32,11 @@ pub(in crate::export) enum TimelineEntry {
         /// The event's id, if a request followed before the next event.
         led_to: Option<u64>,
     },
-    /// A mark of the user, with its text.
+    /// A user mark with its text.
     Mark(Timestamp, String),
-    /// The server ran.
+    /// A run of the server.
     Run(Timestamp, Timestamp),
-    /// A count has another value.
+    /// A new value of a counter.
     Count(Counter, Timestamp, u64),
 }
 
@@ -47,11 +47,11 @@ pub(in crate::export) struct SentRequest {
     pub(in crate::export) name: Symbol,
     pub(in crate::export) sequence: u64,
     pub(in crate::export) bytes: u64,
-    /// The stack on which it was made.
+    /// The stack that sent the request.
     pub(in crate::export) stack: Option<u32>,
     /// A unique number.
     pub(in crate::export) number: u64,
-    /// The number of the event that it is the first request after.
+    /// The number of the event after which it is the first request.
     pub(in crate::export) responds_to: Option<u64>,
 }
 

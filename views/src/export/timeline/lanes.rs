@@ -1,11 +1,11 @@
-//! Stretches that overlap, each in a separate lane: a timeline's slices of one track must nest.
+//! Assigns overlapping spans to separate lanes, because slices of one track must nest.
 
 use x11prof_trace::Timestamp;
 
 /// Lanes of one client.
 #[derive(Debug, Default)]
 pub(in crate::export) struct Lanes {
-    /// The time since which each lane is free; `None` while it is taken.
+    /// The time since which each lane is free; `None` while it is in use.
     free: Vec<Option<Timestamp>>,
 }
 
@@ -24,7 +24,7 @@ impl Lanes {
         lane
     }
 
-    /// A lane is free from `time` on.
+    /// Marks a lane as free from `time` on.
     pub(in crate::export) fn free(&mut self, lane: usize, time: Timestamp) {
         if let Some(free) = self.free.get_mut(lane) {
             *free = Some(time);

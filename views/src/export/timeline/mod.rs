@@ -15,10 +15,10 @@ use counts::Counts;
 pub(super) use entry::{ClientCounter, Counter, SentRequest, TimelineEntry, named_mark};
 pub(super) use lanes::Lanes;
 
-/// Requests of a client that may wait for their replies; of more, the oldest count as never answered.
+/// Maximum number of a client's requests that wait for replies; beyond that the oldest count as never replied to.
 const WAITING_LIMIT: usize = 1 << 14;
 
-/// An event of which is not known yet whether a request follows.
+/// An event that may still be followed by a request.
 #[derive(Debug)]
 struct LastEvent {
     at: Timestamp,
@@ -33,7 +33,7 @@ struct Client {
     event: Option<LastEvent>,
 }
 
-/// Makes entries of observations.
+/// Converts observations to entries.
 #[derive(Default)]
 pub(super) struct Timeline {
     summary: TraceSummary,
@@ -48,7 +48,7 @@ impl Timeline {
         &self.summary
     }
 
-    /// Takes the next observation of a pass.
+    /// Processes the next observation of a pass.
     pub(super) fn observe(
         &mut self,
         observation: &Observation<'_>,
@@ -91,7 +91,7 @@ impl Timeline {
         }
     }
 
-    /// The trace has ended: returns the pending entries.
+    /// Ends the trace and passes the pending entries to `on`.
     pub(super) fn end(&mut self, on: &mut dyn FnMut(TimelineEntry)) {
         let clients: Vec<ConnectionId> = self.clients.keys().copied().collect();
         for client in clients {
@@ -174,7 +174,7 @@ impl Timeline {
         }
     }
 
-    /// A client has disconnected: returns its pending entries.
+    /// Passes the pending entries of a disconnected client to `on`.
     fn gone(&mut self, id: ConnectionId, on: &mut dyn FnMut(TimelineEntry)) {
         let Some(mut client) = self.clients.remove(&id) else {
             return;
@@ -217,7 +217,7 @@ impl Client {
         true
     }
 
-    /// The oldest request that waits is answered no more.
+    /// Stops waiting for the reply to the oldest request.
     fn give_up(&mut self, client: ConnectionId, on: &mut dyn FnMut(TimelineEntry)) {
         if let Some((_, lane, request)) = self.waiting.pop_front() {
             self.lanes.free(lane, request.at);

@@ -13,14 +13,14 @@ use crate::server::wire;
 /// The sides of the changed squares.
 pub(super) const SMALL: u16 = 16;
 pub(super) const LARGE: u16 = 512;
-/// The time for a server to show the changes: longer than the pause between two pictures at 60 a second. The pictures
-/// of a busy program are as far apart.
+/// The time for a server to show the changes: longer than the interval between two frames at 60 Hz. The frames of a
+/// busy program are as far apart.
 pub(super) const SHOWN: Duration = Duration::from_millis(20);
-/// A difference that is less than this share of the copy with its wakeup may come from where the
-/// two lie in memory.
+/// A difference below this share of the copy with its wakeup may be caused by the memory locations.
 pub(super) const TELLS: f64 = 0.25;
 
-/// Copies of one size to a visible and to an invisible drawable. Two pictures alternate: an equal picture is no change.
+/// Copies of one size to a visible and to an invisible drawable. Two pictures alternate, because an equal picture
+/// is no change.
 pub(super) struct Copies {
     pub(super) seen: [Batch; 2],
     pub(super) unseen: [Batch; 2],
@@ -34,7 +34,7 @@ pub(super) struct CopyCosts {
     pub(super) unseen: f64,
 }
 
-/// A copy of a square of `side` from a drawable and its column.
+/// A copy of a square of `side` pixels from a drawable, starting at column `src_x`.
 pub(super) fn copy(side: u16, (src_drawable, src_x): (u32, i16), to: u32, gc: u32) -> Batch {
     let request = wire::core(CopyAreaRequest {
         src_drawable,
@@ -51,7 +51,7 @@ pub(super) fn copy(side: u16, (src_drawable, src_x): (u32, i16), to: u32, gc: u3
 }
 
 impl Copies {
-    /// The costs of copies with this pause between them; `None` if the server's processor time cannot be read.
+    /// The costs of copies with this pause between them; `None` if the server's CPU time cannot be read.
     pub(super) fn beyond(
         &self,
         server: &mut dyn Executor,

@@ -6,14 +6,15 @@ use std::time::Duration;
 use super::copies::{Copies, SHOWN};
 use crate::sampling::executor::{Executor, Pause};
 
-/// Small changes that follow each other soon, and how soon, to see how often there is an update.
+/// The number of small changes in quick succession, and their interval, to detect updates.
 const CHANGES: usize = 250;
 const SOON: Duration = Duration::from_millis(2);
-/// A change has caused an update if its extra cost is above this share of the most expensive changes'. An update may
-/// fall into two steps, or into one together with the viewer's next request.
+/// A change caused an update if its extra cost is above this share of the most expensive changes'. An update may be
+/// split over two steps, or coincide with the viewer's next request.
 const GREAT: f64 = 0.2;
 
-/// True if the first change after a pause is shown at once: most such changes soon cost more than `half` of an update.
+/// True if the first change after a pause is shown immediately: most of these changes soon cost more than `half` of
+/// an update.
 pub(super) fn is_at_once(
     small: &Copies,
     server: &mut dyn Executor,
@@ -22,7 +23,7 @@ pub(super) fn is_at_once(
 ) -> io::Result<bool> {
     let mut soon = 0;
     for picture in small.seen.iter().cycle().take(times) {
-        // All work for the change before is over.
+        // Wait until all work for the previous change is done.
         server.pause(&[Pause::Sleep(SHOWN * 2)]);
         let time = server.with_what_follows(picture, SOON)?.cpu;
         soon += usize::from(time.is_some_and(|time| time > half));
@@ -30,8 +31,8 @@ pub(super) fn is_at_once(
     Ok(2 * soon > times)
 }
 
-/// The interval between updates while changes continue: the distance between the changes that cost more than an invisible
-/// one. Zero if most changes do, by a share of `update`, the cost of an update.
+/// The interval between updates while changes continue: the distance between changes that cost more than an
+/// invisible change. Zero if most changes cost more, by a share of `update`, the cost of an update.
 pub(super) fn interval(
     small: &Copies,
     server: &mut dyn Executor,
@@ -58,7 +59,7 @@ pub(super) fn interval(
     ) else {
         return Ok(Duration::ZERO);
     };
-    // Others on the processor's core make single ones much more expensive than an update does.
+    // Other load on the core makes single changes much more expensive than an update does.
     if middle - usual > GREAT * update {
         return Ok(Duration::ZERO);
     }
@@ -66,8 +67,8 @@ pub(super) fn interval(
     Ok(steps.map_or(Duration::ZERO, |steps| step.mul_f64(steps)))
 }
 
-/// The mean number of steps between those greater than `least`. An update that falls into two steps counts once. `None`
-/// if there are fewer than two, or if most steps have one.
+/// The mean number of steps between steps above `least`. An update that is split over two steps counts once. `None`
+/// if there are fewer than two, or if most steps are above `least`.
 fn apart(steps: &[f64], least: f64) -> Option<f64> {
     let great = |at: usize| steps.get(at).is_some_and(|step| *step > least);
     let all = (0..steps.len()).filter(|&at| great(at));

@@ -1,4 +1,4 @@
-//! The later work of servers, found again on simulated ones.
+//! Recovers the deferred work of simulated servers.
 
 use x11prof_cost_model::{Deferred, Micros};
 
@@ -34,7 +34,7 @@ fn a_server_that_does_nothing_later_has_no_updates() {
     assert_eq!(found(None), None);
 }
 
-/// Xvnc with a viewer updates by a clock, each changed box by itself.
+/// Xvnc with a viewer updates periodically, each changed box separately.
 #[test]
 fn updates_by_a_clock_are_found_again() {
     let truth = Deferred {
@@ -55,7 +55,7 @@ fn updates_by_a_clock_are_found_again() {
     close(found.smooth_us, truth.smooth_us, 0.02);
 }
 
-/// Xephyr updates at each rest.
+/// Xephyr updates whenever it is idle.
 #[test]
 fn updates_at_each_rest_are_not_filed() {
     let truth = Deferred {

@@ -1,4 +1,4 @@
-//! Pictures of text, which programs show most.
+//! Pictures of text, the most common screen content.
 
 use x11rb_protocol::protocol::xproto::{
     CreateGCAux, PolyFillRectangleRequest, PolyText8Request, Rectangle,
@@ -7,7 +7,7 @@ use x11rb_protocol::protocol::xproto::{
 use crate::error::MeasureError;
 use crate::server::client::{Client, SIDE};
 
-/// Greys next to the strokes of smooth letters, and how far to the right they lie.
+/// Grey levels next to the strokes of smooth letters, and their horizontal offset in pixels.
 const EDGES: [(u32, i16); 2] = [(0xd0d0d0, -1), (0x808080, 1)];
 
 /// Lines of words.
@@ -48,7 +48,7 @@ pub(super) fn smooth(client: &mut Client, depth: u8) -> Result<u32, MeasureError
     Ok(pixmap)
 }
 
-/// Lines of letters all over a drawable, moved to the right.
+/// Draws lines of letters over the whole drawable, shifted to the right by `right` pixels.
 fn letters(client: &mut Client, pixmap: u32, colour: u32, right: i16) -> Result<(), MeasureError> {
     let Some(font) = client.font("fixed")? else {
         return Ok(());

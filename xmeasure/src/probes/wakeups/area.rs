@@ -1,5 +1,5 @@
-//! A large area that is filled after a sleep, for the cost of cold pixels: its rows lie far apart in memory, as those
-//! of most windows do.
+//! A large area that is filled after a sleep, for the cost of cold pixels. Its rows are far apart in memory, like
+//! the rows of most windows.
 
 use x11rb_protocol::protocol::xproto::{CreateGCAux, PolyFillRectangleRequest, Rectangle};
 
@@ -14,8 +14,8 @@ const SIDE: u16 = 500;
 /// The area in millions of pixels.
 pub(super) const MEGAPIXELS: f64 = SIDE as f64 * SIDE as f64 / 1e6;
 
-/// The area lies on an invisible drawable as wide as the screen: the server's work for its screen would fall into some
-/// of the measurements only.
+/// Prepares the area on an invisible drawable as wide as the screen. On a visible drawable the server's deferred
+/// screen work would affect only some of the measurements.
 pub(super) fn area(client: &mut Client) -> Result<Streamed, MeasureError> {
     let drawable = client.like_the_screen()?;
     let gc = client.gc(drawable, CreateGCAux::new())?;

@@ -1,4 +1,4 @@
-//! The times of the passes over the loads of wakeups, and their middle values.
+//! The times of the passes over the wakeup loads, and their centres.
 
 use crate::sampling::statistics::{Estimate, estimate, midmean};
 
@@ -8,8 +8,8 @@ pub(super) struct Pass {
     /// The times of a further reply, and of a further event.
     pub(super) replies: Vec<f64>,
     pub(super) events: Vec<f64>,
-    /// The extra cost of a request after a short sleep over one right after an answer, and the server's sleep before
-    /// it.
+    /// The extra cost of a request after a short sleep compared with one directly after a reply, and the server's
+    /// sleep before it.
     pub(super) quicker: Vec<f64>,
     pub(super) turns: Vec<f64>,
     /// The times by sleep.
@@ -26,8 +26,7 @@ pub(super) struct Woken {
     pub(super) connection: Vec<f64>,
 }
 
-/// Computed from the middles of the passes: their spread includes the drift from pass to pass, as that of the requests
-/// does.
+/// An estimate from the centres of the passes; their spread includes the drift between passes, as for the requests.
 pub(super) fn over_passes<'a>(
     passes: &'a [Pass],
     of: impl Fn(&'a Pass) -> Option<&'a Vec<f64>>,

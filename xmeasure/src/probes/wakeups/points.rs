@@ -1,4 +1,4 @@
-//! The points of a parameter file, by length of sleep, from the passes.
+//! The points of a parameter file by length of sleep, computed from the passes.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::passes::{Pass, Woken, middle, over_passes};
 use crate::sampling::rounding::{micros, rounded};
 use crate::sampling::statistics::Estimate;
 
-/// A time for the file.
+/// Rounds a time for the file.
 fn time(time: f64) -> Micros {
     micros(time, 5)
 }
@@ -21,8 +21,8 @@ pub(super) fn after_sleep(
 ) -> Vec<AfterSleep> {
     let mut points: Vec<AfterSleep> = Vec::new();
     for (at, sleep) in sleeps.enumerate() {
-        // A processor that idles for some milliseconds sometimes loses its caches and sometimes
-        // keeps them; programs wake the server hundreds of times.
+        // An idle processor keeps its caches in some cases and loses them in others; programs wake the server
+        // hundreds of times, so the mean counts.
         let of =
             |field: fn(&Woken) -> &Vec<f64>| middle(passes, |pass| pass.sleeps.get(at).map(field));
         let (Some(nothing), Some(connection)) =
@@ -32,7 +32,7 @@ pub(super) fn after_sleep(
         };
         let area = of(|woken| &woken.area).zip(of(|woken| &woken.area_streamed));
         let cold = |(cold, streamed): (f64, f64)| {
-            // In the shortest pause the measurement's own work weighs as much as the pause.
+            // In the shortest pause the measurement's own work is as large as the effect of the pause.
             let more = if at == 0 {
                 0.0
             } else {
@@ -54,26 +54,27 @@ pub(super) fn after_sleep(
     at_once(passes, &points).into_iter().chain(points).collect()
 }
 
-/// The shortest sleep: that of a server which waits for nothing but a client that answers at once.
-/// A question costs as much less there as waking up does.
+/// The shortest sleep, of a server that waits only for a client that replies immediately. A round trip is cheaper
+/// there by the same amount as a wakeup.
 fn at_once(passes: &[Pass], points: &[AfterSleep]) -> Option<AfterSleep> {
     let short = points.first()?;
     let quicker = over_passes(passes, |pass| Some(&pass.quicker))?;
     let turn = over_passes(passes, |pass| Some(&pass.turns))?;
-    // A difference within the noise is unknown, not zero: the shortest measured sleep stands for shorter ones.
+    // If the difference is within the noise, it is unknown, not zero; the shortest measured sleep then substitutes
+    // shorter ones.
     let wakeup = short.wakeup_us.0 - quicker.centre;
     let asleep_us = time(turn.centre);
     (wakeup > 0.0 && asleep_us.0 > 0.0 && asleep_us < short.asleep_us).then(|| AfterSleep {
         asleep_us,
         wakeup_us: time(wakeup),
         connection_us: short.connection_us,
-        // A client that has just drawn goes on with that.
+        // The pixels that a client has just drawn are still in the caches.
         megapixel_us: short.megapixel_us.map(|_| Micros(0.0)),
         spread: quicker.half_width.map(|width| rounded(width / wakeup, 2)),
     })
 }
 
-/// The costs of replies and events if the client's socket takes each.
+/// The costs of replies and events if the client reads each one promptly.
 pub(super) fn replies_and_events(passes: &[Pass], transport: &mut TransportCosts) {
     let (Some(reply), Some(event)) = (
         over_passes(passes, |pass| Some(&pass.replies)),

@@ -1,4 +1,4 @@
-//! Loads of a server that works on after its answers: for its host, or for a viewer.
+//! Measures a server that continues to work after its replies, for its host or for a viewer.
 
 use std::io;
 use std::thread;
@@ -11,17 +11,17 @@ use crate::server::clock::ProcessClock;
 use crate::server::exchange::Until;
 use crate::workloads::workload::Sync;
 
-/// The number and the duration of the looks at a server that has drawn: longer than the pause between two updates of
-/// any viewer.
+/// The number and the duration of the observations of a server that has drawn. The duration is longer than the
+/// interval between two updates of any viewer.
 const WATCHES: usize = 5;
 const WATCHED: Duration = Duration::from_millis(50);
 /// The share of the late work that may be missed.
 const MISSED: f64 = 0.03;
 
 impl LiveServer {
-    /// Finds how long the server works on after it has answered `drawing` and fallen asleep, for example to encode its
-    /// screen for a viewer. Later readings include this work, up to the uncertainty of costs. Returns the time; zero
-    /// for most servers.
+    /// Finds how long the server continues to work after it has replied to `drawing` and fallen asleep, for example
+    /// to encode its screen for a viewer. Later readings include this work, up to the uncertainty of costs. Returns
+    /// the time; zero for most servers.
     pub(super) fn watch_after_answers(&mut self, drawing: &Batch) -> io::Result<Duration> {
         let mut lasts = Vec::new();
         for _ in 0..WATCHES {
@@ -42,7 +42,7 @@ impl LiveServer {
             let all = seen.last().map_or(Duration::ZERO, |(_, all)| *all);
             let nearly = all.mul_f64(1.0 - MISSED);
             let done = seen.iter().find(|(_, time)| *time >= nearly);
-            // Work that is done at the first look was done when the server fell asleep.
+            // If the work is complete at the first observation, it was complete when the server fell asleep.
             let at = done.map_or(Duration::ZERO, |(at, _)| *at);
             lasts.push(if at < PAUSE { Duration::ZERO } else { at });
         }
@@ -51,7 +51,7 @@ impl LiveServer {
         Ok(self.lingers)
     }
 
-    /// The processor time for `bytes` on a server that slept, in microseconds, with its work within `wait` afterwards;
+    /// The CPU time for `bytes` on a sleeping server in microseconds, including its work within `wait` afterwards;
     /// `None` if it cannot be read.
     pub(super) fn and_what_follows(
         &mut self,

@@ -1,4 +1,4 @@
-//! The kernel's figures on the server: its processor time, exact while it sleeps, and the time it lost.
+//! The kernel's figures about the server: its CPU time, exact while it sleeps, and the number of its sleeps.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -7,9 +7,9 @@ use super::{LiveServer, micros};
 use crate::sampling::reading::Reading;
 use crate::server::process;
 
-/// The longest wait for the server to fall asleep; one that never does is read at once.
+/// Time limit for the server to fall asleep; a server that never sleeps is then read immediately.
 const SETTLE: Duration = Duration::from_millis(50);
-/// The pause between two looks at the server's state.
+/// The pause between two checks of the server's state.
 const LOOK: Duration = Duration::from_micros(20);
 /// The kernel's figures on a sleeping server.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +21,7 @@ pub(super) struct Asleep {
 }
 
 impl LiveServer {
-    /// The server's processor time, read once it sleeps: only then is it exact.
+    /// Waits until the server sleeps, because only then its CPU time is exact, and returns that time.
     pub(super) fn processor_time(&self) -> Option<Asleep> {
         let clock = self.clock?;
         let sleeps = self.wait_for_sleep();

@@ -11,7 +11,7 @@ use crate::simulated::{Quirks, Simulated, connected, truth};
 use crate::workloads::transport;
 use crate::workloads::workload::{Phase, Sync, Workload};
 
-/// Requests that need nothing on the server, by their opcodes (protocol, Encoding).
+/// Requests that need no resources on the server, by their opcodes (protocol, Encoding).
 const UNGRAB_POINTER: u8 = 27;
 const UNGRAB_KEYBOARD: u8 = 32;
 const BELL: u8 = 104;
@@ -36,7 +36,7 @@ fn cycle() -> Workload {
     Workload::cycle([UNGRAB_POINTER, UNGRAB_KEYBOARD].map(phase))
 }
 
-/// A server with these quirks, and `loads` to be sampled on it next to the transport's.
+/// A server with these quirks, and readings of `loads` and the transport loads.
 fn prepared(quirks: Quirks, loads: Vec<Workload>) -> (Simulated, Readings) {
     let (mut client, tracker, transport) = connected(|client| transport::loads(client).unwrap());
     let mut server = Simulated::new(&truth(), &client, tracker);
@@ -83,7 +83,7 @@ fn known_costs_are_found_again() {
         true
     })
     .unwrap();
-    // The refused load is not tried again; the others are the same in every pass.
+    // The refused load is not retried; the others are in every pass.
     let others = readings.jobs().count() - 1;
     assert_eq!(steps, others * plan.passes() + 1);
     let refused: Vec<bool> = readings.requests.iter().map(|job| job.refused).collect();
@@ -140,7 +140,7 @@ fn stopped_it_keeps_what_it_has() {
     let mut go_on = |step: Step, _| step.done < count + 6;
     sample(&mut server, &mut readings, &Plan::default(), &mut go_on).unwrap();
     assert_eq!(readings.cut, Some(StoppedBy::Stopped));
-    // The second pass goes backwards.
+    // The second pass is reversed.
     assert_eq!(readings.requests[0].first().len(), 2);
     assert_eq!(readings.transport.no_operation.first().len(), 1);
 }

@@ -19,9 +19,9 @@ const SIDES: [u16; 4] = [1, 10, 100, 500];
 /// The side at which the number of items is varied, and that number.
 pub(super) const ITEM: u16 = 10;
 pub(super) const ITEMS: usize = 16;
-/// The number of the layers below that a quick run takes: the common ones come first.
+/// The number of layers that a quick run measures: the common ones come first.
 const QUICK: usize = 8;
-/// Operators that programs use beside Over and Src.
+/// Operators that programs use in addition to Over and Src.
 const OTHERS: [PictOp; 6] = [
     PictOp::CLEAR,
     PictOp::DST,
@@ -42,7 +42,7 @@ pub(super) struct Layers {
 }
 
 impl Layers {
-    /// An area of that size, composited to that place.
+    /// A request that composites an area of that size to that position.
     pub(super) fn request(
         self,
         major: Major,
@@ -78,7 +78,7 @@ pub(super) struct Pictures {
     repeated: u32,
     /// Scaled, with the filters nearest and bilinear.
     scaled: [u32; 2],
-    /// Turned a little, bilinear.
+    /// Slightly rotated, bilinear.
     turned: u32,
     /// Pixmaps to draw on.
     pub(super) target32: u32,
@@ -248,7 +248,7 @@ fn combined(base: Layers, pictures: &Pictures) -> Vec<Layers> {
     all
 }
 
-/// The layers with the differences of both from `base`; `None` if both differ in the same property.
+/// `base` with the differences of both; `None` if both differ in the same property.
 fn both(base: Layers, one: Layers, other: Layers) -> Option<Layers> {
     Some(Layers {
         op: of_either(base.op, one.op, other.op)?,

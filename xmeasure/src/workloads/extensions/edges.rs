@@ -18,22 +18,22 @@ use crate::workloads::workload::{Sync, Workload};
 
 /// Sides of squares to start from, in pixels; most shapes are small, and a row or two high.
 const SIDES: [u16; 5] = [1, 2, 4, 20, 100];
-/// Steps of a pixel, in which trapezoids are measured: so all areas are alike to the last digit.
+/// Steps per pixel in which trapezoids are measured, so that all areas are exactly equal.
 pub(super) const STEPS: u16 = 64;
-/// Width and height of the smallest: the ends of slanted lines, and round corners, are made of some
-/// that are less than a row high.
+/// Width and height of the smallest trapezoids: ends of slanted lines and round corners contain trapezoids less
+/// than a row high.
 const TINY: u16 = STEPS / 4;
-/// Side of the trapezoids that come one and several in a request: most of them are small.
+/// Side of the trapezoids that are measured with one and with several per request: most are small.
 const SMALL: u16 = 2;
-/// The number of trapezoids of different forms, which repeat, as those of a window do whenever it is painted. The
-/// processor's branch prediction learns the forms of some hundred rows, but not of some thousand.
+/// The number of different trapezoids, which repeat as those of a window do on each repaint. The processor's branch
+/// prediction learns some hundred rows, but not some thousand.
 const SHAPES: usize = 64;
-/// Pixels of other work that a row of a trapezoid takes about as long as.
+/// The number of pixels of other work that take about as long as a row of a trapezoid.
 const ROW: usize = 32;
 /// The largest angle between a side and the vertical, apart from the difference of the widths.
 const STEEPEST: f64 = PI / 3.0;
 
-/// The pictures that shapes are drawn with, and on.
+/// The source picture and the destination of the shapes.
 #[derive(Clone, Copy)]
 struct Layers {
     major: Major,
@@ -69,7 +69,7 @@ fn trapezoids(plan: &Plan, loads: &mut Loads, layers: Layers) {
     loads.push(bars(layers, (TINY, TINY), 1));
 }
 
-/// Adds a load of each size, and of the side `item` one and several.
+/// Adds a load for each size, and for the side `item` with one and several items.
 fn add_sizes(
     plan: &Plan,
     loads: &mut Loads,
@@ -90,9 +90,9 @@ fn point(x: i32, y: i32) -> Pointfix {
     }
 }
 
-/// Trapezoids of that height, and of that width in the middle, in steps. Their sides lean at all
-/// angles up to 60 degrees, towards or away from each other, and they begin anywhere in a pixel, as
-/// a program's do: upright ones at whole pixels, one like the other, the processor learns by heart.
+/// Trapezoids of that height and mean width, in steps. Their sides lean at all angles up to 60 degrees, in both
+/// directions, and they start anywhere within a pixel, as in programs: the branch prediction would learn equal
+/// upright trapezoids at whole pixels.
 fn bars(layers: Layers, (width, height): (u16, u16), count: usize) -> Workload {
     let rows = height.div_ceil(STEPS);
     let work = usize::from(rows) * count * ROW;
@@ -115,7 +115,7 @@ fn bars(layers: Layers, (width, height): (u16, u16), count: usize) -> Workload {
     })
 }
 
-/// A bar near `place`, within the window, whose form is chosen by `bits`.
+/// A bar near `place` within the window; `bits` selects its form.
 pub(super) fn bar((x, y): (i32, i32), (width, height): (u16, u16), bits: u64) -> Trapezoid {
     let part = |from: u32| (bits >> from & 0xffff) as u16;
     let angle = (f64::from(part(0)) / 65536.0 * 2.0 - 1.0) * STEEPEST;

@@ -36,7 +36,7 @@ pub(super) fn add(
     for side in GLYPH_SIDES {
         let set = render.glyph_set(client, side, 96)?;
         for width in [Width::One, Width::Two, Width::Four] {
-            // With a mask format the text is put together first; without, glyph by glyph.
+            // With a mask format the server assembles the text first; without, it draws glyph by glyph.
             for mask in [0, render.a8] {
                 let draw = move |count: u16, strings: usize| {
                     let work = usize::from(count) * strings * usize::from(side) * 40;
@@ -58,7 +58,7 @@ pub(super) fn add(
     Ok(())
 }
 
-/// The glyph elements: each a count, padding, how far to move, and the glyphs, padded.
+/// The glyph elements: each has a count, padding, an offset, and the padded glyphs.
 fn commands(width: Width, index: usize, x: i16, y: i16, count: u16, strings: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     for string in 0..strings {

@@ -1,4 +1,4 @@
-//! MIT-SHM: images from memory that is shared with the server, by shm id and by descriptor.
+//! MIT-SHM: images in memory that is shared with the server by shm id and by file descriptor.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::server::wire::{Major, core};
 use crate::workloads::loads::Loads;
 use crate::workloads::workload::{Phase, Sync, Workload};
 
-/// The version from which on memory is shared by descriptor.
+/// The first version that shares memory by file descriptor.
 const BY_DESCRIPTOR: (u16, u16) = (1, 2);
 /// Sides of squares to start from, in pixels.
 const SIDES: [u16; 4] = [1, 10, 100, 500];
@@ -73,7 +73,7 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
                     gc,
                     total_width: SIDE,
                     total_height: SIDE,
-                    // A part of a picture of the window, as programs send changes.
+                    // A part of a picture of the whole window, as programs send changes.
                     src_x: dst_x.cast_unsigned(),
                     src_y: dst_y.cast_unsigned(),
                     src_width: side,
@@ -128,8 +128,8 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
 /// The usual size of a window's image, in bytes.
 const SEGMENT: u32 = 1 << 20;
 
-/// Attaching a segment by descriptor, having the server make one and send its descriptor, and
-/// letting each go. The descriptors of the answers go when they are read: nobody takes them.
+/// Attaches a segment by file descriptor, makes the server create one and send its descriptor, and detaches both.
+/// The received descriptors are closed when they are read.
 fn descriptors(client: &mut Client, loads: &mut Loads, major: Major) {
     let Some(memory) = memory(SEGMENT as usize).map(Arc::new) else {
         return;
@@ -153,8 +153,8 @@ fn descriptors(client: &mut Client, loads: &mut Loads, major: Major) {
     loads.push(Workload::cycle([phase(&create), phase(&detach)]));
 }
 
-/// Attaches segments by their ids, and detaches them. Each is a new segment: for a segment that is attached already a
-/// server only counts.
+/// Attaches segments by their ids, and detaches them. Each is a new segment, because for an attached segment a
+/// server only increments a counter.
 fn attach(client: &mut Client, loads: &mut Loads, major: Major) {
     let segments: Vec<Segment> = (0..CARRYING)
         .map_while(|_| Segment::new(SEGMENT as usize))
@@ -180,7 +180,7 @@ fn attach_id(memory: &Segment, shmseg: u32, major: Major) -> Vec<u8> {
     })
 }
 
-/// A segment attached by its id; `None` where the server cannot, being on another machine.
+/// A segment attached by its id; `None` if the server cannot attach it because it is on another machine.
 fn by_id(client: &mut Client, major: Major, length: usize) -> Result<Option<u32>, MeasureError> {
     let Some(memory) = Segment::new(length) else {
         return Ok(None);
@@ -192,7 +192,7 @@ fn by_id(client: &mut Client, major: Major, length: usize) -> Result<Option<u32>
     Ok(accepted.then_some(shmseg))
 }
 
-/// A segment attached by a descriptor that is sent along.
+/// A segment attached by a file descriptor.
 fn by_descriptor(
     client: &mut Client,
     major: Major,
@@ -209,7 +209,7 @@ fn by_descriptor(
     Ok(taken.then_some(shmseg))
 }
 
-/// The bytes of AttachFd; the descriptor is sent beside them.
+/// The bytes of AttachFd; the file descriptor is sent with them.
 fn attach_fd(memory: &OwnedFd, shmseg: u32, major: Major) -> Option<Vec<u8>> {
     let request = AttachFdRequest {
         shmseg,

@@ -21,7 +21,7 @@ pub(super) const ONE: i32 = 1 << 16;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Render {
     pub(super) major: Major,
-    /// The format of the root's visual, 32 bits with alpha, 24 without, 8 and 1 of alpha alone.
+    /// The formats: the root's visual, 32 bits with alpha, 24 bits without, alpha only with 8 bits and 1 bit.
     pub(super) root: u32,
     pub(super) argb32: u32,
     pub(super) rgb24: u32,
@@ -172,12 +172,12 @@ impl Render {
         })
     }
 
-    /// A scaling by that.
+    /// A request that scales a picture by `scale` (16.16 fixed point).
     pub(super) fn transform(&self, picture: u32, scale: i32) -> Vec<u8> {
         self.transformed(picture, [[scale, 0], [0, scale]])
     }
 
-    /// A turn by some ten degrees: cosine and sine in 64ths.
+    /// A request that rotates a picture by about ten degrees: cosine and sine in 64ths.
     pub(super) fn turn(&self, picture: u32) -> Vec<u8> {
         let [cosine, sine] = [63, 11].map(|part| ONE / 64 * part);
         self.transformed(picture, [[cosine, -sine], [sine, cosine]])
@@ -197,7 +197,7 @@ impl Render {
             .bytes(SetPictureTransformRequest { picture, transform })
     }
 
-    /// A new glyph set with `count` glyphs of that side in shades of grey, named 0 and on.
+    /// A new glyph set with `count` glyphs of that side in shades of grey, numbered from 0.
     pub(super) fn glyph_set(
         &self,
         client: &mut Client,
@@ -221,7 +221,7 @@ impl Render {
         let glyph = glyph_info(side, side);
         let line = usize::from(side).next_multiple_of(4);
         let length = line * usize::from(side) * count as usize;
-        // Each glyph is another picture: the server shares equal ones.
+        // Each glyph has different pixels, because the server shares equal glyphs.
         let data: Vec<u8> = (0..length)
             .map(|at| (at * 7 + first as usize * 31) as u8)
             .collect();
@@ -229,7 +229,7 @@ impl Render {
         self.add_glyphs_of(glyphset, glyphs, &data)
     }
 
-    /// Adds these glyphs, whose pixels follow each other in `data`.
+    /// Adds these glyphs with their consecutive pixels in `data`.
     pub(super) fn add_glyphs_of(
         &self,
         glyphset: u32,

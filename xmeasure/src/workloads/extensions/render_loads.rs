@@ -37,7 +37,7 @@ pub(super) fn add(
     for (name, format) in [("argb32", render.argb32), ("a8", render.a8)] {
         known.insert(name.to_owned(), format);
     }
-    // A glyph at a time, as Xft and cairo add them.
+    // One glyph per request, as Xft and cairo add them.
     for side in [8, 16, 32] {
         let set = render.glyph_set(client, side, 1)?;
         let ids: Vec<u32> = (1..65).collect();

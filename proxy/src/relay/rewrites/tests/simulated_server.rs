@@ -1,4 +1,4 @@
-//! A made-up server with an answer, byte for byte, to each request.
+//! A simulated server with a fixed response to each request.
 
 use x11prof_protocol::ByteOrder;
 
@@ -82,14 +82,14 @@ impl Order {
     }
 }
 
-/// A server with its answer to each request. Atoms of odd names exist from the beginning.
+/// A simulated server. Atoms with odd numbers exist from the beginning.
 pub(super) struct Server {
     pub(super) order: Order,
     pub(super) number: u64,
     pub(super) atoms: Vec<u8>,
     pub(super) come: Vec<u8>,
     pub(super) said: Vec<u8>,
-    /// Requests as they came.
+    /// The requests in the order of arrival.
     pub(super) got: Vec<Vec<u8>>,
 }
 
@@ -121,7 +121,7 @@ impl Server {
         self.said.extend(bytes);
     }
 
-    /// Sends an event without a cause.
+    /// Sends an event that no request caused.
     pub(super) fn event(&mut self, generic: bool) {
         match generic {
             true => self.message(35, 130, 8, 12),
