@@ -6,8 +6,9 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use x11prof_analyzer::{
-    Blocked, By, Callers, CodeStacks, EpisodeReport, FunctionReport, NowReport, Observation,
-    Profile, Resources, RoundTrips, RoundTripsReport, Running, Seen, StackNames, program_functions,
+    Blocked, By, Callers, CodeStacks, EpisodeReport, FunctionReport, MessageContext, NowReport,
+    Observation, Profile, Resources, RoundTrips, RoundTripsReport, Running, StackNames,
+    program_functions,
 };
 use x11prof_stacks::{Frame, Functions, Names};
 use x11prof_trace::{ConnectionId, Control, StackFrame, SymbolFunction, Timestamp};
@@ -53,7 +54,7 @@ impl NamedCallers {
     pub(crate) fn observe(
         &mut self,
         observation: &Observation<'_>,
-        counts: impl Fn(&Seen<'_>) -> bool,
+        counts: impl Fn(&MessageContext<'_>) -> bool,
     ) {
         self.names.observe(observation);
         self.running.observe(observation);

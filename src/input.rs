@@ -95,7 +95,7 @@ fn before_clients<T>(
 }
 
 /// Costs for the machine of a recording.
-pub(crate) struct Prices {
+pub(crate) struct CostsForRecording {
     /// The parameters.
     pub(crate) parameters: ServerParameters,
     /// The reason why the costs still apply to another machine.
@@ -104,7 +104,7 @@ pub(crate) struct Prices {
     pub(crate) other_server: Option<(String, String)>,
 }
 
-impl Prices {
+impl CostsForRecording {
     /// Caveats about the costs. If the server time was `measured`, the costs only split it, so their server and
     /// machine do not matter.
     pub(crate) fn doubts(&self, measured: bool) -> Vec<Warning> {
@@ -118,9 +118,9 @@ impl Prices {
             .collect()
     }
 
-    fn on(parameters: ServerParameters, host: &Host, probing: Probing) -> Prices {
+    fn on(parameters: ServerParameters, host: &Host, probing: Probing) -> CostsForRecording {
         let (parameters, elsewhere) = machine::bring(parameters, host, probing);
-        Prices {
+        CostsForRecording {
             parameters,
             elsewhere,
             other_server: None,
@@ -128,7 +128,7 @@ impl Prices {
     }
 
     /// The costs without rescaling. `host` is the machine of the recording.
-    fn as_measured(parameters: ServerParameters, host: &Host) -> Prices {
+    fn as_measured(parameters: ServerParameters, host: &Host) -> CostsForRecording {
         let models = parameters
             .host
             .cpu_model
@@ -137,7 +137,7 @@ impl Prices {
         let elsewhere = models
             .filter(|_| parameters.host.is_same_machine(host) == Some(false))
             .map(|(there, here)| format!("measured on {there}, recorded on {here}"));
-        Prices {
+        CostsForRecording {
             parameters,
             elsewhere,
             other_server: None,
@@ -150,18 +150,21 @@ pub(crate) fn named_prices(
     name: &str,
     path: &Path,
     as_measured: bool,
-) -> Result<Prices, CommandError> {
+) -> Result<CostsForRecording, CommandError> {
     let parameters = parameters(name)?;
     let host = recorded_host(trace(path)?.started());
     if as_measured {
-        return Ok(Prices::as_measured(parameters, &host));
+        return Ok(CostsForRecording::as_measured(parameters, &host));
     }
-    Ok(Prices::on(parameters, &host, Probing::Allowed))
+    Ok(CostsForRecording::on(parameters, &host, Probing::Allowed))
 }
 
 /// The cost table that best matches the server in the trace, if the user named none. Prints its name, unless the
 /// server timed its requests: then the table only attributes wakeups, reading and replies.
-pub(crate) fn matching_prices(path: &Path, as_measured: bool) -> Result<Prices, CommandError> {
+pub(crate) fn matching_prices(
+    path: &Path,
+    as_measured: bool,
+) -> Result<CostsForRecording, CommandError> {
     prices_of(path, as_measured, true)
 }
 
@@ -170,7 +173,7 @@ pub(crate) fn prices_of(
     path: &Path,
     as_measured: bool,
     told: bool,
-) -> Result<Prices, CommandError> {
+) -> Result<CostsForRecording, CommandError> {
     let mut reader = trace(path)?;
     let started = reader.started().clone();
     let server = identity(&mut reader).map_err(|error| CommandError::file(path, error))?;
@@ -184,10 +187,10 @@ pub(crate) fn prices_of(
     }
     let host = recorded_host(&started);
     let prices = match as_measured {
-        true => Prices::as_measured(parameters, &host),
-        false => Prices::on(parameters, &host, Probing::Allowed),
+        true => CostsForRecording::as_measured(parameters, &host),
+        false => CostsForRecording::on(parameters, &host, Probing::Allowed),
     };
-    Ok(Prices {
+    Ok(CostsForRecording {
         other_server,
         ..prices
     })
@@ -198,15 +201,15 @@ pub(crate) fn prices_of(
 pub(crate) fn recorded_prices(
     path: &Path,
     as_measured: bool,
-) -> Result<Option<Prices>, CommandError> {
+) -> Result<Option<CostsForRecording>, CommandError> {
     let mut reader = trace(path)?;
     let host = recorded_host(reader.started());
     let server = identity(&mut reader).map_err(|error| CommandError::file(path, error))?;
     let server = server.as_ref().map(recorded_server).unwrap_or_default();
     let best = best_match(machine::known(), &server, &host).filter(|best| best.same_server);
     Ok(best.map(|best| match as_measured {
-        true => Prices::as_measured(machine::whole(best.parameters), &host),
-        false => Prices::on(machine::whole(best.parameters), &host, Probing::Allowed),
+        true => CostsForRecording::as_measured(machine::whole(best.parameters), &host),
+        false => CostsForRecording::on(machine::whole(best.parameters), &host, Probing::Allowed),
     }))
 }
 
@@ -227,12 +230,12 @@ pub(crate) fn live_prices(
     name: Option<&str>,
     started: &Started,
     server: Option<&Server>,
-) -> Result<Prices, CommandError> {
+) -> Result<CostsForRecording, CommandError> {
     let parameters = match name {
         Some(name) => parameters(name)?,
         None => parameters_for(started, server, true)?.0,
     };
-    let prices = Prices::on(parameters, &recorded_host(started), Probing::KeptOnly);
+    let prices = CostsForRecording::on(parameters, &recorded_host(started), Probing::KeptOnly);
     if let Some(why) = &prices.elsewhere {
         say!("warning: {why}");
     }

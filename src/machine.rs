@@ -4,7 +4,7 @@
 
 use std::sync::OnceLock;
 
-use x11prof_cost_model::{Brought, Host, ServerParameters, built_in, is_same_server};
+use x11prof_cost_model::{Host, Rescaled, ServerParameters, built_in, is_same_server};
 use x11prof_proxy::{PrivateServer, ServerKind};
 use x11prof_xmeasure::{Pin, Plan, Target, measure, this_machine};
 
@@ -67,7 +67,7 @@ fn between(
     parameters: &ServerParameters,
     host: &Host,
     probing: Probing,
-) -> Result<Brought, String> {
+) -> Result<Rescaled, String> {
     let mut there: Vec<&ServerParameters> = known().iter().chain([parameters]).collect();
     there.retain(|file| file.host.is_same_machine(&parameters.host) == Some(true));
     // Xvfb comes first, because nearly every machine has it: one factor applies to all files of a machine.
@@ -77,7 +77,7 @@ fn between(
         there
             .iter()
             .find(alike)
-            .and_then(|one| Brought::between(&whole(one), here))
+            .and_then(|one| Rescaled::between(&whole(one), here))
     };
     let mut here = known()
         .iter()

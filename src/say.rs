@@ -29,7 +29,7 @@ pub(crate) fn say_all(text: &str) {
         Some(width) => folded(&text, width).into(),
         None => text,
     };
-    // Parts that a pipe takes at once, so that lines of several threads do not mix and no write waits.
+    // Writes parts that a pipe accepts at once, so that lines of several threads do not mix and no write blocks.
     for part in text.as_bytes().chunks(PART) {
         if !takes(&stderr) || stderr.write_all(part).is_err() {
             return;

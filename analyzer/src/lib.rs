@@ -1,7 +1,7 @@
 //! The analyses, from a trace to reports. The two main types are:
 //!
 //! - [`Pipeline`] takes the records of a trace in one forward pass and emits [`Observation`]s: each message with its
-//!   context ([`Seen`]), and each fact that becomes known later.
+//!   context ([`MessageContext`]), and each fact that becomes known later.
 //! - [`Profile`], the largest analysis, processes those observations: server time by request.
 //!
 //! The other analyses process the same observations, one folder each: [`Episodes`], [`RoundTrips`], [`Stalls`],
@@ -67,10 +67,11 @@ pub use episodes::{
     BurstReport, Cause, CausesReport, Child as EpisodeChild, ChildReport, CumulativeReport,
     DurationReport, Episode, EpisodeOptions, EpisodeReport, Episodes, EpisodesReport,
     EventDefinition, EventDefinitions, EventFileError, EventTypeReport, ExclusiveReport, Figure,
-    Findings, HeldUpReport, LandmarkReport, LocationReport, LoopReport, MarkReport, MarkedEpisode,
-    MarkedStall, ModalReport, OutliersReport, Owner, Parts, PartsReport, PathReport, PatternReport,
-    PhasesReport, RepeatedLandmark, RepeatedReport, ResourceUse, SeriesReport, ServerCause,
-    SummaryReport, ThinkReport, ThresholdError, Thresholds, Trigger, TriggerReport, Unsure,
+    Findings, HeldUpReport, LandmarkReport, LatencyBreakdown, LatencyComponent, LocationReport,
+    LoopReport, MarkReport, MarkedEpisode, MarkedStall, ModalReport, OutliersReport, PartsReport,
+    PathReport, PatternReport, PhasesReport, RepeatedLandmark, RepeatedReport, ResourceUse,
+    SeriesReport, ServerCause, SummaryReport, ThinkReport, ThresholdError, Thresholds, Trigger,
+    TriggerReport, Unsure,
 };
 pub use figures::{FigureDefinition, figure_at, figures};
 pub use forecast::{
@@ -85,7 +86,7 @@ pub use input::user_input::{InputWindow, UserInput, UserInputs};
 pub use link::{LinkFinding, LinkKind, LinkReport, SpreadReport};
 pub use live::LiveProfile;
 pub use live::clients_now::report::{
-    AskedNow, ClientNow, GrabNow, HeldNow, NowReport, RateNow, RowNow, WaitNow, WatchingCost,
+    ClientNow, GrabNow, HeldNow, NowReport, OpenRequestNow, RateNow, RowNow, WaitNow, WatchingCost,
 };
 pub use live::clients_now::{ClientsNow, NowOptions};
 pub use pipeline::live_pass::{Follows, LivePass};
@@ -93,10 +94,10 @@ pub use pipeline::open_requests::{
     OPEN_KINDS, OpenKind, OpenKindDefinition, OpenRequest, OpenRequestChange, OpenStep,
 };
 pub use pipeline::start_up::{ClientRole, StartUpParts, StartUpReport};
-pub use pipeline::{HandledRequest, Observation, Pipeline, Seen, ServerRun};
+pub use pipeline::{HandledRequest, MessageContext, Observation, Pipeline, ServerRun};
+pub use profile::cost_estimator::CostEstimator;
 pub use profile::groups::By;
 pub use profile::partition::PartitionReport;
-pub use profile::pricing::Pricer;
 pub use profile::report::{
     ConnectionReport, EventReport, GroupReport, NetworkReport, OwnReport, ProfileReport,
     RequestReport, ServerReport, TraceReport, TransportReport,
@@ -105,7 +106,9 @@ pub use profile::scales::{Scale, ScaleError, ScaleReport, Scales};
 pub use profile::stacks::Stack;
 pub use profile::tally::Line;
 pub use profile::total::TotalReport;
-pub use profile::{BasisOption, Blocking, NetworkModel, Profile, TransportLine, profile_trace};
+pub use profile::{
+    Blocking, NetworkModel, Profile, TimeSourceOption, TransportLine, profile_trace,
+};
 pub use recording::activity::ActivityFigures;
 pub use recording::recorded_server::{recorded_host, recorded_server};
 pub use recording::trace_summary::{
@@ -123,7 +126,7 @@ pub use roundtrips::report::{
 };
 pub use roundtrips::{RoundTripOptions, RoundTrips, TRIED};
 pub use scrub::{Scrubbed, Scrubber};
-pub use server_time::Basis;
+pub use server_time::TimeSource;
 pub use stalls::grabs::Grabs;
 pub use stalls::grabs::report::{GrabLine, GrabReport, GrabWaiter};
 pub use stalls::report::{StallLine, StallWaiter, StallingClient, StallsReport};

@@ -8,7 +8,7 @@ use crate::episodes::{EpisodeOptions, Episodes, EpisodesReport};
 use crate::pipeline::{Observation, Pipeline};
 use crate::profile::groups::By;
 use crate::profile::report::ProfileReport;
-use crate::profile::{BasisOption, Blocking, Profile};
+use crate::profile::{Blocking, Profile, TimeSourceOption};
 use crate::recording::trace_summary::TraceSummary;
 use crate::roundtrips::{RoundTripOptions, RoundTrips};
 use crate::stalls::report::StallsReport;
@@ -102,7 +102,7 @@ fn trace(timed: bool) -> Vec<Record> {
 }
 
 /// The figures of all analyses, and the number of messages.
-fn figures(records: &[Record], by: By, basis: BasisOption, together: bool) -> (Value, u64) {
+fn figures(records: &[Record], by: By, basis: TimeSourceOption, together: bool) -> (Value, u64) {
     let parameters = ServerParameters::from_toml(COSTS).unwrap();
     let rules = Substitutions::default();
     let profile = Profile::new(&parameters, &rules, Blocking::Observed);
@@ -171,9 +171,9 @@ fn assert_equal(one: &Value, other: &Value, place: &str) {
 #[test]
 fn equal_requests_together_have_the_same_results() {
     for (timed, basis) in [
-        (false, BasisOption::Model),
-        (false, BasisOption::Measured),
-        (true, BasisOption::Timed),
+        (false, TimeSourceOption::Model),
+        (false, TimeSourceOption::Measured),
+        (true, TimeSourceOption::Timed),
     ] {
         let records = trace(timed);
         for by in [By::Client, By::Window] {

@@ -1,13 +1,13 @@
 //! An episode as a row: its landmark, time, and components. It contains no key, text or title.
 
 use serde::{Deserialize, Serialize};
-use x11prof_analyzer::{Blamed, Episode, Parts, Thresholds};
+use x11prof_analyzer::{Blamed, Episode, LatencyBreakdown, Thresholds};
 use x11prof_trace::{ConnectionId, Timestamp};
 
 /// The number of parts of a latency.
-pub(crate) const PARTS: usize = Parts::OWNERS.len();
+pub(crate) const PARTS: usize = LatencyBreakdown::OWNERS.len();
 
-/// The parts of an episode's latency, as columns, in the order of [`Parts::OWNERS`].
+/// The parts of an episode's latency, as columns, in the order of [`LatencyBreakdown::OWNERS`].
 pub const PART_NAMES: [&str; PARTS] = [
     "waiting_ns",
     "client_ns",
@@ -80,7 +80,7 @@ impl EpisodeRow {
         let threshold = thresholds.of(episode.trigger, episode.landmark.as_str());
         let latency = episode.latency();
         let mut parts = [0; PARTS];
-        for (part, owner) in parts.iter_mut().zip(Parts::OWNERS) {
+        for (part, owner) in parts.iter_mut().zip(LatencyBreakdown::OWNERS) {
             *part = episode.parts.of(owner);
         }
         EpisodeRow {

@@ -15,11 +15,11 @@ const NAMES_LIMIT: usize = 10_000;
 /// Reads one trace and returns its episodes as rows.
 pub struct Gather {
     episodes: Episodes,
-    about: About,
+    about: SessionFacts,
 }
 
 /// Facts of the session besides its episodes.
-struct About {
+struct SessionFacts {
     session: Session,
     /// The partition by the folders' names; it takes precedence over the trace's labels.
     folders: Partition,
@@ -44,7 +44,7 @@ impl Gather {
         };
         Gather {
             episodes: Episodes::new(&options),
-            about: About {
+            about: SessionFacts {
                 session: Session {
                     trace: trace.to_owned(),
                     ..Session::default()
@@ -109,7 +109,7 @@ impl Gather {
     }
 }
 
-impl About {
+impl SessionFacts {
     fn so_far(&self) -> Session {
         let first = self.first.unwrap_or_default();
         let day = Partition {

@@ -57,14 +57,14 @@ pub(crate) struct Occurrence {
     pub(crate) over: u64,
     pub(crate) session: SessionNumber,
     /// The call site of the client's longest wait.
-    pub(crate) waited_in: Option<PlaceNumber>,
+    pub(crate) waited_in: Option<CallSiteNumber>,
     /// The function with the client's most CPU time.
-    pub(crate) ran_in: Option<PlaceNumber>,
+    pub(crate) ran_in: Option<CallSiteNumber>,
 }
 
 /// The number of a call site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct PlaceNumber(NonZeroU32);
+pub(crate) struct CallSiteNumber(NonZeroU32);
 
 /// The worst of an issue's episodes.
 #[derive(Debug, Clone, Default)]
@@ -134,7 +134,7 @@ pub struct Issues {
     pub(crate) issues: Vec<Issue>,
     /// Call sites; their numbers start at 1.
     pub(crate) places: Vec<String>,
-    place_numbers: HashMap<String, PlaceNumber>,
+    place_numbers: HashMap<String, CallSiteNumber>,
     /// The number of episodes by program and landmark.
     pub(crate) of_landmark: HashMap<(Option<String>, String), u64>,
     /// The number of episodes by version and step of latency.
@@ -248,12 +248,12 @@ impl Issues {
     }
 
     /// The number of a call site, up to a limit.
-    fn place(&mut self, name: &str) -> Option<PlaceNumber> {
+    fn place(&mut self, name: &str) -> Option<CallSiteNumber> {
         if let Some(known) = self.place_numbers.get(name) {
             return Some(*known);
         }
         let next = u32::try_from(self.places.len() + 1).ok();
-        let number = PlaceNumber(
+        let number = CallSiteNumber(
             next.filter(|_| self.places.len() < ISSUES_LIMIT)
                 .and_then(NonZeroU32::new)?,
         );
@@ -266,9 +266,9 @@ impl Issues {
     pub(crate) fn ranked_places(
         &self,
         of: &[Occurrence],
-        place: impl Fn(&Occurrence) -> Option<PlaceNumber>,
+        place: impl Fn(&Occurrence) -> Option<CallSiteNumber>,
     ) -> Vec<(&str, usize)> {
-        let mut counts: HashMap<PlaceNumber, usize> = HashMap::new();
+        let mut counts: HashMap<CallSiteNumber, usize> = HashMap::new();
         for place in of.iter().filter_map(place) {
             *counts.entry(place).or_default() += 1;
         }

@@ -24,8 +24,8 @@ pub use hive::Partition;
 pub use issues::{Issues, Selection};
 pub use known::{Known, KnownError};
 pub use report::{
-    ByVersion, ChangeReport, CurveReport, Example, IssueReport, IssuesReport, KnownReport, LeftOut,
-    PatternReport, PlaceReport, PointReport, ProgramReport,
+    ByVersion, CallSiteReport, ChangeReport, CurveReport, Example, IssueReport, IssuesReport,
+    KnownReport, LeftOut, PatternReport, PointReport, ProgramReport,
 };
 pub use session::{Latencies, Session};
 pub use tables::{Cell, Column, Kind, Rows, Schema, TableError, TableWriter, schema};

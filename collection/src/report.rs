@@ -13,7 +13,7 @@ use crate::issues::Issues;
 use crate::known::Known;
 
 pub use change::ChangeReport;
-pub use issue::{ByVersion, Example, IssueReport, KnownReport, PatternReport, PlaceReport};
+pub use issue::{ByVersion, CallSiteReport, Example, IssueReport, KnownReport, PatternReport};
 pub use points::PointReport;
 
 use issue::{Actions, report};

@@ -1,7 +1,7 @@
 //! The other tables of one trace: requests, round trips, resources, runs of the server, marks.
 
 use x11prof_analyzer::{
-    Basis, Episode, Observation, Profile, ResourceReport, Resources, RoundTrips, Stack,
+    Episode, Observation, Profile, ResourceReport, Resources, RoundTrips, Stack, TimeSource,
     TraceSummary,
 };
 use x11prof_trace::{Control, Timestamp};
@@ -79,8 +79,8 @@ impl TraceTables {
         self.profile.end();
         let basis = match self.profile.basis() {
             _ if !self.priced => None,
-            Basis::Timed => Some("timed"),
-            Basis::Measured => Some("attributed"),
+            TimeSource::Timed => Some("timed"),
+            TimeSource::Attributed => Some("attributed"),
             _ => Some("modelled"),
         };
         for stack in self.profile.stacks(&self.summary) {

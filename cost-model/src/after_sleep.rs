@@ -6,18 +6,18 @@ use crate::{AfterSleep, Clock, Cost, Micros, ServerParameters};
 /// Costs by the length of the server's sleep, interpolated between measured points: linear in the logarithm of the
 /// time, and constant beyond the last point. A server that has not run yet has slept infinitely long.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct SleepPrices {
+pub struct SleepCosts {
     points: Vec<AfterSleep>,
 }
 
-impl SleepPrices {
+impl SleepCosts {
     /// The costs in `parameters`; none if they were not measured, or if costs are not CPU times.
-    pub(crate) fn new(parameters: &ServerParameters, clock: Option<Clock>) -> SleepPrices {
+    pub(crate) fn new(parameters: &ServerParameters, clock: Option<Clock>) -> SleepCosts {
         let costs = parameters
             .transport
             .as_ref()
             .filter(|_| clock == Some(Clock::Cpu));
-        costs.map_or_else(SleepPrices::default, |costs| SleepPrices {
+        costs.map_or_else(SleepCosts::default, |costs| SleepCosts {
             points: costs.after_sleep.clone(),
         })
     }
@@ -64,16 +64,16 @@ impl SleepPrices {
 
 #[cfg(test)]
 mod tests {
-    use super::SleepPrices;
+    use super::SleepCosts;
     use crate::{Clock, Cost, Micros, ServerParameters};
 
-    fn prices(clock: Clock) -> SleepPrices {
+    fn prices(clock: Clock) -> SleepCosts {
         let text = "format = 1\nrequest = []\n[server]\nname = \"test\"\n[transport]\n\
             wakeup = { cpu_us = 6 }\nbyte_read = { cpu_us = 0 }\nreply = { cpu_us = 0 }\n\
             event = { cpu_us = 0 }\nafter_sleep = [\n\
             { asleep_us = 100, wakeup_us = 6, connection_us = 20 },\n\
             { asleep_us = 10000, wakeup_us = 26, connection_us = 60, spread = 0.5 },\n]\n";
-        SleepPrices::new(&ServerParameters::from_toml(text).unwrap(), Some(clock))
+        SleepCosts::new(&ServerParameters::from_toml(text).unwrap(), Some(clock))
     }
 
     #[test]

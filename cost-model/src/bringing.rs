@@ -3,33 +3,33 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Brought, Host, Measured, Micros, ServerParameters, TransportCosts, differences};
+use crate::{Host, Measured, Micros, Rescaled, ServerParameters, TransportCosts, differences};
 
-impl Brought {
+impl Rescaled {
     /// The factor from the machine of `there` to that of `here`, which calibrated the same kind of server; `None` if
     /// they have no cost in common, or if the first one does not name its machine. Each request counts once, by the
     /// median of its points, because some requests have a hundred points.
-    pub fn between(there: &ServerParameters, here: &ServerParameters) -> Option<Brought> {
+    pub fn between(there: &ServerParameters, here: &ServerParameters) -> Option<Rescaled> {
         let from = there.host.cpu_model.clone()?;
-        Brought::of(from, ratios(there, here, |_| true))
+        Rescaled::of(from, ratios(there, here, |_| true))
     }
 
     /// The factor between two servers of different kinds, from the requests that do not draw: X.Org's servers share
     /// most of that code.
-    pub fn between_servers(one: &ServerParameters, other: &ServerParameters) -> Option<Brought> {
+    pub fn between_servers(one: &ServerParameters, other: &ServerParameters) -> Option<Rescaled> {
         let from = one.server.name.clone();
-        Brought::of(from, ratios(one, other, |size| size == 0.0))
+        Rescaled::of(from, ratios(one, other, |size| size == 0.0))
     }
 
     /// The median of `ratios` and the range of the middle 80 %; `None` without ratios.
-    fn of(from: String, mut ratios: Vec<f64>) -> Option<Brought> {
+    fn of(from: String, mut ratios: Vec<f64>) -> Option<Rescaled> {
         ratios.retain(|ratio| ratio.is_finite() && *ratio > 0.0);
         ratios.sort_by(f64::total_cmp);
         let middle = [
             *ratios.get(ratios.len().saturating_sub(1) / 2)?,
             *ratios.get(ratios.len() / 2)?,
         ];
-        Some(Brought {
+        Some(Rescaled {
             from,
             times: (middle[0] * middle[1]).sqrt(),
             low: *ratios.get(ratios.len() / 10)?,
@@ -89,7 +89,7 @@ impl ServerParameters {
     /// Rescales the parameters to the machine `host`, which takes `by` times as long. Their spreads grow by the
     /// spread of the factor.
     #[must_use]
-    pub fn brought(mut self, by: Brought, host: Host) -> ServerParameters {
+    pub fn brought(mut self, by: Rescaled, host: Host) -> ServerParameters {
         for costs in &mut self.requests {
             costs.fixed.iter_mut().for_each(|fixed| by.measured(fixed));
             for point in &mut costs.points {
@@ -135,7 +135,7 @@ fn ratios(
 
 #[cfg(test)]
 mod tests {
-    use crate::{Brought, Clock, Host, Micros, ServerParameters, built_in};
+    use crate::{Clock, Host, Micros, Rescaled, ServerParameters, built_in};
 
     fn shipped() -> ServerParameters {
         let mut files = built_in().iter();
@@ -150,8 +150,8 @@ mod tests {
         }
     }
 
-    fn by(ratios: &[f64]) -> Brought {
-        Brought::of("?".into(), ratios.to_vec()).unwrap()
+    fn by(ratios: &[f64]) -> Rescaled {
+        Rescaled::of("?".into(), ratios.to_vec()).unwrap()
     }
 
     /// The parameters of a machine that takes twice as long for every request.
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_file_brought_to_another_machine_has_that_ones_figures() {
-        let by = Brought::between(&shipped(), &other()).unwrap();
+        let by = Rescaled::between(&shipped(), &other()).unwrap();
         assert_eq!(by.from, "AMD EPYC");
         assert!((by.times - 2.0).abs() < 1e-9);
         let there = shipped().brought(by, host("Slow"));
@@ -188,9 +188,9 @@ mod tests {
         let factor = by(&[1.0, 4.0, 2.0, f64::NAN]);
         assert_eq!((factor.times, factor.low, factor.high), (2.0, 1.0, 4.0));
         assert_eq!(factor.spread(), 1.0);
-        assert_eq!(Brought::of("?".into(), vec![0.0]), None);
+        assert_eq!(Rescaled::of("?".into(), vec![0.0]), None);
         let nothing = ServerParameters::default();
-        assert_eq!(Brought::between(&nothing, &shipped()), None);
+        assert_eq!(Rescaled::between(&nothing, &shipped()), None);
     }
 
     #[test]

@@ -7,7 +7,6 @@
 mod after_sleep;
 mod attribute;
 mod bringing;
-mod brought;
 mod built_in;
 mod clocks;
 mod cost;
@@ -19,8 +18,9 @@ mod interpolate;
 mod items;
 mod matching;
 mod network;
+mod operation_cost;
 mod parameters;
-mod price;
+mod rescaled;
 mod review;
 mod substitute;
 mod substitutions;
@@ -30,8 +30,7 @@ mod typical;
 mod validation;
 mod writing;
 
-pub use after_sleep::SleepPrices;
-pub use brought::Brought;
+pub use after_sleep::SleepCosts;
 pub use built_in::{BuiltIn, built_in};
 pub use cost::{Clock, Cost, Micros};
 pub use deferred::Deferred;
@@ -40,13 +39,14 @@ pub use difference::{Difference, differences};
 pub use file::ParameterError;
 pub use matching::{Match, best_match, is_same_server};
 pub use network::{Network, NetworkError};
+pub use operation_cost::{Caveat, CostSource, OperationCost};
 pub use parameters::{
     AfterSleep, AttributeValue, FORMAT, Host, Measured, Method, Point, RequestCosts,
     ServerIdentity, ServerParameters, TransportCosts,
 };
-pub use price::{Basis, Doubt, Price};
+pub use rescaled::Rescaled;
 pub use review::{review, review_method};
 pub use substitutions::{SubstitutionError, Substitutions};
 pub use table::CostTable;
-pub use transport::TransportPrices;
-pub use typical::{PriceTable, PricedRequest, ServerPrice};
+pub use transport::TransportEstimates;
+pub use typical::{TypicalCost, TypicalCosts, TypicalRequest};

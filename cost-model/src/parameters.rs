@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Brought, Deferred, Micros};
+use crate::{Deferred, Micros, Rescaled};
 
 /// The newest version of the file format.
 pub const FORMAT: u32 = 1;
@@ -104,7 +104,7 @@ pub struct Method {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unmeasured: Vec<String>,
     /// The machine from which the costs were rescaled to `host`; null if they were measured there.
-    pub brought: Option<Brought>,
+    pub brought: Option<Rescaled>,
 }
 
 impl Method {

@@ -4,7 +4,7 @@
 use x11prof_session::{Attribute, Attributes, Value};
 
 use crate::items::ItemCosts;
-use crate::{Doubt, Substitutions};
+use crate::{Caveat, Substitutions};
 
 /// A measured entry of a request.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,8 +21,8 @@ pub(crate) struct Resolution {
     pub(crate) partner: Option<(usize, f64)>,
     /// Entries with other values of the substituted attributes; the bounds include their costs.
     pub(crate) alternatives: Vec<usize>,
-    /// A `Doubt::Substituted` for each attribute whose value is substituted.
-    pub(crate) substitutions: Vec<Doubt>,
+    /// A `Caveat::Substituted` for each attribute whose value is substituted.
+    pub(crate) substitutions: Vec<Caveat>,
 }
 
 /// How badly an entry matches. The smallest misfit wins; among equals the first entry.
@@ -43,7 +43,7 @@ pub(crate) fn resolve(
     let fits = entries.iter().enumerate();
     let fits = fits.filter_map(|(index, entry)| Some((index, fit(entries, entry, wanted, rules)?)));
     let (index, fit) = fits.min_by_key(|(_, fit)| fit.misfit)?;
-    let doubt = |&(attribute, to): &(Attribute, Value)| Doubt::Substituted {
+    let doubt = |&(attribute, to): &(Attribute, Value)| Caveat::Substituted {
         attribute,
         from: wanted.get(attribute),
         to,
@@ -170,7 +170,7 @@ mod tests {
 
     use super::{Entry, Resolution, resolve};
     use crate::items::ItemCosts;
-    use crate::{Clock, Doubt, Micros, Point, RequestCosts, Substitutions};
+    use crate::{Caveat, Clock, Micros, Point, RequestCosts, Substitutions};
 
     fn attributes(text: &str) -> Attributes {
         let mut attributes = Attributes::new();
@@ -203,13 +203,13 @@ mod tests {
     }
 
     fn substituted(resolution: &Resolution) -> Vec<String> {
-        let text = |doubt: &Doubt| match doubt {
-            Doubt::Substituted {
+        let text = |doubt: &Caveat| match doubt {
+            Caveat::Substituted {
                 attribute,
                 from: Some(from),
                 to,
             } => format!("{attribute}:{from}>{to}"),
-            Doubt::Substituted {
+            Caveat::Substituted {
                 attribute,
                 from: None,
                 to,

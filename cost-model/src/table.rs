@@ -6,7 +6,9 @@ use x11prof_session::{Attributes, Effect, Operation};
 use crate::interpolate::{Estimate, blend};
 use crate::items::ItemCosts;
 use crate::substitute::{Entry, Resolution, resolve};
-use crate::{Basis, Clock, Cost, Doubt, Micros, Price, ServerParameters, Substitutions};
+use crate::{
+    Caveat, Clock, Cost, CostSource, Micros, OperationCost, ServerParameters, Substitutions,
+};
 use rustc_hash::FxHashMap;
 
 /// Maximum number of cached sets of attributes for a request. A program uses a few dozen; if a trace has more, the
@@ -29,7 +31,7 @@ pub struct CostTable {
     last: Option<(Symbol, Option<usize>)>,
     rules: Substitutions,
     /// The result for an operation without cost data.
-    unpriced: Price,
+    unpriced: OperationCost,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -50,26 +52,26 @@ struct Resolved {
     /// The cached cost of an operation that does none of its work, which does not depend on the size.
     fixed: Option<Cost>,
     /// Cached costs. The sizes of an operation determine its index.
-    prices: Vec<Priced>,
+    prices: Vec<CachedCost>,
 }
 
 /// The sizes of an operation, and its cost.
 #[derive(Debug, Clone)]
-struct Priced {
+struct CachedCost {
     items: Vec<f64>,
     op_size: f64,
     effect: Effect,
-    price: Price,
+    price: OperationCost,
 }
 
-impl Priced {
+impl CachedCost {
     /// A cache entry that matches no operation, because no op-size equals NaN.
-    fn none() -> Priced {
-        Priced {
+    fn none() -> CachedCost {
+        CachedCost {
             items: Vec::new(),
             op_size: f64::NAN,
             effect: Effect::Nothing,
-            price: Price::default(),
+            price: OperationCost::default(),
         }
     }
 
@@ -146,12 +148,12 @@ impl CostTable {
     }
 
     /// The cost of `operation`.
-    pub fn price(&mut self, operation: &Operation) -> Price {
+    pub fn price(&mut self, operation: &Operation) -> OperationCost {
         self.look_up(operation).0.clone()
     }
 
     /// The cost of `operation` if it failed and did none of its work.
-    pub fn fixed(&mut self, operation: &Operation) -> Price {
+    pub fn fixed(&mut self, operation: &Operation) -> OperationCost {
         let mut price = unpriced();
         if let Some((table, found)) = self.resolved(operation)
             && let table = &self.tables[table]
@@ -164,7 +166,7 @@ impl CostTable {
 
     /// The cost of `operation`, and its cost if it does none of its work, in one look-up without copying, because
     /// every request needs both.
-    pub fn look_up(&mut self, operation: &Operation) -> (&Price, Cost) {
+    pub fn look_up(&mut self, operation: &Operation) -> (&OperationCost, Cost) {
         let Some((table, found)) = self.resolved(operation) else {
             return (&self.unpriced, Cost::default());
         };
@@ -178,9 +180,11 @@ impl CostTable {
             fixed.map_or_else(Cost::default, |(fixed, _)| fixed.cost)
         });
         if found.prices.is_empty() {
-            found.prices.resize_with(REMEMBERED_PRICES, Priced::none);
+            found
+                .prices
+                .resize_with(REMEMBERED_PRICES, CachedCost::none);
         }
-        let kept = &mut found.prices[Priced::place(operation)];
+        let kept = &mut found.prices[CachedCost::place(operation)];
         if !kept.is_of(operation) {
             let work = operation.effect != Effect::Nothing;
             evaluate(entries, resolution, operation, work, &mut kept.price);
@@ -283,7 +287,7 @@ fn evaluate(
     resolution: &Resolution,
     operation: &Operation,
     work: bool,
-    price: &mut Price,
+    price: &mut OperationCost,
 ) {
     let Some((estimate, clock)) = estimate(entries, resolution, operation, work) else {
         return none(price);
@@ -292,36 +296,36 @@ fn evaluate(
     doubts.clear();
     doubts.extend_from_slice(&resolution.substitutions);
     price.basis = match (doubts.is_empty(), estimate.exact) {
-        (false, _) => Basis::Substituted,
-        (true, true) => Basis::Exact,
-        (true, false) => Basis::Interpolated,
+        (false, _) => CostSource::Substituted,
+        (true, true) => CostSource::Exact,
+        (true, false) => CostSource::Interpolated,
     };
     if estimate.below {
-        doubts.push(Doubt::Extrapolated { beyond: false });
+        doubts.push(Caveat::Extrapolated { beyond: false });
     }
     if estimate.beyond {
-        doubts.push(Doubt::Extrapolated { beyond: true });
+        doubts.push(Caveat::Extrapolated { beyond: true });
     }
     if estimate.one_item {
-        doubts.push(Doubt::OneItem);
+        doubts.push(Caveat::OneItem);
     }
     price.server = estimate.cost;
     price.clock = Some(clock);
 }
 
-fn unpriced() -> Price {
-    let mut price = Price::default();
+fn unpriced() -> OperationCost {
+    let mut price = OperationCost::default();
     none(&mut price);
     price
 }
 
 /// Sets `price` to the result for an operation without cost data.
-fn none(price: &mut Price) {
+fn none(price: &mut OperationCost) {
     price.server = Cost::default();
     price.clock = None;
-    price.basis = Basis::Unpriced;
+    price.basis = CostSource::Unpriced;
     price.doubts.clear();
-    price.doubts.push(Doubt::Unpriced);
+    price.doubts.push(Caveat::Unpriced);
 }
 
 #[cfg(test)]

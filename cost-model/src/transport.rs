@@ -1,29 +1,29 @@
 //! The server's costs of messages in addition to their operations (docs/CONCEPTS.md).
 
-use crate::{Clock, Cost, Deferred, Micros, ServerParameters, SleepPrices, TransportCosts};
+use crate::{Clock, Cost, Deferred, Micros, ServerParameters, SleepCosts, TransportCosts};
 
 /// The transport costs of a server. If its file has none, as for servers of 1991, all are zero and `is_known` is
 /// false.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct TransportPrices {
+pub struct TransportEstimates {
     clock: Option<Clock>,
     wakeup: Cost,
     byte_read: Cost,
     reply: Cost,
     byte_written: Cost,
     event: Cost,
-    sleep: SleepPrices,
+    sleep: SleepCosts,
     deferred: Option<Deferred>,
 }
 
-impl TransportPrices {
+impl TransportEstimates {
     /// CPU times if the file has them, else wall-clock times.
-    pub fn new(parameters: &ServerParameters) -> TransportPrices {
-        TransportPrices::with_clock(parameters, Clock::Cpu)
+    pub fn new(parameters: &ServerParameters) -> TransportEstimates {
+        TransportEstimates::with_clock(parameters, Clock::Cpu)
     }
 
     /// Times on `clock` if the file has them, else on the other clock.
-    pub fn with_clock(parameters: &ServerParameters, clock: Clock) -> TransportPrices {
+    pub fn with_clock(parameters: &ServerParameters, clock: Clock) -> TransportEstimates {
         let costs = parameters.transport.as_ref();
         let of = |costs: &TransportCosts| {
             let clock = costs.clock(clock)?;
@@ -36,7 +36,7 @@ impl TransportPrices {
                 after_sleep: _,
                 deferred,
             } = costs;
-            Some(TransportPrices {
+            Some(TransportEstimates {
                 clock: Some(clock),
                 wakeup: wakeup.cost(clock)?,
                 byte_read: byte_read.cost(clock)?,
@@ -46,7 +46,7 @@ impl TransportPrices {
                     .and_then(|measured| measured.cost(clock))
                     .unwrap_or_default(),
                 event: event.cost(clock)?,
-                sleep: SleepPrices::new(parameters, Some(clock)),
+                sleep: SleepCosts::new(parameters, Some(clock)),
                 deferred: deferred
                     .filter(|update| clock == Clock::Cpu && update.interval_us > Micros::ZERO),
             })
@@ -70,7 +70,7 @@ impl TransportPrices {
     }
 
     /// The costs after a sleep, in addition to the wakeup.
-    pub fn sleep(&self) -> &SleepPrices {
+    pub fn sleep(&self) -> &SleepCosts {
         &self.sleep
     }
 
@@ -97,7 +97,7 @@ impl TransportPrices {
 
 #[cfg(test)]
 mod tests {
-    use super::TransportPrices;
+    use super::TransportEstimates;
     use crate::{Clock, Cost, Micros, ServerParameters};
 
     fn parameters(transport: &str) -> ServerParameters {
@@ -112,19 +112,19 @@ mod tests {
              reply = { cpu_us = 2, wall_us = 3 }\nbyte_written = { cpu_us = 0.25 }\n\
              event = { cpu_us = 4 }\n",
         );
-        let prices = TransportPrices::new(&parameters);
+        let prices = TransportEstimates::new(&parameters);
         assert!(prices.is_known());
         assert_eq!(prices.wakeup(Micros::ZERO), Cost::exact(Micros(6.0)));
         assert_eq!(prices.byte_read().times(10.0).time, Micros(5.0));
         assert_eq!(prices.reply(32), Cost::exact(Micros(10.0)));
         assert_eq!(prices.event(), Cost::exact(Micros(4.0)));
-        let wall = TransportPrices::with_clock(&parameters, Clock::Wall);
+        let wall = TransportEstimates::with_clock(&parameters, Clock::Wall);
         assert_eq!(wall, prices); // the event has no wall time, so the wall is not whole
     }
 
     #[test]
     fn a_file_without_transport_has_no_transport_costs() {
-        let prices = TransportPrices::new(&parameters(""));
+        let prices = TransportEstimates::new(&parameters(""));
         assert!(!prices.is_known());
         assert_eq!(
             (prices.wakeup(Micros::ZERO), prices.reply(1000)),

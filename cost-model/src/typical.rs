@@ -3,7 +3,7 @@
 use serde::Serialize;
 use x11prof_session::{Attributes, Operation, Value};
 
-use crate::price::{Basis, Doubt};
+use crate::operation_cost::{Caveat, CostSource};
 use crate::{Clock, CostTable, ServerParameters, Substitutions};
 
 /// The version of the JSON.
@@ -60,18 +60,18 @@ const TABLE_1: [Row; 6] = [
 
 /// Costs of requests on several servers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct PriceTable {
+pub struct TypicalCosts {
     /// The version of this layout: 1.
     pub format: u32,
     /// The servers' names.
     pub servers: Vec<String>,
     /// The requests, each at each size.
-    pub requests: Vec<PricedRequest>,
+    pub requests: Vec<TypicalRequest>,
 }
 
 /// A request of one item at an op-size.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct PricedRequest {
+pub struct TypicalRequest {
     /// The request's name.
     pub request: String,
     /// The requested attributes; a server substitutes its own values for others.
@@ -79,12 +79,12 @@ pub struct PricedRequest {
     /// The op-size.
     pub size: f64,
     /// The costs on each server, in the servers' order; null if a server has no cost for it.
-    pub servers: Vec<Option<ServerPrice>>,
+    pub servers: Vec<Option<TypicalCost>>,
 }
 
 /// The cost of a request on a server.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct ServerPrice {
+pub struct TypicalCost {
     /// Milliseconds.
     pub ms: f64,
     /// The lower bound in milliseconds, from the calibration's spread.
@@ -99,10 +99,10 @@ pub struct ServerPrice {
     pub extrapolated: bool,
 }
 
-impl PriceTable {
+impl TypicalCosts {
     /// Creates a table of these requests on these servers; by default of the paper's requests. Each request is
     /// given by its name, optionally with attributes.
-    pub fn new(servers: &[ServerParameters], wanted: &[Operation]) -> PriceTable {
+    pub fn new(servers: &[ServerParameters], wanted: &[Operation]) -> TypicalCosts {
         let rows: Vec<(Operation, Vec<f64>)> = match wanted {
             [] => TABLE_1.iter().map(typical).collect(),
             some => some.iter().map(|one| of(one, servers)).collect(),
@@ -117,7 +117,7 @@ impl PriceTable {
             for size in sizes {
                 let prices = tables.iter_mut().zip(servers);
                 let prices = prices.map(|(table, server)| price(table, server, &operation, size));
-                requests.push(PricedRequest {
+                requests.push(TypicalRequest {
                     request: operation.request.to_string(),
                     attributes: operation.attributes.to_string(),
                     size,
@@ -125,7 +125,7 @@ impl PriceTable {
                 });
             }
         }
-        PriceTable {
+        TypicalCosts {
             format: FORMAT,
             servers: servers.iter().map(|one| one.server.name.clone()).collect(),
             requests,
@@ -176,7 +176,7 @@ fn price(
     server: &ServerParameters,
     operation: &Operation,
     size: f64,
-) -> Option<ServerPrice> {
+) -> Option<TypicalCost> {
     let mut operation = operation.clone();
     operation.items = vec![size];
     operation.op_size = size;
@@ -189,17 +189,17 @@ fn price(
     let price = table.price(&operation);
     let cost = price.server;
     let doubts = &price.doubts;
-    (price.basis != Basis::Unpriced).then(|| ServerPrice {
+    (price.basis != CostSource::Unpriced).then(|| TypicalCost {
         ms: cost.time.as_ms(),
         low_ms: cost.low.as_ms(),
         high_ms: cost.high.as_ms(),
         clock: price.clock,
         substituted: doubts
             .iter()
-            .any(|doubt| matches!(doubt, Doubt::Substituted { from: Some(_), .. })),
+            .any(|doubt| matches!(doubt, Caveat::Substituted { from: Some(_), .. })),
         extrapolated: doubts
             .iter()
-            .any(|doubt| matches!(doubt, Doubt::Extrapolated { .. })),
+            .any(|doubt| matches!(doubt, Caveat::Extrapolated { .. })),
     })
 }
 
@@ -207,7 +207,7 @@ fn price(
 mod tests {
     use x11prof_session::Operation;
 
-    use super::PriceTable;
+    use super::TypicalCosts;
     use crate::{ServerParameters, built_in};
 
     fn servers(names: &[&str]) -> Vec<ServerParameters> {
@@ -221,7 +221,7 @@ mod tests {
     /// The paper's Table 1, computed from its parameter files.
     #[test]
     fn the_papers_table() {
-        let table = PriceTable::new(
+        let table = TypicalCosts::new(
             &servers(&["sun4-ipc", "decstation-3100", "hp9000-350"]),
             &[],
         );
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn any_request_has_the_sizes_that_were_measured() {
         let wanted = [Operation::new("RENDER:Composite".into())];
-        let table = PriceTable::new(&servers(&["xvfb-24", "sun4-ipc"]), &wanted);
+        let table = TypicalCosts::new(&servers(&["xvfb-24", "sun4-ipc"]), &wanted);
         assert!((2..=4).contains(&table.requests.len()), "{table:?}");
         for row in &table.requests {
             let [xvfb, sun] = row.servers.as_slice() else {

@@ -12,7 +12,7 @@ const LOST_SHOWN: usize = 32;
 /// Scratch buffers for messages that arrive in several pieces. Connections share them, because few connections have a
 /// message in transfer at a time.
 #[derive(Debug, Default)]
-pub struct Room(Vec<u8>);
+pub struct ScratchBuffers(Vec<u8>);
 
 /// The output of the assembler.
 pub(crate) enum Whole<'a> {
@@ -67,7 +67,7 @@ impl Assembler {
 
     /// Takes over the memory of `room`, unless the assembler holds part of a message.
     #[inline]
-    pub(crate) fn enter(&mut self, room: &mut Room) {
+    pub(crate) fn enter(&mut self, room: &mut ScratchBuffers) {
         if self.held.is_empty() {
             std::mem::swap(&mut self.held, &mut room.0);
         }
@@ -75,7 +75,7 @@ impl Assembler {
 
     /// Returns its memory to `room`, unless the assembler holds part of a message.
     #[inline]
-    pub(crate) fn leave(&mut self, room: &mut Room) {
+    pub(crate) fn leave(&mut self, room: &mut ScratchBuffers) {
         if self.held.is_empty() {
             if self.held.capacity() > room.0.capacity() {
                 std::mem::swap(&mut self.held, &mut room.0);

@@ -1,11 +1,11 @@
 //! A connection: the bytes of both directions become numbered and paired messages.
 
-use crate::answers::{Answers, Last, Pending};
-use crate::assemble::{Assembler, Room, Whole};
+use crate::assemble::{Assembler, ScratchBuffers, Whole};
 use crate::header::GENERIC_EVENT;
 use crate::header::{Head, HeadKind, Side};
 use crate::names::{error_name, event_name};
 use crate::opcode::Replies;
+use crate::pending_replies::{Last, Pending, PendingReplies};
 use crate::walk::Walker;
 use crate::{
     ByteOrder, ClientSetup, ErrorMessage, Event, Extension, Extensions, Malformed, Message, Reply,
@@ -29,7 +29,7 @@ pub enum Input<'a> {
 
 /// The state of a connection at a point after its setup.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Joint {
+pub struct ConnectionCheckpoint {
     /// The byte order that the client chose.
     pub order: ByteOrder,
     /// The number of the last request, including an incomplete one.
@@ -47,7 +47,7 @@ pub struct Connection {
     client: Assembler,
     server: Assembler,
     order: Option<ByteOrder>,
-    answers: Answers,
+    answers: PendingReplies,
 }
 
 impl Connection {
@@ -57,13 +57,13 @@ impl Connection {
             client: Assembler::new(Side::Client),
             server: Assembler::new(Side::Server),
             order: None,
-            answers: Answers::default(),
+            answers: PendingReplies::default(),
         }
     }
 
     /// Starts in the middle of a connection, at a message boundary in both directions. The next request has the
     /// number after `joint.last_request`.
-    pub fn join(&mut self, joint: &Joint, extensions: &Extensions) {
+    pub fn join(&mut self, joint: &ConnectionCheckpoint, extensions: &Extensions) {
         let order = joint.order;
         self.order = Some(order);
         self.client = Assembler::with(Walker::joined(Side::Client, order));
@@ -89,7 +89,7 @@ impl Connection {
     /// The state from which another [`Connection`] can continue, and the outstanding bytes of the current message in
     /// each direction. `None` before the setup, within the first bytes of a message, and after the message boundaries
     /// were lost.
-    pub fn joint(&self, extensions: &Extensions) -> Option<(Joint, [u64; 2])> {
+    pub fn joint(&self, extensions: &Extensions) -> Option<(ConnectionCheckpoint, [u64; 2])> {
         let (client, server) = (&self.client.walker, &self.server.walker);
         let under_way = [client.under_way()?, server.under_way()?];
         let setup = !server.is_set_up();
@@ -97,7 +97,7 @@ impl Connection {
         if !client.is_set_up() || setup && under_way[1] > 0 {
             return None;
         }
-        let mut joint = Joint {
+        let mut joint = ConnectionCheckpoint {
             order: self.order?,
             last_request: self.last_sequence(),
             setup,
@@ -123,7 +123,7 @@ impl Connection {
         mut on: impl FnMut(Message<'_>, &Extensions),
     ) {
         let on = |message: Message<'_>, _, extensions: &Extensions| on(message, extensions);
-        self.feed_in(&mut Room::default(), side, input, extensions, on);
+        self.feed_in(&mut ScratchBuffers::default(), side, input, extensions, on);
     }
 
     /// Keeps up to `longest` bytes of each request instead of a mebibyte, for recordings with whole images.
@@ -141,7 +141,7 @@ impl Connection {
     /// of a message; the message is the first of the equal ones.
     pub fn feed_in(
         &mut self,
-        room: &mut Room,
+        room: &mut ScratchBuffers,
         side: Side,
         input: Input<'_>,
         extensions: &mut Extensions,
@@ -216,7 +216,7 @@ impl Default for Connection {
 fn sent<'a>(
     whole: Whole<'a>,
     order: &mut Option<ByteOrder>,
-    answers: &mut Answers,
+    answers: &mut PendingReplies,
     extensions: &Extensions,
 ) -> Message<'a> {
     let (head, bytes) = match whole {
@@ -251,7 +251,7 @@ fn request<'a>(
     head: Head,
     bytes: &'a [u8],
     order: ByteOrder,
-    answers: &mut Answers,
+    answers: &mut PendingReplies,
     extensions: &Extensions,
 ) -> Message<'a> {
     if head.header_len == 8 && order.u32(bytes, 4).is_none_or(|units| units < 2) {
@@ -325,7 +325,7 @@ fn queried_extension(head: Head, bytes: &[u8], order: ByteOrder) -> Option<Box<s
 fn received<'a>(
     whole: Whole<'a>,
     order: ByteOrder,
-    answers: &mut Answers,
+    answers: &mut PendingReplies,
     extensions: &mut Extensions,
 ) -> Message<'a> {
     let (head, bytes) = match whole {
@@ -349,7 +349,7 @@ fn reply<'a>(
     head: Head,
     bytes: &'a [u8],
     order: ByteOrder,
-    answers: &mut Answers,
+    answers: &mut PendingReplies,
     extensions: &mut Extensions,
 ) -> Message<'a> {
     let (sequence, answered) = answers.reply(order.u16(bytes, 2).unwrap_or(0), head.data);
@@ -381,7 +381,7 @@ fn event<'a>(
     head: Head,
     bytes: &'a [u8],
     order: ByteOrder,
-    answers: &mut Answers,
+    answers: &mut PendingReplies,
     extensions: &Extensions,
 ) -> Message<'a> {
     let code = head.code & 0x7F;
@@ -408,7 +408,7 @@ fn error<'a>(
     head: Head,
     bytes: &'a [u8],
     order: ByteOrder,
-    answers: &mut Answers,
+    answers: &mut PendingReplies,
     extensions: &Extensions,
 ) -> Message<'a> {
     let low = order.u16(bytes, 2).unwrap_or(0);

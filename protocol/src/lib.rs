@@ -4,7 +4,6 @@
 //! This crate transforms bytes into values. It has no I/O, no clock and no threads. `session` models the effect of
 //! messages on a display session, `cost-model` models costs.
 
-mod answers;
 mod assemble;
 mod body;
 mod byte_order;
@@ -23,17 +22,18 @@ mod message;
 mod name_table;
 mod names;
 mod opcode;
+mod pending_replies;
 mod request_names;
 mod sequence;
 mod swap;
 mod symbol;
 mod walk;
 
-pub use assemble::Room;
+pub use assemble::ScratchBuffers;
 pub use body::Body;
 pub use byte_order::ByteOrder;
 pub use chord::{Chord, ChordError};
-pub use connection::{Connection, Input, Joint};
+pub use connection::{Connection, ConnectionCheckpoint, Input};
 pub use decode::{DecodeError, parse_reply};
 pub use extension::Extension;
 pub use extensions::Extensions;

@@ -6,7 +6,7 @@
 //! before: the source is cold if nothing was drawn on its drawable since the server was idle.
 
 use rustc_hash::FxHashMap;
-use x11prof_cost_model::{Cost, Micros, SleepPrices};
+use x11prof_cost_model::{Cost, Micros, SleepCosts};
 use x11prof_protocol::Request;
 use x11prof_session::{Effect, Operation, PixelAccess, PixelArea, Session};
 
@@ -51,7 +51,7 @@ impl UsedPixels {
     /// A request's extra cost because its pixels are cold. `idled` is the server's total idle time so far.
     pub(crate) fn cost(
         &mut self,
-        prices: &SleepPrices,
+        prices: &SleepCosts,
         session: &Session,
         (request, operation): (&Request<'_>, &Operation),
         idled: Micros,

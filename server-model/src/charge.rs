@@ -1,6 +1,6 @@
 //! Charges of server time, for requests and for their transport.
 
-use x11prof_cost_model::{Cost, Price};
+use x11prof_cost_model::{Cost, OperationCost};
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_session::{ClientId, Operation};
 
@@ -47,7 +47,7 @@ pub enum Charge<'a> {
         /// The request's bytes on the wire.
         bytes: u64,
         /// The request's cost on the server.
-        price: &'a Price,
+        price: &'a OperationCost,
     },
     /// A request that was charged before failed.
     Failed {
@@ -78,7 +78,7 @@ pub enum Charge<'a> {
     },
     /// Consecutive equal requests of one batch. For each request in turn there is a charge for reading, one for cold
     /// pixels unless that is zero, and one for the request.
-    Alike(Alike<'a>),
+    RepeatedRequests(RepeatedRequests<'a>),
     /// Assigns an earlier wakeup to this request, the first request that was complete after the wakeup.
     Blame {
         /// The client.
@@ -92,7 +92,7 @@ pub enum Charge<'a> {
 
 /// Consecutive equal requests.
 #[derive(Debug, Clone, Copy)]
-pub struct Alike<'a> {
+pub struct RepeatedRequests<'a> {
     /// The requests' client.
     pub client: ClientId,
     /// The number of the first request.
@@ -104,7 +104,7 @@ pub struct Alike<'a> {
     /// The bytes on the wire of each request.
     pub bytes: u64,
     /// The cost of each request on the server.
-    pub price: &'a Price,
+    pub price: &'a OperationCost,
     /// The cost of reading each request.
     pub read: Cost,
     /// The extra cost of each request because its pixels are cold.
@@ -120,7 +120,7 @@ impl Charge<'_> {
             Charge::Request { client, .. }
             | Charge::Failed { client, .. }
             | Charge::Transport { client, .. }
-            | Charge::Alike(Alike { client, .. })
+            | Charge::RepeatedRequests(RepeatedRequests { client, .. })
             | Charge::Blame { client, .. } => *client,
         }
     }
@@ -130,7 +130,7 @@ impl Charge<'_> {
         match self {
             Charge::Request { price, .. } => price.server,
             Charge::Transport { server, .. } => *server,
-            Charge::Alike(alike) => {
+            Charge::RepeatedRequests(alike) => {
                 (alike.read + alike.cold + alike.price.server).times(alike.times as f64)
             }
             Charge::Failed {

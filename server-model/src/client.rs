@@ -11,7 +11,7 @@ const PRICED_LIMIT: usize = 4096;
 
 /// The cost of a request, or of several equal consecutive ones, which an error may still correct.
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) struct PricedRequest {
+pub(crate) struct ChargedRequest {
     /// The number of the first request that may still fail.
     pub(crate) sequence: SequenceNumber,
     pub(crate) request: Symbol,
@@ -25,19 +25,19 @@ pub(crate) struct Client {
     /// The client's latest request.
     pub(crate) latest: SequenceNumber,
     /// Requests with their costs, each with the number of the last equal request.
-    priced: VecDeque<(PricedRequest, SequenceNumber)>,
+    priced: VecDeque<(ChargedRequest, SequenceNumber)>,
     /// Wakeups that were charged before their request was known.
     pub(crate) wakeups: Option<Cost>,
 }
 
 impl Client {
     /// Notes a request with its cost.
-    pub(crate) fn requested(&mut self, request: PricedRequest) {
+    pub(crate) fn requested(&mut self, request: ChargedRequest) {
         let before = std::mem::replace(&mut self.latest, request.sequence);
         if let Some((alike, last)) = self.priced.back_mut()
             && *last == before
             && before.next() == request.sequence
-            && (PricedRequest {
+            && (ChargedRequest {
                 sequence: alike.sequence,
                 ..request
             }) == *alike
@@ -73,7 +73,7 @@ impl Client {
 
     /// Removes and returns the cost of the failed request; `None` if it is no longer stored. A request can fail only
     /// once.
-    pub(crate) fn failed(&mut self, sequence: SequenceNumber) -> Option<PricedRequest> {
+    pub(crate) fn failed(&mut self, sequence: SequenceNumber) -> Option<ChargedRequest> {
         self.answered(sequence);
         let (front, last) = self.priced.front_mut()?;
         let failed = (front.sequence == sequence).then_some(*front)?;
@@ -91,13 +91,13 @@ mod tests {
     use x11prof_cost_model::Cost;
     use x11prof_protocol::SequenceNumber;
 
-    use super::{Client, PricedRequest};
+    use super::{ChargedRequest, Client};
 
     #[test]
     fn each_of_many_alike_may_fail() {
         let (mut client, number) = (Client::default(), SequenceNumber);
         for (sequence, request) in (1..=6).zip(["A", "B", "B", "B", "B", "A"]) {
-            client.requested(PricedRequest {
+            client.requested(ChargedRequest {
                 sequence: number(sequence),
                 request: request.into(),
                 server: Cost::default(),

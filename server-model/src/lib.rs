@@ -18,7 +18,7 @@ mod server;
 pub mod simulated;
 mod wakeup;
 
-pub use charge::{Alike, Charge, TransportPart};
+pub use charge::{Charge, RepeatedRequests, TransportPart};
 pub use clock::Time;
 pub use message::Traffic;
 pub use server::ServerModel;

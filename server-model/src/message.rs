@@ -1,6 +1,6 @@
 //! Message: bytes read, replies and events written, clients that connect and disconnect.
 
-use x11prof_cost_model::{Cost, Micros, TransportPrices};
+use x11prof_cost_model::{Cost, Micros, TransportEstimates};
 use x11prof_protocol::Message;
 use x11prof_session::{Change, ClientId, Operation, Session};
 
@@ -27,12 +27,12 @@ pub struct Traffic<'a> {
 
 /// The cost of a new client's setup with this number of bytes, including the client's end. `slept` is the length of the
 /// server's sleep before the setup woke it.
-pub(crate) fn setup(prices: &TransportPrices, bytes: u64, slept: Micros) -> Cost {
+pub(crate) fn setup(prices: &TransportEstimates, bytes: u64, slept: Micros) -> Cost {
     let read = prices.byte_read().times(bytes as f64);
     read + prices.sleep().connection(slept)
 }
 
 /// The cost of reading a request with this number of bytes.
-pub(crate) fn read(prices: &TransportPrices, bytes: u64) -> Cost {
+pub(crate) fn read(prices: &TransportEstimates, bytes: u64) -> Cost {
     prices.byte_read().times(bytes as f64)
 }

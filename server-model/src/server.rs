@@ -1,13 +1,13 @@
 //! A complete server model: its input is batches of requests and the server's messages, its output is charges.
 
 use rustc_hash::FxHashMap;
-use x11prof_cost_model::{Cost, Micros, ServerParameters, Substitutions, TransportPrices};
+use x11prof_cost_model::{Cost, Micros, ServerParameters, Substitutions, TransportEstimates};
 use x11prof_protocol::{Message, Request, SequenceNumber, Symbol};
 use x11prof_session::{ClientId, Operation};
 
 use crate::cache::UsedPixels;
-use crate::charge::{Alike, Charge, TransportPart};
-use crate::client::{Client, PricedRequest};
+use crate::charge::{Charge, RepeatedRequests, TransportPart};
+use crate::client::{ChargedRequest, Client};
 use crate::clock::{ServerClock, Time};
 use crate::message::{self, Traffic};
 use crate::operation::Operations;
@@ -18,7 +18,7 @@ use crate::wakeup::Wakeups;
 /// `wrote` for each write of the server, then its messages.
 pub struct ServerModel {
     operations: Operations,
-    transport: TransportPrices,
+    transport: TransportEstimates,
     clock: ServerClock,
     wakeups: Wakeups,
     pixels: UsedPixels,
@@ -34,7 +34,7 @@ pub struct ServerModel {
 impl ServerModel {
     /// The server with these `parameters`, initially asleep.
     pub fn new(parameters: &ServerParameters, substitutions: &Substitutions) -> ServerModel {
-        let transport = TransportPrices::new(parameters);
+        let transport = TransportEstimates::new(parameters);
         ServerModel {
             operations: Operations::new(parameters, substitutions),
             updates: transport.deferred().map(ScreenUpdates::new),
@@ -201,7 +201,7 @@ impl ServerModel {
                 server,
             });
         }
-        known.requested(PricedRequest {
+        known.requested(ChargedRequest {
             sequence: request.sequence,
             request: request.name,
             server: price.server,
@@ -233,7 +233,7 @@ impl ServerModel {
         let each = read.time + cold.time + price.time;
         self.clock.serve(each * times as f64);
         self.clients.entry(seen.client).or_default().repeated(times);
-        on(&Charge::Alike(Alike {
+        on(&Charge::RepeatedRequests(RepeatedRequests {
             client: seen.client,
             sequence: request.sequence.next(),
             time: seen.time,

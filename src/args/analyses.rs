@@ -9,8 +9,8 @@ use x11prof_cost_model::Network;
 use crate::span::SpanArguments;
 
 use super::values::{
-    BasisChoice, DEFAULT_TRACE, EpisodesFormat, ExportBy, ExportFormat, Format, GroupBy, NETWORK,
-    NETWORK_MODEL, PARAMETERS, ReportFormat, TableArguments, milliseconds, scale, thresholds,
+    DEFAULT_TRACE, EpisodesFormat, ExportBy, ExportFormat, Format, GroupBy, NETWORK, NETWORK_MODEL,
+    PARAMETERS, ReportFormat, TableArguments, TimeSourceChoice, milliseconds, scale, thresholds,
 };
 
 #[derive(Debug, Args)]
@@ -24,7 +24,7 @@ pub(crate) struct Report {
     pub(crate) params: Vec<String>,
     /// Where server times come from. `auto` uses the best source in the recording
     #[arg(long, value_enum, default_value = "auto")]
-    pub(crate) time_source: BasisChoice,
+    pub(crate) time_source: TimeSourceChoice,
     /// Use the cost table unchanged. By default a table from another machine is rescaled to the recorded machine
     #[arg(long)]
     pub(crate) no_rescale: bool,

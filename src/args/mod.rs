@@ -33,8 +33,8 @@ pub(crate) use replay::{PaceChoice, Replay};
 pub(crate) use roundtrips::RoundTrips;
 pub(crate) use top::Top;
 pub(crate) use values::{
-    BasisChoice, DEFAULT_TRACE, EpisodesFormat, ExportBy, ExportFormat, Format, ReportFormat,
-    StacksOf, TableArguments, TableFormat, seconds,
+    DEFAULT_TRACE, EpisodesFormat, ExportBy, ExportFormat, Format, ReportFormat, StacksOf,
+    TableArguments, TableFormat, TimeSourceChoice, seconds,
 };
 use values::{NETWORK, PARAMETERS, SERVER, label, rewrite};
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Args, ValueEnum};
-use x11prof_analyzer::{BasisOption, By, NetworkModel, Scale, Thresholds};
+use x11prof_analyzer::{By, NetworkModel, Scale, Thresholds, TimeSourceOption};
 use x11prof_cost_model::Network;
 use x11prof_proxy::{Rewrite, ServerKind};
 
@@ -273,7 +273,7 @@ pub(super) fn rewrite(text: &str) -> Result<Rewrite, String> {
 
 /// Where server times come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum BasisChoice {
+pub(crate) enum TimeSourceChoice {
     /// The best source in the recording
     Auto,
     /// Each request timed in the server (record --server, x11prof server)
@@ -284,13 +284,13 @@ pub(crate) enum BasisChoice {
     Modelled,
 }
 
-impl BasisChoice {
-    pub(crate) fn wanted(self) -> BasisOption {
+impl TimeSourceChoice {
+    pub(crate) fn wanted(self) -> TimeSourceOption {
         match self {
-            BasisChoice::Auto => BasisOption::Auto,
-            BasisChoice::Timed => BasisOption::Timed,
-            BasisChoice::Attributed => BasisOption::Measured,
-            BasisChoice::Modelled => BasisOption::Model,
+            TimeSourceChoice::Auto => TimeSourceOption::Auto,
+            TimeSourceChoice::Timed => TimeSourceOption::Timed,
+            TimeSourceChoice::Attributed => TimeSourceOption::Measured,
+            TimeSourceChoice::Modelled => TimeSourceOption::Model,
         }
     }
 }

@@ -5,12 +5,12 @@ use std::path::Path;
 use x11prof_analyzer::{
     Blocking, Comparison, Forecasts, NetworkModel, Profile, ProfileReport, Scales, TraceSummary,
 };
-use x11prof_cost_model::{Brought, Network};
+use x11prof_cost_model::{Network, Rescaled};
 use x11prof_views::comparison as views;
 
 use crate::args::{Compare, TableFormat};
 use crate::error::{CommandError, Outcome};
-use crate::input::{self, Prices};
+use crate::input::{self, CostsForRecording};
 use crate::names;
 use crate::output::{emit_json, emit_text, page, refuse_input};
 use crate::pass::{Pass, Step};
@@ -46,7 +46,8 @@ pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError
     let substitutions = input::substitutions(arguments.substitutions.as_deref())?;
     let span = arguments.span.find(path)?;
     let named = |name: &String| input::named_prices(name, path, arguments.no_rescale);
-    let tables: Result<Vec<Prices>, CommandError> = arguments.params.iter().map(named).collect();
+    let tables: Result<Vec<CostsForRecording>, CommandError> =
+        arguments.params.iter().map(named).collect();
     let mut tables = tables?;
     let carries = tables
         .iter()
@@ -150,13 +151,13 @@ const SAME_CODE: f64 = 1.2;
 
 /// Rescales the tables to the conditions of the recorded server's table, or of the first table. Two calibrations of one
 /// machine may have been made at different machine speeds.
-fn rescale(recorded: Option<&Prices>, tables: &mut [Prices]) {
+fn rescale(recorded: Option<&CostsForRecording>, tables: &mut [CostsForRecording]) {
     let Some(reference) = recorded.or(tables.first()) else {
         return;
     };
     let reference = reference.parameters.clone();
     for table in tables {
-        let Some(by) = Brought::between_servers(&table.parameters, &reference) else {
+        let Some(by) = Rescaled::between_servers(&table.parameters, &reference) else {
             continue;
         };
         if by.times.ln().abs() > SAME_CODE.ln() {

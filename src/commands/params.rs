@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use x11prof_cost_model::{
-    Basis, CostTable, Difference, Doubt, Price, ServerParameters, Substitutions, best_match,
-    built_in, differences, review,
+    Caveat, CostSource, CostTable, Difference, OperationCost, ServerParameters, Substitutions,
+    best_match, built_in, differences, review,
 };
 use x11prof_session::Operation;
 use x11prof_xmeasure::this_machine;
@@ -180,7 +180,7 @@ fn import(file: &Path, output: Option<&Path>) -> Outcome {
 
 fn price(parameters: &ServerParameters, operation: &Operation, from: &Path) -> Outcome {
     let price = CostTable::new(parameters, &Substitutions::default()).price(operation);
-    if price.basis == Basis::Unpriced {
+    if price.basis == CostSource::Unpriced {
         return Err(CommandError::file(
             from,
             format_args!(
@@ -196,12 +196,12 @@ fn price(parameters: &ServerParameters, operation: &Operation, from: &Path) -> O
 }
 
 /// `0.0522 ms (exact, wall clock)`, with bounds if there are any.
-fn shown(price: &Price) -> String {
+fn shown(price: &OperationCost) -> String {
     let basis = match price.basis {
-        Basis::Exact => "exact",
-        Basis::Interpolated => "interpolated",
-        Basis::Substituted => "substituted",
-        Basis::Unpriced => "unpriced",
+        CostSource::Exact => "exact",
+        CostSource::Interpolated => "interpolated",
+        CostSource::Substituted => "substituted",
+        CostSource::Unpriced => "unpriced",
     };
     let clock = match price.clock {
         Some(x11prof_cost_model::Clock::Cpu) => ", CPU clock",
@@ -227,30 +227,30 @@ fn milliseconds(ms: f64) -> String {
     }
 }
 
-fn warning(operation: &Operation, doubt: &Doubt) -> String {
+fn warning(operation: &Operation, doubt: &Caveat) -> String {
     let request = operation.request;
     match doubt {
-        Doubt::Substituted {
+        Caveat::Substituted {
             attribute,
             from: Some(from),
             to,
         } => {
             format!("{request}: {attribute}={from} was not measured; {attribute}={to} stands in")
         }
-        Doubt::Substituted {
+        Caveat::Substituted {
             attribute,
             from: None,
             to,
         } => {
             format!("{request}: no {attribute} was given; {attribute}={to} stands in")
         }
-        Doubt::Extrapolated { beyond: true } => {
+        Caveat::Extrapolated { beyond: true } => {
             format!("{request}: the op-size is larger than any measured one")
         }
-        Doubt::Extrapolated { beyond: false } => {
+        Caveat::Extrapolated { beyond: false } => {
             format!("{request}: the op-size is smaller than any measured one")
         }
-        Doubt::OneItem => format!("{request}: priced as one item of the whole op-size"),
-        Doubt::Unpriced => format!("{request}: no cost is known"),
+        Caveat::OneItem => format!("{request}: priced as one item of the whole op-size"),
+        Caveat::Unpriced => format!("{request}: no cost is known"),
     }
 }

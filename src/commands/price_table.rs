@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use x11prof_cost_model::PriceTable;
+use x11prof_cost_model::TypicalCosts;
 use x11prof_session::Operation;
 use x11prof_views::prices as views;
 
@@ -33,7 +33,7 @@ pub(crate) fn run(params: &[String], wanted: &[String], result: &TableArguments)
         .iter()
         .map(|name| input::parameters(name))
         .collect::<Result<_, _>>()?;
-    let table = PriceTable::new(&servers, &wanted);
+    let table = TypicalCosts::new(&servers, &wanted);
     for one in &wanted {
         let name = one.request.as_str();
         if !table.requests.iter().any(|row| row.request == name) {

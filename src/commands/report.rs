@@ -3,15 +3,15 @@
 use std::path::Path;
 
 use x11prof_analyzer::{
-    Basis, Blocked, Blocking, By, Callers, ClientChoice, FRAME_MS, Forecasts, GrabReport,
-    NetworkModel, Profile, ProfileReport, ResourceReport, Resources, Running, Scales, Stalls,
-    StallsReport, TraceSummary,
+    Blocked, Blocking, By, Callers, ClientChoice, FRAME_MS, Forecasts, GrabReport, NetworkModel,
+    Profile, ProfileReport, ResourceReport, Resources, Running, Scales, Stalls, StallsReport,
+    TimeSource, TraceSummary,
 };
 use x11prof_cost_model::Network;
 use x11prof_views::html::{Code, Sweep};
 use x11prof_views::profile as views;
 
-use crate::args::{BasisChoice, Report, ReportFormat};
+use crate::args::{Report, ReportFormat, TimeSourceChoice};
 use crate::callers::FunctionNames;
 use crate::commands::{compare, html};
 use crate::error::{CommandError, Outcome};
@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     };
     let mut callers = of_code.then(Callers::default);
     // Measured times of the recorded server are extrapolated to the named server.
-    let carries = arguments.time_source == BasisChoice::Auto
+    let carries = arguments.time_source == TimeSourceChoice::Auto
         && !arguments.params.is_empty()
         && prices.parameters.transport.is_some();
     let mut here = match carries {
@@ -137,7 +137,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         return Err(names::no_such(path, &missing));
     }
     running.limit_to(profile.choice());
-    if arguments.time_source == BasisChoice::Timed && profile.basis() != Basis::Timed {
+    if arguments.time_source == TimeSourceChoice::Timed && profile.basis() != TimeSource::Timed {
         let why = summary.not_timed().unwrap_or("record with --server");
         return Err(CommandError::file(
             path,
@@ -146,7 +146,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
             ),
         ));
     }
-    if arguments.time_source == BasisChoice::Attributed && !profile.basis().is_measured() {
+    if arguments.time_source == TimeSourceChoice::Attributed && !profile.basis().is_measured() {
         return Err(CommandError::file(
             path,
             "the trace has no CPU time of the server (it ran on another host, or the kernel denied \

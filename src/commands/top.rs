@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use x11prof_analyzer::{BasisOption, ClientsNow, FRAME_MS, NowOptions, NowReport};
+use x11prof_analyzer::{ClientsNow, FRAME_MS, NowOptions, NowReport, TimeSourceOption};
 use x11prof_cost_model::Substitutions;
 use x11prof_proxy::{
     AttachOptions, DEFAULT_QUEUE_BYTES, Notice, RecordConfig, Recorded, Target, Watch, record,
@@ -153,7 +153,7 @@ fn options(arguments: &Top) -> NowOptions {
         seconds: arguments.seconds,
         frame_ms: FRAME_MS,
         // The costs only attribute measured time, so the server to which they belong does not matter.
-        basis: BasisOption::Timed,
+        basis: TimeSourceOption::Timed,
     }
 }
 

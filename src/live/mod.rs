@@ -3,8 +3,8 @@
 
 mod captured_output;
 mod choice;
+mod cost_source;
 mod keys;
-mod prices;
 mod screen;
 mod source;
 mod view;
@@ -19,14 +19,14 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use signal_hook::consts::{SIGUSR1, SIGUSR2};
-use x11prof_analyzer::{BasisOption, FRAME_MS, NowOptions, NowReport, WatchingCost};
+use x11prof_analyzer::{FRAME_MS, NowOptions, NowReport, TimeSourceOption, WatchingCost};
 use x11prof_proxy::{AttachCost, Watch, WatchEvent, Watched, watch};
 use x11prof_views::clients_now::By;
 
 use crate::error::CommandError;
 use captured_output::CapturedOutput;
 use choice::Choice;
-use prices::Prices;
+use cost_source::CostSource;
 use source::Source;
 use view::View;
 
@@ -59,7 +59,7 @@ impl ViewOptions {
                 seconds: SECONDS,
                 frame_ms: FRAME_MS,
                 // As in `report` on the same records.
-                basis: BasisOption::Auto,
+                basis: TimeSourceOption::Auto,
             },
             by: By::Client,
             collects: true,
@@ -92,7 +92,7 @@ impl Live {
     }
 
     fn show(options: ViewOptions, source: Source) -> Result<Live, CommandError> {
-        let prices = Prices::of(options.parameters)?;
+        let prices = CostSource::of(options.parameters)?;
         let signal = |number| {
             let flag = Arc::new(AtomicBool::new(false));
             signal_hook::flag::register(number, Arc::clone(&flag))
@@ -198,7 +198,7 @@ pub(crate) fn all_of(
     options: &NowOptions,
 ) -> Result<Option<NowReport>, CommandError> {
     let source = Source::Recording(watched);
-    let mut prices = Prices::of(parameters)?;
+    let mut prices = CostSource::of(parameters)?;
     let Some(mut profile) = prices.begin(&source, options, PATIENCE, || false)? else {
         return Ok(None);
     };

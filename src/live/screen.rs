@@ -230,7 +230,7 @@ fn rates<'a>(shown: &Shown<'_>) -> Table<'a> {
 mod tests {
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
-    use x11prof_analyzer::{BasisOption, FRAME_MS, LiveProfile, NowOptions, NowReport};
+    use x11prof_analyzer::{FRAME_MS, LiveProfile, NowOptions, NowReport, TimeSourceOption};
     use x11prof_cost_model::{Substitutions, built_in};
     use x11prof_trace::Reader;
     use x11prof_views::clients_now::{By, Order};
@@ -247,7 +247,7 @@ mod tests {
         let options = NowOptions {
             seconds: 2.0,
             frame_ms: FRAME_MS,
-            basis: BasisOption::Timed,
+            basis: TimeSourceOption::Timed,
         };
         let mut profile = LiveProfile::new(&parameters, &Substitutions::default(), &options);
         while let Some(record) = reader.next().unwrap() {

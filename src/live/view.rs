@@ -15,8 +15,8 @@ use x11prof_views as views;
 
 use super::captured_output::CapturedOutput;
 use super::choice::{Choice, KeyAction};
+use super::cost_source::CostSource;
 use super::keys::Keys;
-use super::prices::Prices;
 use super::screen::{Screen, Shown};
 use super::source::Source;
 use crate::say::say_all;
@@ -39,7 +39,7 @@ pub(super) struct View {
     pub(super) over: Arc<AtomicBool>,
     pub(super) print: Arc<AtomicBool>,
     pub(super) afresh: Arc<AtomicBool>,
-    pub(super) prices: Prices,
+    pub(super) prices: CostSource,
     pub(super) options: NowOptions,
     pub(super) choice: Choice,
     /// True if there is a terminal to draw on.

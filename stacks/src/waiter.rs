@@ -71,7 +71,7 @@ pub struct Waiter {
 
 /// A blocked thread.
 #[derive(Debug, PartialEq, Eq)]
-struct Stand {
+struct BlockedThread {
     sp: u64,
     pc: u64,
     descriptor: Descriptor,
@@ -191,7 +191,7 @@ impl Waiter {
 }
 
 /// The wait of a thread for a single descriptor.
-fn waits(file: &File) -> Option<Stand> {
+fn waits(file: &File) -> Option<BlockedThread> {
     let mut buffer = [0; 256];
     let length = file.read_at(&mut buffer, 0).ok()?;
     let text = std::str::from_utf8(buffer.get(..length)?).ok()?;
@@ -199,7 +199,7 @@ fn waits(file: &File) -> Option<Stand> {
 }
 
 /// Parses the line (proc(5), `syscall`): the call's number, six arguments, stack pointer and instruction pointer.
-fn stands(line: &str) -> Option<Stand> {
+fn stands(line: &str) -> Option<BlockedThread> {
     /// read, recvfrom, recvmsg, readv (x86-64).
     const READS: [u64; 4] = [0, 45, 47, 19];
     /// poll, ppoll: the second argument is the number of descriptors.
@@ -220,7 +220,7 @@ fn stands(line: &str) -> Option<Stand> {
     };
     let sp = words.nth(4).and_then(hex)?;
     let pc = words.next().and_then(hex)?;
-    Some(Stand { sp, pc, descriptor })
+    Some(BlockedThread { sp, pc, descriptor })
 }
 
 #[cfg(test)]
@@ -230,12 +230,12 @@ mod tests {
     use std::process::{Command, Stdio};
     use std::time::{Duration, Instant};
 
-    use super::{Descriptor, Stand, Waiter, stands};
+    use super::{BlockedThread, Descriptor, Waiter, stands};
 
     #[test]
     fn waits_for_one_descriptor_are_told_from_others() {
         let stand = |descriptor| {
-            Some(Stand {
+            Some(BlockedThread {
                 sp: 0x7ffd00,
                 pc: 0x7f42,
                 descriptor,

@@ -5,8 +5,8 @@ use std::path::Path;
 use crate::harness::{Place, needs};
 use serde_json::Value;
 use x11prof_analyzer::{
-    Basis, BasisOption, Blocking, FRAME_MS, LiveProfile, NowOptions, Profile, ProfileReport,
-    profile_trace,
+    Blocking, FRAME_MS, LiveProfile, NowOptions, Profile, ProfileReport, TimeSource,
+    TimeSourceOption, profile_trace,
 };
 use x11prof_cost_model::{Network, ServerParameters, Substitutions};
 use x11prof_trace::Reader;
@@ -96,7 +96,7 @@ fn a_live_profile_says_the_same_as_a_report() {
     let options = NowOptions {
         seconds: 5.0,
         frame_ms: FRAME_MS,
-        basis: BasisOption::Auto,
+        basis: TimeSourceOption::Auto,
     };
     let mut live = LiveProfile::new(&parameters, &rules, &options);
     let mut reader = Reader::new(XTERM).expect("a trace");
@@ -105,7 +105,7 @@ fn a_live_profile_says_the_same_as_a_report() {
     }
     // A provisional report does not change the profile and uses the same time source.
     let before = live.report("it", &Network::NONE, false);
-    assert_eq!(before.server.basis, Basis::Measured);
+    assert_eq!(before.server.basis, TimeSource::Attributed);
     assert!(before.total.server_ms > 0.0, "{:?}", before.total);
     live.end();
     let mut profiles = [Profile::new(&parameters, &rules, Blocking::default())];

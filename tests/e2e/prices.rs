@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::harness::{Finished, Place, Server, needs, until, wait, xterm_trace};
-use x11prof_cost_model::{Brought, Host, ServerParameters, built_in};
+use x11prof_cost_model::{Host, Rescaled, ServerParameters, built_in};
 
 /// An x11prof command with a separate data folder in `place`.
 fn x11prof(place: &Place, arguments: &[&str]) -> std::process::Command {
@@ -130,7 +130,7 @@ fn of_a_machine(name: &str, times: f64) -> ServerParameters {
         .expect("it comes along")
         .parameters()
         .expect("it is in order");
-    let by = Brought {
+    let by = Rescaled {
         from: "?".into(),
         times,
         low: times,

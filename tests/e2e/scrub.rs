@@ -290,7 +290,7 @@ fn a_recording_that_is_scrubbed_at_once_never_has_what_was_typed_and_shown() {
     assert_eq!(report["trace"]["unpaired_replies"], 0);
 }
 
-/// Parts of what an input method and a program tell each other, and a picture of a letter.
+/// Texts that an input method and a program exchange, and the pixels of a glyph.
 const PREVIEW: &str = "pomegranate blossom";
 const COMMITTED: &str = "cinnabar";
 const PICTURE: &str = "the ink of a tourmaline letter  ";

@@ -30,7 +30,7 @@ pub fn text(report: &DivergenceReport, names: [&str; 2], page: &Page) -> String 
         ));
     }
     for line in caveats(report, names) {
-        text.push_str(&page.wrap_in(Style::Doubt, &plain(&line), 2));
+        text.push_str(&page.wrap_in(Style::Caveat, &plain(&line), 2));
     }
     text
 }

@@ -45,7 +45,7 @@ pub(crate) enum Style {
     /// Bars.
     Bar,
     /// A caveat.
-    Doubt,
+    Caveat,
 }
 
 impl Page {
@@ -70,7 +70,7 @@ impl Page {
             Style::Bold => "1",
             Style::Faint => "2",
             Style::Bar => "36",
-            Style::Doubt => "33",
+            Style::Caveat => "33",
         };
         format!("\u{1b}[{code}m{text}\u{1b}[0m")
     }

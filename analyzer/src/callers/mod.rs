@@ -15,7 +15,7 @@ use x11prof_protocol::{Message, SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Control};
 
 use crate::callers::code_stacks::STACKS;
-use crate::pipeline::{Observation, Seen};
+use crate::pipeline::{MessageContext, Observation};
 pub use report::{
     CallerReport, CallersReport, FunctionReport, RequestCount, StackWaits, interpreted, place_of,
     program_functions,
@@ -121,7 +121,11 @@ pub struct Callers {
 
 impl Callers {
     /// Processes the next observation of a pass. `counts` selects the round trips of interest.
-    pub fn observe(&mut self, observation: &Observation<'_>, counts: impl Fn(&Seen<'_>) -> bool) {
+    pub fn observe(
+        &mut self,
+        observation: &Observation<'_>,
+        counts: impl Fn(&MessageContext<'_>) -> bool,
+    ) {
         match observation {
             Observation::Message(seen) => {
                 if let (Message::Request(request), Some(stack)) = (seen.message, seen.stack)

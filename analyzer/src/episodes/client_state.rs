@@ -16,15 +16,15 @@ use std::collections::VecDeque;
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::ConnectionId;
 
-use super::across::causal_edge::{EpisodeId, TreePosition};
 use super::cause::{Cause, ServerCause};
 use super::client_threads::ClientThreads;
-use super::episode::{Episode, Owner, START_UP, Unsure};
+use super::cross_client::causal_edge::{EpisodeId, TreePosition};
+use super::episode::{Episode, LatencyComponent, START_UP, Unsure};
 use super::open_episode::OpenEpisode;
 use super::queue::Queue;
 use super::states::BusyState;
 use super::thread::Thread;
-use super::timeline_event::About;
+use super::timeline_event::EpisodeLabel;
 use crate::threads::delays::BRIEF;
 use crate::threads::server_ready::ServerReady;
 pub(crate) use motions::Backlog;
@@ -60,7 +60,7 @@ pub(crate) struct ClientState {
     thread: Thread,
     outstanding: VecDeque<(SequenceNumber, Symbol)>,
     /// The beginning of the wait for the pending replies.
-    asked_at: u64,
+    requested_at: u64,
     /// The first and the last drawing request that the server may not have handled yet.
     undrawn: Option<(SequenceNumber, SequenceNumber)>,
     /// The latest request that received a reply.
@@ -85,7 +85,7 @@ pub(crate) struct ClientState {
     waiting: Queue,
     spans: Spans,
     /// The owner of the time until the relay has taken the client's requests.
-    taking: Owner,
+    taking: LatencyComponent,
     /// The time at which the server received the latest request.
     arrives: u64,
     /// The first request since the client was last quiet: later events may be effects of the client's own requests.
@@ -107,9 +107,9 @@ pub(crate) struct ClientState {
 /// Landmarks of episodes without an event.
 #[derive(Debug, Clone)]
 struct Names {
-    startup: About,
-    timer: About,
-    frame: About,
+    startup: EpisodeLabel,
+    timer: EpisodeLabel,
+    frame: EpisodeLabel,
 }
 
 impl ClientState {
@@ -123,9 +123,9 @@ impl ClientState {
         far: bool,
     ) -> ClientState {
         let names = Names {
-            startup: About::alone(START_UP),
-            timer: About::alone("Timer or file"),
-            frame: About::alone("Frame tick"),
+            startup: EpisodeLabel::alone(START_UP),
+            timer: EpisodeLabel::alone("Timer or file"),
+            frame: EpisodeLabel::alone("Frame tick"),
         };
         ClientState {
             client,
@@ -135,7 +135,7 @@ impl ClientState {
             threads: ClientThreads::default(),
             thread: Thread::Unknown,
             outstanding: VecDeque::new(),
-            asked_at: time,
+            requested_at: time,
             undrawn: None,
             answered: None,
             answered_at: time,
@@ -152,9 +152,9 @@ impl ClientState {
             waiting: Queue::default(),
             spans,
             taking: if far {
-                Owner::Network
+                LatencyComponent::Network
             } else {
-                Owner::Server(ServerCause::Reply)
+                LatencyComponent::Server(ServerCause::Reply)
             },
             arrives: time,
             busy_from: None,
@@ -214,8 +214,8 @@ impl ClientState {
     }
 
     /// The time of the last requests that the client sent while no reply was pending.
-    pub(crate) fn asked_at(&self) -> u64 {
-        self.asked_at
+    pub(crate) fn requested_at(&self) -> u64 {
+        self.requested_at
     }
 
     /// The id of the current episode.
@@ -260,17 +260,23 @@ impl ClientState {
         // The setup is a request too.
         let asks = !self.outstanding.is_empty() || !self.set_up;
         let owner = match self.thread.owner(time, asks) {
-            Owner::Client if self.threads.is_gone() => Owner::OffCpu(Cause::Elsewhere),
-            Owner::OffCpu(Cause::Poll | Cause::Sleeping | Cause::Elsewhere) if self.awaits() => {
-                Owner::Awaited
+            LatencyComponent::Client if self.threads.is_gone() => {
+                LatencyComponent::OffCpu(Cause::Elsewhere)
             }
-            Owner::Client if self.awaits() && self.thread == Thread::Unknown => Owner::Awaited,
+            LatencyComponent::OffCpu(Cause::Poll | Cause::Sleeping | Cause::Elsewhere)
+                if self.awaits() =>
+            {
+                LatencyComponent::Awaited
+            }
+            LatencyComponent::Client if self.awaits() && self.thread == Thread::Unknown => {
+                LatencyComponent::Awaited
+            }
             owner => owner,
         };
         let state = BusyState {
             events: self.waiting.has_input(),
             outstanding: asks,
-            file: owner == Owner::OffCpu(Cause::File),
+            file: owner == LatencyComponent::OffCpu(Cause::File),
         };
         match self.thread {
             Thread::Blocked { .. } if !asks && ready.is_attached() => {
@@ -283,13 +289,20 @@ impl ClientState {
         if let Some(open) = &mut self.open {
             open.scheduled |= self.thread != Thread::Unknown;
             let mut unserved = 0;
-            if asks && owner == Owner::Server(ServerCause::Reply) {
+            if asks && owner == LatencyComponent::Server(ServerCause::Reply) {
                 // On an emulated link, requests arrive later.
                 let arrives = self.arrives.min(time);
-                open.pass(arrives, Owner::Network, runnable, state, None, false);
+                open.pass(
+                    arrives,
+                    LatencyComponent::Network,
+                    runnable,
+                    state,
+                    None,
+                    false,
+                );
                 // The position within the wait is irrelevant.
                 unserved = ready.between(open.since, time);
-                let none = Owner::Server(ServerCause::Processor);
+                let none = LatencyComponent::Server(ServerCause::Processor);
                 open.pass(open.since + unserved, none, runnable, state, None, false);
             }
             open.pass(time, owner, runnable, state, first.or(self.answered), draws);
@@ -308,8 +321,8 @@ impl ClientState {
             return false;
         };
         drawing < *question
-            && self.taking != Owner::Network
-            && time.saturating_sub(self.asked_at) >= BRIEF
+            && self.taking != LatencyComponent::Network
+            && time.saturating_sub(self.requested_at) >= BRIEF
     }
 
     /// True if requests at `time` may still be the response of `open`: the client has not been quiet for

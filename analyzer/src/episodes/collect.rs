@@ -4,19 +4,19 @@ use x11prof_protocol::{Message, SequenceNumber, Symbol};
 use x11prof_session::Session;
 use x11prof_trace::{ConnectionId, Control, Direction, Timestamp};
 
-use super::across::causal_keys::{Watched, server_time};
+use super::cross_client::causal_keys::{Watched, server_time};
 use super::crossings::Crossings;
 use super::episode::Trigger;
 use super::keyboard::Keyboard;
 use super::kinds::Kinds;
 use super::present;
 use super::stimulus::{Detail, Shape, Stimulus};
-use super::timeline_event::{About, Arrival, Delivery, Place, SentRequests, TimelineEvent};
+use super::timeline_event::{Arrival, Delivery, EpisodeLabel, Place, SentRequests, TimelineEvent};
 use super::user::definition::EventDefinitions;
 use super::user::matching::Matcher;
 use super::windows;
 use crate::pipeline::open_requests::{OpenRequestChange, OpenStep};
-use crate::pipeline::{Observation, Seen};
+use crate::pipeline::{MessageContext, Observation};
 use crate::text::label::Label;
 
 /// Bytes of an error (the core protocol, section 1).
@@ -170,7 +170,7 @@ impl Collector {
         })
     }
 
-    fn message(&mut self, seen: &Seen<'_>) {
+    fn message(&mut self, seen: &MessageContext<'_>) {
         self.keyboard.observe(seen);
         if seen.answer.is_some_and(|answer| answer.how.is_round_trip()) {
             self.delivery.round_trips += 1;
@@ -250,7 +250,7 @@ impl Collector {
                     "VisibilityNotify" if own => Vec::new(),
                     _ => self.watched.event(seen.session, event),
                 };
-                let about = About {
+                let about = EpisodeLabel {
                     landmark: self.landmark(seen.session, &stimulus),
                     group: self.group(seen.session, &stimulus),
                 };
@@ -269,7 +269,7 @@ impl Collector {
     }
 
     /// Stores the window that a request drew on. The name is looked up now, because the window may be destroyed later.
-    fn drew_on(&mut self, seen: &Seen<'_>) {
+    fn drew_on(&mut self, seen: &MessageContext<'_>) {
         if let Some(id) = windows::target(seen)
             && self.drawn.as_ref().is_none_or(|(known, _)| *known != id)
         {

@@ -3,11 +3,11 @@
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use super::across::causal_edge::{CausalEdge, EpisodeId};
-use super::across::path_step::PathStep;
-use super::across::steps::Steps;
 use super::awaited::AwaitedRequest;
-pub use super::owner::{Owner, Parts};
+use super::cross_client::causal_edge::{CausalEdge, EpisodeId};
+use super::cross_client::path_step::PathStep;
+use super::cross_client::steps::Steps;
+pub use super::latency_component::{LatencyBreakdown, LatencyComponent};
 use super::states::Busy;
 use super::tree::Tree;
 use super::user::tag::Tags;
@@ -126,7 +126,7 @@ pub struct Episode {
     /// The beginning of the episode.
     pub start: Timestamp,
     /// The parts of the latency; they add up to it.
-    pub parts: Parts,
+    pub parts: LatencyBreakdown,
     /// The client's waits for a reply.
     pub round_trips: u64,
     /// Requests sent.
@@ -191,18 +191,19 @@ impl Episode {
 
     /// The part of the latency up to the end of the client's own response.
     pub(crate) fn of_client(&self) -> u64 {
-        self.latency().saturating_sub(self.parts.of(Owner::Others))
+        self.latency()
+            .saturating_sub(self.parts.of(LatencyComponent::Others))
     }
 
     /// Nanoseconds for which its stimulus waited while its client handled something else.
     pub(crate) fn queued(&self) -> u64 {
-        let waited = self.parts.of(Owner::Waiting);
+        let waited = self.parts.of(LatencyComponent::Waiting);
         waited.saturating_sub(self.waited_idle)
     }
 
     /// Nanoseconds in which the client waited for replies, or for the server to accept its data.
     pub fn blocked(&self) -> u64 {
-        let all = self.parts.server() + self.parts.of(Owner::Network);
+        let all = self.parts.server() + self.parts.of(LatencyComponent::Network);
         all.saturating_sub(self.presentation)
     }
 
@@ -245,10 +246,12 @@ impl Episode {
             link.latency(child.client?, [start, end], drawing)
         });
         let latency = others.max().unwrap_or(0).max(own);
-        let recorded = self.parts.of(Owner::Network);
+        let recorded = self.parts.of(LatencyComponent::Network);
         let network = latency.saturating_sub(self.latency() - recorded);
-        episode.parts.set(Owner::Network, network);
-        episode.path.retain(|step| step.owner != Owner::Network);
+        episode.parts.set(LatencyComponent::Network, network);
+        episode
+            .path
+            .retain(|step| step.owner != LatencyComponent::Network);
         let step = PathStep::network(self.client, self.end().as_nanos(), network);
         episode.path.extend((network > 0).then_some(step));
         episode

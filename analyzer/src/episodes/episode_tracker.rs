@@ -5,13 +5,13 @@ use std::collections::{HashMap, HashSet};
 use rustc_hash::FxHashMap;
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use super::across::causal_edge::{CausalEdge, EpisodeId};
-use super::across::causes::Causes;
-use super::across::episode_forest::EpisodeForest;
-use super::across::loops::Loops;
-use super::across::open_waits::OpenWaits;
 use super::client_state::{Backlog, ClientState, Spans};
 use super::clock::ServerClock;
+use super::cross_client::causal_edge::{CausalEdge, EpisodeId};
+use super::cross_client::causes::Causes;
+use super::cross_client::episode_forest::EpisodeForest;
+use super::cross_client::loops::Loops;
+use super::cross_client::open_waits::OpenWaits;
 use super::episode::{Episode, Trigger};
 use super::server::ServerActivity;
 use super::timeline_event::{Delivery, SentRequests, TimelineEvent, Wait};
@@ -42,7 +42,7 @@ pub(crate) struct EpisodeTracker {
     /// The clients of each process.
     processes: HashMap<u32, Vec<ConnectionId>>,
     captured: HashMap<u32, bool>,
-    around: Surroundings,
+    around: SharedContext,
     causes: Causes,
     forest: EpisodeForest,
     /// Clients that repeatedly cause each other's messages.
@@ -53,7 +53,7 @@ pub(crate) struct EpisodeTracker {
 
 /// The state outside the clients.
 #[derive(Debug, Default)]
-struct Surroundings {
+struct SharedContext {
     server: ServerActivity,
     clock: ServerClock,
     runnable: Runnable,
@@ -91,7 +91,7 @@ impl Grab {
     }
 }
 
-impl Surroundings {
+impl SharedContext {
     /// Advances a client to `time`, applies `what`, and collects the episodes that the client has ended.
     fn step<T>(
         &mut self,
@@ -211,9 +211,9 @@ impl EpisodeTracker {
                 answered.for_each(|request| around.waits.over(request, time));
                 let links = self.links(time, *id, delivery);
                 if let Some(client) = self.clients.get_mut(id) {
-                    let asked_at = client.state.asked_at();
+                    let requested_at = client.state.requested_at();
                     let left = delivery.left_at.unwrap_or(time);
-                    let said_before = self.around.server.ready.said_before(asked_at, left);
+                    let said_before = self.around.server.ready.said_before(requested_at, left);
                     self.around.step(time, *id, client, |state, clock| {
                         state.delivered(time, delivery, &links, said_before, clock);
                     });

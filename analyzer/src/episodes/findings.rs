@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use x11prof_trace::{ConnectionId, Control, Opened, Timestamp};
 
 use super::EpisodeOptions;
-use super::across::loops::Loops;
 use super::bursts::Bursts;
 use super::client_state::Backlog;
-use super::episode::{Episode, Owner, Parts, Trigger};
+use super::cross_client::loops::Loops;
+use super::episode::{Episode, LatencyBreakdown, LatencyComponent, Trigger};
 use super::interval_union::IntervalUnion;
 use super::landmarks::Landmarks;
 use super::long_episodes::LongEpisodes;
@@ -36,8 +36,8 @@ pub(crate) struct ByTrigger {
     pub(crate) count: u64,
     pub(crate) perceptible: u64,
     pub(crate) latencies: Distribution,
-    pub(crate) parts: Parts,
-    pub(crate) perceptible_parts: Parts,
+    pub(crate) parts: LatencyBreakdown,
+    pub(crate) perceptible_parts: LatencyBreakdown,
     /// Threads that could run, times nanoseconds.
     pub(crate) runnable: u64,
     /// The time over which these were counted, in nanoseconds.
@@ -382,7 +382,7 @@ impl Findings {
             of.parts.merge(&episode.parts);
             if episode.scheduled {
                 of.runnable = of.runnable.saturating_add(episode.runnable);
-                let handled = episode.of_client() - episode.parts.of(Owner::Waiting);
+                let handled = episode.of_client() - episode.parts.of(LatencyComponent::Waiting);
                 of.counted = of.counted.saturating_add(handled);
             }
             if perceptible {

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use x11prof_protocol::{Body, Message, Reply, SequenceNumber, Symbol, keysym_name};
 use x11prof_trace::ConnectionId;
 
-use crate::pipeline::Seen;
+use crate::pipeline::MessageContext;
 
 /// Maximum number of pending requests.
 const MAX_PENDING: usize = 1024;
@@ -29,7 +29,7 @@ pub(crate) struct Keyboard {
 
 impl Keyboard {
     /// Learns from the next message.
-    pub(crate) fn observe(&mut self, seen: &Seen<'_>) {
+    pub(crate) fn observe(&mut self, seen: &MessageContext<'_>) {
         match seen.message {
             Message::Request(request) if request.name.as_str() == "GetKeyboardMapping" => {
                 if let Some(first) = Body::of(request).u8(0)

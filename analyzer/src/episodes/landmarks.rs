@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use x11prof_protocol::Symbol;
 
-use super::episode::{Episode, Owner, Parts, Trigger};
+use super::episode::{Episode, LatencyBreakdown, LatencyComponent, Trigger};
 use crate::statistics::distribution::Distribution;
 use crate::text::label::Label;
 
@@ -23,7 +23,7 @@ pub(crate) struct Landmark {
     /// INP's phases: until the handling begins, until the last request, and until its drawing is done.
     pub(crate) phases: [u64; 3],
     pub(crate) perceptible: u64,
-    pub(crate) parts: Parts,
+    pub(crate) parts: LatencyBreakdown,
     /// The latency without that of the children: minimum, sum, maximum.
     pub(crate) exclusive: (u64, u64, u64),
 }
@@ -35,7 +35,7 @@ pub(crate) struct Landmarks(FxHashMap<Label, Landmark>);
 /// INP's three phases of an episode: input delay, processing with the effects on other clients, presentation delay. They
 /// add up to the latency.
 pub(crate) fn phases(episode: &Episode) -> [u64; 3] {
-    let delay = episode.parts.of(Owner::Waiting);
+    let delay = episode.parts.of(LatencyComponent::Waiting);
     let presentation = episode.presentation;
     let rest = episode
         .latency()
@@ -60,7 +60,7 @@ impl Landmarks {
             total: 0,
             phases: [0; 3],
             perceptible: 0,
-            parts: Parts::default(),
+            parts: LatencyBreakdown::default(),
             exclusive: (u64::MAX, 0, 0),
         });
         let latency = episode.latency();

@@ -6,14 +6,14 @@ use std::fmt;
 use x11prof_protocol::Symbol;
 
 use super::cause::{Cause, ServerCause};
-use super::episode::{Episode, Owner, Parts};
+use super::episode::{Episode, LatencyBreakdown, LatencyComponent};
 use crate::text::label::Label;
 
 /// A location of time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Location {
     /// Any other location, by the owner.
-    Of(Owner),
+    Of(LatencyComponent),
     /// The wait for replies to a request of this name.
     RoundTrips(Symbol),
     /// The wait until the server accepted the written bytes.
@@ -27,11 +27,13 @@ impl Location {
     pub(crate) fn of(episode: &Episode) -> Vec<(Location, u64)> {
         let mut all = Vec::new();
         let mut replies = 0_u64;
-        for owner in Parts::OWNERS {
+        for owner in LatencyBreakdown::OWNERS {
             let nanos = episode.parts.of(owner);
             match owner {
-                Owner::Server(ServerCause::Reply | ServerCause::Grabbed) => replies += nanos,
-                Owner::Server(ServerCause::Drawing) => {
+                LatencyComponent::Server(ServerCause::Reply | ServerCause::Grabbed) => {
+                    replies += nanos
+                }
+                LatencyComponent::Server(ServerCause::Drawing) => {
                     let on = episode.drawn.clone().map(Location::Drawing);
                     all.push((on.unwrap_or(Location::Of(owner)), nanos));
                 }
@@ -51,8 +53,8 @@ impl Location {
     /// The location without the request or the window.
     pub(crate) fn like(self) -> Location {
         match self {
-            Location::RoundTrips(_) => Location::Of(Owner::Server(ServerCause::Reply)),
-            Location::Drawing(_) => Location::Of(Owner::Server(ServerCause::Drawing)),
+            Location::RoundTrips(_) => Location::Of(LatencyComponent::Server(ServerCause::Reply)),
+            Location::Drawing(_) => Location::Of(LatencyComponent::Server(ServerCause::Drawing)),
             other => other,
         }
     }
@@ -60,21 +62,23 @@ impl Location {
     /// The kind, as results name it.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
-            Location::Drawing(_) | Location::Of(Owner::Server(ServerCause::Drawing)) => "drawing",
-            Location::Of(Owner::Server(ServerCause::Processor)) => "server_processor",
-            Location::RoundTrips(_) | Location::Of(Owner::Server(_)) => "round_trips",
+            Location::Drawing(_) | Location::Of(LatencyComponent::Server(ServerCause::Drawing)) => {
+                "drawing"
+            }
+            Location::Of(LatencyComponent::Server(ServerCause::Processor)) => "server_processor",
+            Location::RoundTrips(_) | Location::Of(LatencyComponent::Server(_)) => "round_trips",
             Location::Writing => "writing",
-            Location::Of(Owner::Waiting) => "waiting",
-            Location::Of(Owner::Client) => "client",
-            Location::Of(Owner::OffCpu(Cause::Processor)) => "processor",
-            Location::Of(Owner::OffCpu(Cause::Sleeping)) => "sleeping",
-            Location::Of(Owner::OffCpu(Cause::Synchronisation)) => "lock",
-            Location::Of(Owner::OffCpu(Cause::File)) => "file",
-            Location::Of(Owner::OffCpu(Cause::Poll)) => "poll",
-            Location::Of(Owner::OffCpu(Cause::Elsewhere)) => "elsewhere",
-            Location::Of(Owner::Network) => "network",
-            Location::Of(Owner::Others) => "other_clients",
-            Location::Of(Owner::Awaited) => "awaited",
+            Location::Of(LatencyComponent::Waiting) => "waiting",
+            Location::Of(LatencyComponent::Client) => "client",
+            Location::Of(LatencyComponent::OffCpu(Cause::Processor)) => "processor",
+            Location::Of(LatencyComponent::OffCpu(Cause::Sleeping)) => "sleeping",
+            Location::Of(LatencyComponent::OffCpu(Cause::Synchronisation)) => "lock",
+            Location::Of(LatencyComponent::OffCpu(Cause::File)) => "file",
+            Location::Of(LatencyComponent::OffCpu(Cause::Poll)) => "poll",
+            Location::Of(LatencyComponent::OffCpu(Cause::Elsewhere)) => "elsewhere",
+            Location::Of(LatencyComponent::Network) => "network",
+            Location::Of(LatencyComponent::Others) => "other_clients",
+            Location::Of(LatencyComponent::Awaited) => "awaited",
         }
     }
 

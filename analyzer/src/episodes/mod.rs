@@ -5,8 +5,6 @@
 //! client, which opens and closes episodes. [`server`] adds the time of the last drawing, [`cross_client`] links
 //! episodes of several clients that caused each other, and [`findings`] sums finished episodes in bounded memory.
 
-mod across;
-mod audience;
 mod awaited;
 mod bursts;
 mod cause;
@@ -14,6 +12,7 @@ mod client_state;
 mod client_threads;
 mod clock;
 mod collect;
+mod cross_client;
 mod crossings;
 mod cumulative;
 mod episode;
@@ -23,12 +22,12 @@ mod interval_union;
 mod keyboard;
 mod kinds;
 mod landmarks;
+mod latency_component;
 mod location;
 mod long_episodes;
 mod modal;
 mod open_episode;
 mod outline;
-mod owner;
 mod patterns;
 mod present;
 mod queue;
@@ -47,6 +46,7 @@ mod timeline_event;
 mod together;
 mod tree;
 mod user;
+mod visible_clients;
 mod windows;
 
 use std::sync::Arc;
@@ -57,15 +57,15 @@ use crate::forecast::ForecastTimes;
 
 use crate::pipeline::Observation;
 use crate::threads::delays::SILENCE;
-use audience::Audience;
 use client_state::Spans;
 use collect::Collector;
 use episode_tracker::EpisodeTracker;
 use starting::Starting;
+use visible_clients::VisibleClients;
 
 pub use awaited::{AwaitedOutcome, AwaitedRequest};
 pub use cause::{Cause, ServerCause};
-pub use episode::{Child, Episode, Owner, Parts, Trigger, Unsure};
+pub use episode::{Child, Episode, LatencyBreakdown, LatencyComponent, Trigger, Unsure};
 pub use findings::Findings;
 pub(crate) use keyboard::Keyboard;
 pub use repeated::{Figure, RepeatedLandmark, RepeatedReport};
@@ -138,7 +138,7 @@ pub struct Episodes {
     tracker: EpisodeTracker,
     starting: Starting,
     /// `None` with a client or landmark filter: then every matching episode counts.
-    audience: Option<Audience>,
+    audience: Option<VisibleClients>,
     findings: Findings,
     finished: Vec<Episode>,
 }
@@ -154,7 +154,7 @@ impl Episodes {
             }),
             starting: Starting::default(),
             audience: (options.client.is_none() && options.landmark.is_none())
-                .then(Audience::default),
+                .then(VisibleClients::default),
             findings: Findings::new(options),
             finished: Vec::new(),
         }

@@ -11,7 +11,7 @@ use x11prof_trace::{ConnectionId, Control, Timestamp};
 use super::outline::SHORTEST_WAIT;
 use super::windows;
 use crate::pipeline::device_grabs::{Device, DeviceGrab, GrabStep};
-use crate::pipeline::{Observation, Seen};
+use crate::pipeline::{MessageContext, Observation};
 
 /// Maximum number of windows with known properties, and of open phases.
 const MAX_OPEN: usize = 4096;
@@ -94,7 +94,7 @@ impl Modal {
         }
     }
 
-    fn request(&mut self, seen: &Seen<'_>, request: &Request<'_>) {
+    fn request(&mut self, seen: &MessageContext<'_>, request: &Request<'_>) {
         let body = Body::of(request);
         let first = body.u32(0).unwrap_or(0);
         match request.name.as_str() {
@@ -106,7 +106,7 @@ impl Modal {
     }
 
     /// Window, property, type, format, length, value.
-    fn hint(&mut self, seen: &Seen<'_>, window: u32, body: &Body<'_>) {
+    fn hint(&mut self, seen: &MessageContext<'_>, window: u32, body: &Body<'_>) {
         let property = body.u32(4).and_then(|atom| seen.session.atom_name(atom));
         let mut values = body.list(20, 4).filter_map(|value| value.u32(0));
         let how = match property {
@@ -128,7 +128,7 @@ impl Modal {
         }
     }
 
-    fn mapped(&mut self, seen: &Seen<'_>, window: u32) {
+    fn mapped(&mut self, seen: &MessageContext<'_>, window: u32) {
         if let Some(how) = self.hints.get(&window)
             && self.windows.len() < MAX_OPEN
             && self.is_its_own(seen, window)
@@ -139,7 +139,7 @@ impl Modal {
     }
 
     /// True if the client created the window: a window manager maps other clients' windows.
-    fn is_its_own(&self, seen: &Seen<'_>, window: u32) -> bool {
+    fn is_its_own(&self, seen: &MessageContext<'_>, window: u32) -> bool {
         let owner = seen.session.id_range(window);
         owner.is_some_and(|range| range.client.0 == seen.connection.0)
     }
@@ -150,7 +150,7 @@ impl Modal {
         }
     }
 
-    fn freed(&mut self, seen: &Seen<'_>) {
+    fn freed(&mut self, seen: &MessageContext<'_>) {
         for change in seen.session.resource_changes() {
             if let ResourceChange::Freed(resource) = change {
                 self.unmapped(resource.id, seen.time);
@@ -214,7 +214,7 @@ impl Modal {
     }
 }
 
-fn phase(seen: &Seen<'_>, how: PhaseEvidence, window: u32) -> Phase {
+fn phase(seen: &MessageContext<'_>, how: PhaseEvidence, window: u32) -> Phase {
     Phase {
         client: seen.connection,
         how,

@@ -3,16 +3,16 @@
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use super::across::causal_edge::{CausalEdge, EpisodeId, TreePosition};
-use super::across::steps::{StepCause, Steps};
 use super::awaited::{AwaitedOutcome, Awaits};
 use super::cause::{Cause, ServerCause};
-use super::episode::{Episode, Owner, Parts, Trigger, Unsure, without};
+use super::cross_client::causal_edge::{CausalEdge, EpisodeId, TreePosition};
+use super::cross_client::steps::{StepCause, Steps};
+use super::episode::{Episode, LatencyBreakdown, LatencyComponent, Trigger, Unsure, without};
 use super::outline::Outline;
 use super::queue::WaitingStimulus;
 use super::states::{Busy, BusyState};
 use super::stimulus::{Shape, Stimulus};
-use super::timeline_event::{About, SentRequests};
+use super::timeline_event::{EpisodeLabel, SentRequests};
 use super::together::{FinishedEpisode, ReadPress};
 use super::user::tag::Tags;
 use crate::pipeline::open_requests::{OpenKind, OpenRequest};
@@ -28,7 +28,7 @@ const MAX_FED: usize = 64;
 /// Time added up, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default)]
 struct TimeBuckets {
-    parts: Parts,
+    parts: LatencyBreakdown,
     /// Threads that could run, times nanoseconds.
     runnable: u64,
     states: Busy,
@@ -53,7 +53,7 @@ impl TimeBuckets {
 
 /// The episode up to one of its frames.
 #[derive(Debug, Clone, Copy)]
-struct Shown {
+struct FrameSnapshot {
     end: u64,
     buckets: TimeBuckets,
     round_trips: u64,
@@ -67,7 +67,7 @@ struct Shown {
 #[derive(Debug, Clone)]
 pub(crate) struct OpenEpisode {
     pub(crate) stimulus: Option<Stimulus>,
-    about: About,
+    about: EpisodeLabel,
     trigger: Trigger,
     start: u64,
     /// The time at which the client began to handle the episode.
@@ -95,9 +95,9 @@ pub(crate) struct OpenEpisode {
     frames: u64,
     last_drawn: Option<u64>,
     /// Frames after which the client paused without waiting for X and then drew the next frame.
-    shown: Vec<Shown>,
+    shown: Vec<FrameSnapshot>,
     /// The frame after which the client is pausing now.
-    paused: Option<Shown>,
+    paused: Option<FrameSnapshot>,
     /// True if the episode is a frame of an animation.
     is_frame: bool,
     /// True after an event that the client had requested to start a frame.
@@ -140,15 +140,15 @@ impl OpenEpisode {
     /// An episode that began at `start` and that its client began to handle at `handled`.
     pub(crate) fn new(
         stimulus: Option<Stimulus>,
-        about: About,
+        about: EpisodeLabel,
         start: u64,
         handled: u64,
     ) -> OpenEpisode {
         let mut until_sent = TimeBuckets::default();
         let waited = handled.saturating_sub(start);
-        until_sent.parts.add(Owner::Waiting, waited);
+        until_sent.parts.add(LatencyComponent::Waiting, waited);
         let mut steps = Steps::default();
-        steps.add(start, handled, Owner::Waiting, None);
+        steps.add(start, handled, LatencyComponent::Waiting, None);
         OpenEpisode {
             trigger: stimulus.map_or(Trigger::Asynchronous, |stimulus| stimulus.trigger),
             about,
@@ -229,7 +229,14 @@ impl OpenEpisode {
 
     /// Adds the time until `time` as a wait for a reply during which the client did other things.
     pub(crate) fn awaited_until(&mut self, time: u64) {
-        self.pass(time, Owner::Awaited, 0, BusyState::default(), None, false);
+        self.pass(
+            time,
+            LatencyComponent::Awaited,
+            0,
+            BusyState::default(),
+            None,
+            false,
+        );
     }
 
     /// Notes that the client read this press together with the episode's stimulus.
@@ -244,9 +251,13 @@ impl OpenEpisode {
         let delivered = self.delivered.unwrap_or(self.begun);
         let ready = self.begun.saturating_sub(delivered.max(since));
         if ready > WOKEN_WITHIN {
-            let none = Owner::OffCpu(Cause::Processor);
-            self.steps
-                .change_last(ready, &[Owner::Waiting], none, StepCause::Client(None));
+            let none = LatencyComponent::OffCpu(Cause::Processor);
+            self.steps.change_last(
+                ready,
+                &[LatencyComponent::Waiting],
+                none,
+                StepCause::Client(None),
+            );
         }
     }
 
@@ -263,7 +274,7 @@ impl OpenEpisode {
     }
 
     /// The start of a client, which counts even without a request.
-    pub(crate) fn start_up(about: About, time: u64) -> OpenEpisode {
+    pub(crate) fn start_up(about: EpisodeLabel, time: u64) -> OpenEpisode {
         OpenEpisode {
             starts_up: true,
             ..OpenEpisode::new(None, about, time, time)
@@ -275,7 +286,7 @@ impl OpenEpisode {
     pub(crate) fn pass(
         &mut self,
         time: u64,
-        owner: Owner,
+        owner: LatencyComponent,
         runnable: u64,
         state: BusyState,
         asks: Option<Symbol>,
@@ -284,7 +295,11 @@ impl OpenEpisode {
         let passed = time.saturating_sub(self.since);
         self.outline.pass(owner, asks, passed);
         let waits_for = asks.filter(|_| !draws);
-        match self.awaits.latest().filter(|_| owner == Owner::Awaited) {
+        match self
+            .awaits
+            .latest()
+            .filter(|_| owner == LatencyComponent::Awaited)
+        {
             Some(request) => {
                 let name = Symbol::new(request.kind.definition().request);
                 self.steps.awaited(self.since, time, name, request.party);
@@ -301,18 +316,18 @@ impl OpenEpisode {
 
     /// The server was grabbed by another client for the last `nanos` of the wait for a reply.
     pub(crate) fn grabbed(&mut self, nanos: u64, by: Option<ConnectionId>) {
-        let asked = Owner::Server(ServerCause::Reply);
-        let grabbed = Owner::Server(ServerCause::Grabbed);
+        let asked = LatencyComponent::Server(ServerCause::Reply);
+        let grabbed = LatencyComponent::Server(ServerCause::Grabbed);
         self.since_sent.parts.shift(asked, grabbed, nanos);
         self.steps
             .change_last(nanos, &[asked], grabbed, StepCause::Client(by));
     }
 
     /// The reply left the server `nanos` ago: it was in flight, or the recorder had no processor.
-    pub(crate) fn had_left(&mut self, nanos: u64, owner: Owner) {
+    pub(crate) fn had_left(&mut self, nanos: u64, owner: LatencyComponent) {
         let since = self.last_sent.unwrap_or(self.begun);
         let nanos = nanos.min(self.since.saturating_sub(since));
-        let asked = Owner::Server(ServerCause::Reply);
+        let asked = LatencyComponent::Server(ServerCause::Reply);
         self.since_sent.parts.shift(asked, owner, nanos);
         self.steps
             .change_last(nanos, &[asked], owner, StepCause::Request(None));
@@ -324,11 +339,11 @@ impl OpenEpisode {
         &mut self,
         nanos: u64,
         unserved: u64,
-        owner: Owner,
+        owner: LatencyComponent,
         asks: Option<Symbol>,
     ) {
-        let idle = [Cause::Poll, Cause::Elsewhere].map(Owner::OffCpu);
-        let none = Owner::Server(ServerCause::Processor);
+        let idle = [Cause::Poll, Cause::Elsewhere].map(LatencyComponent::OffCpu);
+        let none = LatencyComponent::Server(ServerCause::Processor);
         let served = nanos.saturating_sub(unserved);
         for (within, nanos, owner, asks) in
             [(served, served, owner, asks), (nanos, unserved, none, None)]
@@ -426,7 +441,7 @@ impl OpenEpisode {
     pub(crate) fn pauses(&mut self, since: u64) {
         self.not_quiet_since(since);
         if let Some(end) = self.last_sent.filter(|_| self.draws) {
-            self.paused = Some(Shown {
+            self.paused = Some(FrameSnapshot {
                 end,
                 buckets: self.until_sent,
                 round_trips: self.round_trips,
@@ -458,7 +473,7 @@ impl OpenEpisode {
 
     /// Ends an episode that has drawn several frames, with pauses of the client in between, at its first frame. Returns
     /// the rest as the next frame of an animation, labelled `about`.
-    pub(crate) fn next_frame(&mut self, about: About) -> Option<OpenEpisode> {
+    pub(crate) fn next_frame(&mut self, about: EpisodeLabel) -> Option<OpenEpisode> {
         let enough = if self.is_frame {
             1
         } else {
@@ -473,7 +488,7 @@ impl OpenEpisode {
         let first = self.shown.remove(0);
         let (start, before) = first.resumed;
         let mut next = OpenEpisode::new(None, about, start, start);
-        let left = |shown: &Shown| Shown {
+        let left = |shown: &FrameSnapshot| FrameSnapshot {
             end: shown.end,
             buckets: shown.buckets.without(&before),
             round_trips: shown.round_trips - first.round_trips,
@@ -508,7 +523,7 @@ impl OpenEpisode {
     }
 
     /// True if `stimulus` repeats the episode's stimulus. If so, counts it, and adopts its landmark if more specific.
-    pub(crate) fn knows(&mut self, stimulus: &Stimulus, about: &About, tags: &Tags) -> bool {
+    pub(crate) fn knows(&mut self, stimulus: &Stimulus, about: &EpisodeLabel, tags: &Tags) -> bool {
         let Some(known) = self.stimulus.filter(|known| stimulus.repeats(known)) else {
             return false;
         };
@@ -536,7 +551,12 @@ impl OpenEpisode {
     }
 
     /// Begins a child: an event caused by the client's own request with this number.
-    pub(crate) fn child(&mut self, about: About, time: u64, answers: Option<SequenceNumber>) {
+    pub(crate) fn child(
+        &mut self,
+        about: EpisodeLabel,
+        time: u64,
+        answers: Option<SequenceNumber>,
+    ) {
         self.outline.child(about, time, answers);
     }
 
@@ -578,7 +598,7 @@ impl OpenEpisode {
     }
 
     /// Turns the episode into one that a frame's tick began.
-    pub(crate) fn is_frame(&mut self, about: About) {
+    pub(crate) fn is_frame(&mut self, about: EpisodeLabel) {
         (self.trigger, self.about) = (Trigger::Output, about);
     }
 
@@ -628,9 +648,15 @@ impl OpenEpisode {
         let done = self.outline.finish(self.about.group, end);
         self.steps.cut(end);
         let on_the_way = self.on_the_way;
-        self.until_sent.parts.add(Owner::Network, on_the_way);
-        self.steps
-            .add(end, end.saturating_add(on_the_way), Owner::Network, None);
+        self.until_sent
+            .parts
+            .add(LatencyComponent::Network, on_the_way);
+        self.steps.add(
+            end,
+            end.saturating_add(on_the_way),
+            LatencyComponent::Network,
+            None,
+        );
         let latency = self.until_sent.parts.total();
         self.awaits.end_all(self.since, AwaitedOutcome::Unanswered);
         let episode = Episode {

@@ -7,9 +7,9 @@ use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::Timestamp;
 
 use super::cause::{Cause, ServerCause};
-use super::episode::{Child, Owner, SHORTEST_CHILD, without};
+use super::episode::{Child, LatencyComponent, SHORTEST_CHILD, without};
 use super::kinds::Kinds;
-use super::timeline_event::About;
+use super::timeline_event::EpisodeLabel;
 use super::tree::Tree;
 use crate::text::label::Label;
 
@@ -86,11 +86,11 @@ impl Outline {
     }
 
     /// Adds `nanos` to a latency component; `asks` is the request whose reply is pending, if any.
-    pub(crate) fn pass(&mut self, owner: Owner, asks: Option<Symbol>, nanos: u64) {
+    pub(crate) fn pass(&mut self, owner: LatencyComponent, asks: Option<Symbol>, nanos: u64) {
         if nanos == 0 {
             return;
         }
-        if let Owner::OffCpu(cause) = owner {
+        if let LatencyComponent::OffCpu(cause) = owner {
             match &mut self.pending.wait {
                 Some((of, length)) if *of == cause => *length += nanos,
                 _ => {
@@ -101,7 +101,7 @@ impl Outline {
             return;
         }
         self.wait_is_over();
-        if let (Owner::Server(ServerCause::Reply), Some(request)) = (owner, asks) {
+        if let (LatencyComponent::Server(ServerCause::Reply), Some(request)) = (owner, asks) {
             let now = self.now();
             let asked = &mut self.pending.asked;
             let same = |last: &&mut (usize, Symbol, u64)| (last.0, last.1) == (now, request);
@@ -152,7 +152,12 @@ impl Outline {
     }
 
     /// Begins a child: an event caused by the client's own request with this number.
-    pub(crate) fn child(&mut self, about: About, time: u64, answers: Option<SequenceNumber>) {
+    pub(crate) fn child(
+        &mut self,
+        about: EpisodeLabel,
+        time: u64,
+        answers: Option<SequenceNumber>,
+    ) {
         if self.nodes.len() > MAX_CHILDREN {
             return;
         }
@@ -225,8 +230,8 @@ impl Outline {
 mod tests {
     use super::{Kinds, Outline};
     use crate::episodes::cause::{Cause, ServerCause};
-    use crate::episodes::episode::{Child, Owner};
-    use crate::episodes::timeline_event::About;
+    use crate::episodes::episode::{Child, LatencyComponent};
+    use crate::episodes::timeline_event::EpisodeLabel;
     use x11prof_protocol::{SequenceNumber, Symbol};
 
     const MS: u64 = 1_000_000;
@@ -243,15 +248,15 @@ mod tests {
         let drawing = Kinds::of(Symbol::new("PolyLine"));
         let mut outline = Outline::new();
         outline.sent(Kinds::default(), number(10));
-        outline.child(About::alone("first"), 100 * MS, number(10));
+        outline.child(EpisodeLabel::alone("first"), 100 * MS, number(10));
         outline.sent(drawing, number(11));
-        outline.child(About::alone("within"), 110 * MS, number(11));
+        outline.child(EpisodeLabel::alone("within"), 110 * MS, number(11));
         // This event belongs to a request sent before the first event, so it becomes a sibling of the first event.
-        outline.child(About::alone("second"), 130 * MS, number(10));
-        outline.child(About::alone("brief"), 149 * MS + 999_999, number(10));
+        outline.child(EpisodeLabel::alone("second"), 130 * MS, number(10));
+        outline.child(EpisodeLabel::alone("brief"), 149 * MS + 999_999, number(10));
         outline.sent(drawing, number(12));
         // After the last request: no request responds to this event.
-        outline.child(About::alone("late"), 170 * MS, number(12));
+        outline.child(EpisodeLabel::alone("late"), 170 * MS, number(12));
         let done = outline.finish(Symbol::new("Click"), 150 * MS);
         let top = [("first", 30, 1), ("second", 19, 0)];
         assert_eq!(tree(&done.children), top);
@@ -264,18 +269,18 @@ mod tests {
     fn waits_after_the_last_request_are_no_part_of_the_episode() {
         let asks = |outline: &mut Outline, name: &str| {
             let name = Some(Symbol::new(name));
-            outline.pass(Owner::Server(ServerCause::Reply), name, 2 * MS);
+            outline.pass(LatencyComponent::Server(ServerCause::Reply), name, 2 * MS);
         };
         let mut outline = Outline::new();
         for _ in 0..3 {
             asks(&mut outline, "QueryTree");
-            outline.pass(Owner::OffCpu(Cause::Sleeping), None, 2 * MS);
-            outline.pass(Owner::OffCpu(Cause::Sleeping), None, MS);
-            outline.pass(Owner::OffCpu(Cause::File), None, MS);
+            outline.pass(LatencyComponent::OffCpu(Cause::Sleeping), None, 2 * MS);
+            outline.pass(LatencyComponent::OffCpu(Cause::Sleeping), None, MS);
+            outline.pass(LatencyComponent::OffCpu(Cause::File), None, MS);
             outline.sent(Kinds::default(), None);
         }
         asks(&mut outline, "GetProperty");
-        outline.pass(Owner::OffCpu(Cause::File), None, 9 * MS);
+        outline.pass(LatencyComponent::OffCpu(Cause::File), None, 9 * MS);
         let done = outline.finish(Symbol::new("Click"), 0);
         assert_eq!(done.asked, [(Symbol::new("QueryTree"), 6 * MS)]);
         assert_eq!(done.tree.to_string(), "Click (asks QueryTree; sleeps)");

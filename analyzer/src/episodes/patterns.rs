@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use super::episode::{Episode, Parts, Trigger};
+use super::episode::{Episode, LatencyBreakdown, Trigger};
 use super::location::Location;
 use super::tree::Tree;
 use crate::statistics::distribution::Distribution;
@@ -66,7 +66,7 @@ pub(crate) struct Pattern {
     pub(crate) perceptible: u64,
     /// The total latency of the perceptible episodes.
     pub(crate) perceptible_total: u64,
-    pub(crate) parts: Parts,
+    pub(crate) parts: LatencyBreakdown,
     locations: HashMap<Location, u64>,
     /// The longest episode: its latency, its client, its beginning.
     pub(crate) longest: (u64, ConnectionId, Timestamp),
@@ -84,7 +84,7 @@ impl Pattern {
             exclusive: 0,
             perceptible: 0,
             perceptible_total: 0,
-            parts: Parts::default(),
+            parts: LatencyBreakdown::default(),
             locations: HashMap::new(),
             longest: (0, first.client, first.start),
         }

@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use super::across::causal_edge::CausalEdge;
+use super::cross_client::causal_edge::CausalEdge;
 use super::episode::Trigger;
 use super::stimulus::{Shape, Stimulus};
-use super::timeline_event::About;
+use super::timeline_event::EpisodeLabel;
 use super::user::tag::Tags;
 
 /// Maximum number of waiting stimuli; further stimuli are handled with the last one.
@@ -19,7 +19,7 @@ const TOGETHER: u64 = 1_000_000;
 #[derive(Debug, Clone)]
 pub(crate) struct WaitingStimulus {
     pub(crate) stimulus: Stimulus,
-    pub(crate) about: About,
+    pub(crate) about: EpisodeLabel,
     /// The time of the stimulus.
     pub(crate) start: u64,
     pub(crate) delivered: u64,
@@ -185,7 +185,7 @@ impl Queue {
 
     /// Merges `stimulus` into a waiting one that it repeats, and adopts its landmark if more specific. Returns false if
     /// no waiting stimulus is repeated.
-    pub(crate) fn knows(&mut self, stimulus: &Stimulus, about: &About, tags: &Tags) -> bool {
+    pub(crate) fn knows(&mut self, stimulus: &Stimulus, about: &EpisodeLabel, tags: &Tags) -> bool {
         let mut all = self.0.iter_mut();
         let Some(known) = all.find(|one| stimulus.repeats(&one.stimulus)) else {
             return false;

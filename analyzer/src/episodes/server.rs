@@ -4,9 +4,9 @@ use std::collections::{HashMap, VecDeque};
 
 use x11prof_trace::ConnectionId;
 
-use super::across::causal_edge::EpisodeId;
 use super::cause::ServerCause;
-use super::episode::{Episode, Owner};
+use super::cross_client::causal_edge::EpisodeId;
+use super::episode::{Episode, LatencyComponent};
 use super::timeline_event::Shown;
 use crate::server_time::server_runs::Runs;
 use crate::threads::delays::{HANDED_ON_WITHIN, SERVER_WAKES_WITHIN, WOKEN_WITHIN};
@@ -215,7 +215,7 @@ impl ServerActivity {
                             (ServerCause::Processor, unserved),
                             (ServerCause::Drawing, tail - unserved),
                         ] {
-                            let owner = Owner::Server(cause);
+                            let owner = LatencyComponent::Server(cause);
                             episode.parts.add(owner, nanos);
                             episode.steps.add(since, since + nanos, owner, None);
                             since += nanos;

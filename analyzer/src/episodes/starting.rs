@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, HashMap};
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use super::across::path_step::PathStep;
 use super::cause::{Cause, ServerCause};
-use super::episode::{Child, Episode, Owner, Parts, Trigger, without};
+use super::cross_client::path_step::PathStep;
+use super::episode::{Child, Episode, LatencyBreakdown, LatencyComponent, Trigger, without};
 use crate::pipeline::start_up::StartUpReport;
 use crate::text::label::Label;
 
@@ -184,17 +184,17 @@ impl FirstFrame {
             .path
             .iter()
             .chain(later.iter().flat_map(|one| &one.path));
-        let path = self.path(first.client, links, parts.of(Owner::Client));
+        let path = self.path(first.client, links, parts.of(LatencyComponent::Client));
         let mut tags = first.tags.clone();
         later.iter().for_each(|one| tags.add(&one.tags));
         let all = later.iter().flat_map(|one| &one.children);
         let all = first.children.iter().chain(all);
         let children: Vec<_> = all.filter_map(|child| until(child, self.end)).collect();
         let latency = parts.total();
-        let drawing = parts.of(Owner::Server(ServerCause::Drawing));
+        let drawing = parts.of(LatencyComponent::Server(ServerCause::Drawing));
         let ran = parts
-            .of(Owner::Client)
-            .saturating_sub(first.parts.of(Owner::Client));
+            .of(LatencyComponent::Client)
+            .saturating_sub(first.parts.of(LatencyComponent::Client));
         Episode {
             start: Timestamp::from_nanos(self.start),
             parts,
@@ -215,7 +215,7 @@ impl FirstFrame {
     }
 
     /// The components of the report by owner; the client's episodes contain the reasons for off-CPU time.
-    fn parts(&self, first: &Episode, later: &[Episode]) -> Parts {
+    fn parts(&self, first: &Episode, later: &[Episode]) -> LatencyBreakdown {
         let report = &self.report;
         let mut seen = first.parts;
         later.iter().for_each(|one| seen.merge(&one.parts));
@@ -223,7 +223,7 @@ impl FirstFrame {
         let drawing = report.parts.as_ref().and_then(|parts| parts.server_ms);
         let server = report.of_server_ms();
         let drawing = drawing.unwrap_or(0.0).min(server);
-        let grabbed = seen_ms(Owner::Server(ServerCause::Grabbed)).min(server - drawing);
+        let grabbed = seen_ms(LatencyComponent::Server(ServerCause::Grabbed)).min(server - drawing);
         let ran = match (report.ran_ms, &report.parts) {
             (None, Some(parts)) if !first.scheduled => {
                 parts.client_ms + parts.before_connection_ms.unwrap_or(0.0)
@@ -231,22 +231,25 @@ impl FirstFrame {
             (ran, _) => ran.unwrap_or(0.0),
         };
         let known = [
-            (Owner::Network, report.network_ms),
-            (Owner::Server(ServerCause::Processor), report.processor_ms),
-            (Owner::Server(ServerCause::Drawing), drawing),
-            (Owner::Server(ServerCause::Grabbed), grabbed),
+            (LatencyComponent::Network, report.network_ms),
             (
-                Owner::Server(ServerCause::Reply),
+                LatencyComponent::Server(ServerCause::Processor),
+                report.processor_ms,
+            ),
+            (LatencyComponent::Server(ServerCause::Drawing), drawing),
+            (LatencyComponent::Server(ServerCause::Grabbed), grabbed),
+            (
+                LatencyComponent::Server(ServerCause::Reply),
                 server - drawing - grabbed,
             ),
-            (Owner::Client, ran),
+            (LatencyComponent::Client, ran),
         ];
-        let off = Parts::OWNERS
-            .into_iter()
-            .filter(|owner| matches!(owner, Owner::OffCpu(cause) if *cause != Cause::Elsewhere));
+        let off = LatencyBreakdown::OWNERS.into_iter().filter(
+            |owner| matches!(owner, LatencyComponent::OffCpu(cause) if *cause != Cause::Elsewhere),
+        );
         let off = off.map(|owner| (owner, seen_ms(owner)));
-        let rest = (Owner::OffCpu(Cause::Elsewhere), f64::MAX);
-        let mut parts = Parts::default();
+        let rest = (LatencyComponent::OffCpu(Cause::Elsewhere), f64::MAX);
+        let mut parts = LatencyBreakdown::default();
         let mut left = self.end.saturating_sub(self.start);
         for (owner, ms) in known.into_iter().chain(off).chain([rest]) {
             let part = nanos(ms).min(left);
@@ -270,7 +273,7 @@ impl FirstFrame {
         let within = |link: &PathStep| end_of(link).saturating_sub(link.start.max(self.start));
         let of_client = links
             .clone()
-            .filter(|one| one.client == client && one.owner == Owner::Client);
+            .filter(|one| one.client == client && one.owner == LatencyComponent::Client);
         let mut ran = ran.saturating_sub(of_client.map(within).sum());
         let mut between = |start: u64, end: u64| {
             let split = start.saturating_add(ran).min(end);
@@ -280,8 +283,8 @@ impl FirstFrame {
                 ..PathStep::network(client, from, to - from)
             };
             let both = [
-                step(Owner::Client, start, split),
-                step(Owner::OffCpu(Cause::Elsewhere), split, end),
+                step(LatencyComponent::Client, start, split),
+                step(LatencyComponent::OffCpu(Cause::Elsewhere), split, end),
             ];
             both.into_iter().filter(|step| step.nanos > 0)
         };

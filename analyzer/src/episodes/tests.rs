@@ -1,7 +1,6 @@
 //! Episodes of synthetic traces, with exactly known times.
 
-mod across;
-mod audience;
+mod cross_client;
 mod devices;
 mod kernel;
 mod open_requests;
@@ -12,6 +11,7 @@ mod starting;
 mod sums;
 mod threads;
 mod views;
+mod visible_clients;
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use x11prof_trace::{ConnectionId, Control, Record, Switch, SwitchKind, Timestamp
 use super::client_state::Spans;
 use super::episode_tracker::EpisodeTracker;
 use super::timeline_event::{Delivery, SentRequests, TimelineEvent};
-use super::{Cause, EpisodeOptions, Episodes, Findings, Owner, ServerCause, Trigger};
+use super::{Cause, EpisodeOptions, Episodes, Findings, LatencyComponent, ServerCause, Trigger};
 use crate::forecast::{ForecastTimes, Forecasts};
 use crate::pipeline::Pipeline;
 use crate::testing::*;
@@ -140,10 +140,13 @@ fn the_parts_of_a_key_press_add_up() {
     let key = key.unwrap();
     let micros = |owner| key.parts.of(owner) / 1000;
     assert_eq!(key.start, Timestamp::from_nanos(1_100_500_000));
-    assert_eq!(micros(Owner::Waiting), 1500);
-    assert_eq!(micros(Owner::Client), 8000 + 5000 + 3000 + 10 + 4000);
-    assert_eq!(micros(Owner::OffCpu(Cause::Sleeping)), 50_000);
-    assert_eq!(micros(Owner::OffCpu(Cause::Processor)), 2000);
+    assert_eq!(micros(LatencyComponent::Waiting), 1500);
+    assert_eq!(
+        micros(LatencyComponent::Client),
+        8000 + 5000 + 3000 + 10 + 4000
+    );
+    assert_eq!(micros(LatencyComponent::OffCpu(Cause::Sleeping)), 50_000);
+    assert_eq!(micros(LatencyComponent::OffCpu(Cause::Processor)), 2000);
     assert_eq!(key.parts.server() / 1000, 10_990 + 20_000);
     assert_eq!(key.latency(), (205 * MS - 100_500) * 1000);
     assert_eq!(key.blocked() / 1000, 10_990);
@@ -189,7 +192,12 @@ fn a_key_that_comes_meanwhile_waits_and_its_wait_is_its_own() {
     let keys: Vec<_> = episodes
         .iter()
         .filter(|one| one.trigger == Trigger::Input)
-        .map(|one| (one.latency() / 1000, one.parts.of(Owner::Waiting) / 1000))
+        .map(|one| {
+            (
+                one.latency() / 1000,
+                one.parts.of(LatencyComponent::Waiting) / 1000,
+            )
+        })
         .collect();
     assert_eq!(keys, [(100_500, 500), (80_500, 50_500)]);
 }
@@ -331,7 +339,7 @@ fn over_a_network_bytes_and_round_trips_take_time() {
     let output = |one: &&super::Episode| one.trigger == Trigger::Output;
     let episodes = findings.episodes();
     let of: Vec<_> = episodes.into_iter().filter(output).collect();
-    let network = of.iter().map(|one| one.parts.of(Owner::Network));
+    let network = of.iter().map(|one| one.parts.of(LatencyComponent::Network));
     // Four times half a round trip: the event, the request, the reply, the last request. 84, 56, 84 and 148 bytes with
     // their headers, at 10 µs each.
     assert_eq!(network.sum::<u64>(), 23_720_000);
@@ -401,7 +409,7 @@ fn a_reply_that_another_clients_grab_holds_up() {
     let sum = |asked| -> u64 {
         let parts = of
             .iter()
-            .map(|episode| episode.parts.of(Owner::Server(asked)));
+            .map(|episode| episode.parts.of(LatencyComponent::Server(asked)));
         parts.sum::<u64>() / 1_000_000
     };
     assert_eq!(

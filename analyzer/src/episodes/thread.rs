@@ -1,7 +1,7 @@
 //! The combined state of the threads that communicate for a client, and the latency component of their time.
 
 use super::cause::{Cause, ServerCause};
-use super::episode::Owner;
+use super::episode::LatencyComponent;
 use super::timeline_event::Wait;
 use crate::threads::delays::WOKEN_WITHIN;
 
@@ -28,23 +28,25 @@ pub(crate) enum Thread {
 
 impl Thread {
     /// The latency component of an episode's time up to `time`, with a reply pending (`outstanding`) or not.
-    pub(crate) fn owner(self, time: u64, outstanding: bool) -> Owner {
+    pub(crate) fn owner(self, time: u64, outstanding: bool) -> LatencyComponent {
         match self {
-            Thread::Unknown if outstanding => Owner::Server(ServerCause::Reply),
-            Thread::Unknown | Thread::Running => Owner::Client,
-            Thread::Preempted => Owner::OffCpu(Cause::Processor),
-            Thread::Blocked { .. } if outstanding => Owner::Server(ServerCause::Reply),
+            Thread::Unknown if outstanding => LatencyComponent::Server(ServerCause::Reply),
+            Thread::Unknown | Thread::Running => LatencyComponent::Client,
+            Thread::Preempted => LatencyComponent::OffCpu(Cause::Processor),
+            Thread::Blocked { .. } if outstanding => LatencyComponent::Server(ServerCause::Reply),
             // The wake-up by the reply is part of the round trip, up to the time that it takes with a free processor.
             Thread::Blocked {
                 answered: Some(at), ..
-            } if time.saturating_sub(at) <= WOKEN_WITHIN => Owner::Server(ServerCause::Reply),
+            } if time.saturating_sub(at) <= WOKEN_WITHIN => {
+                LatencyComponent::Server(ServerCause::Reply)
+            }
             // Events for a sleeping thread do not wake the thread.
             Thread::Blocked {
                 fed: true,
                 wait: None | Some(Wait::Poll),
                 ..
-            } => Owner::OffCpu(Cause::Processor),
-            Thread::Blocked { wait, .. } => Owner::OffCpu(match wait {
+            } => LatencyComponent::OffCpu(Cause::Processor),
+            Thread::Blocked { wait, .. } => LatencyComponent::OffCpu(match wait {
                 Some(Wait::Sleep) => Cause::Sleeping,
                 Some(Wait::Lock) => Cause::Synchronisation,
                 Some(Wait::File) => Cause::File,

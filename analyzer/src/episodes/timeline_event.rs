@@ -3,7 +3,7 @@
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Waiting};
 
-use super::across::causal_keys::{CausalKey, CausalRequest};
+use super::cross_client::causal_keys::{CausalKey, CausalRequest};
 use super::kinds::Kinds;
 use super::stimulus::Stimulus;
 use super::user::tag::Tags;
@@ -113,8 +113,8 @@ fn descriptors(waiting: &Waiting) -> Option<u64> {
     waiting.arguments.get(at).copied()
 }
 
-/// Parts of the names of kernel functions in which a thread waits for a file: a page of the page cache, a
-/// block, a file system's journal, a file of another machine or of a FUSE process.
+/// Prefixes of the names of kernel functions in which a thread waits for a file: a page of the page cache, a block, a
+/// file system's journal, a file of another machine or of a FUSE process.
 const FILE_CHANNELS: [&str; 14] = [
     "folio_",
     "io_schedule",
@@ -164,17 +164,17 @@ impl Wait {
 
 /// The subject of an episode.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct About {
+pub(crate) struct EpisodeLabel {
     /// The event, its key or button, its window.
     pub(crate) landmark: Label,
     /// The kind of action and the class of the window, by which landmarks are grouped.
     pub(crate) group: Symbol,
 }
 
-impl About {
+impl EpisodeLabel {
     /// A label that is a separate group.
-    pub(crate) fn alone(name: &str) -> About {
-        About {
+    pub(crate) fn alone(name: &str) -> EpisodeLabel {
+        EpisodeLabel {
             landmark: Label::new(name),
             group: Symbol::new(name),
         }
@@ -185,7 +185,7 @@ impl About {
 #[derive(Debug, Clone)]
 pub(crate) struct Arrival {
     pub(crate) stimulus: Stimulus,
-    pub(crate) about: About,
+    pub(crate) about: EpisodeLabel,
     /// The causal keys that another client's request would have if it caused the event.
     pub(crate) causal_keys: Vec<CausalKey>,
     /// The user-defined events that the event starts and ends.

@@ -2,9 +2,9 @@
 
 use x11prof_trace::Timestamp;
 
-use super::across::causal_edge::EpisodeId;
-use super::across::steps::Steps;
-use super::episode::{Episode, Owner, Parts};
+use super::cross_client::causal_edge::EpisodeId;
+use super::cross_client::steps::Steps;
+use super::episode::{Episode, LatencyBreakdown, LatencyComponent};
 use super::queue::WaitingStimulus;
 use super::tree::Tree;
 
@@ -29,10 +29,10 @@ impl ReadPress {
     pub(crate) fn episode(self, id: EpisodeId, episode: &Episode, end: u64) -> (Episode, u64) {
         let ReadPress { press, time: read } = self;
         let mut steps = Steps::default();
-        steps.add(press.start, read, Owner::Waiting, None);
+        steps.add(press.start, read, LatencyComponent::Waiting, None);
         let after = episode.steps.clone().split_off(read);
         after.list().iter().for_each(|step| steps.push(*step));
-        let mut parts = Parts::default();
+        let mut parts = LatencyBreakdown::default();
         for step in steps.list() {
             parts.add(step.owner, step.length());
         }

@@ -3,13 +3,13 @@
 use x11prof_protocol::Request;
 use x11prof_session::{DrawableKind, Drawing, Session, Target};
 
-use crate::pipeline::Seen;
+use crate::pipeline::MessageContext;
 
 /// The maximum length of a used part of a name, in bytes.
 const LONGEST: usize = 60;
 
 /// True for a request that changes the screen: it draws on a window, or shows, moves or hides one.
-pub(crate) fn shows(seen: &Seen<'_>, request: &Request<'_>) -> bool {
+pub(crate) fn shows(seen: &MessageContext<'_>, request: &Request<'_>) -> bool {
     if let Some(drawing) = Drawing::of(request.name) {
         return drawing == Drawing::Frames || target(seen).is_some();
     }
@@ -27,14 +27,14 @@ pub(crate) fn shows(seen: &Seen<'_>, request: &Request<'_>) -> bool {
 }
 
 /// The window that a request acts on.
-pub(crate) fn target(seen: &Seen<'_>) -> Option<u32> {
+pub(crate) fn target(seen: &MessageContext<'_>) -> Option<u32> {
     let id = seen.target.and_then(Target::drawable)?;
     let drawable = seen.session.drawable(id)?;
     (drawable.kind == DrawableKind::Window).then_some(id)
 }
 
 /// True if the target window belongs to the client, or to no client, like the root.
-pub(crate) fn is_own(seen: &Seen<'_>) -> bool {
+pub(crate) fn is_own(seen: &MessageContext<'_>) -> bool {
     let of = target(seen).and_then(|id| seen.session.id_range(id));
     of.is_none_or(|range| range.client.0 == seen.connection.0)
 }

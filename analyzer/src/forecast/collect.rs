@@ -7,8 +7,8 @@ use x11prof_trace::{Block, ConnectionId, Control, Direction, EmulatedNetwork};
 use super::never_came::Missing;
 use crate::pipeline::server_link::ServerLink;
 use crate::pipeline::start_up::StartUpReport;
-use crate::pipeline::{Observation, Seen};
-use crate::round_trips::AnswerKind;
+use crate::pipeline::{MessageContext, Observation};
+use crate::round_trips::ReplyKind;
 use crate::threads::processes::Processes;
 
 /// Maximum number of writes and of reads. Of a longer recording, only the first part is forecast.
@@ -178,7 +178,7 @@ struct Current {
     read: Read,
     event: Option<Symbol>,
     has_event: bool,
-    asked_at: u64,
+    requested_at: u64,
     /// A message of the client ends in the bytes.
     ends: bool,
     /// The images in shared memory.
@@ -268,7 +268,7 @@ impl Forecasts {
         }
     }
 
-    fn message(&mut self, seen: &Seen<'_>) {
+    fn message(&mut self, seen: &MessageContext<'_>) {
         let current = &mut self.current;
         match seen.message {
             Message::Request(request) => {
@@ -313,11 +313,11 @@ impl Forecasts {
         }
         if let Some(answer) = seen.answer {
             let question = &answer.question;
-            current.asked_at = current.asked_at.max(question.asked_at);
+            current.requested_at = current.requested_at.max(question.requested_at);
             let owed = self.owed.remove(&(seen.connection, question.sequence));
             current.read.unshared += owed.unwrap_or(0);
             if answer.how.is_round_trip() {
-                let synchronises = answer.how == AnswerKind::Synchronised;
+                let synchronises = answer.how == ReplyKind::Synchronised;
                 let client = self.clients.get_mut(&seen.connection);
                 let shares =
                     client.is_some_and(|client| synchronises && std::mem::take(&mut client.shares));
@@ -422,8 +422,8 @@ impl Forecasts {
         let mut read = std::mem::take(&mut self.current.read);
         read.client = id;
         read.at = time;
-        let asked_at = self.current.asked_at;
-        read.cause = match asked_at {
+        let requested_at = self.current.requested_at;
+        read.cause = match requested_at {
             0 if self.current.has_event => {
                 let writes = recorded.writes.iter().rev();
                 // The measured round trip varies.
@@ -442,7 +442,7 @@ impl Forecasts {
                 recorded
                     .reads
                     .get(*event)
-                    .is_none_or(|one| one.at >= asked_at)
+                    .is_none_or(|one| one.at >= requested_at)
             };
             read.event = client.last_event.filter(asked);
             // The server does no other work before it replies.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use x11prof_protocol::{Message, SequenceNumber, Symbol};
 use x11prof_trace::{Block, ConnectionId, Control};
 
-use crate::pipeline::{Observation, Seen};
+use crate::pipeline::{MessageContext, Observation};
 
 /// A shorter wait, in nanoseconds, may only be cut off by the end of the recording.
 const LONG: u64 = 1_000_000_000;
@@ -85,7 +85,7 @@ impl Missing {
         }
     }
 
-    fn message(&mut self, seen: &Seen<'_>) {
+    fn message(&mut self, seen: &MessageContext<'_>) {
         match seen.message {
             // The replies to this request continue until its connection ends (RECORD, "EnableContext").
             Message::Request(request)

@@ -104,7 +104,7 @@ mod tests {
 
     use super::LiveProfile;
     use crate::testing::*;
-    use crate::{BasisOption, FRAME_MS, NowOptions};
+    use crate::{FRAME_MS, NowOptions, TimeSourceOption};
 
     fn parameters(cost: &str) -> ServerParameters {
         ServerParameters::from_toml(&format!(
@@ -119,7 +119,7 @@ mod tests {
         let options = NowOptions {
             seconds: 1.0,
             frame_ms: FRAME_MS,
-            basis: BasisOption::Auto,
+            basis: TimeSourceOption::Auto,
         };
         let mut live = LiveProfile::new(&parameters("1.0"), &Substitutions::default(), &options);
         let mut trace = Synthetic::new();
@@ -150,7 +150,7 @@ mod tests {
         let options = NowOptions {
             seconds: 1.0,
             frame_ms: FRAME_MS,
-            basis: BasisOption::Measured,
+            basis: TimeSourceOption::Measured,
         };
         let mut live = LiveProfile::new(&parameters("1.0"), &Substitutions::default(), &options);
         let mut trace = Synthetic::new();
@@ -190,7 +190,7 @@ mod tests {
         let options = NowOptions {
             seconds: 1.0,
             frame_ms: FRAME_MS,
-            basis: BasisOption::Auto,
+            basis: TimeSourceOption::Auto,
         };
         let mut live = LiveProfile::new(&parameters("1.0"), &rules, &options);
         let report = |live: &mut LiveProfile| live.report("it", &Network::NONE, true);

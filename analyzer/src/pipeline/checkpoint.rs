@@ -1,7 +1,7 @@
 //! Converts a trace's records of the state before it (docs/FORMAT.md) to the form of the framer and the session, and
 //! back.
 
-use x11prof_protocol::{ByteOrder, Joint, SequenceNumber};
+use x11prof_protocol::{ByteOrder, ConnectionCheckpoint, SequenceNumber};
 use x11prof_session::{
     ClientId, ExistingDrawable, ExistingWindow, Geometry, PixmapFormat, Session, WindowNames,
 };
@@ -11,8 +11,8 @@ use x11prof_trace::{
 };
 
 /// The state of a connection in mid-stream, for the framer.
-pub(crate) fn joint(joined: &Joined) -> Joint {
-    Joint {
+pub(crate) fn joint(joined: &Joined) -> ConnectionCheckpoint {
+    ConnectionCheckpoint {
         order: match joined.byte_order {
             Endian::Little => ByteOrder::Little,
             Endian::Big => ByteOrder::Big,
@@ -28,7 +28,11 @@ pub(crate) fn joint(joined: &Joined) -> Joint {
 }
 
 /// The state of a connection as a record.
-pub(crate) fn joined(connection: ConnectionId, joint: &Joint, under_way: [u64; 2]) -> Joined {
+pub(crate) fn joined(
+    connection: ConnectionId,
+    joint: &ConnectionCheckpoint,
+    under_way: [u64; 2],
+) -> Joined {
     Joined {
         connection,
         byte_order: match joint.order {

@@ -9,7 +9,7 @@ use x11prof_protocol::{Body, Message, Reply, Request, SequenceNumber};
 use x11prof_session::ResourceChange;
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use crate::pipeline::seen::Seen;
+use crate::pipeline::message_context::MessageContext;
 
 /// Maximum number of pending grab requests.
 const MAX_PENDING: usize = 4096;
@@ -78,7 +78,7 @@ impl DeviceGrabs {
     }
 
     /// Processes the next message of a pass.
-    pub(crate) fn message(&mut self, seen: &Seen<'_>) {
+    pub(crate) fn message(&mut self, seen: &MessageContext<'_>) {
         match seen.message {
             Message::Request(request) => self.request(seen, request),
             Message::Reply(reply) if !self.asked.is_empty() => self.reply(seen, reply),
@@ -95,7 +95,7 @@ impl DeviceGrabs {
         self.end(time, GrabStep::Closed, |grab| grab.by == connection);
     }
 
-    fn request(&mut self, seen: &Seen<'_>, request: &Request<'_>) {
+    fn request(&mut self, seen: &MessageContext<'_>, request: &Request<'_>) {
         let body = Body::of(request);
         let numbered = |at| body.u16(at).map(Device::Numbered);
         // The core's opcodes: protocol, appendix B.
@@ -122,7 +122,7 @@ impl DeviceGrabs {
         }
     }
 
-    fn ask(&mut self, seen: &Seen<'_>, request: &Request<'_>, device: Option<Device>) {
+    fn ask(&mut self, seen: &MessageContext<'_>, request: &Request<'_>, device: Option<Device>) {
         if let Some(device) = device
             && self.asked.len() < MAX_PENDING
         {
@@ -139,7 +139,7 @@ impl DeviceGrabs {
         }
     }
 
-    fn reply(&mut self, seen: &Seen<'_>, reply: &Reply<'_>) {
+    fn reply(&mut self, seen: &MessageContext<'_>, reply: &Reply<'_>) {
         let Some(mut grab) = self.asked.remove(&(seen.connection, reply.sequence)) else {
             return;
         };
@@ -183,7 +183,7 @@ impl DeviceGrabs {
         self.changes.push_back(DeviceGrab { step, ..grab });
     }
 
-    fn ungrab(&mut self, seen: &Seen<'_>, device: Option<Device>) {
+    fn ungrab(&mut self, seen: &MessageContext<'_>, device: Option<Device>) {
         self.end(seen.time, GrabStep::Ungrabbed, |grab| {
             Some(grab.device) == device && grab.by == seen.connection
         });

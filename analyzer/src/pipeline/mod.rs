@@ -8,12 +8,12 @@ pub(crate) mod elapsed;
 mod handled_requests;
 mod handler_matches;
 pub(crate) mod live_pass;
+mod message_context;
 mod observation;
 pub(crate) mod open_requests;
 mod reorder;
 mod report_times;
 mod request_stacks;
-mod seen;
 pub(crate) mod server_grab;
 pub(crate) mod server_link;
 pub(crate) mod start_up;
@@ -22,7 +22,9 @@ use std::io;
 use std::ops::ControlFlow;
 
 use rustc_hash::FxHashMap;
-use x11prof_protocol::{Connection, Extension, Extensions, Input, Message, Room, Side, Symbol};
+use x11prof_protocol::{
+    Connection, Extension, Extensions, Input, Message, ScratchBuffers, Side, Symbol,
+};
 use x11prof_session::{ClientId, Observed, Session};
 use x11prof_trace::{
     Block, ConnectionId, Control, Direction, Joined, Part, Reader, Record, Timestamp, TraceError,
@@ -34,8 +36,8 @@ use crate::pipeline::reorder::ReorderBuffer;
 use crate::pipeline::request_stacks::RequestStacks;
 use crate::pipeline::server_link::ServerLink;
 use crate::threads::watched::WatchedThreads;
+pub use message_context::MessageContext;
 pub use observation::{HandledRequest, Observation, ServerRun};
-pub use seen::Seen;
 
 /// A client in the pass.
 struct Client {
@@ -66,7 +68,7 @@ pub struct Pipeline {
     order: ReorderBuffer,
     threads: WatchedThreads,
     clients: FxHashMap<ConnectionId, Client>,
-    room: Room,
+    room: ScratchBuffers,
     extensions: Extensions,
     session: Session,
     link: ServerLink,
@@ -96,7 +98,7 @@ impl Pipeline {
             order: ReorderBuffer::default(),
             threads: WatchedThreads::default(),
             clients: FxHashMap::default(),
-            room: Room::default(),
+            room: ScratchBuffers::default(),
             extensions: Extensions::new(),
             session,
             link: ServerLink::default(),
@@ -114,8 +116,8 @@ impl Pipeline {
         self.follows_changes = follow;
     }
 
-    /// Takes equal requests in a row that only draw as one message with their number, from now on: for analyses that
-    /// count with [`Seen::times`].
+    /// From now on, coalesces equal drawing requests in a row into one message with a count, for analyses that count
+    /// with [`MessageContext::times`].
     pub fn take_together(&mut self) {
         self.takes_together = true;
     }
@@ -407,7 +409,7 @@ impl Pipeline {
                         }
                         _ => false,
                     };
-                    let seen = Observation::Message(Seen {
+                    let seen = Observation::Message(MessageContext {
                         connection: block.connection,
                         time: block.time,
                         at_server,

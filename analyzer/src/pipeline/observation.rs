@@ -5,8 +5,8 @@ use x11prof_session::Session;
 use x11prof_trace::{Block, ConnectionId, Control, HandlerTime, Timestamp};
 
 use crate::pipeline::device_grabs::DeviceGrab;
+use crate::pipeline::message_context::MessageContext;
 use crate::pipeline::open_requests::OpenRequestChange;
-use crate::pipeline::seen::Seen;
 use crate::pipeline::start_up::StartUpReport;
 use crate::threads::thread_states::Step;
 
@@ -46,7 +46,7 @@ pub enum Observation<'a> {
     /// Bytes were read from a socket; the messages that end in them follow.
     BlockStart(&'a Block),
     /// A message ended in the current block.
-    Message(Seen<'a>),
+    Message(MessageContext<'a>),
     /// The end of a block: no further message ends in this block.
     BlockEnd(&'a Block),
     /// A record that is not part of the protocol stream.

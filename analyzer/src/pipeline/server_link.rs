@@ -85,7 +85,9 @@ mod tests {
     };
 
     use super::ServerLink;
-    use crate::episodes::{EpisodeOptions, Episodes, EpisodesReport, Owner, ServerCause, Trigger};
+    use crate::episodes::{
+        EpisodeOptions, Episodes, EpisodesReport, LatencyComponent, ServerCause, Trigger,
+    };
     use crate::pipeline::Pipeline;
     use crate::recording::trace_summary::TraceSummary;
     use crate::roundtrips::{RoundTripOptions, RoundTrips};
@@ -204,7 +206,7 @@ mod tests {
         near(found[0].of_server_ms(), 2.0);
         let findings = episodes.finish();
         let one = findings.episodes()[0];
-        assert_eq!(one.parts.of(Owner::Network), 525_000_000);
+        assert_eq!(one.parts.of(LatencyComponent::Network), 525_000_000);
         assert_eq!(one.parts.server(), 2_000_000);
         assert_eq!(one.latency(), 538_000_000);
         let report = round_trips.finish("made up");
@@ -277,10 +279,13 @@ mod tests {
         let input = episodes.iter().find(|one| one.trigger == Trigger::Input);
         let parts = &input.unwrap().parts;
         let millis = |owner| parts.of(owner) as f64 / 1e6;
-        near(millis(Owner::Network), 75.0);
-        near(millis(Owner::Server(ServerCause::Processor)), 39.0);
-        near(millis(Owner::Server(ServerCause::Reply)), 0.2);
-        near(millis(Owner::Server(ServerCause::Drawing)), 3.0);
+        near(millis(LatencyComponent::Network), 75.0);
+        near(
+            millis(LatencyComponent::Server(ServerCause::Processor)),
+            39.0,
+        );
+        near(millis(LatencyComponent::Server(ServerCause::Reply)), 0.2);
+        near(millis(LatencyComponent::Server(ServerCause::Drawing)), 3.0);
     }
 
     /// By their times, bytes of the server may have been on the link since before the connection.

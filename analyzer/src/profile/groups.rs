@@ -11,7 +11,7 @@ use x11prof_session::{
 use x11prof_trace::{ConnectionId, Control};
 
 use crate::callers::code_stacks::StackNames;
-use crate::pipeline::{Observation, Seen};
+use crate::pipeline::{MessageContext, Observation};
 use crate::profile::copies::{Copies, DrawableKey, PixmapGeneration};
 use crate::profile::tally::{Line, Tally};
 use x11prof_server_model::Charge;
@@ -212,7 +212,7 @@ impl Groups {
         settled
     }
 
-    fn key(&mut self, seen: &Seen<'_>) -> GroupKey {
+    fn key(&mut self, seen: &MessageContext<'_>) -> GroupKey {
         if self.by == By::Client {
             return GroupKey::Client(seen.connection);
         }
@@ -254,7 +254,7 @@ impl Groups {
         }
     }
 
-    fn of_request(&mut self, seen: &Seen<'_>, request: &Request<'_>) -> GroupKey {
+    fn of_request(&mut self, seen: &MessageContext<'_>, request: &Request<'_>) -> GroupKey {
         self.describe(seen, request);
         let drawable = seen.target.and_then(Target::drawable);
         if self.by == By::Window
@@ -304,7 +304,7 @@ impl Groups {
     }
 
     /// Stores descriptions of drawables for labels, because drawables may be freed before labels are made.
-    fn describe(&mut self, seen: &Seen<'_>, request: &Request<'_>) -> Option<()> {
+    fn describe(&mut self, seen: &MessageContext<'_>, request: &Request<'_>) -> Option<()> {
         match request.name.as_str() {
             "CreateWindow" | "CreatePixmap" if self.descriptions.len() < MAX_DRAWABLES => {
                 let changes = seen.session.resource_changes().iter();

@@ -1,11 +1,11 @@
 //! The share of each charge in the recorded server's runs.
 
-use x11prof_cost_model::{Micros, ServerIdentity, TransportPrices};
+use x11prof_cost_model::{Micros, ServerIdentity, TransportEstimates};
 use x11prof_protocol::{Message, Symbol};
 use x11prof_trace::{ConnectionId, Control};
 
 use super::groups::GroupKey;
-use crate::pipeline::{Observation, Seen};
+use crate::pipeline::{MessageContext, Observation};
 use crate::recording::recorded_server::recorded_server;
 use crate::server_time::{
     Attribution, AttributionKey, Evidence, Rate, RequestId, Share, Source, UnattributedRuns, Work,
@@ -39,7 +39,7 @@ impl AttributionKey for Key {
 
 /// The source of server times that the user selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum BasisOption {
+pub enum TimeSourceOption {
     /// Measured if the costs are those of the recorded server and the trace has the server's time.
     #[default]
     Auto,
@@ -53,10 +53,10 @@ pub enum BasisOption {
 
 /// Measures the recorded server's time, charge by charge.
 pub(super) struct Measuring {
-    basis: BasisOption,
+    basis: TimeSourceOption,
     /// The server whose costs are used.
     priced: ServerIdentity,
-    transport: TransportPrices,
+    transport: TransportEstimates,
     attribution: Option<Attribution<Key>>,
     /// True if a message of the current block was charged.
     charged: bool,
@@ -67,9 +67,9 @@ pub(super) struct Measuring {
 }
 
 impl Measuring {
-    pub(super) fn new(priced: ServerIdentity, transport: TransportPrices) -> Measuring {
+    pub(super) fn new(priced: ServerIdentity, transport: TransportEstimates) -> Measuring {
         Measuring {
-            basis: BasisOption::default(),
+            basis: TimeSourceOption::default(),
             priced,
             transport,
             attribution: None,
@@ -79,7 +79,7 @@ impl Measuring {
         }
     }
 
-    pub(super) fn set_basis(&mut self, basis: BasisOption) {
+    pub(super) fn set_basis(&mut self, basis: TimeSourceOption) {
         self.basis = basis;
     }
 
@@ -88,7 +88,7 @@ impl Measuring {
     pub(super) fn charge(
         &mut self,
         charge: &Charge<'_>,
-        seen: Option<&Seen<'_>>,
+        seen: Option<&MessageContext<'_>>,
         group: Option<GroupKey>,
     ) {
         use TransportPart::{Cold, Error, Event, Own, Read, Reply, Setup, Update, Wakeup};
@@ -115,7 +115,7 @@ impl Measuring {
                 price,
                 ..
             } => {
-                let known = price.basis != x11prof_cost_model::Basis::Unpriced;
+                let known = price.basis != x11prof_cost_model::CostSource::Unpriced;
                 let price = known.then_some(price.server.time);
                 let work = Work {
                     at: at(*time),
@@ -131,9 +131,9 @@ impl Measuring {
                 self.charged = true;
             }
             // A handler's time holds what is cold for it.
-            Charge::Alike(alike) => {
+            Charge::RepeatedRequests(alike) => {
                 let request = Some(alike.operation.request);
-                let known = alike.price.basis != x11prof_cost_model::Basis::Unpriced;
+                let known = alike.price.basis != x11prof_cost_model::CostSource::Unpriced;
                 let work = |part, price| Work {
                     at: at(alike.time),
                     came: Evidence::In,
@@ -173,7 +173,7 @@ impl Measuring {
                     // A handler's time already includes the extra cost of cold caches.
                     Cold if attribution.is_timed() => return,
                     Wakeup | Read | Cold | Setup => Evidence::In,
-                    Reply | Error | Update => Evidence::Answer,
+                    Reply | Error | Update => Evidence::CompletedRequest,
                     Event => Evidence::Event,
                     Own => return,
                 };
@@ -251,9 +251,9 @@ impl Measuring {
                 let same =
                     || x11prof_cost_model::is_same_server(&self.priced, &recorded_server(server));
                 let wants = match self.basis {
-                    BasisOption::Auto => same(),
-                    BasisOption::Measured | BasisOption::Timed => true,
-                    BasisOption::Model => false,
+                    TimeSourceOption::Auto => same(),
+                    TimeSourceOption::Measured | TimeSourceOption::Timed => true,
+                    TimeSourceOption::Model => false,
                 };
                 self.attribution = server.pid.filter(|_| wants).map(Attribution::of);
             }
@@ -271,7 +271,7 @@ impl Measuring {
                     attribution.clock(time, reading.cpu_ns);
                 }
             }
-            Control::Timing { pid, why: None } if self.basis != BasisOption::Measured => {
+            Control::Timing { pid, why: None } if self.basis != TimeSourceOption::Measured => {
                 if let Some(attribution) = &mut self.attribution
                     && attribution.server() == *pid
                 {
@@ -403,7 +403,7 @@ impl Measuring {
 
     /// True if another server's measured times may be extrapolated, because nothing is measured here.
     pub(super) fn carries(&self) -> bool {
-        self.basis == BasisOption::Auto && self.rate().is_none()
+        self.basis == TimeSourceOption::Auto && self.rate().is_none()
     }
 
     /// Unattributed runs and the run time of the server's other threads; `None` if runs are unknown.
@@ -440,7 +440,7 @@ fn call(at: u64, price: Option<Micros>) -> Work<Key> {
 }
 
 /// The name of the observed event.
-fn event(seen: &Seen<'_>) -> Option<Symbol> {
+fn event(seen: &MessageContext<'_>) -> Option<Symbol> {
     match seen.message {
         Message::Event(event) => Some(event.name),
         _ => None,
@@ -448,7 +448,7 @@ fn event(seen: &Seen<'_>) -> Option<Symbol> {
 }
 
 /// The ID of a request that has a reply, or of the request that a reply belongs to.
-fn question(seen: &Seen<'_>) -> Option<RequestId> {
+fn question(seen: &MessageContext<'_>) -> Option<RequestId> {
     let sequence = match seen.message {
         Message::Request(request) if request.has_reply => request.sequence,
         Message::Reply(reply) if reply.last => reply.sequence,

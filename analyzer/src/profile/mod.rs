@@ -1,11 +1,11 @@
 //! The execution profile: charges summed by request name, with transport in separate sums.
 
-mod carrying;
 mod copies;
+pub(crate) mod cost_estimator;
+mod extrapolation;
 pub(crate) mod groups;
 mod measuring;
 pub(crate) mod partition;
-pub(crate) mod pricing;
 pub(crate) mod report;
 pub(crate) mod reporting;
 pub(crate) mod scales;
@@ -22,7 +22,7 @@ mod what_if_tests;
 use std::io;
 
 use x11prof_cost_model::{
-    Brought, Clock, Cost, Micros, ServerParameters, Substitutions, TransportPrices,
+    Clock, Cost, Micros, Rescaled, ServerParameters, Substitutions, TransportEstimates,
 };
 use x11prof_protocol::{Message, Symbol};
 use x11prof_server_model::{ClientId, TransportPart};
@@ -30,15 +30,15 @@ use x11prof_trace::{Reader, Timestamp, TraceError};
 
 use crate::callers::code_stacks::StackNames;
 use crate::clients::ClientChoice;
-use crate::pipeline::{Observation, Pipeline, Seen};
+use crate::pipeline::{MessageContext, Observation, Pipeline};
 use crate::recording::trace_summary::TraceSummary;
 use crate::recording::warnings::Warnings;
-use crate::server_time::{Basis, Rate, Share};
-use carrying::CarryingRatios;
+use crate::server_time::{Rate, Share, TimeSource};
+use cost_estimator::CostEstimator;
+use extrapolation::ExtrapolationRatios;
 use groups::{By, GroupKey, Groups};
-pub use measuring::BasisOption;
 use measuring::Measuring;
-use pricing::Pricer;
+pub use measuring::TimeSourceOption;
 use scales::Scales;
 use stacks::{Stack, Stacks};
 use sums::Sums;
@@ -68,7 +68,7 @@ pub enum Blocking {
 
 impl Blocking {
     /// The request that is charged with this message.
-    fn request(self, seen: &Seen<'_>) -> Option<Symbol> {
+    fn request(self, seen: &MessageContext<'_>) -> Option<Symbol> {
         match (self, seen.message) {
             (Blocking::ByType, Message::Request(request)) => {
                 request.has_reply.then_some(request.name)
@@ -86,12 +86,12 @@ impl Blocking {
 pub struct Profile {
     server: String,
     machine: Option<String>,
-    brought: Option<Brought>,
-    pricer: Pricer,
+    brought: Option<Rescaled>,
+    pricer: CostEstimator,
     blocking: Blocking,
     measuring: Measuring,
     /// The ratios that extrapolate another server's measured times to this server's costs.
-    carried: Option<CarryingRatios>,
+    carried: Option<ExtrapolationRatios>,
     sums: Sums,
 }
 
@@ -102,12 +102,12 @@ impl Profile {
         substitutions: &Substitutions,
         blocking: Blocking,
     ) -> Profile {
-        let transport = TransportPrices::new(parameters);
+        let transport = TransportEstimates::new(parameters);
         Profile {
             server: parameters.server.name.clone(),
             machine: parameters.host.cpu_model.clone(),
             brought: parameters.method.brought.clone(),
-            pricer: Pricer::new(parameters, substitutions),
+            pricer: CostEstimator::new(parameters, substitutions),
             blocking,
             measuring: Measuring::new(parameters.server.clone(), transport),
             carried: None,
@@ -116,7 +116,7 @@ impl Profile {
     }
 
     /// Sets the time source of server times.
-    pub fn on(mut self, basis: BasisOption) -> Profile {
+    pub fn on(mut self, basis: TimeSourceOption) -> Profile {
         self.measuring.set_basis(basis);
         self
     }
@@ -251,12 +251,12 @@ impl Profile {
     }
 
     /// The source of the server's times.
-    pub fn basis(&self) -> Basis {
+    pub fn basis(&self) -> TimeSource {
         match (self.measuring.rate(), &self.carried) {
-            (Some(_), _) if self.measuring.is_timed() => Basis::Timed,
-            (Some(_), _) => Basis::Measured,
-            (None, Some(_)) => Basis::Carried,
-            (None, None) => Basis::Modelled,
+            (Some(_), _) if self.measuring.is_timed() => TimeSource::Timed,
+            (Some(_), _) => TimeSource::Attributed,
+            (None, Some(_)) => TimeSource::Extrapolated,
+            (None, None) => TimeSource::Modelled,
         }
     }
 
@@ -271,7 +271,7 @@ impl Profile {
     }
 
     /// The ratios from this profile's measured times and costs to another server's sums; `None` without measured times.
-    fn carried_to(&self, there: &Sums) -> Option<CarryingRatios> {
+    fn carried_to(&self, there: &Sums) -> Option<ExtrapolationRatios> {
         if !self.basis().is_measured() {
             return None;
         }
@@ -283,7 +283,7 @@ impl Profile {
             let price = self.sums.transport[index(part)].server.time;
             (self.transport(part).server.time, price)
         };
-        Some(CarryingRatios::new(requests, part, there))
+        Some(ExtrapolationRatios::new(requests, part, there))
     }
 
     /// The name of the server in its parameters.
@@ -292,7 +292,7 @@ impl Profile {
     }
 
     /// The machine of the cost table, and how the costs were rescaled, if they were.
-    pub(crate) fn machine(&self) -> (Option<String>, Option<Brought>) {
+    pub(crate) fn machine(&self) -> (Option<String>, Option<Rescaled>) {
         (self.machine.clone(), self.brought.clone())
     }
 

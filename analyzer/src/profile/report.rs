@@ -2,7 +2,7 @@
 //! source of the text report.
 
 use serde::{Deserialize, Serialize};
-use x11prof_cost_model::{Brought, Clock};
+use x11prof_cost_model::{Clock, Rescaled};
 
 use crate::callers::blocked::BlockedIn;
 use crate::callers::running::RunningReport;
@@ -14,7 +14,7 @@ use crate::profile::scales::ScaleReport;
 use crate::profile::total::TotalReport;
 use crate::recording::warnings::Warning;
 use crate::resources::report::ResourceReport;
-use crate::server_time::Basis;
+use crate::server_time::TimeSource;
 use crate::stalls::grabs::report::GrabReport;
 use crate::stalls::report::StallsReport;
 
@@ -129,7 +129,7 @@ pub struct ServerReport {
     pub clock: Option<Clock>,
     /// The source of all server times.
     #[serde(rename = "time_source")]
-    pub basis: Basis,
+    pub basis: TimeSource,
     /// The process that listens for the display instead of an X server, such as `sshd`: the server's time is then
     /// unknown and only estimated. Null if the listener is an X server or unknown.
     #[serde(default)]
@@ -141,7 +141,7 @@ pub struct ServerReport {
     /// The machine from which the costs were rescaled, and the factors; null if the costs were measured on the machine
     /// itself.
     #[serde(rename = "rescaled")]
-    pub brought: Option<Brought>,
+    pub brought: Option<Rescaled>,
 }
 
 /// The network that was assumed.

@@ -17,7 +17,7 @@ use crate::profile::transport::PARTS;
 use crate::profile::{NetworkModel, Profile};
 use crate::recording::trace_summary::TraceSummary;
 use crate::recording::warnings::{Warning, WarningKind};
-use crate::server_time::Basis;
+use crate::server_time::TimeSource;
 use crate::text::units::{duration_ms, ms, percent};
 use x11prof_server_model::TransportPart;
 use x11prof_trace::ConnectionId;
@@ -425,7 +425,7 @@ fn total(
 fn warnings(profile: &Profile, summary: &TraceSummary) -> Vec<Warning> {
     // If each request has its measured time, caveats about costs do not apply.
     let mut warnings = match profile.basis() {
-        Basis::Timed => Vec::new(),
+        TimeSource::Timed => Vec::new(),
         _ => profile.warnings().list(),
     };
     if profile.on_other_clock() > 0 {

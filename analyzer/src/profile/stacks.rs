@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 use x11prof_cost_model::Micros;
 use x11prof_protocol::Symbol;
-use x11prof_server_model::{Alike, Charge, ClientId, TransportPart};
+use x11prof_server_model::{Charge, ClientId, RepeatedRequests, TransportPart};
 use x11prof_trace::ConnectionId;
 
 use super::groups::{GroupKey, Groups};
@@ -151,7 +151,8 @@ impl Stacks {
     /// Adds a charge; `event` is the name of its event.
     pub(super) fn charge(&mut self, charge: &Charge<'_>, event: Option<Symbol>, window: GroupKey) {
         let what = match charge {
-            Charge::Request { operation, .. } | Charge::Alike(Alike { operation, .. }) => {
+            Charge::Request { operation, .. }
+            | Charge::RepeatedRequests(RepeatedRequests { operation, .. }) => {
                 WorkKind::Request(operation.request)
             }
             Charge::Failed { request, .. } | Charge::Blame { request, .. } => {
@@ -173,7 +174,7 @@ impl Stacks {
                 sum.count += 1;
                 sum.sent = sum.sent.saturating_add(*bytes);
             }
-            Charge::Alike(alike) => {
+            Charge::RepeatedRequests(alike) => {
                 sum.count += alike.times;
                 let bytes = alike.bytes.saturating_mul(alike.times);
                 sum.sent = sum.sent.saturating_add(bytes);

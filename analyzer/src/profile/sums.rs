@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use x11prof_cost_model::{Clock, Cost, Micros};
 use x11prof_protocol::Symbol;
-use x11prof_server_model::{Alike, Charge, ClientId, TransportPart};
+use x11prof_server_model::{Charge, ClientId, RepeatedRequests, TransportPart};
 use x11prof_trace::ConnectionId;
 
 use super::groups::Groups;
@@ -106,7 +106,7 @@ impl Sums {
             return;
         }
         match charge {
-            Charge::Alike(alike) => {
+            Charge::RepeatedRequests(alike) => {
                 let (request, times) = (alike.operation.request, alike.times);
                 self.count_clock(alike.price.clock, times);
                 for doubt in &alike.price.doubts {
@@ -188,7 +188,9 @@ impl Sums {
     fn left_out(&mut self, charge: &Charge<'_>) {
         match charge {
             Charge::Request { operation, .. } => self.scales.count(operation.request, 1),
-            Charge::Alike(alike) => self.scales.count(alike.operation.request, alike.times),
+            Charge::RepeatedRequests(alike) => {
+                self.scales.count(alike.operation.request, alike.times)
+            }
             Charge::Blame { client, server, .. } => self.unclaimed = Some((*client, *server)),
             _ => {}
         }
@@ -207,9 +209,8 @@ impl Sums {
 /// The request of a charge.
 fn request(charge: &Charge<'_>) -> Option<Symbol> {
     match charge {
-        Charge::Request { operation, .. } | Charge::Alike(Alike { operation, .. }) => {
-            Some(operation.request)
-        }
+        Charge::Request { operation, .. }
+        | Charge::RepeatedRequests(RepeatedRequests { operation, .. }) => Some(operation.request),
         Charge::Failed { request, .. } | Charge::Blame { request, .. } => Some(*request),
         Charge::Transport { request, .. } => *request,
     }

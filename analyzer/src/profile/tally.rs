@@ -3,7 +3,7 @@
 use std::hash::Hash;
 
 use rustc_hash::FxHashMap;
-use x11prof_cost_model::{Basis, Cost, Micros};
+use x11prof_cost_model::{Cost, CostSource, Micros};
 use x11prof_server_model::{Charge, TransportPart};
 
 use crate::server_time::{Rate, Share};
@@ -50,7 +50,7 @@ impl Line {
                 self.server += price.server.times(factor);
                 *self.priced_as(price.basis) += 1;
             }
-            Charge::Alike(alike) => {
+            Charge::RepeatedRequests(alike) => {
                 self.count += alike.times;
                 self.bytes = (self.bytes).saturating_add(alike.bytes.saturating_mul(alike.times));
                 *self.priced_as(alike.price.basis) += alike.times;
@@ -83,12 +83,12 @@ impl Line {
     }
 
     /// The counter of requests with this cost source.
-    fn priced_as(&mut self, basis: Basis) -> &mut u64 {
+    fn priced_as(&mut self, basis: CostSource) -> &mut u64 {
         match basis {
-            Basis::Exact => &mut self.exact,
-            Basis::Interpolated => &mut self.interpolated,
-            Basis::Substituted => &mut self.substituted,
-            Basis::Unpriced => &mut self.unpriced,
+            CostSource::Exact => &mut self.exact,
+            CostSource::Interpolated => &mut self.interpolated,
+            CostSource::Substituted => &mut self.substituted,
+            CostSource::Unpriced => &mut self.unpriced,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
-use x11prof_cost_model::Doubt;
+use x11prof_cost_model::Caveat;
 use x11prof_protocol::Symbol;
 
 /// Maximum number of different warnings. Beyond it, further warnings of a malicious trace are counted without a name.
@@ -63,7 +63,7 @@ pub enum WarningKind {
 struct Key {
     kind: WarningKind,
     request: Option<Symbol>,
-    doubt: Option<Doubt>,
+    doubt: Option<Caveat>,
 }
 
 /// A warning with its count.
@@ -116,12 +116,12 @@ pub struct Warnings(FxHashMap<Key, u64>);
 
 impl Warnings {
     /// Counts a caveat about the costs of `times` requests.
-    pub fn doubt(&mut self, request: Symbol, doubt: &Doubt, times: u64) {
+    pub fn doubt(&mut self, request: Symbol, doubt: &Caveat, times: u64) {
         let kind = match doubt {
-            Doubt::Substituted { .. } => WarningKind::Substituted,
-            Doubt::Extrapolated { .. } => WarningKind::Extrapolated,
-            Doubt::OneItem => WarningKind::OneItem,
-            Doubt::Unpriced => WarningKind::Unpriced,
+            Caveat::Substituted { .. } => WarningKind::Substituted,
+            Caveat::Extrapolated { .. } => WarningKind::Extrapolated,
+            Caveat::OneItem => WarningKind::OneItem,
+            Caveat::Unpriced => WarningKind::Unpriced,
         };
         self.count(
             Key {
@@ -172,7 +172,7 @@ impl Warnings {
 
 fn warning(key: &Key, count: u64) -> Warning {
     let (attribute, from, to) = match &key.doubt {
-        Some(Doubt::Substituted {
+        Some(Caveat::Substituted {
             attribute,
             from,
             to,
@@ -181,7 +181,7 @@ fn warning(key: &Key, count: u64) -> Warning {
             from.map(|value| value.to_string()),
             Some(to.to_string()),
         ),
-        Some(Doubt::Extrapolated { beyond }) => {
+        Some(Caveat::Extrapolated { beyond }) => {
             let side = if *beyond { "larger" } else { "smaller" };
             (Some("op-size".to_owned()), Some(side.to_owned()), None)
         }

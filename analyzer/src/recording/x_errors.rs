@@ -7,7 +7,7 @@ use x11prof_protocol::{Message, Symbol};
 use x11prof_session::{ResourceChange, Session};
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use crate::pipeline::{Observation, Seen};
+use crate::pipeline::{MessageContext, Observation};
 use crate::text::units::duration_ms;
 
 /// Destroyed resources remembered at most, the latest ones.
@@ -52,7 +52,7 @@ impl XErrors {
         }
     }
 
-    fn message(&mut self, seen: &Seen<'_>) {
+    fn message(&mut self, seen: &MessageContext<'_>) {
         match seen.message {
             Message::Request(request) => {
                 let by = Some((seen.connection, request.name));

@@ -19,7 +19,7 @@ use x11prof_trace::{ConnectionId, Control, Timestamp};
 
 use crate::callers::code_stacks::StackNames;
 use crate::pipeline::elapsed::Elapsed;
-use crate::pipeline::{Observation, Seen};
+use crate::pipeline::{MessageContext, Observation};
 use crate::recording::trace_summary::TraceSummary;
 use clients::{ClientUse, Clients, Remainder, RemainderKey};
 use kind_use::{Held, KindUse, size};
@@ -65,7 +65,7 @@ impl Resources {
         self.clients.start_afresh(self.elapsed.now());
     }
 
-    fn message(&mut self, seen: &Seen<'_>) {
+    fn message(&mut self, seen: &MessageContext<'_>) {
         if matches!(seen.message, Message::ServerSetup(_)) {
             if self.formats.is_empty() {
                 self.formats = seen.session.pixmap_formats().to_vec();

@@ -27,32 +27,32 @@ const BODY_LIMIT: usize = 512;
 
 /// How a client received a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AnswerKind {
+pub(crate) enum ReplyKind {
     /// The client waited: a round trip.
     Waited,
     /// The client waited until the server had handled all earlier requests: GetInputFocus, as XSync sends it. Also a
     /// round trip.
     Synchronised,
     /// The client pipelined the request, and worked or sent other requests in the meantime.
-    Ahead,
+    Pipelined,
 }
 
-impl AnswerKind {
+impl ReplyKind {
     /// True for a round trip.
     pub(crate) fn is_round_trip(self) -> bool {
-        self != AnswerKind::Ahead
+        self != ReplyKind::Pipelined
     }
 }
 
 /// A request that has a reply by the protocol.
 #[derive(Debug, Clone)]
-pub(crate) struct Question {
+pub(crate) struct PendingRequest {
     pub(crate) name: Symbol,
     pub(crate) major: u8,
     pub(crate) minor: u8,
     pub(crate) sequence: SequenceNumber,
     /// The time at which the relay had read the request, in nanoseconds.
-    pub(crate) asked_at: u64,
+    pub(crate) requested_at: u64,
     /// The time at which the server received the request.
     pub(crate) arrived_at: u64,
     pub(crate) order: ByteOrder,
@@ -66,7 +66,7 @@ pub(crate) struct Question {
     write: u64,
 }
 
-impl Question {
+impl PendingRequest {
     /// A 32-bit field, by its offset after the header.
     pub(crate) fn u32(&self, at: usize) -> Option<u32> {
         self.order.u32(&self.body, at)
@@ -80,9 +80,9 @@ impl Question {
 
 /// A request with its reply or error.
 #[derive(Debug)]
-pub(crate) struct Answer<'a> {
+pub(crate) struct CompletedRequest<'a> {
     pub(crate) client: ConnectionId,
-    pub(crate) question: Question,
+    pub(crate) question: PendingRequest,
     /// `None` if the server sent an error.
     pub(crate) reply: Option<&'a Reply<'a>>,
     /// The times at which the first and the last byte of the reply were read, in nanoseconds.
@@ -92,15 +92,15 @@ pub(crate) struct Answer<'a> {
     pub(crate) left_at: u64,
     /// Time of the wait in which no processor was free for the server or the recorder.
     pub(crate) unserved: u64,
-    pub(crate) how: AnswerKind,
+    pub(crate) how: ReplyKind,
 }
 
-impl Answer<'_> {
+impl CompletedRequest<'_> {
     /// The wait of the client in nanoseconds; 0 if it did not wait.
     pub(crate) fn waited(&self) -> u64 {
         match self.how {
-            AnswerKind::Ahead => 0,
-            _ => self.time.saturating_sub(self.question.asked_at),
+            ReplyKind::Pipelined => 0,
+            _ => self.time.saturating_sub(self.question.requested_at),
         }
     }
 
@@ -128,13 +128,13 @@ impl Answer<'_> {
 }
 
 #[derive(Debug, Default)]
-struct AskingClient {
+struct RequestingClient {
     pid: Option<u32>,
     /// The number of writes so far, and the times of the last two.
     writes: u64,
     wrote: u64,
     wrote_before: u64,
-    questions: VecDeque<Question>,
+    questions: VecDeque<PendingRequest>,
     requests_ahead: u64,
     bytes_ahead: u64,
     arriving: Arrival,
@@ -143,7 +143,7 @@ struct AskingClient {
 /// Tracks the requests of all clients.
 #[derive(Debug, Default)]
 pub(crate) struct RoundTripTracker {
-    clients: PerClient<AskingClient>,
+    clients: PerClient<RequestingClient>,
     processes: Processes,
     server: ServerReady,
     /// The times of messages are the server's, in milliseconds: too coarse to compare with context switches.
@@ -215,9 +215,9 @@ impl RoundTripTracker {
                 self.server.attached();
             }
             Control::Opened(opened) => {
-                let client = AskingClient {
+                let client = RequestingClient {
                     pid: opened.pid,
-                    ..AskingClient::default()
+                    ..RequestingClient::default()
                 };
                 self.clients.insert(opened.connection, client);
             }
@@ -237,7 +237,7 @@ impl RoundTripTracker {
         at_server: Timestamp,
         message: &'a Message<'a>,
         times: u64,
-    ) -> Option<Answer<'a>> {
+    ) -> Option<CompletedRequest<'a>> {
         let client = self.clients.get_mut(block.connection)?;
         let (sequence, reply, length) = match message {
             Message::Request(request) => {
@@ -257,11 +257,11 @@ impl RoundTripTracker {
         let alone = client.questions.is_empty() && question.write == client.writes;
         let off = self.attached || self.processes.was_off(client.pid, client.wrote_before);
         let how = if !alone || !off {
-            AnswerKind::Ahead
+            ReplyKind::Pipelined
         } else if question.name.as_str() == "GetInputFocus" {
-            AnswerKind::Synchronised
+            ReplyKind::Synchronised
         } else {
-            AnswerKind::Waited
+            ReplyKind::Waited
         };
         let (arrived, left) = (question.arrived_at, at_server.as_nanos());
         let said_before = self.server.said_before(arrived, left);
@@ -269,7 +269,7 @@ impl RoundTripTracker {
             .server
             .between(arrived, left)
             .saturating_add(said_before);
-        Some(Answer {
+        Some(CompletedRequest {
             client: block.connection,
             question,
             reply,
@@ -282,7 +282,7 @@ impl RoundTripTracker {
     }
 }
 
-impl AskingClient {
+impl RequestingClient {
     fn sent(&mut self, request: &Request<'_>, times: u64, time: Timestamp, at_server: Timestamp) {
         // Replies to RECORD:EnableContext continue until the connection ends (RECORD, section "EnableContext").
         let endless = || request.name.as_str() == "RECORD:EnableContext";
@@ -298,12 +298,12 @@ impl AskingClient {
         if self.questions.len() >= QUESTIONS {
             self.questions.pop_front();
         }
-        self.questions.push_back(Question {
+        self.questions.push_back(PendingRequest {
             name: request.name,
             major: request.major,
             minor: request.minor,
             sequence: request.sequence,
-            asked_at: time.as_nanos(),
+            requested_at: time.as_nanos(),
             arrived_at: at_server.as_nanos(),
             order: request.order,
             body: body.get(..BODY_LIMIT).unwrap_or(body).into(),
@@ -315,7 +315,7 @@ impl AskingClient {
     }
 
     /// Removes and returns the open request with this number. Older requests had no reply and will not get one.
-    fn answered(&mut self, sequence: SequenceNumber) -> Option<Question> {
+    fn answered(&mut self, sequence: SequenceNumber) -> Option<PendingRequest> {
         let at = self
             .questions
             .binary_search_by_key(&sequence, |one| one.sequence)
@@ -330,11 +330,11 @@ impl AskingClient {
 mod tests {
     use x11prof_trace::{Control, Record, Switch, SwitchKind, Timestamp};
 
-    use super::AnswerKind;
+    use super::ReplyKind;
     use crate::pipeline::{Observation, Pipeline};
     use crate::testing::*;
 
-    fn answers(trace: &Synthetic) -> Vec<(AnswerKind, u64)> {
+    fn answers(trace: &Synthetic) -> Vec<(ReplyKind, u64)> {
         let mut all = Vec::new();
         Pipeline::new().run_records(trace.records.iter().cloned(), |observation| {
             if let Observation::Message(seen) = observation
@@ -356,10 +356,10 @@ mod tests {
         trace.wait(5).client_sends(&[get_input_focus()]);
         trace.wait(10).server_sends(&[reply(5)]);
         let expected = [
-            (AnswerKind::Ahead, 0),
-            (AnswerKind::Waited, 30),
-            (AnswerKind::Waited, 20),
-            (AnswerKind::Synchronised, 10),
+            (ReplyKind::Pipelined, 0),
+            (ReplyKind::Waited, 30),
+            (ReplyKind::Waited, 20),
+            (ReplyKind::Synchronised, 10),
         ];
         assert_eq!(answers(&trace), expected);
     }
@@ -375,13 +375,13 @@ mod tests {
         trace.wait(30).server_sends(&[bad_window(3, 47)]);
         assert_eq!(
             answers(&trace),
-            [(AnswerKind::Ahead, 0), (AnswerKind::Waited, 30)]
+            [(ReplyKind::Pipelined, 0), (ReplyKind::Waited, 30)]
         );
     }
 
     /// A client sends a request at 20 µs and gets the reply at 100 µs. It starts to run at 1 µs and has this switch at
     /// 40 µs.
-    fn asks(attached: bool, kind: SwitchKind) -> Option<AnswerKind> {
+    fn asks(attached: bool, kind: SwitchKind) -> Option<ReplyKind> {
         let switch = |micros: u64, kind| Switch {
             time: Timestamp::from_nanos(1_000_000_000 + micros * 1000),
             pid: CLIENT_PID,
@@ -407,12 +407,12 @@ mod tests {
 
     #[test]
     fn a_client_that_goes_on_working_does_not_wait() {
-        assert_eq!(asks(false, SwitchKind::In), Some(AnswerKind::Ahead));
-        assert_eq!(asks(false, SwitchKind::Blocked), Some(AnswerKind::Waited));
+        assert_eq!(asks(false, SwitchKind::In), Some(ReplyKind::Pipelined));
+        assert_eq!(asks(false, SwitchKind::Blocked), Some(ReplyKind::Waited));
     }
 
     #[test]
     fn times_of_an_attached_recording_do_not_tell_who_worked() {
-        assert_eq!(asks(true, SwitchKind::In), Some(AnswerKind::Waited));
+        assert_eq!(asks(true, SwitchKind::In), Some(ReplyKind::Waited));
     }
 }

@@ -17,8 +17,8 @@ use crate::clients::{ClientChoice, Unmatched};
 use crate::episodes::Episode;
 use crate::forecast::Forecasts;
 use crate::pipeline::start_up::StartUpReport;
-use crate::pipeline::{Observation, Seen};
-use crate::round_trips::{Answer, AnswerKind};
+use crate::pipeline::{MessageContext, Observation};
+use crate::round_trips::{CompletedRequest, ReplyKind};
 use crate::text::label::client_name;
 pub use insights::TRIED;
 use insights::{Context, Insights};
@@ -124,7 +124,7 @@ impl RoundTrips {
     }
 
     /// True if the message replies to a request that the user selected.
-    pub fn counts(&self, seen: &Seen<'_>) -> bool {
+    pub fn counts(&self, seen: &MessageContext<'_>) -> bool {
         let is_timely = seen.starting || !self.options.start_up;
         is_timely
             && seen
@@ -132,7 +132,7 @@ impl RoundTrips {
                 .is_some_and(|answer| self.is_wanted(answer.client))
     }
 
-    fn message(&mut self, seen: &Seen<'_>) {
+    fn message(&mut self, seen: &MessageContext<'_>) {
         let starting = seen.starting;
         if let Some(answer) = seen.answer
             && self.counts(seen)
@@ -157,12 +157,12 @@ impl RoundTrips {
         }
     }
 
-    fn answered(&mut self, answer: &Answer<'_>, starting: bool) {
+    fn answered(&mut self, answer: &CompletedRequest<'_>, starting: bool) {
         let Some(client) = self.clients.get_mut(&answer.client) else {
             return;
         };
         let name = answer.question.name;
-        if answer.how == AnswerKind::Ahead {
+        if answer.how == ReplyKind::Pipelined {
             client.ahead += 1;
             if self.ahead.len() < REQUESTS || self.ahead.contains_key(&name) {
                 *self.ahead.entry(name).or_default() += 1;
@@ -171,9 +171,9 @@ impl RoundTrips {
         }
         let single = RoundTrip {
             client: answer.client,
-            kind: (name, answer.how == AnswerKind::Synchronised),
+            kind: (name, answer.how == ReplyKind::Synchronised),
             starting,
-            asked_at: answer.question.asked_at,
+            requested_at: answer.question.requested_at,
             waited: answer.waited(),
         };
         client.waited.add(single.waited);

@@ -47,10 +47,10 @@ impl Places {
     pub(super) fn episode(&mut self, episode: &Episode) {
         let (start, end) = (episode.start.as_nanos(), episode.end().as_nanos());
         while let Some(waiting) = self.waiting.get_mut(&episode.client)
-            && let Some(first) = waiting.pop_front_if(|first| first.asked_at <= end)
+            && let Some(first) = waiting.pop_front_if(|first| first.requested_at <= end)
         {
             self.held -= 1;
-            let place = match first.asked_at >= start {
+            let place = match first.requested_at >= start {
                 true => episode.landmark.clone(),
                 false => Label::new(NONE),
             };

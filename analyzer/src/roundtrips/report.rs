@@ -355,7 +355,7 @@ impl RoundTrips {
     fn in_order(&self) -> Vec<Wait> {
         let first = self.first.unwrap_or_default().as_nanos();
         let single = self.singles.iter().map(|one| Wait {
-            at_ms: ms(one.asked_at.saturating_sub(first)),
+            at_ms: ms(one.requested_at.saturating_sub(first)),
             connection: one.client.0,
             request: one.kind.0.to_string(),
             start_up: one.starting,

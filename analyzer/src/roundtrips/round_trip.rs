@@ -26,6 +26,6 @@ pub(super) struct RoundTrip {
     pub(super) client: ConnectionId,
     pub(super) kind: Kind,
     pub(super) starting: bool,
-    pub(super) asked_at: u64,
+    pub(super) requested_at: u64,
     pub(super) waited: u64,
 }

@@ -22,7 +22,7 @@ mod well_known;
 use x11prof_protocol::{Malformed, Message};
 use x11prof_trace::{Control, Direction, Record, Started, Timestamp};
 
-use crate::pipeline::{Observation, Pipeline, Seen};
+use crate::pipeline::{MessageContext, Observation, Pipeline};
 use bytes::from;
 use glyphs::GlyphIds;
 use keys::KeyCodes;
@@ -153,7 +153,7 @@ impl Scrubber {
 
 impl Editor {
     /// The scrubbed bytes of a message; `None` if the message is unchanged.
-    fn message(&mut self, seen: &Seen<'_>, direction: Direction) -> Option<&[u8]> {
+    fn message(&mut self, seen: &MessageContext<'_>, direction: Direction) -> Option<&[u8]> {
         self.scrubbed.messages += 1;
         let before = match seen.message {
             Message::ClientSetup(setup) => setup.bytes,

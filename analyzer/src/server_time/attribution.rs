@@ -40,7 +40,7 @@ pub(crate) enum Evidence {
     /// The server received the message.
     In,
     /// The server sent a reply or an error, or updated its screen.
-    Answer,
+    CompletedRequest,
     /// The server sent an event.
     Event,
 }
@@ -466,7 +466,7 @@ impl<K: AttributionKey> Attribution<K> {
         while let Some((work, times)) = self.next_if(|work| work.at <= until) {
             let own = match work.came {
                 Evidence::In => self.told || work.at <= to && !keep_in,
-                Evidence::Answer | Evidence::Event => true,
+                Evidence::CompletedRequest | Evidence::Event => true,
             };
             if own {
                 self.take(work, times);
@@ -480,7 +480,7 @@ impl<K: AttributionKey> Attribution<K> {
     }
 
     fn take(&mut self, work: Work<K>, times: u64) {
-        self.called |= work.came != Evidence::Answer;
+        self.called |= work.came != Evidence::CompletedRequest;
         if let Some((client, sequence)) = work.question {
             let (last, answered) = self.questions.entry(client).or_default();
             if work.came == Evidence::In {

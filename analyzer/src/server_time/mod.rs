@@ -10,5 +10,5 @@ mod share;
 
 pub(crate) use attribution::{Attribution, Evidence, RequestId, Source, UnattributedRuns, Work};
 pub(crate) use fit::AttributionKey;
-pub use share::Basis;
+pub use share::TimeSource;
 pub(crate) use share::{Rate, Share};

@@ -8,23 +8,23 @@ use x11prof_cost_model::Micros;
 /// The source of a server time, the most precise first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Basis {
+pub enum TimeSource {
     /// The recorded server's own handler times, and the kernel's clock for the rest.
     Timed,
     /// The kernel's clock of the recorded server, attributed by costs.
     #[serde(rename = "attributed")]
-    Measured,
+    Attributed,
     /// Measured on the recorded server, and extrapolated to another server by the ratio of two costs.
     #[serde(rename = "extrapolated")]
-    Carried,
+    Extrapolated,
     /// Costs alone.
     Modelled,
 }
 
-impl Basis {
+impl TimeSource {
     /// True if the total was measured on the recorded server.
     pub fn is_measured(self) -> bool {
-        matches!(self, Basis::Timed | Basis::Measured)
+        matches!(self, TimeSource::Timed | TimeSource::Attributed)
     }
 }
 

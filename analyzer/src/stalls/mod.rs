@@ -20,7 +20,7 @@ use x11prof_cost_model::{CostTable, Micros, ServerParameters, Substitutions};
 use x11prof_protocol::{Message, Request, SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
-use crate::pipeline::{Observation, Seen};
+use crate::pipeline::{MessageContext, Observation};
 use crate::server_time::server_runs::Runs;
 use crate::threads::delays::{HANDED_ON_WITHIN, WOKEN_WITHIN};
 use grabs::Grabs;
@@ -193,7 +193,7 @@ impl Stalls {
         }
     }
 
-    fn message(&mut self, seen: &Seen<'_>, price: Micros) {
+    fn message(&mut self, seen: &MessageContext<'_>, price: Micros) {
         match seen.message {
             Message::Request(request) => self.request(seen, request, price),
             Message::Reply(reply) if reply.last => self.answered(seen, reply.sequence),
@@ -202,7 +202,7 @@ impl Stalls {
         }
     }
 
-    fn request(&mut self, seen: &Seen<'_>, request: &Request<'_>, price: Micros) {
+    fn request(&mut self, seen: &MessageContext<'_>, request: &Request<'_>, price: Micros) {
         self.queue.sent(
             seen.connection,
             (request.name, request.sequence),
@@ -213,22 +213,22 @@ impl Stalls {
     }
 
     /// The server has processed this request.
-    fn answered(&mut self, seen: &Seen<'_>, sequence: SequenceNumber) {
+    fn answered(&mut self, seen: &MessageContext<'_>, sequence: SequenceNumber) {
         let time = seen.at_server.as_nanos();
         let Some(question) = self.queue.answered(seen.connection, sequence) else {
             return;
         };
         self.queue
-            .overtaken(question.asked_at.saturating_sub(self.frame));
+            .overtaken(question.requested_at.saturating_sub(self.frame));
         // The server was not busy before its run, even if clients waited for it.
         let since = match self.running_since() {
             Some(since) if waits_by_itself(question.request) => since,
             Some(since) => self.slept_over.map_or(since, |slept| slept.min(since)),
-            None => question.asked_at,
+            None => question.requested_at,
         };
         let asker = WaitingClient {
             client: seen.connection,
-            since: question.asked_at,
+            since: question.requested_at,
             requests: 1,
         };
         self.turns(since, time, Some(asker));

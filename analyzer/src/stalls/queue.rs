@@ -67,9 +67,9 @@ impl Work {
 
 /// A request with a reply, and its client's requests before it and since the previous request with a reply.
 #[derive(Debug)]
-struct OpenQuestion {
+struct QueuedRequest {
     sequence: SequenceNumber,
-    asked_at: u64,
+    requested_at: u64,
     request: Symbol,
     price: f64,
     work: Work,
@@ -77,7 +77,7 @@ struct OpenQuestion {
 
 #[derive(Debug, Default)]
 struct ClientQueue {
-    questions: VecDeque<OpenQuestion>,
+    questions: VecDeque<QueuedRequest>,
     /// Requests after the last request with a reply.
     rest: Work,
     /// True while the client is in [`Queue::ready`].
@@ -96,8 +96,8 @@ impl ClientQueue {
 
 /// A request that has received its reply.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Answered {
-    pub(super) asked_at: u64,
+pub(super) struct RepliedRequest {
+    pub(super) requested_at: u64,
     pub(super) request: Symbol,
 }
 
@@ -150,13 +150,13 @@ impl Queue {
             if of.questions.len() >= QUESTIONS
                 && let Some(oldest) = of.questions.pop_front()
             {
-                let oldest = (oldest.asked_at, client, oldest.sequence);
+                let oldest = (oldest.requested_at, client, oldest.sequence);
                 self.waiting.remove(&oldest);
             }
             self.waiting.insert((time, client, sequence), request);
-            of.questions.push_back(OpenQuestion {
+            of.questions.push_back(QueuedRequest {
                 sequence,
-                asked_at: time,
+                requested_at: time,
                 request,
                 price: price.0,
                 work: std::mem::take(&mut of.rest),
@@ -181,7 +181,7 @@ impl Queue {
         &mut self,
         client: ConnectionId,
         sequence: SequenceNumber,
-    ) -> Option<Answered> {
+    ) -> Option<RepliedRequest> {
         let of = self.clients.get_mut(client)?;
         let found = of
             .questions
@@ -191,11 +191,11 @@ impl Queue {
         let mut answered = None;
         for question in of.questions.drain(..=at) {
             done.join(&question.work);
-            done.add(question.request, (question.price, 1), question.asked_at);
-            let asked = (question.asked_at, client, question.sequence);
+            done.add(question.request, (question.price, 1), question.requested_at);
+            let asked = (question.requested_at, client, question.sequence);
             self.waiting.remove(&asked);
-            answered = Some(Answered {
-                asked_at: question.asked_at,
+            answered = Some(RepliedRequest {
+                requested_at: question.requested_at,
                 request: question.request,
             });
         }
@@ -271,7 +271,7 @@ impl Queue {
             let done = self.done.entry(client).or_default();
             for question in of.questions.drain(..) {
                 done.join(&question.work);
-                let asked = (question.asked_at, client, question.sequence);
+                let asked = (question.requested_at, client, question.sequence);
                 self.waiting.remove(&asked);
             }
             done.join(&of.rest);
@@ -303,7 +303,7 @@ mod tests {
         assert_eq!(queue.waiting(|_| true).len(), 2);
         let answered = queue.answered(A, SequenceNumber(2)).unwrap();
         assert_eq!(
-            (answered.asked_at, answered.request.as_str()),
+            (answered.requested_at, answered.request.as_str()),
             (11, "GetImage")
         );
         let blamed = queue.blamed().unwrap();

@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use x11prof_protocol::{Message, Symbol};
 use x11prof_trace::Timestamp;
 
-use crate::pipeline::{Observation, Seen};
+use crate::pipeline::{MessageContext, Observation};
 use crate::text::pattern::matches;
 use distribution::Distribution;
 
@@ -112,7 +112,7 @@ impl Statistics {
         }
     }
 
-    fn message(&mut self, seen: &Seen<'_>) {
+    fn message(&mut self, seen: &MessageContext<'_>) {
         let (category, name, bytes) = match seen.message {
             Message::Request(request) => (Category::Requests, request.name, request.wire_len),
             Message::Reply(reply) => {

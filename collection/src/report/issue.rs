@@ -38,11 +38,11 @@ pub struct IssueReport {
     /// The call sites of clients' longest waits, at most twenty, the most frequent first; only for recordings with
     /// stacks.
     #[serde(rename = "blocked_at")]
-    pub waited_in: Vec<PlaceReport>,
+    pub waited_in: Vec<CallSiteReport>,
     /// The functions with clients' most CPU time, as for `waited_in`; only for recordings with samples of running
     /// clients.
     #[serde(rename = "cpu_at")]
-    pub ran_in: Vec<PlaceReport>,
+    pub ran_in: Vec<CallSiteReport>,
     /// Sessions in which it occurred.
     pub sessions: usize,
     /// The number of known users with this issue.
@@ -104,7 +104,7 @@ pub struct PatternReport {
 
 /// A call site of the longest wait, or a function with the most CPU time, in episodes of an issue.
 #[derive(Debug, Clone, Serialize)]
-pub struct PlaceReport {
+pub struct CallSiteReport {
     /// The calling function and its nearest named caller; or the running function.
     #[serde(rename = "location")]
     pub place: String,
@@ -276,9 +276,9 @@ pub(super) fn report(
     }
 }
 
-fn places(ranked: Vec<(&str, usize)>) -> Vec<PlaceReport> {
+fn places(ranked: Vec<(&str, usize)>) -> Vec<CallSiteReport> {
     let first = ranked.into_iter().take(PATTERNS);
-    let report = |(place, occurrences): (&str, usize)| PlaceReport {
+    let report = |(place, occurrences): (&str, usize)| CallSiteReport {
         place: place.to_owned(),
         occurrences,
     };

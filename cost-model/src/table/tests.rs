@@ -3,7 +3,10 @@
 use x11prof_session::{Effect, Operation, Value};
 
 use super::{CostTable, MAX_ATTRIBUTE_SETS, REMEMBERED_ITEMS};
-use crate::{Basis, Clock, Cost, Doubt, Micros, Price, ServerParameters, Substitutions, built_in};
+use crate::{
+    Caveat, Clock, Cost, CostSource, Micros, OperationCost, ServerParameters, Substitutions,
+    built_in,
+};
 
 fn operation(text: &str, size: f64) -> Operation {
     let mut words = text.split_whitespace();
@@ -21,7 +24,7 @@ fn table(server: &str) -> CostTable {
     CostTable::new(&file.parameters().unwrap(), &Substitutions::default())
 }
 
-fn ms(price: &Price, decimals: usize) -> String {
+fn ms(price: &OperationCost, decimals: usize) -> String {
     format!("{:.decimals$}", price.server.time.as_ms())
 }
 
@@ -34,7 +37,7 @@ fn the_papers_examples_come_out() {
     let exact = sun.price(&operation(SOLID, 100.0));
     assert_eq!(
         (ms(&exact, 4).as_str(), exact.basis),
-        ("0.0522", Basis::Exact)
+        ("0.0522", CostSource::Exact)
     );
     assert_eq!(exact.clock, Some(Clock::Wall));
     assert_eq!(exact.doubts, []);
@@ -44,7 +47,7 @@ fn the_papers_examples_come_out() {
     let between = sun.price(&operation(SOLID, 200.0));
     assert_eq!(
         (ms(&between, 4).as_str(), between.basis),
-        ("0.0740", Basis::Interpolated)
+        ("0.0740", CostSource::Interpolated)
     );
     assert_eq!(between.doubts, []);
 
@@ -54,9 +57,9 @@ fn the_papers_examples_come_out() {
     ));
     assert_eq!(
         (ms(&stippled, 2).as_str(), stippled.basis),
-        ("22.07", Basis::Substituted)
+        ("22.07", CostSource::Substituted)
     );
-    let doubt = Doubt::Substituted {
+    let doubt = Caveat::Substituted {
         attribute: "fillstyle".into(),
         from: Some(Value::Name("FillStippled".into())),
         to: Value::Name("FillOpaqueStippled".into()),
@@ -84,7 +87,7 @@ fn the_figures_of_table_1_come_out() {
         let mut table = table(server);
         for (text, size, expected) in cases {
             let price = table.price(&operation(text, size));
-            assert_eq!(price.basis, Basis::Exact, "{server} {text}");
+            assert_eq!(price.basis, CostSource::Exact, "{server} {text}");
             assert!(
                 (price.server.time.as_ms() - expected[index]).abs() < 1e-9,
                 "{server} {text}"
@@ -98,10 +101,10 @@ fn the_figures_of_table_1_come_out() {
 #[test]
 fn an_operation_without_a_cost_is_unpriced() {
     let price = table("sun4-ipc").price(&operation("PolyArc", 1.0));
-    assert_eq!((price.basis, price.clock), (Basis::Unpriced, None));
+    assert_eq!((price.basis, price.clock), (CostSource::Unpriced, None));
     assert_eq!(
         (price.server, price.doubts),
-        (Cost::default(), vec![Doubt::Unpriced])
+        (Cost::default(), vec![Caveat::Unpriced])
     );
 }
 
@@ -111,12 +114,12 @@ fn rules_that_allow_nothing_leave_an_operation_unpriced() {
     let rules = Substitutions::parse("format = 1\n[attribute]\n").unwrap();
     let mut table = CostTable::new(&parameters, &rules);
     let price = table.price(&operation("PolyText8 fontname=9x15", 8.0));
-    assert_eq!(price.basis, Basis::Unpriced);
+    assert_eq!(price.basis, CostSource::Unpriced);
     assert_eq!(
         table
             .price(&operation("PolyText8 fontname=6x13", 8.0))
             .basis,
-        Basis::Exact
+        CostSource::Exact
     );
 }
 
@@ -172,7 +175,7 @@ fn widths_between_measured_ones_are_interpolated() {
     let price = table.price(&operation("PolyLine gxmode=GXcopy linewidth=5", 10.0));
     assert_eq!(
         (price.server.time, price.basis),
-        (Micros(8.0), Basis::Interpolated)
+        (Micros(8.0), CostSource::Interpolated)
     );
     assert!((price.server.low.0 - 7.2).abs() < 1e-9 && (price.server.high.0 - 8.8).abs() < 1e-9);
     assert_eq!(price.doubts, []);
@@ -184,7 +187,7 @@ fn a_substitution_is_bounded_by_all_values_that_were_measured() {
     let price = table.price(&operation("PolyLine gxmode=GXand linewidth=0", 10.0));
     assert_eq!(
         (price.server.time, price.basis),
-        (Micros(6.0), Basis::Substituted)
+        (Micros(6.0), CostSource::Substituted)
     );
     assert!((price.server.low.0 - 2.7).abs() < 1e-9);
     assert_eq!(price.server.high, Micros(6.0));
@@ -201,7 +204,7 @@ fn a_request_without_effect_costs_its_fixed_part() {
     let price = table.price(&line);
     assert_eq!(
         (price.server.time, price.basis),
-        (Micros(1.0), Basis::Exact)
+        (Micros(1.0), CostSource::Exact)
     );
 }
 
@@ -213,7 +216,7 @@ fn several_items_without_a_fixed_part_are_one_item() {
     let price = table.price(&line);
     assert_eq!(
         (ms(&price, 4).as_str(), price.doubts),
-        ("0.0522", vec![Doubt::OneItem])
+        ("0.0522", vec![Caveat::OneItem])
     );
 }
 

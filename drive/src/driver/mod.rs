@@ -1,7 +1,7 @@
 //! The driver. It performs one action after the other, each after the program has become idle.
 
 mod display;
-mod hands;
+mod input_injector;
 mod keyboard;
 mod processes;
 mod subject;
@@ -16,7 +16,7 @@ use crate::DriveError;
 use crate::action::Action;
 use crate::human::Human;
 use crate::session::Session;
-use hands::Hands;
+use input_injector::InputInjector;
 pub use subject::Subject;
 
 /// The pace of the actions. Each action always waits until the program is idle.
@@ -66,7 +66,7 @@ pub fn drive(
     config: &DriveConfig,
     mut mark: impl FnMut(Option<(usize, &Action)>),
 ) -> Result<Driven, DriveError> {
-    let mut hands = Hands::new(&config.subject, Arc::clone(&config.stop))?;
+    let mut hands = InputInjector::new(&config.subject, Arc::clone(&config.stop))?;
     let mut human = match config.pace {
         Pace::Human(seed) => Some(Human::new(session.pauses(), seed)),
         _ => None,
@@ -111,8 +111,8 @@ pub fn drive(
                 }
             }
             Ok(_) => {}
-            Err(hands::Stop::Display(error)) => return Err(error),
-            Err(hands::Stop::Because(why)) => {
+            Err(input_injector::Stop::Display(error)) => return Err(error),
+            Err(input_injector::Stop::Because(why)) => {
                 let action = action.to_string();
                 let stopped = DriveError::Stopped {
                     number,

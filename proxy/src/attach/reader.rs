@@ -11,7 +11,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use x11prof_trace::Timestamp;
 
 use super::elements;
-use super::watchdog::Pulse;
+use super::watchdog::Heartbeat;
 use crate::clock;
 use crate::sockets::socket::{Socket, Wait};
 
@@ -82,7 +82,7 @@ impl Reader {
     pub(super) fn start(
         socket: Socket,
         limit: usize,
-        pulse: Option<Pulse>,
+        pulse: Option<Heartbeat>,
     ) -> std::io::Result<Reader> {
         let (sender, heard) = mpsc::channel();
         let shared = Arc::new(ReaderCounts::default());
@@ -150,11 +150,11 @@ fn read(
     sender: &Sender<Heard>,
     shared: &ReaderCounts,
     limit: usize,
-    mut pulse: Option<Pulse>,
+    mut pulse: Option<Heartbeat>,
 ) {
     let mut room = vec![0; ROOM];
     let mut came = BytesMut::new();
-    let mut answers = AnswerFinder::default();
+    let mut answers = ReplyFinder::default();
     // The time since which the first reply is incomplete.
     let mut partial: Option<Timestamp> = None;
     let mut last = clock::now();
@@ -239,12 +239,12 @@ fn hand_on(
 
 /// The fields that all replies on the connection share. They mark the start of a reply.
 #[derive(Debug, Default)]
-struct AnswerFinder {
+struct ReplyFinder {
     /// The sequence number, in wire order, of the request to which all replies belong.
     request: Option<[u8; 2]>,
 }
 
-impl AnswerFinder {
+impl ReplyFinder {
     /// The length of the whole replies at the start of `came`, and true if other bytes follow them.
     fn whole(&mut self, came: &[u8]) -> (usize, bool) {
         let mut at = 0;
@@ -308,7 +308,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
     use std::time::Duration;
 
-    use super::{AnswerFinder, Reader, ReaderItem};
+    use super::{Reader, ReaderItem, ReplyFinder};
     use crate::sockets::socket::Socket;
 
     const PATIENCE: Duration = Duration::from_secs(10);
@@ -325,7 +325,7 @@ mod tests {
         let mut came = answer(2).to_vec();
         came.extend(answer(17));
         (0..4).for_each(|_| came.extend(answer(2)));
-        let mut answers = AnswerFinder::default();
+        let mut answers = ReplyFinder::default();
         let (whole, is_garbled) = answers.whole(&came);
         assert_eq!((whole, is_garbled), (40 + 100, true));
         let next = answers.next(&came[whole..]);
@@ -337,7 +337,7 @@ mod tests {
 
     #[test]
     fn zeros_are_no_answers() {
-        assert_eq!(AnswerFinder::default().whole(&[0; 100]), (0, true));
+        assert_eq!(ReplyFinder::default().whole(&[0; 100]), (0, true));
         let (mut server, ours) = UnixStream::pair().unwrap();
         let reader = Reader::start(Socket::new(ours).unwrap(), 1000, None).unwrap();
         let mut answer = [0; 40];

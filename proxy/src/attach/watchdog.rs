@@ -78,12 +78,12 @@ pub(super) struct Watchdog {
 
 /// The recorder's end of the socket to its watchdog.
 #[derive(Debug)]
-pub(super) struct Pulse {
+pub(super) struct Heartbeat {
     line: UnixStream,
     last: Timestamp,
 }
 
-impl Pulse {
+impl Heartbeat {
     /// Reports to the watchdog that the recorder has read at `now`.
     pub(super) fn beat(&mut self, now: Timestamp) {
         if now.since(self.last) >= PULSE {
@@ -99,7 +99,7 @@ impl Watchdog {
     pub(super) fn start(
         socket: &Socket,
         server: Option<u32>,
-    ) -> std::io::Result<(Watchdog, Pulse)> {
+    ) -> std::io::Result<(Watchdog, Heartbeat)> {
         let (ours, its) = UnixStream::pair()?;
         ours.set_nonblocking(true)?;
         let line = ours.try_clone()?;
@@ -122,7 +122,7 @@ impl Watchdog {
                 verdict: None,
                 held: 0,
             },
-            Pulse { line, last },
+            Heartbeat { line, last },
         ))
     }
 
@@ -171,9 +171,9 @@ pub fn attach_watchdog(server: Option<u32>) {
     };
     come_first();
     // A recorder that has not read yet counts as having read just now.
-    let mut look = Look {
+    let mut look = WatchState {
         last_read: clock::now(),
-        ..Look::default()
+        ..WatchState::default()
     };
     let mut pulses = [0; 64];
     let mut told = 0;
@@ -251,7 +251,7 @@ fn resident(pid: u32) -> Option<u64> {
 
 /// The watchdog's state between two checks.
 #[derive(Debug, Default)]
-struct Look {
+struct WatchState {
     /// The recorder is stopped.
     stopped: bool,
     last_read: Timestamp,
@@ -261,7 +261,7 @@ struct Look {
     held: u64,
 }
 
-impl Look {
+impl WatchState {
     /// Updates the state with whether the recorder has read since the last check, the number of bytes that wait for the
     /// recorder, and the server's memory. Returns the reason to cut the recorder off, if there is one.
     fn at(
@@ -300,16 +300,16 @@ impl Look {
 mod tests {
     use x11prof_trace::Timestamp;
 
-    use super::{GROWTH, Look, Reason};
+    use super::{GROWTH, Reason, WatchState};
 
     fn at(millis: u64) -> Timestamp {
         Timestamp::from_nanos(millis * 1_000_000)
     }
 
-    fn watched() -> Look {
-        Look {
+    fn watched() -> WatchState {
+        WatchState {
             stopped: true,
-            ..Look::default()
+            ..WatchState::default()
         }
     }
 

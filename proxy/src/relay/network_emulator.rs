@@ -133,7 +133,7 @@ struct Packet {
 
 /// The bytes in flight in one direction.
 #[derive(Debug)]
-struct OnTheWay {
+struct InFlight {
     network: EmulatedNetwork,
     latency: Duration,
     packets: VecDeque<Packet>,
@@ -141,11 +141,11 @@ struct OnTheWay {
     line: Arc<Line>,
 }
 
-impl OnTheWay {
+impl InFlight {
     /// An empty way; its packets take their turns on `line`, and the relay delays them by `own` in any case.
-    fn new(network: EmulatedNetwork, own: Duration, line: Arc<Line>) -> OnTheWay {
+    fn new(network: EmulatedNetwork, own: Duration, line: Arc<Line>) -> InFlight {
         let latency = Duration::from_nanos(network.latency()).min(LONGEST);
-        OnTheWay {
+        InFlight {
             network,
             latency: latency.saturating_sub(own),
             line,
@@ -212,7 +212,7 @@ impl OnTheWay {
 struct LinkDirection<'a> {
     from: &'a Socket,
     to: &'a Socket,
-    on_the_way: OnTheWay,
+    on_the_way: InFlight,
     /// True if the receiver does not accept all bytes that have arrived.
     is_full: bool,
     /// How the sender ended; `None` while it has not.
@@ -290,7 +290,7 @@ fn carry(lines: &SharedLink, near: &Socket, server: &Socket) {
     let way = |from, to, line| LinkDirection {
         from,
         to,
-        on_the_way: OnTheWay::new(network, lines.own, Arc::clone(line)),
+        on_the_way: InFlight::new(network, lines.own, Arc::clone(line)),
         is_full: false,
         ended: None,
         over: false,
@@ -334,11 +334,11 @@ mod tests {
 
     const PACKET: usize = EmulatedNetwork::PACKET;
 
-    fn way(network: EmulatedNetwork, line: &Arc<Line>) -> OnTheWay {
-        OnTheWay::new(network, Duration::ZERO, Arc::clone(line))
+    fn way(network: EmulatedNetwork, line: &Arc<Line>) -> InFlight {
+        InFlight::new(network, Duration::ZERO, Arc::clone(line))
     }
 
-    fn due(way: &OnTheWay, start: Instant) -> Vec<u128> {
+    fn due(way: &InFlight, start: Instant) -> Vec<u128> {
         let due = way.packets.iter().map(|packet| packet.due);
         due.map(|due| due.duration_since(start).as_micros())
             .collect()

@@ -91,14 +91,14 @@ pub(crate) struct Intake<'a> {
 /// The bytes and descriptors of one read.
 #[derive(Debug)]
 pub(crate) struct Received<'own, 'large> {
-    room: Room<'own, 'large>,
+    room: ReadBuffer<'own, 'large>,
     /// The position of the bytes in the buffer.
     range: Range<usize>,
     pub(crate) fds: Vec<OwnedFd>,
 }
 
 #[derive(Debug)]
-enum Room<'own, 'large> {
+enum ReadBuffer<'own, 'large> {
     Own(&'own mut [u8]),
     Large(Lease<'large>),
     Copy(Vec<u8>),
@@ -119,16 +119,20 @@ impl<'large> Intake<'large> {
             let mut lease = self.large.lease();
             let (len, fds) = from.receive(&mut lease, Wait::No)?;
             self.much = len > OWN / 2;
-            return Ok(Received::new(Room::Large(lease), len, fds));
+            return Ok(Received::new(ReadBuffer::Large(lease), len, fds));
         }
         let (len, fds) = from.receive(&mut self.own, Wait::No)?;
         self.much = len == OWN;
-        Ok(Received::new(Room::Own(&mut self.own), len, fds))
+        Ok(Received::new(ReadBuffer::Own(&mut self.own), len, fds))
     }
 }
 
 impl<'own, 'large> Received<'own, 'large> {
-    fn new(room: Room<'own, 'large>, len: usize, fds: Vec<OwnedFd>) -> Received<'own, 'large> {
+    fn new(
+        room: ReadBuffer<'own, 'large>,
+        len: usize,
+        fds: Vec<OwnedFd>,
+    ) -> Received<'own, 'large> {
         Received {
             room,
             range: 0..len,
@@ -139,24 +143,24 @@ impl<'own, 'large> Received<'own, 'large> {
     /// Bytes in separately allocated memory.
     pub(crate) fn copied(bytes: Vec<u8>, fds: Vec<OwnedFd>) -> Received<'own, 'large> {
         let len = bytes.len();
-        Received::new(Room::Copy(bytes), len, fds)
+        Received::new(ReadBuffer::Copy(bytes), len, fds)
     }
 
     /// The bytes; empty at the end of the stream.
     pub(crate) fn bytes(&self) -> &[u8] {
         let room = match &self.room {
-            Room::Own(own) => own,
-            Room::Large(lease) => &lease[..],
-            Room::Copy(copy) => copy,
+            ReadBuffer::Own(own) => own,
+            ReadBuffer::Large(lease) => &lease[..],
+            ReadBuffer::Copy(copy) => copy,
         };
         room.get(self.range.clone()).unwrap_or_default()
     }
 
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         let room = match &mut self.room {
-            Room::Own(own) => own,
-            Room::Large(lease) => &mut lease[..],
-            Room::Copy(copy) => copy,
+            ReadBuffer::Own(own) => own,
+            ReadBuffer::Large(lease) => &mut lease[..],
+            ReadBuffer::Copy(copy) => copy,
         };
         room.get_mut(self.range.clone()).unwrap_or_default()
     }
@@ -168,11 +172,13 @@ impl<'own, 'large> Received<'own, 'large> {
         if sent > 0 {
             self.fds.clear();
         }
-        let copy = |bytes: &[u8]| (Room::Copy(bytes.to_vec()), 0..bytes.len());
+        let copy = |bytes: &[u8]| (ReadBuffer::Copy(bytes.to_vec()), 0..bytes.len());
         let (room, range) = match self.room {
-            Room::Large(lease) if !lease.buffers.are_scarce() => (Room::Large(lease), self.range),
-            Room::Copy(bytes) => (Room::Copy(bytes), self.range),
-            Room::Own(_) | Room::Large(_) => copy(self.bytes()),
+            ReadBuffer::Large(lease) if !lease.buffers.are_scarce() => {
+                (ReadBuffer::Large(lease), self.range)
+            }
+            ReadBuffer::Copy(bytes) => (ReadBuffer::Copy(bytes), self.range),
+            ReadBuffer::Own(_) | ReadBuffer::Large(_) => copy(self.bytes()),
         };
         Received {
             room,

@@ -22,7 +22,7 @@ pub(crate) enum Patch {
 
 /// A request to which the recorded server replied.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked {
+pub(crate) struct RepliedRequest {
     /// The recorded sequence number.
     pub(crate) sequence: u64,
     /// The offset of the request in the batch's bytes.
@@ -48,7 +48,7 @@ pub(crate) struct Batch {
     /// The recorded sequence number of the first request.
     pub(crate) first: u64,
     pub(crate) patches: Vec<(u32, Patch)>,
-    pub(crate) asked: Vec<Asked>,
+    pub(crate) asked: Vec<RepliedRequest>,
     pub(crate) passed: Vec<Passed>,
     /// The client had received the reply to (or error of) this request, and of all earlier requests.
     pub(crate) after_reply: u64,

@@ -20,7 +20,7 @@ use x11rb_protocol::protocol::render::Pictforminfo;
 use x11rb_protocol::protocol::xproto::Setup;
 
 use crate::ReplayError;
-pub(crate) use batch::{Asked, Batch, Passed, Patch};
+pub(crate) use batch::{Batch, Passed, Patch, RepliedRequest};
 pub(crate) use events::{AwaitedEvent, EventKey, key, time};
 pub(crate) use noise::Noise;
 pub(crate) use segments::SharedSegment;

@@ -19,8 +19,8 @@ use super::noise::Noise;
 use super::requests::{self, NO_OPERATION, Playable, changes_display};
 use super::segments::{self, Segments};
 use super::{
-    Action, Asked, AwaitedEvent, Batch, Passed, Patch, Script, ScriptClient, Step, key, time,
-    trimmed,
+    Action, AwaitedEvent, Batch, Passed, Patch, RepliedRequest, Script, ScriptClient, Step, key,
+    time, trimmed,
 };
 use crate::ReplayError;
 
@@ -269,7 +269,7 @@ impl Reading {
                 self.patch(request, batch, begin, extensions);
                 self.share(request, batch, begin..end, extension);
                 if request.has_reply {
-                    batch.asked.push(Asked {
+                    batch.asked.push(RepliedRequest {
                         sequence: request.sequence.0,
                         at: begin as u32,
                     });

@@ -1,6 +1,6 @@
 //! Exports of sums: the server time of each client, window or function.
 
-use x11prof_analyzer::{Basis, Blocking, By, Profile, RUNS, Running, Stack, TraceSummary};
+use x11prof_analyzer::{Blocking, By, Profile, RUNS, Running, Stack, TimeSource, TraceSummary};
 use x11prof_cost_model::{Micros, Substitutions};
 use x11prof_views::export::collapsed::collapsed;
 use x11prof_views::export::pprof::pprof;
@@ -34,9 +34,9 @@ pub(super) fn export(arguments: &Export) -> Outcome {
     let basis = profile.basis();
     let measured = basis.is_measured();
     let basis = match basis {
-        Basis::Timed => "timed in the server",
-        Basis::Measured => "attributed by the cost table",
-        Basis::Carried | Basis::Modelled => "modelled from the cost table",
+        TimeSource::Timed => "timed in the server",
+        TimeSource::Attributed => "attributed by the cost table",
+        TimeSource::Extrapolated | TimeSource::Modelled => "modelled from the cost table",
     };
     let mut runs = Vec::new();
     if by == By::Stack {

@@ -11,7 +11,7 @@ use x11prof_analyzer::play_mark;
 use x11prof_drive::{DriveConfig, Driven, Pace, Session, Subject, drive};
 use x11prof_proxy::mark;
 
-use crate::commands::stand_in::tell;
+use crate::commands::internal_program::tell;
 use crate::error::{CommandError, Outcome};
 use crate::input;
 use crate::progress::Steps;

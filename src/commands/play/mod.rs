@@ -16,7 +16,7 @@ use x11prof_proxy::Target;
 use x11prof_views::played as views;
 
 use super::diff;
-use super::stand_in::StandIn;
+use super::internal_program::InternalProgram;
 use crate::args::{Diff, Play, PlayPace, TableArguments, TableFormat, Type, Where, WindowChoice};
 use crate::error::{CommandError, Outcome, shown};
 use crate::input;
@@ -202,7 +202,7 @@ impl Drive<'_> {
             None => Target::Private(self.place.server),
         };
         let what = format!("{}: not driven to its end", shown(trace));
-        let stand_in = StandIn {
+        let stand_in = InternalProgram {
             word: driver::WORD,
             words,
             text: &self.session,

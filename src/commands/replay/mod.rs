@@ -17,8 +17,8 @@ use x11prof_views::comparison as views;
 use x11prof_views::units::counted;
 
 use super::check;
+use super::internal_program::InternalProgram;
 use super::play::ask_for_input;
-use super::stand_in::StandIn;
 use crate::args::{Check, PaceChoice, Replay, TableFormat};
 use crate::error::{CommandError, Outcome, shown};
 use crate::input;
@@ -201,7 +201,7 @@ fn play(
         "{}: the replay on {server} did not reach its end",
         shown(&arguments.trace)
     );
-    let stand_in = StandIn {
+    let stand_in = InternalProgram {
         word: player::WORD,
         words,
         text: "",

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use x11prof_replay::{Pace, PlayConfig, Played, Script, play};
 
-use crate::commands::stand_in::tell;
+use crate::commands::internal_program::tell;
 use crate::error::{CommandError, Outcome};
 use crate::input;
 

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-use x11prof_analyzer::{BasisOption, Blocking, Profile, profile_trace};
+use x11prof_analyzer::{Blocking, Profile, TimeSourceOption, profile_trace};
 use x11prof_cost_model::{ServerParameters, Substitutions, built_in};
 use x11prof_proxy::ServerKind;
 use x11prof_trace::Reader;
@@ -171,8 +171,8 @@ fn errors(
     let rules = Substitutions::default();
     let new = || Profile::new(parameters, &rules, Blocking::default());
     let mut profiles = [
-        new().on(BasisOption::Model),
-        new().on(BasisOption::Measured),
+        new().on(TimeSourceOption::Model),
+        new().on(TimeSourceOption::Measured),
     ];
     let file = File::open(&trace).map_err(|error| format!("{}: {error}", trace.display()))?;
     let mut reader = Reader::new(BufReader::new(file)).map_err(told)?;

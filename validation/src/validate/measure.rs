@@ -2,7 +2,7 @@
 //! measured ones, and costs with x11perf.
 
 use x11prof_cost_model::{
-    Clock, CostTable, Micros, ServerParameters, Substitutions, TransportPrices, differences,
+    Clock, CostTable, Micros, ServerParameters, Substitutions, TransportEstimates, differences,
 };
 use x11prof_session::Operation;
 use x11prof_xmeasure::{Pin, Plan};
@@ -74,7 +74,10 @@ fn repeatability(first: &ServerParameters, second: &ServerParameters) {
         );
         println!("  {ratio:6.3} {request} {attributes} {size}");
     }
-    let (one, other) = (TransportPrices::new(first), TransportPrices::new(second));
+    let (one, other) = (
+        TransportEstimates::new(first),
+        TransportEstimates::new(second),
+    );
     for (name, one, other) in [
         (
             "wakeup",

@@ -14,7 +14,7 @@ use x11prof_cost_model::ServerParameters;
 use x11prof_xmeasure::Plan;
 
 use self::repetitions::Taken;
-use self::report::{Prices, Turn};
+use self::report::{RequestCosts, Turn};
 use self::test::{TESTS, Test};
 use super::calibration::calibrate;
 use crate::bench::x_server::XServer;
@@ -51,7 +51,7 @@ pub(super) fn compare(
             turns.push(Turn {
                 apart,
                 together,
-                fresh: Prices::new(test, &fresh),
+                fresh: RequestCosts::new(test, &fresh),
             });
         }
     }

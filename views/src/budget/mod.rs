@@ -19,7 +19,7 @@ pub fn text(verdict: &BudgetVerdict, page: &Page) -> String {
         .collect();
     for line in &over {
         let line = format!("over: {}", plain(&told(line)));
-        out.push_str(&page.wrap_in(Style::Doubt, &line, 6));
+        out.push_str(&page.wrap_in(Style::Caveat, &line, 6));
     }
     let kept = verdict.lines.len() - over.len();
     let counts = format!(

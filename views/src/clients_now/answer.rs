@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use x11prof_analyzer::{AskedNow, ClientNow, NowReport, StallLine};
+use x11prof_analyzer::{ClientNow, NowReport, OpenRequestNow, StallLine};
 
 use super::name;
 use crate::plain::plain;
@@ -42,7 +42,7 @@ pub fn answer(report: &NowReport) -> Vec<String> {
 }
 
 /// `paster has waited 3.20 s for xclip to send the selection CLIPBOARD`.
-fn waits(client: &ClientNow, asked: &AskedNow, report: &NowReport) -> String {
+fn waits(client: &ClientNow, asked: &OpenRequestNow, report: &NowReport) -> String {
     let party = asked.client.as_deref().unwrap_or("another client");
     let subject = asked.subject.as_ref();
     let subject = subject.map_or_else(String::new, |subject| format!(" {}", plain(subject)));

@@ -1,6 +1,6 @@
 //! Current activity of the clients, as text.
 
-use x11prof_analyzer::{Basis, NowReport};
+use x11prof_analyzer::{NowReport, TimeSource};
 
 use super::{By, Order, answer, headings, rows};
 use crate::page::{Page, Style};
@@ -77,7 +77,7 @@ pub fn watching(report: &NowReport) -> Option<String> {
 /// The time source. Times that are not currently measured are modelled.
 pub fn basis(report: &NowReport) -> String {
     let basis = match report.basis {
-        Basis::Carried => Basis::Modelled,
+        TimeSource::Extrapolated => TimeSource::Modelled,
         basis => basis,
     };
     server_time(basis, &plain(&report.prices))

@@ -51,7 +51,7 @@ pub fn index(report: &IssuesReport) -> String {
     ];
     heads.extend(changes.then_some("Change"));
     heads.extend(known.then_some("Known"));
-    heads.push("Parts");
+    heads.push("LatencyBreakdown");
     let rows: String = shown.map(|of| row(of, changes, known)).collect();
     body.push_str(&format!(
         "<section><h2>Issues</h2>{}</section>",
@@ -181,7 +181,7 @@ pub fn issue(report: &IssuesReport, of: &IssueReport, example: Option<&EpisodeRe
     };
     let body = format!(
         "<section><h2>Issue</h2><ul id=\"verdict\">{lines}</ul></section>\
-         <section><h2>Parts</h2><div id=\"parts\">{}</div>{}<p class=\"quiet\">{}</p></section>\
+         <section><h2>LatencyBreakdown</h2><div id=\"parts\">{}</div>{}<p class=\"quiet\">{}</p></section>\
          <section><h2>Distribution</h2><div id=\"distribution\">{distribution}</div></section>\
          <section><h2>Versions</h2>{}</section>\
          <section><h2>What its episodes did</h2>{}</section>\

@@ -1,6 +1,6 @@
 //! The ranked list of issues as text: a summary, then two lines for each issue.
 
-use x11prof_collection::{ByVersion, ChangeReport, IssueReport, IssuesReport, PlaceReport};
+use x11prof_collection::{ByVersion, CallSiteReport, ChangeReport, IssueReport, IssuesReport};
 
 use crate::page::{Page, Style, cut};
 use crate::plain::plain;
@@ -49,7 +49,7 @@ pub fn text(report: &IssuesReport, details: bool, page: &Page) -> String {
         ));
     }
     for line in doubts(report) {
-        text.push_str(&page.wrap_in(Style::Doubt, &plain(&line), 2));
+        text.push_str(&page.wrap_in(Style::Caveat, &plain(&line), 2));
     }
     text
 }
@@ -223,7 +223,7 @@ pub(super) fn places(of: &IssueReport, report: &IssuesReport) -> Vec<String> {
     .collect()
 }
 
-fn longest(what: &str, places: &[PlaceReport]) -> Option<String> {
+fn longest(what: &str, places: &[CallSiteReport]) -> Option<String> {
     let shown = places.iter().take(PLACES);
     let mut named: Vec<String> = shown
         .map(|one| format!("{} ({})", one.place, one.occurrences))

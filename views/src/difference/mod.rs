@@ -52,7 +52,7 @@ pub fn text(difference: &Difference, page: &Page) -> String {
         text.push_str(&format!("{same} figures are the same.\n"));
     }
     for line in doubts(difference) {
-        text.push_str(&page.wrap_in(Style::Doubt, &plain(&line), 2));
+        text.push_str(&page.wrap_in(Style::Caveat, &plain(&line), 2));
     }
     text
 }

@@ -13,7 +13,7 @@ use x11prof_trace::{ConnectionId, Control, Timestamp};
 
 pub use filter::DumpFilter;
 
-use x11prof_analyzer::{Observation, Seen, Step, name_matches};
+use x11prof_analyzer::{MessageContext, Observation, Step, name_matches};
 
 use crate::plain::plain;
 use names::Names;
@@ -205,7 +205,7 @@ impl Dump {
         }
     }
 
-    fn message(&mut self, seen: &Seen<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+    fn message(&mut self, seen: &MessageContext<'_>, out: &mut dyn io::Write) -> io::Result<()> {
         let seconds = self.seconds(seen.time);
         let described = describe(seen.message);
         let names = [Some(described.name), described.of];

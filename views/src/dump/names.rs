@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use x11prof_analyzer::Seen;
+use x11prof_analyzer::MessageContext;
 use x11prof_protocol::{Message, NumberKind, Request};
 use x11prof_session::{ClientId, ResourceChange, ResourceKind, Session};
 
@@ -55,7 +55,7 @@ impl Names {
     }
 
     /// Updates the names from a message. Call it before the message is shown.
-    pub(super) fn observe(&mut self, seen: &Seen<'_>) {
+    pub(super) fn observe(&mut self, seen: &MessageContext<'_>) {
         for change in seen.session.resource_changes() {
             if let ResourceChange::Created(resource) = change {
                 let name = seen.session.font_name(resource.id);
@@ -74,7 +74,7 @@ impl Names {
     }
 
     /// A window without a title is named by the instance of its class (ICCCM, sections 4.1.2.1 and 4.1.2.5).
-    fn request(&mut self, seen: &Seen<'_>, request: &Request<'_>) -> Option<()> {
+    fn request(&mut self, seen: &MessageContext<'_>, request: &Request<'_>) -> Option<()> {
         if request.name.as_str() != "ChangeProperty" {
             return None;
         }
@@ -97,7 +97,7 @@ impl Names {
         }
     }
 
-    fn setup(&mut self, seen: &Seen<'_>) -> Option<()> {
+    fn setup(&mut self, seen: &MessageContext<'_>) -> Option<()> {
         // The ids belong to a new client now, so the old names are removed.
         let ids = seen.session.ids_of(ClientId(seen.connection.0))?;
         self.resources.retain(|id, _| !ids.contains(*id));

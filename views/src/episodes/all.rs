@@ -2,7 +2,7 @@
 
 use x11prof_analyzer::{CausesReport, EpisodesReport, PartsReport, SummaryReport, percent};
 
-use super::across;
+use super::cross_client;
 use super::words::{brief, fit, left_out, spare};
 use crate::page::Page;
 use crate::table::Table;
@@ -17,7 +17,7 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
         distribution(report, page),
         characterisation(report, page),
         landmark_profile(report, page),
-        across::text(report, page),
+        cross_client::text(report, page),
     ]
     .concat()
 }

@@ -1,8 +1,8 @@
 //! Episodes: text, CSV, and the messages of the worst.
 
-mod across;
 mod all;
 mod chart;
+mod cross_client;
 mod csv;
 mod events;
 mod landmarks;

@@ -208,7 +208,7 @@ fn worst_of_input(report: &EpisodesReport, page: &Page) -> Option<String> {
 fn doubts(report: &EpisodesReport, page: &Page) -> String {
     let mut text = String::new();
     let mut doubt = |line: &str| {
-        text.push_str(&page.wrap_in(Style::Doubt, &format!("? {line}"), 2));
+        text.push_str(&page.wrap_in(Style::Caveat, &format!("? {line}"), 2));
     };
     match report.summary.basis {
         _ if report.summary.count == 0 => {}

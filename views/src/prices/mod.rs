@@ -1,7 +1,7 @@
 //! The costs of requests on several servers, as in the paper's Table 1: text and CSV.
 
 use serde::Serialize;
-use x11prof_cost_model::{PriceTable, PricedRequest, ServerPrice};
+use x11prof_cost_model::{TypicalCost, TypicalCosts, TypicalRequest};
 
 use crate::csv_tables;
 use crate::page::{Page, Style, name};
@@ -16,7 +16,7 @@ const NAME: usize = 24;
 const SIZE: usize = 2 + 7;
 
 /// The table in text form, split into as many parts as the page width requires.
-pub fn text(table: &PriceTable, page: &Page) -> String {
+pub fn text(table: &TypicalCosts, page: &Page) -> String {
     let widest = table.servers.iter().map(|name| name.chars().count());
     let column = widest.max().unwrap_or(COLUMN).clamp(9, COLUMN) + 2;
     let names = table.requests.iter().map(|row| row.request.chars().count());
@@ -56,7 +56,7 @@ pub fn text(table: &PriceTable, page: &Page) -> String {
     text
 }
 
-fn piece(table: &PriceTable, servers: &[usize]) -> Table {
+fn piece(table: &TypicalCosts, servers: &[usize]) -> Table {
     let mut rows = Table::new(["Request", "Size"]);
     rows.headings(servers.iter().map(|at| name(&table.servers[*at], COLUMN)));
     let mut last = "";
@@ -77,7 +77,7 @@ fn piece(table: &PriceTable, servers: &[usize]) -> Table {
     rows
 }
 
-fn cell(price: Option<ServerPrice>) -> String {
+fn cell(price: Option<TypicalCost>) -> String {
     let Some(price) = price else {
         return "-".to_owned();
     };
@@ -102,7 +102,7 @@ fn milliseconds(ms: f64) -> String {
 }
 
 /// The attributes of each request, in a line.
-fn attributes(table: &PriceTable) -> Vec<String> {
+fn attributes(table: &TypicalCosts) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for row in table
         .requests
@@ -131,7 +131,7 @@ struct Line<'a> {
 }
 
 /// A line for each request, size and server.
-pub fn csv(table: &PriceTable) -> String {
+pub fn csv(table: &TypicalCosts) -> String {
     let mut out = csv::Writer::from_writer(Vec::new());
     for row in &table.requests {
         for (server, price) in table.servers.iter().zip(&row.servers) {
@@ -141,7 +141,7 @@ pub fn csv(table: &PriceTable) -> String {
     csv_tables::text(out)
 }
 
-fn line<'a>(row: &'a PricedRequest, server: &'a str, price: Option<&ServerPrice>) -> Line<'a> {
+fn line<'a>(row: &'a TypicalRequest, server: &'a str, price: Option<&TypicalCost>) -> Line<'a> {
     Line {
         request: &row.request,
         attributes: &row.attributes,

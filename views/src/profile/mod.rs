@@ -1,7 +1,7 @@
 //! The execution profile: text and CSV.
 
+mod caveats;
 mod details;
-mod doubts;
 mod partition;
 mod scales;
 #[cfg(test)]
@@ -15,7 +15,7 @@ use x11prof_analyzer::ProfileReport;
 
 use crate::Page;
 pub use crate::csv_tables::profile as csv;
-pub(crate) use doubts::of_warnings as doubts_of;
+pub(crate) use caveats::of_warnings as doubts_of;
 pub(crate) use scales::scaled_text;
 pub use text::text;
 pub(crate) use verdict::{basis_word, network_words, server_time};
@@ -43,5 +43,5 @@ pub fn verdict_lines(report: &ProfileReport) -> Vec<String> {
 
 /// A line for each kind of caveat.
 pub fn doubt_lines(report: &ProfileReport) -> Vec<String> {
-    lines(&doubts::doubts(report, &endless()))
+    lines(&caveats::caveats(report, &endless()))
 }

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use x11prof_analyzer::{ClientRole, ProfileReport, RequestReport, RunningReport, percent};
 
+use super::caveats::caveats;
 use super::details::details;
-use super::doubts::doubts;
 use super::verdict::{has_network, verdict};
 use crate::page::{Page, Style};
 use crate::plain::plain;
@@ -48,7 +48,7 @@ pub fn text(report: &ProfileReport, page: &Page) -> String {
     if let Some(kept) = &report.grabs {
         text.push_str(&stalls::grabs(kept, page));
     }
-    text.push_str(&doubts(report, page));
+    text.push_str(&caveats(report, page));
     text
 }
 

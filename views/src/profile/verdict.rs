@@ -1,6 +1,6 @@
 //! The verdict in at most five lines: the recording, its start-up, and the distribution of time.
 
-use x11prof_analyzer::{Basis, NetworkReport, ProfileReport, StartUpReport, percent};
+use x11prof_analyzer::{NetworkReport, ProfileReport, StartUpReport, TimeSource, percent};
 
 use super::scales::scaled_text;
 use crate::link;
@@ -193,12 +193,12 @@ pub(crate) fn network_words(of: &NetworkReport) -> String {
 }
 
 /// The time source in one word.
-pub(crate) fn basis_word(of: Basis) -> &'static str {
+pub(crate) fn basis_word(of: TimeSource) -> &'static str {
     match of {
-        Basis::Timed => "timed",
-        Basis::Measured => "attributed",
-        Basis::Carried => "extrapolated",
-        Basis::Modelled => "modelled",
+        TimeSource::Timed => "timed",
+        TimeSource::Attributed => "attributed",
+        TimeSource::Extrapolated => "extrapolated",
+        TimeSource::Modelled => "modelled",
     }
 }
 
@@ -208,12 +208,12 @@ pub(crate) fn basis_word(of: Basis) -> &'static str {
 const SHARES_OFF: u32 = 10;
 
 /// The source of the server's time, for any page.
-pub(crate) fn server_time(basis: Basis, prices: &str) -> String {
+pub(crate) fn server_time(basis: TimeSource, prices: &str) -> String {
     let source = match basis {
-        Basis::Timed => "each request timed in the server".to_owned(),
-        Basis::Measured => format!("kernel CPU time, attributed by the costs of {prices}"),
-        Basis::Carried => format!("measured in the recording, extrapolated to {prices}"),
-        Basis::Modelled => format!("modelled from the costs of {prices}"),
+        TimeSource::Timed => "each request timed in the server".to_owned(),
+        TimeSource::Attributed => format!("kernel CPU time, attributed by the costs of {prices}"),
+        TimeSource::Extrapolated => format!("measured in the recording, extrapolated to {prices}"),
+        TimeSource::Modelled => format!("modelled from the costs of {prices}"),
     };
     format!("Server time: {source}")
 }
@@ -229,15 +229,15 @@ fn basis(report: &ProfileReport) -> String {
     }
     let of = server_time(report.server.basis, &plain(&report.server.name));
     let sure = match report.server.basis {
-        Basis::Timed => String::new(),
-        Basis::Measured => {
+        TimeSource::Timed => String::new(),
+        TimeSource::Attributed => {
             let not_timed = match &report.server.not_timed {
                 Some(why) => format!("; not timed: {}", plain(why)),
                 None => String::new(),
             };
             format!(" (± {SHARES_OFF} points){not_timed}")
         }
-        Basis::Carried | Basis::Modelled => bounds(report),
+        TimeSource::Extrapolated | TimeSource::Modelled => bounds(report),
     };
     format!("{of}{sure}")
 }

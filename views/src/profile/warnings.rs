@@ -2,7 +2,7 @@
 
 use x11prof_analyzer::Warning;
 
-use super::doubts::doubt;
+use super::caveats::doubt;
 use crate::page::Page;
 use crate::plain::plain;
 

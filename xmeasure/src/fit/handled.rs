@@ -8,7 +8,7 @@ use crate::sampling::handlers::Handled;
 use crate::sampling::job::Job;
 use crate::sampling::readings::Readings;
 use crate::sampling::statistics::estimate;
-use crate::server::exchange::Answers;
+use crate::server::exchange::ReceivedMessages;
 use crate::workloads::workload::{Phase, Sync};
 
 /// Length of a reply without data, in bytes.
@@ -55,7 +55,12 @@ impl HandlerTransport {
 
     /// The entry as defined in the crate's documentation: the handler without its transport, plus the work outside
     /// of it.
-    pub(crate) fn beyond_transport(&self, handler: f64, phase: &Phase, answers: &Answers) -> f64 {
+    pub(crate) fn beyond_transport(
+        &self,
+        handler: f64,
+        phase: &Phase,
+        answers: &ReceivedMessages,
+    ) -> f64 {
         let requests = f64::from(phase.requests.max(1));
         let replies = answers.replies as f64;
         let data = (answers.reply_bytes as f64 - HEAD * replies) / replies.max(1.0);
@@ -102,7 +107,7 @@ pub(crate) fn of_kind(passes: &[Handled], kind: usize) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::{HandlerTransport, between};
-    use crate::server::exchange::Answers;
+    use crate::server::exchange::ReceivedMessages;
     use crate::workloads::workload::{Phase, Sync};
 
     #[test]
@@ -115,11 +120,11 @@ mod tests {
             outside: vec![(4.0, 0.02), (104.0, 0.12)],
         };
         let phase = Phase::new(vec![vec![0; 54]; 10], Sync::RoundTrip);
-        let answers = Answers {
+        let answers = ReceivedMessages {
             replies: 10,
             reply_bytes: 10 * (32 + 200),
             events: 5,
-            ..Answers::default()
+            ..ReceivedMessages::default()
         };
         let entry = transport.beyond_transport(2.0, &phase, &answers);
         assert!((entry - (2.0 - 0.01 - 0.05 - 0.1 - 0.1 + 0.07)).abs() < 1e-9);

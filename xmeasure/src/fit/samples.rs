@@ -10,7 +10,7 @@ use crate::sampling::reading::Reading;
 use crate::sampling::readings::Readings;
 use crate::sampling::rounding::rounded;
 use crate::sampling::statistics::{Estimate, estimate, midmean, undisturbed};
-use crate::server::exchange::Answers;
+use crate::server::exchange::ReceivedMessages;
 use crate::workloads::workload::Phase;
 
 /// The cost of one request of a phase beyond its transport.
@@ -90,7 +90,7 @@ fn samples_of(job: &Job, transport: &BothClocks) -> Vec<Sample> {
 fn beyond_transport(
     reading: &Reading,
     phase: &Phase,
-    answers: &Answers,
+    answers: &ReceivedMessages,
     transport: &Transport,
     clock: Clock,
 ) -> Option<f64> {

@@ -17,7 +17,7 @@ use crate::sampling::job::Job;
 use crate::sampling::readings::{Readings, StoppedBy};
 use crate::sampling::sampler::{self, Step};
 use crate::server::client::Client;
-use crate::server::exchange::Answers;
+use crate::server::exchange::ReceivedMessages;
 use crate::server::tracker::Tracker;
 use crate::workloads::loads::Loads;
 use crate::workloads::transport::TransportLoads;
@@ -187,7 +187,7 @@ fn in_turns(server: &mut dyn Executor, load: &Workload) -> io::Result<Option<Wor
         return Ok(None);
     };
     let answers = server.rehearse(&turns)?;
-    let with_data = |answer: &Answers| answer.replies == 1 && answer.reply_bytes > HEAD;
+    let with_data = |answer: &ReceivedMessages| answer.replies == 1 && answer.reply_bytes > HEAD;
     Ok(answers.iter().all(with_data).then_some(turns))
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::sampling::batch::Batch;
 use crate::sampling::handlers::Handled;
 use crate::sampling::reading::Reading;
-use crate::server::exchange::Answers;
+use crate::server::exchange::ReceivedMessages;
 use crate::workloads::workload::{Sync, Workload};
 
 /// The sender's work while it leaves the server alone.
@@ -37,13 +37,13 @@ pub(crate) trait Executor {
     fn pause(&mut self, pause: &[Pause]);
 
     /// Runs a load once to determine its replies: for each phase, the replies to one unit.
-    fn rehearse(&mut self, workload: &Workload) -> io::Result<Vec<Answers>>;
+    fn rehearse(&mut self, workload: &Workload) -> io::Result<Vec<ReceivedMessages>>;
 
     /// Runs a load's units `times` times, and returns a reading for each phase.
     fn run(
         &mut self,
         workload: &Workload,
-        answers: &[Answers],
+        answers: &[ReceivedMessages],
         times: u64,
     ) -> io::Result<Vec<Reading>>;
 
@@ -52,7 +52,7 @@ pub(crate) trait Executor {
     fn handled(
         &mut self,
         _workload: &Workload,
-        _answers: &[Answers],
+        _answers: &[ReceivedMessages],
     ) -> io::Result<Option<Vec<Handled>>> {
         Ok(None)
     }

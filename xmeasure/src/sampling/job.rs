@@ -5,7 +5,7 @@ use x11prof_session::Operation;
 use crate::sampling::handlers::Handled;
 use crate::sampling::reading::Reading;
 use crate::sampling::statistics::undisturbed;
-use crate::server::exchange::Answers;
+use crate::server::exchange::ReceivedMessages;
 use crate::workloads::workload::{Sync, Workload};
 
 /// A load to be measured, with its readings so far.
@@ -17,7 +17,7 @@ pub(crate) struct Job {
     /// The load is in every pass, in longer batches, because its figures are subtracted from all others'.
     pub(crate) always: bool,
     /// The replies to each phase; empty until it has run, and if it was refused.
-    pub(crate) answers: Vec<Answers>,
+    pub(crate) answers: Vec<ReceivedMessages>,
     /// True if the server replied with errors.
     pub(crate) refused: bool,
     /// The readings by phase, one in each pass.

@@ -18,7 +18,7 @@ use crate::sampling::handlers::{self, Handled, HandlerClock};
 use crate::sampling::reading::Reading;
 use crate::server::clock::ProcessClock;
 use crate::server::connection::RawConnection;
-use crate::server::exchange::{Answers, Load, Until};
+use crate::server::exchange::{Load, ReceivedMessages, Until};
 use crate::server::target::Target;
 use crate::server::wire;
 use crate::workloads::workload::{Phase, Sync, Workload};
@@ -95,7 +95,7 @@ impl LiveServer {
     fn handled_phase(
         &mut self,
         phase: &Phase,
-        answers: &Answers,
+        answers: &ReceivedMessages,
         most: u32,
     ) -> io::Result<Option<Handled>> {
         let mut times = Vec::new();
@@ -155,7 +155,7 @@ impl LiveServer {
         load: Load<'_>,
         sync: Sync,
         until: Until,
-    ) -> io::Result<(Reading, Answers)> {
+    ) -> io::Result<(Reading, ReceivedMessages)> {
         let (tail, requests) = (self.sync(sync), load.requests);
         let load = Load {
             tail: &tail,
@@ -195,7 +195,12 @@ impl LiveServer {
         Ok(reading)
     }
 
-    fn phase(&mut self, phase: &Phase, answers: &Answers, times: u64) -> io::Result<Reading> {
+    fn phase(
+        &mut self,
+        phase: &Phase,
+        answers: &ReceivedMessages,
+        times: u64,
+    ) -> io::Result<Reading> {
         if phase.sync == Sync::Turns {
             return self.in_turns(phase.load(1), answers.answered(), times);
         }
@@ -207,7 +212,7 @@ impl LiveServer {
     fn cycles(
         &mut self,
         workload: &Workload,
-        answers: &[Answers],
+        answers: &[ReceivedMessages],
         times: u64,
     ) -> io::Result<Vec<Reading>> {
         let mut readings = vec![Reading::default(); workload.phases.len()];
@@ -247,7 +252,7 @@ impl Executor for LiveServer {
         }
     }
 
-    fn rehearse(&mut self, workload: &Workload) -> io::Result<Vec<Answers>> {
+    fn rehearse(&mut self, workload: &Workload) -> io::Result<Vec<ReceivedMessages>> {
         self.set_the_scene(workload)?;
         let mut all = Vec::new();
         for phase in &workload.phases {
@@ -264,7 +269,7 @@ impl Executor for LiveServer {
     fn run(
         &mut self,
         workload: &Workload,
-        answers: &[Answers],
+        answers: &[ReceivedMessages],
         times: u64,
     ) -> io::Result<Vec<Reading>> {
         self.set_the_scene(workload)?;
@@ -277,7 +282,7 @@ impl Executor for LiveServer {
     fn handled(
         &mut self,
         workload: &Workload,
-        answers: &[Answers],
+        answers: &[ReceivedMessages],
     ) -> io::Result<Option<Vec<Handled>>> {
         if self.handlers.is_none() {
             return Ok(None);

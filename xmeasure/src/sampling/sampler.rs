@@ -7,7 +7,7 @@ use crate::plan::Plan;
 use crate::sampling::executor::Executor;
 use crate::sampling::job::Job;
 use crate::sampling::readings::{Readings, StoppedBy};
-use crate::server::exchange::Answers;
+use crate::server::exchange::ReceivedMessages;
 use crate::workloads::workload::{Sync, Workload};
 
 /// Synchronisations measured together.
@@ -144,7 +144,7 @@ fn read(executor: &mut dyn Executor, job: &mut Job, plan: &Plan) -> io::Result<(
 fn repetitions(
     executor: &mut dyn Executor,
     load: &Workload,
-    answers: &[Answers],
+    answers: &[ReceivedMessages],
     least: Duration,
 ) -> io::Result<u64> {
     let least = least.as_secs_f64() * 1e6;

@@ -14,7 +14,7 @@ use x11prof_protocol::ServerSetup;
 use x11rb_protocol::protocol::xproto::Setup;
 
 use crate::error::MeasureError;
-use crate::server::exchange::{Answers, Load, Until};
+use crate::server::exchange::{Load, ReceivedMessages, Until};
 use crate::server::target::{Target, Wire};
 
 /// A server that is silent for this long counts as stuck.
@@ -123,10 +123,14 @@ impl RawConnection {
     }
 
     /// Sends a load while reading the replies, until `until`.
-    pub(crate) fn exchange(&mut self, load: &Load<'_>, until: Until) -> io::Result<Answers> {
+    pub(crate) fn exchange(
+        &mut self,
+        load: &Load<'_>,
+        until: Until,
+    ) -> io::Result<ReceivedMessages> {
         self.sequence += load.requests;
         let last = self.last_sequence();
-        let mut answers = Answers::default();
+        let mut answers = ReceivedMessages::default();
         let mut last_answered = false;
         let mut part = (0_u64, 0_usize);
         loop {

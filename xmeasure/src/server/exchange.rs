@@ -4,7 +4,7 @@ use std::os::fd::OwnedFd;
 
 /// The messages that the server sent in an exchange.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Answers {
+pub(crate) struct ReceivedMessages {
     pub(crate) replies: u64,
     pub(crate) reply_bytes: u64,
     pub(crate) events: u64,
@@ -13,7 +13,7 @@ pub(crate) struct Answers {
     pub(crate) first_error: Option<(u8, u8, u16)>,
 }
 
-impl Answers {
+impl ReceivedMessages {
     pub(super) fn count(&mut self, message: &[u8]) {
         match message.first() {
             Some(0) => {
@@ -73,7 +73,7 @@ impl<'a> Load<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::Answers;
+    use super::ReceivedMessages;
 
     fn message(kind: u8, words: u32) -> Vec<u8> {
         let mut bytes = vec![0; 32 + words as usize * 4];
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn answers_are_told_from_events_and_the_first_error_is_kept() {
-        let mut answers = Answers::default();
+        let mut answers = ReceivedMessages::default();
         for (kind, words) in [(1, 2), (12, 0), (0, 0), (1, 0)] {
             answers.count(&message(kind, words));
         }

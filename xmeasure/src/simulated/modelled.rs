@@ -21,7 +21,7 @@ use crate::sampling::batch::Batch;
 use crate::sampling::executor::{Executor, Pause};
 use crate::sampling::reading::Reading;
 use crate::server::client::Client;
-use crate::server::exchange::Answers;
+use crate::server::exchange::ReceivedMessages;
 use crate::server::wire;
 use crate::workloads::workload::{Phase, Sync, Workload};
 
@@ -155,20 +155,25 @@ impl Executor for Modelled {
         }
     }
 
-    fn rehearse(&mut self, workload: &Workload) -> io::Result<Vec<Answers>> {
+    fn rehearse(&mut self, workload: &Workload) -> io::Result<Vec<ReceivedMessages>> {
         let phases = workload.phases.iter().map(|phase| {
             let served = self.send(&phase.unit);
-            Answers {
+            ReceivedMessages {
                 replies: served.replies,
                 reply_bytes: served.reply_bytes,
                 events: served.events,
-                ..Answers::default()
+                ..ReceivedMessages::default()
             }
         });
         Ok(phases.collect())
     }
 
-    fn run(&mut self, workload: &Workload, _: &[Answers], times: u64) -> io::Result<Vec<Reading>> {
+    fn run(
+        &mut self,
+        workload: &Workload,
+        _: &[ReceivedMessages],
+        times: u64,
+    ) -> io::Result<Vec<Reading>> {
         let phases = workload.phases.iter();
         Ok(phases.map(|phase| self.phase(phase, times)).collect())
     }

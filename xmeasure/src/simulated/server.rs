@@ -12,7 +12,7 @@ use crate::sampling::executor::{Executor, Pause};
 use crate::sampling::handlers::Handled;
 use crate::sampling::reading::Reading;
 use crate::server::client::Client;
-use crate::server::exchange::Answers;
+use crate::server::exchange::ReceivedMessages;
 use crate::server::tracker::Tracker;
 use crate::workloads::workload::{Phase, Sync, Workload};
 
@@ -190,21 +190,26 @@ impl Executor for Simulated {
         self.shown.until(self.now);
     }
 
-    fn rehearse(&mut self, workload: &Workload) -> io::Result<Vec<Answers>> {
+    fn rehearse(&mut self, workload: &Workload) -> io::Result<Vec<ReceivedMessages>> {
         let phases = workload.phases.iter().map(|phase| {
             let content = self.content(&phase.unit);
-            Answers {
+            ReceivedMessages {
                 replies: content.replies,
                 reply_bytes: content.reply_bytes,
                 events: content.events,
                 errors: u64::from(self.quirks.refuses == Some(phase.unit[0])),
-                ..Answers::default()
+                ..ReceivedMessages::default()
             }
         });
         Ok(phases.collect())
     }
 
-    fn run(&mut self, workload: &Workload, _: &[Answers], times: u64) -> io::Result<Vec<Reading>> {
+    fn run(
+        &mut self,
+        workload: &Workload,
+        _: &[ReceivedMessages],
+        times: u64,
+    ) -> io::Result<Vec<Reading>> {
         let [phase] = workload.phases.as_slice() else {
             let mut readings = Vec::new();
             for phase in &workload.phases {
@@ -220,7 +225,11 @@ impl Executor for Simulated {
     }
 
     /// In a stream, handlers take all of the time.
-    fn handled(&mut self, workload: &Workload, _: &[Answers]) -> io::Result<Option<Vec<Handled>>> {
+    fn handled(
+        &mut self,
+        workload: &Workload,
+        _: &[ReceivedMessages],
+    ) -> io::Result<Option<Vec<Handled>>> {
         let mut all = Vec::new();
         for phase in &workload.phases {
             let content = self.content(&phase.unit);

@@ -26,15 +26,15 @@ impl Sync {
 
 /// A file descriptor that is attached to each request of a phase.
 #[derive(Debug, Clone)]
-pub(crate) struct Carried(pub(crate) Arc<OwnedFd>);
+pub(crate) struct PassedDescriptor(pub(crate) Arc<OwnedFd>);
 
-impl PartialEq for Carried {
-    fn eq(&self, other: &Carried) -> bool {
+impl PartialEq for PassedDescriptor {
+    fn eq(&self, other: &PassedDescriptor) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-impl Eq for Carried {}
+impl Eq for PassedDescriptor {}
 
 /// Requests of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub(crate) struct Phase {
     pub(crate) sync: Sync,
     /// The file descriptor attached to each request, if any; then there are at most
     /// [`CARRYING`](crate::server::connection::CARRYING) requests.
-    pub(crate) carried: Option<Carried>,
+    pub(crate) carried: Option<PassedDescriptor>,
 }
 
 impl Phase {
@@ -72,7 +72,7 @@ impl Phase {
     /// The phase with a file descriptor attached to each request.
     pub(crate) fn carrying(self, descriptor: &Arc<OwnedFd>) -> Phase {
         Phase {
-            carried: Some(Carried(Arc::clone(descriptor))),
+            carried: Some(PassedDescriptor(Arc::clone(descriptor))),
             ..self
         }
     }

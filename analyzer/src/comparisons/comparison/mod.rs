@@ -6,12 +6,12 @@
 use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
-use x11prof_cost_model::{Brought, Clock};
+use x11prof_cost_model::{Clock, Rescaled};
 
 use crate::profile::report::{NetworkReport, ProfileReport, TraceReport};
 use crate::profile::scales::ScaleReport;
 use crate::recording::warnings::{Warning, WarningKind};
-use crate::server_time::Basis;
+use crate::server_time::TimeSource;
 use crate::text::units::percent;
 
 /// The version of the JSON.
@@ -42,7 +42,7 @@ pub struct Comparison {
 pub struct RecordedTime {
     /// The source of the time.
     #[serde(rename = "time_source")]
-    pub basis: Basis,
+    pub basis: TimeSource,
     /// The server's time for all requests and transport.
     pub server_ms: f64,
 }
@@ -56,12 +56,12 @@ pub struct ComparedServer {
     pub clock: Option<Clock>,
     /// The source of the times.
     #[serde(rename = "time_source")]
-    pub basis: Basis,
+    pub basis: TimeSource,
     /// The CPU model of the cost table; null if the table names none.
     pub machine: Option<String>,
     /// The machine from which the costs were rescaled; null if they were measured on that machine.
     #[serde(rename = "rescaled")]
-    pub brought: Option<Brought>,
+    pub brought: Option<Rescaled>,
     /// The network to the server.
     pub network: NetworkReport,
     /// Requests and transport.

@@ -15,7 +15,7 @@ use crate::profile::report::ProfileReport;
 use crate::recording::trace_summary::TraceSummary;
 use crate::resources::Resources;
 use crate::resources::report::ResourceReport;
-use crate::server_time::Basis;
+use crate::server_time::TimeSource;
 
 /// The kind of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -126,7 +126,7 @@ pub struct Figures {
     /// The recorded command; empty without one.
     pub command: Vec<String>,
     /// The source of the server times.
-    pub basis: Basis,
+    pub basis: TimeSource,
     /// Changes of the protocol that the recorder made (`record --try`).
     pub fixes: Vec<String>,
     pub(crate) values: BTreeMap<Subject, f64>,

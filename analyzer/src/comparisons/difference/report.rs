@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::chance::{self, LEVEL, Sample, fewest_runs};
 use super::figures::{Figures, Quantity, Subject};
-use crate::server_time::Basis;
+use crate::server_time::TimeSource;
 
 /// The version of the JSON.
 const FORMAT: u32 = 1;
@@ -43,7 +43,7 @@ pub struct SideReport {
     pub command: Vec<String>,
     /// The source of server times; null if the recordings differ.
     #[serde(rename = "time_source")]
-    pub basis: Option<Basis>,
+    pub basis: Option<TimeSource>,
     /// Protocol rewrites used in all recordings (`record --try`).
     #[serde(rename = "experiments")]
     pub fixes: Vec<String>,
@@ -262,7 +262,7 @@ mod tests {
         Figures {
             path: "x.mcap".to_owned(),
             command: vec!["x".to_owned()],
-            basis: Basis::Measured,
+            basis: TimeSource::Attributed,
             fixes: Vec::new(),
             values: values
                 .map(|(quantity, name, value)| ((*quantity, name.map(str::to_owned)), *value))

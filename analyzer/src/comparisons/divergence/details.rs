@@ -9,7 +9,7 @@ use x11prof_session::{ClientId, Session};
 use super::meaning::{Meaning, is_compared, property_type};
 use super::streams::{DisplayStreams, Named, fields};
 use crate::Observation;
-use crate::pipeline::Seen;
+use crate::pipeline::MessageContext;
 
 /// The position of a message: the client's index, and the message's number in the client's stream.
 pub(super) type Place = (usize, u32);
@@ -64,7 +64,7 @@ impl MessageDetails {
         self.found.get(&place).map_or(&[], Vec::as_slice)
     }
 
-    fn fields(&self, seen: &Seen<'_>) -> Fields {
+    fn fields(&self, seen: &MessageContext<'_>) -> Fields {
         let mut collect = Collect {
             details: self,
             session: seen.session,
@@ -81,7 +81,7 @@ impl MessageDetails {
 struct Collect<'a> {
     details: &'a MessageDetails,
     session: &'a Session,
-    seen: &'a Seen<'a>,
+    seen: &'a MessageContext<'a>,
     name: &'static str,
     fields: Fields,
 }

@@ -7,7 +7,7 @@ use x11prof_trace::{ConnectionId, Control, Timestamp};
 
 use super::meaning::{Digest, Meanings, ServerNumber};
 use crate::Observation;
-use crate::pipeline::Seen;
+use crate::pipeline::MessageContext;
 
 /// Bytes of a message's text that are compared.
 pub(super) const LONGEST: usize = 1 << 12;
@@ -112,7 +112,7 @@ impl DisplayStreams {
         &mut self.clients[index]
     }
 
-    fn message(&mut self, seen: &Seen<'_>) {
+    fn message(&mut self, seen: &MessageContext<'_>) {
         self.start.get_or_insert(seen.time);
         self.end = self.end.max(seen.time);
         let range = seen.session.ids_of(ClientId(seen.connection.0));
@@ -154,7 +154,7 @@ impl DisplayStreams {
         }
     }
 
-    fn digest(&mut self, seen: &Seen<'_>, named: &Named) -> Digest {
+    fn digest(&mut self, seen: &MessageContext<'_>, named: &Named) -> Digest {
         let range = seen.session.ids_of(ClientId(seen.connection.0));
         let fields = fields(seen);
         let is_request = named.received.is_none();
@@ -181,7 +181,7 @@ impl DisplayStreams {
 }
 
 /// The fields of a message that are compared; none if the message cannot be decoded.
-pub(super) fn fields(seen: &Seen<'_>) -> Value {
+pub(super) fn fields(seen: &MessageContext<'_>) -> Value {
     let fields = seen.message.first_fields(seen.extensions, LONGEST);
     fields.unwrap_or_else(|_| Value::Fields(Vec::new()))
 }

@@ -4,9 +4,9 @@ use x11prof_trace::Timestamp;
 
 use super::ClientState;
 use super::motions::{Backlog, Motions};
-use crate::episodes::across::causal_edge::EpisodeId;
-use crate::episodes::across::steps::Steps;
-use crate::episodes::episode::{Episode, Owner, Parts, Trigger};
+use crate::episodes::cross_client::causal_edge::EpisodeId;
+use crate::episodes::cross_client::steps::Steps;
+use crate::episodes::episode::{Episode, LatencyBreakdown, LatencyComponent, Trigger};
 
 impl ClientState {
     /// The client waits for events, so it has handled all motion. Ends the motion episodes.
@@ -29,9 +29,9 @@ impl ClientState {
         };
         let handling = episode.steps.split_off(since);
         let mut steps = Steps::default();
-        steps.add(start, since, Owner::Waiting, None);
+        steps.add(start, since, LatencyComponent::Waiting, None);
         handling.list().iter().for_each(|step| steps.push(*step));
-        episode.parts = Parts::default();
+        episode.parts = LatencyBreakdown::default();
         let all = steps.list().iter();
         all.for_each(|step| episode.parts.add(step.owner, step.length()));
         episode.steps = steps;
@@ -42,12 +42,12 @@ impl ClientState {
         let Some((first, _)) = motions.held.first() else {
             return;
         };
-        let mut parts = Parts::default();
+        let mut parts = LatencyBreakdown::default();
         motions
             .held
             .iter()
             .for_each(|(one, _)| parts.merge(&one.parts));
-        let handling = parts.total() - parts.of(Owner::Waiting);
+        let handling = parts.total() - parts.of(LatencyComponent::Waiting);
         let count = motions.responses.len();
         let (mut oldest, mut sum) = (0, 0);
         let responses = motions.responses.iter().copied().enumerate();
@@ -57,21 +57,21 @@ impl ClientState {
             oldest = oldest.max(end.saturating_sub(start));
             sum += end.saturating_sub(since);
             let mut steps = Steps::default();
-            steps.add(start, since, Owner::Waiting, None);
+            steps.add(start, since, LatencyComponent::Waiting, None);
             let mut from = since;
-            for owner in Parts::OWNERS {
+            for owner in LatencyBreakdown::OWNERS {
                 let share = u128::from(parts.of(owner)) * u128::from(end - since);
                 let share = share.checked_div(handling.into()).unwrap_or(0);
                 let to = from
                     .saturating_add(u64::try_from(share).unwrap_or(0))
                     .min(end);
-                if owner != Owner::Waiting {
+                if owner != LatencyComponent::Waiting {
                     steps.add(from, to, owner, None);
                     from = to;
                 }
             }
-            steps.add(from, end, Owner::Client, None);
-            let mut own = Parts::default();
+            steps.add(from, end, LatencyComponent::Client, None);
+            let mut own = LatencyBreakdown::default();
             steps
                 .list()
                 .iter()

@@ -3,11 +3,11 @@
 use x11prof_trace::Timestamp;
 
 use super::ClientState;
-use crate::episodes::across::causal_edge::{CausalEdge, TreePosition};
 use crate::episodes::awaited::AwaitedOutcome;
 use crate::episodes::cause::ServerCause;
 use crate::episodes::clock::ServerClock;
-use crate::episodes::episode::{Owner, Trigger, Unsure};
+use crate::episodes::cross_client::causal_edge::{CausalEdge, TreePosition};
+use crate::episodes::episode::{LatencyComponent, Trigger, Unsure};
 use crate::episodes::open_episode::OpenEpisode;
 use crate::episodes::queue::WaitingStimulus;
 use crate::episodes::stimulus::Shape;
@@ -31,8 +31,11 @@ impl ClientState {
     ) {
         let asked = !self.outstanding.is_empty();
         if let (Some(left), Some(open)) = (delivery.left_at, &mut self.open) {
-            open.had_left(time.saturating_sub(left), Owner::Network);
-            open.had_left(said_before, Owner::Server(ServerCause::Processor));
+            open.had_left(time.saturating_sub(left), LatencyComponent::Network);
+            open.had_left(
+                said_before,
+                LatencyComponent::Server(ServerCause::Processor),
+            );
         }
         let mut events = delivery.events.iter();
         let device = events.any(|event| event.stimulus.trigger == Trigger::Input);
@@ -303,7 +306,7 @@ impl ClientState {
             self.undrawn.get_or_insert((first, last)).1 = last;
         }
         if self.outstanding.is_empty() {
-            self.asked_at = time;
+            self.requested_at = time;
         }
         for question in &sent.questions {
             if self.outstanding.len() < MAX_OUTSTANDING {

@@ -7,7 +7,7 @@
 
 use x11prof_trace::ConnectionId;
 
-use crate::episodes::across::causal_edge::EpisodeId;
+use crate::episodes::cross_client::causal_edge::EpisodeId;
 use crate::episodes::episode::Episode;
 use crate::text::label::Label;
 

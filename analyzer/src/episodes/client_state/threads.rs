@@ -1,7 +1,7 @@
 //! The threads of a client: the end of each of their waits shows whether the client was quiet.
 
 use super::ClientState;
-use crate::episodes::client_threads::{JointWait, Woken};
+use crate::episodes::client_threads::{CommonWait, Woken};
 use crate::episodes::episode::Unsure;
 use crate::episodes::open_episode::OpenEpisode;
 use crate::episodes::thread::Thread;
@@ -102,12 +102,12 @@ impl ClientState {
     }
 
     /// The common wait of the threads that participated in the open episode.
-    fn joint_wait(&self) -> JointWait {
+    fn joint_wait(&self) -> CommonWait {
         let begun = self.open.as_ref().map_or(u64::MAX, |open| open.begun);
         let joint = self.threads.joint_wait(begun);
         let done = self.open.as_ref().is_some_and(OpenEpisode::is_done);
         match joint.wait {
-            Some(Wait::Sleep | Wait::Lock | Wait::Other) if done => JointWait {
+            Some(Wait::Sleep | Wait::Lock | Wait::Other) if done => CommonWait {
                 wait: Some(Wait::Poll),
                 unsure: false,
             },

@@ -15,7 +15,7 @@ const SELDOM: u32 = 4;
 
 /// The common wait of all threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct JointWait {
+pub(crate) struct CommonWait {
     /// Poll if all threads wait for X or for work; `None` if the wait of a thread is unknown.
     pub(crate) wait: Option<Wait>,
     /// True if the wait is only assumed to be for work.
@@ -31,7 +31,7 @@ pub(super) struct KnownThread {
     pub(super) wait: Option<Place>,
     pub(super) reads: u32,
     pub(super) writes: u32,
-    /// Seen in poll, or waiting for anything but time, while the client waited for no reply.
+    /// True if the thread was seen in poll, or in any wait that is not for time, while the client waited for no reply.
     pub(super) polls: bool,
     pub(super) waits: bool,
     places: Vec<KnownPlace>,
@@ -161,9 +161,9 @@ impl KnownThread {
     }
 
     /// The meaning of the thread's wait for the client. With `sole`, no other thread communicates for the client.
-    pub(super) fn meaning(&self, sole: bool) -> JointWait {
+    pub(super) fn meaning(&self, sole: bool) -> CommonWait {
         let Some(place) = self.wait else {
-            return JointWait {
+            return CommonWait {
                 wait: None,
                 unsure: false,
             };
@@ -186,7 +186,7 @@ impl KnownThread {
             busy if sole && self.polls => (busy, false),
             _ => (Wait::Poll, true),
         };
-        JointWait {
+        CommonWait {
             wait: Some(wait),
             unsure,
         }

@@ -8,7 +8,7 @@ mod known_thread;
 
 use rustc_hash::FxHashMap;
 
-pub(crate) use known_thread::JointWait;
+pub(crate) use known_thread::CommonWait;
 use known_thread::KnownThread;
 
 use super::timeline_event::{Place, Wait};
@@ -285,9 +285,9 @@ impl ClientThreads {
 
     /// The common wait of the threads that ran since `begun`, if all of them wait. Other threads are not part of the
     /// handling.
-    pub(crate) fn joint_wait(&self, begun: u64) -> JointWait {
+    pub(crate) fn joint_wait(&self, begun: u64) -> CommonWait {
         let sole = self.speakers().nth(1).is_none();
-        let mut joint = JointWait {
+        let mut joint = CommonWait {
             wait: Some(Wait::Poll),
             unsure: false,
         };

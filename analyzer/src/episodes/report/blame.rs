@@ -4,8 +4,8 @@ use serde::Serialize;
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use crate::episodes::across::blame::{Blame, BlameContext, BlameKind};
-use crate::episodes::across::path_step::PathStep;
+use crate::episodes::cross_client::blame::{Blame, BlameContext, BlameKind};
+use crate::episodes::cross_client::path_step::PathStep;
 use crate::episodes::episode::Episode;
 use crate::episodes::findings::Findings;
 use crate::episodes::location::Location;

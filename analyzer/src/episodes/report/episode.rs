@@ -13,7 +13,7 @@ use crate::callers::CallerReport;
 use crate::callers::blocked::BlockedIn;
 use crate::callers::running::RanIn;
 use crate::episodes::cause::Cause;
-use crate::episodes::episode::{Child, Episode, Owner, Unsure};
+use crate::episodes::episode::{Child, Episode, LatencyComponent, Unsure};
 use crate::episodes::findings::Findings;
 use crate::episodes::landmarks::phases;
 use crate::episodes::location::Location;
@@ -187,8 +187,9 @@ pub(super) fn episode(of: &Episode, findings: &Findings, first: Timestamp) -> Ep
 /// The steps of its chain of waits in which no thread of the client ran, and no answer of the server was outstanding.
 fn off_cpu_spans(of: &Episode) -> Vec<(u64, u64)> {
     let steps = of.path.iter().filter(|step| step.client == of.client);
-    let off = steps
-        .filter(|step| matches!(step.owner, Owner::OffCpu(cause) if cause != Cause::Processor));
+    let off = steps.filter(
+        |step| matches!(step.owner, LatencyComponent::OffCpu(cause) if cause != Cause::Processor),
+    );
     off.map(|step| (step.start, step.start + step.nanos))
         .collect()
 }

@@ -3,8 +3,8 @@
 use serde::Serialize;
 use x11prof_trace::Timestamp;
 
-use crate::episodes::across::loops::Side;
 use crate::episodes::client_state::Backlog;
+use crate::episodes::cross_client::loops::Side;
 use crate::episodes::findings::Findings;
 use crate::text::units::{duration_ms, nanos_ms};
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::episodes::cause::{Cause, ServerCause};
 use crate::episodes::cumulative::percentile;
-use crate::episodes::episode::{Owner, Parts, Trigger};
+use crate::episodes::episode::{LatencyBreakdown, LatencyComponent, Trigger};
 use crate::episodes::findings::Findings;
 use crate::text::units::nanos_ms;
 
@@ -80,31 +80,31 @@ pub struct TriggerReport {
     pub perceptible_causes: CausesReport,
 }
 
-pub(super) fn parts(parts: &Parts) -> PartsReport {
+pub(super) fn parts(parts: &LatencyBreakdown) -> PartsReport {
     PartsReport {
-        waiting_ms: nanos_ms(parts.of(Owner::Waiting)),
-        client_ms: nanos_ms(parts.of(Owner::Client)),
+        waiting_ms: nanos_ms(parts.of(LatencyComponent::Waiting)),
+        client_ms: nanos_ms(parts.of(LatencyComponent::Client)),
         off_cpu_ms: nanos_ms(parts.off_cpu()),
         server_ms: nanos_ms(parts.server()),
-        network_ms: nanos_ms(parts.of(Owner::Network)),
+        network_ms: nanos_ms(parts.of(LatencyComponent::Network)),
         other_clients_ms: nanos_ms(parts.others()),
     }
 }
 
-pub(super) fn causes(parts: &Parts) -> CausesReport {
+pub(super) fn causes(parts: &LatencyBreakdown) -> CausesReport {
     let of = |owner| nanos_ms(parts.of(owner));
     CausesReport {
-        running_ms: of(Owner::Client),
-        processor_ms: of(Owner::OffCpu(Cause::Processor)),
-        reply_ms: of(Owner::Server(ServerCause::Reply)),
-        grab_ms: of(Owner::Server(ServerCause::Grabbed)),
-        server_processor_ms: of(Owner::Server(ServerCause::Processor)),
-        sleeping_ms: of(Owner::OffCpu(Cause::Sleeping)),
-        lock_ms: of(Owner::OffCpu(Cause::Synchronisation)),
-        file_ms: of(Owner::OffCpu(Cause::File)),
-        poll_ms: of(Owner::OffCpu(Cause::Poll)),
-        elsewhere_ms: of(Owner::OffCpu(Cause::Elsewhere)),
-        awaited_ms: of(Owner::Awaited),
+        running_ms: of(LatencyComponent::Client),
+        processor_ms: of(LatencyComponent::OffCpu(Cause::Processor)),
+        reply_ms: of(LatencyComponent::Server(ServerCause::Reply)),
+        grab_ms: of(LatencyComponent::Server(ServerCause::Grabbed)),
+        server_processor_ms: of(LatencyComponent::Server(ServerCause::Processor)),
+        sleeping_ms: of(LatencyComponent::OffCpu(Cause::Sleeping)),
+        lock_ms: of(LatencyComponent::OffCpu(Cause::Synchronisation)),
+        file_ms: of(LatencyComponent::OffCpu(Cause::File)),
+        poll_ms: of(LatencyComponent::OffCpu(Cause::Poll)),
+        elsewhere_ms: of(LatencyComponent::OffCpu(Cause::Elsewhere)),
+        awaited_ms: of(LatencyComponent::Awaited),
     }
 }
 

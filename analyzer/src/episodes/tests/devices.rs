@@ -312,9 +312,12 @@ fn a_client_that_waits_for_room_to_write_is_not_quiet_and_the_server_has_the_tim
     let episodes = found(&all.trace);
     let key = episodes.iter().find(|one| one.trigger == Trigger::Input);
     let parts = key.unwrap().parts;
-    assert_eq!(parts.of(Owner::Server(ServerCause::Reply)) / 1000, 45_000);
-    assert_eq!(parts.of(Owner::Client) / 1000, 5000 + 9950);
-    assert_eq!(parts.of(Owner::Network), 0);
+    assert_eq!(
+        parts.of(LatencyComponent::Server(ServerCause::Reply)) / 1000,
+        45_000
+    );
+    assert_eq!(parts.of(LatencyComponent::Client) / 1000, 5000 + 9950);
+    assert_eq!(parts.of(LatencyComponent::Network), 0);
 }
 
 /// Bytes from another client at N microseconds, after its setup.
@@ -358,7 +361,9 @@ fn a_grab_holds_up_others_and_not_its_owner() {
         let of = episodes.iter().filter(|one| one.client == ConnectionId(1));
         let parts: Vec<_> = of.map(|one| one.parts).collect();
         let sum = |asked| -> u64 {
-            let each = parts.iter().map(|parts| parts.of(Owner::Server(asked)));
+            let each = parts
+                .iter()
+                .map(|parts| parts.of(LatencyComponent::Server(asked)));
             each.sum::<u64>() / 1_000_000
         };
         assert_eq!(

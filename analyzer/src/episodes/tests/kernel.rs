@@ -79,7 +79,7 @@ fn a_client_has_no_more_time_than_the_kernel_says() {
                 .into_iter()
                 .map(|(from, to)| to.min(end).saturating_sub(from.max(start)))
                 .sum();
-            let client = episode.parts.of(Owner::Client);
+            let client = episode.parts.of(LatencyComponent::Client);
             assert!(
                 client <= ran + 1000,
                 "{name}: {client} > {ran}: {episode:?}"
@@ -113,6 +113,6 @@ fn a_client_does_not_run_until_the_server_lets_it_in() {
     all.at(900 * MS).end();
     let episodes = found(&all.trace);
     let parts = &episodes.first().expect("its start").parts;
-    assert_eq!(parts.of(Owner::Client) / 1000, 950);
+    assert_eq!(parts.of(LatencyComponent::Client) / 1000, 950);
     assert_eq!(parts.server() / 1000, 100 * MS + 50);
 }

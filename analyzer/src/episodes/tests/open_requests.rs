@@ -2,7 +2,7 @@
 
 use super::found;
 use crate::episodes::awaited::AwaitedOutcome;
-use crate::episodes::episode::{Episode, Owner, Trigger};
+use crate::episodes::episode::{Episode, LatencyComponent, Trigger};
 use crate::testing::{Synthetic, map_window, poly_fill_rectangle, reply, request};
 
 const WINDOW: u32 = 0x20_0005;
@@ -54,7 +54,7 @@ fn an_action_ends_with_the_response_to_the_answer() {
         panic!("{all:#?}")
     };
     assert_near(paste.latency(), 503);
-    assert_near(paste.parts.of(Owner::Awaited), 500);
+    assert_near(paste.parts.of(LatencyComponent::Awaited), 500);
     let wait = paste.awaited.first().unwrap();
     assert_eq!(wait.outcome, AwaitedOutcome::Answered);
     assert_near(wait.nanos(), 500);

@@ -1,7 +1,7 @@
 //! The server or a client is ready, but no processor is free.
 
 use super::*;
-use crate::episodes::across::blame::{Blame, BlameKind};
+use crate::episodes::cross_client::blame::{Blame, BlameKind};
 use crate::episodes::{Episode, Thresholds};
 
 fn key(all: &Scheduled) -> Episode {
@@ -16,7 +16,7 @@ fn key(all: &Scheduled) -> Episode {
     key.expect("the episode of the key").clone()
 }
 
-fn micros(of: &Episode, owner: Owner) -> u64 {
+fn micros(of: &Episode, owner: LatencyComponent) -> u64 {
     of.parts.of(owner) / 1000
 }
 
@@ -63,7 +63,7 @@ fn a_server_that_answers_late_for_want_of_a_processor_is_not_slow() {
     all.switch(SERVER_PID, 201 * MS, Blocked);
     draws(&mut all, 205 * MS, 50, 4950);
     let key = key(&all);
-    let of = |cause| micros(&key, Owner::Server(cause));
+    let of = |cause| micros(&key, LatencyComponent::Server(cause));
     // Counted from the time at which the client began to wait.
     assert_eq!(of(ServerCause::Processor), 59_990 + 20_000);
     assert_eq!(of(ServerCause::Reply), 10_100);
@@ -86,7 +86,7 @@ fn an_answer_that_the_recorder_takes_late_is_not_the_servers() {
     all.client(230 * MS + 100, SwitchKind::In);
     draws(&mut all, 235 * MS, 50, 950);
     let key = key(&all);
-    let of = |cause| micros(&key, Owner::Server(cause));
+    let of = |cause| micros(&key, LatencyComponent::Server(cause));
     assert_eq!(of(ServerCause::Processor), 119_750);
     // Until the client runs again.
     assert_eq!(of(ServerCause::Reply), 240 + 100);
@@ -105,7 +105,7 @@ fn a_late_read_of_the_recorder_is_not_the_servers_time() {
     all.server(250 * MS + 50, 256 * MS);
     all.at(900 * MS).end();
     let key = key(&all);
-    let of = |cause| micros(&key, Owner::Server(cause));
+    let of = |cause| micros(&key, LatencyComponent::Server(cause));
     assert_eq!(of(ServerCause::Processor), 149_000 - 3000);
     assert_eq!(
         (of(ServerCause::Reply), of(ServerCause::Drawing)),
@@ -122,7 +122,10 @@ fn a_server_that_draws_late_for_want_of_a_processor() {
     let key = key(&all);
     assert_eq!(key.latency(), 45_000_000 + 5_500_000);
     assert_eq!(key.presentation, 45_000_000);
-    assert_eq!(micros(&key, Owner::Server(ServerCause::Processor)), 40_000);
+    assert_eq!(
+        micros(&key, LatencyComponent::Server(ServerCause::Processor)),
+        40_000
+    );
     assert_eq!(blamed(&key), (BlameKind::ServerProcessor, 40_000));
     assert_eq!(key.blocked(), 0);
 }
@@ -149,7 +152,7 @@ fn a_client_that_begins_late_for_want_of_a_processor() {
     all.client(160 * MS, SwitchKind::In);
     draws(&mut all, 165 * MS, 50, 950);
     let key = key(&all);
-    assert_eq!(micros(&key, Owner::Waiting), 60_500);
+    assert_eq!(micros(&key, LatencyComponent::Waiting), 60_500);
     assert_eq!(blamed(&key), (BlameKind::Processor, 60_000));
 }
 
@@ -161,7 +164,7 @@ fn a_client_that_has_its_reply_and_no_processor() {
     all.client(150 * MS, SwitchKind::In);
     draws(&mut all, 152 * MS, 50, 950);
     let key = key(&all);
-    let ready = micros(&key, Owner::OffCpu(Cause::Processor));
+    let ready = micros(&key, LatencyComponent::OffCpu(Cause::Processor));
     assert_eq!((ready, key.round_trips), (39_800, 1));
     assert_eq!(blamed(&key), (BlameKind::Processor, 39_800));
 }

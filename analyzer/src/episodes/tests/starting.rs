@@ -105,7 +105,7 @@ fn the_window_managers_work_meanwhile_is_in_the_start_up_once() {
         (first.landmark.as_str(), first.latency()),
         ("Start-up", 170_000_000)
     );
-    assert_eq!(first.parts.of(Owner::Others), 0);
+    assert_eq!(first.parts.of(LatencyComponent::Others), 0);
     // Nothing else of these 170 ms counts.
     let counted = episodes.iter().filter(|one| !one.is_led_to());
     let during = counted.filter(|one| one.start < first.end()).count();

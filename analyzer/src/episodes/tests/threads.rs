@@ -92,7 +92,11 @@ fn keys(episodes: &[super::super::Episode]) -> Vec<(u64, u64, u64)> {
     let keys = episodes.iter().filter(|one| one.trigger == Trigger::Input);
     keys.map(|one| {
         let parts = &one.parts;
-        let each = [one.latency(), parts.of(Owner::Client), parts.off_cpu()];
+        let each = [
+            one.latency(),
+            parts.of(LatencyComponent::Client),
+            parts.off_cpu(),
+        ];
         let [latency, client, off] = each.map(|nanos| nanos / 1000);
         (latency, client, off)
     })
@@ -138,7 +142,7 @@ fn a_question_that_the_recorder_takes_late_is_not_the_clients() {
     let episodes = all.end();
     assert_eq!(keys(&episodes)[1].2, 0, "{episodes:?}");
     let key = episodes.iter().rfind(|one| one.trigger == Trigger::Input);
-    let none = Owner::Server(ServerCause::Processor);
+    let none = LatencyComponent::Server(ServerCause::Processor);
     assert_eq!(key.map(|key| key.parts.of(none) / 1000), Some(50_000));
 }
 
@@ -294,7 +298,7 @@ fn a_client_that_has_another_process_write_is_unsure() {
     let client: u64 = episodes
         .iter()
         .skip(1)
-        .map(|one| one.parts.of(Owner::Client))
+        .map(|one| one.parts.of(LatencyComponent::Client))
         .sum();
     // The kernel counted 2 ms of CPU time until the window was shown.
     assert!(client <= 3_000_000, "{episodes:?}");
@@ -347,7 +351,7 @@ fn a_childs_answers_after_the_end_of_its_parent_are_no_part_of_the_start() {
         .map(|one| {
             (
                 one.latency() / 1000,
-                one.parts.of(Owner::Client),
+                one.parts.of(LatencyComponent::Client),
                 one.unsure,
             )
         })

@@ -7,7 +7,7 @@ use x11prof_trace::{ConnectionId, Timestamp};
 use super::definition::EventDefinitions;
 use super::server_time::ServerTime;
 use super::tag::{Tag, Tags};
-use crate::episodes::episode::{Episode, Owner};
+use crate::episodes::episode::{Episode, LatencyComponent};
 use crate::pipeline::Observation;
 
 /// Maximum number of kept events; later events are only counted.
@@ -135,11 +135,11 @@ impl Instances {
         self.episodes.push(EpisodeUse {
             client: episode.client,
             start,
-            handled: start.saturating_add(episode.parts.of(Owner::Waiting)),
+            handled: start.saturating_add(episode.parts.of(LatencyComponent::Waiting)),
             end: episode.end().as_nanos(),
             complete: start.saturating_add(episode.latency()),
             delivered: episode.delivered,
-            ran: episode.parts.of(Owner::Client),
+            ran: episode.parts.of(LatencyComponent::Client),
             bytes: episode.bytes,
             requests: episode.requests,
             round_trips: episode.round_trips,

@@ -8,7 +8,7 @@ use super::tag::{Made, Tag, Tags};
 use crate::episodes::keyboard::Keyboard;
 use crate::episodes::stimulus::{Detail, Stimulus};
 use crate::episodes::windows;
-use crate::pipeline::Seen;
+use crate::pipeline::MessageContext;
 use crate::text::pattern::matches;
 
 /// Tags messages.
@@ -47,7 +47,7 @@ impl Matcher {
     /// The tags of an event: the user-defined events that it starts and ends.
     pub(crate) fn event(
         &self,
-        seen: &Seen<'_>,
+        seen: &MessageContext<'_>,
         event: &Event<'_>,
         stimulus: &Stimulus,
         keyboard: &Keyboard,
@@ -87,7 +87,7 @@ impl Matcher {
     }
 
     /// The tags of a request: the user-defined events that it starts and ends, and the resources that it creates.
-    pub(crate) fn request(&self, seen: &Seen<'_>, request: &Request<'_>) -> Tags {
+    pub(crate) fn request(&self, seen: &MessageContext<'_>, request: &Request<'_>) -> Tags {
         let Matcher(definitions) = self;
         if definitions.0.is_empty() {
             return Tags::default();

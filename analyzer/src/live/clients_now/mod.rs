@@ -4,9 +4,9 @@
 //! difference between the oldest and the newest snapshot. So a live recording, a finished one, and a part of it are
 //! counted in the same way.
 
-mod asked;
-mod questions;
+mod open_requests;
 pub(crate) mod report;
+mod request_rates;
 mod rows;
 mod snapshot;
 #[cfg(test)]
@@ -21,12 +21,12 @@ use x11prof_trace::{ConnectionId, Control, Timestamp};
 use crate::pipeline::Observation;
 use crate::profile::groups::By;
 use crate::profile::stacks::StackKey;
-use crate::profile::{BasisOption, Blocking, Profile};
+use crate::profile::{Blocking, Profile, TimeSourceOption};
 use crate::recording::trace_summary::TraceSummary;
 use crate::resources::Resources;
 use crate::stalls::Stalls;
-use asked::Asked;
-use questions::Questions;
+use open_requests::UnansweredRequests;
+use request_rates::RequestRates;
 use snapshot::Snapshot;
 
 /// Snapshots in a window: enough to see growth in each quarter.
@@ -42,7 +42,7 @@ pub struct NowOptions {
     /// The time for which one client may occupy the server before it is listed as a stall.
     pub frame_ms: f64,
     /// The time source of server times.
-    pub basis: BasisOption,
+    pub basis: TimeSourceOption,
 }
 
 /// Current activity of a display's clients.
@@ -52,8 +52,8 @@ pub struct ClientsNow {
     pub(crate) profile: Profile,
     pub(crate) resources: Resources,
     pub(crate) stalls: Stalls,
-    questions: Questions,
-    asked: Asked,
+    questions: RequestRates,
+    asked: UnansweredRequests,
     connected: BTreeSet<ConnectionId>,
     snapshots: VecDeque<Snapshot>,
     /// True once the time window has begun to move.
@@ -75,8 +75,8 @@ impl ClientsNow {
             profile: profile.stacked(By::Window).on(options.basis),
             resources: Resources::default(),
             stalls: Stalls::new(parameters, substitutions, options.frame_ms),
-            questions: Questions::default(),
-            asked: Asked::default(),
+            questions: RequestRates::default(),
+            asked: UnansweredRequests::default(),
             connected: BTreeSet::new(),
             snapshots: VecDeque::new(),
             begun: false,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::server_time::Basis;
+use crate::server_time::TimeSource;
 use crate::stalls::report::StallLine;
 
 /// Costs of each client over the last seconds. Rates are per second, times are milliseconds.
@@ -18,7 +18,7 @@ pub struct NowReport {
     pub at_s: f64,
     /// The source of server times: measured, or modelled.
     #[serde(rename = "time_source")]
-    pub basis: Basis,
+    pub basis: TimeSource,
     /// The server whose cost table is used.
     #[serde(rename = "cost_data")]
     pub prices: String,
@@ -88,12 +88,12 @@ pub struct ClientNow {
     /// The clients that occupied the server while this one waited, the longest waits first.
     pub waits_for: Vec<WaitNow>,
     /// The requests that have waited for another client's reply for 100 ms or more, the oldest first.
-    pub asked: Vec<AskedNow>,
+    pub asked: Vec<OpenRequestNow>,
 }
 
 /// A request that another client has to reply to.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct AskedNow {
+pub struct OpenRequestNow {
     /// The kind, as docs/CONCEPTS.md lists them.
     pub kind: &'static str,
     /// The request or the message.

@@ -201,10 +201,10 @@ impl ClientsNow {
         let by_cost = by_request.into_iter();
         let mostly = by_cost.max_by(|(_, a), (_, b)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
         let (waits, before) = (now.client_waits.get(&id), first.client_waits.get(&id));
-        let trips = |of: Option<&super::questions::ClientWaits>| {
+        let trips = |of: Option<&super::request_rates::ClientWaits>| {
             of.map_or(0, |of| of.round_trips.values().sum::<u64>())
         };
-        let waited = |of: Option<&super::questions::ClientWaits>| of.map_or(0, |of| of.waited);
+        let waited = |of: Option<&super::request_rates::ClientWaits>| of.map_or(0, |of| of.waited);
         let again = waits.into_iter().flat_map(|of| &of.again);
         let again = again.map(|(request, count)| {
             let before = before.and_then(|of| of.again.get(request)).copied();

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use x11prof_session::ResourceKind;
 use x11prof_trace::ConnectionId;
 
-use super::questions::ClientWaits;
+use super::request_rates::ClientWaits;
 use crate::profile::stacks::{StackKey, StackSum};
 use crate::server_time::Share;
 

@@ -7,14 +7,14 @@ use crate::live::clients_now::report::{ClientNow, NowReport};
 use crate::pipeline::Pipeline;
 use crate::testing::*;
 use crate::testing_display::{Display, prices};
-use crate::{Basis, BasisOption, FRAME_MS};
+use crate::{FRAME_MS, TimeSource, TimeSourceOption};
 
 /// The last `seconds` of a display; with a filter, only rows with the text in a name.
 fn report(display: &Display, seconds: f64, filter: Option<&str>) -> NowReport {
     let options = NowOptions {
         seconds,
         frame_ms: FRAME_MS,
-        basis: BasisOption::Measured,
+        basis: TimeSourceOption::Measured,
     };
     let mut now = ClientsNow::new(&prices(), &Substitutions::default(), &options);
     now.begin();
@@ -52,7 +52,7 @@ fn busy(seconds: u16) -> Display {
 fn rates_are_of_the_last_seconds() {
     let report = report(&busy(8), 4.0, None);
     assert!((report.seconds - 4.0).abs() < 0.51, "{}", report.seconds);
-    assert_eq!(report.basis, Basis::Modelled);
+    assert_eq!(report.basis, TimeSource::Modelled);
     let (panel, editor) = (of(&report, "panel"), of(&report, "editor"));
     // The client with the most server time is first: 10 rectangles of 9 ms.
     assert_eq!(report.clients[0], *panel);
@@ -131,7 +131,7 @@ fn a_window_that_nothing_comes_in_has_no_rates() {
     let options = NowOptions {
         seconds: 1.0,
         frame_ms: FRAME_MS,
-        basis: BasisOption::Measured,
+        basis: TimeSourceOption::Measured,
     };
     let mut now = ClientsNow::new(&prices(), &Substitutions::default(), &options);
     now.begin();

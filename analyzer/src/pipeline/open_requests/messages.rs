@@ -8,7 +8,7 @@ use x11prof_session::Session;
 use x11prof_trace::{ConnectionId, Timestamp};
 
 use super::{Key, MAX_OPEN, OpenKind, OpenRequests, OpenStep, Transfer, client_of};
-use crate::pipeline::seen::Seen;
+use crate::pipeline::message_context::MessageContext;
 
 /// Maximum number of property payloads of input methods kept: each is read soon.
 const MAX_PAYLOADS: usize = 64;
@@ -65,7 +65,7 @@ fn answers(opcode: u8, expected: u8) -> bool {
 
 impl OpenRequests {
     /// Processes the next message of a pass.
-    pub(crate) fn message(&mut self, seen: &Seen<'_>) {
+    pub(crate) fn message(&mut self, seen: &MessageContext<'_>) {
         match seen.message {
             Message::Request(request) => self.request(seen, request),
             Message::Event(event) => self.event(seen, event),
@@ -73,7 +73,7 @@ impl OpenRequests {
         }
     }
 
-    fn request(&mut self, seen: &Seen<'_>, request: &Request<'_>) {
+    fn request(&mut self, seen: &MessageContext<'_>, request: &Request<'_>) {
         let (time, client) = (seen.time, seen.connection);
         let body = Body::of(request);
         let word = |at| body.u32(at).unwrap_or(0);
@@ -130,7 +130,7 @@ impl OpenRequests {
     /// Window, property, type, format, length, value.
     fn property(
         &mut self,
-        seen: &Seen<'_>,
+        seen: &MessageContext<'_>,
         request: &Request<'_>,
         window: u32,
         property: u32,
@@ -195,7 +195,7 @@ impl OpenRequests {
     }
 
     /// A client deletes a property: the requestor of a selection has read a piece.
-    fn deleted(&mut self, seen: &Seen<'_>, window: u32, property: u32) {
+    fn deleted(&mut self, seen: &MessageContext<'_>, window: u32, property: u32) {
         if let Some(transfer) = self.transfers.get(&(window, property)) {
             let (owner, subject) = (transfer.owner, transfer.selection);
             let next = key(OpenKind::SelectionPiece, window, property.into());
@@ -204,7 +204,7 @@ impl OpenRequests {
     }
 
     /// Processes an event that a client sends to another client.
-    fn sends(&mut self, seen: &Seen<'_>, destination: u32, body: &Body<'_>) {
+    fn sends(&mut self, seen: &MessageContext<'_>, destination: u32, body: &Body<'_>) {
         let (time, client, session) = (seen.time, seen.connection, seen.session);
         let word = |at: usize| body.u32(8 + at).unwrap_or(0);
         match body.u8(8).map(|code| code & 0x7F) {
@@ -285,7 +285,7 @@ impl OpenRequests {
             .map(|(_, first)| *first)
     }
 
-    fn event(&mut self, seen: &Seen<'_>, event: &Event<'_>) {
+    fn event(&mut self, seen: &MessageContext<'_>, event: &Event<'_>) {
         let (time, client) = (seen.time, seen.connection);
         let word = |at: usize| event.order.u32(event.bytes, at).unwrap_or(0);
         match (event.code, event.sent) {
@@ -329,7 +329,7 @@ impl OpenRequests {
     }
 
     /// The server redirects a client's request to the window manager.
-    fn redirected(&mut self, seen: &Seen<'_>, kind: OpenKind, window: u32) {
+    fn redirected(&mut self, seen: &MessageContext<'_>, kind: OpenKind, window: u32) {
         self.window_manager = Some(seen.connection);
         if let Some(client) = client_of(seen.session, window) {
             let key = key(kind, window, 0);
@@ -338,7 +338,7 @@ impl OpenRequests {
     }
 
     /// Processes a message that arrived from another client.
-    fn message_came(&mut self, seen: &Seen<'_>, event: &Event<'_>) {
+    fn message_came(&mut self, seen: &MessageContext<'_>, event: &Event<'_>) {
         let (time, client, session) = (seen.time, seen.connection, seen.session);
         let word = |at: usize| event.order.u32(event.bytes, at).unwrap_or(0);
         let Some(kind) = session.atom_name(word(8)) else {

@@ -3,7 +3,7 @@
 use x11prof_protocol::{Body, Event, Request};
 use x11prof_session::{DrawableKind, Session, Target};
 
-use crate::pipeline::seen::Seen;
+use crate::pipeline::message_context::MessageContext;
 
 /// Maximum number of tracked mapped windows: a start-up shows few.
 const WINDOWS: usize = 64;
@@ -67,7 +67,7 @@ impl FirstFrame {
     }
 
     /// Takes the client's next request.
-    pub(super) fn request(&mut self, seen: &Seen<'_>, request: &Request<'_>) -> Drawing {
+    pub(super) fn request(&mut self, seen: &MessageContext<'_>, request: &Request<'_>) -> Drawing {
         match self.progress {
             Progress::Unmapped | Progress::Mapped => self.before_drawing(seen, request),
             Progress::Drawn(_) if self.filled.is_some() && self.filled == fills(seen, request) => {
@@ -97,7 +97,7 @@ impl FirstFrame {
         drawn
     }
 
-    fn before_drawing(&mut self, seen: &Seen<'_>, request: &Request<'_>) {
+    fn before_drawing(&mut self, seen: &MessageContext<'_>, request: &Request<'_>) {
         let window = Body::of(request).u32(0);
         match (request.name.as_str(), window) {
             ("MapWindow", Some(window)) if is_top_level(seen.session, window) => {
@@ -128,7 +128,7 @@ impl FirstFrame {
     }
 
     /// Handles an event for the client. An exposure shows that the server painted a window.
-    pub(super) fn event(&mut self, seen: &Seen<'_>, event: &Event<'_>) {
+    pub(super) fn event(&mut self, seen: &MessageContext<'_>, event: &Event<'_>) {
         if self.progress == Progress::Mapped
             && event.name.as_str() == "Expose"
             && let Some(window) = event.order.u32(event.bytes, 4)
@@ -138,7 +138,7 @@ impl FirstFrame {
     }
 
     /// True if the server paints the background pixmap of a window. Some image viewers draw in this way.
-    fn is_painted(&mut self, seen: &Seen<'_>, window: u32) -> bool {
+    fn is_painted(&mut self, seen: &MessageContext<'_>, window: u32) -> bool {
         let drawable = seen.session.drawable(window);
         let painted = drawable.is_some_and(|one| {
             one.has_background_pixmap
@@ -159,7 +159,7 @@ impl FirstFrame {
 }
 
 /// The drawable of a request, with its ancestors upwards; empty if the drawable cannot be on the screen.
-pub(super) fn drawn_in(seen: &Seen<'_>, request: &Request<'_>) -> Vec<u32> {
+pub(super) fn drawn_in(seen: &MessageContext<'_>, request: &Request<'_>) -> Vec<u32> {
     let drawn = drawn_on(seen, request).filter(|id| may_be_seen(seen.session, *id));
     let windows = drawn.map(|id| ancestry(seen.session, id).collect());
     windows.unwrap_or_default()
@@ -184,7 +184,7 @@ fn is_top_level(session: &Session, window: u32) -> bool {
 
 /// The window that a request fills with a picture: an image or a copy of its size or more, a pixmap presented,
 /// buffers swapped.
-fn fills(seen: &Seen<'_>, request: &Request<'_>) -> Option<u32> {
+fn fills(seen: &MessageContext<'_>, request: &Request<'_>) -> Option<u32> {
     let body = Body::of(request);
     let size = match request.name.as_str() {
         // The width and height (protocol, PutImage; MIT-SHM: of the transferred part).
@@ -202,7 +202,7 @@ fn fills(seen: &Seen<'_>, request: &Request<'_>) -> Option<u32> {
 }
 
 /// The drawable that a request draws on; `None` if it does not draw.
-fn drawn_on(seen: &Seen<'_>, request: &Request<'_>) -> Option<u32> {
+fn drawn_on(seen: &MessageContext<'_>, request: &Request<'_>) -> Option<u32> {
     let drawing = x11prof_session::Drawing::of(request.name);
     if drawing == Some(x11prof_session::Drawing::Frames) {
         // Before the drawable is the context's tag (GLX, section "SwapBuffers"), the number of windows

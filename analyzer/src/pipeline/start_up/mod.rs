@@ -15,8 +15,8 @@ use x11prof_protocol::Message;
 use x11prof_session::ClientId;
 use x11prof_trace::{Block, ConnectionId, Control, Direction, EmulatedNetwork, Opened, Timestamp};
 
-use crate::pipeline::seen::Seen;
-use crate::round_trips::{Answer, AnswerKind, RoundTripTracker};
+use crate::pipeline::message_context::MessageContext;
+use crate::round_trips::{CompletedRequest, ReplyKind, RoundTripTracker};
 use crate::threads::processes::Processes;
 use first_frame::{Drawing, FirstFrame, Progress};
 pub use report::{StartUpParts, StartUpReport};
@@ -136,7 +136,7 @@ impl StartUps {
     }
 
     /// Processes the next message.
-    pub(crate) fn message(&mut self, seen: &Seen<'_>, processes: &Processes) {
+    pub(crate) fn message(&mut self, seen: &MessageContext<'_>, processes: &Processes) {
         if self.starting.is_empty() {
             return;
         }
@@ -282,7 +282,7 @@ impl StartingClient {
     }
 
     /// The server has accepted the client.
-    fn let_in(&mut self, seen: &Seen<'_>) {
+    fn let_in(&mut self, seen: &MessageContext<'_>) {
         let (now, left) = (seen.time.as_nanos(), seen.at_server.as_nanos());
         self.set_up = Some(now);
         if left != now {
@@ -292,7 +292,7 @@ impl StartingClient {
         }
     }
 
-    fn answered(&mut self, answer: &Answer<'_>) {
+    fn answered(&mut self, answer: &CompletedRequest<'_>) {
         self.last = self.last.max(answer.time);
         if answer.how.is_round_trip() {
             self.round_trips += 1;
@@ -300,7 +300,7 @@ impl StartingClient {
             self.on_link = self.on_link.saturating_add(answer.on_link());
             self.unserved = self.unserved.saturating_add(answer.unserved);
         }
-        if answer.how == AnswerKind::Synchronised {
+        if answer.how == ReplyKind::Synchronised {
             self.synchronisations += 1;
             self.frame.synchronised();
         }

@@ -17,7 +17,7 @@ use x11prof_trace::{
 
 use crate::clients::ClientChoice;
 use crate::pipeline::start_up::StartUpReport;
-use crate::pipeline::{Observation, Seen};
+use crate::pipeline::{MessageContext, Observation};
 use crate::recording::activity::{Activity, ActivityFigures};
 use crate::recording::warnings::{Warning, WarningKind};
 use crate::recording::x_errors::XErrors;
@@ -201,7 +201,7 @@ impl TraceSummary {
         }
     }
 
-    fn message(&mut self, seen: &Seen<'_>) {
+    fn message(&mut self, seen: &MessageContext<'_>) {
         let connection = self
             .places
             .get(&seen.connection)

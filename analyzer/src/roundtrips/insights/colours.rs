@@ -6,7 +6,7 @@ use x11prof_protocol::Symbol;
 use x11prof_trace::ConnectionId;
 
 use super::{AvoidableTrips, Context, Finding, GROUPS, Groups, Insight};
-use crate::round_trips::Answer;
+use crate::round_trips::CompletedRequest;
 
 /// The minimum number of colours for a finding.
 const COLOURS: u64 = 3;
@@ -38,7 +38,7 @@ fn is_packed(pixel: u32, [red, green, blue]: [u16; 3]) -> bool {
 }
 
 impl Insight for Colours {
-    fn answered(&mut self, answer: &Answer<'_>, _: &Context<'_>) {
+    fn answered(&mut self, answer: &CompletedRequest<'_>, _: &Context<'_>) {
         let question = &answer.question;
         if question.name.as_str() != "AllocColor" {
             return;

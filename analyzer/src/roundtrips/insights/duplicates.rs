@@ -5,8 +5,8 @@ use x11prof_protocol::{Body, Message, Request, Symbol};
 use x11prof_trace::ConnectionId;
 
 use super::{AvoidableTrips, Context, Finding, Groups, Insight, plural, topic};
-use crate::pipeline::{Observation, Seen};
-use crate::round_trips::{Answer, Question};
+use crate::pipeline::{MessageContext, Observation};
+use crate::round_trips::{CompletedRequest, PendingRequest};
 
 /// Maximum number of stored replies of all clients; beyond it, earlier ones are dropped.
 const REMEMBERED: usize = 1 << 16;
@@ -80,7 +80,7 @@ pub(super) struct Duplicates {
 
 /// The state that the reply to a request depends on; `None` if it may change unseen. A reply of the core protocol
 /// depends on the resource that the request names first, a reply of an extension on the extension's whole state.
-fn subject(question: &Question) -> Option<Subject> {
+fn subject(question: &PendingRequest) -> Option<Subject> {
     let name = question.name.as_str();
     if CHANGES_UNSEEN.iter().any(|begin| name.starts_with(begin)) {
         return None;
@@ -112,7 +112,7 @@ impl Duplicates {
         self.changed.insert(subject, self.now);
     }
 
-    fn message(&mut self, seen: &Seen<'_>) {
+    fn message(&mut self, seen: &MessageContext<'_>) {
         self.now += 1;
         match seen.message {
             Message::Request(request) => self.request(request),
@@ -179,7 +179,7 @@ impl Insight for Duplicates {
         }
     }
 
-    fn answered(&mut self, answer: &Answer<'_>, context: &Context<'_>) {
+    fn answered(&mut self, answer: &CompletedRequest<'_>, context: &Context<'_>) {
         let question = &answer.question;
         let (Some(subject), Some(reply)) = (subject(question), answer.reply) else {
             return;

@@ -4,7 +4,7 @@
 use x11prof_protocol::Symbol;
 
 use super::{AvoidableTrips, Context, Finding, Groups, Insight, Names, Saving};
-use crate::round_trips::Answer;
+use crate::round_trips::CompletedRequest;
 
 #[derive(Debug, Default)]
 struct Queries {
@@ -29,7 +29,7 @@ fn is_version(name: Symbol) -> bool {
 }
 
 impl Insight for ExtensionQueries {
-    fn answered(&mut self, answer: &Answer<'_>, _: &Context<'_>) {
+    fn answered(&mut self, answer: &CompletedRequest<'_>, _: &Context<'_>) {
         let name = answer.question.name;
         let query = name.as_str() == "QueryExtension";
         if !answer.how.is_round_trip() || !(query || is_version(name)) {

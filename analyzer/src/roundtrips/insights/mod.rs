@@ -21,8 +21,8 @@ use x11prof_session::Session;
 use x11prof_trace::ConnectionId;
 
 use crate::forecast::changes::Changes;
-use crate::pipeline::{Observation, Seen};
-use crate::round_trips::{Answer, Question};
+use crate::pipeline::{MessageContext, Observation};
+use crate::round_trips::{CompletedRequest, PendingRequest};
 
 /// Maximum number of clients and requests with findings.
 const GROUPS: usize = 4096;
@@ -75,7 +75,7 @@ struct AvoidableTrips {
 }
 
 impl AvoidableTrips {
-    fn add(&mut self, answer: &Answer<'_>) {
+    fn add(&mut self, answer: &CompletedRequest<'_>) {
         if answer.how.is_round_trip() {
             self.round_trips += 1;
             self.nanos = self.nanos.saturating_add(answer.waited_locally());
@@ -131,7 +131,7 @@ trait Insight: std::fmt::Debug {
     fn observe(&mut self, _observation: &Observation<'_>) {}
 
     /// Processes a reply to one of the selected clients.
-    fn answered(&mut self, answer: &Answer<'_>, context: &Context<'_>);
+    fn answered(&mut self, answer: &CompletedRequest<'_>, context: &Context<'_>);
 
     /// The findings so far.
     fn findings(&self) -> Vec<Finding>;
@@ -162,7 +162,7 @@ impl Insights {
         self.0.iter_mut().for_each(|one| one.observe(observation));
     }
 
-    pub(super) fn answered(&mut self, answer: &Answer<'_>, context: &Context<'_>) {
+    pub(super) fn answered(&mut self, answer: &CompletedRequest<'_>, context: &Context<'_>) {
         let all = self.0.iter_mut();
         all.for_each(|one| one.answered(answer, context));
     }
@@ -252,7 +252,7 @@ fn plural(count: u64) -> &'static str {
 }
 
 /// The name in a request: an atom, a property, an extension.
-fn topic(session: &Session, question: &Question) -> Option<Symbol> {
+fn topic(session: &Session, question: &PendingRequest) -> Option<Symbol> {
     let text = |at: usize| {
         let length = usize::from(question.u16(0)?);
         let name = question.body.get(at..at + length)?;
@@ -267,7 +267,7 @@ fn topic(session: &Session, question: &Question) -> Option<Symbol> {
 }
 
 /// True if a message reports a pointer motion to a client.
-fn is_motion(seen: &Seen<'_>) -> bool {
+fn is_motion(seen: &MessageContext<'_>) -> bool {
     matches!(seen.message, Message::Event(event) if matches!(
         event.name.as_str(),
         "MotionNotify" | "XInputExtension:Motion" | "XInputExtension:RawMotion"

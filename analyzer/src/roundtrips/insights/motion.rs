@@ -5,8 +5,8 @@ use x11prof_protocol::{Message, Symbol};
 use x11prof_trace::{ConnectionId, Control};
 
 use super::{AvoidableTrips, Context, Finding, GROUPS, Groups, Insight, Names, is_motion, plural};
-use crate::pipeline::{Observation, Seen};
-use crate::round_trips::Answer;
+use crate::pipeline::{MessageContext, Observation};
+use crate::round_trips::CompletedRequest;
 
 /// A request belongs to a motion if it follows the motion, or the previous reply, within this time, in nanoseconds.
 const NEAR: u64 = 20_000_000;
@@ -14,7 +14,7 @@ const NEAR: u64 = 20_000_000;
 const EVENTS: u64 = 5;
 
 #[derive(Debug, Default)]
-struct Answers {
+struct MotionReplies {
     waits: AvoidableTrips,
     names: Names,
 }
@@ -30,11 +30,11 @@ struct Pointer {
 #[derive(Debug, Default)]
 pub(super) struct Motion {
     pointers: FxHashMap<ConnectionId, Pointer>,
-    answers: Groups<(), Answers>,
+    answers: Groups<(), MotionReplies>,
 }
 
 impl Motion {
-    fn message(&mut self, seen: &Seen<'_>) {
+    fn message(&mut self, seen: &MessageContext<'_>) {
         let known = self.pointers.contains_key(&seen.connection);
         if is_motion(seen) && (known || self.pointers.len() < GROUPS) {
             let pointer = self.pointers.entry(seen.connection).or_default();
@@ -64,11 +64,11 @@ impl Insight for Motion {
         }
     }
 
-    fn answered(&mut self, answer: &Answer<'_>, _: &Context<'_>) {
+    fn answered(&mut self, answer: &CompletedRequest<'_>, _: &Context<'_>) {
         let Some(pointer) = self.pointers.get_mut(&answer.client) else {
             return;
         };
-        let since = answer.question.asked_at.saturating_sub(pointer.last);
+        let since = answer.question.requested_at.saturating_sub(pointer.last);
         if !answer.how.is_round_trip() || since > NEAR {
             return;
         }
@@ -80,7 +80,7 @@ impl Insight for Motion {
     }
 
     fn findings(&self) -> Vec<Finding> {
-        let storm = |answers: &Answers, client: &ConnectionId| {
+        let storm = |answers: &MotionReplies, client: &ConnectionId| {
             let events = self.pointers.get(client).map_or(0, |one| one.events);
             (events >= EVENTS && answers.waits.round_trips * 2 >= events).then_some(events)
         };
@@ -90,7 +90,7 @@ impl Insight for Motion {
             .filter_map(|(client, (), answers)| Some((client, answers, storm(answers, &client)?)))
             .collect();
         let clients = all.len();
-        let found = |(client, answers, events): (ConnectionId, &Answers, u64)| Finding {
+        let found = |(client, answers, events): (ConnectionId, &MotionReplies, u64)| Finding {
             kind: "motion",
             client,
             request: answers

@@ -6,7 +6,7 @@ use x11prof_trace::{ConnectionId, Control};
 
 use super::{AvoidableTrips, Context, Finding, GROUPS, Groups, Insight, topic};
 use crate::pipeline::Observation;
-use crate::round_trips::Answer;
+use crate::round_trips::CompletedRequest;
 
 /// The minimum number of further pieces for a finding.
 const PIECES: u64 = 2;
@@ -33,7 +33,7 @@ impl Insight for Pieces {
         }
     }
 
-    fn answered(&mut self, answer: &Answer<'_>, context: &Context<'_>) {
+    fn answered(&mut self, answer: &CompletedRequest<'_>, context: &Context<'_>) {
         let question = &answer.question;
         if question.name.as_str() != "GetProperty" {
             return;

@@ -5,7 +5,7 @@ use x11prof_trace::ConnectionId;
 
 use super::{AvoidableTrips, Context, Finding, Groups, Insight, is_motion};
 use crate::pipeline::Observation;
-use crate::round_trips::Answer;
+use crate::round_trips::CompletedRequest;
 
 /// The number of equal requests that make a loop.
 const LOOP: u64 = 10;
@@ -58,24 +58,24 @@ impl Insight for Polling {
         }
     }
 
-    fn answered(&mut self, answer: &Answer<'_>, _: &Context<'_>) {
+    fn answered(&mut self, answer: &CompletedRequest<'_>, _: &Context<'_>) {
         let question = &answer.question;
         if instead(question.name).is_none() {
             return;
         }
         if let Some(moved) = self.moved.of(answer.client, ())
-            && question.asked_at.saturating_sub(*moved) < NEAR
+            && question.requested_at.saturating_sub(*moved) < NEAR
         {
             *moved = answer.time;
             return;
         }
         if let Some(polled) = self.loops.of(answer.client, question.name) {
             if polled.count == 0 {
-                polled.first = question.asked_at;
+                polled.first = question.requested_at;
             }
             polled.count += 1;
             polled.waits.add(answer);
-            polled.last = question.asked_at;
+            polled.last = question.requested_at;
         }
     }
 

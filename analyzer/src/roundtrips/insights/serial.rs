@@ -11,7 +11,7 @@ use x11prof_trace::{ConnectionId, Control};
 
 use super::{Context, Finding, Groups, Insight, Names, Saving, remember};
 use crate::pipeline::Observation;
-use crate::round_trips::{Answer, AnswerKind};
+use crate::round_trips::{CompletedRequest, ReplyKind};
 
 /// A client that does other work for this long has ended its run, in nanoseconds.
 const PAUSE: u64 = 20_000_000;
@@ -88,7 +88,7 @@ impl ClientRun {
         }
     }
 
-    fn answered(&mut self, answer: &Answer<'_>, starting: bool) {
+    fn answered(&mut self, answer: &CompletedRequest<'_>, starting: bool) {
         let question = &answer.question;
         let mut depth = 1;
         for at in (0..question.body.len()).step_by(4) {
@@ -123,7 +123,7 @@ impl ClientRun {
         run.last = answer.time;
         let momentary = MOMENTARY.contains(&question.name.as_str());
         // Repeated requests are a separate insight.
-        if answer.how == AnswerKind::Waited
+        if answer.how == ReplyKind::Waited
             && !momentary
             && run.different.len() < QUESTIONS
             && run.different.insert(question.same)
@@ -185,13 +185,13 @@ impl Insight for Serial {
         }
     }
 
-    fn answered(&mut self, answer: &Answer<'_>, context: &Context<'_>) {
+    fn answered(&mut self, answer: &CompletedRequest<'_>, context: &Context<'_>) {
         if self.clients.len() >= super::GROUPS && !self.clients.contains_key(&answer.client) {
             return;
         }
         let client = self.clients.entry(answer.client).or_default();
-        let paused = answer.question.asked_at.saturating_sub(client.run.last) > PAUSE;
-        let ended = (paused || answer.how == AnswerKind::Synchronised).then(|| client.end_run());
+        let paused = answer.question.requested_at.saturating_sub(client.run.last) > PAUSE;
+        let ended = (paused || answer.how == ReplyKind::Synchronised).then(|| client.end_run());
         client.answered(answer, context.starting);
         if let Some(run) = ended {
             self.add(answer.client, &run);

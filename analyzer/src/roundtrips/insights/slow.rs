@@ -9,8 +9,8 @@ use x11prof_trace::{ConnectionId, Control};
 use super::catalogue;
 use super::{Context, Finding, GROUPS, Groups, Insight, Saving, remember};
 use crate::clients::PerClient;
-use crate::pipeline::{Observation, Seen};
-use crate::round_trips::Answer;
+use crate::pipeline::{MessageContext, Observation};
+use crate::round_trips::CompletedRequest;
 use crate::statistics::distribution::Distribution;
 use crate::text::label::client_name;
 
@@ -131,7 +131,7 @@ pub(super) struct SlowReplies {
 }
 
 impl SlowReplies {
-    fn message(&mut self, seen: &Seen<'_>) {
+    fn message(&mut self, seen: &MessageContext<'_>) {
         let Message::Request(request) = seen.message else {
             return;
         };
@@ -177,7 +177,7 @@ impl SlowReplies {
     /// cause; `None` if the handlers took less than half of the wait.
     fn by_handlers(
         &self,
-        answer: &Answer<'_>,
+        answer: &CompletedRequest<'_>,
         sent: &OpenRequest,
         waited: u64,
     ) -> Option<(Cause, f64)> {
@@ -309,7 +309,7 @@ impl Insight for SlowReplies {
         }
     }
 
-    fn answered(&mut self, answer: &Answer<'_>, _: &Context<'_>) {
+    fn answered(&mut self, answer: &CompletedRequest<'_>, _: &Context<'_>) {
         let question = &answer.question;
         let sent = self.clients.get_mut(answer.client).and_then(|client| {
             let at = client
@@ -325,7 +325,7 @@ impl Insight for SlowReplies {
             return;
         }
         // Reading the pixels takes time in proportion to the image.
-        let waited = answer.began.saturating_sub(question.asked_at);
+        let waited = answer.began.saturating_sub(question.requested_at);
         let waited = waited.min(answer.waited_locally());
         self.usual.add(waited);
         if self.kinds.len() < GROUPS || self.kinds.contains_key(&question.name) {
@@ -341,7 +341,7 @@ impl Insight for SlowReplies {
         self.kept += 1;
         let grab = self
             .grab
-            .during(answer.client, question.asked_at, answer.time);
+            .during(answer.client, question.requested_at, answer.time);
         let by_handlers = sent.as_ref().filter(|_| self.timed);
         let by_handlers = by_handlers.and_then(|sent| self.by_handlers(answer, sent, waited));
         let mut handled = 0.0;

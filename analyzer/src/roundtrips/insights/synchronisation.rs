@@ -3,7 +3,7 @@
 use x11prof_protocol::Symbol;
 
 use super::{AvoidableTrips, Context, Finding, Groups, Insight, Saving};
-use crate::round_trips::{Answer, AnswerKind};
+use crate::round_trips::{CompletedRequest, ReplyKind};
 use crate::statistics::distribution::Distribution;
 
 #[derive(Debug, Default)]
@@ -18,8 +18,8 @@ struct Syncs {
 pub(super) struct Synchronisation(Groups<(), Syncs>);
 
 impl Insight for Synchronisation {
-    fn answered(&mut self, answer: &Answer<'_>, context: &Context<'_>) {
-        if answer.how == AnswerKind::Synchronised
+    fn answered(&mut self, answer: &CompletedRequest<'_>, context: &Context<'_>) {
+        if answer.how == ReplyKind::Synchronised
             && let Some(syncs) = self.0.of(answer.client, ())
         {
             syncs.waits.add(answer);

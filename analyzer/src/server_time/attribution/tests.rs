@@ -271,7 +271,12 @@ fn a_run_that_nobody_called_for_is_nobodys() {
     let mut attribution = with(&[(100, 140), (10_000, 10_030), (10_040, 10_050)]);
     attribution.request(90, 'a', 15.0);
     // The first run wrote it, but it was read late.
-    attribution.one(150, Evidence::Answer, Some('r'), Some(Micros(20.0)));
+    attribution.one(
+        150,
+        Evidence::CompletedRequest,
+        Some('r'),
+        Some(Micros(20.0)),
+    );
     // The request arrived during the second run; the third run, which no other work explains, handles it.
     attribution.request(9_990, 'a', 5.0);
     attribution.request(10_025, 'b', 5.0);
@@ -311,7 +316,7 @@ fn a_server_that_owes_an_answer_goes_on() {
     // The server waits for a disk twice before it replies.
     let mut attribution = with(&[(100, 110), (1_000, 1_040), (2_000, 2_010), (9_000, 9_030)]);
     attribution.question(90, Evidence::In, 'a');
-    attribution.question(2_005, Evidence::Answer, 'r');
+    attribution.question(2_005, Evidence::CompletedRequest, 'r');
     let settled = attribution.settled(20_000);
     assert_eq!(settled[&'a'], 5.0 + 40.0 + 5.0);
     assert_eq!((settled[&'r'], settled[&WAKEUP]), (5.0, 5.0));

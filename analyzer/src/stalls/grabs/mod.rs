@@ -15,7 +15,7 @@ use x11prof_trace::{ConnectionId, Control, Timestamp};
 
 use crate::pipeline::device_grabs::{Device, DeviceGrab, GrabStep};
 use crate::pipeline::elapsed::Elapsed;
-use crate::pipeline::{Observation, Seen};
+use crate::pipeline::{MessageContext, Observation};
 use crate::stalls::stall::{HoldKind, Stall, Waited};
 
 /// Maximum number of listed grabs; the last ones are kept.
@@ -139,7 +139,7 @@ impl Grabs {
         self.refused = 0;
     }
 
-    fn request(&mut self, seen: &Seen<'_>) {
+    fn request(&mut self, seen: &MessageContext<'_>) {
         if let Some(open) = self.open.get_mut(&GrabTarget::Server)
             && open.by != seen.connection
         {

@@ -1,9 +1,9 @@
 use super::{Desk, GET_INPUT_FOCUS, NO_OPERATION};
-use crate::connection::Joint;
+use crate::connection::ConnectionCheckpoint;
 use crate::{ByteOrder, Connection, SequenceNumber};
 
-fn joint(last: u64) -> Joint {
-    Joint {
+fn joint(last: u64) -> ConnectionCheckpoint {
+    ConnectionCheckpoint {
         order: ByteOrder::Little,
         last_request: SequenceNumber(last),
         setup: false,

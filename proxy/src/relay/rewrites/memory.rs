@@ -26,12 +26,12 @@ pub(super) const LONGEST_QUESTION: usize = NAME_AT + LONGEST_NAME;
 
 /// A request with a reply that does not change.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct RepeatableQuestion {
+pub(super) struct RepeatableRequest {
     pub(super) rewrite: Rewrite,
     name: Vec<u8>,
 }
 
-impl RepeatableQuestion {
+impl RepeatableRequest {
     /// The rewrite that may reply to requests of this opcode.
     pub(super) fn may_be(major: u8, rewrites: &[Rewrite]) -> Option<Rewrite> {
         let rewrite = match major {
@@ -47,30 +47,30 @@ impl RepeatableQuestion {
         rewrite: Rewrite,
         request: &[u8],
         order: ByteOrder,
-    ) -> Option<RepeatableQuestion> {
+    ) -> Option<RepeatableRequest> {
         let len = usize::from(order.u16(request, 4)?);
         if NAME_AT + len.next_multiple_of(4) != request.len() {
             return None;
         }
         let name = request.get(NAME_AT..NAME_AT + len)?.to_vec();
-        Some(RepeatableQuestion { rewrite, name })
+        Some(RepeatableRequest { rewrite, name })
     }
 }
 
 /// The cached replies of a connection, and the requests that wait for their replies.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
-    answers: HashMap<RepeatableQuestion, [u8; REPLY]>,
-    asked: VecDeque<(u64, RepeatableQuestion)>,
+    answers: HashMap<RepeatableRequest, [u8; REPLY]>,
+    asked: VecDeque<(u64, RepeatableRequest)>,
 }
 
 impl Memory {
-    pub(super) fn answer(&self, question: &RepeatableQuestion) -> Option<[u8; REPLY]> {
+    pub(super) fn answer(&self, question: &RepeatableRequest) -> Option<[u8; REPLY]> {
         self.answers.get(question).copied()
     }
 
     /// Notes that request `number` was sent to the server.
-    pub(super) fn ask(&mut self, number: u64, question: RepeatableQuestion) {
+    pub(super) fn ask(&mut self, number: u64, question: RepeatableRequest) {
         if self.asked.len() < ROOM {
             self.asked.push_back((number, question));
         }

@@ -3,8 +3,8 @@
 //!
 //! [`rewriter`] only transforms bytes; the relay reads and writes the sockets.
 
-mod answers;
 mod memory;
+mod reply_splitter;
 mod requests;
 pub(crate) mod rewriter;
 #[cfg(test)]

@@ -9,8 +9,8 @@
 use x11prof_protocol::ByteOrder;
 use x11prof_trace::Direction;
 
-use super::answers::{self, AnswerSplitter, MessageKind};
-use super::memory::{Memory, NAME_AT, REPLY, RepeatableQuestion};
+use super::memory::{Memory, NAME_AT, REPLY, RepeatableRequest};
+use super::reply_splitter::{self, MessageKind, ReplySplitter};
 use super::requests::{self, RequestSplitter};
 use super::{Counts, Opcodes, Rewrite};
 
@@ -35,7 +35,7 @@ pub(crate) struct Rewriter<'a> {
     opcodes: Opcodes,
     order: ByteOrder,
     requests: RequestSplitter,
-    answers: AnswerSplitter,
+    answers: ReplySplitter,
     memory: Memory,
     /// Bytes of incomplete messages, from the client and from the server.
     held: [Vec<u8>; 2],
@@ -67,7 +67,7 @@ impl<'a> Rewriter<'a> {
             opcodes,
             order,
             requests: RequestSplitter::new(order, opcodes.big_requests),
-            answers: AnswerSplitter::new(order),
+            answers: ReplySplitter::new(order),
             memory: Memory::default(),
             held: [Vec::new(), Vec::new()],
             ready: Vec::new(),
@@ -108,7 +108,7 @@ impl<'a> Rewriter<'a> {
             let may_be = |major| {
                 let hidden =
                     major == QUERY_EXTENSION && self.rewrites.contains(&Rewrite::NoSharing);
-                hidden || RepeatableQuestion::may_be(major, self.rewrites).is_some()
+                hidden || RepeatableRequest::may_be(major, self.rewrites).is_some()
             };
             let here = match self.requests.next(rest, may_be) {
                 requests::RequestPiece::Wait => break,
@@ -131,9 +131,9 @@ impl<'a> Rewriter<'a> {
     fn request(&mut self, request: &[u8], whole: bool, server: &mut Vec<u8>) {
         self.number += 1;
         let [major, minor] = [0, 1].map(|at| request.get(at).copied().unwrap_or_default());
-        let question = RepeatableQuestion::may_be(major, self.rewrites)
+        let question = RepeatableRequest::may_be(major, self.rewrites)
             .filter(|_| whole)
-            .and_then(|rewrite| RepeatableQuestion::of(rewrite, request, self.order));
+            .and_then(|rewrite| RepeatableRequest::of(rewrite, request, self.order));
         if let Some(question) = question {
             let answer = self.memory.answer(&question).filter(|_| self.is_free());
             if let Some(answer) = answer {
@@ -192,12 +192,12 @@ impl<'a> Rewriter<'a> {
         let mut rest = held.as_slice();
         while !rest.is_empty() {
             let here = match self.answers.next(rest) {
-                answers::AnswerPiece::Wait => break,
-                answers::AnswerPiece::Rest(here) => {
+                reply_splitter::ReplyPiece::Wait => break,
+                reply_splitter::ReplyPiece::Rest(here) => {
                     client.extend_from_slice(&rest[..here]);
                     here
                 }
-                answers::AnswerPiece::Message { kind, alone } => {
+                reply_splitter::ReplyPiece::Message { kind, alone } => {
                     let at = client.len();
                     client.extend_from_slice(&rest[..REPLY]);
                     self.message(kind, alone, &mut client[at..]);

@@ -12,7 +12,7 @@ use x11prof_trace::Direction;
 
 use super::rewriter::Rewriter;
 use super::{Opcodes, Rewrite};
-use simulated_server::{Order, Question, Server};
+use simulated_server::{Order, ScriptedRequest, Server};
 
 const OPCODES: Opcodes = Opcodes {
     big_requests: 133,
@@ -20,18 +20,18 @@ const OPCODES: Opcodes = Opcodes {
     record: 146,
 };
 
-fn asked() -> impl Strategy<Value = Question> {
+fn asked() -> impl Strategy<Value = ScriptedRequest> {
     prop_oneof![
-        6 => (0..6u8, any::<bool>()).prop_map(|(name, only)| Question::Atom(name, only)),
-        3 => (0..4u8).prop_map(Question::Extension),
-        2 => (1..20u8).prop_map(Question::Void),
-        1 => Just(Question::Fails),
-        1 => (1..9u8).prop_map(Question::NoOperation),
-        1 => Just(Question::Sync),
-        1 => (0..60u8).prop_map(Question::Long),
-        1 => (0..3u8).prop_map(Question::Fonts),
-        1 => (2..200u8).prop_map(Question::Big),
-        1 => Just(Question::Screen),
+        6 => (0..6u8, any::<bool>()).prop_map(|(name, only)| ScriptedRequest::Atom(name, only)),
+        3 => (0..4u8).prop_map(ScriptedRequest::Extension),
+        2 => (1..20u8).prop_map(ScriptedRequest::Void),
+        1 => Just(ScriptedRequest::Fails),
+        1 => (1..9u8).prop_map(ScriptedRequest::NoOperation),
+        1 => Just(ScriptedRequest::Sync),
+        1 => (0..60u8).prop_map(ScriptedRequest::Long),
+        1 => (0..3u8).prop_map(ScriptedRequest::Fonts),
+        1 => (2..200u8).prop_map(ScriptedRequest::Big),
+        1 => Just(ScriptedRequest::Screen),
     ]
 }
 
@@ -173,7 +173,7 @@ proptest! {
     }
 }
 
-fn serially(rewrites: &[Rewrite], asked: &[Question]) -> (Vec<u8>, super::Counts) {
+fn serially(rewrites: &[Rewrite], asked: &[ScriptedRequest]) -> (Vec<u8>, super::Counts) {
     let order = Order(ByteOrder::Little);
     let (mut rewriter, mut server) = (
         Rewriter::new(rewrites, OPCODES, order.0),
@@ -197,7 +197,7 @@ fn serially(rewrites: &[Rewrite], asked: &[Question]) -> (Vec<u8>, super::Counts
 
 #[test]
 fn a_repeated_question_is_answered_at_once() {
-    use Question::{Atom, Extension, Fails, Sync, Void};
+    use ScriptedRequest::{Atom, Extension, Fails, Sync, Void};
     let asked = [
         Atom(1, false),
         Atom(1, false),
@@ -230,7 +230,7 @@ fn a_repeated_question_is_answered_at_once() {
         Atom(1, false),
         Extension(2),
         Extension(2),
-        Question::Screen,
+        ScriptedRequest::Screen,
     ];
     assert_eq!(
         serially(&[Rewrite::AnswerQueries], &asked),
@@ -251,7 +251,7 @@ fn an_event_that_was_on_its_way_takes_the_answers_number() {
     );
     let (mut to_server, mut to_client) = (Vec::new(), Vec::new());
     rewriter.take_from_client(
-        &order.bytes(Question::Atom(1, false)),
+        &order.bytes(ScriptedRequest::Atom(1, false)),
         &mut to_server,
         &mut to_client,
     );
@@ -260,7 +260,7 @@ fn an_event_that_was_on_its_way_takes_the_answers_number() {
     rewriter.take_from_server(&take(&mut server.said, 1000), &mut to_client);
     server.event(false);
     rewriter.take_from_client(
-        &order.bytes(Question::Atom(1, false)),
+        &order.bytes(ScriptedRequest::Atom(1, false)),
         &mut to_server,
         &mut to_client,
     );

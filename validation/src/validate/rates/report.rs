@@ -10,7 +10,7 @@ const BUSY: f64 = 0.95;
 
 /// The costs of a test's requests, in microseconds.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Prices {
+pub(super) struct RequestCosts {
     /// The server's CPU time.
     pub(super) processor: f64,
     /// The CPU time of one wakeup, by a sender on the same processor and by one on another processor.
@@ -18,10 +18,10 @@ pub(super) struct Prices {
     pub(super) wakeup_other: f64,
 }
 
-impl Prices {
-    pub(super) fn new(test: &Test, parameters: &ServerParameters) -> Prices {
+impl RequestCosts {
+    pub(super) fn new(test: &Test, parameters: &ServerParameters) -> RequestCosts {
         let [wakeup, wakeup_other] = wakeups(parameters);
-        Prices {
+        RequestCosts {
             processor: test.price(parameters, Clock::Cpu),
             wakeup,
             wakeup_other,
@@ -43,7 +43,7 @@ impl Prices {
 pub(super) struct Turn {
     pub(super) apart: Taken,
     pub(super) together: Taken,
-    pub(super) fresh: Prices,
+    pub(super) fresh: RequestCosts,
 }
 
 /// The column headings for a sender on another processor than the server.
@@ -65,11 +65,11 @@ x11perf on the server's processor; the server's processor time, over the kernel'
 pub(super) fn print(tests: &[(&Test, Vec<Turn>)], file: &ServerParameters) {
     println!("{APART}");
     for (test, turns) in tests {
-        apart(test, turns, &Prices::new(test, file));
+        apart(test, turns, &RequestCosts::new(test, file));
     }
     println!("{TOGETHER}");
     for (test, turns) in tests {
-        together(test, turns, &Prices::new(test, file));
+        together(test, turns, &RequestCosts::new(test, file));
     }
     println!();
     println!("by turns, fresh price/x11perf's time (a), the kernel's (d)");
@@ -84,13 +84,13 @@ pub(super) fn print(tests: &[(&Test, Vec<Turn>)], file: &ServerParameters) {
     }
 }
 
-fn apart(test: &Test, turns: &[Turn], file: &Prices) {
+fn apart(test: &Test, turns: &[Turn], file: &RequestCosts) {
     let over = |of: &dyn Fn(&Turn) -> f64| median(turns.iter().map(of));
     let off = |of: &dyn Fn(&Turn) -> f64| 100.0 * (over(of) - 1.0);
     // Time in which other processes kept the server from running counts as busy.
     let busy = |turn: &Turn| turn.apart.busy + turn.apart.kept;
     let ran = |turn: &Turn| turn.apart.processor;
-    let columns = |prices: &dyn Fn(&Turn) -> Prices| {
+    let columns = |prices: &dyn Fn(&Turn) -> RequestCosts| {
         let [rate, part, awakened] = [
             off(&|turn| prices(turn).processor / turn.apart.wall),
             off(&|turn| prices(turn).processor / ran(turn)),
@@ -115,7 +115,7 @@ fn apart(test: &Test, turns: &[Turn], file: &Prices) {
     );
 }
 
-fn together(test: &Test, turns: &[Turn], file: &Prices) {
+fn together(test: &Test, turns: &[Turn], file: &RequestCosts) {
     let over = |of: &dyn Fn(&Turn) -> f64| median(turns.iter().map(of));
     let off = |of: &dyn Fn(&Turn) -> f64| 100.0 * (over(of) - 1.0);
     println!(

@@ -1,7 +1,7 @@
 //! A test of x11perf, and the costs of the requests that it sends.
 
 use x11prof_cost_model::{
-    Clock, CostTable, Micros, ServerParameters, Substitutions, TransportPrices,
+    Clock, CostTable, Micros, ServerParameters, Substitutions, TransportEstimates,
 };
 use x11prof_session::Operation;
 
@@ -111,7 +111,7 @@ impl Sent {
     pub(super) fn price(&self, parameters: &ServerParameters, clock: Clock) -> f64 {
         let operation = self.operation();
         let mut prices = CostTable::with_clock(parameters, &Substitutions::default(), clock);
-        let bytes = TransportPrices::with_clock(parameters, clock).byte_read();
+        let bytes = TransportEstimates::with_clock(parameters, clock).byte_read();
         prices.price(&operation).server.time.0 + bytes.time.0 * self.bytes
     }
 }
@@ -119,7 +119,7 @@ impl Sent {
 /// The CPU time of a wakeup by a sender on the server's processor, and by a sender on another processor, for which the
 /// cost table has the same cost.
 pub(super) fn wakeups(parameters: &ServerParameters) -> [f64; 2] {
-    let prices = TransportPrices::with_clock(parameters, Clock::Cpu);
+    let prices = TransportEstimates::with_clock(parameters, Clock::Cpu);
     let one = prices.wakeup(Micros::ZERO);
     [one.time.0; 2]
 }

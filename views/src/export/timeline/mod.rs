@@ -7,7 +7,7 @@ mod lanes;
 
 use std::collections::{HashMap, VecDeque, hash_map};
 
-use x11prof_analyzer::{Observation, Seen, TraceSummary};
+use x11prof_analyzer::{MessageContext, Observation, TraceSummary};
 use x11prof_protocol::{Message, SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Control, Direction, Timestamp};
 
@@ -110,7 +110,7 @@ impl Timeline {
         }
     }
 
-    fn message(&mut self, seen: &Seen<'_>, on: &mut dyn FnMut(TimelineEntry)) {
+    fn message(&mut self, seen: &MessageContext<'_>, on: &mut dyn FnMut(TimelineEntry)) {
         let id = seen.connection;
         let Some(client) = self.clients.get_mut(&id) else {
             return;

@@ -4,7 +4,7 @@ use x11prof_protocol::ByteOrder;
 
 /// A request, named by the server's response.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Question {
+pub(super) enum ScriptedRequest {
     /// InternAtom of the name with this number; true for only-if-exists.
     Atom(u8, bool),
     /// QueryExtension.
@@ -61,23 +61,25 @@ impl Order {
         self.request(major, data, &body)
     }
 
-    pub(super) fn bytes(self, asked: Question) -> Vec<u8> {
+    pub(super) fn bytes(self, asked: ScriptedRequest) -> Vec<u8> {
         match asked {
-            Question::Atom(name, only) => self.named(16, u8::from(only), name),
-            Question::Extension(name) => self.named(98, 0, name),
-            Question::Void(units) => self.request(2, 1, &vec![1; 4 * usize::from(units)]),
-            Question::Fails => self.request(2, 0, &[0; 8]),
-            Question::NoOperation(units) => self.request(127, 0, &vec![2; 4 * usize::from(units)]),
-            Question::Sync => self.request(43, 0, &[]),
-            Question::Long(units) => self.request(73, units, &[3; 16]),
-            Question::Fonts(replies) => self.request(50, replies, &[4; 4]),
-            Question::Big(units) => {
+            ScriptedRequest::Atom(name, only) => self.named(16, u8::from(only), name),
+            ScriptedRequest::Extension(name) => self.named(98, 0, name),
+            ScriptedRequest::Void(units) => self.request(2, 1, &vec![1; 4 * usize::from(units)]),
+            ScriptedRequest::Fails => self.request(2, 0, &[0; 8]),
+            ScriptedRequest::NoOperation(units) => {
+                self.request(127, 0, &vec![2; 4 * usize::from(units)])
+            }
+            ScriptedRequest::Sync => self.request(43, 0, &[]),
+            ScriptedRequest::Long(units) => self.request(73, units, &[3; 16]),
+            ScriptedRequest::Fonts(replies) => self.request(50, replies, &[4; 4]),
+            ScriptedRequest::Big(units) => {
                 let mut bytes = vec![72, 0, 0, 0];
                 bytes.extend(self.u32(u32::from(units)));
                 bytes.resize(4 * usize::from(units), 16);
                 bytes
             }
-            Question::Screen => self.request(140, 8, &[6; 4]),
+            ScriptedRequest::Screen => self.request(140, 8, &[6; 4]),
         }
     }
 }

@@ -4,16 +4,16 @@ use x11prof_protocol::Symbol;
 use x11prof_trace::ConnectionId;
 
 use super::coalesce::TimedStep;
-use crate::episodes::owner::Owner;
+use crate::episodes::latency_component::LatencyComponent;
 
 /// A link of the chain: time of one client with one owner, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PathStep {
     pub(crate) client: ConnectionId,
-    pub(crate) owner: Owner,
+    pub(crate) owner: LatencyComponent,
     /// The request whose reply the client waited for, or which the server reported late.
     pub(crate) request: Option<Symbol>,
-    /// The request of another client that made this client act.
+    /// The request of another client that caused this client to act.
     pub(crate) asked: Option<Symbol>,
     /// The client that had grabbed the server, or whose event ended the wait.
     pub(crate) by: Option<ConnectionId>,
@@ -26,7 +26,7 @@ impl PathStep {
     pub(crate) fn network(client: ConnectionId, start: u64, nanos: u64) -> PathStep {
         PathStep {
             client,
-            owner: Owner::Network,
+            owner: LatencyComponent::Network,
             request: None,
             asked: None,
             by: None,
@@ -35,7 +35,7 @@ impl PathStep {
         }
     }
 
-    /// Takes the time of another one.
+    /// Adds the time of another step.
     pub(super) fn join(&mut self, other: &PathStep) {
         self.start = self.start.min(other.start);
         self.nanos = self.nanos.saturating_add(other.nanos);

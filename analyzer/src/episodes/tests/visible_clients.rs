@@ -1,11 +1,11 @@
-//! Episodes that nobody waits for.
+//! Episodes that no user waits for.
 
 use super::*;
 use crate::episodes::EpisodesReport;
 use crate::recording::trace_summary::TraceSummary;
 use crate::testing_display::Display;
 
-/// The report with these options, and the clients of the episodes passed.
+/// The report with these options, and the clients of the emitted episodes.
 fn report(display: &Display, client: Option<&str>) -> (EpisodesReport, Vec<ConnectionId>) {
     let options = EpisodeOptions {
         client: client.map(str::to_owned),
@@ -24,7 +24,7 @@ fn report(display: &Display, client: Option<&str>) -> (EpisodesReport, Vec<Conne
     (EpisodesReport::new("it", &summary, &findings), told)
 }
 
-/// The panel asks now and then, and shows nothing; nor does the editor.
+/// The panel sends requests occasionally but shows no window. The editor shows none either.
 fn driver() -> Display {
     let mut display = Display::new();
     for second in 0..3_u16 {
@@ -42,7 +42,7 @@ fn nobody_waits_for_who_shows_nothing() {
     display.sends(1, 4005.0, poly_fill_rectangle(1));
     display.control(5000.0, Control::Ended { exit_status: None });
     let (found, told) = report(&display, None);
-    // The start of the one that draws comes once it does.
+    // The start-up of the client that draws is reported once it draws.
     assert!(
         told.iter().all(|client| *client == ConnectionId(1)),
         "{told:?}"

@@ -1,4 +1,4 @@
-//! Observations priced: a trace as the server model takes it.
+//! Estimates the costs of a trace's observations with the server model.
 
 use x11prof_cost_model::{Micros, ServerParameters, Substitutions};
 use x11prof_server_model::{Charge, ClientId, ServerModel, Time, Traffic};
@@ -6,38 +6,38 @@ use x11prof_trace::{ConnectionId, Control, Direction, Timestamp};
 
 use crate::pipeline::Observation;
 
-/// Prices what it observes for one server.
-pub struct Pricer {
+/// Estimates the costs of observations for one server.
+pub struct CostEstimator {
     model: ServerModel,
 }
 
-impl Pricer {
-    /// Prices of the server that `parameters` describe.
-    pub fn new(parameters: &ServerParameters, substitutions: &Substitutions) -> Pricer {
-        Pricer {
+impl CostEstimator {
+    /// An estimator with the costs of the server that `parameters` describe.
+    pub fn new(parameters: &ServerParameters, substitutions: &Substitutions) -> CostEstimator {
+        CostEstimator {
             model: ServerModel::new(parameters, substitutions),
         }
     }
 
-    /// True where the costs of the server's transport are known; else transport counts as no time.
+    /// True if transport costs are known; otherwise transport counts as zero time.
     pub fn knows_transport(&self) -> bool {
         self.model.knows_transport()
     }
 
-    /// True where the costs of the server's screen updates are known.
+    /// True if the costs of the server's screen updates are known.
     pub fn knows_updates(&self) -> bool {
         self.model.knows_updates()
     }
 
-    /// The price of the last request; zero if it has none.
+    /// The estimated cost of the last request; zero without cost data.
     pub(crate) fn last_price(&self) -> Micros {
         self.model.last_price()
     }
 
-    /// Takes the next observation and hands what it costs to `on`.
+    /// Processes the next observation and passes its charges to `on`.
     #[inline]
     pub fn observe(&mut self, observation: &Observation<'_>, mut on: impl FnMut(&Charge<'_>)) {
-        let Pricer { model } = self;
+        let CostEstimator { model } = self;
         match observation {
             Observation::BlockStart(block) => {
                 let (client, time) = (client(block.connection), time(block.time));

@@ -1,4 +1,4 @@
-//! Waits of each client for answers: number, time, and the requests that it repeats.
+//! Each client's waits for replies: number, time, and repeated requests.
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::{Message, Symbol};
@@ -6,13 +6,12 @@ use x11prof_trace::{ConnectionId, Control};
 
 use crate::episodes::shows;
 use crate::pipeline::Observation;
-use crate::round_trips::{Answer, AnswerKind};
+use crate::round_trips::{CompletedRequest, ReplyKind};
 
-/// Clients at most, and different requests of each.
+/// Maximum number of clients, and of different requests of each.
 const CLIENTS: usize = 4096;
 const DIFFERENT: usize = 1024;
-/// A request within this time of an equal one is a repetition, in nanoseconds: slower repetition costs
-/// little.
+/// A request within this time of an equal one is a repetition, in nanoseconds: slower repetition has little cost.
 const AGAIN_WITHIN: u64 = 1_000_000_000;
 
 /// Round trips of a client so far.
@@ -28,15 +27,15 @@ pub(super) struct ClientWaits {
 
 /// The requests of all clients.
 #[derive(Debug, Default)]
-pub(super) struct Questions {
+pub(super) struct RequestRates {
     client_waits: FxHashMap<ConnectionId, ClientWaits>,
-    /// The time at which each request was asked last.
+    /// The time at which each request was last sent.
     last: FxHashMap<ConnectionId, FxHashMap<u64, u64>>,
-    /// The time at which each client got an event or drew last: a request after that is no repetition.
+    /// The time at which each client last received an event or drew: a request after that is no repetition.
     acted: FxHashMap<ConnectionId, u64>,
 }
 
-impl Questions {
+impl RequestRates {
     pub(super) fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
             Observation::Message(seen) => {
@@ -61,8 +60,8 @@ impl Questions {
         }
     }
 
-    fn answered(&mut self, answer: &Answer<'_>) {
-        let Questions {
+    fn answered(&mut self, answer: &CompletedRequest<'_>) {
+        let RequestRates {
             client_waits,
             last,
             acted,
@@ -73,11 +72,11 @@ impl Questions {
             return;
         }
         let of = client_waits.entry(answer.client).or_default();
-        let (name, time) = (answer.question.name, answer.question.asked_at);
+        let (name, time) = (answer.question.name, answer.question.requested_at);
         *of.round_trips.entry(name).or_default() += 1;
         of.waited = of.waited.saturating_add(answer.waited());
-        // To wait for the server to be done is no request, unless it has nothing to do.
-        if answer.how == AnswerKind::Synchronised && answer.question.requests_ahead > 0 {
+        // A wait for the server to finish earlier requests is not a repeated request.
+        if answer.how == ReplyKind::Synchronised && answer.question.requests_ahead > 0 {
             return;
         }
         let last = last.entry(answer.client).or_default();
@@ -100,7 +99,7 @@ impl Questions {
         &self.client_waits
     }
 
-    /// Forgets the clients that `keep` does not want.
+    /// Keeps only the clients for which `keep` returns true.
     pub(super) fn retain(&mut self, keep: impl Fn(ConnectionId) -> bool) {
         self.client_waits.retain(|id, _| keep(*id));
     }

@@ -5,7 +5,7 @@ use x11prof_trace::ConnectionId;
 
 use super::coalesce::{TimedStep, coalesce};
 use crate::episodes::cause::ServerCause;
-use crate::episodes::owner::Owner;
+use crate::episodes::latency_component::LatencyComponent;
 
 /// Maximum number of steps of an episode. Beyond it, short steps are merged.
 const MAX_STEPS: usize = 128;
@@ -15,8 +15,8 @@ const MAX_STEPS: usize = 128;
 pub(crate) struct Step {
     pub(crate) start: u64,
     pub(crate) end: u64,
-    pub(crate) owner: Owner,
-    /// The request whose reply it waited for.
+    pub(crate) owner: LatencyComponent,
+    /// The request whose reply the client waited for.
     pub(crate) request: Option<Symbol>,
     /// The client that had grabbed the server.
     pub(crate) by: Option<ConnectionId>,
@@ -50,7 +50,7 @@ impl TimedStep for Step {
     }
 }
 
-/// The known cause of steps whose owner changes: the request, or the client that had grabbed the server.
+/// The new cause of steps whose owner changes: the request, or the client that had grabbed the server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum StepCause {
     Request(Option<Symbol>),
@@ -66,9 +66,15 @@ impl Steps {
         &self.0
     }
 
-    /// The time from `start` to `end` has this owner; `request` is the one whose reply is outstanding.
-    pub(crate) fn add(&mut self, start: u64, end: u64, owner: Owner, request: Option<Symbol>) {
-        let request = request.filter(|_| owner == Owner::Server(ServerCause::Reply));
+    /// Adds the time from `start` to `end` to this owner; `request` is the request whose reply is pending.
+    pub(crate) fn add(
+        &mut self,
+        start: u64,
+        end: u64,
+        owner: LatencyComponent,
+        request: Option<Symbol>,
+    ) {
+        let request = request.filter(|_| owner == LatencyComponent::Server(ServerCause::Reply));
         self.push(Step {
             start,
             end,
@@ -78,7 +84,7 @@ impl Steps {
         });
     }
 
-    /// The client waited from `start` to `end` for the answer to `request`, from `by`.
+    /// Adds a wait from `start` to `end` for the reply to `request` from client `by`.
     pub(crate) fn awaited(
         &mut self,
         start: u64,
@@ -89,7 +95,7 @@ impl Steps {
         self.push(Step {
             start,
             end,
-            owner: Owner::Awaited,
+            owner: LatencyComponent::Awaited,
             request: Some(request),
             by,
         });
@@ -108,8 +114,14 @@ impl Steps {
         }
     }
 
-    /// Gives the last `nanos` to `to`, as far as their owner is one of `from`.
-    pub(crate) fn change_last(&mut self, nanos: u64, from: &[Owner], to: Owner, of: StepCause) {
+    /// Moves the last `nanos` to owner `to`, as far as their owner is one of `from`.
+    pub(crate) fn change_last(
+        &mut self,
+        nanos: u64,
+        from: &[LatencyComponent],
+        to: LatencyComponent,
+        of: StepCause,
+    ) {
         let Some(end) = self.0.last().map(|last| last.end) else {
             return;
         };
@@ -159,13 +171,13 @@ impl Steps {
 mod tests {
     use super::{MAX_STEPS, StepCause, Steps};
     use crate::episodes::cause::{Cause, ServerCause};
-    use crate::episodes::owner::Owner;
+    use crate::episodes::latency_component::LatencyComponent;
 
-    const POLL: Owner = Owner::OffCpu(Cause::Poll);
-    const REPLY: Owner = Owner::Server(ServerCause::Reply);
-    const GRABBED: Owner = Owner::Server(ServerCause::Grabbed);
+    const POLL: LatencyComponent = LatencyComponent::OffCpu(Cause::Poll);
+    const REPLY: LatencyComponent = LatencyComponent::Server(ServerCause::Reply);
+    const GRABBED: LatencyComponent = LatencyComponent::Server(ServerCause::Grabbed);
 
-    fn of(steps: &Steps) -> Vec<(u64, u64, Owner)> {
+    fn of(steps: &Steps) -> Vec<(u64, u64, LatencyComponent)> {
         let list = steps.list().iter();
         list.map(|one| (one.start, one.end, one.owner)).collect()
     }
@@ -173,14 +185,14 @@ mod tests {
     #[test]
     fn steps_follow_each_other_and_can_change_afterwards() {
         let mut steps = Steps::default();
-        steps.add(10, 20, Owner::Client, None);
-        steps.add(20, 25, Owner::Client, None);
+        steps.add(10, 20, LatencyComponent::Client, None);
+        steps.add(20, 25, LatencyComponent::Client, None);
         steps.add(25, 60, REPLY, None);
         steps.add(60, 60, POLL, None);
         steps.add(60, 70, POLL, None);
         steps.change_last(30, &[REPLY], GRABBED, StepCause::Client(None));
         let expected = [
-            (10, 25, Owner::Client),
+            (10, 25, LatencyComponent::Client),
             (25, 40, REPLY),
             (40, 60, GRABBED),
             (60, 70, POLL),
@@ -191,14 +203,21 @@ mod tests {
             [(50, 60, GRABBED), (60, 70, POLL)]
         );
         steps.cut(30);
-        assert_eq!(of(&steps), [(10, 25, Owner::Client), (25, 30, REPLY)]);
+        assert_eq!(
+            of(&steps),
+            [(10, 25, LatencyComponent::Client), (25, 30, REPLY)]
+        );
     }
 
     #[test]
     fn many_are_shortened_and_nothing_is_lost() {
         let mut steps = Steps::default();
         for n in 0..10_000_u64 {
-            let owner = if n % 2 == 0 { Owner::Client } else { POLL };
+            let owner = if n % 2 == 0 {
+                LatencyComponent::Client
+            } else {
+                POLL
+            };
             let length = if n == 5000 { 50 } else { 1 };
             let start = 100 * n;
             steps.add(start, start + length, owner, None);

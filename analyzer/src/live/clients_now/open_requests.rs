@@ -1,9 +1,9 @@
-//! Open requests of clients to each other, and what a client waits for now.
+//! Open requests between clients, and what a client currently waits for.
 
 use x11prof_protocol::Message;
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use super::report::AskedNow;
+use super::report::OpenRequestNow;
 use crate::episodes::shows;
 use crate::pipeline::Observation;
 use crate::pipeline::open_requests::{OpenRequest, OpenStep};
@@ -14,9 +14,9 @@ const SHORT_MS: f64 = 100.0;
 
 /// The requests that clients wait for.
 #[derive(Debug, Default)]
-pub(super) struct Asked(Vec<OpenRequest>);
+pub(super) struct UnansweredRequests(Vec<OpenRequest>);
 
-impl Asked {
+impl UnansweredRequests {
     pub(super) fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
             Observation::OpenRequest(change) => {
@@ -27,7 +27,7 @@ impl Asked {
                     self.0.push(request);
                 }
             }
-            // A client that draws continues without the answer.
+            // A client that draws continues without the reply.
             Observation::Message(seen) if !self.0.is_empty() => {
                 if let Message::Request(request) = seen.message
                     && shows(seen, request)
@@ -45,12 +45,12 @@ impl Asked {
         client: ConnectionId,
         now: Timestamp,
         name: impl Fn(ConnectionId) -> String,
-    ) -> Vec<AskedNow> {
+    ) -> Vec<OpenRequestNow> {
         let own = self.0.iter().filter(|one| one.client == client);
         let own = own.map(|one| {
             let nanos = now.since(one.since).as_nanos();
             let definition = one.kind.definition();
-            AskedNow {
+            OpenRequestNow {
                 kind: definition.name,
                 request: definition.request,
                 clause: definition.clause,

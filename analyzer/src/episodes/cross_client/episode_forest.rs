@@ -1,4 +1,4 @@
-//! Episodes that caused each other as trees: held until no part of a tree can still come.
+//! Trees of episodes that caused each other, held until no further part of a tree can arrive.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -7,12 +7,12 @@ use rustc_hash::FxHashMap;
 use super::causal_edge::{CausalEdge, EpisodeId};
 use super::path::path;
 use crate::episodes::cause::Cause;
-use crate::episodes::episode::{Child, Episode, Owner, Trigger};
+use crate::episodes::episode::{Child, Episode, LatencyComponent, Trigger};
 use crate::episodes::interval_union::IntervalUnion;
 
-/// Episodes held at most; where there are more, all trees are taken to be complete.
+/// Maximum number of held episodes; beyond it, all trees count as complete.
 const MAX_HELD: usize = 4096;
-/// Episodes of a tree, beyond which what is caused begins a tree of its own.
+/// Maximum number of episodes of a tree; further effects begin a new tree.
 const MAX_EPISODES: usize = 64;
 /// Time between searches for complete trees, in nanoseconds of the trace.
 const LOOK_EVERY: u64 = 10_000_000;
@@ -32,7 +32,7 @@ pub(crate) struct EpisodeForest {
 }
 
 impl EpisodeForest {
-    /// An event was caused by an episode of a tree: the link, unless the tree is full.
+    /// Adds an event caused by an episode of a tree. Returns the link, unless the tree is full.
     pub(crate) fn link(&mut self, link: CausalEdge) -> Option<CausalEdge> {
         let tree = self.trees.entry(link.root).or_default();
         (tree.links < MAX_EPISODES).then(|| {
@@ -41,7 +41,7 @@ impl EpisodeForest {
         })
     }
 
-    /// Takes a finished episode.
+    /// Adds a finished episode.
     pub(crate) fn add(&mut self, episode: Episode) {
         let root = episode.link.as_ref().map_or(episode.id, |link| link.root);
         let tree = self.trees.entry(root).or_default();
@@ -54,7 +54,7 @@ impl EpisodeForest {
         self.held > 0 && time.saturating_sub(self.looked) >= LOOK_EVERY || self.held > MAX_HELD
     }
 
-    /// The episodes of trees that are complete at `time`: all trees except those that begin with one of
+    /// Returns the episodes of the trees that are complete at `time`: all trees except those that begin with one of
     /// `live`.
     pub(crate) fn release(&mut self, time: u64, live: &HashSet<EpisodeId>) -> Vec<Episode> {
         self.looked = time;
@@ -75,9 +75,9 @@ impl EpisodeForest {
     }
 }
 
-/// The episodes of a tree, each with those of other clients that it caused.
+/// The episodes of a tree, each with the episodes of other clients that it caused.
 fn assembled(mut all: FxHashMap<EpisodeId, Episode>) -> Vec<Episode> {
-    // An action of the user is nobody's doing but the user's, also where a program has sent the event.
+    // Only the user causes a user action, even if a program has sent the event.
     let by_user = |id: &EpisodeId| all.get(id).is_some_and(|one| one.trigger == Trigger::Input);
     let alone = all.values().filter(|one| {
         let link = one.link.as_ref();
@@ -108,7 +108,7 @@ fn assembled(mut all: FxHashMap<EpisodeId, Episode>) -> Vec<Episode> {
     let done = all.into_values().map(|mut episode| {
         if let Some((node, path)) = whole.remove(&episode.id) {
             let others = node.child.latency.saturating_sub(episode.latency());
-            episode.parts.add(Owner::Others, others);
+            episode.parts.add(LatencyComponent::Others, others);
             episode.of_children = episode.latency().saturating_sub(node.child.exclusive);
             episode.children = node.child.children;
             episode.path = path;
@@ -118,7 +118,7 @@ fn assembled(mut all: FxHashMap<EpisodeId, Episode>) -> Vec<Episode> {
     done.collect()
 }
 
-/// Marks an episode as settled, and drops its steps: its path has them.
+/// Marks an episode as settled, and drops its steps, which its path contains.
 fn settled(mut episode: Episode) -> Episode {
     episode.steps = Default::default();
     episode.fed = Vec::new();
@@ -152,7 +152,7 @@ impl Node {
             if until > end {
                 (last, end) = (node.last, until);
             }
-            // However short it is: it is an episode, and says who took part.
+            // Even a short child is kept: it is an episode and shows which client participated.
             children.push(node.child);
         }
         children.sort_by_key(|child| child.start);
@@ -173,11 +173,15 @@ impl Node {
     }
 }
 
-/// Nanoseconds in which an episode waited while others did what it had caused.
+/// Nanoseconds in which an episode waited while other clients handled its effects.
 fn waited(episode: &Episode, elsewhere: &IntervalUnion) -> u64 {
     let waits = episode.steps.list().iter();
-    let waits =
-        waits.filter(|step| matches!(step.owner, Owner::OffCpu(Cause::Poll) | Owner::Awaited));
+    let waits = waits.filter(|step| {
+        matches!(
+            step.owner,
+            LatencyComponent::OffCpu(Cause::Poll) | LatencyComponent::Awaited
+        )
+    });
     let waited = waits.map(|step| {
         let of_others = elsewhere.longest().into_iter().map(|stretch| {
             let (from, to) = (stretch.start, stretch.start + stretch.length);

@@ -12,16 +12,16 @@ use super::subject::Subject;
 use crate::DriveError;
 use crate::action::{Action, Place, WindowName};
 
-/// The program shows its first window within this time.
+/// The program must show its first window within this time.
 const FIRST_WINDOW: Duration = Duration::from_secs(30);
-/// A later window comes within this time.
+/// A later window must appear within this time.
 const WINDOW: Duration = Duration::from_secs(5);
-/// A program is idle after this long without running: two frames, after which no request belongs to the response
+/// A program is idle after it has not run for this long: two frames, after which no request belongs to the response
 /// (docs/CONCEPTS.md).
 const REST: Duration = Duration::from_millis(34);
-/// A program that is not quiet by then gets the next action all the same.
+/// After this time the next action follows even if the program is not idle.
 const RESTLESS: Duration = Duration::from_secs(5);
-/// A key is held no longer: a longer one may repeat.
+/// The maximum time for which a key is pressed. A longer press may repeat.
 const HELD: Duration = Duration::from_millis(80);
 /// The interval between two checks.
 const BEAT: Duration = Duration::from_millis(3);
@@ -29,12 +29,12 @@ const BEAT: Duration = Duration::from_millis(3);
 const KEY: [u8; 2] = [2, 3];
 const BUTTON: [u8; 2] = [4, 5];
 
-/// Why a session goes no further.
+/// The reason why a session stops.
 #[derive(Debug)]
 pub(super) enum Stop {
-    /// The display is gone.
+    /// The display cannot be used any more.
     Display(DriveError),
-    /// The reason.
+    /// Another reason.
     Because(String),
 }
 
@@ -44,8 +44,8 @@ impl From<DriveError> for Stop {
     }
 }
 
-/// The window of that name: by class and title, else the topmost of the class; without a name the topmost of all. For
-/// keys, a popup only if there is no other.
+/// The window with this name: by class and title, otherwise the topmost of the class; without a name the topmost of
+/// all. For keys, a popup is chosen only if there is no other window.
 fn matching<'a>(
     windows: &'a [ClientWindow],
     name: Option<&WindowName>,
@@ -64,28 +64,31 @@ fn matching<'a>(
     exact.or_else(|| of_class().next())
 }
 
-/// The places on the screen that an action is for.
+/// The positions of an action on the screen.
 #[derive(Debug, Default)]
 pub(super) struct Target {
     places: Vec<Place>,
 }
 
 /// The input injector of the driver.
-pub(super) struct Hands {
+pub(super) struct InputInjector {
     display: Display,
     program: Program,
-    /// The window of all actions.
+    /// The window for all actions, if it is fixed.
     fixed: Option<u32>,
-    /// The window of the next actions: its name in the session, and the window itself.
+    /// The window for the next actions: its name in the session, and the window itself.
     window: Option<Option<WindowName>>,
     has_begun: bool,
     pointer: Option<Place>,
     stop: Arc<AtomicBool>,
 }
 
-impl Hands {
-    pub(super) fn new(subject: &Subject, stop: Arc<AtomicBool>) -> Result<Hands, DriveError> {
-        // First: the recorder leaves the first connection out.
+impl InputInjector {
+    pub(super) fn new(
+        subject: &Subject,
+        stop: Arc<AtomicBool>,
+    ) -> Result<InputInjector, DriveError> {
+        // This connection must be the first, because the recorder excludes the first connection.
         let mut display = Display::open()?;
         let fixed = match subject {
             Subject::Command(_) => None,
@@ -99,7 +102,7 @@ impl Hands {
             }
             (_, window) => Program::There(display.process(window.unwrap_or_default())?),
         };
-        Ok(Hands {
+        Ok(InputInjector {
             program,
             display,
             fixed,
@@ -114,7 +117,7 @@ impl Hands {
         self.stop.load(Ordering::Acquire)
     }
 
-    /// Waits until then, or until the session is to stop.
+    /// Waits until `until`, or until the session must stop.
     pub(super) fn rest(&self, until: Instant) {
         while Instant::now() < until && !self.is_stopped() {
             std::thread::sleep(BEAT.min(until.saturating_duration_since(Instant::now())));
@@ -125,7 +128,7 @@ impl Hands {
         self.program.is_over()
     }
 
-    /// Waits for the action's window, and finds the places that the action is for.
+    /// Waits for the action's window, and determines the positions of the action.
     pub(super) fn prepare(&mut self, action: &Action) -> Result<Target, Stop> {
         if self.is_stopped() {
             return Err(Stop::Because("interrupted".to_owned()));
@@ -146,7 +149,7 @@ impl Hands {
         if let Some(dialog) = self.display.modal_dialog(window)? {
             return Err(Stop::Because(format!("the dialog {dialog} is open")));
         }
-        // Places are the window's own, or the screen's.
+        // Positions are relative to the window, or to the screen.
         let of_places = Some(window).filter(|_| self.window != Some(None));
         let at: &[Place] = match action {
             Action::Type(_) | Action::Key(_) => {
@@ -172,13 +175,13 @@ impl Hands {
         Ok(Target { places })
     }
 
-    /// The window of the next actions, once it is visible; the topmost one if the session names none.
+    /// The window for the next actions, once it is visible; the topmost one if the session names none.
     fn find(&mut self, for_keys: bool) -> Result<u32, Stop> {
         if let Some(fixed) = self.fixed {
             return Ok(fixed);
         }
         let begun = Instant::now();
-        // A program that shows another window first has started.
+        // If the program shows another window first, it has started.
         let mut shown = self.has_begun.then_some(begun);
         loop {
             let windows = self.display.windows()?;
@@ -223,7 +226,7 @@ impl Hands {
         Ok(())
     }
 
-    /// The codes of the keys of an action: modifiers first, the key last.
+    /// The keycodes of an action, with the modifiers first and the key last.
     fn keys_of(&self, action: &Action) -> Result<Vec<u8>, Stop> {
         let (keysym, modifiers) = match action {
             Action::Type(character) => (keysym_of(*character).unwrap_or(0), 0),
@@ -251,7 +254,7 @@ impl Hands {
         Ok(keys)
     }
 
-    /// Gives the input. Returns false if the program was not quiet in time.
+    /// Sends the input. Returns false if the program did not become idle in time.
     pub(super) fn perform(&mut self, action: &Action, target: Target) -> Result<bool, Stop> {
         let places = target.places;
         let first = places.first().copied();
@@ -319,7 +322,7 @@ impl Hands {
         Ok(())
     }
 
-    /// Waits until no thread of the program has run for a while; false if that was not so by `until`.
+    /// Waits until no thread of the program has run for a while. Returns false if this did not happen before `until`.
     fn until_quiet(&mut self, until: Instant) -> Result<bool, Stop> {
         self.display.sync()?;
         let mut last = self.program.activity();

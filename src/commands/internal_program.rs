@@ -1,4 +1,4 @@
-//! x11prof as the command of its own recording: the player of a replay, the driver of a session. This internal
+//! x11prof as the command of its own recording: the player of a replay, or the driver of a session. This internal
 //! program is a client of the recorder's display, and returns its result through a file.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -22,21 +22,21 @@ use x11prof_trace::{ConnectionId, Control, Record, Started, Timestamp};
 use super::record::{RECORDER, why};
 use crate::error::{CommandError, Outcome};
 
-/// An internal program, and its arguments.
-pub(super) struct StandIn<'a> {
-    /// The first word of its command line.
+/// An internal program with its arguments.
+pub(super) struct InternalProgram<'a> {
+    /// The first word of the command line.
     pub(super) word: &'a str,
-    /// The words after the file of the outcome.
+    /// The words after the result file.
     pub(super) words: Vec<OsString>,
-    /// The text that the file of the outcome holds before.
+    /// The initial text of the result file.
     pub(super) text: &'a str,
-    /// A label of the trace.
+    /// A label for the trace.
     pub(super) label: (&'a str, String),
     /// The error message if the program was killed.
     pub(super) what: &'a str,
 }
 
-impl StandIn<'_> {
+impl InternalProgram<'_> {
     /// Records the internal program to `trace`, and returns the result of [`tell`].
     pub(super) fn recorded<T: DeserializeOwned>(
         self,
@@ -147,7 +147,7 @@ pub(super) fn tell<T: Serialize>(outcome: &Path, done: Result<T, CommandError>) 
     Ok(ExitCode::SUCCESS)
 }
 
-/// The file of the outcome, for this user alone. The file goes when the value is dropped.
+/// The result file, readable only by this user. Dropping the value removes the file.
 struct OutcomeFile(PathBuf);
 
 impl OutcomeFile {
@@ -169,12 +169,12 @@ impl OutcomeFile {
 
 impl Drop for OutcomeFile {
     fn drop(&mut self) {
-        // If the file cannot be removed, there is no remedy.
+        // If the file cannot be removed, nothing else can be done.
         let _ = fs::remove_file(&self.0);
     }
 }
 
-/// Leaves the internal program's own connection, which is the first, out of the trace.
+/// Excludes the internal program's own connection, which is the first, from the trace.
 fn without_its_own() -> Box<dyn RecordFilter> {
     Box::new(WithoutFirst(VecDeque::new()))
 }

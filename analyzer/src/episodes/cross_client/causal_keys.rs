@@ -1,8 +1,8 @@
-//! Signs by which a request is known to cause an event of another client: what happens, the window, and the
-//! atom or the like.
+//! Keys that connect a request with the event that it causes in another client: the kind of effect, the window, and a
+//! detail such as an atom.
 //!
-//! Offsets are those of the protocol's and the extensions' encodings: of events from their first byte on, of
-//! requests from the first byte after the header.
+//! Offsets follow the encodings of the protocol and the extensions. Event offsets start at the first byte of the event,
+//! request offsets at the first byte after the header.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,11 +10,11 @@ use x11prof_protocol::{Body, Event, Request, SequenceNumber, Symbol};
 use x11prof_session::Session;
 
 use crate::episodes::windows;
-use crate::pipeline::Seen;
+use crate::pipeline::MessageContext;
 
-/// Ancestors of a window that are looked at.
+/// Maximum number of inspected ancestors of a window.
 const MAX_ANCESTORS: usize = 8;
-/// Alarms, and windows whose damage is reported, known at most.
+/// Maximum number of tracked alarms, and of windows with damage reports.
 const MAX_WATCHED: usize = 4096;
 
 /// The effect of a request, or the kind of an event.
@@ -33,17 +33,17 @@ pub(crate) enum EffectKind {
     /// A window is cleared.
     Clear,
     Shape,
-    /// A property gets a value; the detail is its atom.
+    /// A property changes; the detail is its atom.
     Property,
     /// A property is deleted.
     Deleted,
-    /// A selection is asked for; the detail is selection and target, the window who asks.
+    /// A client requests a selection; the detail is selection and target, the window is the requestor.
     Convert,
-    /// A selection gets another owner.
+    /// The owner of a selection changes.
     Own,
-    /// An event of this code is sent by a client.
+    /// A client sends an event with this code.
     Send(u8),
-    /// A window gets the focus; window 0: another one loses it.
+    /// A window receives the focus. For window 0, another window loses the focus.
     Focus,
     /// A window is drawn on.
     Draw,
@@ -80,7 +80,7 @@ pub(crate) struct CausalRequest {
     pub(crate) causal_key: CausalKey,
 }
 
-/// The server's objects that some events depend on: counters of alarms, windows whose damage is reported.
+/// The server objects that some events depend on: counters of alarms, windows with damage reports.
 #[derive(Debug, Default)]
 pub(crate) struct Watched {
     alarms: HashMap<u32, u32>,
@@ -94,12 +94,12 @@ impl Watched {
     /// Adds the causal keys of a request to `acts`.
     pub(crate) fn request(
         &mut self,
-        seen: &Seen<'_>,
+        seen: &MessageContext<'_>,
         request: &Request<'_>,
         causal_requests: &mut Vec<CausalRequest>,
     ) {
         let mut add = |causal_key: CausalKey| {
-            // What a block of requests repeats causes the same.
+            // Repeated requests in a block have the same effect.
             let known = causal_requests
                 .iter()
                 .rev()
@@ -149,11 +149,11 @@ impl Watched {
             "ClearArea" if request.minor != 0 => causal_key(Clear, first?, 0),
             "ChangeProperty" => causal_key(Property, first?, body.u32(4)?.into()),
             "DeleteProperty" => causal_key(Deleted, first?, body.u32(4)?.into()),
-            // It deletes what it has read to the end.
+            // GetProperty deletes a property that it has read to the end.
             "GetProperty" if request.minor != 0 => causal_key(Deleted, first?, body.u32(4)?.into()),
             "ConvertSelection" => causal_key(Convert, first?, pair(body.u32(4)?, body.u32(8)?)),
             "SetSelectionOwner" => causal_key(Own, 0, body.u32(4)?.into()),
-            // The event comes after the destination and the mask.
+            // The event follows the destination and the mask.
             "SendEvent" => sent(body.u8(8)?, |at| body.u32(8 + at))?,
             "SetInputFocus" => causal_key(Focus, first?, 0),
             "SYNC:SetCounter" | "SYNC:ChangeCounter" => causal_key(Counter, first?, 0),
@@ -182,7 +182,7 @@ impl Watched {
         })
     }
 
-    /// The causal keys that a request may bear that caused an event.
+    /// The causal keys that a request may have that caused an event.
     pub(crate) fn event(&self, session: &Session, event: &Event<'_>) -> Vec<CausalKey> {
         let word = |at: usize| event.order.u32(event.bytes, at);
         let causal_keys = if event.sent {
@@ -256,9 +256,9 @@ impl Watched {
     }
 }
 
-/// The causal key of an event that a client sends: its window, and what tells two of them apart.
+/// The causal key of an event that a client sends: its window and a detail that distinguishes events.
 fn sent(code: u8, word: impl Fn(usize) -> Option<u32>) -> Option<CausalKey> {
-    /// The protocol's codes; the highest bit says that it was sent.
+    /// The protocol's codes. The highest bit marks a sent event.
     const SELECTION_NOTIFY: u8 = 31;
     const CLIENT_MESSAGE: u8 = 33;
     let code = code & 0x7F;
@@ -266,7 +266,7 @@ fn sent(code: u8, word: impl Fn(usize) -> Option<u32>) -> Option<CausalKey> {
         2..=8 => (word(12)?, 0),
         // Selection and target.
         SELECTION_NOTIFY => (word(8)?, pair(word(12)?, word(16)?)),
-        // Type, and the first word of what it says: the protocol, of WM_PROTOCOLS.
+        // The type and the first word of the data: for WM_PROTOCOLS, the protocol.
         CLIENT_MESSAGE => (word(4)?, pair(word(8)?, word(12)?)),
         28 => (word(4)?, word(8)?.into()),
         _ => (word(4)?, 0),
@@ -274,7 +274,7 @@ fn sent(code: u8, word: impl Fn(usize) -> Option<u32>) -> Option<CausalKey> {
     Some(causal_key(EffectKind::Send(code), window, detail))
 }
 
-/// The server's time of an event, in milliseconds: a property's change tells it.
+/// The server's time of an event, in milliseconds, if the event is a PropertyNotify from the server.
 pub(crate) fn server_time(event: &Event<'_>) -> Option<u32> {
     let told = event.name.as_str() == "PropertyNotify" && !event.sent;
     told.then(|| event.order.u32(event.bytes, 12)).flatten()

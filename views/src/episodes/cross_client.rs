@@ -6,7 +6,7 @@ use super::words::{brief, fit, spare};
 use crate::page::Page;
 use crate::table::Table;
 
-/// Lines of a table shown at most.
+/// Maximum number of rows of a table.
 const SHOWN: usize = 20;
 
 /// Bursts, think and wait time, the distribution of durations, and the distance between long episodes.

@@ -1,5 +1,5 @@
-//! The chain of waits that an episode's time is made of: walked back from its end, through whoever ended each
-//! wait, to its beginning.
+//! The chain of waits that an episode's time consists of: followed backwards from its end to its beginning, through the
+//! client that ended each wait.
 
 use rustc_hash::FxHashMap;
 
@@ -7,10 +7,10 @@ use super::causal_edge::{CausalEdge, EpisodeId};
 use super::coalesce::{TimedStep, coalesce};
 use super::path_step::PathStep;
 use crate::episodes::cause::{Cause, ServerCause};
-use crate::episodes::episode::{Episode, Owner};
+use crate::episodes::episode::{Episode, LatencyComponent};
 use crate::threads::delays::WOKEN_WITHIN;
 
-/// Links of a chain kept at most.
+/// Maximum number of links in a chain.
 const MAX_LINKS: usize = 64;
 /// Maximum number of steps that are followed back.
 const MAX_STEPS: usize = 4096;
@@ -73,13 +73,13 @@ impl Walk<'_> {
             let link = episode.link.as_ref().filter(|_| !is_root)?;
             return self.sender(link, at, time);
         };
-        // After its last step nothing is known.
+        // Nothing is known about the time after the last step.
         let end = time.min(step.end);
         if let Some(link) = ended_by(episode, step.start, end)
             && (waits(step.owner) || !episode.scheduled)
         {
             self.add(own(
-                Owner::OffCpu(Cause::Processor),
+                LatencyComponent::OffCpu(Cause::Processor),
                 link.delivered.min(end),
                 end,
             ));
@@ -87,7 +87,7 @@ impl Walk<'_> {
             if self.all.contains_key(&link.from) && link.sent > step.start {
                 return self.sender(link, at, until);
             }
-            // The episode acts without a known cause before this: only the client is known.
+            // The episode acted without a known cause before this time: only the client is known.
             self.add(PathStep {
                 by: Some(link.from.client),
                 request: Some(link.request),
@@ -103,7 +103,7 @@ impl Walk<'_> {
         Some((at, step.start))
     }
 
-    /// The way of an event, from the request that caused it until `time`.
+    /// The delivery of an event, from the request that caused it until `time`.
     fn sender(&mut self, link: &CausalEdge, to: EpisodeId, time: u64) -> Option<(EpisodeId, u64)> {
         self.all.get(&link.from)?;
         let nanos = time.saturating_sub(link.sent);
@@ -111,7 +111,7 @@ impl Walk<'_> {
         let mut add = |cause, request, start, nanos| {
             self.add(PathStep {
                 client: to.client,
-                owner: Owner::Server(cause),
+                owner: LatencyComponent::Server(cause),
                 request,
                 asked: None,
                 by: None,
@@ -142,13 +142,13 @@ impl Walk<'_> {
     }
 }
 
-/// True if the client may be waiting for another one.
-fn waits(owner: Owner) -> bool {
+/// True if the client may be waiting for another client.
+fn waits(owner: LatencyComponent) -> bool {
     matches!(
         owner,
-        Owner::OffCpu(Cause::Poll | Cause::Elsewhere | Cause::Processor)
-            | Owner::Waiting
-            | Owner::Awaited
+        LatencyComponent::OffCpu(Cause::Poll | Cause::Elsewhere | Cause::Processor)
+            | LatencyComponent::Waiting
+            | LatencyComponent::Awaited
     )
 }
 

@@ -1,9 +1,9 @@
-//! Finds the request that caused another client's event: the latest with the same causal key that the server can
-//! have handled before it sent the event.
+//! Finds the request that caused another client's event: the latest request with the same causal key that the server
+//! can have handled before it sent the event.
 //!
-//! The protocol does not name the request that an event comes of. The server sends the event as it handles
-//! the request (protocol, section 9: replies and events are in the order of the requests). So the event is
-//! delivered before the server rests, and before the requester gets any later message of the server.
+//! The protocol does not name the request that causes an event. The server sends the event while it handles the request
+//! (protocol, section 9: replies and events are in the order of the requests). So the event is delivered before the
+//! server rests, and before the requester receives any later message from the server.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -14,15 +14,15 @@ use super::causal_edge::{CausalEdge, EpisodeId, TreePosition};
 use super::causal_keys::{CausalKey, CausalRequest};
 use crate::threads::delays::HANDED_ON_WITHIN;
 
-/// Requests kept at most, the latest.
+/// Maximum number of requests kept; the latest are kept.
 const MAX_CAUSES: usize = 4096;
-/// A server that nothing shows to have handled a request has done so by then, in nanoseconds.
+/// Without other evidence, the server has handled a request after this time, in nanoseconds.
 const HANDLED_WITHIN: u64 = 1_000_000_000;
-/// A message of the server is delivered within this time: the relay may have to wait for a processor.
+/// A message of the server is delivered within this time, in nanoseconds: the relay may have to wait for a processor.
 const DELIVERED_WITHIN: u64 = 50_000_000;
 /// The server's clock counts milliseconds.
 const TICK: u64 = 1_000_000;
-/// Episodes below each other; deeper ones count as this deep.
+/// Maximum nesting depth of episodes; deeper episodes count at this depth.
 const DEEPEST: usize = 8;
 
 #[derive(Debug)]
@@ -46,7 +46,7 @@ impl Cause {
     }
 }
 
-/// The latest requests that other clients may get events for.
+/// The latest requests that may cause events of other clients.
 #[derive(Debug, Default)]
 pub(crate) struct Causes {
     /// The requests in the order of time; the first has the number `first`.
@@ -59,7 +59,7 @@ pub(crate) struct Causes {
 }
 
 impl Causes {
-    /// A client sent these at `time`, in the episode that stands there.
+    /// Adds requests that a client sent at `time`, in the episode at position `by`.
     pub(crate) fn sent(&mut self, time: u64, causal_requests: &[CausalRequest], by: TreePosition) {
         for act in causal_requests {
             let number = self.first + self.all.len() as u64;
@@ -98,12 +98,12 @@ impl Causes {
         self.all.get(usize::try_from(at).ok()?)
     }
 
-    /// A client got a message at `time` that the server sent after it had handled the request of this number.
+    /// A client received a message at `time` that the server sent after it had handled the request with this number.
     pub(crate) fn answered(&mut self, time: u64, client: ConnectionId, until: SequenceNumber) {
         self.handle(time, client, |cause| cause.sequence <= until);
     }
 
-    /// The server rests since `time`; `grab` is who has it for himself.
+    /// Notes that the server rests since `time`; `grab` is the client that has grabbed the server.
     pub(crate) fn rests(&mut self, time: u64, grab: Option<ConnectionId>) {
         let clients: Vec<ConnectionId> = self.unhandled.keys().copied().collect();
         for client in clients {
@@ -133,8 +133,8 @@ impl Causes {
         }
     }
 
-    /// The cause of an event with one of these causal keys that `client` got at `time`, and that happened by `by`
-    /// on the server's clock. `None` if no known request or the client itself caused the event.
+    /// The cause of an event with one of these causal keys. `client` received the event at `time`; it happened by `by`
+    /// on the server's clock. `None` if there is no known request, or if the client itself caused the event.
     pub(crate) fn find(
         &self,
         time: u64,
@@ -176,7 +176,7 @@ impl Causes {
     }
 }
 
-/// Takes `number` off the list of a key, where it is the first.
+/// Removes `number` from the list of a key if it is the first.
 fn remove_first<K: std::hash::Hash + Eq>(of: &mut HashMap<K, VecDeque<u64>>, key: &K, number: u64) {
     if let Some(list) = of.get_mut(key) {
         list.pop_front_if(|first| *first == number);
@@ -189,7 +189,7 @@ fn remove_first<K: std::hash::Hash + Eq>(of: &mut HashMap<K, VecDeque<u64>>, key
 #[cfg(test)]
 mod tests {
     use super::{CausalRequest, Causes, EpisodeId, TreePosition};
-    use crate::episodes::across::causal_keys::{CausalKey, EffectKind};
+    use crate::episodes::cross_client::causal_keys::{CausalKey, EffectKind};
     use x11prof_protocol::{SequenceNumber, Symbol};
     use x11prof_trace::ConnectionId;
 
@@ -230,16 +230,16 @@ mod tests {
         let other = CausalKey { window: 6, ..SIGN };
         causes.sent(12 * MS, &[act(2, SIGN), act(3, other)], standing(2, 9));
         assert_eq!(found(&causes, 13 * MS, 3, &[SIGN]), Some((2, 9)));
-        // It is its own doing.
+        // The client caused the event itself.
         assert_eq!(found(&causes, 13 * MS, 2, &[SIGN]), None);
-        // No window, no atom, no kind but the same.
+        // Only an equal key matches: another atom or kind does not.
         let atom = CausalKey { detail: 8, ..SIGN };
         let kind = CausalKey {
             kind: EffectKind::Map,
             ..SIGN
         };
         assert_eq!(found(&causes, 13 * MS, 3, &[atom, kind]), None);
-        // By the server's clock the second one came after it.
+        // On the server's clock, the second request came after the event.
         let by = Some(10 * MS + MS / 2);
         let link = causes.find(13 * MS, by, ConnectionId(3), &[SIGN]).unwrap();
         assert_eq!((link.from.client.0, link.sent), (1, 10 * MS));
@@ -251,11 +251,11 @@ mod tests {
         causes.sent(10 * MS, &[act(1, SIGN)], standing(1, 0));
         assert!(found(&causes, 900 * MS, 3, &[SIGN]).is_some());
         assert!(found(&causes, 2000 * MS, 3, &[SIGN]).is_none());
-        // A reply to a later request: it was handled before that.
+        // The reply to a later request shows that the request was handled before.
         causes.answered(20 * MS, ConnectionId(1), SequenceNumber(2));
         assert!(found(&causes, 60 * MS, 3, &[SIGN]).is_some());
         assert!(found(&causes, 80 * MS, 3, &[SIGN]).is_none());
-        // A server that another client has for itself has not handled it when it rests.
+        // During another client's grab, a resting server has not handled the request.
         causes.sent(100 * MS, &[act(3, SIGN)], standing(1, 1));
         causes.rests(110 * MS, Some(ConnectionId(2)));
         assert!(found(&causes, 300 * MS, 3, &[SIGN]).is_some());

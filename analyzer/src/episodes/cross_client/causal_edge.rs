@@ -3,14 +3,14 @@
 use x11prof_protocol::Symbol;
 use x11prof_trace::ConnectionId;
 
-/// An episode of a trace: the client, and how many it had ended before.
+/// An episode of a trace: the client, and the number of the client's earlier episodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct EpisodeId {
     pub(crate) client: ConnectionId,
     pub(crate) number: u64,
 }
 
-/// The position of an episode in the tree of those that caused each other.
+/// The position of an episode in a tree of episodes that caused each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TreePosition {
     pub(crate) id: EpisodeId,
@@ -34,14 +34,14 @@ impl TreePosition {
     }
 }
 
-/// A request of one client's episode, and the event of another client that the server sent for it. Times in
+/// A request in one client's episode, and the event that the server therefore sent to another client. Times in
 /// nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CausalEdge {
     /// The episode that sent the request.
     pub(crate) from: EpisodeId,
     pub(crate) root: EpisodeId,
-    /// Episodes above the one that the event begins.
+    /// The number of episodes above the one that the event begins.
     pub(crate) depth: usize,
     pub(crate) request: Symbol,
     /// The time at which the client sent the request.
@@ -50,13 +50,13 @@ pub(crate) struct CausalEdge {
     pub(crate) delivered: u64,
     /// The part of that time in which the server had no processor.
     pub(crate) unserved: u64,
-    /// The event is a step of a loop of two clients.
+    /// True if the event is a step of a loop of two clients.
     pub(crate) looped: bool,
 }
 
 impl CausalEdge {
-    /// True if the request has no effect until another client acts: the request is redirected to that
-    /// client, or asks it.
+    /// True if the request has no effect until another client acts: the server redirects the request to that client, or
+    /// the request is addressed to it.
     pub(crate) fn is_awaited(&self) -> bool {
         matches!(
             self.request.as_str(),

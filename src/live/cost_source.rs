@@ -1,4 +1,4 @@
-//! The costs of a view, which are chosen once the server is known.
+//! The costs of a view, chosen once the server is known.
 
 use std::time::Duration;
 
@@ -12,20 +12,20 @@ use crate::error::CommandError;
 use crate::input;
 
 /// The source of the costs.
-pub(super) struct Prices {
+pub(super) struct CostSource {
     name: Option<String>,
     started: Option<Started>,
     server: Option<Server>,
 }
 
-impl Prices {
+impl CostSource {
     /// The cost table `name`; `None` selects the table that matches the server.
-    pub(super) fn of(name: Option<String>) -> Result<Prices, CommandError> {
-        // A wrong name is an error before the recording begins.
+    pub(super) fn of(name: Option<String>) -> Result<CostSource, CommandError> {
+        // A wrong name is an error before the recording starts.
         if let Some(name) = &name {
             input::parameters(name)?;
         }
-        Ok(Prices {
+        Ok(CostSource {
             name,
             started: None,
             server: None,
@@ -41,8 +41,8 @@ impl Prices {
         Ok(prices.parameters)
     }
 
-    /// Waits until the server is known, and returns a profile with the records so far. `None` if the
-    /// recording ended before, or `over` is set.
+    /// Waits until the server is known, and returns a profile of the records so far. `None` if the recording ended
+    /// before, or if `over` is set.
     pub(super) fn begin(
         &mut self,
         source: &Source,
@@ -67,7 +67,7 @@ impl Prices {
                     self.server = Some(server.clone());
                     true
                 }
-                // The record precedes all bytes.
+                // The `server` record precedes all bytes.
                 Record::Block(_) => true,
                 _ => false,
             };

@@ -1,5 +1,5 @@
-//! Selects the clients whose episodes matter to a user: those that show something or receive device events. A program
-//! that injects input, or only queries the server, does neither.
+//! Selects the clients whose episodes matter to a user: those that show a window or receive device events. A program
+//! that only injects input or queries the server does neither.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -8,25 +8,24 @@ use x11prof_trace::ConnectionId;
 use super::episode::{Episode, Trigger};
 use super::timeline_event::TimelineEvent;
 
-/// Clients kept at most.
+/// Maximum number of tracked clients.
 const MAX_CLIENTS: usize = 10_000;
-/// Episodes held at most.
+/// Maximum number of held episodes.
 const MAX_HELD: usize = 4096;
 
-/// The clients with an audience, and the episodes of others so far.
+/// The clients that are visible to the user, and the episodes of the other clients so far.
 #[derive(Debug, Default)]
-pub(crate) struct Audience {
+pub(crate) struct VisibleClients {
     has: HashSet<ConnectionId>,
     /// Episodes of clients that may still show something.
     held: VecDeque<Episode>,
-    /// Episodes that count, until the caller takes them.
+    /// Episodes that count, until the caller removes them.
     pub(crate) ready: Vec<Episode>,
     left_out: u64,
 }
 
-impl Audience {
-    /// Takes the next event of the timeline. If it shows that a client has an audience, the client's held
-    /// episodes count.
+impl VisibleClients {
+    /// Processes the next timeline event. If it shows that a client is visible, the client's held episodes count.
     pub(crate) fn happened(&mut self, timeline_event: &TimelineEvent) {
         let client = match timeline_event {
             TimelineEvent::Sent(client, sent) if sent.shows => *client,
@@ -39,7 +38,7 @@ impl Audience {
                 }
                 *client
             }
-            // It may have a window from before the recording.
+            // The client may have a window from before the recording.
             TimelineEvent::Joined(client) => *client,
             _ => return,
         };
@@ -52,8 +51,8 @@ impl Audience {
         }
     }
 
-    /// Takes an episode, and holds it until its client shows something. The effects of a client that never shows
-    /// anything count as separate episodes.
+    /// Adds an episode, and holds it until its client is visible. The effects of a client that never becomes visible
+    /// count as separate episodes.
     pub(crate) fn take(&mut self, mut episode: Episode) {
         let has = |client| self.has.contains(&client) || self.has.len() >= MAX_CLIENTS;
         if has(episode.client) {
@@ -67,8 +66,7 @@ impl Audience {
         }
     }
 
-    /// The trace has ended. If no client has an audience, all episodes count. Returns the number of episodes
-    /// that do not count.
+    /// Ends the trace. If no client is visible, all episodes count. Returns the number of episodes that do not count.
     pub(crate) fn finish(&mut self) -> u64 {
         let held = std::mem::take(&mut self.held);
         if self.has.is_empty() {

@@ -1,15 +1,15 @@
-//! Splits a server's stream into messages, as far as answers must be put between them.
+//! Splits a server's stream into messages, so that replies can be inserted between them.
 
 use x11prof_protocol::ByteOrder;
 
-/// Bytes of every message but longer replies and generic events (protocol encoding, "Replies").
+/// Length of every message except longer replies and generic events (protocol encoding, "Replies").
 const SHORT: usize = 32;
-/// Codes of messages; events have the others.
+/// Codes of messages. All other codes are events.
 const ERROR: u8 = 0;
 const REPLY: u8 = 1;
 /// The event that has no sequence number (protocol, "KeymapNotify").
 const KEYMAP_NOTIFY: u8 = 11;
-/// The event that may be longer (Generic Event Extension).
+/// The event that can be longer (Generic Event Extension).
 const GENERIC: u8 = 35;
 
 /// The kind of a message.
@@ -24,44 +24,44 @@ pub(super) enum MessageKind {
 
 /// The next piece of a server's bytes.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum AnswerPiece {
-    /// More bytes are needed to tell.
+pub(super) enum ReplyPiece {
+    /// More bytes are needed.
     Wait,
-    /// The number of bytes that belong to a message under way.
+    /// The number of bytes that belong to the current message.
     Rest(usize),
-    /// A message begins with 32 bytes, which are there; `alone` if it has no more.
+    /// A message begins, and its first 32 bytes are available. `alone` is true if it has no more bytes.
     Message { kind: MessageKind, alone: bool },
 }
 
 /// The position in a server's stream.
 #[derive(Debug)]
-pub(super) struct AnswerSplitter {
+pub(super) struct ReplySplitter {
     order: ByteOrder,
     is_setup: bool,
-    /// Bytes of the current message that are still to come.
+    /// The number of bytes of the current message that are still to come.
     rest: u64,
 }
 
-impl AnswerSplitter {
-    pub(super) fn new(order: ByteOrder) -> AnswerSplitter {
-        AnswerSplitter {
+impl ReplySplitter {
+    pub(super) fn new(order: ByteOrder) -> ReplySplitter {
+        ReplySplitter {
             order,
             is_setup: true,
             rest: 0,
         }
     }
 
-    /// True if no message is under way.
+    /// True if the position is between messages.
     pub(super) fn are_between(&self) -> bool {
         self.rest == 0 && !self.is_setup
     }
 
-    /// Finds the next piece at the start of `bytes`, which begin at the end of the last step, and steps over it.
-    pub(super) fn next(&mut self, bytes: &[u8]) -> AnswerPiece {
+    /// Finds the next piece at the start of `bytes`, which begin at the end of the previous piece, and skips it.
+    pub(super) fn next(&mut self, bytes: &[u8]) -> ReplyPiece {
         if self.is_setup {
-            // All three kinds of answer have their length there (protocol encoding, "Connection Setup").
+            // All three kinds of setup reply have their length there (protocol encoding, "Connection Setup").
             let Some(units) = self.order.u16(bytes, 6) else {
-                return AnswerPiece::Wait;
+                return ReplyPiece::Wait;
             };
             self.is_setup = false;
             self.rest = 8 + 4 * u64::from(units);
@@ -69,10 +69,10 @@ impl AnswerSplitter {
         if self.rest > 0 {
             let here = usize::try_from(self.rest).map_or(bytes.len(), |rest| rest.min(bytes.len()));
             self.rest -= here as u64;
-            return AnswerPiece::Rest(here);
+            return ReplyPiece::Rest(here);
         }
         let (Some(&code), true) = (bytes.first(), bytes.len() >= SHORT) else {
-            return AnswerPiece::Wait;
+            return ReplyPiece::Wait;
         };
         let kind = match code {
             ERROR => MessageKind::Error,
@@ -84,6 +84,6 @@ impl AnswerSplitter {
             self.rest = 4 * u64::from(self.order.u32(bytes, 4).unwrap_or(0));
         }
         let alone = self.rest == 0;
-        AnswerPiece::Message { kind, alone }
+        ReplyPiece::Message { kind, alone }
     }
 }

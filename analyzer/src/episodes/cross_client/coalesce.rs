@@ -1,8 +1,7 @@
-//! Fewer stretches of time where there are too many: the long ones stay where they are, the short ones
-//! between them are put together by what they are. So each kind keeps its time, and only the order of short
-//! ones is lost.
+//! Reduces the number of time steps if there are too many. Long steps are kept; short steps between them are merged by
+//! kind. So each kind keeps its total time, and only the order of short steps is lost.
 
-/// A stretch of time that is something, in nanoseconds.
+/// A step of time with an owner, in nanoseconds.
 pub(super) trait TimedStep: Copy {
     /// True if both have the same owner and reason.
     fn is_like(&self, other: &Self) -> bool;
@@ -18,7 +17,7 @@ pub(super) trait TimedStep: Copy {
     fn lies(&mut self, start: u64, nanos: u64);
 }
 
-/// The steps `all`, which follow each other, put together into `most` at most.
+/// Merges the consecutive steps `all` into at most `most` steps.
 pub(super) fn coalesce<S: TimedStep>(mut all: Vec<S>, most: usize) -> Vec<S> {
     let mut long = 1;
     while all.len() > most {
@@ -27,7 +26,7 @@ pub(super) fn coalesce<S: TimedStep>(mut all: Vec<S>, most: usize) -> Vec<S> {
         let least = lengths[all.len() / 2].max(1).saturating_mul(long);
         all = together(&all, least);
         if least > lengths[lengths.len() - 1] {
-            // So many kinds: the shortest go to those of the same owner.
+            // If there are too many kinds, the shortest steps are merged with steps of the same owner.
             shorten(&mut all, most);
         }
         long *= 2;
@@ -35,7 +34,7 @@ pub(super) fn coalesce<S: TimedStep>(mut all: Vec<S>, most: usize) -> Vec<S> {
     all
 }
 
-/// Puts those of up to `least` together that are equal, between longer ones.
+/// Merges equal steps of up to `least` nanoseconds between longer ones.
 fn together<S: TimedStep>(all: &[S], least: u64) -> Vec<S> {
     let mut kept = Vec::with_capacity(all.len());
     let short = |one: &S| one.nanos() <= least;

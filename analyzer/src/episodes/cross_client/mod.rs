@@ -1,5 +1,5 @@
-//! Effects across clients: one client's request makes another client act. Trees and chains of waits
-//! come of it.
+//! Effects across clients: one client's request causes another client to act. Builds trees of episodes and chains of
+//! waits.
 
 pub(crate) mod blame;
 pub(crate) mod causal_edge;

@@ -1,4 +1,4 @@
-//! What each client waits for: the client that has to answer may itself wait for an answer.
+//! The open requests of each client: the client that has to reply may itself wait for a reply.
 
 use std::collections::VecDeque;
 
@@ -7,10 +7,10 @@ use x11prof_trace::Timestamp;
 use crate::episodes::awaited::AwaitedRequest;
 use crate::pipeline::open_requests::OpenRequest;
 
-/// Waits remembered at most.
+/// Maximum number of waits kept.
 const MAX_WAITS: usize = 256;
 
-/// A wait for an answer, over or not.
+/// A wait for a reply, open or ended.
 #[derive(Debug)]
 struct OpenWait {
     request: OpenRequest,
@@ -22,7 +22,7 @@ struct OpenWait {
 pub(crate) struct OpenWaits(VecDeque<OpenWait>);
 
 impl OpenWaits {
-    /// A request is open, or its party is known now.
+    /// Notes an open request, or the client that it has reached.
     pub(crate) fn opened(&mut self, request: &OpenRequest) {
         match self.find(request) {
             Some(known) => known.request = *request,
@@ -38,7 +38,7 @@ impl OpenWaits {
         }
     }
 
-    /// The wait is over at `time`.
+    /// Notes that a wait ended at `time`.
     pub(crate) fn over(&mut self, request: &OpenRequest, time: u64) {
         if let Some(known) = self.find(request) {
             known.until = Some(Timestamp::from_nanos(time));
@@ -50,7 +50,7 @@ impl OpenWaits {
         all.find(|one| one.request.number == request.number)
     }
 
-    /// Adds to waits what the other client waited for, if that was for more than half of the time.
+    /// Adds to each wait what the other client waited for meanwhile, if that wait overlaps more than half of it.
     pub(crate) fn explain(&self, waits: &mut [AwaitedRequest]) {
         for wait in waits {
             let overlap = |one: &OpenWait| {

@@ -1,4 +1,4 @@
-//! The blame of an episode: the owner of the most time in the chain of waits.
+//! The blame of an episode: the main cause in the chain of waits.
 
 use x11prof_protocol::Symbol;
 use x11prof_trace::ConnectionId;
@@ -6,20 +6,20 @@ use x11prof_trace::ConnectionId;
 use super::path_step::PathStep;
 use crate::episodes::cause::{Cause, ServerCause};
 use crate::episodes::episode::Episode;
-use crate::episodes::owner::Owner;
+use crate::episodes::latency_component::LatencyComponent;
 
 /// The owner of a part of the latency, as results name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum BlameKind {
-    /// The client whose episode it is.
+    /// The client that the episode belongs to.
     Client,
-    /// The client whose episode it is, while the client handled earlier input.
+    /// The episode's client, while it handled earlier input.
     Queue,
-    /// A client that the first client made act, or waited for.
+    /// Another client, which the episode's client caused to act or waited for.
     OtherClient,
     /// The server.
     Server,
-    /// The way to the server.
+    /// The link to the server.
     Network,
     /// A client had grabbed the server.
     Grab,
@@ -31,9 +31,9 @@ pub(crate) enum BlameKind {
     Elsewhere,
     /// No processor was free, for longer than the client ran.
     Processor,
-    /// The server could run, and no processor was free for it.
+    /// The server was ready, but no processor was free.
     ServerProcessor,
-    /// The client waited for an answer that comes from no known client.
+    /// The client waited for a reply to an open request that comes from no known client.
     Awaited,
 }
 
@@ -55,7 +55,7 @@ impl BlameKind {
         }
     }
 
-    /// The first kind of the latency's component (see [`Parts::culprit`](crate::episodes::owner::Parts::culprit)).
+    /// The first kind of the latency's component (see [`LatencyBreakdown::culprit`](crate::episodes::latency_component::LatencyBreakdown::culprit)).
     fn component(self) -> BlameKind {
         match self {
             BlameKind::Grab | BlameKind::ServerProcessor => BlameKind::Server,
@@ -66,12 +66,12 @@ impl BlameKind {
     }
 }
 
-/// Facts about an episode by which a link of its chain is blamed.
+/// Facts about an episode that determine the blame of a link in its chain.
 #[derive(Debug)]
 pub(crate) struct BlameContext {
     whose: ConnectionId,
-    /// The clients that could run for longer than they ran: theirs is a want of processors. Else a
-    /// preempted client is one that works.
+    /// The clients that were ready for longer than they ran, so they lacked processors. Preempted time of other clients
+    /// counts as work.
     crowded: Vec<ConnectionId>,
     /// The wait before the episode began was mostly for the handling of something else.
     queued: bool,
@@ -80,14 +80,14 @@ pub(crate) struct BlameContext {
 impl BlameContext {
     pub(crate) fn of(episode: &Episode) -> BlameContext {
         let path = &episode.path;
-        let sum = |client: ConnectionId, owner: Owner| {
+        let sum = |client: ConnectionId, owner: LatencyComponent| {
             let of = path.iter();
             let of = of.filter(|step| (step.client, step.owner) == (client, owner));
             of.fold(0_u64, |sum, step| step.nanos.saturating_add(sum))
         };
         let crowded = |client: &ConnectionId| {
-            let ready = sum(*client, Owner::OffCpu(Cause::Processor));
-            ready > sum(*client, Owner::Client)
+            let ready = sum(*client, LatencyComponent::OffCpu(Cause::Processor));
+            ready > sum(*client, LatencyComponent::Client)
         };
         let mut clients: Vec<ConnectionId> = path.iter().map(|step| step.client).collect();
         clients.sort_unstable();
@@ -106,7 +106,7 @@ impl BlameContext {
 pub(crate) struct Blame {
     pub(crate) kind: BlameKind,
     pub(crate) client: ConnectionId,
-    /// The request that blocked the client, or that made another client act.
+    /// The request that blocked the client, or that caused another client to act.
     pub(crate) request: Option<Symbol>,
     pub(crate) nanos: u64,
     /// The part in which the client or server was ready and no processor was free.
@@ -123,26 +123,36 @@ impl Blame {
             (kind, step.client, step.asked.filter(|_| other))
         };
         let (kind, client, request) = match (step.owner, step.by) {
-            (Owner::Server(ServerCause::Grabbed), by) => {
+            (LatencyComponent::Server(ServerCause::Grabbed), by) => {
                 (BlameKind::Grab, by.unwrap_or(step.client), step.request)
             }
-            // Whoever waited for it.
-            (Owner::Server(ServerCause::Processor), _) => (BlameKind::ServerProcessor, whose, None),
-            (Owner::Server(_), _) => (BlameKind::Server, step.client, step.request),
-            (Owner::Network, _) => (BlameKind::Network, step.client, step.request),
-            // It waited for one whose doing has no part in the tree.
+            // The client that waited for the server.
+            (LatencyComponent::Server(ServerCause::Processor), _) => {
+                (BlameKind::ServerProcessor, whose, None)
+            }
+            (LatencyComponent::Server(_), _) => (BlameKind::Server, step.client, step.request),
+            (LatencyComponent::Network, _) => (BlameKind::Network, step.client, step.request),
+            // The client waited for a client whose activity is not part of the tree.
             (_, Some(by)) => (BlameKind::OtherClient, by, step.request),
-            (Owner::OffCpu(Cause::Processor), None) if whole.crowded.contains(&step.client) => {
+            (LatencyComponent::OffCpu(Cause::Processor), None)
+                if whole.crowded.contains(&step.client) =>
+            {
                 (BlameKind::Processor, step.client, None)
             }
-            (Owner::OffCpu(Cause::File), None) => own(BlameKind::Disk),
-            (Owner::OffCpu(Cause::Sleeping | Cause::Poll), None) => own(BlameKind::Sleep),
-            (Owner::OffCpu(Cause::Elsewhere), None) => own(BlameKind::Elsewhere),
-            (Owner::Awaited, None) => (BlameKind::Awaited, step.client, step.request),
-            (Owner::Waiting, None) if whole.queued => own(BlameKind::Queue),
-            (Owner::Waiting | Owner::Client | Owner::OffCpu(_) | Owner::Others, None) => {
-                own(BlameKind::Client)
+            (LatencyComponent::OffCpu(Cause::File), None) => own(BlameKind::Disk),
+            (LatencyComponent::OffCpu(Cause::Sleeping | Cause::Poll), None) => {
+                own(BlameKind::Sleep)
             }
+            (LatencyComponent::OffCpu(Cause::Elsewhere), None) => own(BlameKind::Elsewhere),
+            (LatencyComponent::Awaited, None) => (BlameKind::Awaited, step.client, step.request),
+            (LatencyComponent::Waiting, None) if whole.queued => own(BlameKind::Queue),
+            (
+                LatencyComponent::Waiting
+                | LatencyComponent::Client
+                | LatencyComponent::OffCpu(_)
+                | LatencyComponent::Others,
+                None,
+            ) => own(BlameKind::Client),
         };
         Blame {
             kind,
@@ -150,13 +160,14 @@ impl Blame {
             request,
             nanos: step.nanos,
             ready: match step.owner {
-                Owner::OffCpu(Cause::Processor) => step.nanos,
+                LatencyComponent::OffCpu(Cause::Processor) => step.nanos,
                 _ => 0,
             },
         }
     }
 
-    /// The owner of the most of an episode's chain, within the component with the most time; `None` for an empty chain.
+    /// The blame with the most time in an episode's chain, within the latency component with the most time; `None` for
+    /// an empty chain.
     pub(crate) fn most(episode: &Episode) -> Option<Blame> {
         let whole = BlameContext::of(episode);
         let mut all: Vec<Blame> = Vec::new();

@@ -1,19 +1,21 @@
-//! Episodes that caused each other, of clients whose switches are not known: times are those of the wire.
+//! Episodes that caused each other, of clients without recorded switches: times come from the protocol stream.
 
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, SwitchKind};
 
-use crate::episodes::across::blame::{Blame, BlameKind};
-use crate::episodes::across::causal_keys::{CausalKey, CausalRequest, EffectKind};
-use crate::episodes::audience::Audience;
 use crate::episodes::client_state::Spans;
+use crate::episodes::cross_client::blame::{Blame, BlameKind};
+use crate::episodes::cross_client::causal_keys::{CausalKey, CausalRequest, EffectKind};
 use crate::episodes::episode::Trigger;
 use crate::episodes::episode_tracker::EpisodeTracker;
 use crate::episodes::findings::Findings;
 use crate::episodes::stimulus::{Detail, Shape, Stimulus};
-use crate::episodes::timeline_event::{About, Arrival, Delivery, SentRequests, TimelineEvent};
+use crate::episodes::timeline_event::{
+    Arrival, Delivery, EpisodeLabel, SentRequests, TimelineEvent,
+};
 use crate::episodes::user::tag::Tags;
-use crate::episodes::{Episode, EpisodeOptions, EpisodesReport, Owner, ServerCause};
+use crate::episodes::visible_clients::VisibleClients;
+use crate::episodes::{Episode, EpisodeOptions, EpisodesReport, LatencyComponent, ServerCause};
 use crate::recording::trace_summary::TraceSummary;
 use crate::threads::thread_states::{State, Step};
 
@@ -47,7 +49,7 @@ fn sends(client: ConnectionId, number: u64, window: Option<u32>) -> TimelineEven
     TimelineEvent::Sent(client, sent)
 }
 
-/// A client gets an event about a window, after the request of this number.
+/// A client receives an event about a window, after the request with this number.
 fn gets(client: ConnectionId, number: u64, window: u32) -> TimelineEvent {
     let stimulus = Stimulus {
         trigger: Trigger::Output,
@@ -65,7 +67,7 @@ fn gets(client: ConnectionId, number: u64, window: u32) -> TimelineEvent {
     let event = Arrival {
         answers: false,
         stimulus,
-        about: About::alone("MapRequest"),
+        about: EpisodeLabel::alone("MapRequest"),
         causal_keys: vec![causal_key(window)],
         tags: Tags::default(),
         millis: None,
@@ -78,7 +80,7 @@ fn gets(client: ConnectionId, number: u64, window: u32) -> TimelineEvent {
     TimelineEvent::Delivered(client, delivery)
 }
 
-/// The server's process stops or continues.
+/// Stops or continues the server's process.
 fn server(millis: u64, kind: SwitchKind) -> (u64, TimelineEvent) {
     let time = millis * MS;
     let now = match kind {
@@ -98,13 +100,13 @@ fn server(millis: u64, kind: SwitchKind) -> (u64, TimelineEvent) {
     (millis, TimelineEvent::Step(step))
 }
 
-/// The episodes of these occurrences, at milliseconds, without start-up.
+/// The episodes of these timeline events, at milliseconds, without start-up.
 fn episodes(of: Vec<(u64, TimelineEvent)>) -> Vec<Episode> {
     let mut tracker = EpisodeTracker::new(Spans {
         frame: 16 * MS,
         silence: 50 * MS,
     });
-    // On this machine.
+    // The server runs on this machine.
     tracker.set_server(Some(SERVER));
     for client in [A, B, C] {
         let opened = TimelineEvent::Opened { client, pid: None };
@@ -124,7 +126,7 @@ fn of(all: &[Episode], client: ConnectionId) -> &Episode {
     all.iter().find(|one| one.client == client).unwrap()
 }
 
-/// A asks B, which asks C: the chain of 20, 100 and 30 ms.
+/// A causes an episode of B, which causes one of C: a chain of 20, 100 and 30 ms.
 fn chain() -> Vec<Episode> {
     episodes(vec![
         (100, gets(A, 1, 99)),
@@ -145,7 +147,7 @@ fn the_effects_of_an_action_count_once_with_it_in_every_view() {
         EpisodesReport::new("trace.mcap", &TraceSummary::default(), &findings)
     };
     let all = report(EpisodeOptions::default());
-    // 152 ms with B and C; what A did later took no time.
+    // 152 ms with B and C. A's later request took no time.
     assert_eq!((all.summary.count, all.summary.perceptible), (2, 1));
     let hundred = all.distribution.iter().find(|of| of.at_least_ms == 100.0);
     assert_eq!(hundred.map(|of| of.count), Some(1));
@@ -167,7 +169,7 @@ fn the_effects_of_an_action_count_once_with_it_in_every_view() {
         assert!((sum - of.latency_ms).abs() < 1e-9, "{of:?}");
         assert_eq!(of.perceptible, of.client == A.0 && of.latency_ms > 100.0);
     }
-    // Who requests B sees what B did.
+    // With client B selected, B's episode is reported.
     let of_b = report(EpisodeOptions {
         client: Some(B.0.to_string()),
         ..EpisodeOptions::default()
@@ -198,7 +200,7 @@ fn episodes_that_a_client_led_to_are_below_its_own() {
         (c.client, c.latency / MS, c.children.len()),
         (Some(C), 30, 0)
     );
-    // Each is an episode of its own as well.
+    // B and C also have their own episodes.
     assert_eq!(
         (of(&all, B).of_client() / MS, of(&all, C).of_client() / MS),
         (100, 30)
@@ -214,7 +216,7 @@ fn the_chain_of_waits_adds_up_and_the_longest_is_blamed() {
         .iter()
         .map(|one| (one.client.0, one.nanos / MS))
         .collect();
-    // The server's way from each to the next takes a millisecond.
+    // Each delivery through the server takes a millisecond.
     assert_eq!(path, [(1, 20), (2, 1), (2, 100), (3, 1), (3, 30)]);
     let sum: u64 = root.path.iter().map(|one| one.nanos).sum();
     assert_eq!(sum, root.latency());
@@ -238,17 +240,17 @@ fn an_event_passed_on_late_for_want_of_a_processor_is_not_the_servers_doing() {
         (1000, sends(A, 3, None)),
     ]);
     let root = of(&all, A);
-    let path: Vec<(Owner, u64)> = root
+    let path: Vec<(LatencyComponent, u64)> = root
         .path
         .iter()
         .map(|one| (one.owner, one.nanos / MS))
         .collect();
-    let server = Owner::Server;
+    let server = LatencyComponent::Server;
     let expected = [
-        (Owner::Client, 20),
+        (LatencyComponent::Client, 20),
         (server(ServerCause::Processor), 60),
         (server(ServerCause::Reply), 2),
-        (Owner::Client, 10),
+        (LatencyComponent::Client, 10),
         (server(ServerCause::Drawing), 1),
     ];
     assert_eq!(path, expected);
@@ -262,7 +264,7 @@ fn another_window_or_another_time_is_no_child() {
         let all = episodes(vec![
             (100, gets(A, 1, 99)),
             (120, sends(A, 2, Some(5))),
-            // A reply or an event of a later request: the server had handled it by then.
+            // A reply or an event of a later request shows that the server had handled the request.
             (130, gets(A, 3, 98)),
             (time, gets(B, 1, window)),
             (time + 10, sends(B, 2, None)),
@@ -293,8 +295,8 @@ fn two_that_answer_each_other_for_ever_are_many_trees() {
     assert!(with.len() > 4, "{with:?}");
 }
 
-/// A client draws, asks at once, and is answered after as long as the server takes: what the server is
-/// blamed for.
+/// A client draws, sends a request immediately, and receives the reply after `takes` milliseconds. Returns the request
+/// that the server is blamed for.
 fn drawing_before_a_question(takes: u64) -> Option<Symbol> {
     let number = SequenceNumber;
     let blocks = |draws: bool| SentRequests {
@@ -325,7 +327,7 @@ fn drawing_before_a_question(takes: u64) -> Option<Symbol> {
 #[test]
 fn a_question_is_not_blamed_for_the_drawing_before_it() {
     assert_eq!(drawing_before_a_question(40), None);
-    // As long as a round trip may take.
+    // A delay that a round trip can have.
     assert_eq!(
         drawing_before_a_question(2),
         Some(Symbol::new("GetProperty"))
@@ -341,13 +343,13 @@ fn an_unasked_event_is_part_of_the_event_that_comes_with_it_and_is_awaited() {
         let mut first = delivery.events[0].clone();
         first.stimulus.trigger = Trigger::Asynchronous;
         first.stimulus.name = Symbol::new("MappingNotify");
-        first.about = About::alone("MappingNotify");
+        first.about = EpisodeLabel::alone("MappingNotify");
         first.causal_keys = first_sign.map(causal_key).into_iter().collect();
         delivery.events.insert(0, first);
         if drawn {
             let mut expose = delivery.events[1].clone();
             expose.stimulus.name = Symbol::new("Expose");
-            (expose.about, expose.causal_keys) = (About::alone("Expose"), Vec::new());
+            (expose.about, expose.causal_keys) = (EpisodeLabel::alone("Expose"), Vec::new());
             delivery.events.insert(1, expose);
         }
         let all = episodes(vec![
@@ -366,15 +368,15 @@ fn an_unasked_event_is_part_of_the_event_that_comes_with_it_and_is_awaited() {
         brief.collect::<Vec<_>>().join(", ")
     };
     assert_eq!(asked(None, false), "MapRequest 2");
-    // What must be drawn comes after it.
+    // An event that requires drawing comes after MappingNotify.
     assert_eq!(asked(None, true), "Expose 1, MapRequest 2");
-    // That was requested as well.
+    // The MappingNotify was also caused by a request.
     assert_eq!(asked(Some(5), false), "MapRequest 1, MappingNotify 1");
 }
 
 #[test]
 fn the_effects_of_an_unseen_client_count_for_themselves() {
-    let mut audience = Audience::default();
+    let mut audience = VisibleClients::default();
     for client in [B, C] {
         audience.happened(&TimelineEvent::Joined(client));
     }
@@ -389,7 +391,7 @@ fn the_effects_of_an_unseen_client_count_for_themselves() {
 
 #[test]
 fn what_others_make_an_unseen_client_do_is_left_out() {
-    let mut audience = Audience::default();
+    let mut audience = VisibleClients::default();
     for client in [A, B] {
         audience.happened(&TimelineEvent::Joined(client));
     }

@@ -6,7 +6,7 @@ use crate::page::{Page, Style};
 use crate::plain::plain;
 use crate::units::counted;
 
-pub(super) fn doubts(report: &ProfileReport, page: &Page) -> String {
+pub(super) fn caveats(report: &ProfileReport, page: &Page) -> String {
     let text = of_warnings(&report.warnings, page);
     match text.is_empty() {
         true => text,
@@ -24,11 +24,11 @@ pub(crate) fn of_warnings(warnings: &[Warning], page: &Page) -> String {
         let count = of_kind.iter().map(|warning| warning.count).sum();
         let (what, mend) = doubt(first.kind, count);
         let mut line = format!("? {what}; {mend}");
-        // A warning about the whole recording has its details in the text.
+        // Details of a warning about the whole recording are printed in the line.
         if let (None, Some(what)) = (&first.request, &first.from) {
             line.push_str(&format!(" ({})", plain(what)));
         }
-        text.push_str(&page.wrap_in(Style::Doubt, &line, 2));
+        text.push_str(&page.wrap_in(Style::Caveat, &line, 2));
     }
     text
 }

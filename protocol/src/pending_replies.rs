@@ -1,4 +1,4 @@
-//! The pairing of answers with requests.
+//! Pairs replies, errors and events with requests.
 
 use std::collections::VecDeque;
 
@@ -14,47 +14,47 @@ pub(crate) struct Pending {
     pub(crate) name: Symbol,
     pub(crate) major: u8,
     pub(crate) minor: u8,
-    /// True if a reply must come. False if the request is unknown.
+    /// True if the request must have a reply; false if the request is unknown.
     pub(crate) certain: bool,
-    /// The last of the request's replies.
+    /// The mark of the request's last reply.
     pub(crate) last: Last,
-    /// The extension that a QueryExtension requests.
+    /// The name of the extension in a QueryExtension request.
     pub(crate) asks_for: Option<Box<str>>,
 }
 
-/// The last reply to a request.
+/// How the last reply to a request is recognized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Last {
-    /// The only reply.
+    /// The first reply is the only one.
     First,
-    /// The reply with this second byte, of several.
+    /// The last of several replies has this second byte.
     Data(u8),
 }
 
-/// The requests of one connection that were not answered yet. A server answers in the order of
-/// the requests, so the numbers of its answers never go back (protocol, section "Request Format").
+/// The pending requests of one connection. A server replies in the order of the requests, so the sequence numbers of
+/// its messages never decrease (protocol, section "Request Format").
 #[derive(Debug, Default)]
-pub(crate) struct Answers {
+pub(crate) struct PendingReplies {
     sent: SequenceNumber,
-    /// The newest number that an answer had.
+    /// The largest sequence number of a message from the server so far.
     reached: SequenceNumber,
     pending: VecDeque<Pending>,
 }
 
-impl Answers {
-    /// Numbers a request.
+impl PendingReplies {
+    /// Assigns the next number to a request.
     #[inline]
     pub(crate) fn send(&mut self) -> SequenceNumber {
         self.sent = self.sent.next();
         self.sent
     }
 
-    /// Numbers `more` requests.
+    /// Assigns numbers to `more` further requests.
     pub(crate) fn send_more(&mut self, more: u64) {
         self.sent.0 += more;
     }
 
-    /// Continues after the request with this number. Unknown requests before it are not waited for.
+    /// Continues after the request with this number. Unknown requests before it are not expected to have replies.
     pub(crate) fn go_on_after(&mut self, last: SequenceNumber) {
         self.sent = self.sent.max(last);
         if self.pending.is_empty() {
@@ -77,7 +77,7 @@ impl Answers {
         self.pending.iter().filter(|one| one.certain).count()
     }
 
-    /// Notes that a request waits for its reply. Call it in the order of the numbers.
+    /// Notes that a request waits for its reply. Call it in the order of the sequence numbers.
     pub(crate) fn expect(&mut self, pending: Pending) {
         if self.pending.len() == MAX_PENDING_REQUESTS {
             self.pending.pop_front();
@@ -85,9 +85,9 @@ impl Answers {
         self.pending.push_back(pending);
     }
 
-    /// The request that a reply with this number answers, and whether the reply is its last.
-    /// Among the requests with these low bits it is the oldest one that waits for a reply.
-    pub(crate) fn reply(&mut self, low: u16, data: u8) -> (SequenceNumber, Option<Answered>) {
+    /// The request that a reply with this number belongs to, and whether the reply is its last. It is the oldest
+    /// pending request with these low bits.
+    pub(crate) fn reply(&mut self, low: u16, data: u8) -> (SequenceNumber, Option<RepliedRequest>) {
         let newest = self.pending.back().map(|one| one.sequence);
         let mut number = self.forward(low, self.oldest());
         while let Some(at) = number.filter(|at| newest.is_some_and(|newest| *at <= newest)) {
@@ -104,7 +104,7 @@ impl Answers {
         (self.answer(low).unwrap_or_default(), None)
     }
 
-    /// The request that failed, which gets no reply then. `None`: no request has this number.
+    /// The request that failed, which then has no reply. `None` if no request has this number.
     pub(crate) fn error(&mut self, low: u16) -> Option<SequenceNumber> {
         let number = self.answer(low)?;
         if let Ok(at) = self
@@ -138,15 +138,15 @@ impl Answers {
         }
     }
 
-    /// The first number from `from` on with these low bits, if it was sent already. Client
-    /// libraries widen so: more than 65536 requests may be under way, if a reply is among them.
+    /// The first number from `from` on with these low bits, if it was already sent. Client libraries widen numbers in
+    /// the same way: more than 65536 requests may be in flight if one of them has a reply.
     fn forward(&self, low: u16, from: SequenceNumber) -> Option<SequenceNumber> {
         let ahead = low.wrapping_sub(from.0 as u16);
         let number = SequenceNumber(from.0 + u64::from(ahead));
         (number <= self.sent).then_some(number)
     }
 
-    /// The first request that a reply may be to.
+    /// The first request to which a reply may belong.
     fn oldest(&self) -> SequenceNumber {
         let front = self
             .pending
@@ -155,7 +155,7 @@ impl Answers {
         self.reached.max(front)
     }
 
-    /// The server has reached this request: all replies to earlier requests have arrived.
+    /// Notes that the server has reached this request: all replies to earlier requests have arrived.
     fn reach(&mut self, number: SequenceNumber) {
         self.reached = number;
         while self
@@ -167,14 +167,14 @@ impl Answers {
         }
     }
 
-    /// Takes a reply for the foremost request.
-    fn answered(&mut self, data: u8) -> Option<Answered> {
+    /// Assigns a reply to the first pending request.
+    fn answered(&mut self, data: u8) -> Option<RepliedRequest> {
         let front = self.pending.front_mut()?;
         let last = match front.last {
             Last::First => true,
             Last::Data(mark) => mark == data,
         };
-        let answered = Answered {
+        let answered = RepliedRequest {
             name: front.name,
             opcode: (front.major, front.minor),
             last,
@@ -189,7 +189,7 @@ impl Answers {
 
 /// The request that a reply belongs to.
 #[derive(Debug)]
-pub(crate) struct Answered {
+pub(crate) struct RepliedRequest {
     pub(crate) name: Symbol,
     pub(crate) opcode: (u8, u8),
     pub(crate) last: bool,

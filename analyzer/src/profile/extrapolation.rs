@@ -21,33 +21,32 @@ const CAUSED: [TransportPart; 4] = [
     TransportPart::Error,
 ];
 
-/// A measured time, and the cost of the same.
-pub(super) type MeasuredAndPrice = (Micros, Micros);
+/// A measured time, and its estimated cost.
+pub(super) type MeasuredAndEstimate = (Micros, Micros);
 
 /// Measured over estimated, on the recorded server.
-pub(super) struct CarryingRatios {
+pub(super) struct ExtrapolationRatios {
     requests: FxHashMap<Symbol, f64>,
     parts: [f64; PARTS.len()],
-    /// The ratio of all parts that requests cause: so the time charged to requests stays a part of their
-    /// total.
+    /// The ratio of all parts that requests cause, so that the time charged to requests remains a part of their total.
     caused: f64,
     /// The ratio of everything with a cost, for requests without a separate ratio.
     all: f64,
-    /// The ratio of the other server's requests together, for groups of requests: so groups add up to the
-    /// same total.
+    /// The ratio of the sums of all requests of the other server, used for groups of requests, so that groups add up to
+    /// the same total.
     groups: f64,
 }
 
-impl CarryingRatios {
+impl ExtrapolationRatios {
     /// The ratios from the time of each request and each part of transport on the recorded server, and its cost there,
     /// to the other server's sums.
     pub(super) fn new(
-        requests: impl Iterator<Item = (Symbol, MeasuredAndPrice)>,
-        parts: impl Fn(TransportPart) -> MeasuredAndPrice,
+        requests: impl Iterator<Item = (Symbol, MeasuredAndEstimate)>,
+        parts: impl Fn(TransportPart) -> MeasuredAndEstimate,
         there: &Sums,
-    ) -> CarryingRatios {
+    ) -> ExtrapolationRatios {
         let (mut measured, mut priced) = (Micros::ZERO, Micros::ZERO);
-        let mut ratio = |(took, price): MeasuredAndPrice| {
+        let mut ratio = |(took, price): MeasuredAndEstimate| {
             measured += took;
             priced += price;
             Some(took.0 / price.0).filter(|ratio| ratio.is_finite() && *ratio > 0.0)
@@ -55,7 +54,7 @@ impl CarryingRatios {
         let requests = requests.filter_map(|(name, both)| Some((name, ratio(both)?)));
         let requests: FxHashMap<Symbol, f64> = requests.collect();
         let parts = PARTS.map(|part| match part {
-            // Not carried: what the recorded server does for nobody is its own.
+            // Not extrapolated: unattributed work is specific to the recorded server.
             TransportPart::Own | TransportPart::Cold | TransportPart::Update => None,
             _ => ratio(parts(part)),
         });
@@ -83,7 +82,7 @@ impl CarryingRatios {
                 .into_iter()
                 .map(|part| (there.transport[part].server.time.0, parts[part])),
         );
-        CarryingRatios {
+        ExtrapolationRatios {
             requests,
             parts,
             caused,
@@ -103,7 +102,7 @@ impl CarryingRatios {
         }
     }
 
-    /// A group's line, of many requests.
+    /// A group's line, which sums many requests.
     pub(super) fn group(&self, line: &Line) -> Line {
         Line {
             server: line.with_cold().times(self.groups),
@@ -129,12 +128,12 @@ mod tests {
     use x11prof_cost_model::{Cost, Micros};
     use x11prof_server_model::TransportPart;
 
-    use super::{CarryingRatios, Line, Sums, index};
+    use super::{ExtrapolationRatios, Line, Sums, index};
 
     #[test]
     fn the_time_charged_to_requests_is_a_part_of_transport() {
         let cost = |us: f64| Cost::exact(Micros(us));
-        // There a wakeup costs 10 and a reply 30; here wakeups took twice their cost, replies a tenth,
+        // On the other server a wake-up costs 10 and a reply 30. Here wake-ups took twice their cost, replies a tenth,
         // setups ten times.
         let mut there = Sums::default();
         there.transport[index(TransportPart::Wakeup)].server = cost(10.0);
@@ -145,7 +144,7 @@ mod tests {
             TransportPart::Setup => (Micros(1000.0), Micros(100.0)),
             _ => (Micros::ZERO, Micros::ZERO),
         };
-        let carried = CarryingRatios::new(std::iter::empty(), here, &there);
+        let carried = ExtrapolationRatios::new(std::iter::empty(), here, &there);
         let part = |part| {
             carried
                 .part(part, there.transport[index(part)])

@@ -11,19 +11,21 @@ use x11prof_trace::ConnectionId;
 use super::causal_edge::CausalEdge;
 use crate::text::label::Label;
 
-/// Steps after which an exchange is a loop: window managers and programs exchange fewer when a window is mapped.
+/// Number of steps from which on an exchange is a loop: window managers and programs exchange fewer when a window is
+/// mapped.
 const STEPS: u64 = 16;
-/// A client that acts later than this after an event acts for another reason, in nanoseconds.
+/// If a client acts later than this after an event, the event is not the cause. In nanoseconds.
 const AT_ONCE: u64 = 100_000_000;
 /// Events of a client kept at most.
 const MAX_EVENTS: usize = 16;
-/// Pairs of clients followed at most.
+/// Maximum number of tracked pairs of clients.
 const MAX_PAIRS: usize = 1024;
 
 /// An exchange of two clients.
 #[derive(Debug, Clone)]
 pub(crate) struct Loop {
-    /// The two clients, each with the latest request that made the other one act, and with the event for which it acts.
+    /// The two clients, each with its latest request that caused the other client to act, and the event that it acts
+    /// on.
     pub(crate) sides: [Side; 2],
     /// The beginning of the first step, and the end of the last one.
     pub(crate) first: u64,
@@ -85,7 +87,7 @@ impl Loops {
         }
     }
 
-    /// Takes an event for the client `to` that `link` caused; true if it is a step of a loop.
+    /// Processes an event for the client `to` that `link` caused. Returns true if the event is a step of a loop.
     pub(crate) fn step(&mut self, link: &CausalEdge, to: ConnectionId, event: &Label) -> bool {
         let from = link.from.client;
         let pair = [from.min(to), from.max(to)];
@@ -119,7 +121,7 @@ impl Loops {
         let acted = |since| self.inputs.get(&from).is_some_and(|at| *at >= since);
         match cause {
             Some((since, _)) if acted(since) => known.run = 1,
-            // Another event for the same step.
+            // The event belongs to the same step.
             Some((_, false)) => return known.run >= STEPS,
             Some((_, true)) => known.run += 1,
             None => known.run = 1,
@@ -148,14 +150,14 @@ impl Loops {
 #[cfg(test)]
 mod tests {
     use super::{Loops, STEPS};
-    use crate::episodes::across::causal_edge::{CausalEdge, EpisodeId};
+    use crate::episodes::cross_client::causal_edge::{CausalEdge, EpisodeId};
     use crate::text::label::Label;
     use x11prof_protocol::Symbol;
     use x11prof_trace::ConnectionId;
 
     const MS: u64 = 1_000_000;
 
-    /// Two clients answer each other each 2 ms, and after a step that `acted` numbers the user acts.
+    /// Two clients react to each other every 2 ms; the user acts after each step that `acted` selects.
     fn steps(count: u64, apart: u64, acted: impl Fn(u64) -> bool) -> (Loops, Vec<bool>) {
         let mut loops = Loops::default();
         let clients = [1, 2].map(ConnectionId);
