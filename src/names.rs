@@ -101,7 +101,7 @@ mod tests {
     use x11prof_protocol::known_names;
 
     #[test]
-    fn the_nearest_name_is_found() {
+    fn nearest_name_is_found() {
         let known = known_names();
         for (typed, meant) in [
             ("InternAtm", "InternAtom"),
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_part_of_a_name_is_found() {
+    fn nearest_part_of_a_name_is_found() {
         let known =
             ["Typing in Mousepad", "Clicks in XTerm", "emacs (client 3)"].map(str::to_owned);
         for (typed, meant) in [("mosepad", 0), ("typng in", 0), ("clik", 1), ("emcas", 2)] {

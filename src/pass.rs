@@ -263,7 +263,7 @@ mod tests {
     use super::{Pass, Span, Step};
 
     #[test]
-    fn a_part_is_as_long_as_was_asked_for_and_ends_with_the_recording() {
+    fn time_range_is_limited_to_the_recording() {
         let at = |ms: u64| Timestamp::from_nanos(7_000_000_000 + ms * 1_000_000);
         let within = |from, to| Span { from, to }.within(at(0), at(2000));
         assert_eq!(within(Some(0.5), Some(1.0)), Some((at(500), at(1000))));
@@ -273,7 +273,7 @@ mod tests {
     }
     /// The last second of a ring may contain only context switches.
     #[test]
-    fn a_part_of_context_switches_alone_begins() {
+    fn range_with_only_context_switches_is_not_empty() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("ring.mcap");
         let at = |ms: u64| Timestamp::from_nanos(1_000_000_000 + ms * 1_000_000);

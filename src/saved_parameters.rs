@@ -120,7 +120,7 @@ mod tests {
     use x11prof_cost_model::Host;
 
     #[test]
-    fn names_are_safe() {
+    fn file_names_are_safe() {
         let host = Host {
             cpu_model: Some("Intel(R) Xeon(R) Processor".into()),
             cpus: Some(2),

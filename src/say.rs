@@ -100,7 +100,7 @@ mod tests {
 
     /// Clippy rejects `eprintln!` and similar macros, but a file could allow them. This test checks that no file does.
     #[test]
-    fn nothing_prints_but_through_here() {
+    fn only_this_module_prints() {
         let mut seen = 0;
         let mut folders = vec![std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src")];
         let root = folders[0].parent().unwrap().to_owned();

@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_definition_counts() {
+    fn longest_matching_definition_applies() {
         let unit = |path| figure_at(path).map(|figure| figure.name);
         assert_eq!(unit("transport.unattributed.ms"), Some("unattributed.ms"));
         assert_eq!(unit("episodes.blame.ms"), Some("ms"));

@@ -169,7 +169,7 @@ fn assert_equal(one: &Value, other: &Value, place: &str) {
 }
 
 #[test]
-fn equal_requests_together_have_the_same_results() {
+fn coalesced_requests_give_the_same_results() {
     for (timed, basis) in [
         (false, TimeSourceOption::Model),
         (false, TimeSourceOption::Measured),

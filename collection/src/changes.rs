@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_real_change_has_a_word() {
+    fn significant_changes_are_classified() {
         let (names, changes) = compared(8, over_ms);
         for (at, name) in names.iter().enumerate() {
             let change = changes.of_issue[&at];
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn three_sessions_of_each_tell_nothing() {
+    fn three_sessions_per_version_are_too_few_for_a_verdict() {
         let (_, changes) = compared(3, over_ms);
         assert!(
             changes

@@ -14,7 +14,7 @@ pub(crate) fn step(latency: u64) -> u64 {
 }
 
 #[test]
-fn a_latency_is_in_the_step_that_it_reaches() {
+fn steps_include_their_lower_edge() {
     assert_eq!(step(0), 0);
     assert_eq!(step(149_999_999), 100_000_000);
     assert_eq!(step(150_000_000), 150_000_000);

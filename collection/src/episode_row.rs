@@ -139,14 +139,14 @@ fn words<'a>(blamed: &Blamed, name: impl Fn(ConnectionId) -> Option<&'a str>) ->
 }
 
 #[test]
-fn a_release_is_a_part_of_its_press() {
+fn release_belongs_to_the_action_of_its_press() {
     assert_eq!(action("Buttons released in Notes"), "Clicks in Notes");
     assert_eq!(action("Keys released"), "Typing");
     assert_eq!(action("Expose in Notes"), "Expose in Notes");
 }
 
 #[test]
-fn what_a_network_took_is_named_so() {
+fn network_blame_names_no_client() {
     let blamed = Blamed {
         client: ConnectionId(1),
         kind: "network",

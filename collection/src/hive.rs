@@ -93,7 +93,7 @@ mod tests {
     use super::Partition;
 
     #[test]
-    fn folders_survive_a_round_trip() {
+    fn partition_folders_round_trip() {
         let some = |text: &str| Some(text.to_owned());
         let partition = Partition {
             version: some("1.2/β=%"),

@@ -355,14 +355,14 @@ mod tests {
     use crate::hive::Partition;
 
     #[test]
-    fn the_median_is_one_of_them() {
+    fn median_is_one_of_the_values() {
         assert_eq!(median(vec![]), 0);
         assert_eq!(median(vec![4, 1, 3, 2]), 2);
         assert_eq!(median(vec![9, 1, 5]), 5);
     }
 
     #[test]
-    fn an_issue_is_a_landmark_and_a_blame_whatever_was_done() {
+    fn issues_group_episodes_by_landmark_and_blame() {
         let mut issues = Issues::new(Selection::default());
         let row = |latency: u64, blame: &str, pattern: &str| EpisodeRow {
             landmark: "Clicks".to_owned(),

@@ -113,7 +113,7 @@ mod tests {
     use crate::issues::Issue;
 
     #[test]
-    fn known_issues_are_found_and_wrong_files_are_refused() {
+    fn known_issues_match_and_invalid_files_are_rejected() {
         let known = Known::parse(
             "format = 1\n[[issue]]\nlandmark = \"Clicks in *\"\nblame = \"sleeping\"\nbug = \"#12\"\n",
         )

@@ -98,7 +98,7 @@ mod tests {
     use super::date;
 
     #[test]
-    fn days_follow_the_calendar() {
+    fn dates_follow_the_calendar() {
         let day = 86_400_000_000_000;
         assert_eq!(date(0), "1970-01-01");
         assert_eq!(date(59 * day - 1), "1970-02-28");

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn costs_grow_with_the_logarithm_of_the_sleep() {
+    fn wakeup_cost_grows_with_the_log_of_sleep_time() {
         let prices = prices(Clock::Cpu);
         let wakeup = |asleep| prices.wakeup(Micros(asleep)).unwrap();
         assert_eq!(wakeup(0.0).time, Micros(6.0));
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn pixels_leave_the_caches_while_the_server_idles() {
+    fn pixel_cost_grows_with_server_idle_time() {
         let mut prices = prices(Clock::Cpu);
         assert_eq!(
             (prices.warm_until(), prices.pixel(Micros(1e6))),
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wall_has_no_caches() {
+    fn wall_clock_has_no_after_sleep_costs() {
         let prices = prices(Clock::Wall);
         assert_eq!(prices.wakeup(Micros(1e6)), None);
         assert_eq!(prices.connection(Micros(1e6)), Cost::default());

@@ -41,7 +41,7 @@ mod tests {
     use crate::{AttributeValue, RequestCosts};
 
     #[test]
-    fn a_number_may_be_written_as_a_name() {
+    fn numeric_name_is_read_as_a_number() {
         let mut entry = RequestCosts::default();
         entry
             .attributes

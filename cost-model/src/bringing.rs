@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_brought_to_another_machine_has_that_ones_figures() {
+    fn rescaled_file_matches_the_target_machine() {
         let by = Rescaled::between(&shipped(), &other()).unwrap();
         assert_eq!(by.from, "AMD EPYC");
         assert!((by.times - 2.0).abs() < 1e-9);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_factor_is_the_middle_with_its_range() {
+    fn factor_is_the_median_with_its_range() {
         let factor = by(&[1.0, 4.0, 2.0, f64::NAN]);
         assert_eq!((factor.times, factor.low, factor.high), (2.0, 1.0, 4.0));
         assert_eq!(factor.spread(), 1.0);
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn spreads_grow_by_the_factors_own() {
+    fn rescaling_combines_point_and_factor_spreads() {
         let mut file = shipped();
         file.requests.truncate(1);
         file.requests[0].points[0].spread = Some(0.3);

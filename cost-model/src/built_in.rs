@@ -59,7 +59,7 @@ mod tests {
     use crate::ServerParameters;
 
     #[test]
-    fn every_file_parses_and_round_trips() {
+    fn built_in_files_parse_and_round_trip() {
         for file in built_in() {
             let parameters = file
                 .parameters()
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn every_file_of_the_folder_is_built_in() {
+    fn every_parameter_file_is_built_in() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../server-params");
         let mut names: Vec<String> = std::fs::read_dir(folder)
             .unwrap()

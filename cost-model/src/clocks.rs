@@ -89,7 +89,7 @@ mod tests {
     use crate::{Clock, Cost, Micros, Point, RequestCosts};
 
     #[test]
-    fn a_rate_is_a_wall_time() {
+    fn rates_are_wall_clock_times() {
         let point = Point {
             size: 1.0,
             per_second: Some(8.0),
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn the_other_clock_stands_in_only_as_a_whole() {
+    fn other_clock_is_used_only_if_all_points_have_it() {
         let both = Point {
             size: 1.0,
             cpu_us: Some(Micros(1.0)),

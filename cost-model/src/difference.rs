@@ -77,7 +77,7 @@ mod tests {
     use crate::built_in;
 
     #[test]
-    fn the_papers_slowest_machine_stands_out() {
+    fn differences_are_sorted_by_magnitude() {
         let named = |name: &str| {
             let file = built_in().iter().find(|file| file.name == name);
             file.unwrap().parameters().unwrap()

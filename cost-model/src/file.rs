@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_read() {
+    fn parameter_file_is_parsed() {
         let file = ServerParameters::from_toml(&format!(
             "{HEAD}[[request]]\nname = \"PolyLine\"\n\
              attributes = {{ gxmode = \"GXcopy\", linewidth = 0 }}\n\
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_no_parameter_file_is_named_as_such() {
+    fn foreign_and_malformed_files_are_rejected() {
         assert_eq!(
             ServerParameters::from_toml(""),
             Err(ParameterError::Foreign)
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_with_terms_that_the_model_had_once_is_read() {
+    fn retired_fields_are_ignored() {
         let text = |retired: &str, update: &str| {
             let part = "{ cpu_us = 1 }";
             format!(
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn senseless_figures_name_their_line_and_entry() {
+    fn invalid_values_name_their_line_and_entry() {
         let text = format!(
             "{HEAD}[[request]]\nname = \"PolyLine\"\nattributes = {{ linewidth = 0 }}\npoints = [\n\
              {{ size = 10, wall_us = 1 }},\n{{ size = 10, wall_us = 2 }},\n]\n"
@@ -275,14 +275,14 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_the_documentation_is_a_file() {
+    fn documented_example_round_trips() {
         let example = include_str!("../../docs/examples/parameters.toml");
         let parameters = ServerParameters::from_toml(example).unwrap();
         assert_eq!(parameters.to_toml(), example);
     }
 
     #[test]
-    fn a_cut_off_file_is_an_error_or_the_beginning_of_the_file() {
+    fn truncated_file_is_an_error_or_a_prefix() {
         let text = crate::built_in()[0].toml;
         let whole = ServerParameters::from_toml(text).unwrap();
         let mut files = 0;

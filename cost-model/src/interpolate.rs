@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn between_points_the_time_is_linear() {
+    fn time_is_linear_between_points() {
         let curve = curve(&[(100.0, 52.0), (300.0, 96.0)]);
         let middle = curve.at(200.0);
         assert_eq!(middle.cost, Cost::exact(Micros(74.0)));
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn outside_the_nearest_two_go_on_and_never_below_zero() {
+    fn extrapolation_uses_nearest_two_points_and_stops_at_zero() {
         let curve = curve(&[(10.0, 4.0), (20.0, 14.0), (30.0, 20.0)]);
         assert_eq!(curve.at(40.0).cost.time, Micros(26.0));
         assert!(curve.at(40.0).beyond && !curve.at(40.0).below);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_point_stands_for_all_sizes() {
+    fn single_point_applies_to_all_sizes() {
         let only = curve(&[(8.0, 3.0)]);
         assert!(only.at(8.0).exact);
         assert_eq!(only.at(9.0).cost.time, Micros(3.0));
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn no_number_is_no_size() {
+    fn nan_size_is_treated_as_zero() {
         assert_eq!(
             curve(&[(0.0, 1.0), (1.0, 2.0)]).at(f64::NAN).cost.time,
             Micros(1.0)
@@ -218,7 +218,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn monotone_points_give_times_between_their_neighbours(
+        fn monotone_points_interpolate_between_neighbours(
             points in monotone(), at in 0.0..1.0_f64, pick in any::<prop::sample::Index>()
         ) {
             let curve = curve(&points);
@@ -234,7 +234,7 @@ mod tests {
         }
 
         #[test]
-        fn bounds_hold_the_time_at_every_size(
+        fn bounds_contain_the_time_at_every_size(
             points in prop::collection::vec((0.0..1e5_f64, 0.0..1e5_f64, 0.0..2.0_f64), 1..8),
             size in 0.0..2e5_f64
         ) {

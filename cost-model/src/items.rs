@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn items_add_up_on_the_fixed_part() {
+    fn item_costs_add_to_the_fixed_cost() {
         let costs = costs(Some(2.0), &[(0.0, 2.5), (10.0, 4.5)]);
         assert_eq!(costs.clock, Clock::Cpu);
         let three = costs.of(&operation(&[0.0, 10.0, 10.0]), true);
@@ -139,13 +139,13 @@ mod tests {
     }
 
     #[test]
-    fn one_item_is_the_point_itself() {
+    fn single_item_cost_equals_its_point() {
         let costs = costs(Some(2.0), &[(0.0, 1.5), (10.0, 4.5)]);
         assert_eq!(costs.of(&operation(&[0.0]), true).cost.time, Micros(1.5));
     }
 
     #[test]
-    fn without_work_only_the_fixed_part_is_left() {
+    fn request_without_work_has_only_the_fixed_cost() {
         let costs = costs(Some(2.0), &[(10.0, 4.5)]);
         for idle in [
             costs.of(&operation(&[10.0]), false),
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_fixed_part_is_the_smallest_point_at_most() {
+    fn unknown_fixed_cost_is_at_most_the_smallest_point() {
         let costs = costs(None, &[(10.0, 4.0), (20.0, 5.0)]);
         let idle = costs.of(&operation(&[10.0]), false);
         assert_eq!(
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_fixed_part_a_request_is_one_item() {
+    fn request_without_fixed_cost_is_one_item() {
         let costs = costs(None, &[(10.0, 4.0), (20.0, 5.0)]);
         let two = costs.of(&operation(&[4.0, 6.0]), true);
         assert_eq!(two.cost.time, Micros(4.0));
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_come_from_both_spreads() {
+    fn bounds_combine_fixed_and_point_spreads() {
         let spread = |time| Measured {
             cpu_us: Some(Micros(time)),
             spread: Some(0.1),

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn the_executable_tells_more_than_the_vendor() {
+    fn executable_outweighs_vendor() {
         let files = [
             file("Xephyr", 24, "EPYC"),
             file("Xvfb", 8, "EPYC"),
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn another_machines_file_is_named_as_such() {
+    fn file_from_another_machine_is_flagged() {
         let files = [file("Xvfb", 24, "Xeon")];
         let found = best_match(&files, &server("Xvfb", 24), &host("EPYC")).unwrap();
         assert_eq!((found.same_server, found.same_machine), (true, Some(false)));
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn another_kind_of_server_is_taken_only_for_want_of_better() {
+    fn other_server_kind_matches_only_as_last_resort() {
         let files = [file("Xephyr", 24, "EPYC"), file("Xvfb", 8, "EPYC")];
         let found = best_match(&files, &server("Xorg", 24), &host("EPYC")).unwrap();
         assert_eq!(found.parameters.server.name, "Xephyr-24");
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_remote_server_is_known_by_vendor_and_release() {
+    fn remote_server_is_matched_by_vendor_and_release() {
         let remote = ServerIdentity {
             executable: None,
             ..server("Xvfb", 24)
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_viewed_server_has_a_file_of_its_own() {
+    fn viewed_and_unviewed_servers_match_separate_files() {
         let with = |viewed| {
             let mut file = file("Xtigervnc", 24, "EPYC");
             file.server.viewed = viewed;
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_equals_is_taken() {
+    fn first_of_equal_matches_is_selected() {
         let mut files = [file("Xvfb", 24, "EPYC"), file("Xvfb", 24, "EPYC")];
         files[0].server.name = "mine".into();
         let found = best_match(&files, &server("Xvfb", 24), &host("EPYC")).unwrap();

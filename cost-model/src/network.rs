@@ -191,7 +191,7 @@ mod tests {
 
     /// The network part of the paper's Table 2, from the counts and bytes of its Table 5.
     #[test]
-    fn table_2_comes_out_to_the_digit() {
+    fn paper_table_2_is_reproduced_exactly() {
         let network = Network::parse("100KB/s,10ms").unwrap();
         assert_eq!(Network::parse("xprof-1993"), Ok(network));
         let ms = |bytes, blocking| format!("{:.2}", network.time(bytes, blocking).as_ms());
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn no_network_takes_no_time() {
+    fn network_none_adds_no_time() {
         assert_eq!(Network::parse("none"), Ok(Network::NONE));
         assert_eq!(Network::NONE.time(u64::MAX, u64::MAX), Micros::ZERO);
         assert_eq!(
@@ -225,13 +225,13 @@ mod tests {
     }
 
     #[test]
-    fn compressed_bytes_take_less_time_and_round_trips_do_not() {
+    fn compression_speeds_up_bytes_but_not_round_trips() {
         let network = Network::parse("100KB/s,10ms,compress=4").unwrap();
         assert_eq!(network.time(100_000, 1), Micros(260_000.0));
     }
 
     #[test]
-    fn the_error_of_a_network_says_how_to_write_one() {
+    fn network_parse_error_shows_a_valid_example() {
         for text in [
             "",
             "fast",
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn networks_print_as_they_are_read() {
+    fn networks_round_trip_through_text() {
         for (name, ..) in PRESETS {
             let network = Network::parse(name).unwrap();
             assert_eq!(

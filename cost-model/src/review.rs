@@ -82,7 +82,7 @@ mod tests {
     use crate::ServerParameters;
 
     #[test]
-    fn requests_that_there_was_no_time_for_are_told() {
+    fn unmeasured_requests_are_reported() {
         let text = "format = 1\n[server]\nname = \"t\"\nvendor = \"v\"\n[method]\nunmeasured = [\"A\", \"B\"]\n";
         let parameters = ServerParameters::from_toml(text).unwrap();
         let remarks = review_method(&parameters.method);
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn remarks_name_an_entry() {
+    fn remarks_name_an_example_entry() {
         let text = "format = 1\n[server]\nname = \"t\"\nvendor = \"v\"\n[[request]]\nname = \"A\"\n\
                     points = [{ size = 1, cpu_us = 2, spread = 0.2 }, { size = 2, cpu_us = 1 }]\n";
         let remarks = review(&ServerParameters::from_toml(text).unwrap());

@@ -220,14 +220,14 @@ mod tests {
     }
 
     #[test]
-    fn the_entry_with_the_attributes_is_taken() {
+    fn matching_entry_is_selected() {
         let found = find(&["gxmode=GXcopy", "gxmode=GXxor"], "gxmode=GXxor depth=24").unwrap();
         assert_eq!((found.entry, found.partner), (1, None));
         assert!(found.substitutions.is_empty() && found.alternatives.is_empty());
     }
 
     #[test]
-    fn attributes_that_a_file_does_not_distinguish_are_ignored() {
+    fn entry_without_the_attribute_needs_no_substitution() {
         let found = find(&["", "gxmode=GXxor"], "gxmode=GXand").unwrap();
         assert_eq!(found.entry, 0);
         assert!(found.substitutions.is_empty());
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fewest_and_most_preferred_substitutions_are_taken() {
+    fn most_preferred_substitution_wins() {
         let entries = [
             "gxmode=GXcopy fillstyle=FillSolid",
             "gxmode=GXxor fillstyle=FillSolid",
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attribute_that_the_operation_lacks_is_substituted_too() {
+    fn attribute_missing_from_the_operation_is_substituted() {
         let found = find(&["gxmode=GXand", "gxmode=GXcopy"], "").unwrap();
         assert_eq!(
             (found.entry, substituted(&found)),
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn widths_are_interpolated_between_their_neighbours() {
+    fn line_widths_are_interpolated() {
         let widths = ["linewidth=0", "linewidth=1", "linewidth=10", "linewidth=20"];
         let found = find(&widths, "linewidth=4").unwrap();
         assert_eq!((found.entry, found.partner), (1, Some((2, 3.0 / 9.0))));
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_widths_the_nearest_stands_in() {
+    fn line_width_outside_the_range_uses_the_nearest() {
         let found = find(&["linewidth=0", "linewidth=10"], "linewidth=30").unwrap();
         assert_eq!((found.entry, found.partner), (1, None));
         assert_eq!(substituted(&found), ["linewidth:30>10"]);
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bounds_of_a_substitution_keep_to_the_interpolated_widths() {
+    fn substitution_alternatives_exclude_distant_widths() {
         let entries = [
             "fillstyle=FillSolid linewidth=1",
             "fillstyle=FillSolid linewidth=9",
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_depth_and_any_font_stand_in() {
+    fn nearest_depth_and_another_font_are_substituted() {
         let found = find(&["depth=1", "depth=16", "depth=32"], "depth=24").unwrap();
         assert_eq!(
             (found.entry, substituted(&found)),

@@ -161,12 +161,12 @@ mod tests {
     }
 
     #[test]
-    fn the_rules_that_come_with_the_program_parse() {
+    fn default_rules_parse() {
         assert!(Substitutions::parse(DEFAULT).is_ok());
     }
 
     #[test]
-    fn the_papers_substitutions_come_first() {
+    fn substitutions_of_the_paper_are_preferred() {
         assert_eq!(preference("gxmode", "GXand", "GXxor"), Some(0));
         assert_eq!(preference("gxmode", "GXset", "GXcopy"), Some(0));
         assert_eq!(
@@ -178,13 +178,13 @@ mod tests {
     }
 
     #[test]
-    fn every_function_of_a_graphics_context_has_a_rule() {
+    fn every_gc_function_has_a_rule() {
         let rules = Substitutions::default();
         assert_eq!(rules.rule("gxmode".into()).instead_of.len(), 16);
     }
 
     #[test]
-    fn a_user_may_forbid_what_the_defaults_allow() {
+    fn user_rules_can_forbid_default_substitutions() {
         let rules =
             Substitutions::parse("format = 1\n[attribute.gxmode.instead_of]\nGXand = [\"GXor\"]\n")
                 .unwrap();

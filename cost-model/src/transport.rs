@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn costs_are_taken_from_one_clock() {
+    fn transport_costs_share_one_clock() {
         let parameters = parameters(
             "[transport]\nwakeup = { cpu_us = 6, wall_us = 13 }\nbyte_read = { cpu_us = 0.5, wall_us = 1 }\n\
              reply = { cpu_us = 2, wall_us = 3 }\nbyte_written = { cpu_us = 0.25 }\n\
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_transport_has_no_transport_costs() {
+    fn file_without_transport_has_no_transport_costs() {
         let prices = TransportEstimates::new(&parameters(""));
         assert!(!prices.is_known());
         assert_eq!(

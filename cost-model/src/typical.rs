@@ -220,7 +220,7 @@ mod tests {
 
     /// The paper's Table 1, computed from its parameter files.
     #[test]
-    fn the_papers_table() {
+    fn typical_costs_reproduce_paper_table_1() {
         let table = TypicalCosts::new(
             &servers(&["sun4-ipc", "decstation-3100", "hp9000-350"]),
             &[],
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn any_request_has_the_sizes_that_were_measured() {
+    fn wanted_request_is_listed_at_measured_sizes() {
         let wanted = [Operation::new("RENDER:Composite".into())];
         let table = TypicalCosts::new(&servers(&["xvfb-24", "sun4-ipc"]), &wanted);
         assert!((2..=4).contains(&table.requests.len()), "{table:?}");

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn good_points_pass() {
+    fn valid_points_are_accepted() {
         assert_eq!(
             validate(&file(vec![point(0.0, 0.0), point(1.0, 2.0)])),
             Ok(())
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_points_do_not() {
+    fn invalid_points_are_rejected() {
         assert!(flaw(vec![]).1.contains("no points"));
         assert!(
             flaw(vec![point(2.0, 1.0), point(1.0, 1.0)])
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_needs_one_clock_throughout() {
+    fn entry_with_mixed_clocks_is_rejected() {
         let cpu = Point {
             size: 5.0,
             cpu_us: Some(Micros(1.0)),
@@ -232,14 +232,14 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_comes_once() {
+    fn duplicate_entries_are_rejected() {
         let mut file = file(vec![point(1.0, 1.0)]);
         file.requests.push(file.requests[0].clone());
         assert_eq!(validate(&file).unwrap_err().request, Some(1));
     }
 
     #[test]
-    fn the_transport_is_checked() {
+    fn transport_costs_are_validated() {
         let mut file = file(vec![point(1.0, 1.0)]);
         file.transport = Some(TransportCosts::default());
         let flaw = validate(&file).unwrap_err();

@@ -149,7 +149,7 @@ points = [
     }
 
     #[test]
-    fn odd_names_are_quoted() {
+    fn names_with_special_characters_round_trip() {
         let mut parameters = ServerParameters::from_toml(EVERYTHING).unwrap();
         let attributes = &mut parameters.requests[0].attributes;
         attributes.insert(
@@ -165,7 +165,7 @@ points = [
 
     proptest! {
         #[test]
-        fn numbers_come_back_as_they_went(time in 0.0..1e15_f64, small in 0.0..1e-6_f64) {
+        fn numbers_round_trip(time in 0.0..1e15_f64, small in 0.0..1e-6_f64) {
             let mut parameters = ServerParameters::from_toml(EVERYTHING).unwrap();
             parameters.requests[0].points[0].cpu_us = Some(Micros(time));
             let tiny = Measured { cpu_us: Some(Micros(small)), ..Measured::default() };

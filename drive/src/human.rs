@@ -41,7 +41,7 @@ mod tests {
     use super::Human;
 
     #[test]
-    fn pauses_are_those_of_the_session_and_repeat_with_the_seed() {
+    fn pauses_come_from_the_session_and_repeat_with_the_seed() {
         let pauses: Vec<_> = [5, 50, 500].map(Duration::from_millis).to_vec();
         let draw = |seed| {
             let mut human = Human::new(pauses.clone(), seed);

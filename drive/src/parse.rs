@@ -202,7 +202,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_a_session_or_an_error(text in "([a-z-]{1,9}( [-+a-z0-9\"\\\\.é]{0,8}){0,5}\n){0,9}") {
+        fn any_parsed_session_round_trips(text in "([a-z-]{1,9}( [-+a-z0-9\"\\\\.é]{0,8}){0,5}\n){0,9}") {
             if let Ok(session) = text.parse::<Session>() {
                 let again: Session = session.to_string().parse().unwrap();
                 prop_assert_eq!(again.inputs(), session.inputs());
@@ -225,7 +225,7 @@ wait 200ms
 "#;
 
     #[test]
-    fn a_session_is_printed_as_it_was_written() {
+    fn session_text_round_trips() {
         let session: Session = TEXT.parse().unwrap();
         assert_eq!(session.to_string(), TEXT);
         assert_eq!(session.inputs(), 13);
@@ -234,13 +234,13 @@ wait 200ms
     }
 
     #[test]
-    fn comments_and_empty_lines_say_nothing() {
+    fn comments_and_empty_lines_are_ignored() {
         let session: Session = "\n # nothing\nkey a # a key\n".parse().unwrap();
         assert_eq!(session.to_string(), "key a\n");
     }
 
     #[test]
-    fn a_wrong_line_is_named() {
+    fn parse_errors_name_the_line() {
         for (text, said) in [
             (
                 "key a\nclik 1",

@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_without_a_name_is_counted() {
+    fn unnamed_keys_are_counted() {
         let names = [None, None];
         let (session, unnamed) =
             Session::of_inputs([at(0, InputKind::Key { down: true, names }, 0, 0)]);

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_counted_from_the_header_and_end_with_the_bytes() {
+    fn fields_start_after_the_header_and_end_with_the_data() {
         let bytes = [55, 0, 0, 0, 0, 0, 0, 3, 0, 0, 1, 2];
         let body = Body::of(&request(&bytes, 8, 12));
         assert!(body.is_whole());
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn values_stand_in_the_order_of_their_bits() {
+    fn mask_values_are_in_bit_order() {
         let bytes = [0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 9];
         let body = Body::of(&request(&bytes, 4, 12));
         assert_eq!(body.value(0, 0b1010, 0b0010), Some(7));

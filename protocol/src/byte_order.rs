@@ -60,7 +60,7 @@ mod tests {
     use super::ByteOrder;
 
     #[test]
-    fn reads_both_orders_and_never_past_the_end() {
+    fn integers_are_read_in_both_byte_orders_within_bounds() {
         let bytes = [1, 2, 3, 4];
         assert_eq!(ByteOrder::Little.u16(&bytes, 1), Some(0x0302));
         assert_eq!(ByteOrder::Big.u16(&bytes, 1), Some(0x0203));

@@ -84,7 +84,7 @@ mod tests {
     use super::Chord;
 
     #[test]
-    fn keys_have_names_and_modifiers() {
+    fn key_names_and_modifiers_are_parsed() {
         let key = |text: &str| {
             let key = text.parse::<Chord>().ok()?;
             Some((key.keysym, key.modifiers, key.to_string()))

@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_with_either_header() {
+    fn request_is_decoded_with_either_header_length() {
         let short = map_window();
         let mut long = vec![8, 0, 0, 0];
         long.extend(3_u32.to_ne_bytes());
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_is_cut_or_not_native_is_not_decoded() {
+    fn truncated_or_byte_swapped_request_is_not_decoded() {
         let bytes = map_window();
         let mut cut = request(&bytes, 4);
         cut.wire_len += 4;
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_brings_a_descriptor() {
+    fn request_with_a_file_descriptor_is_not_decoded() {
         // DRI3 PixmapFromBuffer.
         let mut bytes = vec![150, 2];
         bytes.extend(6_u16.to_ne_bytes());
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_that_claim_more_than_there_is() {
+    fn lists_with_excessive_counts_are_rejected() {
         // RENDER AddGlyphs: glyph set, and 2^32-1 glyphs.
         let mut bytes = vec![139, 20];
         bytes.extend(4_u16.to_ne_bytes());
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_picture_formats_with_its_screens() {
+    fn query_pict_formats_reply_is_decoded() {
         // RENDER QueryPictFormats: one format, one screen with one depth and its one visual.
         let mut bytes = vec![1, 0, 1, 0];
         for number in [14_u32, 1, 1, 1, 1, 1, 0] {
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_by_the_opcodes_of_its_request() {
+    fn reply_is_decoded_by_its_request_opcodes() {
         // GetInputFocus: revert to 2, focus 0x400001.
         let mut bytes = vec![1, 2, 1, 0, 0, 0, 0, 0];
         bytes.extend(0x40_0001_u32.to_ne_bytes());
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event() {
+    fn event_is_decoded() {
         let mut bytes = vec![12, 0, 1, 0];
         bytes.extend(0x40_0001_u32.to_ne_bytes());
         bytes.resize(32, 0);

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_word_counts_for_a_name_and_for_an_opcode() {
+    fn latest_registration_of_name_and_opcode_wins() {
         let mut extensions = Extensions::new();
         assert_eq!(request_name(139, 8, &extensions).as_str(), "Unknown:139.8");
         extensions.insert(extension("RENDER", 139, 0, 142));
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn core_opcodes_are_no_extension_s() {
+    fn core_opcodes_cannot_belong_to_extensions() {
         let mut extensions = Extensions::new();
         extensions.insert(extension("EVIL", 70, 0, 0));
         assert_eq!(extensions.by_major(70), None);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_belong_to_the_nearest_range_below() {
+    fn codes_map_to_the_nearest_lower_extension_base() {
         let mut extensions = Extensions::new();
         extensions.insert(extension("MIT-SHM", 130, 65, 128));
         extensions.insert(extension("XInputExtension", 131, 66, 129));

@@ -166,7 +166,7 @@ mod tests {
     use super::{FUNCTIONS, PUNCTUATION, keysym_name, keysym_named};
 
     #[test]
-    fn keys_are_called_as_on_the_keyboard() {
+    fn keysyms_have_their_keyboard_names() {
         for (keysym, name) in [
             (0x61, Some("a")),
             (0x39, Some("9")),
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_found_in_any_letters() {
+    fn key_names_ignore_case() {
         for (name, keysym) in [
             ("page_up", Some(0xFF55)),
             ("return", Some(0xFF0D)),
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tables_are_in_order() {
+    fn tables_are_sorted() {
         assert!(PUNCTUATION.is_sorted() && FUNCTIONS.is_sorted());
     }
 }

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn core_names_are_the_protocol_s() {
+    fn core_names_match_the_protocol() {
         assert_eq!(core_request_name(1), Some("CreateWindow"));
         assert_eq!(core_request_name(70), Some("PolyFillRectangle"));
         assert_eq!(core_request_name(127), Some("NoOperation"));
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn extension_requests_carry_the_extension_s_own_name() {
+    fn extension_requests_are_named_by_extension() {
         let extensions = server();
         let name = |major, minor| request_name(major, minor, &extensions).as_str();
         assert_eq!(name(133, 0), "BIG-REQUESTS:Enable");
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn events_and_errors_of_extensions() {
+    fn extension_events_and_errors_are_named() {
         let extensions = server();
         let event = |code| event_name(code, None, 0, &extensions).as_str();
         assert_eq!(event(12), "Expose");

@@ -132,7 +132,7 @@ mod tests {
 
     /// x11rb-protocol's requests with a reply. A request that cannot be parsed blank would be missing from the list.
     #[test]
-    fn replies_have_a_parser() {
+    fn extension_replies_have_a_parser() {
         let of = |name| {
             let extension = Extension {
                 name: Symbol::new(name),
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn replies_of_extensions() {
+    fn render_requests_with_replies_are_identified() {
         let mut extensions = Extensions::new();
         extensions.insert(Extension {
             name: Symbol::new("RENDER"),

@@ -34,7 +34,7 @@ mod tests {
     use super::SequenceNumber;
 
     #[test]
-    fn widens_backwards_from_the_latest_request() {
+    fn sequence_numbers_widen_back_from_the_latest_request() {
         let widen = |low, latest| SequenceNumber::widen(low, SequenceNumber(latest));
         assert_eq!(widen(5, 7), Some(SequenceNumber(5)));
         assert_eq!(widen(7, 7), Some(SequenceNumber(7)));

@@ -87,7 +87,7 @@ mod tests {
     use super::Symbol;
 
     #[test]
-    fn equal_names_are_one_symbol() {
+    fn equal_names_share_one_symbol() {
         assert_eq!(Symbol::new("GXcopy"), Symbol::new(&String::from("GXcopy")));
         assert_ne!(Symbol::new("GXcopy"), Symbol::new("GXxor"));
         assert_eq!(Symbol::new("PolyLine").as_str(), "PolyLine");

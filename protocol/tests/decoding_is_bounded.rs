@@ -118,7 +118,7 @@ fn largest_of(what: &str, major: u8, minor: u8, decode: impl FnOnce()) {
 }
 
 #[test]
-fn requests_and_replies_with_any_counts() {
+fn decoding_any_counts_allocates_bounded_memory() {
     assert_eq!(
         ByteOrder::native(),
         ByteOrder::Little,
@@ -200,7 +200,7 @@ fn requests_and_replies_with_any_counts() {
 }
 
 #[test]
-fn a_reply_that_claims_more_clients_than_it_has_bytes_is_refused() {
+fn reply_with_excessive_client_count_is_rejected() {
     use x11rb_protocol::protocol::res::{QueryClientsReply, QueryClientsRequest};
 
     let parse = |count: u32| {

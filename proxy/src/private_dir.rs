@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_in_which_others_can_replace_entries_are_found() {
+    fn folders_with_replaceable_entries_are_detected() {
         use std::os::unix::fs::PermissionsExt;
         let parent = tempfile::tempdir().unwrap();
         let parent = parent.path().canonicalize().unwrap();
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_are_named_without_links_and_in_letters_that_ld_preload_takes() {
+    fn links_are_resolved_and_unsafe_folder_names_rejected() {
         let parent = tempfile::tempdir().unwrap();
         let link = parent.path().join("link");
         std::os::unix::fs::symlink("/", &link).unwrap();
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_of_the_dead_are_removed_and_no_others() {
+    fn only_folders_of_dead_processes_are_removed() {
         let base = tempfile::tempdir().unwrap();
         let alive = PrivateDir::new_in(base.path()).unwrap();
         let dead = PrivateDir::new_in(base.path()).unwrap();

@@ -58,7 +58,7 @@ fn recorded(listen: u32, command: &[&str]) -> (Recorded, Vec<Record>) {
 }
 
 #[test]
-fn a_recording_of_limited_time_ends_its_command() {
+fn time_limit_ends_the_command() {
     let dir = tempfile::tempdir().unwrap();
     let mut config = config(
         &dir.path().join("t.mcap"),
@@ -71,7 +71,7 @@ fn a_recording_of_limited_time_ends_its_command() {
 }
 
 #[test]
-fn xdpyinfo_leaves_a_whole_trace() {
+fn xdpyinfo_leaves_a_complete_trace() {
     let (recorded, records) = recorded(310, QUIET);
     assert_eq!((recorded.exit_status, recorded.connections), (Some(0), 1));
     let all: Vec<_> = controls(&records).collect();
@@ -131,7 +131,7 @@ fn xdpyinfo_leaves_a_whole_trace() {
 }
 
 #[test]
-fn scheduling_is_captured_or_said_to_be_forbidden() {
+fn scheduling_is_captured_or_reported_as_forbidden() {
     let (_, records) = recorded(311, QUIET);
     let mut forbidden = 0;
     for control in controls(&records) {
@@ -159,7 +159,7 @@ fn scheduling_is_captured_or_said_to_be_forbidden() {
 }
 
 #[test]
-fn xterm_runs_under_it_and_ends_with_its_status() {
+fn xterm_is_recorded_and_its_status_returned() {
     let (recorded, records) = recorded(312, &["xterm", "-e", "true"]);
     assert_eq!(recorded.exit_status, Some(0));
     assert!(recorded.bytes_relayed > 1000);
@@ -167,7 +167,7 @@ fn xterm_runs_under_it_and_ends_with_its_status() {
 }
 
 #[test]
-fn exit_statuses_are_passed_on() {
+fn exit_statuses_are_returned() {
     let (passed, _) = recorded(313, &["sh", "-c", "exit 42"]);
     assert_eq!((passed.exit_status, passed.connections), (Some(42), 0));
     let (killed, _) = recorded(313, &["sh", "-c", "kill -9 $$"]);
@@ -175,7 +175,7 @@ fn exit_statuses_are_passed_on() {
 }
 
 #[test]
-fn a_client_that_outlives_the_command_is_recorded_to_its_end() {
+fn client_outliving_the_command_is_recorded_fully() {
     // The shell ends once xterm runs, and xterm once the shell has ended.
     let script =
         "mkfifo $0/up; xterm -e \"echo > $0/up; tail --pid=$$ -s 0.05 -f /dev/null\" & cat $0/up";
@@ -191,7 +191,7 @@ fn a_client_that_outlives_the_command_is_recorded_to_its_end() {
 }
 
 #[test]
-fn a_client_without_the_cookie_is_refused_and_the_next_one_served() {
+fn client_without_cookie_is_refused_and_next_one_served() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("trace.mcap");
     let command = [
@@ -215,7 +215,7 @@ fn a_client_without_the_cookie_is_refused_and_the_next_one_served() {
 }
 
 #[test]
-fn garbage_ends_its_own_connection_alone() {
+fn garbage_ends_only_its_connection() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("trace.mcap");
     let mut garbage = Vec::new();
@@ -248,7 +248,7 @@ fn garbage_ends_its_own_connection_alone() {
 }
 
 #[test]
-fn failures_to_record_are_explained() {
+fn recording_failures_are_explained() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("trace.mcap");
     let said = |config: RecordConfig| record(&config, |_| ()).unwrap_err().to_string();

@@ -94,7 +94,7 @@ mod tests {
     use x11prof_protocol::IdKind;
 
     #[test]
-    fn ids_of_clients_move_to_their_bases_and_others_stay() {
+    fn client_ids_are_rebased_and_unknown_ids_unchanged() {
         let mut ids = Ids::default();
         assert!(ids.add_client((0x20_0000, 0x1F_FFFF), (0x60_0000, 0x1F_FFFF)));
         assert!(!ids.add_client((0x40_0000, 0x1F_FFFF), (0x80_0000, 0xF_FFFF)));
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_those_of_the_events_that_came() {
+    fn times_map_to_the_latest_received_event() {
         let mut ids = Ids::default();
         assert_eq!(ids.time(1000), 0);
         ids.add_time(1000, 50);

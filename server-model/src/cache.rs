@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn the_source_of_a_copy_is_cold_where_nothing_was_drawn() {
+    fn copy_source_is_cold_if_not_drawn_since_idle() {
         let mut used = UsedPixels::default();
         let copy = |used: &mut UsedPixels, idled| {
             let access = PixelAccess::Writes {
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn pixels_are_warm_until_the_server_idles() {
+    fn pixels_stay_warm_until_the_server_idles() {
         let mut used = UsedPixels::default();
         let cold = |pixels, idle| ColdPixels {
             pixels,
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pixmap_is_warm_when_it_was_made() {
+    fn new_pixmap_is_warm() {
         let mut used = UsedPixels::default();
         use_pixels(&mut used, PixelAccess::Makes(7), 10.0);
         assert_eq!(draw(&mut used, area(7, 0, 1000.0), 20.0).pixels, 0.0);
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn shared_memory_that_a_client_wrote_is_cold() {
+    fn client_written_shared_memory_is_cold() {
         let mut used = UsedPixels::default();
         let image = PixelAccess::Writes {
             reads: None,

@@ -94,7 +94,7 @@ mod tests {
     use super::{ChargedRequest, Client};
 
     #[test]
-    fn each_of_many_alike_may_fail() {
+    fn repeated_requests_can_fail_individually() {
         let (mut client, number) = (Client::default(), SequenceNumber);
         for (sequence, request) in (1..=6).zip(["A", "B", "B", "B", "B", "A"]) {
             client.requested(ChargedRequest {

@@ -95,7 +95,7 @@ mod tests {
     use super::ServerClock;
 
     #[test]
-    fn a_batch_wakes_a_server_that_is_done() {
+    fn batch_wakes_only_an_idle_server() {
         let mut clock = ServerClock::default();
         assert_eq!(clock.arrive(Micros(100.0)), Some(Micros(f64::INFINITY)));
         clock.serve(Micros(30.0));
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_falls_asleep_after_it_wrote() {
+    fn server_sleeps_after_writing() {
         let mut clock = ServerClock::default();
         clock.arrive(Micros(100.0));
         clock.serve(Micros(5.0));
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_batches_wake_a_faster_server_more_often() {
+    fn equal_batches_wake_a_faster_server_more_often() {
         let wakeups = |cost: f64| {
             let mut clock = ServerClock::default();
             let batch = |at: u32| {

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn updates_come_at_their_interval() {
+    fn screen_updates_follow_their_interval() {
         let mut updates = ScreenUpdates::new(costs(100.0));
         let all = area(0, 0, 10, 10);
         assert_eq!(updates.made(Micros(1e9)), None);

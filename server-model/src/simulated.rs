@@ -297,7 +297,7 @@ mod tests {
     const GET_INPUT_FOCUS: [u8; 4] = [43, 0, 1, 0];
 
     #[test]
-    fn a_batch_costs_what_the_parameters_say() {
+    fn batch_cost_matches_the_parameters() {
         let mut server = server();
         let served = server.send(CLIENT, &NO_OPERATION.repeat(100));
         assert!((served.cpu.0 - (10.0 + 100.0 * (4.0 + 4.0 * 0.5))).abs() < 1e-9);
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_the_callers() {
+    fn caller_supplies_the_replies() {
         let mut server = server();
         let plain = server.send(CLIENT, &GET_INPUT_FOCUS);
         let full = server.send_answered(CLIENT, &GET_INPUT_FOCUS, |_| BOTH);
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wakeup_costs_by_the_sleep() {
+    fn wakeup_cost_depends_on_sleep_time() {
         let mut server = server();
         let batch = |server: &mut SimulatedServer| server.send(CLIENT, &NO_OPERATION).cpu.0;
         let warm = batch(&mut server);

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn existing_resources_are_known_and_passed_on() {
+    fn existing_resources_transfer_to_the_next_session() {
         let mut session = Session::new();
         session.exists_client(ClientId(4), 0x20_0000, 0x1F_FFFF);
         let root = ExistingDrawable {

@@ -111,7 +111,7 @@ mod tests {
     use super::IdMap;
 
     #[test]
-    fn keeps_one_value_for_an_id() {
+    fn map_keeps_one_value_per_id() {
         let mut map = IdMap::default();
         map.insert(0x0020_0001, 'a');
         map.insert(0x0020_0001, 'b');

@@ -278,7 +278,7 @@ mod tests {
     use super::REQUESTS;
 
     #[test]
-    fn every_request_is_known_and_in_one_row() {
+    fn every_request_is_known_and_listed_once() {
         let (mut seen, known) = (HashSet::new(), x11prof_protocol::known_names());
         for name in REQUESTS.iter().flat_map(|(names, _)| names.split(' ')) {
             assert!(seen.insert(name), "{name} is there twice");

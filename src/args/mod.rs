@@ -499,7 +499,7 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn the_definitions_hold_together() {
+    fn argument_definitions_are_consistent() {
         Arguments::command().debug_assert();
     }
     #[test]
@@ -513,7 +513,7 @@ mod tests {
         assert_eq!(grouped, shown);
     }
     #[test]
-    fn options_after_the_new_recordings_of_a_diff_are_options() {
+    fn diff_options_after_double_dash_remain_options() {
         let moved = |words: &str| {
             let words = words.split(' ').map(OsString::from).collect();
             let moved = options_first(words).into_iter();

@@ -103,7 +103,7 @@ mod tests {
     use x11prof_cost_model::ServerParameters;
 
     #[test]
-    fn a_part_does_not_take_the_place_of_the_whole() {
+    fn partial_calibration_does_not_replace_a_complete_one() {
         let with = |notes: &str, unmeasured: &[&str]| {
             let mut file = ServerParameters::default();
             file.method.notes = Some(notes.into());

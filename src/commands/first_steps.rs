@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_commands_fit_what_there_is() {
+    fn commands_depend_on_clients_and_recordings() {
         let record = "record -- my-program";
         let private = "record --server xvfb -- my-program";
         assert_eq!(named(&found(None, None)), [private, "report", "network"]);
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_lines_say_the_purpose_and_all_fits_a_terminal() {
+    fn first_steps_fit_a_terminal() {
         assert_eq!(PURPOSE.lines().count(), 9);
         for found in [found(None, None), found(Some(12), Some(1_250_000))] {
             let text = text(&found);

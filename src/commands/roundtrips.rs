@@ -64,7 +64,7 @@ mod tests {
     use x11prof_proxy::Rewrite;
 
     #[test]
-    fn fixes_that_advice_names_can_be_tried() {
+    fn every_advised_fix_can_be_tried() {
         for (_, _, fix) in TRIED {
             assert!(Rewrite::from_name(fix).is_some(), "{fix}");
         }

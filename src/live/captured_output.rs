@@ -95,7 +95,7 @@ mod tests {
     use super::{CapturedOutput, KEPT};
 
     #[test]
-    fn captured_output_is_printed_whole_and_bounded_in_size() {
+    fn captured_output_is_printed_and_bounded_in_size() {
         let mut captured = CapturedOutput::new().unwrap();
         assert_eq!(captured.last_line(), None);
         let file = captured.file();

@@ -104,7 +104,7 @@ mod tests {
     use super::{Choice, KEYS, KeyAction};
 
     #[test]
-    fn keys_show_sort_filter_freeze_and_quit() {
+    fn keys_sort_group_filter_freeze_and_quit() {
         let mut choice = Choice::default();
         let orders = [
             ("n", Order::Number),

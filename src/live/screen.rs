@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_of_a_recording() {
+    fn recording_frames_match_the_snapshots() {
         insta::assert_snapshot!(frame(80, 24, &Choice::default(), true));
         let choice = Choice {
             by: By::Request,
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_terminal_has_the_first_client_and_the_keys() {
+    fn small_terminal_shows_the_first_client_and_keys() {
         let shown = frame(80, 11, &Choice::default(), true).to_string();
         assert!(
             shown.contains("xterm  ") && shown.contains("q quits"),

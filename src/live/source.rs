@@ -130,7 +130,7 @@ mod tests {
     use super::Growing;
 
     #[test]
-    fn the_end_is_where_nobody_writes_any_more() {
+    fn trace_ends_when_its_recorder_releases_the_lock() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("trace");
         let mut recorder = File::create(&path).unwrap();

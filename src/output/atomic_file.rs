@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn the_old_file_stays_until_the_new_one_is_whole() {
+    fn old_file_remains_until_the_new_one_is_complete() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("result");
         fs::write(&path, "old").unwrap();
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_a_name_is_written_and_the_link_to_it_stays() {
+    fn unnamed_file_is_written_through_its_link() {
         let dir = tempfile::tempdir().unwrap();
         let nameless = tempfile::tempfile().unwrap();
         let link = dir.path().join("stdout");
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_stays_a_device_is_written_and_a_folder_is_refused() {
+    fn links_are_kept_devices_written_and_folders_rejected() {
         let dir = tempfile::tempdir().unwrap();
         let link = dir.path().join("link");
         fs::write(dir.path().join("result"), "old").unwrap();

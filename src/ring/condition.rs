@@ -75,7 +75,7 @@ mod tests {
     use super::Condition;
 
     #[test]
-    fn conditions_as_they_are_typed() {
+    fn conditions_are_parsed() {
         let of = |text: &str| text.parse::<Condition>();
         assert_eq!(of("episode > 200ms"), Ok(Condition::Episode(200.0)));
         assert_eq!(of("episode>0.2s"), Ok(Condition::Episode(200.0)));

@@ -171,12 +171,12 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_was_there_before_has_met_nothing_by_drawing_later() {
+    fn late_drawing_of_an_existing_client_meets_no_condition() {
         assert_eq!(met(Synthetic::joined()), None);
     }
 
     #[test]
-    fn a_client_that_shows_nothing_has_no_start_up_to_wait_for() {
+    fn client_without_windows_meets_no_condition() {
         let mut trace = Synthetic::new();
         for number in 1..=9 {
             trace.wait(1_000_000).client_sends(&[get_input_focus()]);
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_start_up_is_a_reason() {
+    fn slow_start_up_meets_the_condition() {
         let mut trace = Synthetic::new();
         let window = BASE + 9;
         let create = request(1, 8, &[window, ROOT, 0, 100 | 100 << 16, 1 << 16, 0, 0]);

@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_file_and_each_folder_is_found_once() {
+    fn each_file_and_folder_is_found_once() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         for link in ["a", "b"] {

@@ -44,7 +44,7 @@ pub(super) fn in_order<T: Sync, R: Send>(
 }
 
 #[test]
-fn results_come_in_the_order_of_the_items() {
+fn results_are_in_item_order() {
     for number in [0, 1, 63, 64, 1000] {
         let items: Vec<usize> = (0..number).collect();
         let mut results = Vec::new();

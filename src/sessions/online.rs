@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn switches_that_come_late_change_no_episode() {
+    fn late_switches_change_no_episode() {
         for name in ["xterm.mcap", "gtk3-widget-factory.mcap"] {
             let offline = rows(name, false);
             assert!(!offline.is_empty(), "{name}");

@@ -126,7 +126,7 @@ mod tests {
     use super::{ends_with_call, pushed};
 
     #[test]
-    fn prologues_say_how_far_the_stack_pointer_moved() {
+    fn prologues_give_the_stack_pointer_offset() {
         // push r12; mov r12, rdi; push rbx; sub rsp, 0x20; test rdi, rdi; je; call; then other code.
         let code = b"\x41\x54\x49\x89\xfc\x53\x48\x83\xec\x20\x48\x85\xff\x74\x10\xe8\0\0\0\0\x50";
         assert_eq!(pushed(code), Some(8 + 8 + 0x20));
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_told_from_other_code() {
+    fn call_instructions_are_recognized() {
         assert!(ends_with_call(b"\x90\x90\xe8\x01\x02\x03\x04"));
         assert!(ends_with_call(b"\x90\x90\x90\x90\x41\xff\xd4"), "call r12");
         assert!(

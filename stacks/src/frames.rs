@@ -321,7 +321,7 @@ mod tests {
     const PATIENCE: Duration = Duration::from_secs(20);
 
     #[test]
-    fn the_stack_of_a_program_that_reads_is_whole_and_has_names() {
+    fn stack_of_a_reading_program_is_complete_and_symbolized() {
         let (ours, theirs) = UnixStream::pair().expect("sockets");
         let mut cat = Command::new("cat");
         let mut cat = cat.stdin(OwnedFd::from(theirs)).spawn().expect("cat");

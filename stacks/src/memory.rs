@@ -65,7 +65,7 @@ mod tests {
     use super::executable;
 
     #[test]
-    fn lines_of_code_are_read() {
+    fn executable_mappings_are_parsed() {
         let of = |line| executable(line).map(|one| (one.range, one.offset, one.path));
         assert_eq!(
             of("7f00-7f10 r-xp 00026000 fe:00 1234                       /usr/lib/a b.so"),

@@ -233,7 +233,7 @@ mod tests {
     use super::{BlockedThread, Descriptor, Waiter, stands};
 
     #[test]
-    fn waits_for_one_descriptor_are_told_from_others() {
+    fn single_descriptor_waits_are_distinguished() {
         let stand = |descriptor| {
             Some(BlockedThread {
                 sp: 0x7ffd00,
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_waits_for_a_pipe_waits_for_no_connection() {
+    fn process_blocked_on_a_pipe_is_not_waiting_for_a_connection() {
         let waiting = |input: Stdio| {
             let mut cat = Command::new("cat").stdin(input).spawn().unwrap();
             let mut waiter = Waiter::open(cat.id()).unwrap();

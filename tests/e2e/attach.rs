@@ -127,7 +127,7 @@ fn told_and_crossed_on_xvfb() -> (Vec<Counts>, Vec<Counts>) {
 }
 
 #[test]
-fn a_recorder_that_cannot_read_for_a_while_harms_nobody_and_misses_nothing() {
+fn paused_recorder_blocks_no_client_and_misses_nothing() {
     let (server, place) = (Server::xvfb(&[]), Place::new());
     let attached = Attached::start(&place, &server.display, None);
     let recorder = Pid::from_child(&attached.child);
@@ -160,7 +160,7 @@ fn a_recorder_that_cannot_read_for_a_while_harms_nobody_and_misses_nothing() {
 }
 
 #[test]
-fn clients_that_take_the_ids_of_others_again_and_again_are_all_recorded() {
+fn clients_with_reused_ids_are_all_recorded() {
     for at_once in [1, 120] {
         // Again: on a busy machine the recording may have a hole, which it says.
         let told = match told_of_many_clients(at_once) {
@@ -254,7 +254,7 @@ fn told_and_crossed(kind: &str) -> (Vec<Counts>, Vec<Counts>) {
 }
 
 #[test]
-fn a_client_from_before_the_recording_is_known_by_name_window_and_size() {
+fn existing_client_has_name_window_and_size() {
     needs("xterm", "xterm");
     let (server, place) = (Server::xvfb(&[]), Place::new());
     let go = place.path("go");
@@ -342,7 +342,7 @@ pub(crate) fn client(server: &Server, order: Order) -> Client {
 /// Recording the second recorder filled two of its connections until the server could not write to them, and the
 /// first recorder received all of that data interleaved.
 #[test]
-fn a_recorder_that_comes_later_is_not_recorded() {
+fn second_recorder_is_not_recorded() {
     let (server, place, other) = (Server::xvfb(&[]), Place::new(), Place::new());
     let first = Attached::start(&place, &server.display, None);
     let second = Attached::start(&other, &server.display, None);
@@ -359,7 +359,7 @@ fn a_recorder_that_comes_later_is_not_recorded() {
 /// RECORD times are whole milliseconds. Rounding once made a key seem to arrive after the program had blocked
 /// again.
 #[test]
-fn keys_take_the_time_that_their_program_took() {
+fn key_latency_matches_the_programs_processing_time() {
     needs("/usr/bin/python3", "python3-tk");
     needs("xdotool", "xdotool");
     let (server, place) = (Server::xvfb(&[]), Place::new());
@@ -397,7 +397,7 @@ fn keys_take_the_time_that_their_program_took() {
 
 /// The server buffers a few RECORD replies until it writes to a client.
 #[test]
-fn a_request_that_nothing_follows_is_recorded_soon() {
+fn last_request_before_idle_is_recorded_soon() {
     let (server, place) = (Server::xvfb(&[]), Place::new());
     let attached = Attached::start(&place, &server.display, None);
     let mut client = client(&server, Order::Little);
@@ -412,7 +412,7 @@ fn a_request_that_nothing_follows_is_recorded_soon() {
 }
 
 #[test]
-fn a_server_without_record_is_an_error_that_names_the_proxy() {
+fn missing_record_extension_suggests_the_proxy() {
     let (server, place) = (Server::xvfb(&["-extension", "RECORD"]), Place::new());
     let ran = place.run(["record", "--attach", "--display", &server.display]);
     let said = ran.failed_with_one_line(1);
@@ -422,7 +422,7 @@ fn a_server_without_record_is_an_error_that_names_the_proxy() {
 }
 
 #[test]
-fn a_server_that_ends_with_its_last_client_is_not_ended_by_the_recorder() {
+fn attach_refuses_server_with_terminate_option() {
     let (server, place) = (Server::xvfb(&["-terminate"]), Place::new());
     for words in [["record", "--attach"].as_slice(), &["top"]] {
         let mut command = place.x11prof(words);
@@ -435,7 +435,7 @@ fn a_server_that_ends_with_its_last_client_is_not_ended_by_the_recorder() {
 }
 
 #[test]
-fn a_server_without_room_for_the_recorder_says_how_much_is_needed() {
+fn full_server_reports_the_connections_needed() {
     let (server, place) = (Server::xvfb(&["-maxclients", "64"]), Place::new());
     let clients: Vec<Client> = (0..60).map(|_| client(&server, Order::Little)).collect();
     let ran = place.run(["record", "--attach", "--display", &server.display]);
@@ -449,7 +449,7 @@ fn a_server_without_room_for_the_recorder_says_how_much_is_needed() {
 }
 
 #[test]
-fn attached_recording_ends_after_its_time_and_with_the_server() {
+fn attached_recording_ends_after_its_time_or_with_the_server() {
     let (server, place) = (Server::xvfb(&[]), Place::new());
     let mut command = place.x11prof(["record", "--attach", "--seconds", "1", "--display"]);
     Finished::of(command.arg(&server.display)).succeeded();

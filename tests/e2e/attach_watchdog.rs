@@ -117,17 +117,17 @@ fn asks(server: &Server) {
 }
 
 #[test]
-fn a_stopped_recorder_does_not_fill_the_memory_of_xvfb() {
+fn stopped_recorder_does_not_fill_xvfb_memory() {
     a_stopped_recorder_leaves_memory(&Server::xvfb(&[]), &Place::new());
 }
 
 #[test]
-fn a_stopped_recorder_does_not_fill_the_memory_of_xvnc() {
+fn stopped_recorder_does_not_fill_xvnc_memory() {
     a_stopped_recorder_leaves_memory(&Server::xvnc(), &Place::new());
 }
 
 #[test]
-fn a_stopped_recorder_does_not_fill_the_memory_of_xorg() {
+fn stopped_recorder_does_not_fill_xorg_memory() {
     let place = Place::new();
     a_stopped_recorder_leaves_memory(&Server::xorg(&place), &place);
 }
@@ -172,7 +172,7 @@ fn a_stopped_recorder_leaves_memory(server: &Server, place: &Place) {
 
 /// Ctrl-Z signals only the recorder's process group; the watchdog runs in another group.
 #[test]
-fn a_recorder_that_a_terminal_stops_is_cut_off_and_attaches_again() {
+fn suspended_recorder_is_disconnected_and_reattaches() {
     use std::os::unix::process::CommandExt;
     let (server, place) = (Server::xvfb(&[]), Place::new());
     let mut command = place.x11prof(["record", "--attach", "--display", &server.display, "-o"]);
@@ -213,7 +213,7 @@ fn server_clients(server: &Server) -> usize {
 }
 
 #[test]
-fn a_server_that_tells_no_end_is_said_to() {
+fn undelivered_remaining_data_is_reported() {
     let (server, place) = (Server::xvfb(&[]), Place::new());
     let mut recorder = Recorder::attach(&place, &server, "unfinished.mcap");
     asks(&server);
@@ -234,7 +234,7 @@ fn a_server_that_tells_no_end_is_said_to() {
 }
 
 #[test]
-fn recorders_that_are_killed_leave_the_server_to_the_next() {
+fn killed_recorders_do_not_block_the_next_one() {
     let (server, place) = (Server::xvfb(&[]), Place::new());
     let killed = ["one.mcap", "two.mcap"].map(|name| Recorder::attach(&place, &server, name));
     for mut recorder in killed {
@@ -251,7 +251,7 @@ fn recorders_that_are_killed_leave_the_server_to_the_next() {
 }
 
 #[test]
-fn a_recorder_that_costs_more_than_its_bound_ends() {
+fn recorder_over_its_overhead_limit_ends() {
     needs("x11perf", "x11-apps");
     let (server, place) = (Server::xvfb(&[]), Place::new());
     let mut perf = Command::new("x11perf");
@@ -284,7 +284,7 @@ fn a_recorder_that_costs_more_than_its_bound_ends() {
 }
 
 #[test]
-fn a_recording_that_another_client_ends_goes_on() {
+fn recording_continues_after_another_client_disables_record() {
     let (server, place) = (Server::xvfb(&[]), Place::new());
     let recorder = Recorder::attach(&place, &server, "ended.mcap");
     let mut other = crate::attach::client(&server, crate::harness::raw::Order::Little);
@@ -304,7 +304,7 @@ fn a_recording_that_another_client_ends_goes_on() {
 }
 
 #[test]
-fn clients_with_the_ids_of_a_recorder_that_ended_are_recorded() {
+fn clients_with_ids_of_an_ended_recorder_are_recorded() {
     let (server, place) = (Server::xvfb(&[]), Place::new());
     let first = Recorder::attach(&place, &server, "first.mcap");
     let second = Recorder::attach(&place, &server, "second.mcap");

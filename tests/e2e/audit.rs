@@ -17,7 +17,7 @@ fn recordings() -> Vec<PathBuf> {
 }
 
 #[test]
-fn no_recording_contradicts_itself() {
+fn recordings_pass_the_audit() {
     let place = Place::new();
     let mut wrong = Vec::new();
     for path in recordings() {
@@ -77,7 +77,7 @@ fn undefined(
 }
 
 #[test]
-fn every_figure_of_a_page_is_defined() {
+fn every_reported_figure_is_defined() {
     let place = Place::new();
     let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/gtk3-widget-factory.mcap");
     let trace = trace.to_str().expect("a path in UTF-8");

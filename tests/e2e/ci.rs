@@ -115,7 +115,7 @@ fn text(path: &Path) -> String {
 }
 
 #[test]
-fn the_action_keeps_and_refuses_budgets() {
+fn action_passes_and_fails_budgets() {
     needs("xterm", "xterm");
     let place = Place::new();
     let command = ("command", "xterm -e 'echo done'");

@@ -11,7 +11,7 @@ use crate::harness::{Finished, Place, needs};
 use serde_json::Value;
 
 #[test]
-fn xterm_is_decoded_wholly() {
+fn xterm_is_fully_decoded() {
     covered(
         "xterm",
         "xterm",
@@ -20,7 +20,7 @@ fn xterm_is_decoded_wholly() {
 }
 
 #[test]
-fn xclock_is_decoded_wholly() {
+fn xclock_is_fully_decoded() {
     covered(
         "xclock",
         "x11-apps",
@@ -29,7 +29,7 @@ fn xclock_is_decoded_wholly() {
 }
 
 #[test]
-fn each_kind_of_x11perf_is_decoded_wholly() {
+fn each_kind_of_x11perf_test_is_fully_decoded() {
     let tests = [
         "x11perf",
         "-reps",
@@ -77,7 +77,7 @@ fn each_kind_of_x11perf_is_decoded_wholly() {
 }
 
 #[test]
-fn gtk3_widget_factory_is_decoded_wholly() {
+fn gtk3_widget_factory_is_fully_decoded() {
     covered(
         "gtk3-widget-factory",
         "gtk-3-examples",
@@ -87,7 +87,7 @@ fn gtk3_widget_factory_is_decoded_wholly() {
 
 #[test]
 #[ignore = "long; cargo xtask validate coverage"]
-fn all_of_x11perf_is_decoded_wholly() {
+fn nearly_all_x11perf_tests_are_fully_decoded() {
     // All x11perf tests except the four between these ranges, which crash x11perf.
     let all = "x11perf -reps 1 -repeat 1 -range dot,aatrap300 && \
                x11perf -reps 1 -repeat 1 -range aa1trap1,ucirculate";
@@ -96,13 +96,13 @@ fn all_of_x11perf_is_decoded_wholly() {
 
 #[test]
 #[ignore = "long; cargo xtask validate coverage"]
-fn mousepad_is_decoded_wholly() {
+fn mousepad_is_fully_decoded() {
     covered("mousepad", "mousepad", &["timeout", "6", "mousepad"]);
 }
 
 #[test]
 #[ignore = "long; cargo xtask validate coverage"]
-fn mupdf_is_decoded_wholly() {
+fn mupdf_is_fully_decoded() {
     let place = Place::new();
     let page = place.write("page.txt", b"A page of text.\n".repeat(20).as_slice());
     covered(
@@ -114,13 +114,13 @@ fn mupdf_is_decoded_wholly() {
 
 #[test]
 #[ignore = "long; cargo xtask validate coverage"]
-fn a_qt_program_is_decoded_wholly() {
+fn qt_program_is_fully_decoded() {
     covered("featherpad", "featherpad", &["timeout", "6", "featherpad"]);
 }
 
 #[test]
 #[ignore = "long; cargo xtask validate coverage"]
-fn glxgears_is_decoded_wholly() {
+fn glxgears_is_fully_decoded() {
     covered("glxgears", "mesa-utils", &["timeout", "6", "glxgears"]);
 }
 

@@ -30,7 +30,7 @@ fn row<'a>(difference: &'a Value, quantity: &str, name: &str) -> &'a Value {
 }
 
 #[test]
-fn jump_scroll_of_xterm_is_a_real_difference() {
+fn xterm_jump_scroll_is_a_significant_difference() {
     needs("xterm", "xterm");
     let place = Place::new();
     // The script queries the cursor position; xterm replies after all lines are drawn. Without the query xterm
@@ -64,7 +64,7 @@ fn jump_scroll_of_xterm_is_a_real_difference() {
 }
 
 #[test]
-fn the_episodes_of_one_client_can_be_compared_alone() {
+fn client_option_limits_diff_to_one_client() {
     needs("xset", "x11-xserver-utils");
     needs("xlsatoms", "x11-utils");
     let place = Place::new();
@@ -88,7 +88,7 @@ fn the_episodes_of_one_client_can_be_compared_alone() {
 }
 
 #[test]
-fn a_program_and_itself_have_the_same_counts() {
+fn repeated_runs_of_a_program_have_equal_counts() {
     needs("xset", "x11-xserver-utils");
     let place = Place::new();
     let traces = record(&place, "xset", 3, &["xset", "q"]);

@@ -35,7 +35,7 @@ fn diverge(change: &str, program: &[&str]) -> Value {
 const XMESSAGE: [&str; 4] = ["xmessage", "-timeout", "1", "some text"];
 
 #[test]
-fn a_server_like_the_reference_has_no_difference() {
+fn identical_server_has_no_differences() {
     needs("xmessage", "x11-utils");
     let json = diverge("none", &XMESSAGE);
     assert_eq!(json["clients"], serde_json::json!([]), "{json}");
@@ -43,7 +43,7 @@ fn a_server_like_the_reference_has_no_difference() {
 }
 
 #[test]
-fn a_changed_field_of_a_reply_is_named_with_both_values() {
+fn changed_reply_field_is_reported_with_both_values() {
     needs("xmessage", "x11-utils");
     // QueryFont, the ascent of the font at byte 52.
     let json = diverge("reply:47:0:1:52", &XMESSAGE);
@@ -55,7 +55,7 @@ fn a_changed_field_of_a_reply_is_named_with_both_values() {
 }
 
 #[test]
-fn a_missing_event_is_named() {
+fn missing_event_is_reported() {
     needs("xmessage", "x11-utils");
     let json = diverge("drop:12:1", &XMESSAGE);
     let client = &json["clients"][0];
@@ -64,7 +64,7 @@ fn a_missing_event_is_named() {
 }
 
 #[test]
-fn a_missing_extension_is_the_cause_of_requests_that_are_not_sent() {
+fn missing_extension_explains_missing_requests() {
     needs("xclock", "x11-apps");
     let json = diverge("extension:RENDER", &["timeout", "1", "xclock"]);
     let client = &json["clients"][0];
@@ -82,7 +82,7 @@ fn a_missing_extension_is_the_cause_of_requests_that_are_not_sent() {
 }
 
 #[test]
-fn a_server_that_does_not_start_ends_with_status_125() {
+fn server_start_failure_exits_with_status_125() {
     let place = Place::new();
     needs("xset", "x11-xserver-utils");
     let words = [

@@ -32,7 +32,7 @@ fn figure(of: &Value, name: &str) -> f64 {
 }
 
 #[test]
-fn text_has_the_answer_then_the_landmarks() {
+fn text_has_the_verdict_then_the_landmarks() {
     insta::assert_snapshot!(episodes(&[]));
 }
 
@@ -42,7 +42,7 @@ fn csv_has_a_row_for_each_episode() {
 }
 
 #[test]
-fn the_worst_take_two_lines_each() {
+fn worst_episodes_take_two_lines_each() {
     let place = place();
     let worst = place.ok(["episodes", "--worst", "4", "gtk3-widget-factory.mcap"]);
     insta::assert_snapshot!(worst);
@@ -55,7 +55,7 @@ fn patterns_take_two_lines_each() {
 }
 
 #[test]
-fn the_answer_comes_first_and_fits_the_terminal() {
+fn verdict_comes_first_and_fits_the_terminal() {
     let place = place();
     for trace in KEPT {
         for more in [
@@ -84,7 +84,7 @@ fn the_answer_comes_first_and_fits_the_terminal() {
 
 /// Other episodes begin during the longest ones.
 #[test]
-fn one_episode_is_alone_in_its_report() {
+fn episode_option_reports_exactly_one_episode() {
     let place = place();
     for number in ["1", "2", "3"] {
         let words = [
@@ -101,7 +101,7 @@ fn one_episode_is_alone_in_its_report() {
 }
 
 #[test]
-fn parts_add_up_and_the_worst_have_their_messages() {
+fn latency_parts_add_up_and_worst_episodes_list_messages() {
     let json = json(&["--worst", "3", "xclock.mcap"]);
     assert_eq!(json["format"], 1);
     let episodes = json["episodes"].as_array().expect("episodes");
@@ -129,7 +129,7 @@ fn nested(of: &Value) {
 }
 
 #[test]
-fn patterns_places_and_nesting_add_up_in_recordings_of_real_programs() {
+fn patterns_locations_and_nesting_are_consistent() {
     for trace in KEPT {
         let json = json(&[trace]);
         let episodes = json["episodes"].as_array().expect("episodes");
@@ -163,7 +163,7 @@ fn patterns_places_and_nesting_add_up_in_recordings_of_real_programs() {
 }
 
 #[test]
-fn several_recordings_give_mean_and_deviation() {
+fn several_recordings_give_mean_and_standard_deviation() {
     let place = place();
     std::fs::copy(place.path("xclock.mcap"), place.path("again.mcap")).expect("copied");
     let json = json_of(&place, &["xclock.mcap", "again.mcap"]);
@@ -187,7 +187,7 @@ fn json_of(place: &Place, traces: &[&str]) -> Value {
 }
 
 #[test]
-fn a_filter_that_matches_nothing_is_an_error_that_names_the_nearest() {
+fn filter_without_matches_suggests_the_nearest() {
     let place = place();
     for (option, typed, nearest) in [
         ("--client", "xclok", "xclock (client 1)"),

@@ -3,7 +3,7 @@
 use crate::harness::{Finished, Place, xterm_trace};
 
 #[test]
-fn a_trace_that_is_not_there_says_how_to_make_one() {
+fn missing_trace_error_suggests_record() {
     let place = Place::new();
     let line = place.run(["report"]).failed_with_one_line(1);
     assert!(
@@ -13,7 +13,7 @@ fn a_trace_that_is_not_there_says_how_to_make_one() {
 }
 
 #[test]
-fn an_empty_trace_is_one_line() {
+fn empty_trace_gives_a_one_line_error() {
     let place = Place::new();
     let path = place.write("empty.mcap", b"");
     for command in ["report", "dump"] {
@@ -25,7 +25,7 @@ fn an_empty_trace_is_one_line() {
 }
 
 #[test]
-fn a_foreign_file_is_one_line() {
+fn foreign_file_gives_a_one_line_error() {
     let place = Place::new();
     let path = place.write("foreign.mcap", &b"This is no trace.\n".repeat(1000));
     let line = place
@@ -35,7 +35,7 @@ fn a_foreign_file_is_one_line() {
 }
 
 #[test]
-fn a_corrupt_trace_is_one_line() {
+fn corrupt_trace_gives_a_one_line_error() {
     let place = Place::new();
     let mut bytes = std::fs::read(xterm_trace()).expect("a trace");
     let middle = bytes.len() / 2;
@@ -48,7 +48,7 @@ fn a_corrupt_trace_is_one_line() {
 }
 
 #[test]
-fn a_truncated_trace_still_reports_and_says_so() {
+fn truncated_trace_reports_and_is_marked_incomplete() {
     let place = Place::new();
     let bytes = std::fs::read(xterm_trace()).expect("a trace");
     let path = place.write("cut.mcap", &bytes[..bytes.len() * 2 / 3]);
@@ -64,7 +64,7 @@ fn a_truncated_trace_still_reports_and_says_so() {
 }
 
 #[test]
-fn bad_parameter_files_are_one_line() {
+fn bad_parameter_files_give_one_line_errors() {
     let place = Place::new();
     let trace = xterm_trace().to_string_lossy().into_owned();
     let cases: &[(&str, &[u8])] = &[
@@ -93,7 +93,7 @@ fn bad_parameter_files_are_one_line() {
 }
 
 #[test]
-fn wrong_usage_is_status_2() {
+fn usage_error_exits_with_status_2() {
     let place = Place::new();
     for arguments in [
         &["report", "--net", "fast"][..],
@@ -105,7 +105,7 @@ fn wrong_usage_is_status_2() {
 }
 
 #[test]
-fn a_part_beyond_the_end_is_an_error_of_every_page() {
+fn time_range_past_the_end_is_rejected_by_every_report() {
     let place = Place::new();
     let trace = xterm_trace().to_string_lossy().into_owned();
     for command in ["report", "episodes", "stats"] {
@@ -117,7 +117,7 @@ fn a_part_beyond_the_end_is_an_error_of_every_page() {
 
 /// Options that an error message suggests must exist for that command.
 #[test]
-fn top_without_a_display_advises_what_it_can() {
+fn top_without_display_suggests_only_its_own_options() {
     let place = Place::new();
     let mut top = place.x11prof(["top", "--json"]);
     let line = Finished::of(top.env_remove("DISPLAY")).failed_with_one_line(1);

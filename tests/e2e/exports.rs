@@ -20,7 +20,7 @@ fn text(place: &Place, recording: &str, format: &str) -> String {
 }
 
 #[test]
-fn stacks_add_up_to_the_report_s_server_time() {
+fn collapsed_stacks_add_up_to_server_time() {
     for recording in ["xterm.mcap", "gtk3-widget-factory.mcap", "xset.mcap"] {
         let place = Place::new();
         let stacks = text(&place, recording, "collapsed");
@@ -40,7 +40,7 @@ fn stacks_add_up_to_the_report_s_server_time() {
 }
 
 #[test]
-fn protoc_reads_the_pprof_by_its_published_definition() {
+fn protoc_decodes_pprof_export_with_published_definition() {
     const DEFINITION: &str = "/usr/share/gocode/src/github.com/google/pprof/proto";
     needs("protoc", "protobuf-compiler");
     assert!(
@@ -74,7 +74,7 @@ fn protoc_reads_the_pprof_by_its_published_definition() {
 }
 
 #[test]
-fn timelines_have_every_round_trip() {
+fn timelines_contain_every_round_trip() {
     let place = Place::new();
     let profile = export(&place, "xterm.mcap", "firefox");
     let profile: serde_json::Value = serde_json::from_slice(&profile).expect("JSON");
@@ -98,7 +98,7 @@ fn timelines_have_every_round_trip() {
 }
 
 #[test]
-fn timelines_have_the_words_of_the_text() {
+fn timelines_use_the_terms_of_the_text_report() {
     let place = Place::new();
     for to in ["firefox", "perfetto"] {
         let file = export(&place, "gtk3-widget-factory.mcap", to);

@@ -34,7 +34,7 @@ fn read(path: &Path) -> Vec<u8> {
 }
 
 #[test]
-fn a_command_that_cannot_run_costs_nothing_and_has_the_status_of_shells() {
+fn failed_exec_keeps_old_trace_and_exits_with_shell_status() {
     let place = Place::new();
     let (trace, bytes) = good(&place);
     let record = ["record", "--server", "xvfb", "--"];
@@ -49,7 +49,7 @@ fn a_command_that_cannot_run_costs_nothing_and_has_the_status_of_shells() {
 }
 
 #[test]
-fn a_server_that_is_not_there_costs_nothing() {
+fn missing_server_keeps_the_old_trace() {
     let place = Place::new();
     let (trace, bytes) = good(&place);
     let ran = place.run(["record", "--display", ":359", "--", "true"]);
@@ -59,7 +59,7 @@ fn a_server_that_is_not_there_costs_nothing() {
 }
 
 #[test]
-fn a_command_that_never_connects_leaves_the_trace_that_was_there() {
+fn command_that_never_connects_keeps_the_old_trace() {
     let place = Place::new();
     let (trace, bytes) = good(&place);
     for _ in 0..2 {
@@ -73,7 +73,7 @@ fn a_command_that_never_connects_leaves_the_trace_that_was_there() {
 }
 
 #[test]
-fn a_replaced_recording_is_kept_as_old() {
+fn replaced_recording_is_kept_as_old_file() {
     needs("xset", "x11-xserver-utils");
     let place = Place::new();
     let (trace, bytes) = good(&place);
@@ -85,7 +85,7 @@ fn a_replaced_recording_is_kept_as_old() {
 }
 
 #[test]
-fn two_recordings_of_one_name_the_second_is_refused() {
+fn second_recording_to_the_same_file_is_refused() {
     let place = Place::new();
     let server = Server::xvfb(&[]);
     let trace = place.path("x11prof.mcap");
@@ -112,7 +112,7 @@ fn two_recordings_of_one_name_the_second_is_refused() {
 }
 
 #[test]
-fn a_recorder_that_was_killed_before_it_began_costs_nothing() {
+fn recorder_killed_at_startup_keeps_the_old_trace() {
     let place = Place::new();
     let server = Server::xvfb(&[]);
     let (trace, bytes) = good(&place);
@@ -129,7 +129,7 @@ fn a_recorder_that_was_killed_before_it_began_costs_nothing() {
 }
 
 #[test]
-fn a_trace_that_went_away_while_it_was_recorded_is_said() {
+fn trace_deleted_during_recording_is_reported() {
     let place = Place::new();
     let mut recording = Recording::start(&place, &[]);
     let mut client = recording.raw(Order::Little);
@@ -144,7 +144,7 @@ fn a_trace_that_went_away_while_it_was_recorded_is_said() {
 }
 
 #[test]
-fn a_command_without_dashes_is_told_what_to_type() {
+fn missing_double_dash_error_shows_the_correct_command() {
     let place = Place::new();
     let ran = place.run(["record", "-o", "t", "xterm", "-e", "ls"]);
     let line = ran.failed_with_one_line(2);
@@ -152,7 +152,7 @@ fn a_command_without_dashes_is_told_what_to_type() {
 }
 
 #[test]
-fn a_recording_without_a_command_is_told_what_to_type() {
+fn trace_without_subcommand_suggests_report() {
     let place = Place::new();
     place.write("some.mcap", b"");
     let line = place.run(["some.mcap"]).failed_with_one_line(2);
@@ -160,7 +160,7 @@ fn a_recording_without_a_command_is_told_what_to_type() {
 }
 
 #[test]
-fn no_result_takes_the_place_of_what_it_is_made_from() {
+fn output_never_replaces_an_input_file() {
     let place = Place::new();
     let (trace, bytes) = good(&place);
     let parameters = place.ok(["params", "show", "sun4-ipc"]);
@@ -196,7 +196,7 @@ fn no_result_takes_the_place_of_what_it_is_made_from() {
 }
 
 #[test]
-fn a_result_that_fails_half_way_leaves_what_was_there() {
+fn failed_output_keeps_the_existing_file() {
     let place = Place::new();
     let (_, bytes) = good(&place);
     let mut damaged = bytes;
@@ -217,7 +217,7 @@ fn a_result_that_fails_half_way_leaves_what_was_there() {
 }
 
 #[test]
-fn a_file_with_keystrokes_is_its_owners_alone() {
+fn output_files_are_readable_only_by_the_owner() {
     let place = Place::new();
     good(&place);
     place.write("capture", b"");
@@ -235,7 +235,7 @@ fn a_file_with_keystrokes_is_its_owners_alone() {
 }
 
 #[test]
-fn an_interrupted_measurement_leaves_a_better_file_alone() {
+fn interrupted_calibration_keeps_the_existing_file() {
     let place = Place::new();
     let server = Server::xvfb(&[]);
     let whole = place.ok(["params", "show", "xvfb-24"]);
@@ -265,7 +265,7 @@ fn an_interrupted_measurement_leaves_a_better_file_alone() {
 }
 
 #[test]
-fn a_measurement_that_cannot_be_written_is_said_before_it_is_made() {
+fn calibrate_rejects_an_unwritable_output_path() {
     let place = Place::new();
     let nowhere = ["calibrate", "--server", "xvfb", "-o", "no/such/folder.toml"];
     let line = place.run(nowhere).failed_with_one_line(1);
@@ -273,7 +273,7 @@ fn a_measurement_that_cannot_be_written_is_said_before_it_is_made() {
 }
 
 #[test]
-fn files_that_are_read_whole_have_an_end() {
+fn oversized_and_endless_input_files_are_rejected() {
     let place = Place::new();
     good(&place);
     let long = vec![b'#'; (16 << 20) + 1];
@@ -305,7 +305,7 @@ fn files_that_are_read_whole_have_an_end() {
 }
 
 #[test]
-fn a_pipe_of_parameters_is_read() {
+fn parameters_are_read_from_a_pipe() {
     let place = Place::new();
     let mut command = std::process::Command::new("bash");
     let script = "\"$0\" params check <(\"$0\" params show sun4-ipc)";
@@ -320,7 +320,7 @@ fn a_pipe_of_parameters_is_read() {
 }
 
 #[test]
-fn a_word_that_is_no_text_is_an_error_of_usage() {
+fn non_utf8_argument_is_a_usage_error() {
     use std::os::unix::ffi::OsStrExt;
 
     let place = Place::new();
@@ -331,7 +331,7 @@ fn a_word_that_is_no_text_is_an_error_of_usage() {
 }
 
 #[test]
-fn a_long_error_is_printed_as_a_whole() {
+fn long_arguments_still_produce_an_error_message() {
     let place = Place::new();
     let long = "n".repeat(5000);
     for arguments in [
@@ -350,7 +350,7 @@ fn a_long_error_is_printed_as_a_whole() {
 }
 
 #[test]
-fn no_figure_is_beyond_all_numbers() {
+fn out_of_range_numbers_are_rejected() {
     let place = Place::new();
     good(&place);
     for (option, value) in [
@@ -387,7 +387,7 @@ fn no_figure_is_beyond_all_numbers() {
 }
 
 #[test]
-fn a_name_that_none_has_is_an_error_that_says_the_nearest() {
+fn unknown_name_suggests_the_nearest() {
     let place = Place::new();
     good(&place);
     let sun = ["--params", "sun4-ipc", "--scale", "InternAtm=0"];

@@ -19,7 +19,7 @@ fn screen(terminal: &Terminal, variables: &str) -> String {
 }
 
 #[test]
-fn a_terminal_shows_the_next_commands_for_a_display_a_recording_and_their_absence() {
+fn bare_command_in_a_terminal_suggests_next_commands() {
     needs("tmux", "tmux");
     needs("xeyes", "x11-apps");
     let place = Place::new();
@@ -74,7 +74,7 @@ fn a_terminal_shows_the_next_commands_for_a_display_a_recording_and_their_absenc
 }
 
 #[test]
-fn without_a_terminal_it_is_wrong_usage() {
+fn bare_command_without_terminal_is_a_usage_error() {
     let place = Place::new();
     let finished = place.run([""; 0]);
     assert_eq!(finished.status(), Some(2));

@@ -78,7 +78,7 @@ fn recorded(
 }
 
 #[test]
-fn answers_from_memory_are_the_servers_and_save_their_round_trips() {
+fn cached_replies_match_the_server_and_save_round_trips() {
     let server = Server::xvfb(&[]);
     let far = SlowRelay::start(&server.display, Slow::Delay(DELAY));
     let place = Place::new();
@@ -152,7 +152,7 @@ fn answers_from_memory_are_the_servers_and_save_their_round_trips() {
 }
 
 #[test]
-fn outputs_are_not_probed() {
+fn current_resources_experiment_avoids_output_probe() {
     needs("xrandr", "x11-xserver-utils");
     let place = Place::new();
     let run = |words: &[&str]| {
@@ -170,7 +170,7 @@ fn outputs_are_not_probed() {
 }
 
 #[test]
-fn an_unknown_fix_names_the_known_ones() {
+fn unknown_experiment_lists_the_known_ones() {
     let ran = Place::new().run(["record", "--try", "faster", "--server", "xvfb"]);
     assert_eq!(ran.status(), Some(2), "{ran}");
     let said = ran.stderr();
@@ -181,7 +181,7 @@ fn an_unknown_fix_names_the_known_ones() {
 }
 
 #[test]
-fn over_an_emulated_network_a_program_really_waits() {
+fn emulated_network_delays_the_program() {
     needs("xset", "x11-xserver-utils");
     let place = Place::new();
     let record = ["record", "--server", "xvfb", "--net", "1MB/s,20ms", "--"];

@@ -129,7 +129,7 @@ fn answered(place: &Place, command: &[&str]) {
 }
 
 #[test]
-fn fifty_thousand_processes_take_no_longer_than_their_number() {
+fn fifty_thousand_processes_do_not_take_quadratic_time() {
     let place = Place::new();
     let switches = |pid: u32| {
         let switch = |micros, kind| Switch {
@@ -173,7 +173,7 @@ fn fifty_thousand_processes_take_no_longer_than_their_number() {
 }
 
 #[test]
-fn gaps_of_hundreds_of_terabytes_are_not_written() {
+fn huge_gaps_do_not_inflate_the_export() {
     let place = Place::new();
     let most = u32::MAX - 4;
     let absurd =
@@ -295,7 +295,7 @@ fn without_padding(file: &[u8]) -> Vec<u8> {
 
 /// A trace of a few kilobytes decompresses to names and stacks of hundreds of megabytes.
 #[test]
-fn names_and_stacks_are_in_proportion_to_the_file() {
+fn inflated_names_and_stacks_give_an_error() {
     let place = Place::new();
     let long = "a".repeat(900_000);
     let opened = |connection| {
@@ -354,7 +354,7 @@ fn names_and_stacks_are_in_proportion_to_the_file() {
 
 /// The symbol library tries to allocate a terabyte for this file.
 #[test]
-fn symbols_of_a_strangers_file_end_no_command() {
+fn hostile_symbol_file_does_not_abort_reports() {
     let place = Place::new();
     let program = place.write(
         "claims",
@@ -408,7 +408,7 @@ fn symbols_of_a_strangers_file_end_no_command() {
 
 /// The symbol library panics on this program's symbols when the recording ends.
 #[test]
-fn symbols_of_a_recorded_program_leave_the_trace_whole() {
+fn hostile_symbols_do_not_truncate_the_trace() {
     use std::os::unix::fs::PermissionsExt;
 
     let place = Place::new();
@@ -458,7 +458,7 @@ fn numbers_in_tables_do_not_overflow() {
 
 /// A table with 96 MB of text, which exceeds the reading process's memory limit.
 #[test]
-fn a_table_that_takes_all_memory_is_left_out() {
+fn table_exceeding_memory_is_skipped() {
     let place = Place::new();
     let session = x11prof_collection::Session::default();
     for (name, length) in [("a", 12 << 20), ("b", 8)] {
@@ -493,7 +493,7 @@ fn a_table_that_takes_all_memory_is_left_out() {
 }
 
 #[test]
-fn memory_does_not_follow_the_length_of_the_trace() {
+fn memory_use_is_bounded_for_long_traces() {
     let place = Place::new();
     let limited = |words: &str| {
         let mut command = std::process::Command::new("sh");
@@ -572,7 +572,7 @@ pub(crate) fn shift(record: &mut Record, mut shifted: impl FnMut(Timestamp) -> T
 }
 
 #[test]
-fn clocks_that_jump_by_years_give_an_answer_and_no_panic() {
+fn clock_jumps_of_years_do_not_panic() {
     let place = Place::new();
     for (name, of) in [("xset.mcap", 2), ("xclock.mcap", 3), ("xterm.mcap", 50)] {
         changed(&place, name, of, |record, random| {
@@ -606,7 +606,7 @@ fn times_that_go_back_a_little_panic_no_page() {
 }
 
 #[test]
-fn a_time_beyond_all_clocks_is_damage() {
+fn impossible_timestamp_is_reported_and_recoverable() {
     let place = Place::new();
     changed(&place, "xset.mcap", 1, |record, random| {
         shift(record, |time| match random() % 50 {
@@ -622,7 +622,7 @@ fn a_time_beyond_all_clocks_is_damage() {
 }
 
 #[test]
-fn whatever_clients_and_servers_say_there_is_an_answer_and_no_panic() {
+fn garbled_messages_do_not_panic() {
     let place = Place::new();
     for (name, seed, of) in [
         ("xset.mcap", 1, 50),

@@ -23,7 +23,7 @@ fn page(place: &Place) -> std::path::PathBuf {
 const ROWS: &str = "const rows = (id) => [...document.querySelectorAll(`#${id} tbody tr`)];";
 
 #[test]
-fn a_person_finds_their_way_on_the_page() {
+fn html_report_is_navigable_and_self_contained() {
     let place = Place::new();
     needs("chromium", "chromium");
     needs("chromedriver", "chromium-driver");
@@ -247,7 +247,7 @@ fn a_person_finds_their_way_on_the_page() {
 }
 
 #[test]
-fn options_that_do_not_go_together_are_refused() {
+fn incompatible_options_are_refused() {
     let place = Place::new();
     let data = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/xterm.mcap");
     let two = place.run(["report", "--params", "xvfb-24", "--params", "xephyr", data]);
@@ -259,7 +259,7 @@ fn options_that_do_not_go_together_are_refused() {
 }
 
 #[test]
-fn the_programs_functions_are_on_the_page() {
+fn html_report_shows_program_functions() {
     needs("chromium", "chromium");
     needs("chromedriver", "chromium-driver");
     needs("xterm", "xterm");
@@ -312,7 +312,7 @@ fn the_programs_functions_are_on_the_page() {
 }
 
 #[test]
-fn a_script_that_gets_into_a_page_does_not_run() {
+fn injected_script_does_not_run() {
     needs("chromium", "chromium");
     needs("chromedriver", "chromium-driver");
     let place = Place::new();

@@ -124,22 +124,22 @@ fn moments(count: u64, from: u64) -> impl Iterator<Item = Duration> {
 }
 
 #[test]
-fn killed_at_any_moment_what_is_there_is_whole() {
+fn kill_leaves_a_recoverable_trace() {
     kill(Load::Steady, moments(4, 500));
 }
 
 #[test]
-fn killed_while_a_client_floods_what_is_there_is_whole() {
+fn kill_during_a_flood_leaves_a_recoverable_trace() {
     kill(Load::Flood, moments(2, 700));
 }
 
 #[test]
-fn killed_under_noise_what_is_there_is_whole() {
+fn kill_under_noise_leaves_a_recoverable_trace() {
     kill(Load::Noise, moments(4, 500));
 }
 
 #[test]
-fn every_page_says_once_that_a_recording_was_cut_off() {
+fn every_report_warns_once_about_a_truncated_recording() {
     let place = Place::new();
     let server = Server::xvfb(&[]);
     let trace = place.path("trace.mcap");
@@ -184,18 +184,18 @@ fn every_page_says_once_that_a_recording_was_cut_off() {
 
 #[test]
 #[ignore = "needs a machine to itself; cargo xtask validate killed"]
-fn killed_at_any_moment_at_most_a_quarter_second_is_lost() {
+fn kill_loses_at_most_250_ms() {
     assert!(kill(Load::Steady, moments(24, 260)) <= Duration::from_millis(250));
 }
 
 #[test]
 #[ignore = "needs a machine to itself; cargo xtask validate killed"]
-fn killed_while_a_client_floods_at_most_a_quarter_second_is_lost() {
+fn kill_during_a_flood_loses_at_most_250_ms() {
     assert!(kill(Load::Flood, moments(8, 500)) <= Duration::from_millis(250));
 }
 
 #[test]
 #[ignore = "needs a machine to itself; cargo xtask validate killed"]
-fn killed_under_noise_at_most_a_quarter_second_is_lost() {
+fn kill_under_noise_loses_at_most_250_ms() {
     assert!(kill(Load::Noise, moments(20, 500)) <= Duration::from_millis(250));
 }

@@ -19,7 +19,7 @@ fn link(place: &Place, display: &str) -> Value {
 }
 
 #[test]
-fn each_kind_of_slow_connection_is_recognised() -> Result<(), String> {
+fn each_kind_of_slow_link_is_recognised() -> Result<(), String> {
     let _alone = alone();
     let server = Server::xvfb(&[]);
     let place = Place::new();
@@ -68,7 +68,7 @@ fn each_kind(server: &Server, place: &Place) -> Result<(), String> {
 }
 
 #[test]
-fn a_local_server_is_local_and_stays_as_it_was() {
+fn ping_of_a_local_server_leaves_it_unchanged() {
     needs("xprop", "x11-utils");
     needs("xwininfo", "x11-utils");
     let server = Server::xvfb(&[]);

@@ -32,7 +32,7 @@ fn requests(line: &str) -> u64 {
 }
 
 #[test]
-fn signals_print_the_profile_and_start_it_afresh() {
+fn signals_print_and_reset_the_profile() {
     needs("Xvfb", "xvfb");
     needs("xterm", "xterm");
     let place = Place::new();
@@ -126,7 +126,7 @@ fn until_gone(print: &mut impl FnMut() -> Printed, clients: usize) -> Printed {
 }
 
 #[test]
-fn the_view_has_rates_and_keys_and_the_programs_output_is_shown_afterwards() {
+fn live_view_has_rates_and_keys_and_defers_program_output() {
     needs("Xvfb", "xvfb");
     needs("xset", "x11-xserver-utils");
     needs("tmux", "tmux");

@@ -29,12 +29,12 @@ fn requests(report: &Value, name: &str) -> u64 {
 }
 
 #[test]
-fn two_hundred_clients_at_once_are_answered_and_counted() {
+fn two_hundred_concurrent_clients_are_recorded() {
     many_clients(&[]);
 }
 
 #[test]
-fn two_hundred_clients_at_once_are_answered_and_counted_over_a_network() {
+fn two_hundred_concurrent_network_clients_are_recorded() {
     many_clients(&["--net", "lan"]);
 }
 
@@ -119,7 +119,7 @@ fn half_closed(mut client: Client) -> usize {
 }
 
 #[test]
-fn a_client_that_closes_its_own_direction_has_all_its_answers() {
+fn half_closed_client_receives_all_replies() {
     let server = Server::xvfb(&[]);
     let direct = half_closed(crate::attach::client(&server, Order::Little));
     assert_eq!(direct, 32 * QUESTIONS);
@@ -158,7 +158,7 @@ const RECORDER_KB: u64 = (256 + 64) << 10;
 const STATS_KB: u64 = 64 << 10;
 
 #[test]
-fn a_property_of_256_megabytes_goes_through_and_not_into_memory() {
+fn property_of_256_mb_passes_without_buffering() {
     let place = Place::new();
     let mut recording = Recording::start(&place, &[]);
     let mut client = recording.raw(Order::Little);

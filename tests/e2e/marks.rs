@@ -24,7 +24,7 @@ fn dumped(place: &Place, trace: &Path) -> String {
 }
 
 #[test]
-fn marks_by_word_and_by_key_tell_what_went_on_around_them() {
+fn command_and_key_marks_show_their_context() {
     needs("xterm", "xterm");
     needs("xdotool", "xdotool");
     let place = Place::new();
@@ -103,7 +103,7 @@ fn marks_by_word_and_by_key_tell_what_went_on_around_them() {
 }
 
 #[test]
-fn an_attached_recording_is_marked_too() {
+fn attached_recording_accepts_marks() {
     needs("xdotool", "xdotool");
     let place = Place::new();
     let server = Server::xvfb(&[]);
@@ -137,7 +137,7 @@ fn an_attached_recording_is_marked_too() {
 }
 
 #[test]
-fn a_mark_that_cannot_be_made_is_said() {
+fn failed_mark_is_reported() {
     let place = Place::new();
     let nobody = Finished::of(&mut place.x11prof(["mark", "--display", ":59000", "here"]));
     assert!(
@@ -159,7 +159,7 @@ fn a_mark_that_cannot_be_made_is_said() {
 }
 
 #[test]
-fn a_page_that_leaves_marks_out_says_how_many_there_are() {
+fn reports_that_omit_marks_state_the_total() {
     needs("chromium", "chromium");
     needs("chromedriver", "chromium-driver");
     let place = Place::new();

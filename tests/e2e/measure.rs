@@ -17,7 +17,7 @@ const FEW: [&str; 6] = [
 ];
 
 #[test]
-fn a_display_that_is_not_there_or_refuses_is_one_line() {
+fn missing_or_refusing_display_gives_a_one_line_error() {
     let place = Place::new();
     let absent = place
         .run(["calibrate", "--display", ":359"])
@@ -37,7 +37,7 @@ fn a_display_that_is_not_there_or_refuses_is_one_line() {
 }
 
 #[test]
-fn a_server_without_fonts_is_measured_without_them() {
+fn server_without_fonts_is_calibrated_with_fallback_font() {
     let place = Place::new();
     let server = Server::xvfb(&["-fp", "built-ins"]);
     let file = place.path("bare.toml");
@@ -61,7 +61,7 @@ fn a_server_without_fonts_is_measured_without_them() {
 }
 
 #[test]
-fn a_server_that_times_its_requests_is_calibrated_by_these_times() {
+fn timed_server_is_calibrated_from_handler_times() {
     let place = Place::new();
     let server = Server::timed(&place, Path::new(""));
     let file = place.path("own.toml");
@@ -97,7 +97,7 @@ fn a_server_that_times_its_requests_is_calibrated_by_these_times() {
 }
 
 #[test]
-fn the_papers_language_goes_in_and_out() {
+fn xprof_parameters_round_trip_through_toml() {
     let place = Place::new();
     let out = place.ok(["params", "export", "sun4-ipc"]);
     assert!(out.contains("CreateWindow (0, 4717.03"), "{out}");
@@ -118,7 +118,7 @@ fn the_papers_language_goes_in_and_out() {
 }
 
 #[test]
-fn the_manual_and_the_completions_name_every_command() {
+fn man_page_and_completions_list_main_commands() {
     let place = Place::new();
     let manual = place.ok(["man"]);
     let completions = place.ok(["completions", "bash"]);

@@ -60,19 +60,19 @@ fn adds_up(report: &Value) {
 }
 
 #[test]
-fn xterms_measured_times_add_up() {
+fn xterm_measured_times_add_up() {
     needs("xterm", "xterm");
     measured("timeout 20 xterm -e 'ls -laR /usr/share/doc | head -3000'");
 }
 
 #[test]
-fn a_gtk_programs_measured_times_add_up() {
+fn gtk_measured_times_add_up() {
     needs("gtk3-widget-factory", "gtk-3-examples");
     measured("timeout 4 gtk3-widget-factory");
 }
 
 #[test]
-fn a_qt_programs_measured_times_add_up() {
+fn qt_measured_times_add_up() {
     needs("featherpad", "featherpad");
     needs("xdotool", "xdotool");
     // On a busy machine the start-up time is unpredictable, so wait for the window.
@@ -91,7 +91,7 @@ fn xvfb() -> ServerParameters {
 const XTERM: &[u8] = include_bytes!("../data/xterm.mcap");
 
 #[test]
-fn a_live_profile_says_the_same_as_a_report() {
+fn live_profile_matches_the_offline_report() {
     let (parameters, rules) = (xvfb(), Substitutions::default());
     let options = NowOptions {
         seconds: 5.0,
@@ -116,7 +116,7 @@ fn a_live_profile_says_the_same_as_a_report() {
 }
 
 #[test]
-fn a_basis_can_be_chosen_and_is_refused_where_there_is_none() {
+fn time_source_can_be_chosen() {
     let place = Place::new();
     let trace = place.write("xterm.mcap", XTERM);
     let trace = trace.to_string_lossy();

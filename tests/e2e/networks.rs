@@ -8,7 +8,7 @@ const FRAMES: u64 = 12;
 const PIXELS: u64 = 480 * 360 * 4;
 
 #[test]
-fn images_in_shared_memory_cross_a_network_as_bytes() {
+fn shared_memory_images_count_as_network_bytes() {
     needs("Xvfb", "xvfb");
     let place = Place::new();
     let painter = example("shm_painter");

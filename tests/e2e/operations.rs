@@ -14,7 +14,7 @@ fn time(report: &serde_json::Value, request: &str) -> f64 {
 }
 
 #[test]
-fn a_redefined_request_is_priced_by_its_new_size() {
+fn redefined_op_size_changes_the_estimated_cost() {
     let place = Place::new();
     let file = place.write(
         "operations.toml",
@@ -29,7 +29,7 @@ fn a_redefined_request_is_priced_by_its_new_size() {
 }
 
 #[test]
-fn the_error_of_an_operations_file_is_one_line() {
+fn bad_operations_file_gives_a_one_line_error() {
     let place = Place::new();
     for (text, told) in [
         ("format = 1\n[[operation]]\nreq = 3\n", "line 3"),

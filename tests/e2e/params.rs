@@ -5,7 +5,7 @@ use crate::harness::Place;
 const SOLID: &str = "PolyLine gxmode=GXcopy linestyle=LineSolid fillstyle=FillSolid linewidth=0";
 
 #[test]
-fn the_three_machines_of_1991_come_with_it() {
+fn cost_tables_of_the_1991_machines_are_built_in() {
     let list = Place::new().ok(["params", "list"]);
     for name in ["sun4-ipc", "decstation-3100", "hp9000-350"] {
         assert!(list.contains(name), "{list}");
@@ -18,21 +18,21 @@ fn the_three_machines_of_1991_come_with_it() {
 }
 
 #[test]
-fn a_measured_op_size_is_exact() {
+fn measured_op_size_has_the_exact_cost() {
     let price = Place::new().run(["params", "cost", "sun4-ipc", SOLID, "100"]);
     assert!(price.succeeded().contains("0.0522 ms"), "{price}");
     assert!(!price.stderr().contains("warning"), "{price}");
 }
 
 #[test]
-fn between_op_sizes_time_is_linear() {
+fn cost_is_linear_between_op_sizes() {
     // The paper prints 0.07385; its own rule yields 0.0740.
     let price = Place::new().run(["params", "cost", "sun4-ipc", SOLID, "200"]);
     assert!(price.succeeded().contains("0.0740 ms"), "{price}");
 }
 
 #[test]
-fn a_missing_attribute_is_substituted_with_a_warning() {
+fn missing_attribute_is_substituted_with_a_warning() {
     let request =
         "PolyLine gxmode=GXxor linestyle=LineDoubleDash fillstyle=FillStippled linewidth=10";
     let price = Place::new().run(["params", "cost", "sun4-ipc", request, "100"]);
@@ -45,14 +45,14 @@ fn a_missing_attribute_is_substituted_with_a_warning() {
 }
 
 #[test]
-fn a_request_without_a_price_is_said() {
+fn request_without_cost_data_is_an_error() {
     let price = Place::new().run(["params", "cost", "sun4-ipc", "RENDER:Composite", "100"]);
     price.failed_with_one_line(1);
 }
 
 /// The paper's Table 1, plus the cost of a request that is not in it.
 #[test]
-fn a_table_has_requests_sizes_and_servers() {
+fn params_table_has_requests_sizes_and_servers() {
     let place = Place::new();
     let machines = "params table sun4-ipc decstation-3100 hp9000-350";
     let text = place.ok(machines.split(' '));

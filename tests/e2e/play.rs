@@ -32,7 +32,7 @@ fn latencies(result: &Value) -> Vec<f64> {
 }
 
 #[test]
-fn typed_keys_take_what_their_handlers_took() {
+fn key_latencies_match_handler_times() {
     let place = Place::new();
     let _alone = alone();
     let program = example("microbench");
@@ -57,7 +57,7 @@ fn typed_keys_take_what_their_handlers_took() {
 }
 
 #[test]
-fn a_recorded_session_is_played_again() {
+fn recorded_session_can_be_driven_again() {
     let place = Place::new();
     needs("xterm", "xterm");
     needs("xdotool", "xdotool");
@@ -148,7 +148,7 @@ fn a_recorded_session_is_played_again() {
 }
 
 #[test]
-fn two_versions_are_played_in_turns_and_compared() {
+fn two_versions_are_driven_and_compared() {
     let place = Place::new();
     needs("xterm", "xterm");
     place.write("session.txt", b"type \"ab\"\n");
@@ -179,7 +179,7 @@ fn two_versions_are_played_in_turns_and_compared() {
 }
 
 #[test]
-fn a_session_that_cannot_go_on_stops_with_one_line() {
+fn blocked_session_stops_with_a_one_line_error() {
     let place = Place::new();
     needs("xterm", "xterm");
     for (session, said) in [
@@ -235,7 +235,7 @@ fn a_session_that_cannot_go_on_stops_with_one_line() {
 }
 
 #[test]
-fn a_display_in_use_is_not_typed_into_without_being_asked() {
+fn typing_into_a_display_in_use_requires_yes() {
     let place = Place::new();
     needs("xterm", "xterm");
     let server = Server::xvfb(&[]);
@@ -257,7 +257,7 @@ fn a_display_in_use_is_not_typed_into_without_being_asked() {
 }
 
 #[test]
-fn keys_are_typed_into_a_window_that_is_there() {
+fn keys_are_typed_into_an_existing_window() {
     let place = Place::new();
     needs("xterm", "xterm");
     needs("xdotool", "xdotool");
@@ -325,7 +325,7 @@ fn keys_are_typed_into_a_window_that_is_there() {
 }
 
 #[test]
-fn keys_stay_where_another_window_has_the_focus() {
+fn keys_are_withheld_if_another_window_has_the_focus() {
     let place = Place::new();
     needs("xterm", "xterm");
     let server = Server::xvfb(&[]);
@@ -364,7 +364,7 @@ fn keys_stay_where_another_window_has_the_focus() {
 
 /// Toolkits show completion lists in popups that do not receive the keys.
 #[test]
-fn keys_go_on_while_a_popup_is_open() {
+fn typing_continues_while_a_popup_is_open() {
     let place = Place::new();
     needs("wish", "tk");
     let program = "entry .e; pack .e; focus -force .e\n\
@@ -377,7 +377,7 @@ fn keys_go_on_while_a_popup_is_open() {
 }
 
 #[test]
-fn an_interrupted_driver_leaves_no_key_down() {
+fn interrupted_driver_releases_all_keys() {
     let place = Place::new();
     needs("xterm", "xterm");
     let server = Server::xvfb(&[]);

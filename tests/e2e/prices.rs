@@ -31,7 +31,7 @@ fn files(folder: PathBuf, ending: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_calibration_is_kept_by_machine_and_server_and_found() {
+fn calibration_is_stored_per_server_and_reused() {
     needs("Xvfb", "xvfb");
     let place = Place::new();
     let measured = run(&place, &["calibrate", "--quick", "--server", "xvfb"]);
@@ -113,7 +113,7 @@ fn a_calibration_is_kept_by_machine_and_server_and_found() {
 }
 
 #[test]
-fn a_part_of_a_calibration_needs_a_file_of_its_own() {
+fn partial_calibration_requires_an_output_file() {
     let place = Place::new();
     let ran = run(
         &place,
@@ -147,7 +147,7 @@ fn of_a_machine(name: &str, times: f64) -> ServerParameters {
 }
 
 #[test]
-fn a_faster_machine_is_no_faster_server() {
+fn rescaling_removes_machine_speed_differences() {
     needs("Xvfb", "xvfb");
     let place = Place::new();
     let trace = xterm_trace().to_string_lossy().into_owned();
@@ -196,7 +196,7 @@ fn a_faster_machine_is_no_faster_server() {
 }
 
 #[test]
-fn prices_of_a_machine_that_cannot_be_compared_are_marked() {
+fn costs_that_cannot_be_rescaled_give_a_warning() {
     let place = Place::new();
     let trace = xterm_trace().to_string_lossy().into_owned();
     // That machine has no table for Xvfb, which this machine could measure.

@@ -28,7 +28,7 @@ fn sum(rows: &Value, field: &str) -> f64 {
 }
 
 #[test]
-fn nearly_every_request_of_xterm_is_priced() {
+fn nearly_all_xterm_requests_have_cost_data() {
     let report = report();
     let requests = &report["requests"];
     let count = report["total"]["count"].as_f64().expect("a count");
@@ -53,7 +53,7 @@ fn nearly_every_request_of_xterm_is_priced() {
 }
 
 #[test]
-fn nothing_is_lost_or_unpaired() {
+fn no_request_is_lost_and_no_reply_is_unpaired() {
     let report = report();
     assert_eq!(report["trace"]["unpaired_replies"], 0);
     for connection in report["trace"]["connections"]
@@ -70,7 +70,7 @@ fn nothing_is_lost_or_unpaired() {
 }
 
 #[test]
-fn totals_add_up() {
+fn report_totals_add_up() {
     let report = report();
     let close = |a: f64, b: f64| (a - b).abs() <= 1e-6 * a.abs().max(b.abs()).max(1.0);
     let (requests, transport, total) =
@@ -96,7 +96,7 @@ fn totals_add_up() {
 }
 
 #[test]
-fn the_kernels_own_figures_stand_beside_the_estimate() {
+fn server_time_matches_kernel_cpu_time() {
     let report = report();
     let total = &report["total"];
     let measured = total["server_cpu_ms"]
@@ -112,7 +112,7 @@ fn the_kernels_own_figures_stand_beside_the_estimate() {
 }
 
 #[test]
-fn the_text_has_the_columns_of_tables_2_and_3() {
+fn report_has_the_columns_of_tables_2_and_3() {
     let place = Place::new();
     let (trace, parameters) = (
         xterm_trace().to_string_lossy(),
@@ -142,7 +142,7 @@ fn the_text_has_the_columns_of_tables_2_and_3() {
 }
 
 #[test]
-fn compare_prices_two_servers_side_by_side() {
+fn compare_estimates_two_servers() {
     let place = Place::new();
     let (trace, parameters) = (
         xterm_trace().to_string_lossy(),
@@ -172,7 +172,7 @@ fn compare_prices_two_servers_side_by_side() {
 }
 
 #[test]
-fn dump_prints_a_line_a_message() {
+fn dump_prints_one_line_per_request() {
     let place = Place::new();
     let trace = xterm_trace().to_string_lossy();
     let text = place.ok(["dump", &trace]);
@@ -189,7 +189,7 @@ fn dump_prints_a_line_a_message() {
 }
 
 #[test]
-fn report_and_compare_price_alike() {
+fn report_and_compare_estimate_equal_server_time() {
     let place = Place::new();
     let trace = concat!(
         env!("CARGO_MANIFEST_DIR"),

@@ -24,7 +24,7 @@ fn report(recording: &str, more: &[&str]) -> String {
 }
 
 #[test]
-fn reports_as_text() {
+fn text_reports_match_snapshots() {
     insta::assert_snapshot!(report(
         "xterm.mcap",
         &["--net", "100KB/s,10ms", "--top", "10", "--resources"]
@@ -34,7 +34,7 @@ fn reports_as_text() {
 }
 
 #[test]
-fn a_toolkits_report_has_its_resources_and_grabs() {
+fn toolkit_report_lists_resources_and_grabs() {
     insta::assert_snapshot!(report(
         "gtk3-widget-factory.mcap",
         &["--net", "lan", "--top", "10", "--resources"]
@@ -42,7 +42,7 @@ fn a_toolkits_report_has_its_resources_and_grabs() {
 }
 
 #[test]
-fn reports_by_another_key() {
+fn grouped_reports_match_snapshots() {
     let by = |key| report("xclock.mcap", &["--by", key, "--net", "lan", "--top", "12"]);
     for key in ["client", "window", "drawable", "atom"] {
         insta::assert_snapshot!(key, by(key));
@@ -50,13 +50,13 @@ fn reports_by_another_key() {
 }
 
 #[test]
-fn what_if_scales_requests_or_leaves_them_out() {
+fn scale_option_scales_or_removes_request_costs() {
     let scales = ["--scale", "*Arc*=0.5", "--scale", "QueryExtension=0"];
     insta::assert_snapshot!(report("xset.mcap", &scales));
 }
 
 #[test]
-fn reports_as_csv() {
+fn csv_reports_match_snapshots() {
     insta::assert_snapshot!(report("xset.mcap", &["--format", "csv"]));
     insta::assert_snapshot!(report(
         "xclock.mcap",
@@ -65,7 +65,7 @@ fn reports_as_csv() {
 }
 
 #[test]
-fn a_comparison_has_a_column_for_each_server() {
+fn comparison_has_a_column_for_each_server() {
     let three = [
         "compare",
         "--params",
@@ -88,7 +88,7 @@ fn a_comparison_has_a_column_for_each_server() {
 }
 
 #[test]
-fn the_json_of_a_report() {
+fn json_report_matches_snapshot() {
     insta::assert_snapshot!(report("xset.mcap", &["--format", "json"]));
 }
 
@@ -109,7 +109,7 @@ fn real_programs() -> Vec<std::path::PathBuf> {
 }
 
 #[test]
-fn every_view_adds_up_to_the_same() {
+fn every_grouping_has_the_same_totals() {
     let place = Place::new();
     for trace in real_programs() {
         let trace = trace.to_string_lossy();
@@ -190,7 +190,7 @@ fn every_view_adds_up_to_the_same() {
 }
 
 #[test]
-fn wrong_factors_are_refused() {
+fn invalid_scale_factor_is_a_usage_error() {
     let place = Place::new();
     let ran = place.run(["report", "--scale", "PolyLine=fast"]);
     assert_eq!(ran.status(), Some(2), "{ran}");
@@ -206,7 +206,7 @@ fn sum(rows: &Value, field: &str) -> f64 {
 }
 
 #[test]
-fn real_programs_through_statistics_comparison_and_what_if() {
+fn report_stats_compare_and_scale_agree() {
     let place = Place::new();
     for trace in real_programs() {
         let trace = trace.to_string_lossy();

@@ -11,7 +11,7 @@ use x11rb::protocol::res::{self, ConnectionExt as _};
 use x11rb::rust_connection::{DefaultStream, RustConnection};
 
 #[test]
-fn the_commands_exit_status_is_passed_on() {
+fn command_exit_status_is_returned() {
     let place = Place::new();
     for status in [0, 3] {
         let ran = place.run([
@@ -31,7 +31,7 @@ fn the_commands_exit_status_is_passed_on() {
 }
 
 #[test]
-fn seconds_end_a_command_that_goes_on() {
+fn seconds_option_ends_a_running_command() {
     let place = Place::new();
     let words = ["record", "--server", "xvfb", "--seconds", "1", "--"];
     place
@@ -42,7 +42,7 @@ fn seconds_end_a_command_that_goes_on() {
 }
 
 #[test]
-fn clients_that_outlive_the_command_are_recorded_and_named() {
+fn clients_outliving_the_command_are_recorded_and_named() {
     needs("xterm", "xterm");
     let place = Place::new();
     let script = "xterm -e sleep 5 & sleep 1";
@@ -60,7 +60,7 @@ fn clients_that_outlive_the_command_are_recorded_and_named() {
 }
 
 #[test]
-fn a_helper_without_a_window_does_not_hold_the_recording() {
+fn windowless_helper_does_not_prolong_the_recording() {
     needs("xprop", "x11-utils");
     needs("xclock", "x11-apps");
     let place = Place::new();
@@ -99,7 +99,7 @@ fn a_helper_without_a_window_does_not_hold_the_recording() {
 }
 
 #[test]
-fn a_program_in_the_background_is_followed_while_it_has_a_window() {
+fn background_program_is_recorded_until_its_window_closes() {
     needs("xclock", "x11-apps");
     let place = Place::new();
     let (server, ended) = (Server::xvfb(&[]), place.path("ended"));
@@ -124,7 +124,7 @@ fn a_program_in_the_background_is_followed_while_it_has_a_window() {
 }
 
 #[test]
-fn the_address_of_a_dead_accessibility_bus_is_removed_from_the_display() {
+fn dead_accessibility_bus_address_is_removed() {
     needs("xprop", "x11-utils");
     let (place, server) = (Place::new(), Server::xvfb(&[]));
     let record = |address: &str| {
@@ -156,7 +156,7 @@ fn the_address_of_a_dead_accessibility_bus_is_removed_from_the_display() {
 }
 
 #[test]
-fn the_server_reports_the_processes_of_clients_and_not_the_recorders() {
+fn server_reports_client_pids_not_the_recorder_pid() {
     needs("xclock", "x11-apps");
     let place = Place::new();
     let mut recording = Recording::start(&place, &[]);
@@ -211,7 +211,7 @@ fn the_server_reports_the_processes_of_clients_and_not_the_recorders() {
 }
 
 #[test]
-fn an_attached_recorder_knows_the_clients_of_another_recorder() {
+fn attach_identifies_clients_of_another_recorder() {
     needs("xclock", "x11-apps");
     needs("xwininfo", "x11-utils");
     let (place, server) = (Place::new(), Server::xvfb(&[]));
@@ -247,7 +247,7 @@ fn an_attached_recorder_knows_the_clients_of_another_recorder() {
 }
 
 #[test]
-fn a_folder_in_which_others_could_replace_our_files_is_not_used() {
+fn world_writable_directory_is_not_used() {
     let place = Place::new();
     let open = place.path("open");
     std::fs::create_dir(&open).expect("a folder");
@@ -269,7 +269,7 @@ fn a_folder_in_which_others_could_replace_our_files_is_not_used() {
 }
 
 #[test]
-fn several_clients_are_recorded_side_by_side() {
+fn concurrent_clients_are_recorded() {
     needs("xdpyinfo", "x11-utils");
     needs("xset", "x11-xserver-utils");
     let place = Place::new();
@@ -290,7 +290,7 @@ fn several_clients_are_recorded_side_by_side() {
 }
 
 #[test]
-fn a_recorded_client_sees_the_display_as_without_the_recorder() {
+fn recorded_client_sees_an_unchanged_display() {
     needs("xlsfonts", "x11-utils");
     needs("xdpyinfo", "x11-utils");
     let place = Place::new();
@@ -315,7 +315,7 @@ fn a_recorded_client_sees_the_display_as_without_the_recorder() {
 }
 
 #[test]
-fn a_client_without_the_cookie_is_refused_as_a_server_would() {
+fn client_without_cookie_is_refused() {
     needs("xdpyinfo", "x11-utils");
     let place = Place::new();
     let mut recording = Recording::start(&place, &[]);
@@ -338,7 +338,7 @@ fn a_client_without_the_cookie_is_refused_as_a_server_would() {
 }
 
 #[test]
-fn ctrl_c_and_sigterm_close_the_trace_properly() {
+fn sigint_and_sigterm_finish_the_trace() {
     needs("xset", "x11-xserver-utils");
     for signal in [Signal::INT, Signal::TERM] {
         let place = Place::new();
@@ -357,7 +357,7 @@ fn ctrl_c_and_sigterm_close_the_trace_properly() {
 }
 
 #[test]
-fn a_killed_recorder_leaves_a_trace_that_reports_and_recovers() {
+fn killed_recorder_leaves_a_recoverable_trace() {
     needs("xterm", "xterm");
     let place = Place::new();
     let mut recording = Recording::start(&place, &[]);
@@ -387,7 +387,7 @@ fn a_killed_recorder_leaves_a_trace_that_reports_and_recovers() {
 }
 
 #[test]
-fn the_trace_is_private_and_holds_no_cookie() {
+fn trace_is_private_and_contains_no_cookie() {
     use std::os::unix::fs::PermissionsExt;
     needs("xset", "x11-xserver-utils");
     let place = Place::new();

@@ -201,7 +201,7 @@ fn different(a: &[u8], b: &[u8]) -> Option<(usize, usize)> {
 }
 
 #[test]
-fn core_drawing_and_typing_look_the_same_and_a_fast_replay_too() {
+fn core_drawing_and_typing_replay_identically_at_any_pace() {
     let mut session = Session::new(&[]);
     session.client(
         "xterm",
@@ -246,7 +246,7 @@ fn core_drawing_and_typing_look_the_same_and_a_fast_replay_too() {
 }
 
 #[test]
-fn a_window_manager_and_its_clients_look_the_same() {
+fn window_manager_and_clients_replay_identically() {
     let mut session = Session::new(&[]);
     let started = session.place.path("started");
     let touch = format!("touch {}", started.display());
@@ -275,7 +275,7 @@ fn a_window_manager_and_its_clients_look_the_same() {
 }
 
 #[test]
-fn an_indexed_visual_looks_the_same() {
+fn indexed_visual_replays_identically() {
     let mut session = Session::on(INDEXED, &[]);
     session.client(
         "xterm",
@@ -295,7 +295,7 @@ fn an_indexed_visual_looks_the_same() {
 }
 
 #[test]
-fn a_menu_and_a_long_selection_look_the_same() {
+fn menu_and_incremental_selection_replay_identically() {
     let mut session = Session::new(&[]);
     session.client(
         "xterm",
@@ -332,7 +332,7 @@ fn a_menu_and_a_long_selection_look_the_same() {
 }
 
 #[test]
-fn a_toolkit_with_render_looks_the_same() {
+fn render_toolkit_replays_identically() {
     // Recordings do not contain shared memory, so disable it.
     let mut session = Session::new(&["--try", "no-sharing"]);
     session.client("mousepad", "mousepad", &["--disable-server"]);
@@ -343,7 +343,7 @@ fn a_toolkit_with_render_looks_the_same() {
 }
 
 #[test]
-fn an_input_method_looks_the_same() {
+fn input_method_replays_identically() {
     let mut session = Session::new(&["--try", "no-sharing"]);
     session.client("nabi", "nabi", &[]);
     needs("xprop", "x11-utils");
@@ -369,7 +369,7 @@ fn an_input_method_looks_the_same() {
 }
 
 #[test]
-fn a_drag_from_one_client_to_another_looks_the_same() {
+fn drag_and_drop_between_clients_replays_identically() {
     let mut session = Session::new(&["--try", "no-sharing"]);
     let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/dragged.py");
     for side in ["from", "to"] {
@@ -398,7 +398,7 @@ fn a_drag_from_one_client_to_another_looks_the_same() {
 }
 
 #[test]
-fn both_byte_orders_are_played() {
+fn both_byte_orders_are_replayed() {
     let place = Place::new();
     let help = Command::new("Xvfb").arg("-help").output().expect("help");
     let told = String::from_utf8_lossy(&help.stderr).contains("+byteswappedclients");
@@ -435,7 +435,7 @@ fn both_byte_orders_are_played() {
 }
 
 #[test]
-fn a_recording_that_cannot_be_played_is_refused_in_one_line() {
+fn unplayable_recording_gives_a_one_line_error() {
     let place = Place::new();
     let refused = |words: &[&str], line: &str| {
         let said = place.run(words).failed_with_one_line(1);
@@ -476,7 +476,7 @@ fn a_recording_that_cannot_be_played_is_refused_in_one_line() {
 
 /// `git bisect run` finds the commit that slowed a server, and the report names the request.
 #[test]
-fn the_commit_that_made_a_request_slower_is_found() {
+fn git_bisect_finds_the_commit_that_slowed_a_request() {
     const COMMITS: usize = 6;
     const SLOW_FROM: usize = 4;
     needs("git", "git");

@@ -51,7 +51,7 @@ fn counts(place: &Place, trace: &str) -> Vec<(String, u64)> {
 }
 
 #[test]
-fn garbled_recordings_are_played_or_refused_in_one_line() {
+fn garbled_recordings_replay_or_give_a_one_line_error() {
     let place = Place::new();
     for (name, seed, of) in [
         ("xset.mcap", 1, 50),
@@ -70,7 +70,7 @@ fn garbled_recordings_are_played_or_refused_in_one_line() {
 }
 
 #[test]
-fn a_recording_that_was_cut_off_is_played_to_where_it_ends() {
+fn truncated_recording_replays_or_fails_cleanly() {
     let place = Place::new();
     let whole = std::fs::read(concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -84,7 +84,7 @@ fn a_recording_that_was_cut_off_is_played_to_where_it_ends() {
 }
 
 #[test]
-fn a_recording_of_weeks_is_not_played_at_its_pace() {
+fn weeks_long_recording_requires_full_pace() {
     let place = Place::new();
     changed(&place, "xset.mcap", 1, |record, random| {
         shift(record, |time| {
@@ -114,7 +114,7 @@ fn slow_session(place: &Place) {
 }
 
 #[test]
-fn a_server_that_ends_or_falls_silent_is_told_of_in_one_line() {
+fn killed_or_hung_server_gives_a_one_line_error() {
     let place = Place::new();
     slow_session(&place);
     for signal in ["KILL", "STOP"] {
@@ -130,7 +130,7 @@ fn a_server_that_ends_or_falls_silent_is_told_of_in_one_line() {
 }
 
 #[test]
-fn a_thousand_clients_are_played() {
+fn thousand_clients_are_replayed() {
     let place = Place::new();
     let mut recording = Recording::at(
         &place,
@@ -156,7 +156,7 @@ fn a_thousand_clients_are_played() {
 }
 
 #[test]
-fn requests_that_fail_and_clients_that_die_are_played_alike() {
+fn failing_requests_and_dying_clients_are_reproduced() {
     let place = Place::new();
     let mut recording = Recording::at(
         &place,
@@ -188,7 +188,7 @@ fn requests_that_fail_and_clients_that_die_are_played_alike() {
 }
 
 #[test]
-fn a_display_in_use_is_asked_for_and_keeps_its_settings() {
+fn replay_to_a_display_in_use_requires_yes_and_keeps_settings() {
     let place = Place::new();
     let mut recording = Recording::at(
         &place,
@@ -226,7 +226,7 @@ fn a_display_in_use_is_asked_for_and_keeps_its_settings() {
 }
 
 #[test]
-fn a_recording_of_which_too_much_cannot_be_played_is_refused() {
+fn mostly_unplayable_recording_is_refused() {
     let place = Place::new();
     let mut recording = Recording::at(
         &place,

@@ -39,27 +39,27 @@ const SAME: usize = 100;
 const TILES: u64 = 16;
 
 #[test]
-fn xterms_resources_are_the_servers() {
+fn xterm_resources_match_x_resource() {
     same_totals("xterm", "xterm", &[]);
 }
 
 #[test]
-fn xclocks_resources_are_the_servers() {
+fn xclock_resources_match_x_resource() {
     same_totals("xclock", "x11-apps", &["-update", "1"]);
 }
 
 #[test]
-fn xcalcs_resources_are_the_servers() {
+fn xcalc_resources_match_x_resource() {
     same_totals("xcalc", "x11-apps", &[]);
 }
 
 #[test]
-fn xeyes_resources_are_the_servers() {
+fn xeyes_resources_match_x_resource() {
     same_totals("xeyes", "x11-apps", &[]);
 }
 
 #[test]
-fn gtk3_widget_factorys_resources_are_the_servers() {
+fn gtk3_widget_factory_resources_match_x_resource() {
     same_totals("gtk3-widget-factory", "gtk-3-examples", &[]);
 }
 

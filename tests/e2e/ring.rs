@@ -76,7 +76,7 @@ fn messages(place: &Place, trace: &Path) -> BTreeMap<u64, Vec<String>> {
 }
 
 #[test]
-fn a_ring_writes_the_end_of_the_trace() {
+fn ring_file_contains_the_end_of_the_trace() {
     needs("xterm", "xterm");
     let (server, place) = (Server::xvfb(&[]), Place::new());
     // Two recorders on one server, whose data the server must not mix up.
@@ -155,7 +155,7 @@ fn is_a_whole_ring(place: &Place, file: &Path, all: &BTreeMap<u64, Vec<String>>)
 }
 
 #[test]
-fn a_long_episode_is_written_down_by_the_proxy_as_well() {
+fn proxy_writes_the_ring_after_a_long_episode() {
     needs("xterm", "xterm");
     needs("xdotool", "xdotool");
     let place = Place::new();
@@ -191,7 +191,7 @@ fn a_long_episode_is_written_down_by_the_proxy_as_well() {
 }
 
 #[test]
-fn under_full_load_a_mark_is_written_down_with_what_was_before_it() {
+fn mark_under_full_load_writes_the_preceding_ring() {
     under_load("mark", 100_000, |place, recording| {
         let mut mark = place.x11prof(["mark", "--display", &recording.display, "now"]);
         Finished::of(&mut mark).succeeded();
@@ -199,7 +199,7 @@ fn under_full_load_a_mark_is_written_down_with_what_was_before_it() {
 }
 
 #[test]
-fn under_full_load_a_signal_is_written_down_with_what_was_before_it() {
+fn signal_under_full_load_writes_the_preceding_ring() {
     under_load("signal", 100_000, |_, recording| {
         let recorder = Pid::from_child(&recording.child);
         kill_process(recorder, Signal::USR1).expect("a signal is sent");
@@ -207,7 +207,7 @@ fn under_full_load_a_signal_is_written_down_with_what_was_before_it() {
 }
 
 #[test]
-fn under_load_a_grab_is_written_down_with_what_was_before_it() {
+fn grab_under_load_writes_the_preceding_ring() {
     under_load("stall > 200ms", 1, |_, recording| {
         let mut client = recording.raw(Order::Little);
         client.request(36, 0, &[]);
@@ -286,7 +286,7 @@ fn under_load(when: &str, at_once: usize, happens: impl FnOnce(&Place, &Recordin
 }
 
 #[test]
-fn conditions_that_are_none_are_said_and_nothing_is_written_for_nothing() {
+fn bad_ring_condition_is_rejected_and_idle_ring_writes_no_file() {
     let (server, place) = (Server::xvfb(&[]), Place::new());
     let ran = place.run([
         "record",

@@ -42,7 +42,7 @@ fn brings(report: &Value, verdict: &str, many: u64, few: u64) {
 
 /// xkbcommon/libxkbcommon#216: 78 round trips, reduced to 3.
 #[test]
-fn names_of_a_keymap_can_be_asked_together() {
+fn serial_keymap_name_requests_can_be_pipelined() {
     let place = Place::new();
     recorded(&place, &["keymap"]);
     let before = report(&place);
@@ -62,7 +62,7 @@ fn names_of_a_keymap_can_be_asked_together() {
 
 /// davatorium/rofi#2299: 8 round trips for each window.
 #[test]
-fn properties_of_a_list_of_windows_can_be_asked_together() {
+fn serial_window_property_requests_can_be_pipelined() {
     let place = Place::new();
     recorded(&place, &["windows", "12"]);
     let found = report(&place);
@@ -78,7 +78,7 @@ fn properties_of_a_list_of_windows_can_be_asked_together() {
 
 /// bencevans/screenshot-desktop#303: one probe of the outputs.
 #[test]
-fn a_probe_of_the_outputs_is_found() {
+fn output_probe_is_found() {
     let place = Place::new();
     let server = Server::xvfb(&[]);
     let display = server.display.as_str();
@@ -160,7 +160,7 @@ fn pages_forecast_the_same_start_up() {
 
 /// brndnmtthws/conky#1886: requests whenever the pointer moves.
 #[test]
-fn questions_on_each_motion_are_found() {
+fn round_trips_on_pointer_motion_are_found() {
     let place = Place::new();
     recorded(&place, &["motion", "20"]);
     let verdict = verdict(&place);
@@ -171,7 +171,7 @@ fn questions_on_each_motion_are_found() {
 }
 
 #[test]
-fn start_up_of_a_program_that_does_the_same_each_time() {
+fn start_up_round_trips_are_reproducible() {
     let place = Place::new();
     for _ in 0..10 {
         recorded(&place, &["window", "5"]);
@@ -200,7 +200,7 @@ fn start_up_of_a_program_that_does_the_same_each_time() {
 }
 
 #[test]
-fn round_trips_are_as_many_as_x11perf_says() {
+fn round_trip_count_matches_x11perf() {
     needs("x11perf", "x11-apps");
     let place = Place::new();
     let record = ["record", "--server", "xvfb", "-o", "t.mcap", "--"];
@@ -226,7 +226,7 @@ fn round_trips_are_as_many_as_x11perf_says() {
 }
 
 #[test]
-fn a_budget_limits_round_trips() {
+fn budget_limits_round_trips() {
     let place = Place::new();
     recorded(&place, &["window", "5"]);
     let check = |budget: &str| {

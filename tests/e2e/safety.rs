@@ -48,7 +48,7 @@ fn troubles(records: &[Record]) -> Vec<&str> {
 }
 
 #[test]
-fn a_full_disk_is_said_and_marked_and_the_program_goes_on() {
+fn full_disk_is_reported_and_the_program_continues() {
     needs("unshare", "util-linux");
     needs("x11perf", "x11-apps");
     let place = Place::new();
@@ -81,7 +81,7 @@ fn a_full_disk_is_said_and_marked_and_the_program_goes_on() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_is_said_at_once() {
+fn unwritable_output_directory_is_an_error() {
     let place = Place::new();
     let folder = place.path("folder");
     std::fs::create_dir(&folder).expect("a folder");
@@ -109,7 +109,7 @@ fn a_folder_that_cannot_be_written_is_said_at_once() {
 }
 
 #[test]
-fn a_disk_that_stops_holds_nobody_up_until_the_queue_is_full_of_headers() {
+fn stalled_disk_does_not_block_clients() {
     let server = Server::xvfb(&[]);
     let place = Place::new();
     let pipe = place.path("pipe");
@@ -172,7 +172,7 @@ fn a_disk_that_stops_holds_nobody_up_until_the_queue_is_full_of_headers() {
 }
 
 #[test]
-fn a_thousand_clients_are_served_at_once() {
+fn thousand_concurrent_clients_are_served() {
     let server = Server::xvfb(&["-maxclients", "2048"]);
     let place = Place::new();
     let trace = place.path("trace.mcap");
@@ -222,7 +222,7 @@ fn a_thousand_clients_are_served_at_once() {
 }
 
 #[test]
-fn the_commands_own_limit_on_open_files_is_left_alone() {
+fn command_keeps_its_open_file_limit() {
     let place = Place::new();
     let trace = place.path("trace.mcap");
     let mut command = Command::new("sh");
@@ -241,7 +241,7 @@ fn the_commands_own_limit_on_open_files_is_left_alone() {
 }
 
 #[test]
-fn bad_clients_end_alone() {
+fn malformed_clients_do_not_affect_other_clients() {
     needs("xdpyinfo", "x11-utils");
     let place = Place::new();
     let mut recording = Recording::start(&place, &[]);

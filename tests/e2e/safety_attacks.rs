@@ -64,7 +64,7 @@ fn help_that_cannot_be_written_is_an_error() {
 }
 
 #[test]
-fn a_standard_error_that_fails_takes_nothing_down() {
+fn failing_stderr_does_not_stop_the_recording() {
     needs("xdpyinfo", "x11-utils");
     let place = Place::new();
     let full = || {
@@ -99,7 +99,7 @@ fn a_standard_error_that_fails_takes_nothing_down() {
 }
 
 #[test]
-fn a_standard_error_that_stalls_holds_nobody_up() {
+fn stalled_stderr_does_not_block_clients() {
     let place = Place::new();
     let (reader, writer) = std::io::pipe().expect("a pipe");
     rustix::pipe::fcntl_setpipe_size(&reader, 4096).expect("a short pipe");
@@ -134,7 +134,7 @@ fn a_standard_error_that_stalls_holds_nobody_up() {
 }
 
 #[test]
-fn a_dead_socket_of_another_user_is_a_display_in_use() {
+fn stale_socket_of_another_user_blocks_the_display_number() {
     if !rustix::process::geteuid().is_root() {
         // A socket of another user requires root.
         return;
@@ -164,7 +164,7 @@ fn a_dead_socket_of_another_user_is_a_display_in_use() {
 }
 
 #[test]
-fn signals_for_a_live_view_end_no_recorder_without_one() {
+fn live_view_signals_do_not_end_a_plain_recorder() {
     needs("xset", "x11-xserver-utils");
     let place = Place::new();
     let mut recording = Recording::start(&place, &[]);
@@ -178,7 +178,7 @@ fn signals_for_a_live_view_end_no_recorder_without_one() {
 }
 
 #[test]
-fn a_limit_on_file_sizes_is_a_full_disk_and_the_programs_own_signal_is_its_own() {
+fn file_size_limit_is_a_write_error_and_sigxfsz_is_preserved() {
     needs("xdpyinfo", "x11-utils");
     let place = Place::new();
     let mut command = Command::new("sh");
@@ -207,7 +207,7 @@ fn a_limit_on_file_sizes_is_a_full_disk_and_the_programs_own_signal_is_its_own()
 }
 
 #[test]
-fn a_disk_that_hangs_for_ever_is_told_of_and_left() {
+fn hung_disk_is_reported_and_recording_ends() {
     needs("xdpyinfo", "x11-utils");
     let place = Place::new();
     let (pipe, _open) = stalled_pipe(&place);
@@ -226,7 +226,7 @@ fn a_disk_that_hangs_for_ever_is_told_of_and_left() {
 }
 
 #[test]
-fn a_second_signal_leaves_a_disk_that_hangs() {
+fn second_signal_ends_recording_on_a_hung_disk() {
     let place = Place::new();
     let (pipe, _open) = stalled_pipe(&place);
     let mut recording = Recording::at(&place, &pipe, &["--keep-images", "--server", "xvfb"]);
@@ -295,7 +295,7 @@ fn accepted() -> Vec<u8> {
 }
 
 #[test]
-fn replies_of_absurd_length_are_refused() {
+fn oversized_replies_are_rejected() {
     let mut answers = accepted();
     let mut reply = vec![1, 0, 1, 0, 0xFF, 0xFF, 0xFF, 0xFF];
     reply.resize(32, 0);
@@ -323,7 +323,7 @@ fn replies_of_absurd_length_are_refused() {
 }
 
 #[test]
-fn a_refusal_moves_no_terminal() {
+fn refusal_reason_is_stripped_of_control_characters() {
     let reason = b"\x1b]2;owned\x07\xc2\x9b2J no way\n";
     let mut answer = vec![0, reason.len() as u8, 11, 0, 0, 0];
     answer.extend((reason.len().div_ceil(4) as u16).to_le_bytes());
@@ -349,7 +349,7 @@ fn a_refusal_moves_no_terminal() {
 }
 
 #[test]
-fn names_of_programs_and_windows_move_no_terminal() {
+fn program_and_window_names_are_stripped_of_escapes() {
     needs("xclock", "x11-apps");
     needs("xset", "x11-xserver-utils");
     let place = Place::new();
@@ -412,7 +412,7 @@ fn names_of_programs_and_windows_move_no_terminal() {
 }
 
 #[test]
-fn a_cookie_that_the_server_gives_out_is_in_no_trace() {
+fn generated_cookie_is_not_recorded() {
     needs("xauth", "xauth");
     let place = Place::new();
     for full in [&[][..], &["--keep-images"]] {
@@ -444,7 +444,7 @@ fn a_cookie_that_the_server_gives_out_is_in_no_trace() {
 }
 
 #[test]
-fn another_users_client_is_turned_away_before_anything_else() {
+fn clients_of_another_user_are_rejected_and_not_recorded() {
     if !rustix::process::geteuid().is_root() {
         // Acting as another user requires root.
         return;
@@ -464,7 +464,7 @@ fn another_users_client_is_turned_away_before_anything_else() {
 }
 
 #[test]
-fn many_silent_connections_keep_nobody_out() {
+fn silent_connections_do_not_lock_out_clients() {
     needs("xset", "x11-xserver-utils");
     let place = Place::new();
     let mut recording = Recording::start(&place, &[]);

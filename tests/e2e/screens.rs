@@ -170,7 +170,7 @@ fn fits(text: &str, columns: usize, command: &[&str]) {
 }
 
 #[test]
-fn no_line_is_wider_than_the_terminal() {
+fn reports_fit_the_terminal_width() {
     needs("script", "bsdutils");
     let place = place();
     place.write("budget.toml", BUDGET.as_bytes());
@@ -192,7 +192,7 @@ fn no_line_is_wider_than_the_terminal() {
 }
 
 #[test]
-fn output_to_no_terminal_has_80_columns_and_no_colours() {
+fn piped_output_has_80_columns_and_no_colours() {
     let place = place();
     for command in [COMMANDS[0], COMMANDS[8], COMMANDS[11], COMMANDS[17]] {
         let text = place.ok(typed(command, RECORDINGS[0]));
@@ -202,7 +202,7 @@ fn output_to_no_terminal_has_80_columns_and_no_colours() {
 }
 
 #[test]
-fn the_answer_is_on_the_first_screen() {
+fn verdict_and_table_fit_the_first_screen() {
     let place = place();
     for recording in RECORDINGS {
         for more in [&[][..], &["--net", "dsl"]] {
@@ -225,7 +225,7 @@ fn the_answer_is_on_the_first_screen() {
 }
 
 #[test]
-fn the_answers_keep_their_text() {
+fn report_texts_match_snapshots() {
     let place = place();
     for (name, recording, command) in [
         (
@@ -245,7 +245,7 @@ fn the_answers_keep_their_text() {
 }
 
 #[test]
-fn a_part_of_a_recording_is_less_than_all() {
+fn time_ranges_add_up_to_the_whole_recording() {
     let place = place();
     let report = |more: &[&str]| {
         let basic = [
@@ -315,7 +315,7 @@ fn a_part_of_a_recording_is_less_than_all() {
 }
 
 #[test]
-fn costs_that_requests_caused_are_charged_to_them() {
+fn caused_costs_are_charged_to_requests() {
     let place = place();
     for recording in RECORDINGS {
         let basic = [
@@ -350,7 +350,7 @@ fn costs_that_requests_caused_are_charged_to_them() {
 }
 
 #[test]
-fn a_name_that_is_nothing_names_the_nearest() {
+fn unknown_name_suggests_the_nearest() {
     let place = place();
     for (option, typed, meant) in [
         ("--client", "xtrem", "xterm"),
@@ -363,7 +363,7 @@ fn a_name_that_is_nothing_names_the_nearest() {
 }
 
 #[test]
-fn rules_of_substitution_are_the_users() {
+fn user_substitution_rules_replace_the_built_in_rules() {
     let place = place();
     // An empty rule file: unmeasured requests have no cost data.
     place.write("none.toml", b"format = 1\n[attribute]\n");
@@ -391,7 +391,7 @@ fn rules_of_substitution_are_the_users() {
 }
 
 #[test]
-fn ratios_are_within_a_network() {
+fn ratios_compare_servers_on_the_same_network() {
     let place = place();
     let words = "compare xterm.mcap --params sun4-ipc --params decstation-3100 --net none --net dsl \
                  --format json";

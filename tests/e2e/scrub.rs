@@ -157,7 +157,7 @@ fn assert_equal_reports(place: &Place, trace: &Path, copy: &Path) {
 }
 
 #[test]
-fn reports_of_the_kept_traces_have_the_same_figures() {
+fn scrubbed_traces_give_the_same_report_figures() {
     let place = Place::new();
     for name in ["xset", "xclock", "xterm", "gtk3-widget-factory"] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
@@ -168,7 +168,7 @@ fn reports_of_the_kept_traces_have_the_same_figures() {
 }
 
 #[test]
-fn the_trace_itself_is_not_replaced() {
+fn scrub_does_not_replace_its_input() {
     let place = Place::new();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
     let bytes = std::fs::read(folder.join("xset.mcap")).expect("a trace");
@@ -217,7 +217,7 @@ fn type_into_a_terminal(place: &Place, server: &Server, trace: &Path, options: &
 }
 
 #[test]
-fn nothing_of_what_was_typed_and_shown_is_left() {
+fn scrub_removes_typed_and_shown_text() {
     needs("xterm", "xterm");
     needs("xdotool", "xdotool");
     let place = Place::new();
@@ -259,7 +259,7 @@ fn nothing_of_what_was_typed_and_shown_is_left() {
 }
 
 #[test]
-fn a_recording_that_is_scrubbed_at_once_never_has_what_was_typed_and_shown() {
+fn scrubbed_recording_never_contains_typed_or_shown_text() {
     needs("xterm", "xterm");
     needs("xdotool", "xdotool");
     let place = Place::new();
@@ -368,7 +368,7 @@ fn through_an_input_method(recording: &Recording) {
 }
 
 #[test]
-fn what_an_input_method_commits_and_pictures_of_letters_are_gone() {
+fn scrub_removes_input_method_text_and_glyph_images() {
     let place = Place::new();
     let [text, ink] = LONG;
     let planted = [

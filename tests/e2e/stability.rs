@@ -70,7 +70,7 @@ fn fields(value: &Value, path: &str, found: &mut BTreeSet<String>) {
 }
 
 #[test]
-fn no_promised_option_is_gone() {
+fn promised_options_exist() {
     let place = Place::new();
     let mut found = BTreeSet::new();
     let mut commands: Vec<String> = vec![String::new()];
@@ -101,7 +101,7 @@ fn no_promised_option_is_gone() {
 }
 
 #[test]
-fn no_promised_field_is_gone() {
+fn promised_json_fields_exist() {
     let place = Place::new();
     let trace = concat!(
         env!("CARGO_MANIFEST_DIR"),

@@ -43,19 +43,19 @@ fn callers(report: &Value) -> Vec<(&str, u64, &str)> {
 }
 
 #[test]
-fn each_wait_has_the_function_that_asked() {
+fn waits_have_the_requesting_function() {
     each_wait_is_told(&["-O2", "-g"]);
 }
 
 /// Some distributions compile all programs with frame pointers. The kernel does not report the frame pointer.
 #[test]
-fn stacks_of_functions_with_frame_pointers_are_whole() {
+fn frame_pointer_stacks_are_complete() {
     each_wait_is_told(&["-O2", "-g", "-fno-omit-frame-pointer"]);
     each_wait_is_told(&["-O0", "-g"]);
 }
 
 #[test]
-fn the_waits_of_a_program_in_rust_have_its_own_functions() {
+fn rust_waits_have_complete_stacks() {
     let place = Place::new();
     let ours = env!("CARGO_BIN_EXE_x11prof");
     place.ok([
@@ -142,7 +142,7 @@ fn a_program_with_address_sanitizer_runs() {
 }
 
 #[test]
-fn names_that_the_trace_keeps_outlive_the_program_and_scrubbing() {
+fn kept_symbols_survive_program_removal_and_scrubbing() {
     let place = Place::new();
     let program = compiled(&place, &["-O2", "-g"]);
     let record = "record --server xvfb --stacks=requests --keep-symbols -o kept.mcap --";
@@ -166,7 +166,7 @@ fn names_that_the_trace_keeps_outlive_the_program_and_scrubbing() {
 }
 
 #[test]
-fn the_names_that_the_trace_keeps_are_those_of_a_servers_debug_files() {
+fn kept_symbols_come_from_debuginfod() {
     needs("objcopy", "binutils");
     let place = Place::new();
     let program = compiled(&place, &["-O2", "-g", "-Wl,--build-id"]);
@@ -202,7 +202,7 @@ fn the_names_that_the_trace_keeps_are_those_of_a_servers_debug_files() {
 }
 
 #[test]
-fn the_slowest_actions_name_the_functions_that_waited() {
+fn slowest_episodes_name_the_waiting_functions() {
     needs("xclock", "x11-apps");
     let place = Place::new();
     place.ok([
@@ -249,7 +249,7 @@ fn the_slowest_actions_name_the_functions_that_waited() {
 }
 
 #[test]
-fn looking_at_stacks_takes_a_twentieth_of_the_waits() {
+fn stack_sampling_takes_a_small_share_of_wait_time() {
     let place = Place::new();
     let program = compiled(&place, &["-O2", "-s"]);
     place.ok([
@@ -294,7 +294,7 @@ fn flames(place: &Place) -> String {
 }
 
 #[test]
-fn each_request_has_the_function_that_made_it() {
+fn requests_have_their_calling_function() {
     let place = Place::new();
     needs("cc", "gcc");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/stacks/drawer.c");
@@ -416,7 +416,7 @@ fn each_request_has_the_function_that_made_it() {
 }
 
 #[test]
-fn stacks_of_distributed_programs_reach_their_first_function() {
+fn stacks_of_packaged_programs_are_complete() {
     for (program, package) in [
         ("gtk3-widget-factory", "gtk-3-examples"),
         ("featherpad", "featherpad"),
@@ -440,7 +440,7 @@ fn stacks_of_distributed_programs_reach_their_first_function() {
 }
 
 #[test]
-fn each_request_of_python_has_its_function_and_line() {
+fn python_requests_have_function_and_line() {
     needs("python3", "python3-tk");
     let place = Place::new();
     let program = concat!(
@@ -529,7 +529,7 @@ fn each_request_of_python_has_its_function_and_line() {
 }
 
 #[test]
-fn each_function_has_the_time_that_it_ran() {
+fn functions_have_their_cpu_time() {
     let place = Place::new();
     for options in [
         &["-O2", "-g"][..],
@@ -587,7 +587,7 @@ fn each_function_has_the_time_that_it_ran() {
 }
 
 #[test]
-fn the_functions_of_a_program_on_an_attached_display_are_sampled() {
+fn attach_samples_program_functions() {
     let (server, place) = (Server::xvfb(&[]), Place::new());
     let program = client(&place, "burner", &["-O2", "-g"]);
     let attached = Attached::with(&["--stacks=cpu"], &place, &server.display, None);
@@ -606,7 +606,7 @@ fn the_functions_of_a_program_on_an_attached_display_are_sampled() {
 }
 
 #[test]
-fn a_program_whose_requests_have_no_stacks_is_told_of() {
+fn missing_request_stacks_are_reported() {
     let place = Place::new();
     let ours = env!("CARGO_BIN_EXE_x11prof");
     let record = "record --server xvfb --stacks=requests -- env -u LD_PRELOAD";

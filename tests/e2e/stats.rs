@@ -32,7 +32,7 @@ fn histograms_fit_the_terminal() {
 }
 
 #[test]
-fn csv_and_json_have_all_statistics() {
+fn csv_and_json_contain_all_statistics() {
     insta::assert_snapshot!(stats(
         "xset.mcap",
         &["--message", "GetKeyboardControl", "--format", "csv"]
@@ -61,7 +61,7 @@ fn csv_and_json_have_all_statistics() {
 }
 
 #[test]
-fn a_message_that_is_not_there_is_said_so() {
+fn unknown_message_suggests_the_nearest() {
     let place = Place::new();
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/xset.mcap");
     let ran = place.run(["stats", "--message", "PolyLime", &kept.to_string_lossy()]);

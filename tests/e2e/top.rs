@@ -62,7 +62,7 @@ fn names_each(report: &Value) {
 }
 
 #[test]
-fn a_recording_names_who_polls_grabs_leaks_and_redraws() {
+fn recording_names_polling_grabbing_and_leaking_clients() {
     needs("Xvfb", "xvfb");
     let place = Place::new();
     let report = recorded(&place);
@@ -114,7 +114,7 @@ fn a_recording_names_who_polls_grabs_leaks_and_redraws() {
 }
 
 #[test]
-fn a_slow_request_is_a_stall_and_who_waited_is_named() {
+fn slow_request_is_a_stall_that_names_the_waiting_client() {
     needs("Xvfb", "xvfb");
     let place = Place::new();
     let program = example("troubles");
@@ -193,7 +193,7 @@ impl Drop for Running {
 
 /// `top` reports its overhead, and stops if the overhead exceeds `--max-overhead`.
 #[test]
-fn watching_tells_its_cost_and_ends_above_a_bound() {
+fn top_reports_its_overhead_and_obeys_max_overhead() {
     let (server, place) = (Server::xvfb(&[]), Place::new());
     let _running = Running::on(&server);
     let words = ["top", "--display", &server.display, "--json"];
@@ -235,7 +235,7 @@ fn attached(server: &Server) -> Value {
 }
 
 #[test]
-fn a_client_that_runs_already_is_named_on_xvfb() {
+fn running_clients_are_named_on_xvfb() {
     let report = attached(&Server::xvfb(&[]));
     // A server that x11prof did not start has no timed handlers.
     let basis = report["time_source"].as_str().expect("a basis");
@@ -243,18 +243,18 @@ fn a_client_that_runs_already_is_named_on_xvfb() {
 }
 
 #[test]
-fn a_client_that_runs_already_is_named_on_xvnc() {
+fn running_clients_are_named_on_xvnc() {
     attached(&Server::xvnc());
 }
 
 #[test]
-fn a_client_that_runs_already_is_named_on_xorg() {
+fn running_clients_are_named_on_xorg() {
     let place = Place::new();
     attached(&Server::xorg(&place));
 }
 
 #[test]
-fn the_screen_of_a_display_that_runs() {
+fn top_shows_a_running_display() {
     needs("tmux", "tmux");
     let (server, place) = (Server::xvfb(&[]), Place::new());
     let _running = Running::on(&server);
@@ -311,7 +311,7 @@ fn the_screen_of_a_display_that_runs() {
 }
 
 #[test]
-fn the_screen_follows_a_recording_that_grows() {
+fn top_follows_a_growing_recording() {
     needs("tmux", "tmux");
     needs("xsetroot", "x11-xserver-utils");
     let place = Place::new();

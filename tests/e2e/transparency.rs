@@ -24,25 +24,25 @@ trailer<</Root 1 0 R>>
 ";
 
 #[test]
-fn real_clients_are_recorded_wholly_on_xvfb() {
+fn real_clients_are_fully_recorded_on_xvfb() {
     needs("Xvfb", "xvfb");
     real_clients("xvfb");
 }
 
 #[test]
-fn real_clients_are_recorded_wholly_on_xvnc() {
+fn real_clients_are_fully_recorded_on_xvnc() {
     needs("Xvnc", "tigervnc-standalone-server");
     real_clients("xvnc");
 }
 
 #[test]
-fn real_clients_are_recorded_wholly_on_xephyr() {
+fn real_clients_are_fully_recorded_on_xephyr() {
     needs("Xephyr", "xserver-xephyr");
     real_clients("xephyr");
 }
 
 #[test]
-fn real_clients_are_recorded_wholly_on_xorg() {
+fn real_clients_are_fully_recorded_on_xorg() {
     needs("Xorg", "xserver-xorg-core and xserver-xorg-video-dummy");
     real_clients("xorg-dummy");
 }
@@ -104,12 +104,12 @@ fn real_clients(server: &str) {
 }
 
 #[test]
-fn descriptors_go_both_ways() {
+fn file_descriptors_pass_in_both_directions() {
     carry_descriptors(&[]);
 }
 
 #[test]
-fn descriptors_go_both_ways_where_fixes_are_tried() {
+fn file_descriptors_pass_during_experiments() {
     carry_descriptors(&["--try", "answer-atoms", "--try", "answer-queries"]);
 }
 
@@ -156,7 +156,7 @@ fn carry_descriptors(options: &[&str]) {
 }
 
 #[test]
-fn both_byte_orders_are_spoken() {
+fn both_byte_orders_are_recorded() {
     let place = Place::new();
     // Recent servers refuse clients of the other byte order without an option that older servers reject.
     let help = Command::new("Xvfb")
@@ -214,7 +214,7 @@ fn both_byte_orders_are_spoken() {
 }
 
 #[test]
-fn a_request_of_64_megabytes_goes_through_and_not_into_memory() {
+fn request_of_64_mb_passes_without_buffering() {
     let place = Place::new();
     let mut recording = Recording::start(&place, &[]);
     let mut client = recording.raw(Order::Little);
@@ -312,7 +312,7 @@ fn opened(trace: &std::path::Path) -> Vec<x11prof_trace::Opened> {
 }
 
 #[test]
-fn a_display_forwarded_by_ssh_is_recorded() {
+fn ssh_forwarded_display_is_recorded() {
     needs("xauth", "xauth");
     needs("xdpyinfo", "x11-utils");
     let place = Place::new();

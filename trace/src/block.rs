@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn layout() {
+    fn block_layout_is_fixed() {
         assert_eq!(
             encoded(&[Part::Kept(b"ab"), Part::Left(5), Part::Kept(b"c")]),
             [
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn touching_gaps_become_one_and_empty_parts_none() {
+    fn adjacent_gaps_merge_and_empty_parts_vanish() {
         let bytes = encoded(&[
             Part::Left(3),
             Part::Kept(b""),
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn contradictions_are_found() {
+    fn inconsistent_blocks_are_rejected() {
         let good = encoded(&[Part::Kept(b"ab"), Part::Left(5), Part::Kept(b"c")]);
         assert!(decoded(&good).is_ok());
         for len in 0..good.len() {
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_of_four_gigabytes_is_refused() {
+    fn block_of_4_gib_is_rejected() {
         let parts = [Part::Left(1 << 31), Part::Left(1 << 31)];
         let result = encode(&mut Vec::new(), &head(), parts.into_iter());
         assert!(matches!(result, Err(TraceError::Unwritable { .. })));
@@ -244,7 +244,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_block_comes_back(
+        fn block_round_trips(
             wire in proptest::collection::vec(any::<u8>(), 0..400),
             cuts in proptest::collection::vec((1_u32..40, 1_u32..40), 0..12),
             offset in any::<u64>(),
@@ -271,7 +271,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_a_block_or_an_error(
+        fn arbitrary_bytes_decode_or_give_an_error(
             bytes in proptest::collection::vec(any::<u8>(), 0..80),
         ) {
             if let Ok(block) = decoded(&bytes) {

@@ -216,7 +216,7 @@ mod tests {
     use super::{Existing, ExistingAtom, ExistingDrawable, ExistingWindow};
 
     #[test]
-    fn existing_resources_come_in_records_of_bounded_length() {
+    fn existing_resources_are_split_into_bounded_records() {
         let existing = Existing {
             from: "server".to_owned(),
             roots: vec![ExistingDrawable::default()],

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn layout() {
+    fn handler_time_layout_is_fixed() {
         let bytes = [
             1, 0, 0, 0, 0, 0, 0, 0x80, 2, 1, 0, 0, 0, 0, 0, 0, 3, 0, 0xFF, 0xFF, 4, 0, 0, 0,
         ];

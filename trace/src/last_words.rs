@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_that_was_cut_back_says_why() {
+    fn truncated_trace_records_the_reason() {
         let disk = Disk::default();
         let started = Started {
             format: 0,

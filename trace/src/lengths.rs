@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_that_are_not_there_are_found_out() {
+    fn strings_exceeding_the_record_are_detected() {
         let header = [text("x11prof"), text("x")].concat();
         let chunk = [vec![0; 28], text("zstd")].concat();
         let map = [text("key"), text("value")].concat();

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_at_the_begin_the_middle_and_the_end() {
+    fn gaps_at_start_middle_and_end() {
         let block = block(12, &[(0, 2), (4, 3), (9, 3)], b"abcd");
         let parts: Vec<_> = block.parts().collect();
         assert_eq!(
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn no_gaps_is_one_part_and_no_bytes_none() {
+    fn gapless_block_is_one_part_and_empty_block_has_no_parts() {
         assert_eq!(
             block(2, &[], b"ab").parts().collect::<Vec<_>>(),
             [Part::Kept(b"ab")]
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn cutting_leaves_out_the_bytes_of_the_gaps() {
+    fn cut_omits_the_bytes_of_gaps() {
         let gaps = [Gap { at: 1, len: 2 }, Gap { at: 4, len: 2 }];
         let parts: Vec<_> = cut(b"abcdef", &gaps).collect();
         assert_eq!(
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn contradicting_gaps_do_not_panic() {
+    fn inconsistent_gaps_do_not_panic() {
         let gaps = [
             Gap {
                 at: 9,

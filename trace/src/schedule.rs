@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn layout() {
+    fn switch_layout_is_fixed() {
         let mut buffer = vec![1];
         encode(&mut buffer, &switches());
         assert_eq!(buffer, BYTES);
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_kinds_are_skipped_and_pieces_refused() {
+    fn unknown_kinds_are_skipped_and_partial_entries_rejected() {
         let mut bytes = BYTES;
         bytes[18] = 77;
         assert_eq!(

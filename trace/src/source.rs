@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tail_is_the_last_bytes_however_they_come() {
+    fn end_magic_is_found_for_any_read_size() {
         let mut file = b"xyz".to_vec();
         file.extend_from_slice(MAGIC);
         for step in 1..file.len() {
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn the_begin_of_a_file_is_not_its_end() {
+    fn magic_at_the_start_is_not_the_end_magic() {
         let mut source = Source::new(MAGIC);
         assert_eq!(source.read(&mut [0; 20]).unwrap(), 8);
         assert!(!source.ends_finished());

@@ -15,7 +15,7 @@ use x11prof_trace::{Control, Reader, Record, TraceError, Writer, recover};
 const MAGIC_LEN: usize = 8;
 
 #[test]
-fn cut_off_anywhere_gives_the_whole_chunks() {
+fn truncated_file_yields_its_complete_chunks() {
     let file = trace(&records());
     let all = with_started(&records());
     let mut most = 0;
@@ -41,7 +41,7 @@ fn cut_off_anywhere_gives_the_whole_chunks() {
 }
 
 #[test]
-fn a_changed_byte_anywhere_never_gives_other_records() {
+fn flipped_byte_never_yields_wrong_records() {
     let file = trace(&records());
     let all = with_started(&records());
     for at in 0..file.len() {
@@ -70,7 +70,7 @@ fn a_changed_byte_anywhere_never_gives_other_records() {
 }
 
 #[test]
-fn a_changed_byte_in_a_file_that_was_cut_off_never_gives_other_records() {
+fn flipped_byte_in_truncated_file_never_yields_wrong_records() {
     let file = trace(&records());
     let all = with_started(&records());
     let file = &file[..file.len() / 2];
@@ -83,7 +83,7 @@ fn a_changed_byte_in_a_file_that_was_cut_off_never_gives_other_records() {
 }
 
 #[test]
-fn a_chunk_that_is_missing_is_damage() {
+fn missing_chunk_is_an_error() {
     // Each flush makes a chunk; each begins with MCAP's opcode 6 and its length.
     let mut writer = Writer::new(Vec::new(), started(), at(5)).unwrap();
     let mark = Record::Control(at(9), Control::Ended { exit_status: None });
@@ -111,7 +111,7 @@ fn a_chunk_that_is_missing_is_damage() {
 }
 
 #[test]
-fn a_file_that_is_no_trace_is_refused_in_one_line() {
+fn foreign_file_gives_a_one_line_error() {
     let foreign = mcap_file("ros2", &[]);
     let no_messages = mcap_file("x11prof", &[]);
     let cases: [(&[u8], &str); 7] = [
@@ -144,7 +144,7 @@ fn a_file_that_is_no_trace_is_refused_in_one_line() {
 }
 
 #[test]
-fn a_later_version_is_refused() {
+fn newer_format_version_is_rejected() {
     let later = br#"{"kind":"started","format":2,"all":"else","has":"changed"}"#;
     let error = Reader::new(&mcap_file("x11prof", &[("control", later)])[..])
         .err()
@@ -171,7 +171,7 @@ fn grown() -> Vec<u8> {
 }
 
 #[test]
-fn unknown_channels_kinds_and_members_are_skipped() {
+fn unknown_channels_kinds_and_fields_are_skipped() {
     let (found, end) = read(&grown());
     assert!(end.unwrap());
     assert_eq!(found.len(), 2);
@@ -186,7 +186,7 @@ fn unknown_channels_kinds_and_members_are_skipped() {
 }
 
 #[test]
-fn blocks_and_controls_that_contradict_themselves_are_damage() {
+fn inconsistent_blocks_and_controls_are_damage() {
     let started = serde_json::to_vec(&Control::Started(started())).unwrap();
     let mut block = [0; 22];
     block[12] = 5;
@@ -214,7 +214,7 @@ fn blocks_and_controls_that_contradict_themselves_are_damage() {
 }
 
 #[test]
-fn recovering_a_trace_that_was_cut_off() {
+fn recover_completes_a_truncated_trace() {
     let file = trace(&records());
     let cut = &file[..file.len() * 2 / 3];
     let (before, end) = read(cut);
@@ -236,7 +236,7 @@ fn recovering_a_trace_that_was_cut_off() {
 }
 
 #[test]
-fn recovering_a_damaged_trace_keeps_what_precedes_the_damage() {
+fn recover_keeps_records_before_the_damage() {
     let mut file = trace(&records());
     let middle = file.len() / 2;
     file[middle] ^= 0xff;
@@ -253,7 +253,7 @@ fn recovering_a_damaged_trace_keeps_what_precedes_the_damage() {
 }
 
 #[test]
-fn recovering_a_whole_trace_changes_nothing() {
+fn recover_keeps_a_complete_trace_unchanged() {
     let file = trace(&records());
     let mut out = Vec::new();
     let recovery = recover(&file[..], &mut out).unwrap();
@@ -262,7 +262,7 @@ fn recovering_a_whole_trace_changes_nothing() {
 }
 
 #[test]
-fn recovering_keeps_what_it_does_not_know() {
+fn recover_keeps_unknown_records() {
     let mut out = Vec::new();
     let recovery = recover(&grown()[..], &mut out).unwrap();
     assert_eq!(recovery.records, 5);
@@ -279,7 +279,7 @@ fn recovering_keeps_what_it_does_not_know() {
 }
 
 #[test]
-fn chunks_that_are_not_compressed_are_refused() {
+fn uncompressed_chunks_are_rejected() {
     // In such a chunk, a reader would continue into the file for a record longer than its chunk.
     let mut file = io::Cursor::new(Vec::new());
     let options = mcap::WriteOptions::new().calculate_chunk_crcs(false);
@@ -330,7 +330,7 @@ fn opened(connection: u32, name: &str) -> Record {
 }
 
 #[test]
-fn control_records_are_in_proportion_to_the_file() {
+fn control_records_are_bounded_by_file_size() {
     let long = "a".repeat(1_000_000);
     let bomb: Vec<Record> = (1..=20).map(|client| opened(client, &long)).collect();
     let file = without_padding(&trace(&bomb));
@@ -353,7 +353,7 @@ fn control_records_are_in_proportion_to_the_file() {
 }
 
 #[test]
-fn a_control_record_has_a_longest_length() {
+fn oversized_control_record_is_rejected() {
     let (found, end) = read(&trace(&[opened(1, &"a".repeat(2 << 20))]));
     assert_eq!(found.len(), 1);
     let end = end.unwrap_err().to_string();
@@ -361,7 +361,7 @@ fn a_control_record_has_a_longest_length() {
 }
 
 #[test]
-fn ten_thousand_stacks_of_a_real_program_are_in_proportion() {
+fn ten_thousand_realistic_stacks_are_accepted() {
     // The addresses of frames differ, as in a real program.
     let mut seed = 1_u64;
     let mut frame = |_| {

@@ -11,14 +11,14 @@ use x11prof_trace::{
 };
 
 #[test]
-fn every_kind_of_record_comes_back() {
+fn every_kind_of_record_round_trips() {
     let (found, end) = read(&trace(&records()));
     assert_eq!(found, with_started(&records()));
     assert!(end.unwrap());
 }
 
 #[test]
-fn the_version_is_the_writers() {
+fn writer_sets_the_format_version() {
     let other = Started {
         format: 77,
         ..started()
@@ -31,7 +31,7 @@ fn the_version_is_the_writers() {
 }
 
 #[test]
-fn a_block_written_from_borrowed_pieces() {
+fn block_written_from_borrowed_parts_round_trips() {
     let head = BlockHead {
         time: at(9),
         connection: ConnectionId(3),
@@ -58,7 +58,7 @@ fn a_block_written_from_borrowed_pieces() {
 }
 
 #[test]
-fn many_chunks_keep_their_order() {
+fn blocks_keep_their_order_across_chunks() {
     let mut writer = Writer::new(Vec::new(), started(), at(5)).unwrap();
     let mut noise = 1_u32;
     let bytes: Vec<u8> = (0..100_000)
@@ -87,7 +87,7 @@ fn many_chunks_keep_their_order() {
 }
 
 #[test]
-fn a_long_batch_of_switches_becomes_several_and_an_empty_one_none() {
+fn long_and_empty_switch_batches_round_trip() {
     let switches: Vec<Switch> = (0..100_000)
         .map(|n| Switch {
             time: at(n),
@@ -111,7 +111,7 @@ fn a_long_batch_of_switches_becomes_several_and_an_empty_one_none() {
 }
 
 #[test]
-fn records_that_the_format_cannot_hold_are_refused_and_the_trace_goes_on() {
+fn unwritable_records_are_rejected_and_writing_continues() {
     let mut writer = Writer::new(Vec::new(), started(), at(5)).unwrap();
     let mut contradicting = block(Direction::ToServer, 0);
     contradicting.wire_len += 1;
@@ -137,7 +137,7 @@ fn records_that_the_format_cannot_hold_are_refused_and_the_trace_goes_on() {
 }
 
 #[test]
-fn a_sink_that_fails_is_an_error() {
+fn failing_sink_is_an_error() {
     let mut full = [0_u8; 900];
     let mut writer = Writer::new(&mut full[..], started(), at(5)).unwrap();
     let result = (0..100).try_for_each(|_| {
@@ -150,7 +150,7 @@ fn a_sink_that_fails_is_an_error() {
 }
 
 #[test]
-fn a_connection_is_joined_with_little_said() {
+fn joined_record_needs_few_fields() {
     let text = r#"{"kind":"joined","connection":3,"byte_order":"big","last_request":70000}"#;
     let read: Control = serde_json::from_str(text).unwrap();
     assert_eq!(serde_json::to_string(&read).unwrap(), text);

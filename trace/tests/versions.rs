@@ -14,7 +14,7 @@ const KEPT: &[(u32, &str, usize, u64)] = &[
 ];
 
 #[test]
-fn a_trace_of_each_version_reads_whole() {
+fn kept_trace_of_each_version_is_fully_readable() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data");
     for &(version, name, records, bytes) in KEPT {
         let file = std::fs::read(folder.join(name)).unwrap();
@@ -33,7 +33,7 @@ fn a_trace_of_each_version_reads_whole() {
 }
 
 #[test]
-fn every_version_has_a_trace() {
+fn every_version_has_a_kept_trace() {
     for version in 1..=FORMAT {
         let kept = KEPT.iter().any(|(of, ..)| *of == version);
         assert!(kept, "keep a trace of version {version} in tests/data");

@@ -374,7 +374,7 @@ mod tests {
     use super::{lisp_name, place, without_parameters};
 
     #[test]
-    fn a_place_is_a_function_and_its_next_caller_with_a_name() {
+    fn call_site_is_a_function_and_its_nearest_named_caller() {
         let of = |name: Option<&str>, module: &str| FunctionReport {
             name: name.map(str::to_owned),
             module: module.to_owned(),
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn native_lisp_functions_have_their_names() {
+    fn native_lisp_names_are_decoded() {
         let name = "F782d6372656174652d6672616d65_x_create_frame_0";
         assert_eq!(lisp_name(name).as_deref(), Some("x-create-frame"));
         for other in ["Fsend_0", "F7_a_0", "F_0", "Function_of_1", "F78_x"] {
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn names_lose_their_parameters() {
+    fn function_parameters_are_stripped() {
         for (name, short) in [
             ("gdk_init", "gdk_init"),
             ("A::f(int, B const&) const", "A::f"),

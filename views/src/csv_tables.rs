@@ -261,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_name_is_a_formula_or_ends_a_row() {
+    fn csv_names_cannot_be_formulas_or_break_rows() {
         let mut out = Writer::from_writer(Vec::new());
         for name in [
             "=HYPERLINK(\"x\")",

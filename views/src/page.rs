@@ -173,7 +173,7 @@ mod tests {
     use super::{Page, Style, cut};
 
     #[test]
-    fn long_words_lose_their_middle() {
+    fn long_words_are_shortened_in_the_middle() {
         assert_eq!(
             cut("RENDER:CompositeGlyphs16", 24),
             "RENDER:CompositeGlyphs16"
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_are_for_terminals() {
+    fn colours_are_only_for_terminals() {
         let page = Page::default();
         assert_eq!(page.paint(Style::Bold, "a"), "a");
         let page = Page {

@@ -84,7 +84,7 @@ fn report(blocking: Blocking, network: &str) -> ProfileReport {
 }
 
 #[test]
-fn table_2_network_part_to_the_digit() {
+fn table_2_network_times_match_exactly() {
     for blocking in [Blocking::ByType, Blocking::Observed] {
         let report = report(blocking, "100KB/s,10ms");
         let line = |name: &str| {
@@ -108,7 +108,7 @@ fn table_2_network_part_to_the_digit() {
 }
 
 #[test]
-fn the_shares_of_the_messages_are_table_2s() {
+fn message_shares_match_table_2() {
     let report = report(Blocking::ByType, "100KB/s,10ms");
     let shares = [
         ("PolyFillRectangle", 508, "5.92%"),
@@ -133,7 +133,7 @@ fn the_shares_of_the_messages_are_table_2s() {
 }
 
 #[test]
-fn table_3_network_part() {
+fn table_3_network_share_matches() {
     let report = report(Blocking::ByType, "1000000KB/s,0ms");
     let requests = report.total.network_ms - report.transport.network_ms;
     // The paper's total is 3846.058 ms.
@@ -151,7 +151,7 @@ fn of_messages(only: &[&str]) -> StatisticsReport {
 }
 
 #[test]
-fn table_5_to_the_digit() {
+fn table_5_matches_exactly() {
     let text = statistics::text(&of_messages(&["PolyText8"]), &Page::default().whole());
     let lines = [
         ("PolyFillRectangle", "21368 bytes (10.35%)", "508 (5.92%)"),
@@ -173,7 +173,7 @@ fn table_5_to_the_digit() {
 /// Tables 4 and 6 print times and sizes of the paper's own trace. This trace has the same number of messages and
 /// bytes, so the counts and mean sizes match the paper.
 #[test]
-fn the_layout_of_tables_4_and_6() {
+fn tables_4_and_6_layout_matches_snapshot() {
     let report = of_messages(&["PolyText8"]);
     let requests = &report.categories[0].bytes;
     assert_eq!(requests.number, 8580);
@@ -185,7 +185,7 @@ fn the_layout_of_tables_4_and_6() {
 }
 
 #[test]
-fn the_layout_of_table_7() {
+fn table_7_layout_matches_snapshot() {
     let servers = ["sun4-ipc", "decstation-3100", "hp9000-350"].map(|name| {
         let known = built_in().iter().find(|known| known.name == name).unwrap();
         known.parameters().unwrap()
@@ -216,14 +216,14 @@ fn the_layout_of_table_7() {
 }
 
 #[test]
-fn an_irrelevant_network_leaves_no_network_part() {
+fn no_network_means_no_network_time() {
     let report = report(Blocking::ByType, "none");
     assert_eq!(report.total.network_ms, 0.0);
     assert_eq!(report.total.time_ms, report.total.server_ms);
 }
 
 #[test]
-fn a_comparison_shows_what_it_cannot_price() {
+fn comparison_shows_requests_without_cost_data() {
     let reports = [
         report(Blocking::ByType, "100KB/s,10ms"),
         report(Blocking::ByType, "none"),

@@ -32,7 +32,7 @@ mod tests {
     use super::{plain, plain_lines};
 
     #[test]
-    fn terminal_controls_in_names_are_disarmed() {
+    fn terminal_control_characters_are_replaced() {
         assert_eq!(plain("\u{1b}[2J"), "?[2J");
         assert_eq!(plain("RENDER"), "RENDER");
         assert_eq!(plain("fdp.\u{202e}exe"), "fdp.?exe");

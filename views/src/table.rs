@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_narrow_page_cuts_names_then_leaves_out_columns() {
+    fn narrow_page_shortens_names_then_drops_columns() {
         let cells = |name: &str| [name, "1111111", "2222222", "3333333"].map(str::to_owned);
         let mut table = Table::new(["Name", "first", "second", "third"]).spare([2]);
         table.row(cells("RENDER:CompositeGlyphs16 and more"));
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn bars_fill_what_is_left() {
+    fn bars_fill_the_remaining_width() {
         let mut table = Table::new(["Name", "n"]);
         for (name, part) in [("all", 1.0), ("half", 0.5), ("little", 1e-9), ("none", 0.0)] {
             table.row([name.to_owned(), "1".to_owned()]);

@@ -83,7 +83,7 @@ mod tests {
     use super::{bytes, counted, duration, number, share};
 
     #[test]
-    fn times_have_three_digits_and_a_unit() {
+    fn times_have_three_significant_digits_and_a_unit() {
         let written = [
             0.0, 0.000_4, 0.0231, 0.9999, 5.228, 40.639, 369.01, 9052.0, 123_456.0,
         ];
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_sizes_and_shares() {
+    fn counts_sizes_and_shares_are_formatted() {
         assert_eq!(counted(1, "request"), "1 request");
         assert_eq!(counted(0, "request"), "0 requests");
         assert_eq!(

@@ -129,7 +129,7 @@ mod tests {
     use super::Plan;
 
     #[test]
-    fn a_quick_plan_thins_the_sizes_but_keeps_both_ends() {
+    fn quick_plan_drops_inner_sizes() {
         let quick = Plan {
             quick: true,
             ..Plan::default()
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn only_names_what_is_wanted() {
+    fn only_option_selects_requests_by_name() {
         let plan = Plan {
             only: vec!["polyline".into()],
             ..Plan::default()

@@ -70,7 +70,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn progress_only_grows_and_names_its_phase() {
+    fn progress_never_decreases_and_names_its_phase() {
         let mut told = Vec::new();
         let mut tell = |progress: crate::Progress<'_>| {
             told.push((

@@ -60,7 +60,7 @@ pub(crate) fn with_server<T, R>(
 
 /// The clocks agree: the simulated server has its processor to itself.
 #[test]
-fn the_truth_is_a_parameter_file() {
+fn simulated_parameters_all_have_cpu_times() {
     let truth = truth();
     assert!(truth.requests.iter().all(|entry| {
         let points = entry.points.iter();

@@ -79,7 +79,7 @@ mod tests {
     use crate::server::client::SIDE;
 
     #[test]
-    fn places_never_leave_the_window() {
+    fn positions_stay_inside_the_window() {
         let side = i32::from(SIDE);
         for (width, height) in [(1, 1), (7, 13), (500, 500), (600, 1)] {
             for index in 0..2000 {

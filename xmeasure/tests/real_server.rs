@@ -60,7 +60,7 @@ fn plan(only: &[&str]) -> Plan {
 }
 
 #[test]
-fn requested_operations_are_measured_on_the_servers_clock() {
+fn requested_operations_are_measured_by_server_cpu_clock() {
     let server = Xvfb::start();
     let plan = plan(&["NoOperation", "PolyFillRectangle"]);
     let (mut last, mut phases) = (0.0, Vec::new());
@@ -116,7 +116,7 @@ fn requested_operations_are_measured_on_the_servers_clock() {
 
 /// Descriptors go both ways: with AttachFd, and with CreateSegment's reply.
 #[test]
-fn requests_with_descriptors_are_measured() {
+fn requests_with_file_descriptors_are_measured() {
     let server = Xvfb::start();
     let names = ["MIT-SHM:AttachFd", "MIT-SHM:CreateSegment"];
     let target = Target::display(&server.display);
@@ -129,7 +129,7 @@ fn requests_with_descriptors_are_measured() {
 }
 
 #[test]
-fn a_server_that_dies_leaves_what_was_measured() {
+fn server_crash_keeps_partial_results() {
     let mut server = Xvfb::start();
     let display = server.display.clone();
     let mut measured = 0;
@@ -161,7 +161,7 @@ fn a_server_that_dies_leaves_what_was_measured() {
 }
 
 #[test]
-fn a_request_that_does_not_exist_is_named() {
+fn unknown_request_error_names_the_request() {
     let server = Xvfb::start();
     let error = measure(
         &Target::display(&server.display),

@@ -77,7 +77,7 @@ mod tests {
     use crate::run::root;
 
     #[test]
-    fn the_tree_agrees_on_its_version() {
+    fn source_tree_has_one_version() {
         let read = |name: &str| {
             std::fs::read_to_string(root().join(name)).map_err(|error| error.to_string())
         };
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_with_another_version_is_named() {
+    fn version_mismatch_names_the_file() {
         let files = |changes: &'static str| {
             move |name: &str| {
                 let text = match name {

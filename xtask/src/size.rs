@@ -177,7 +177,7 @@ mod tests {
     use crate::run::root;
 
     #[test]
-    fn code_tests_and_comments_are_told_apart() {
+    fn code_tests_and_comments_are_distinguished() {
         let text = "//! A file.\n\nuse a::b;\n\n#[cfg(test)]\nmod one;\n\nfn f() {\n    g();\n}\n\n\
                     #[cfg(test)]\nmod tests {\n    // Why.\n    fn t() {\n    }\n}\nfn h() {}\n";
         let lines = count(text, false);
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn the_product_has_the_size_that_was_accepted() {
+    fn product_size_is_accepted() {
         let crates = crates(&root()).unwrap();
         let product = crates
             .iter()

@@ -82,13 +82,13 @@ mod tests {
     use super::{print, words};
 
     #[test]
-    fn generated_parts_and_lines_of_tables_are_not_counted() {
+    fn generated_parts_and_table_rules_are_not_counted() {
         let text = "# A title\n| a | b |\n|---|---|\n<!-- generated: options -->\nmuch more\n<!-- end -->\nend\n";
         assert_eq!(words(text), 5);
     }
 
     #[test]
-    fn the_documents_keep_their_limits() {
+    fn documents_are_within_their_word_limits() {
         print().unwrap();
     }
 }

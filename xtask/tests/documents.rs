@@ -47,7 +47,7 @@ fn links(line: &str) -> impl Iterator<Item = &str> {
 }
 
 #[test]
-fn links_between_documents_lead_to_files_and_headings() {
+fn document_links_resolve() {
     let root = root();
     let mut broken = Vec::new();
     for path in documents(&root).unwrap() {
@@ -103,7 +103,7 @@ fn missing(root: &Path, folder: &Path, found: &mut Vec<String>) {
 }
 
 #[test]
-fn code_names_only_documents_that_exist() {
+fn documents_named_in_code_exist() {
     let root = root();
     let mut found = Vec::new();
     missing(&root, &root, &mut found);
@@ -111,7 +111,7 @@ fn code_names_only_documents_that_exist() {
 }
 
 #[test]
-fn paths_in_the_architecture_exist() {
+fn paths_in_architecture_document_exist() {
     let root = root();
     let text = fs::read_to_string(root.join("docs/ARCHITECTURE.md")).unwrap();
     let (_, table) = text.split_once("## Where do I change").unwrap();
@@ -123,7 +123,7 @@ fn paths_in_the_architecture_exist() {
 
 /// Each station of the walk names a file and a function in it.
 #[test]
-fn functions_of_the_walk_exist() {
+fn functions_named_in_the_architecture_walk_exist() {
     let root = root();
     let text = fs::read_to_string(root.join("docs/ARCHITECTURE.md")).unwrap();
     let (_, walk) = text.split_once("## A newcomer's walk").unwrap();
@@ -159,7 +159,7 @@ fn functions(folder: &Path, found: &mut BTreeSet<String>) {
 }
 
 #[test]
-fn the_tests_that_security_names_exist() {
+fn tests_named_in_security_document_exist() {
     let root = root();
     let mut known = BTreeSet::new();
     for folder in ["tests", "proxy/src", "protocol/tests", "views/src"] {

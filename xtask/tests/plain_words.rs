@@ -152,7 +152,7 @@ fn texts(root: &Path, found: &mut Vec<String>) {
 }
 
 #[test]
-fn dialect_words_become_fewer() {
+fn dialect_word_counts_stay_below_limits() {
     let root = root();
     let mut more = String::new();
     for (folder, most) in MOST {

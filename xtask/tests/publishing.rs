@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 #[test]
-fn every_crate_says_what_a_registry_asks_for() {
+fn published_crates_have_the_required_metadata() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let workspace = fs::read_to_string(root.join("Cargo.toml")).unwrap();
     let members = workspace

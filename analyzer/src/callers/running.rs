@@ -312,7 +312,7 @@ mod tests {
     use crate::testing::Synthetic;
 
     #[test]
-    fn a_function_stands_for_its_calls_where_none_of_them_stands_out() {
+    fn callees_below_threshold_merge_into_caller() {
         let mut root = Node::default();
         for (path, nanos) in [
             (&["main", "draw", "fill"][..], 40),
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_added_up_by_their_places() {
+    fn samples_are_summed_per_call_site() {
         let mut trace = Synthetic::new();
         for (stack, address) in [(0, 5), (1, 5), (2, 9)] {
             let frame = StackFrame {

@@ -56,7 +56,7 @@ fn stack(number: u32, function: u64) -> Control {
 }
 
 #[test]
-fn waits_have_their_callers_whichever_comes_first() {
+fn wait_stacks_match_waits_in_either_order() {
     let mut trace = Synthetic::new();
     trace.control(stack(0, 20)).control(stack(1, 30));
     let on_stack = |trace: &mut Synthetic, stack: u32, at_ns: u64| {
@@ -119,7 +119,7 @@ fn waits_have_their_callers_whichever_comes_first() {
 }
 
 #[test]
-fn functions_of_crates_are_known_by_their_names_and_by_their_files() {
+fn library_frames_are_skipped_by_name_or_file() {
     let registry = "/home/ann/.cargo/registry/src/index.crates.io-1/";
     for (name, line, is_skipped) in [
         ("x11rb::Stream::write", String::new(), true),
@@ -160,7 +160,7 @@ fn functions_of_crates_are_known_by_their_names_and_by_their_files() {
 }
 
 #[test]
-fn a_recording_without_stacks_has_no_callers() {
+fn recording_without_stacks_has_no_callers() {
     let mut trace = Synthetic::new();
     trace.client_sends(&[get_input_focus()]).wait(500);
     trace.server_sends(&[reply(1)]).end();

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn many_are_settled_and_still_counted() {
+    fn total_is_exact_with_many_intervals() {
         let mut covered = IntervalUnion::default();
         let many = 3 * MAX_OPEN as u64;
         (0..many).for_each(|n| {

@@ -83,7 +83,7 @@ mod tests {
     use super::Kinds;
 
     #[test]
-    fn a_video_s_frame_draws() {
+    fn video_frames_and_buffer_swaps_draw() {
         for name in ["XVideo:PutImage", "DOUBLE-BUFFER:SwapBuffers", "PolyLine"] {
             assert!(Kinds::of(name.into()).draws(), "{name}");
         }

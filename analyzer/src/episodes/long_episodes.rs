@@ -54,7 +54,7 @@ mod tests {
     use super::LongEpisodes;
 
     #[test]
-    fn the_distance_of_long_episodes_goes_by_beginnings_not_by_ends() {
+    fn long_episode_spacing_is_between_starts() {
         const MS: u64 = 1_000_000;
         let mut long = LongEpisodes::default();
         // The first takes longer than until the end of the second, and is complete after it.

@@ -233,7 +233,7 @@ mod tests {
     use crate::testing::*;
 
     #[test]
-    fn a_grab_that_was_refused_begins_no_phase() {
+    fn refused_grab_starts_no_modal_phase() {
         let mut trace = Synthetic::new();
         let grab_pointer = request(26, 0, &[ROOT, 0, 0, 0, 0]);
         let mut refusal = reply(1);

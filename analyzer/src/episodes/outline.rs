@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_is_within_the_one_whose_request_it_answers() {
+    fn event_nests_under_the_event_that_caused_it() {
         let number = |n| Some(SequenceNumber(n));
         let drawing = Kinds::of(Symbol::new("PolyLine"));
         let mut outline = Outline::new();
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_after_the_last_request_are_no_part_of_the_episode() {
+    fn waits_after_last_request_are_excluded() {
         let asks = |outline: &mut Outline, name: &str| {
             let name = Some(Symbol::new(name));
             outline.pass(LatencyComponent::Server(ServerCause::Reply), name, 2 * MS);

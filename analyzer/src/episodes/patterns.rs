@@ -263,7 +263,7 @@ mod tests {
     use super::Occurrence;
 
     #[test]
-    fn patterns_are_slow_always_sometimes_once_or_never() {
+    fn occurrence_is_never_once_sometimes_or_always() {
         let names = [(0, 9), (1, 9), (2, 9), (9, 9), (1, 1)]
             .map(|(slow, all)| Occurrence::of(slow, all).name());
         assert_eq!(names, ["never", "once", "sometimes", "always", "once"]);

@@ -130,7 +130,7 @@ mod tests {
     use super::Figure;
 
     #[test]
-    fn mean_and_deviation_of_a_sample() {
+    fn mean_and_sample_standard_deviation() {
         let figure = |values: &[f64]| {
             let of = Figure::of(values);
             (of.mean, of.standard_deviation)

@@ -186,7 +186,7 @@ mod tests {
     use x11prof_trace::{Switch, SwitchKind, Timestamp};
 
     #[test]
-    fn steps_grow_and_nothing_is_lost() {
+    fn step_length_grows_and_sums_are_kept() {
         let mut series = Series::default();
         series.begin(500);
         let mut sum = 0;
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernels_switches_tell_who_runs() {
+    fn context_switches_give_client_and_server_cpu() {
         let (mut series, mut threads) = (Series::default(), Threads::default());
         let of = |pid| {
             [

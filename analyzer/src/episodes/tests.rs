@@ -114,7 +114,7 @@ impl Scheduled {
 }
 
 #[test]
-fn the_parts_of_a_key_press_add_up() {
+fn latency_components_of_a_key_press_add_up() {
     use SwitchKind::{Blocked, In, Preempted};
     let mut all = Scheduled::new();
     // The event happened in millisecond 1100 of the server's clock, which is also the trace's clock.
@@ -156,7 +156,7 @@ fn the_parts_of_a_key_press_add_up() {
 }
 
 #[test]
-fn a_client_that_waits_for_x_is_quiet_and_thinking_time_is_nobodys() {
+fn idle_wait_ends_episode_and_think_time_is_excluded() {
     use SwitchKind::{Blocked, In};
     let mut all = Scheduled::new();
     for press in [100, 1100] {
@@ -175,7 +175,7 @@ fn a_client_that_waits_for_x_is_quiet_and_thinking_time_is_nobodys() {
 }
 
 #[test]
-fn a_key_that_comes_meanwhile_waits_and_its_wait_is_its_own() {
+fn key_behind_another_counts_its_queueing_time() {
     use SwitchKind::{Blocked, In};
     let mut all = Scheduled::new();
     all.at(100 * MS).server_sends(&[key_press(1, 1099)]);
@@ -203,7 +203,7 @@ fn a_key_that_comes_meanwhile_waits_and_its_wait_is_its_own() {
 }
 
 #[test]
-fn movements_and_repeated_keys_are_one() {
+fn motion_events_coalesce_into_one_episode() {
     use SwitchKind::{Blocked, In};
     let mut all = Scheduled::new();
     for n in 0..10 {
@@ -226,7 +226,7 @@ fn movements_and_repeated_keys_are_one() {
 }
 
 #[test]
-fn without_switches_silence_ends_an_episode() {
+fn without_context_switches_silence_ends_an_episode() {
     let mut trace = Synthetic::new();
     trace.wait(500).client_sends(&[no_operation(1)]);
     trace.wait(100 * MS).server_sends(&[expose(1)]);
@@ -250,7 +250,7 @@ fn without_switches_silence_ends_an_episode() {
 
 /// A redraw waits in a busy client's queue. No client waits for a copy-complete event.
 #[test]
-fn the_end_of_a_copy_begins_no_episode() {
+fn copy_completion_starts_no_episode() {
     let redraws = |code: u8| {
         let mut trace = Synthetic::new();
         let mut event = expose(1);
@@ -266,7 +266,7 @@ fn the_end_of_a_copy_begins_no_episode() {
 }
 
 #[test]
-fn only_the_worst_are_kept_and_the_rest_is_counted() {
+fn worst_episodes_are_kept_and_all_counted() {
     let mut trace = Synthetic::new();
     for n in 1..20 {
         trace.wait(200 * MS).server_sends(&[expose(0)]);
@@ -288,7 +288,7 @@ fn only_the_worst_are_kept_and_the_rest_is_counted() {
 }
 
 #[test]
-fn a_release_while_the_handler_of_its_press_sleeps_is_part_of_it() {
+fn release_during_sleeping_press_handler_joins_the_press() {
     use SwitchKind::{Blocked, In};
     let mut all = Scheduled::new();
     let button = |kind: u8, millis: u32| {
@@ -324,7 +324,7 @@ fn over(trace: &Synthetic, net: &str) -> Option<Arc<ForecastTimes>> {
 }
 
 #[test]
-fn over_a_network_bytes_and_round_trips_take_time() {
+fn network_link_adds_transfer_and_round_trip_time() {
     let mut trace = Synthetic::new();
     trace.wait(100 * MS).server_sends(&[expose(0)]);
     trace.wait(MS).client_sends(&[get_input_focus()]);
@@ -347,7 +347,7 @@ fn over_a_network_bytes_and_round_trips_take_time() {
 }
 
 #[test]
-fn a_reply_that_another_clients_grab_holds_up() {
+fn reply_delayed_by_grab_counts_as_grab_wait() {
     let other = ConnectionId(2);
     let at = |time: u64, timeline_event| (1_000_000_000 + time * 1_000_000, timeline_event);
     let mut tracker = EpisodeTracker::new(Spans {

@@ -165,7 +165,7 @@ mod tests {
     use crate::episodes::kinds::Kinds;
 
     #[test]
-    fn trees_are_written_in_words() {
+    fn trees_are_formatted_as_text() {
         let tree = |about: &str| Tree::new(Symbol::new(about));
         let mut click = tree("Clicks in Editor");
         click.asks(Symbol::new("QueryTree"));

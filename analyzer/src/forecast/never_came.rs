@@ -160,7 +160,7 @@ mod tests {
     use crate::testing::*;
 
     #[test]
-    fn a_reply_that_never_comes_is_found_unless_the_recording_just_ended() {
+    fn missing_reply_is_found_unless_recording_just_ended() {
         let found = |silence| {
             let mut trace = Synthetic::new();
             trace.wait(10).client_sends(&[query_font()]);

@@ -35,7 +35,7 @@ fn three_trips() -> Synthetic {
 }
 
 #[test]
-fn without_a_link_a_recording_is_as_long_as_it_was() {
+fn without_a_link_the_forecast_equals_the_recording() {
     let report = forecasts(&three_trips()).report(None, 0.0);
     assert_eq!((report.recorded_ms, report.local_ms), (0.18, 0.18));
     assert_eq!(report.forecast_ms, 0.18);
@@ -43,7 +43,7 @@ fn without_a_link_a_recording_is_as_long_as_it_was() {
 }
 
 #[test]
-fn each_awaited_reply_takes_a_round_trip_and_so_do_connecting_and_the_setup() {
+fn awaited_replies_connect_and_setup_take_round_trips() {
     assert_eq!(over(&three_trips(), None, 10.0), 50.18);
     let causes = forecasts(&three_trips()).report(None, 10.0).causes;
     let causes: Vec<_> = causes
@@ -58,7 +58,7 @@ fn each_awaited_reply_takes_a_round_trip_and_so_do_connecting_and_the_setup() {
 }
 
 #[test]
-fn a_reply_that_nobody_waits_for_takes_no_round_trip() {
+fn pipelined_reply_adds_no_round_trip() {
     let mut trace = Synthetic::new();
     trace.wait(10).client_sends(&[query_font()]);
     trace.wait(10).client_sends(&[no_operation(1)]);
@@ -69,7 +69,7 @@ fn a_reply_that_nobody_waits_for_takes_no_round_trip() {
 }
 
 #[test]
-fn an_event_that_a_client_waits_for_takes_a_round_trip() {
+fn awaited_event_adds_a_round_trip() {
     let mut trace = Synthetic::new();
     trace.wait(10).client_sends(&[map_window(WINDOW)]);
     trace.wait(100).server_sends(&[expose(1)]);
@@ -78,7 +78,7 @@ fn an_event_that_a_client_waits_for_takes_a_round_trip() {
 }
 
 #[test]
-fn bytes_occupy_the_line_with_the_headers_of_their_packets() {
+fn transfer_time_includes_packet_headers() {
     let mut trace = Synthetic::new();
     // 3000 bytes are three packets with 52 bytes of headers each.
     let long = request(127, 0, &[0; 749]);
@@ -93,7 +93,7 @@ fn bytes_occupy_the_line_with_the_headers_of_their_packets() {
 }
 
 #[test]
-fn an_image_in_shared_memory_is_sent() {
+fn shared_memory_image_counts_as_sent_bytes() {
     let mut trace = Synthetic::new();
     trace.control(Control::Extensions {
         extensions: vec![ExtensionOpcodes {
@@ -131,7 +131,7 @@ fn an_image_in_shared_memory_is_sent() {
 }
 
 #[test]
-fn a_reply_that_is_not_awaited_any_more_saves_its_round_trip() {
+fn reply_no_longer_awaited_saves_its_round_trip() {
     let found = forecasts(&three_trips());
     let mut changes = Changes::default();
     changes.do_not_await(CLIENT, [SequenceNumber(1), SequenceNumber(2)]);
@@ -142,7 +142,7 @@ fn a_reply_that_is_not_awaited_any_more_saves_its_round_trip() {
 }
 
 #[test]
-fn an_event_that_comes_before_a_synchronisation_ends_is_still_awaited() {
+fn event_before_sync_reply_is_still_awaited() {
     let mut trace = Synthetic::new();
     for number in [1, 3] {
         let both = [map_window(WINDOW), get_input_focus()];
@@ -160,7 +160,7 @@ fn an_event_that_comes_before_a_synchronisation_ends_is_still_awaited() {
 }
 
 #[test]
-fn the_servers_work_stays_if_a_client_does_not_wait_for_it() {
+fn server_work_remains_if_client_does_not_wait() {
     let mut trace = Synthetic::new();
     for number in 1..=3 {
         trace.wait(10).client_sends(&[query_font()]);

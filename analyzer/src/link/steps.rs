@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timers_period_is_found_and_nothing_else() {
+    fn only_a_timer_period_is_detected() {
         for period in [10_000_000, 16_667_000, 20_000_000, 40_000_000] {
             // The timer is up to 0.3 ms late.
             let found = paced(|sent| (sent / period + 1) * period + sent % 300_000);

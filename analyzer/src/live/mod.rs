@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_that_goes_on_is_not_held_against_an_old_clock() {
+    fn active_recording_omits_outdated_server_cpu() {
         let options = NowOptions {
             seconds: 1.0,
             frame_ms: FRAME_MS,
@@ -146,7 +146,7 @@ mod tests {
 
     /// The server's last work is attributed without another message.
     #[test]
-    fn a_recording_that_goes_on_has_the_time_of_the_report() {
+    fn active_recording_attributes_time_up_to_the_report() {
         let options = NowOptions {
             seconds: 1.0,
             frame_ms: FRAME_MS,
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_live_profile_grows_and_starts_afresh_with_other_prices() {
+    fn live_profile_grows_and_restarts_with_new_costs() {
         let rules = Substitutions::default();
         let mut trace = Synthetic::new();
         trace.wait(10).client_sends(&[no_operation(1)]);

@@ -19,7 +19,7 @@ fn seen(pipeline: &mut Pipeline, records: &[Record]) -> Vec<String> {
 }
 
 #[test]
-fn a_pass_goes_on_from_the_middle_of_another() {
+fn new_pipeline_continues_from_a_checkpoint() {
     let mut trace = Synthetic::new();
     for _ in 0..20 {
         trace.wait(10).client_sends(&[no_operation(1)]);

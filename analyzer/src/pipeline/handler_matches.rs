@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_and_times_meet_in_either_order() {
+    fn requests_and_handler_times_match_in_either_order() {
         let (mut timed, mut all) = (timed(), String::new());
         let on = &mut |happened| told(&mut all, happened);
         assert!(timed.requests((CLIENT, SequenceNumber(0xFFFF)), 1, 'a', on));
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_is_handled_again_has_both_times() {
+    fn request_handled_again_keeps_every_time() {
         let (mut timed, mut all) = (timed(), String::new());
         let on = &mut |happened| told(&mut all, happened);
         timed.requests((CLIENT, SequenceNumber(7)), 2, 'a', on);
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_or_a_time_without_a_partner_is_told() {
+    fn unmatched_handler_times_are_reported() {
         let (mut timed, mut all) = (timed(), String::new());
         let on = &mut |happened| told(&mut all, happened);
         timed.requests((CLIENT, SequenceNumber(1)), 1, 'a', on);

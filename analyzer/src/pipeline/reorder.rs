@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_waits_for_its_stack() {
+    fn requests_are_held_until_their_stacks_arrive() {
         let stacks = |since: u64, until: u64| {
             let told = Control::RequestStacks {
                 until_ns: until * 1_000_000,
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attached_servers_reports_are_awaited() {
+    fn attached_recording_waits_for_the_watermark() {
         let told = |until: u64| {
             let told = Control::Told {
                 until_ns: until * 1_000_000,
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn handlers_times_come_between_the_messages_and_switches_of_their_time() {
+    fn handler_times_are_ordered_with_messages_and_switches() {
         let handled = |millis: u64| HandlerTime {
             start: Timestamp::from_nanos(millis * 1_000_000),
             took_ns: 1,
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn switches_come_between_the_messages_of_their_time() {
+    fn switches_are_ordered_with_messages_by_time() {
         let mut records = vec![at(1), at(3), switches(&[4, 2]), at(5)];
         assert_eq!(order(records.clone()), "");
         records.extend(later(6));
@@ -448,21 +448,21 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_follows_its_switch() {
+    fn wait_follows_its_context_switch() {
         let mut records = vec![at(1), switches(&[2]), at(3), switches(&[6]), waiting(2)];
         records.extend(later(7));
         assert_eq!(order(records), "m1 s2 w2 m3 s6");
     }
 
     #[test]
-    fn switches_of_another_processor_may_come_in_the_next_batch() {
+    fn switches_of_another_cpu_may_arrive_a_batch_later() {
         let mut records = vec![switches(&[5]), at(5), switches(&[3, 6])];
         records.extend(later(7));
         assert_eq!(order(records), "s3 m5 s5 s6");
     }
 
     #[test]
-    fn without_switches_messages_wait_a_while() {
+    fn without_switches_messages_are_held_briefly() {
         let late = LATE / 1_000_000;
         assert_eq!(order(vec![at(1), at(2), at(1 + late)]), "m1");
         let many = order(vec![at(1); MAX_RECORDS + 3]);
@@ -470,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn where_switches_are_recorded_messages_wait_until_they_come() {
+    fn messages_wait_for_recorded_switches() {
         let mut busy = vec![switches(&[1]), at(2), at(3), at(800)];
         assert_eq!(order(busy.clone()), "");
         busy.push(switches(&[2, 802]));
@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn told_records_have_their_turn_where_nothing_more_comes() {
+    fn records_are_released_by_time_without_new_input() {
         let mut buffer = ReorderBuffer::default();
         for record in [at(1), at(3), switches(&[2]), at(4)] {
             buffer.put(record);

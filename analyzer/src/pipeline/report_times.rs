@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_has_sent_and_read_before_it_sleeps() {
+    fn late_reports_are_dated_before_the_client_blocks() {
         let mut times = ReportTimes::default();
         times.control(0, &Control::Attached {});
         let (client, pid) = (ConnectionId(3), 50);

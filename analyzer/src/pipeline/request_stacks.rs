@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn each_request_has_the_stack_of_its_connection_and_number() {
+    fn stacks_match_requests_by_connection_and_number() {
         let mut stacks = stacks(&[[1, 1, 2, 7], [2, 1, 1, 9], [1, 4, 1, 8]]);
         assert!(stacks.any());
         let first: Vec<_> = (1..6).map(|n| of(&mut stacks, 1, n)).collect();
@@ -122,14 +122,14 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_was_taken_back_leaves_its_number_to_the_next() {
+    fn withdrawn_request_gives_its_number_to_the_next() {
         let mut stacks = stacks(&[[1, 1, 3, 7], [1, 3, 2, 8], [1, 4, 1, 9]]);
         let found: Vec<_> = (1..6).map(|n| of(&mut stacks, 1, n)).collect();
         assert_eq!(found, [Some(7), Some(7), Some(8), Some(9), None]);
     }
 
     #[test]
-    fn numbers_go_on_beyond_32_bits() {
+    fn sequence_numbers_continue_beyond_32_bits() {
         let mut stacks = stacks(&[[1, u32::MAX, 2, 7], [1, 1, 1, 8]]);
         let last = u64::from(u32::MAX);
         let found: Vec<_> = (last..last + 3).map(|n| of(&mut stacks, 1, n)).collect();
@@ -137,14 +137,14 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_of_which_nothing_is_told_has_none_of_the_one_before() {
+    fn reused_connection_gets_no_stale_stacks() {
         let mut stacks = stacks(&[[1, 1, 2, 7]]);
         let found: Vec<_> = [1, 2, 1, 2].map(|n| of(&mut stacks, 1, n)).to_vec();
         assert_eq!(found, [Some(7), Some(7), None, None]);
     }
 
     #[test]
-    fn a_connection_that_ended_leaves_nothing_to_the_next() {
+    fn closed_connection_leaves_no_stacks_for_the_next() {
         let mut stacks = stacks(&[[1, 5, 1, 7], [1, 6, 3, 7], [1, 1, 1, 8], [1, 2, 1, 9]]);
         assert_eq!(of(&mut stacks, 1, 5), Some(7));
         // The first connection's last requests were never sent.

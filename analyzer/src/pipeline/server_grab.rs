@@ -60,7 +60,7 @@ mod tests {
     use super::{ConnectionId, ServerGrab};
 
     #[test]
-    fn a_client_that_waits_has_the_server_next() {
+    fn waiting_client_gets_the_server_grab_next() {
         let mut grab = ServerGrab::default();
         let [one, two, three] = [1, 2, 3].map(ConnectionId);
         grab.grab(one);

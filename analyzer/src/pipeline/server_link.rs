@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_on_the_way_for_half_a_round_trip_and_as_long_as_the_line_takes() {
+    fn link_delay_is_half_a_round_trip_plus_transfer() {
         let mut link = ServerLink::default();
         let asks = block(Direction::ToServer, 10, 1448);
         let answer = |millis| block(Direction::ToClient, millis, 1448);
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_measured_link_delays_like_an_emulated_one() {
+    fn measured_link_delays_like_an_emulated_link() {
         let mut link = ServerLink::default();
         let local = Link {
             transport: "unix".to_owned(),
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_links_delay_is_the_networks_time_on_every_page() {
+    fn link_delay_is_network_time_in_every_report() {
         const WINDOW: u32 = BASE + 9;
         let mut trace = Synthetic::new();
         trace.control(Control::Server(Server::default()));
@@ -220,7 +220,7 @@ mod tests {
 
     /// The server's context switches show how long it had no processor, though its replies arrive later.
     #[test]
-    fn a_server_without_a_processor_is_not_the_network() {
+    fn server_cpu_wait_is_not_network_time() {
         const WINDOW: u32 = BASE + 9;
         let mut trace = Synthetic::new();
         trace.control(Control::Network(EmulatedNetwork {
@@ -290,7 +290,7 @@ mod tests {
 
     /// By their times, bytes of the server may have been on the link since before the connection.
     #[test]
-    fn the_user_waits_no_longer_than_the_session() {
+    fn user_wait_is_within_the_session() {
         let mut trace = Synthetic::new();
         trace.control(Control::Network(EmulatedNetwork {
             bytes_per_second: None,
@@ -315,7 +315,7 @@ mod tests {
 
     /// A process starts before it connects, and its last data may be on the link for longer than any client waits.
     #[test]
-    fn episodes_take_no_longer_than_the_session() {
+    fn in_episode_time_is_within_the_session() {
         const WINDOW: u32 = BASE + 9;
         let mut trace = Synthetic::new();
         for record in &mut trace.records {

@@ -79,7 +79,7 @@ mod tests {
     use super::Copies;
 
     #[test]
-    fn a_pixmap_ends_where_it_is_copied_first() {
+    fn pixmap_is_attributed_to_its_first_copy_target() {
         let key = |id| (id, None);
         let mut copies = Copies::default();
         copies.created(key(1));

@@ -131,7 +131,7 @@ mod tests {
     use super::{ExtrapolationRatios, Line, Sums, index};
 
     #[test]
-    fn the_time_charged_to_requests_is_a_part_of_transport() {
+    fn request_transport_time_sums_to_rescaled_parts() {
         let cost = |us: f64| Cost::exact(Micros(us));
         // On the other server a wake-up costs 10 and a reply 30. Here wake-ups took twice their cost, replies a tenth,
         // setups ten times.

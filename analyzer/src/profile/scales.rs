@@ -128,7 +128,7 @@ mod tests {
     use super::{Scale, ScaleError, Scales};
 
     #[test]
-    fn rules_are_read_and_the_last_one_counts() {
+    fn scale_rules_are_parsed_and_the_last_match_wins() {
         assert_eq!(Scale::parse("PolyLine"), Err(ScaleError::Form));
         assert!(matches!(
             Scale::parse("PolyLine=-1"),

@@ -260,7 +260,7 @@ mod tests {
     use crate::{By, Pipeline, Profile, TraceSummary};
 
     #[test]
-    fn a_request_is_under_its_client() {
+    fn request_without_a_window_is_listed_with_its_cost() {
         let parameters = ServerParameters::from_toml(
             "format = 1\n[server]\nname = \"it\"\n[[request]]\nname = \"NoOperation\"\n\
              points = [{ size = 0.0, cpu_us = 2.0 }]\n",

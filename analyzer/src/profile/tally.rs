@@ -226,7 +226,7 @@ mod tests {
     use super::{Line, Tally};
 
     #[test]
-    fn the_cheap_ones_are_folded_and_the_sum_stays() {
+    fn cheap_lines_are_folded_and_the_sum_is_kept() {
         let mut tally: Tally<u32> = Tally::default();
         for key in 1..=10 {
             *tally.line(key) = Line {

@@ -75,7 +75,7 @@ fn small() -> Synthetic {
 }
 
 #[test]
-fn every_amount_is_exact_and_the_totals_add_up() {
+fn amounts_are_exact_and_totals_add_up() {
     let report = report(&small(), "1KB/s,20ms");
     let line = |name: &str| {
         report
@@ -148,7 +148,7 @@ fn every_amount_is_exact_and_the_totals_add_up() {
 }
 
 #[test]
-fn causes_on_the_critical_path_are_network_time() {
+fn critical_path_causes_are_network_time() {
     let cause = |name: &str, ms| ForecastCause {
         kind: "bytes-to-server".to_owned(),
         name: name.to_owned(),
@@ -171,7 +171,7 @@ fn causes_on_the_critical_path_are_network_time() {
 }
 
 #[test]
-fn a_file_gives_what_its_records_give() {
+fn file_and_records_give_the_same_report() {
     let file = small().file();
     let mut profiles = [profile(Blocking::Observed)];
     let summary = profile_trace(&mut Reader::new(&file[..]).unwrap(), &mut profiles).unwrap();
@@ -184,13 +184,13 @@ fn a_file_gives_what_its_records_give() {
 }
 
 #[test]
-fn the_json_keeps_its_fields() {
+fn json_keeps_its_fields() {
     let report = report(&small(), "100KB/s,10ms");
     insta::assert_snapshot!("small_json", serde_json::to_string_pretty(&report).unwrap());
 }
 
 #[test]
-fn a_comparison_prices_one_pass_on_every_server() {
+fn comparison_applies_every_cost_table_in_one_pass() {
     let slow = TINY
         .replace("\"tiny\"", "\"slow\"")
         .replace("0.5 }]", "50.0 }]");
@@ -212,7 +212,7 @@ fn a_comparison_prices_one_pass_on_every_server() {
 }
 
 #[test]
-fn a_comparison_s_rows_add_up_and_what_has_no_price_is_no_0() {
+fn comparison_rows_add_up_and_missing_costs_are_not_zero() {
     let from = TINY.find("[transport]").unwrap();
     let to = TINY.find("[[request]]").unwrap();
     let mute = TINY.replace(&TINY[from..to], "");
@@ -237,7 +237,7 @@ fn a_comparison_s_rows_add_up_and_what_has_no_price_is_no_0() {
 }
 
 #[test]
-fn a_pipelined_request_does_not_block() {
+fn pipelined_request_does_not_block() {
     let mut trace = Synthetic::new();
     trace
         .wait(100)
@@ -254,7 +254,7 @@ fn a_pipelined_request_does_not_block() {
 }
 
 #[test]
-fn a_request_without_an_answer_is_no_round_trip() {
+fn request_without_reply_is_no_round_trip() {
     let mut trace = Synthetic::new();
     trace.wait(100).client_sends(&[get_input_focus()]);
     let mut profile = profile(Blocking::Observed);
@@ -270,7 +270,7 @@ fn a_request_without_an_answer_is_no_round_trip() {
 
 /// The last clock reading may be long before the end of a truncated recording.
 #[test]
-fn the_server_s_processor_time_goes_on_after_its_clock_was_read() {
+fn server_cpu_time_continues_after_its_last_clock_reading() {
     let mut trace = Synthetic::new();
     trace.cpu_time(SERVER_PID, 5_000);
     trace.wait(10).cpu_time(SERVER_PID, 5_060);
@@ -291,7 +291,7 @@ fn the_server_s_processor_time_goes_on_after_its_clock_was_read() {
 }
 
 #[test]
-fn a_client_that_goes_on_working_is_not_blocked() {
+fn client_that_keeps_running_is_not_blocked() {
     let mut trace = Synthetic::new();
     trace.control(Control::Capture {
         pid: CLIENT_PID,
@@ -314,7 +314,7 @@ fn a_client_that_goes_on_working_is_not_blocked() {
 }
 
 #[test]
-fn batches_that_find_the_server_at_work_do_not_wake_it() {
+fn batches_to_a_busy_server_do_not_wake_it() {
     let mut trace = Synthetic::new();
     // 100 of these requests keep the server busy for at least 50 µs.
     trace.wait(1000).client_sends(&vec![no_operation(1); 100]);
@@ -327,7 +327,7 @@ fn batches_that_find_the_server_at_work_do_not_wake_it() {
 }
 
 #[test]
-fn cold_costs_after_a_sleep_stand_by_themselves() {
+fn cold_costs_after_a_sleep_are_separate() {
     const COSTS: &str = r#"
 format = 1
 [server]
@@ -363,7 +363,7 @@ points = [{ size = 0.0, cpu_us = 0.5 }]
 }
 
 #[test]
-fn a_failed_request_costs_its_fixed_part() {
+fn failed_request_uses_its_fixed_cost_only() {
     const COSTS: &str = r#"
 format = 1
 [server]
@@ -394,7 +394,7 @@ points = [{ size = 0.0, cpu_us = 0.5 }]
 }
 
 #[test]
-fn answers_to_requests_that_are_missing_are_told() {
+fn replies_to_missing_requests_are_reported() {
     let mut trace = Synthetic::new();
     trace.wait(10).client_sends(&[get_input_focus()]);
     trace.wait(10).server_sends(&[reply(1), reply(5)]).end();
@@ -409,7 +409,7 @@ fn answers_to_requests_that_are_missing_are_told() {
 }
 
 #[test]
-fn bytes_behind_a_hole_are_counted_and_not_guessed_at() {
+fn bytes_after_a_gap_are_counted_as_lost() {
     let mut trace = Synthetic::new();
     trace.wait(10).client_sends(&[no_operation(1)]);
     let lost = trace.records.len();

@@ -74,7 +74,7 @@ mod tests {
     use super::{PARTS, index};
 
     #[test]
-    fn a_part_is_where_its_index_says() {
+    fn transport_parts_match_their_index() {
         assert!(
             PARTS
                 .iter()

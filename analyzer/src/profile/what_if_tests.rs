@@ -59,7 +59,7 @@ fn trace() -> Synthetic {
 }
 
 #[test]
-fn a_factor_is_of_the_servers_time_alone() {
+fn scale_factor_applies_to_server_time_only() {
     let (report, _) = run(&trace(), profile(&["NoOp*=0.5"]));
     let line = report
         .requests
@@ -72,7 +72,7 @@ fn a_factor_is_of_the_servers_time_alone() {
 }
 
 #[test]
-fn a_request_that_is_left_out_leaves_no_trace() {
+fn request_scaled_to_zero_is_removed() {
     let (all, before) = run(&trace(), profile(&[]));
     let (report, after) = run(&trace(), profile(&["GetInputFocus=0"]));
     assert_eq!(report.scaled[0].requests, 2);
@@ -89,7 +89,7 @@ fn a_request_that_is_left_out_leaves_no_trace() {
 }
 
 #[test]
-fn groups_add_up_to_the_requests() {
+fn groups_sum_to_the_requests() {
     let mut trace = trace();
     trace.records.truncate(trace.records.len() - 2);
     trace.client_sends(&[map_window(ROOT), request(18, 0, &[ROOT, 39, 31, 8, 0])]);

@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn run_times_add_up_also_for_events() {
+    fn run_times_add_up_including_event_handling() {
         use SwitchKind::{Blocked, In, Preempted};
         let mut trace = Synthetic::new();
         trace.wait(100).server_sends(&[expose(0)]);
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_exited_ran_until_its_connection_ended() {
+    fn exited_client_ran_until_its_connection_closed() {
         use SwitchKind::{Blocked, In};
         let mut trace = Synthetic::new();
         trace.records.push(Record::Schedule(vec![
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_ended_does_not_run_for_ever() {
+    fn ended_thread_does_not_run_forever() {
         use SwitchKind::{Blocked, In};
         let mut trace = Synthetic::new();
         let ended = Switch {

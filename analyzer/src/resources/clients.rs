@@ -194,7 +194,7 @@ mod tests {
     use super::{Clients, GONE_LIMIT, KindUse};
 
     #[test]
-    fn many_clients_that_are_gone_become_one() {
+    fn closed_clients_are_merged_beyond_a_limit() {
         let now = Timestamp::from_nanos(1);
         let mut clients = Clients::default();
         // One client stays connected. Client 10 held more than the other disconnected clients.

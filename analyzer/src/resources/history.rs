@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_hold_the_least_and_the_most() {
+    fn slots_hold_minimum_and_maximum() {
         let mut history = History::of(at(100), 0);
         history.set(at(100), 3);
         history.set(at(102), 1);
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_time_takes_no_more_memory() {
+    fn history_memory_is_bounded() {
         let mut history = History::of(at(0), 0);
         (0..100_000).for_each(|n| history.set(at(n), n % 7));
         assert!(history.slots.len() <= SLOTS);
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn growth_is_told_from_use() {
+    fn growth_is_distinguished_from_fluctuation() {
         let (mut leak, mut saw, mut start) = (
             History::of(at(0), 0),
             History::of(at(0), 0),

@@ -37,7 +37,7 @@ fn free_pixmap(id: u32) -> Vec<u8> {
 }
 
 #[test]
-fn a_report_has_the_held_resources_the_most_and_the_churn() {
+fn report_has_held_peak_and_churn() {
     let mut trace = Synthetic::new();
     trace.client_sends(&[create_pixmap(BASE, 16), create_pixmap(BASE + 1, 16)]);
     trace.wait(100).client_sends(&[free_pixmap(BASE)]);
@@ -58,7 +58,7 @@ fn a_report_has_the_held_resources_the_most_and_the_churn() {
 }
 
 #[test]
-fn a_window_takes_its_inferiors_with_it() {
+fn destroying_a_window_frees_its_inferiors() {
     let mut trace = Synthetic::new();
     trace.client_sends(&[
         create_window(BASE, ROOT),
@@ -77,7 +77,7 @@ fn a_window_takes_its_inferiors_with_it() {
 }
 
 #[test]
-fn a_resource_of_a_failed_request_was_never_there() {
+fn failed_request_creates_no_resource() {
     let mut trace = Synthetic::new();
     trace.client_sends(&[create_pixmap(BASE, 16), create_pixmap(BASE + 1, 16)]);
     trace.server_sends(&[bad_window(2, 53)]).end();
@@ -87,7 +87,7 @@ fn a_resource_of_a_failed_request_was_never_there() {
 }
 
 #[test]
-fn counts_start_afresh_from_what_is_held() {
+fn reset_keeps_held_resources_and_clears_counts() {
     let mut trace = Synthetic::new();
     trace.client_sends(&[create_pixmap(BASE, 16), create_pixmap(BASE + 1, 16)]);
     trace.wait(100).client_sends(&[free_pixmap(BASE)]);
@@ -114,7 +114,7 @@ fn counts_start_afresh_from_what_is_held() {
 }
 
 #[test]
-fn steady_growth_is_said_with_what_makes_it() {
+fn steady_growth_is_reported_with_creating_request() {
     let mut trace = Synthetic::new();
     for n in 0..200 {
         trace.wait(1000).client_sends(&[create_pixmap(BASE + n, 4)]);

@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_waits_for_the_last_of_questions_sent_together() {
+    fn client_waits_for_the_last_of_pipelined_requests() {
         let mut trace = Synthetic::new();
         trace.client_sends(&[query_font(), query_font(), no_operation(1)]);
         trace.wait(30).server_sends(&[reply(1), reply(2)]);
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_sends_more_does_not_wait() {
+    fn client_that_sends_more_does_not_wait() {
         let mut trace = Synthetic::new();
         trace.client_sends(&[query_font()]);
         trace.wait(10).client_sends(&[no_operation(1)]);
@@ -406,13 +406,13 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_goes_on_working_does_not_wait() {
+    fn client_that_keeps_running_does_not_wait() {
         assert_eq!(asks(false, SwitchKind::In), Some(ReplyKind::Pipelined));
         assert_eq!(asks(false, SwitchKind::Blocked), Some(ReplyKind::Waited));
     }
 
     #[test]
-    fn times_of_an_attached_recording_do_not_tell_who_worked() {
+    fn attached_recording_treats_running_client_as_waiting() {
         assert_eq!(asks(true, SwitchKind::In), Some(ReplyKind::Waited));
     }
 }

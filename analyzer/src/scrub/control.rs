@@ -209,7 +209,7 @@ mod tests {
     use crate::scrub::secrets::Secrets;
 
     #[test]
-    fn programs_and_figures_stay_and_the_rest_of_the_words_goes() {
+    fn programs_and_numbers_are_kept_and_other_text_removed() {
         let secrets = Secrets::default();
         let strings = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
         let records = [

@@ -92,7 +92,7 @@ mod tests {
     use super::KeyCodes;
 
     #[test]
-    fn presses_and_releases_pair_and_presses_of_a_key_differ() {
+    fn press_and_release_share_a_code_and_presses_differ() {
         let mut codes = KeyCodes::new(250);
         let mut code = |key, is_press, time| codes.code(ConnectionId(1), key, is_press, Some(time));
         let mut seen = Vec::new();
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_repeats_keeps_its_code() {
+    fn autorepeating_key_keeps_its_code() {
         let mut codes = KeyCodes::new(0);
         let mut code = |is_press, time| codes.code(ConnectionId(1), 38, is_press, Some(time));
         let first = code(true, 100);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_press_that_is_told_twice_is_one() {
+    fn duplicate_press_keeps_its_code() {
         let mut codes = KeyCodes::new(0);
         let mut code = |is_press, time| codes.code(ConnectionId(1), 38, is_press, Some(time));
         assert_eq!(code(true, 100), code(true, 100));

@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_in_two_blocks_holds_both_and_what_comes_after() {
+    fn incomplete_message_holds_back_its_blocks() {
         let mut held = PendingRecords::default();
         held.push(block(0, b"aabbb", &[]));
         held.message(STREAM, 2, None);
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_stay_where_they_are() {
+    fn gaps_keep_their_position() {
         let mut held = PendingRecords::default();
         held.push(block(0, b"aabbcc", &[(4, 10)]));
         held.message(STREAM, 2, None);
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn the_header_of_a_message_without_an_end_stays() {
+    fn header_of_an_unfinished_message_is_kept() {
         let mut held = PendingRecords::default();
         held.push(block(0, b"setupsetup12", &[]));
         held.message(STREAM, 12, None);
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded_and_the_stream_goes_on_after_a_message_that_was_cut() {
+    fn memory_is_bounded_and_stream_continues_after_cut_message() {
         let mut held = PendingRecords::default();
         let step = vec![7; 1 << 20];
         let mut peak = 0;

@@ -129,7 +129,7 @@ mod tests {
     use super::Secrets;
 
     #[test]
-    fn equal_words_stay_equal_and_zeros_stay() {
+    fn equal_words_stay_equal_and_zeros_are_kept() {
         let secrets = Secrets::default();
         let mut text = *b"private notes\0private notes\0x\0";
         secrets.words(&mut text);
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn drawn_text_keeps_its_spaces_and_no_rule() {
+    fn drawn_text_keeps_spaces_and_varies_letters() {
         let mut secrets = Secrets::default();
         let mut text = [b"e e ".repeat(100), vec![0xA0, b'\t']].concat();
         secrets.drawn(&mut text);
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn blanks_tell_equal_ones_apart_from_others_only() {
+    fn blanking_preserves_only_equality() {
         let secrets = Secrets::default();
         let blanked = |text: &[u8]| {
             let mut bytes = text.to_vec();

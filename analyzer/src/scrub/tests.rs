@@ -190,7 +190,7 @@ fn has(bytes: &[u8], word: &[u8]) -> bool {
 }
 
 #[test]
-fn words_go_in_both_orders_and_wherever_blocks_end() {
+fn text_is_scrubbed_in_both_byte_orders_at_any_block_cut() {
     let (mut by_chance, mut times) = (0, 0);
     for order in [ByteOrder::Little, ByteOrder::Big] {
         let (sent, answered) = (requests(order), events(order));
@@ -222,7 +222,7 @@ fn words_go_in_both_orders_and_wherever_blocks_end() {
 }
 
 #[test]
-fn presses_pair_with_their_releases_and_do_not_tell_the_key() {
+fn scrubbed_presses_match_releases_and_hide_the_key() {
     for order in [ByteOrder::Little, ByteOrder::Big] {
         let [_, after] = scrubbed([
             extensions(),
@@ -242,7 +242,7 @@ fn presses_pair_with_their_releases_and_do_not_tell_the_key() {
 }
 
 #[test]
-fn bytes_left_out_by_the_recorder_stay_so_and_bytes_without_messages_become_zeros() {
+fn gaps_are_kept_and_undecoded_bytes_become_zeros() {
     let order = ByteOrder::Little;
     let setup = &requests(order)[..12];
     let mut wire = Wire {
@@ -271,7 +271,7 @@ fn bytes_left_out_by_the_recorder_stay_so_and_bytes_without_messages_become_zero
 }
 
 #[test]
-fn no_bytes_make_it_panic_or_keep_a_record_or_change_a_length() {
+fn random_input_does_not_panic_or_change_lengths() {
     for seed in 1..=300_u64 {
         // Numbers that are the same in each run of the test (Marsaglia's xorshift).
         let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);

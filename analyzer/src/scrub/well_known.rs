@@ -109,7 +109,7 @@ mod tests {
     use super::{is_atom, is_font};
 
     #[test]
-    fn names_of_conventions_and_of_the_servers_fonts() {
+    fn conventional_atoms_and_server_fonts_are_recognised() {
         for name in [
             "WM_NAME",
             "_NET_WM_NAME",

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_of_different_mixtures_correct_prices() {
+    fn mixed_runs_correct_the_cost_estimates() {
         // The second costs ten times its cost.
         let mut fit = Fit::new();
         for n in 0..100 {
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_that_always_come_together_are_divided_by_prices() {
+    fn kinds_that_always_cooccur_are_split_by_cost() {
         let mut fit = Fit::new();
         for n in 1..50 {
             run(&mut fit, f64::from(n), &[(0, 3.0), (1, 1.0)]);
@@ -217,7 +217,7 @@ mod tests {
 
     /// Keys that represent one kind, as a request of many windows.
     #[test]
-    fn many_keys_of_a_kind_are_one_in_the_window() {
+    fn keys_of_one_kind_count_once_in_the_window() {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         struct Keyed(u32, usize);
         impl AttributionKey for Keyed {
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn learned_factors_hold_for_the_next_window() {
+    fn learned_factors_apply_to_the_next_window() {
         let mut fit = Fit::new();
         for _ in 0..50 {
             run(&mut fit, 10.0, &[(0, 10.0)]);

@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_goes_from_a_wakeup_until_it_waits() {
+    fn run_lasts_from_wakeup_until_block() {
         use SwitchKind::{Blocked, In, Preempted};
         let mut runs = with(&[
             (7, 5, Blocked),
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn other_threads_are_told_apart_and_count_for_the_clock() {
+    fn other_threads_are_separate_but_count_for_the_clock() {
         use SwitchKind::{Blocked, In};
         let (mut threads, mut runs) = (Threads::default(), Runs::of(SERVER));
         take(&mut threads, &mut runs, &[(7, 10, In), (8, 12, In)]);
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn switches_and_clock_that_are_far_apart_are_doubted() {
+    fn disagreement_of_switches_and_clock_is_flagged() {
         use SwitchKind::{Blocked, In};
         // 60 ms by the switches.
         let doubt = |clock_ms: u64| {
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_goes_on_until_the_last_reading_of_the_clock() {
+    fn run_continues_until_the_last_clock_reading() {
         use SwitchKind::{Blocked, In};
         let mut runs = with(&[(7, 10, In), (7, 20, Blocked), (7, 30, In)]);
         runs.clock(5_000, 1_000);
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_have_the_rate_of_the_whole_recording() {
+    fn parts_share_the_rate_of_the_whole_recording() {
         use SwitchKind::{Blocked, In};
         let before = [(7, 10, In), (7, 20, Blocked), (7, 30, In)];
         let after = [(7, 50, Blocked), (7, 60, In), (7, 65, Blocked)];
@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_are_joined() {
+    fn excess_runs_are_merged() {
         let run = |at: u64| {
             let (from, to) = (at * 10, at * 10 + 1);
             [(7, from, SwitchKind::In), (7, to, SwitchKind::Blocked)]

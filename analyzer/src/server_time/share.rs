@@ -123,7 +123,7 @@ mod tests {
     use super::{Rate, Share};
 
     #[test]
-    fn the_clocks_time_beyond_the_switches_belongs_to_the_stretches() {
+    fn clock_time_beyond_switches_is_attributed_per_stretch() {
         let told = Share {
             time: Micros(100.0),
             stretches: 10.0,
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn switches_that_tell_more_than_the_clock_are_scaled() {
+    fn switches_beyond_the_clock_are_scaled_down() {
         let told = Share {
             time: Micros(100.0),
             stretches: 10.0,

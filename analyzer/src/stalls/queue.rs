@@ -290,7 +290,7 @@ mod tests {
     const B: ConnectionId = ConnectionId(2);
 
     #[test]
-    fn an_answer_tells_what_is_done() {
+    fn reply_marks_earlier_requests_done() {
         let mut queue = Queue::default();
         let mut sent = |client, name: &str, number, price, time, asks| {
             let request = (Symbol::new(name), SequenceNumber(number));

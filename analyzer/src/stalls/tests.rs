@@ -42,7 +42,7 @@ fn lines(report: &StallsReport) -> Vec<Line<'_>> {
 }
 
 #[test]
-fn a_slow_question_holds_up_the_others() {
+fn slow_round_trip_stalls_other_clients() {
     let mut display = Display::new();
     display.sends(2, 10.0, query_font());
     display.sends(3, 30.0, get_input_focus());
@@ -70,7 +70,7 @@ fn a_slow_question_holds_up_the_others() {
 }
 
 #[test]
-fn a_client_that_draws_much_holds_up_a_client_that_asks() {
+fn heavy_drawing_stalls_a_waiting_client() {
     let mut display = Display::new();
     display.runs(&[(10.0, 60.0), (99.0, 99.5)]);
     display.sends(2, 9.9, poly_fill_rectangle(5));
@@ -91,7 +91,7 @@ fn a_client_that_draws_much_holds_up_a_client_that_asks() {
 }
 
 #[test]
-fn a_server_that_serves_all_in_turn_stalls_nobody() {
+fn alternating_server_causes_no_stall() {
     let mut display = Display::new();
     display.runs(&[(10.0, 481.0)]);
     display.sends(2, 9.9, poly_fill_rectangle(50));
@@ -106,7 +106,7 @@ fn a_server_that_serves_all_in_turn_stalls_nobody() {
 }
 
 #[test]
-fn a_run_of_one_client_alone_is_a_stall_for_which_nobody_waited() {
+fn long_run_without_waiters_is_a_stall() {
     let mut display = Display::new();
     display.runs(&[(10.0, 60.0), (100.0, 101.0)]);
     display.sends(2, 9.9, poly_fill_rectangle(5));
@@ -118,7 +118,7 @@ fn a_run_of_one_client_alone_is_a_stall_for_which_nobody_waited() {
 }
 
 #[test]
-fn a_wait_for_other_than_the_servers_work_is_no_stall() {
+fn wait_for_vblank_is_no_stall() {
     let mut display = Display::new();
     display.control(
         0.0,
@@ -142,7 +142,7 @@ fn a_wait_for_other_than_the_servers_work_is_no_stall() {
 }
 
 #[test]
-fn a_grab_of_the_server_is_a_stall() {
+fn server_grab_is_a_stall() {
     let mut display = Display::new();
     display.sends(2, 10.0, request(36, 0, &[]));
     display.sends(3, 15.0, get_input_focus());
@@ -163,7 +163,7 @@ fn a_grab_of_the_server_is_a_stall() {
 }
 
 #[test]
-fn the_runs_of_an_attached_server_tell_who_was_busy() {
+fn attached_server_runs_identify_the_busy_client() {
     let mut display = Display::new();
     display.control(0.0, Control::Attached {});
     display.runs(&[(10.0, 60.0), (100.0, 150.0), (200.0, 201.0)]);
@@ -180,7 +180,7 @@ fn the_runs_of_an_attached_server_tell_who_was_busy() {
 }
 
 #[test]
-fn the_last_request_is_not_blamed_for_an_attached_servers_later_runs() {
+fn attached_later_runs_are_not_blamed_on_last_request() {
     let mut display = Display::new();
     display.control(0.0, Control::Attached {});
     let later = (1..30).map(|n| (f64::from(n) * 100.0, f64::from(n) * 100.0 + 9.0));
@@ -193,7 +193,7 @@ fn the_last_request_is_not_blamed_for_an_attached_servers_later_runs() {
 }
 
 #[test]
-fn a_server_that_sleeps_over_a_question_is_busy() {
+fn server_sleeping_before_a_reply_counts_as_busy() {
     let mut display = Display::new();
     // For example a server that reads a monitor's data over a slow line.
     display.runs(&[(10.0, 12.0), (110.0, 111.0)]);
@@ -207,7 +207,7 @@ fn a_server_that_sleeps_over_a_question_is_busy() {
 }
 
 #[test]
-fn a_server_that_has_no_processor_is_held_by_nobody() {
+fn server_without_cpu_causes_no_stall() {
     let mut display = Display::new();
     display.runs(&[(10.0, 11.0), (60.0, 61.0)]);
     display.sends(3, 20.0, get_input_focus());
@@ -218,7 +218,7 @@ fn a_server_that_has_no_processor_is_held_by_nobody() {
 }
 
 #[test]
-fn a_server_that_loses_its_processor_is_held_by_nobody() {
+fn preempted_server_time_is_no_stall() {
     use SwitchKind::{Blocked, In, Preempted};
     let held = |back| {
         let mut display = Display::new();
@@ -236,7 +236,7 @@ fn a_server_that_loses_its_processor_is_held_by_nobody() {
 }
 
 #[test]
-fn a_client_that_sleeps_in_the_server_stalls_nobody() {
+fn sleeping_request_causes_at_most_one_stall() {
     let mut display = Display::new();
     let seconds = 1..40_u16;
     let ms = |n: u16| f64::from(n) * 50.0;
@@ -253,7 +253,7 @@ fn a_client_that_sleeps_in_the_server_stalls_nobody() {
 }
 
 #[test]
-fn a_client_that_waits_for_its_own_slow_work_still_holds_up_the_others() {
+fn client_waiting_for_its_slow_work_still_stalls_others() {
     let mut display = Display::new();
     display.runs(&[(10.0, 70.0)]);
     let slow = [poly_fill_rectangle(5), get_input_focus()].concat();
@@ -268,7 +268,7 @@ fn a_client_that_waits_for_its_own_slow_work_still_holds_up_the_others() {
 }
 
 #[test]
-fn handler_times_decide_who_held_the_server() {
+fn handler_times_identify_the_stalling_client() {
     let mut display = Display::timed();
     display.runs(&[(10.0, 60.0), (99.0, 99.5)]);
     // By the cost table, the rectangles of client 1 would take 450 ms.

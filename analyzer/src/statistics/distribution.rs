@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_distribution_has_no_figures() {
+    fn empty_distribution_has_no_figures() {
         let nothing = Distribution::default();
         assert_eq!((nothing.range(), nothing.mean()), (None, None));
         assert_eq!((nothing.mode(), nothing.median()), (None, None));
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn many_values_are_sketched_within_a_128th() {
+    fn median_of_many_values_is_within_a_128th() {
         let values: Vec<u64> = (1..100_001).map(scattered).collect();
         let ours = of(&values);
         assert!(!ours.is_exact());
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_can_be_taken_out_again() {
+    fn zeros_can_be_removed() {
         for many in [100, 20_000] {
             let values: Vec<u64> = (1..=many).map(scattered).collect();
             let mut with = of(&values);
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn two_put_together_are_that_of_all_values() {
+    fn merging_equals_the_distribution_of_all_values() {
         for many in [50, 20_000] {
             let values: Vec<u64> = (1..=many).map(scattered).collect();
             let (some, rest) = values.split_at(many as usize / 3);
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mode_is_the_least_of_the_most_frequent() {
+    fn mode_is_the_smallest_of_the_most_frequent() {
         assert_eq!(of(&[5, 3, 3, 5, 9]).mode(), Some(3));
     }
 }

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn times_double_from_cell_to_cell() {
+    fn time_bins_double_in_width() {
         let cells = logarithmic(&of(&[0, 0, 1, 5, 7, 16]));
         assert_eq!(
             cells,
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mode_of_times_is_where_most_are() {
+    fn mode_of_times_is_in_the_fullest_bin() {
         // No two are the same; most are between 1024 and 2048.
         let times = [3, 700, 1100, 1300, 1301, 1900, 40_000];
         assert_eq!(mode_of_times(&of(&times)), Some(1300));
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_have_a_grain() {
+    fn linear_histogram_uses_a_common_bin_width() {
         let (grain, cells) = linear(&of(&[0, 3, 4, 100]));
         assert_eq!(grain, 8);
         // The empty cells next to a full one are included.

@@ -45,7 +45,7 @@ mod tests {
     use super::matches;
 
     #[test]
-    fn stars_and_question_marks_match() {
+    fn wildcards_match() {
         assert!(matches("RENDER:*", "RENDER:Composite"));
         assert!(matches("*Image*", "MIT-SHM:PutImage"));
         assert!(matches("Poly?ine", "PolyLine"));

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_rests_while_all_its_threads_wait() {
+    fn process_is_idle_while_all_its_threads_block() {
         use SwitchKind::{Blocked, In};
         let (mut threads, mut processes) = (Threads::default(), Processes::default());
         let switches = [
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_sleeps_on_has_done_its_work() {
+    fn server_is_done_when_it_stays_asleep() {
         use SwitchKind::{Blocked, In};
         let (mut threads, mut processes) = (Threads::default(), Processes::default());
         processes.set_server(Some(PID));
@@ -223,7 +223,7 @@ mod tests {
 
     /// The kernel reports no switch when a thread ends.
     #[test]
-    fn a_thread_that_ended_does_not_keep_its_process_from_resting() {
+    fn ended_thread_does_not_keep_its_process_busy() {
         use SwitchKind::{Blocked, In};
         let (mut threads, mut processes) = (Threads::default(), Processes::default());
         let switches = [

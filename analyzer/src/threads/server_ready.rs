@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_preempted_server_is_ready_until_it_runs() {
+    fn preempted_server_is_ready_until_it_runs() {
         let mut ready = server();
         for (time, kind) in [
             (1000, RUNS),
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_waiting_server_is_ready_from_the_next_request_on() {
+    fn blocked_server_is_ready_from_the_next_request() {
         let mut ready = server();
         ready.step(&step(SERVER, 1000, State::Waiting));
         ready.sent(2 * MS, 2 * MS);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_before_the_servers_sleep_waited_for_the_recorder() {
+    fn reply_before_server_sleep_waited_for_the_recorder() {
         let mut ready = server();
         ready.step(&step(SERVER, 1000, RUNS));
         ready.step(&step(SERVER, 1200, State::Waiting));
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_waits_for_something_else_or_tells_late_is_not_ready() {
+    fn server_waiting_elsewhere_or_reporting_late_is_not_ready() {
         let mut ready = server();
         ready.step(&step(SERVER, 1000, State::Waiting));
         ready.waits(SERVER, MS, false);

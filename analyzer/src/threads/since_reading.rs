@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_without_a_connection_does_not_count() {
+    fn run_time_counts_only_while_connected() {
         let mut since_reading = SinceReading::default();
         let [starts, ends] = Step::run(7, 100, 150);
         since_reading.step(&starts);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_still_runs_counts_until_now() {
+    fn running_thread_counts_until_now() {
         let mut since_reading = SinceReading::default();
         since_reading.step(&Step::run(7, 100, 150)[0]);
         assert_eq!(since_reading.of(7, 130), Duration::from_nanos(30));

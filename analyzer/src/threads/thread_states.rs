@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_runs_from_one_switch_to_the_next() {
+    fn thread_runs_from_switch_in_to_switch_out() {
         use SwitchKind::{Blocked, In, Preempted};
         let mut threads = Threads::default();
         let switches = [
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_ended_if_another_runs_on_its_processor() {
+    fn thread_ends_when_another_runs_on_its_cpu() {
         use SwitchKind::{Blocked, In};
         let mut threads = Threads::default();
         let switches = [
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_that_comes_too_late_ends_no_run_before_its_beginning() {
+    fn late_switch_ends_no_run_before_its_start() {
         use SwitchKind::{Blocked, In};
         let mut threads = Threads::default();
         let switches = [switch(1, 10, 0, In), switch(1, 8, 1, Blocked)];
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_moved_to_another_processor_did_not_end() {
+    fn migrated_thread_has_not_ended() {
         use SwitchKind::{Blocked, In};
         let mut threads = Threads::default();
         let switches = [
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_is_left_and_comes_back_runs_from_then_on() {
+    fn resumed_process_runs_from_its_return() {
         use SwitchKind::{Blocked, In};
         let mut threads = Threads::default();
         threads.switch(&switch(1, 10, 0, In)).for_each(drop);

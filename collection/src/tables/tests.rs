@@ -59,7 +59,7 @@ fn read(file: Vec<u8>) -> Result<Vec<EpisodeRow>, TableError> {
 }
 
 #[test]
-fn rows_come_back_as_they_were() {
+fn rows_round_trip() {
     // More rows than one row group and one read.
     let number = 20_000 + 5_000;
     let rows = read(table(number)).unwrap();
@@ -74,7 +74,7 @@ fn rows_come_back_as_they_were() {
 }
 
 #[test]
-fn another_table_and_another_version_are_refused() {
+fn foreign_tables_and_later_versions_are_rejected() {
     let mut marks = TableWriter::new(&MARKS, Vec::new()).unwrap();
     marks
         .row([Cell::Text("a"), Cell::Integer(1), Cell::Text("b")])
@@ -97,7 +97,7 @@ fn another_table_and_another_version_are_refused() {
 }
 
 #[test]
-fn a_damaged_table_is_an_error_or_other_rows_and_nothing_worse() {
+fn damaged_tables_never_panic_and_truncated_ones_fail() {
     let whole = table(50);
     let mut random = 0x2545_f491_4f6c_dd1d_u64;
     let mut next = |limit: usize| {

@@ -25,7 +25,7 @@ fn read(text: &str) -> Result<ServerParameters, String> {
 }
 
 #[test]
-fn the_papers_figure_is_read() {
+fn figure_of_the_paper_is_parsed() {
     let sun = read(FIGURE).unwrap();
     let names: Vec<_> = sun
         .requests
@@ -49,7 +49,7 @@ fn the_papers_figure_is_read() {
 }
 
 #[test]
-fn a_written_description_is_read_again() {
+fn written_descriptions_round_trip() {
     for known in built_in() {
         let once = known.parameters().unwrap().to_description();
         let again = read(&once).unwrap().to_description();
@@ -67,7 +67,7 @@ fn a_written_description_is_read_again() {
 }
 
 #[test]
-fn faults_are_named_by_line_and_column() {
+fn syntax_errors_name_line_and_column() {
     for (text, message) in [
         (
             "PolyLine gxmode=GXcopy 100,5)\n",
@@ -109,7 +109,7 @@ fn faults_are_named_by_line_and_column() {
 }
 
 #[test]
-fn comments_quotes_and_line_ends_are_understood() {
+fn comments_quotes_and_line_ends_are_parsed() {
     let text = "# all\r\nImageText8 fontname=\"a b\" (1, 2e3) # one\r\n\nA(0,1)";
     let read = read(text).unwrap();
     let font = &read.requests[1].attributes["fontname"];
@@ -119,7 +119,7 @@ fn comments_quotes_and_line_ends_are_understood() {
 
 proptest! {
     #[test]
-    fn no_text_makes_it_panic(text in "[A-Za-z0-9=(),. \\\\\"#\n]{0,80}") {
+    fn arbitrary_text_never_panics(text in "[A-Za-z0-9=(),. \\\\\"#\n]{0,80}") {
         let _ = read(&text);
     }
 }

@@ -32,7 +32,7 @@ const SOLID: &str = "PolyLine gxmode=GXcopy linestyle=LineSolid fillstyle=FillSo
 
 /// The three examples of the paper, section "Profiler details".
 #[test]
-fn the_papers_examples_come_out() {
+fn paper_examples_are_reproduced() {
     let mut sun = table("sun4-ipc");
     let exact = sun.price(&operation(SOLID, 100.0));
     assert_eq!(
@@ -68,7 +68,7 @@ fn the_papers_examples_come_out() {
 }
 
 #[test]
-fn the_figures_of_table_1_come_out() {
+fn paper_table_1_is_reproduced() {
     let cases = [
         ("PutImage depth=8", 90000.0, [89.45, 96.25, 537.63]),
         (SOLID, 10.0, [0.035, 0.046, 0.105]),
@@ -99,7 +99,7 @@ fn the_figures_of_table_1_come_out() {
 }
 
 #[test]
-fn an_operation_without_a_cost_is_unpriced() {
+fn unmeasured_operation_has_no_cost_data() {
     let price = table("sun4-ipc").price(&operation("PolyArc", 1.0));
     assert_eq!((price.basis, price.clock), (CostSource::Unpriced, None));
     assert_eq!(
@@ -109,7 +109,7 @@ fn an_operation_without_a_cost_is_unpriced() {
 }
 
 #[test]
-fn rules_that_allow_nothing_leave_an_operation_unpriced() {
+fn empty_rules_leave_unmatched_operations_without_cost() {
     let parameters = built_in()[2].parameters().unwrap();
     let rules = Substitutions::parse("format = 1\n[attribute]\n").unwrap();
     let mut table = CostTable::new(&parameters, &rules);
@@ -151,7 +151,7 @@ fn measured() -> ServerParameters {
 }
 
 #[test]
-fn the_processor_clock_is_preferred_and_the_wall_can_be_asked_for() {
+fn cpu_clock_is_preferred_and_wall_clock_selectable() {
     let line = operation("PolyLine gxmode=GXcopy linewidth=0", 10.0);
     let noop = operation("NoOperation", 0.0);
     let mut cpu = CostTable::new(&measured(), &Substitutions::default());
@@ -170,7 +170,7 @@ fn the_processor_clock_is_preferred_and_the_wall_can_be_asked_for() {
 }
 
 #[test]
-fn widths_between_measured_ones_are_interpolated() {
+fn costs_between_measured_widths_are_interpolated() {
     let mut table = CostTable::new(&measured(), &Substitutions::default());
     let price = table.price(&operation("PolyLine gxmode=GXcopy linewidth=5", 10.0));
     assert_eq!(
@@ -182,7 +182,7 @@ fn widths_between_measured_ones_are_interpolated() {
 }
 
 #[test]
-fn a_substitution_is_bounded_by_all_values_that_were_measured() {
+fn substitution_bounds_span_all_measured_values() {
     let mut table = CostTable::new(&measured(), &Substitutions::default());
     let price = table.price(&operation("PolyLine gxmode=GXand linewidth=0", 10.0));
     assert_eq!(
@@ -194,7 +194,7 @@ fn a_substitution_is_bounded_by_all_values_that_were_measured() {
 }
 
 #[test]
-fn a_request_without_effect_costs_its_fixed_part() {
+fn request_without_effect_has_only_its_fixed_cost() {
     let mut table = CostTable::new(&measured(), &Substitutions::default());
     let mut line = operation("PolyLine gxmode=GXcopy linewidth=0", 10.0);
     assert_eq!(table.fixed(&line).server.time, Micros(1.0));
@@ -209,7 +209,7 @@ fn a_request_without_effect_costs_its_fixed_part() {
 }
 
 #[test]
-fn several_items_without_a_fixed_part_are_one_item() {
+fn items_without_a_fixed_cost_count_as_one() {
     let mut table = table("sun4-ipc");
     let mut line = operation(SOLID, 100.0);
     line.items = vec![50.0, 50.0];
@@ -221,7 +221,7 @@ fn several_items_without_a_fixed_part_are_one_item() {
 }
 
 #[test]
-fn the_memory_of_prices_is_bounded_and_changes_no_price() {
+fn cost_cache_is_bounded_and_changes_no_cost() {
     let mut table = table("sun4-ipc");
     let first = table.price(&operation("PolyText8 fontname=6x13 depth=0", 8.0));
     for depth in 1..=MAX_ATTRIBUTE_SETS + 10 {
@@ -233,7 +233,7 @@ fn the_memory_of_prices_is_bounded_and_changes_no_price() {
 }
 
 #[test]
-fn a_remembered_price_is_that_of_the_same_sizes_alone() {
+fn cached_cost_is_reused_only_for_equal_sizes() {
     let mut remembers = table("sun4-ipc");
     let long = vec![10.0; REMEMBERED_ITEMS + 1];
     let sizes = [

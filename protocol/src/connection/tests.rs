@@ -116,7 +116,7 @@ fn reply(low: u16, data: u8) -> Vec<u8> {
 }
 
 #[test]
-fn setup_with_authorization() {
+fn setup_with_authorization_is_parsed() {
     let mut desk = Desk::new();
     let mut setup = vec![b'B', 0, 0, 11, 0, 0, 0, 18, 0, 16, 0, 0];
     setup.extend(b"MIT-MAGIC-COOKIE-1\0\0");
@@ -145,7 +145,7 @@ fn requests_are_numbered_from_one() {
 }
 
 #[test]
-fn a_big_endian_client_is_framed_and_paired() {
+fn big_endian_client_is_framed_and_paired() {
     let mut desk = Desk::new();
     desk.client(&[b'B', 0, 0, 11, 0, 0, 0, 0, 0, 0, 0, 0]);
     desk.server(&[1, 0, 0, 11, 0, 0, 0, 0]);
@@ -163,7 +163,7 @@ fn a_big_endian_client_is_framed_and_paired() {
 }
 
 #[test]
-fn an_omitted_body_counts_in_the_length() {
+fn omitted_body_counts_toward_the_length() {
     let mut desk = Desk::open();
     // PutImage by BIG-REQUESTS: 8 bytes of header, 20 of fields, 65536 of image.
     let units = (28_u32 + 65536) / 4;
@@ -181,7 +181,7 @@ fn an_omitted_body_counts_in_the_length() {
 }
 
 #[test]
-fn the_kept_part_of_a_long_message_is_bounded() {
+fn kept_prefix_of_a_long_message_is_bounded() {
     let mut desk = Desk::open();
     let units = (3_u32 << 20) / 4;
     let mut long = vec![72, 2, 0, 0];
@@ -194,7 +194,7 @@ fn the_kept_part_of_a_long_message_is_bounded() {
 }
 
 #[test]
-fn a_nonsensical_big_length_is_malformed_and_framing_goes_on() {
+fn invalid_big_length_is_malformed_and_framing_resumes() {
     let mut desk = Desk::open();
     desk.client(&[72, 0, 0, 0, 1, 0, 0, 0]);
     desk.client(&NO_OPERATION);
@@ -204,7 +204,7 @@ fn a_nonsensical_big_length_is_malformed_and_framing_goes_on() {
 }
 
 #[test]
-fn length_0_before_big_requests_is_enabled_is_a_bare_header() {
+fn zero_length_without_big_requests_is_a_bare_header() {
     let mut desk = Desk::new().with("BIG-REQUESTS", 133, 0, 0);
     desk.client(&SETUP);
     desk.server(&ACCEPTED);
@@ -228,7 +228,7 @@ fn length_0_before_big_requests_is_enabled_is_a_bare_header() {
 }
 
 #[test]
-fn list_fonts_with_info_has_replies_up_to_the_nameless_one() {
+fn list_fonts_with_info_replies_end_with_the_empty_name() {
     let mut desk = Desk::open();
     desk.client(&[50, 0, 2, 0, 10, 0, 0, 0]);
     desk.client(&GET_INPUT_FOCUS);
@@ -249,7 +249,7 @@ fn list_fonts_with_info_has_replies_up_to_the_nameless_one() {
 }
 
 #[test]
-fn record_replies_until_the_end_of_data() {
+fn record_replies_continue_until_end_of_data() {
     let mut desk = Desk::open().with("RECORD", 146, 0, 153);
     desk.client(&[146, 5, 2, 0, 1, 0, 0, 0]);
     for category in [4, 0, 5] {
@@ -266,7 +266,7 @@ fn record_replies_until_the_end_of_data() {
 }
 
 #[test]
-fn an_error_ends_the_wait_for_a_reply() {
+fn error_ends_the_wait_for_a_reply() {
     let mut desk = Desk::open();
     desk.client(&[3, 0, 2, 0, 9, 0, 0x40, 0]); // GetWindowAttributes
     desk.client(&[8, 0, 2, 0, 9, 0, 0x40, 0]); // MapWindow
@@ -309,7 +309,7 @@ fn an_error_after_many_requests_without_a_reply_is_the_newest_ones() {
 }
 
 #[test]
-fn events_carry_the_last_request_but_for_keymap_notify() {
+fn events_have_a_sequence_number_except_keymap_notify() {
     let mut desk = Desk::open().with("XKEYBOARD", 135, 85, 137);
     desk.client(&NO_OPERATION);
     desk.server(&answer([12, 0, 1, 0, 0, 0, 0, 0], 32));
@@ -328,7 +328,7 @@ fn events_carry_the_last_request_but_for_keymap_notify() {
 }
 
 #[test]
-fn a_generic_event_is_named_by_its_extension_and_type() {
+fn generic_event_is_named_by_extension_and_type() {
     let mut desk = Desk::open()
         .with("Present", 149, 0, 0)
         .with("XInputExtension", 131, 66, 129);
@@ -348,7 +348,7 @@ fn a_generic_event_is_named_by_its_extension_and_type() {
 }
 
 #[test]
-fn query_extension_teaches_opcodes() {
+fn query_extension_registers_opcodes() {
     let mut desk = Desk::open();
     desk.client(&[139, 8, 1, 0]);
     let mut query = vec![98, 0, 4, 0, 6, 0, 0, 0];
@@ -376,7 +376,7 @@ fn query_extension_teaches_opcodes() {
 }
 
 #[test]
-fn replies_are_paired_across_the_wrap_of_the_number() {
+fn replies_are_paired_across_sequence_number_wrap() {
     let mut desk = Desk::open();
     for _ in 0..70_000 {
         desk.client(&NO_OPERATION);
@@ -398,7 +398,7 @@ fn replies_are_paired_across_the_wrap_of_the_number() {
 }
 
 #[test]
-fn an_answer_to_a_later_request_ends_the_wait_of_earlier_ones() {
+fn later_reply_ends_the_wait_of_earlier_requests() {
     let mut desk = Desk::open();
     desk.client(&[GET_INPUT_FOCUS, GET_INPUT_FOCUS].concat());
     desk.server(&reply(2, 0));
@@ -407,7 +407,7 @@ fn an_answer_to_a_later_request_ends_the_wait_of_earlier_ones() {
 }
 
 #[test]
-fn requests_without_an_answer_do_not_pile_up() {
+fn pending_requests_are_bounded() {
     let mut desk = Desk::open();
     let many = GET_INPUT_FOCUS.repeat(70_000);
     desk.client(&many);
@@ -416,7 +416,7 @@ fn requests_without_an_answer_do_not_pile_up() {
 }
 
 #[test]
-fn a_reply_to_a_request_that_nothing_is_known_of_finds_it() {
+fn reply_to_an_unknown_request_is_paired() {
     let mut desk = Desk::open().with("NV-GLX", 150, 0, 0);
     desk.client(&[150, 4, 1, 0, 150, 5, 1, 0, 43, 0, 1, 0]);
     // It is unknown whether the requests have replies, so none of them waits for one.

@@ -285,7 +285,7 @@ mod tests {
     use crate::{ByteOrder, DecodeError, Value};
 
     #[test]
-    fn a_pixmap_from_a_descriptor_in_either_byte_order() {
+    fn dri3_pixmap_from_buffer_is_read_in_both_byte_orders() {
         let layout = request("DRI3", 2).unwrap();
         let little = [
             150, 2, 6, 0, 1, 0, 0x40, 0, 2, 0, 0x40, 0, 0, 0x10, 0, 0, 32, 0, 16, 0, 128, 0, 24, 32,
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn an_await_of_two_counters() {
+    fn sync_await_with_two_counters_is_read() {
         let mut bytes = vec![134, 7, 15, 0];
         for counter in [9_u32, 10] {
             for word in [counter, 0, 1, 2, 3, u32::MAX, u32::MAX] {
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn strides_and_offsets_as_many_as_descriptors() {
+    fn dri3_strides_and_offsets_match_the_descriptor_count() {
         let layout = reply("DRI3", 8).unwrap();
         let mut bytes = vec![1, 2, 1, 0, 4, 0, 0, 0, 64, 0, 32, 0, 0, 0, 0, 0];
         bytes.extend(5_u64.to_le_bytes());

@@ -338,7 +338,7 @@ mod tests {
     struct EmptyRequest;
 
     #[test]
-    fn fields_by_name() {
+    fn debug_text_becomes_named_fields() {
         let outer = Outer {
             window: 4_194_305,
             name: b"WM_NAME",
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lists_are_cut_off() {
+    fn long_lists_are_truncated() {
         match whole(&vec![255_u8; LONGEST]) {
             Value::List(list) => {
                 assert!(list.len() > LONGEST / 6 && list.len() < LONGEST / 4);

@@ -205,7 +205,7 @@ mod tests {
     use crate::{ByteOrder, Extensions, Request, SequenceNumber, Symbol, Value};
 
     #[test]
-    fn an_image_without_its_pixels() {
+    fn put_image_fields_are_read_without_pixels() {
         let mut bytes = vec![72, 2];
         bytes.extend(2054_u16.to_le_bytes());
         for word in [0x40_0001_u32, 0x40_0002] {

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_that_mean_several_things_go_by_their_message() {
+    fn ambiguous_field_names_depend_on_the_message() {
         assert_eq!(kind("ChangeProperty", "type", None), NumberKind::Atom);
         assert_eq!(kind("XTEST:FakeInput", "type", None), NumberKind::Plain);
         assert_eq!(kind("RENDER:Composite", "mask", None), NumberKind::Id);

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn fixed_fields_are_found_behind_either_header() {
+    fn fixed_fields_are_found_after_either_header() {
         let mut bytes = [0; 28];
         bytes[0] = 24; // ConvertSelection
         let expected = [(4, Resource), (8, Atom), (12, Atom), (16, Atom), (20, Time)];
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mask_says_which_values_are_there() {
+    fn mask_selects_the_values_present() {
         // ChangeWindowAttributes: background-pixel, event-mask, cursor.
         let mut bytes = [0; 24];
         (bytes[0], bytes[10], bytes[11]) = (2, 0x48, 0x02);
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_has_as_many_elements_as_it_says_and_never_more_than_there_are_bytes() {
+    fn list_count_is_limited_by_the_message_length() {
         let mut bytes = [0; 20];
         (bytes[0], bytes[9]) = (114, 2); // RotateProperties
         let expected = [(4, Resource), (12, Atom), (16, Atom)];
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn fonts_and_glyph_sets_change_between_characters() {
+    fn font_and_glyph_set_changes_in_text_are_found() {
         let mut text = vec![74, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         text.extend([2, 0, b'a', b'b', 255, 0, 0, 0, 9, 1, 0, b'c']);
         let expected = [(4, Resource), (8, Resource), (21, FontItem)];
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_knows_its_own_words() {
+    fn embedded_table_parses() {
         assert!(table().len() > 300);
     }
 }

@@ -153,7 +153,7 @@ mod tests {
     use super::{Table, read};
 
     #[test]
-    fn every_line_is_read() {
+    fn every_table_line_parses() {
         let lines = include_str!("table.txt").lines();
         let mut table = Table::default();
         for line in lines.filter(|line| !line.starts_with('#')) {

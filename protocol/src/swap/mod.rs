@@ -240,7 +240,7 @@ mod tests {
     use crate::ByteOrder;
 
     #[test]
-    fn every_layout_is_read() {
+    fn every_layout_line_parses() {
         let lines = include_str!("layouts.txt").lines();
         for line in lines.filter(|line| !line.starts_with('#')) {
             let layout = layout_line(line).map(|(_, layout)| layout);
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn rectangles_a_property_of_32_bits_and_a_sent_event() {
+    fn rectangles_properties_and_sent_events_are_swapped() {
         let rectangles = both(&[
             (70, 1),
             (0, 1),
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn answers() {
+    fn replies_and_events_are_swapped() {
         let geometry = both(&[
             (1, 1),
             (24, 1),
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setup_with_a_screen_a_depth_and_a_visual() {
+    fn setup_with_screen_depth_and_visual_is_swapped() {
         let mut fields = vec![(1, 1), (0, 1), (11, 2), (0, 2), (30, 2)];
         fields.extend([(12, 4), (0x20_0000, 4), (0x1F_FFFF, 4), (256, 4)]);
         // The vendor has 4 letters; one screen, one format.
@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn short_messages_are_left_as_they_are() {
+    fn short_messages_keep_their_length() {
         for len in 0..12 {
             let bytes = vec![70; len];
             assert_eq!(request(&bytes, 4).len(), len);

@@ -36,7 +36,7 @@ fn server(order: ByteOrder) -> Walker {
 }
 
 #[test]
-fn the_setup_has_a_padded_name_and_padded_data() {
+fn setup_length_includes_padded_name_and_data() {
     let mut walker = Walker::new(Side::Client);
     let mut setup = vec![b'l', 0, 11, 0, 0, 0, 18, 0, 16, 0, 0, 0];
     setup.extend(b"MIT-MAGIC-COOKIE-1\0\0");
@@ -48,7 +48,7 @@ fn the_setup_has_a_padded_name_and_padded_data() {
 }
 
 #[test]
-fn requests_of_both_byte_orders() {
+fn requests_are_framed_in_both_byte_orders() {
     let (mut walker, seen) = client(b'B');
     assert_eq!(lengths(&seen), [(HeadKind::ClientSetup, 12)]);
     assert_eq!(walker.order(), Some(ByteOrder::Big));
@@ -71,7 +71,7 @@ fn requests_of_both_byte_orders() {
 }
 
 #[test]
-fn a_big_request_has_its_length_behind_the_header() {
+fn big_request_length_follows_the_header() {
     let (mut walker, _) = client(b'l');
     // The longest possible request: 4 bytes * 0xFFFFFFFF.
     let seen = walk(&mut walker, &[72, 2, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF, 1, 2]);
@@ -84,7 +84,7 @@ fn a_big_request_has_its_length_behind_the_header() {
 }
 
 #[test]
-fn a_big_length_shorter_than_its_header_takes_the_header() {
+fn big_length_shorter_than_header_covers_the_header() {
     let (mut walker, _) = client(b'l');
     for units in [0, 1] {
         let seen = walk(&mut walker, &[72, 2, 0, 0, units, 0, 0, 0]);
@@ -93,7 +93,7 @@ fn a_big_length_shorter_than_its_header_takes_the_header() {
 }
 
 #[test]
-fn messages_of_servers_have_their_kinds_and_lengths() {
+fn server_messages_have_correct_kinds_and_lengths() {
     let mut walker = server(ByteOrder::Little);
     let mut bytes = Vec::new();
     let mut message = |code: u8, units: u8, len: usize| {
@@ -119,7 +119,7 @@ fn messages_of_servers_have_their_kinds_and_lengths() {
 }
 
 #[test]
-fn nothing_follows_a_refused_setup_but_authenticate_has_another_answer() {
+fn refused_setup_ends_the_stream_but_authenticate_continues() {
     let mut walker = Walker::new(Side::Server);
     walker.set_order(ByteOrder::Big);
     let seen = walk(
@@ -135,7 +135,7 @@ fn nothing_follows_a_refused_setup_but_authenticate_has_another_answer() {
 }
 
 #[test]
-fn streams_that_are_not_x11_are_lost_not_framed() {
+fn non_x11_streams_are_not_framed() {
     let mut walker = Walker::new(Side::Client);
     assert_eq!(lengths(&walk(&mut walker, b"GET / HTTP/1.1")), []);
     assert_eq!(walker.order(), None);
@@ -144,7 +144,7 @@ fn streams_that_are_not_x11_are_lost_not_framed() {
 }
 
 #[test]
-fn skipping_past_a_message_loses_the_boundaries() {
+fn skipping_past_a_message_loses_framing() {
     let (mut walker, _) = client(b'l');
     walk(&mut walker, &[72, 2, 3, 0]);
     assert!(!walker.skip(9));
@@ -153,7 +153,7 @@ fn skipping_past_a_message_loses_the_boundaries() {
 
 proptest! {
     #[test]
-    fn pieces_are_the_stream_however_it_is_split(
+    fn splitting_preserves_bytes_and_message_boundaries(
         side in prop::sample::select(vec![Side::Client, Side::Server]),
         tail in prop::collection::vec(any::<u8>(), 0..600),
         cuts in prop::collection::vec(1..40_usize, 1..40),

@@ -264,7 +264,7 @@ mod tests {
     use super::{CostMeter, ReportCosts, Reported, solved};
 
     #[test]
-    fn costs_are_found_from_loads_of_known_cost() {
+    fn cost_coefficients_are_solved_from_known_loads() {
         let price = [800.0, 90.0, 0.25];
         let of = |parts: [f64; 3]| {
             let time = parts.iter().zip(price).map(|(part, price)| part * price);
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cost_now_is_of_the_last_seconds() {
+    fn recent_cost_covers_the_last_five_seconds() {
         let at = |seconds: u64| Timestamp::from_nanos(seconds * 1_000_000_000);
         let mut meter = CostMeter::new(ReportCosts([1e6, 0.0, 0.0]), at(0), 0);
         let reports = |reports| Reported {

@@ -126,7 +126,7 @@ mod tests {
     use super::{Category, head, length, messages, requests};
 
     #[test]
-    fn an_answer_is_taken_apart() {
+    fn record_reply_header_is_parsed() {
         let mut answer = vec![0; 32];
         answer[..2].copy_from_slice(&[1, 1]);
         answer[4..8].copy_from_slice(&7_u32.to_ne_bytes());
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_have_their_numbers_and_long_ones_their_lengths() {
+    fn requests_have_sequence_numbers_and_big_ones_lengths() {
         let words = |words: [u32; 2]| words.map(u32::to_ne_bytes).concat();
         let mut data = words([100, 7]);
         data.extend([127, 0, 0, 2, 1, 2, 3, 4]);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn events_come_without_what_is_after_their_first_32_bytes() {
+    fn events_are_truncated_to_32_bytes() {
         let mut reply = vec![0; 36];
         (reply[0], reply[4]) = (1, 1);
         let mut event = vec![0; 32];
@@ -179,7 +179,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_end(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn parsed_messages_never_exceed_the_input(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             for order in [ByteOrder::Little, ByteOrder::Big] {
                 let told: usize = requests(&bytes, order).map(|(.., one)| one.len()).sum();
                 prop_assert!(told <= bytes.len());

@@ -58,7 +58,7 @@ fn holder(inode: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_sockets_of_a_display_are_found_by_state() {
+    fn display_sockets_are_found_by_state() {
         let sockets = "Num       RefCount Protocol Flags    Type St Inode Path\n\
              0000: 00000002 00000000 00010000 0001 01 9 /tmp/.X11-unix/X7\n\
              0000: 00000003 00000000 00000000 0001 03 8 /tmp/.X11-unix/X7\n\

@@ -314,7 +314,7 @@ mod tests {
     const PATIENCE: Duration = Duration::from_secs(10);
 
     #[test]
-    fn after_lost_bytes_answers_begin_anew() {
+    fn replies_resynchronize_after_lost_bytes() {
         let answer = |units: u32| {
             let mut answer = [0; 40];
             (answer[0], answer[2]) = (1, 7);
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_are_no_answers() {
+    fn zeros_are_not_parsed_as_replies() {
         assert_eq!(ReplyFinder::default().whole(&[0; 100]), (0, true));
         let (mut server, ours) = UnixStream::pair().unwrap();
         let reader = Reader::start(Socket::new(ours).unwrap(), 1000, None).unwrap();
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_answers_are_handed_on_and_what_is_too_much_is_counted() {
+    fn whole_replies_are_emitted_and_excess_is_counted() {
         let (mut server, ours) = UnixStream::pair().unwrap();
         let reader = Reader::start(Socket::new(ours).unwrap(), 40, None).unwrap();
         let mut answer = [0; 40];

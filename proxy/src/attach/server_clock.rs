@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn late_reports_have_the_servers_time() {
+    fn late_reports_keep_the_server_time() {
         use Direction::{ToClient, ToServer};
         let mut clock = ServerClock::default();
         assert_eq!(micros(&mut clock, 5000, 5_100_700, ToClient), 5_000_000);
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn another_clock_is_as_far_behind_as_it_was_at_least() {
+    fn clock_offset_is_the_smallest_observed() {
         let mut clock = ServerClock::default();
         let way = Direction::ToClient;
         assert_eq!(micros(&mut clock, 1_000, 90_000_300, way), 90_000_000);

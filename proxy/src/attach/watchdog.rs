@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recorder_that_reads_nothing_while_bytes_wait_is_cut_off() {
+    fn recorder_that_stops_reading_is_disconnected() {
         let mut look = watched();
         assert_eq!(look.at(at(1000), false, 0, None), None);
         assert_eq!(look.at(at(1250), false, 9, None), None);
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recorder_that_reads_or_has_nothing_to_read_is_left_alone() {
+    fn recorder_that_reads_or_has_no_data_stays_connected() {
         let mut look = watched();
         for millis in (0..5000).step_by(200) {
             assert_eq!(look.at(at(millis), true, 9, Some(1)), None);
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_grows_while_bytes_wait_is_relieved() {
+    fn server_growth_with_unread_bytes_disconnects_recorder() {
         let mut look = watched();
         assert_eq!(look.at(at(0), true, 0, Some(1 << 20)), None);
         // A client creates pixmaps while no bytes wait for the recorder.

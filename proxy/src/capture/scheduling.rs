@@ -552,7 +552,7 @@ mod tests {
     use super::{Position, system_call};
 
     #[test]
-    fn system_calls_as_the_kernel_tells_them() {
+    fn kernel_system_call_lines_are_parsed() {
         let futex = "202 0x7f00a0 0x189 0x0 0x7ffe10 0x0 0xffffffff 0x7ffe00 0x7f0010\n";
         let position = Some(Position {
             pc: 0x7f_0010,

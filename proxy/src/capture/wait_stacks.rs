@@ -108,7 +108,7 @@ mod tests {
     use super::has_reply;
 
     #[test]
-    fn replies_are_found_behind_events() {
+    fn replies_are_found_after_events() {
         let message = |code: u8| {
             let mut message = [0; 32];
             message[0] = code;

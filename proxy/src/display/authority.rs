@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bytes_of_our_file() {
+    fn authority_file_bytes_match_the_format() {
         let mut expected = Vec::new();
         for (family, host) in [([1, 0], &b"\0\x04host"[..]), ([255, 255], &b"\0\0"[..])] {
             expected.extend(family);
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_the_entry_of_a_display() {
+    fn entry_is_found_by_display_and_address() {
         let mut file = encode(b"host", Some(1), &Cookie(vec![1; 16]));
         file.truncate(file.len() / 2 + 2);
         let file = [
@@ -221,13 +221,13 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_number_fits_every_display() {
+    fn empty_display_number_matches_every_display() {
         let file = encode(b"host", None, &cookie());
         assert_eq!(find(&file, &Peer::Local, b"host", 77), Some(cookie()));
     }
 
     #[test]
-    fn a_file_cut_off_anywhere_is_read_up_to_there() {
+    fn truncated_file_is_read_up_to_the_cut() {
         let file = encode(b"host", Some(2), &cookie());
         for end in 0..file.len() {
             let found = find(&file[..end], &Peer::Local, b"host", 2);
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn our_file_is_for_our_eyes() {
+    fn authority_file_is_private_and_replaced() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("Xauthority");
         write(&path, Some(7), &cookie()).unwrap();
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn cookies_match_whole_or_not_at_all() {
+    fn cookies_match_only_in_full() {
         let right = cookie();
         assert!(right.matches(&right.0));
         assert!(!right.matches(&right.0[..15]));

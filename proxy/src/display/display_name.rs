@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn local_displays() {
+    fn local_displays_are_parsed() {
         assert_eq!(parts(":0"), (Endpoint::Local, 0, 0));
         assert_eq!(parts(":12.3"), (Endpoint::Local, 12, 3));
         assert_eq!(parts("unix:5"), (Endpoint::Local, 5, 0));
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn displays_by_tcp() {
+    fn tcp_displays_are_parsed() {
         assert_eq!(parts("host:1.2"), (tcp("host"), 1, 2));
         assert_eq!(parts("localhost:10.0"), (tcp("localhost"), 10, 0));
         assert_eq!(parts("tcp/host.org:1"), (tcp("host.org"), 1, 0));
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn sockets_with_a_path() {
+    fn socket_path_displays_are_parsed() {
         let socket = || Endpoint::Path("/run/x/s:3".into());
         assert_eq!(parts("/run/x/s:3"), (socket(), 3, 0));
         assert_eq!(parts("unix:/run/x/s:3"), (socket(), 3, 0));
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_display_names_are_refused() {
+    fn invalid_display_names_are_rejected() {
         for text in [
             "", "0", ":", ":x", ":-1", ":+1", ":0.", ":0.x", "host::0", ":59536",
         ] {

@@ -182,7 +182,7 @@ mod tests {
     use crate::display::display_lock::{lock_path, lock_text};
 
     #[test]
-    fn a_claimed_display_is_locked_listened_on_and_given_back() {
+    fn claimed_display_is_locked_listening_and_released() {
         let number = 300;
         let claimed = claim(Some(number), None).unwrap();
         let lock = fs::read(lock_path(number)).unwrap();
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lock_and_socket_of_a_dead_process_are_taken_over() {
+    fn stale_lock_and_socket_are_replaced() {
         let number = 301;
         // A process that has ended and was reaped.
         let mut gone = std::process::Command::new("true").spawn().unwrap();
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_display_without_a_lock_file_is_left_alone() {
+    fn live_socket_without_lock_file_is_in_use() {
         let number = 302;
         make_socket_dir(Path::new(SOCKET_DIR)).unwrap();
         let _ = fs::remove_file(socket_path(number));
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_of_any_kind_of_file_holds_nothing_up() {
+    fn irregular_lock_files_never_block() {
         let number = 305;
         let lock = lock_path(number);
         let in_use = || matches!(claim(Some(number), None), Err(ListenError::InUse { .. }));
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_others_can_change_is_no_place_for_sockets() {
+    fn insecure_socket_folder_is_rejected() {
         let place = tempfile::tempdir().unwrap();
         let dir = place.path().join("sockets");
         {

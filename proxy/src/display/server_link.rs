@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_display_by_abstract_socket_is_found() {
+    fn abstract_socket_display_is_found() {
         let name = SocketAddr::from_abstract_name(b"/tmp/.X11-unix/X303").unwrap();
         let _listener = std::os::unix::net::UnixListener::bind_addr(&name).unwrap();
         let link = ServerLink::new(DisplayName::local(303), None);

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_of_absurd_length_is_refused_before_it_comes() {
+    fn oversized_reply_is_rejected_before_it_arrives() {
         let mut reply = vec![1, 0, 1, 0, 0xFF, 0xFF, 0xFF, 0xFF];
         reply.resize(32, 0);
         let (mut talk, _server) = talk(&reply, PATIENCE);
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_never_answers_is_given_up() {
+    fn silent_server_times_out() {
         let (mut talk, _server) = talk(b"", Duration::from_millis(20));
         assert!(talk.reply().unwrap_err().contains("silent"));
         let (mut talk, _server) = super::tests::talk(b"\x01", Duration::from_millis(20));
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_gives_its_reason() {
+    fn refusal_reports_its_reason() {
         let (mut talk, _server) = talk(b"\0\x06\x0b\0\0\0\x02\0No way\0\0", PATIENCE);
         assert!(matches!(talk.set_up(None), Err(SetupFailure::Refused(why)) if why == "No way"));
     }

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn our_cookie_is_exchanged_for_the_servers() {
+    fn proxy_cookie_is_replaced_by_the_servers() {
         for order in ORDERS {
             let ours = setup(order, MIT_MAGIC_COOKIE_1, &[7; 16]);
             let layout = whole(&ours);
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_or_missing_cookie_is_refused() {
+    fn wrong_or_missing_cookie_is_rejected() {
         for order in ORDERS {
             let refusal = |name: &[u8], data: &[u8]| {
                 let bytes = setup(order, name, data);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setup_in_pieces_says_what_it_needs() {
+    fn partial_setup_reports_the_bytes_needed() {
         for order in ORDERS {
             let bytes = setup(order, MIT_MAGIC_COOKIE_1, &[7; 16]);
             for end in 0..bytes.len() {
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn garbage_and_overlong_setups_are_refused_at_once() {
+    fn garbage_and_oversized_setups_are_rejected_at_once() {
         assert_eq!(progress(b"GET / HTTP/1.1"), Err(Refusal::NoByteOrder));
         assert_eq!(
             progress(b"l\0\x0b\0\0\0\xff\xff\0\0"),
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn the_failure_reply_in_both_orders() {
+    fn failure_reply_is_encoded_in_both_byte_orders() {
         assert_eq!(
             failure(ByteOrder::Little, "No way"),
             b"\0\x06\x0b\0\0\0\x02\0No way\0\0"

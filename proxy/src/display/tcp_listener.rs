@@ -36,7 +36,7 @@ mod tests {
     use std::net::TcpStream;
 
     #[test]
-    fn a_display_is_listened_for_once_and_at_loopback() {
+    fn tcp_display_listens_on_loopback_and_only_once() {
         let number = 305;
         let listeners = listen("localhost", number).unwrap();
         assert!(!listeners.is_empty());

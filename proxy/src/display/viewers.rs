@@ -73,7 +73,7 @@ mod tests {
     use super::{by_tcp, by_unix, is_viewed};
 
     #[test]
-    fn a_viewer_is_told_from_a_client() {
+    fn viewers_and_clients_are_distinguished() {
         let inodes = ["7".to_owned(), "8".to_owned(), "9".to_owned()];
         let client = "0: 3 0 0 0001 03 7 @/tmp/.X11-unix/X5\n0: 2 0 10000 0001 01 8 /run/vnc\n";
         assert!(!by_unix(client, &inodes));
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn other_servers_have_no_viewers() {
+    fn only_vnc_servers_have_viewers() {
         // A separate process, because other tests have connections in this one.
         let mut process = Command::new("sleep").arg("60").spawn().unwrap();
         let viewed = |executable| is_viewed(process.id(), executable);

@@ -206,7 +206,7 @@ mod tests {
     use x11prof_trace::Record;
 
     #[test]
-    fn a_mark_comes_by_each_name_and_ends_with_the_recording() {
+    fn marks_arrive_by_each_display_name_until_the_end() {
         let dir = tempfile::tempdir().unwrap();
         let (sender, drain) = record_queue(1 << 20, false);
         let clients = Arc::new(ClientProcesses::default());
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_connection_holds_nothing_up_for_long() {
+    fn silent_connections_do_not_block_marks() {
         let dir = tempfile::tempdir().unwrap();
         let (sender, _drain) = record_queue(1 << 20, false);
         let name = DisplayName::local(7);

@@ -74,14 +74,14 @@ mod tests {
     use super::{in_status, read};
 
     #[test]
-    fn fields_of_a_status_file() {
+    fn status_file_switch_counts_are_parsed() {
         let status = "Name:\tx\nvoluntary_ctxt_switches:\t12\nnonvoluntary_ctxt_switches:\t3\n";
         assert_eq!(in_status(status), Some((12, 3)));
         assert_eq!(in_status("Name:\tx\n"), None);
     }
 
     #[test]
-    fn the_clock_of_this_process_grows() {
+    fn clock_of_this_process_advances() {
         let pid = std::process::id();
         let before = read(pid).unwrap();
         let mut after = read(pid).unwrap();
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_is_gone_has_none() {
+    fn dead_process_has_no_clock() {
         let mut child = std::process::Command::new("true").spawn().unwrap();
         child.wait().unwrap();
         assert_eq!(read(child.id()), None);

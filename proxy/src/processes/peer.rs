@@ -47,7 +47,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     #[test]
-    fn the_peer_of_a_unix_socket_is_known_and_that_of_a_tcp_socket_is_not() {
+    fn peer_is_known_for_unix_but_not_tcp_sockets() {
         let (one, _other) = UnixStream::pair().unwrap();
         let peer = Peer::of(&one).unwrap();
         assert_eq!(peer.pid, Some(std::process::id()));

@@ -140,12 +140,12 @@ mod tests {
     use super::{ProcessInfo, in_stat, online, split};
 
     #[test]
-    fn processors_are_found_without_sys() {
+    fn processors_are_found_in_proc_stat() {
         assert_eq!(in_stat("cpu  9 8\ncpu0 5 4\ncpu3 4 4\nintr 7\n"), [0, 3]);
     }
 
     #[test]
-    fn the_authority_file_is_blanked() {
+    fn authority_file_argument_is_hidden() {
         assert_eq!(
             split(b"Xorg\0:0\0-auth\0/run/secret\0vt1\0"),
             ["Xorg", ":0", "-auth", "…", "vt1"]
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn this_process_is_known() {
+    fn this_process_is_described() {
         let info = ProcessInfo::of(std::process::id());
         let executable = std::env::current_exe().unwrap();
         assert_eq!(info.executable.as_deref(), executable.to_str());
@@ -163,14 +163,14 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_is_gone_is_unknown() {
+    fn dead_process_is_unknown() {
         let mut child = std::process::Command::new("true").spawn().unwrap();
         child.wait().unwrap();
         assert_eq!(ProcessInfo::of(child.id()), ProcessInfo::default());
     }
 
     #[test]
-    fn processor_lists() {
+    fn processor_lists_are_parsed() {
         assert_eq!(online("0-2,5,7-8\n"), [0, 1, 2, 5, 7, 8]);
         assert_eq!(online("0\n"), [0]);
         assert!(online("").is_empty());

@@ -88,7 +88,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     #[test]
-    fn the_process_at_the_other_end_of_a_loopback_connection_is_found() {
+    fn loopback_peer_process_is_found() {
         for host in ["127.0.0.1:0", "[::1]:0"] {
             // A system without IPv6 does not have this address.
             let Ok(listener) = TcpListener::bind(host) else {
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_unix_socket_and_one_that_is_not_connected_have_none() {
+    fn unix_and_unconnected_sockets_have_no_tcp_peer() {
         let (one, _other) = UnixStream::pair().unwrap();
         assert_eq!(process_at(&one), None);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -114,7 +114,7 @@ mod tests {
     // The words are in native byte order. The test's data is in little endian.
     #[cfg(target_endian = "little")]
     #[test]
-    fn the_kernels_lists() {
+    fn kernel_socket_lists_are_parsed() {
         let list = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n\
              0: 0100007F:1770 0100007F:D431 01 00000000:00000000 00:00000000 00000000  1000        0 11 1 0 20 4 30 10 -1\n\
              1: 0100007F:D431 0100007F:1770 01 00000000:00000000 00:00000000 00000000  1000        0 12 1 0 20 4 30 10 -1\n\

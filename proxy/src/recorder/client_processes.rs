@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_recorders_can_read_the_processes() {
+    fn client_processes_can_be_read_from_text() {
         let processes = ClientProcesses::default();
         processes.insert(7, Some(77));
         processes.insert(70, None);
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn process_ids_of_recorded_clients_are_replaced_however_the_reply_is_split() {
+    fn client_process_ids_are_replaced_at_any_reply_split() {
         let processes = ClientProcesses::default();
         processes.insert(0x20_0000, Some(77));
         processes.insert(0x40_0000, None);

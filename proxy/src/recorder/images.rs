@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn images_are_awaited_until_something_later_is_answered() {
+    fn images_are_pending_until_a_later_reply() {
         let mut images = ImageReplies::default();
         images.requested(Some(Body::Image));
         images.requested(Some(Body::Image));
@@ -188,14 +188,14 @@ mod tests {
     }
 
     #[test]
-    fn awaited_images_are_bounded() {
+    fn pending_images_are_bounded() {
         let mut images = ImageReplies::default();
         (0..MAX_AWAITED_IMAGES + 10).for_each(|_| images.requested(Some(Body::Image)));
         assert_eq!(images.awaited.len(), MAX_AWAITED_IMAGES);
     }
 
     #[test]
-    fn glyphs_keep_their_metrics_and_lose_their_pixels() {
+    fn glyphs_keep_metrics_but_not_pixels() {
         let opcodes = |name: &str, major| ExtensionOpcodes {
             name: name.to_owned(),
             major,

@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_are_used_again_and_what_is_kept_back_is_bounded() {
+    fn chunks_are_reused_and_spares_are_bounded() {
         let mut kept = KeptBytes::default();
         let wire = vec![1; CHUNK];
         let mut addresses = std::collections::HashSet::new();

@@ -71,7 +71,7 @@ fn only_long_put_images_lose_their_bodies() {
 }
 
 #[test]
-fn only_replies_to_get_image_lose_their_bodies() {
+fn only_long_get_image_replies_lose_their_bodies() {
     let requests = [
         SETUP.to_vec(),
         request(20, 24),
@@ -101,7 +101,7 @@ fn only_replies_to_get_image_lose_their_bodies() {
 }
 
 #[test]
-fn under_pressure_long_bodies_go_and_then_all_of_them() {
+fn pressure_omits_long_bodies_then_all_bodies() {
     let stream = [
         SETUP.to_vec(),
         request(65, 8000),
@@ -139,7 +139,7 @@ fn under_pressure_long_bodies_go_and_then_all_of_them() {
 }
 
 #[test]
-fn where_there_are_very_many_short_images_lose_theirs_too() {
+fn all_images_level_omits_short_image_bodies() {
     let stream = [SETUP.to_vec(), request(PUT_IMAGE, 424), request(70, 5000)].concat();
     for step in [1, 25, 6000] {
         let found = gaps(
@@ -160,7 +160,7 @@ fn where_there_are_very_many_short_images_lose_theirs_too() {
 }
 
 #[test]
-fn a_gap_that_began_goes_on_when_the_pressure_has_gone() {
+fn started_gap_continues_after_pressure_ends() {
     let (mut omission, mut found) = (new(), Vec::new());
     let stream = [SETUP.to_vec(), request(65, 8000), request(65, 8000)].concat();
     let mut next = |bytes: &[u8], level| {
@@ -175,7 +175,7 @@ fn a_gap_that_began_goes_on_when_the_pressure_has_gone() {
 }
 
 #[test]
-fn the_secret_of_a_setup_is_a_gap_even_in_a_full_trace() {
+fn setup_cookie_is_omitted_even_from_a_full_trace() {
     let mut setup = SETUP.to_vec();
     setup[6] = 4;
     setup[8] = 16;
@@ -191,7 +191,7 @@ fn the_secret_of_a_setup_is_a_gap_even_in_a_full_trace() {
 }
 
 #[test]
-fn cookies_that_a_server_gives_out_are_never_kept() {
+fn generated_cookies_are_never_recorded() {
     let extensions = [x11prof_trace::ExtensionOpcodes {
         name: "SECURITY".to_owned(),
         major: 137,

@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_come_out_in_order_and_then_the_end() {
+    fn entries_arrive_in_order_before_the_end() {
         let (sender, drain) = record_queue(1000, false);
         for n in 0..10 {
             sender.push(entry(n));
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fuller_the_queue_the_less_is_to_be_kept() {
+    fn fuller_queue_keeps_fewer_bytes() {
         let (queue, drain) = record_queue(4000, false);
         let levels: Vec<Level> = (0..4)
             .map(|_| {
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn control_records_count_at_their_size() {
+    fn control_records_count_by_size() {
         let opened = |words: usize| {
             let opened = x11prof_trace::Opened {
                 connection: ConnectionId(1),
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_makes_the_relay_wait_until_the_recorder_lets_go() {
+    fn full_queue_blocks_the_relay_until_memory_is_released() {
         let (sender, drain) = record_queue(1000, false);
         sender.push(entry(800));
         assert!(!sender.is_full());
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_room_at_the_end() {
+    fn relay_never_blocks_during_shutdown() {
         let (sender, _drain) = record_queue(100, false);
         sender.push(entry(800));
         let relay = std::thread::spawn({
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_in_the_order_of_their_times() {
+    fn block_times_never_decrease() {
         let (sender, drain) = record_queue(1000, false);
         for time in [5, 3, 7] {
             let Record::Block(mut block) = entry(0) else {

@@ -102,7 +102,7 @@ fn blocks(path: &Path) -> Vec<Block> {
 }
 
 #[test]
-fn cookie_and_long_images_are_gaps_and_offsets_go_on_across_them() {
+fn cookie_and_long_images_are_gaps_and_offsets_continue() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("trace");
     // The mode of an existing file that others could read is restricted.
@@ -141,7 +141,7 @@ fn cookie_and_long_images_are_gaps_and_offsets_go_on_across_them() {
 }
 
 #[test]
-fn a_full_trace_keeps_all_but_the_cookie() {
+fn full_trace_keeps_everything_except_the_cookie() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("trace");
     let image = put_image(10_000);
@@ -155,7 +155,7 @@ fn a_full_trace_keeps_all_but_the_cookie() {
 }
 
 #[test]
-fn a_trace_that_cannot_be_begun_is_an_error_at_once() {
+fn unwritable_trace_fails_immediately() {
     let path = PathBuf::from("/dev/full");
     let (_tap, drain) = record_queue(1 << 20, false);
     let file = TraceFile::open(&path).unwrap();
@@ -182,7 +182,7 @@ impl Write for Disk {
 }
 
 #[test]
-fn a_disk_that_fills_up_is_told_once_and_the_queue_is_emptied() {
+fn full_disk_is_reported_once_and_queue_is_emptied() {
     let told = Mutex::new(Vec::new());
     let writer = Writer::new(Disk(20_000), started(true), Timestamp::from_nanos(1)).unwrap();
     let trace = Trace {
@@ -249,7 +249,7 @@ impl RecordFilter for EveryOther {
 }
 
 #[test]
-fn a_filter_changes_what_is_written_and_its_failure_ends_the_trace_alone() {
+fn filter_changes_the_trace_and_its_failure_ends_only_the_trace() {
     for (blocks, kept, failed) in [(3, 2, false), (6, 2, true)] {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("trace");
@@ -296,7 +296,7 @@ fn a_filter_changes_what_is_written_and_its_failure_ends_the_trace_alone() {
 }
 
 #[test]
-fn a_disk_that_hung_before_the_end_has_its_patience_at_the_end() {
+fn earlier_disk_hang_does_not_shorten_the_final_timeout() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("pipe");
     let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;

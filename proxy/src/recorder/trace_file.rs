@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn an_older_file_becomes_old_when_the_trace_takes_its_name() {
+    fn older_file_is_renamed_when_the_trace_is_named() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("trace");
         for (n, content) in ["one", "two", "three"].iter().enumerate() {
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_without_clients_keeps_the_older_file() {
+    fn recording_without_clients_keeps_the_older_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("trace");
         // If there is no older file, the recording keeps its trace, provided that the recording began.
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_being_recorded_is_refused_before_and_after_it_has_its_name() {
+    fn file_being_recorded_is_rejected_before_and_after_naming() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("trace");
         let mut first = TraceFile::open(&path).unwrap();
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_killed_recorders_file_is_taken_over() {
+    fn leftover_file_of_a_killed_recorder_is_reused() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("trace");
         fs::write(dir.path().join(".trace.recording"), "left").unwrap();
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_that_went_away_meanwhile_is_said() {
+    fn deleted_or_replaced_trace_is_reported() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("trace");
         let recorded = || {
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_stays_and_a_device_is_written_as_it_is() {
+    fn links_are_kept_and_devices_written_directly() {
         let dir = tempfile::tempdir().unwrap();
         let (path, link) = (dir.path().join("trace"), dir.path().join("link"));
         fs::write(&path, "old").unwrap();
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_in_the_way_and_a_link_of_another_user_are_refused() {
+    fn existing_pipe_and_foreign_link_are_rejected() {
         let dir = tempfile::tempdir().unwrap();
         let refused = |name| TraceFile::open(&dir.path().join(name)).is_err();
         let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;

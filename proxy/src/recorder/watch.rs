@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watcher_that_is_behind_misses_records_and_the_recorder_goes_on() {
+    fn slow_watcher_misses_records_without_blocking_the_recorder() {
         let (watch, watched) = watch();
         watch.offer(LIMIT, false, mark);
         watch.offer(1, false, mark);

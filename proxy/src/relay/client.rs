@@ -359,7 +359,7 @@ mod tests {
     use super::same_user;
 
     #[test]
-    fn only_the_same_user_is_let_in() {
+    fn only_the_same_user_is_accepted() {
         assert!(same_user(1000, 1000));
         assert!(!same_user(1001, 1000));
         assert!(!same_user(0, 1000));

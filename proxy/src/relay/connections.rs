@@ -197,7 +197,7 @@ mod tests {
     use std::thread;
 
     #[test]
-    fn connections_that_wait_for_their_setups_are_few() {
+    fn pending_setups_are_limited() {
         let connections = Connections::default();
         let open: Vec<_> = (0..MAX_AWAITED_SETUPS)
             .map(|n| (connections.has_room(n % 2 == 0), connections.open()))
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_is_cut_off_wakes_its_threads() {
+    fn disconnecting_wakes_blocked_threads() {
         let connections = Connections::default();
         let (peer, ours) = UnixStream::pair().unwrap();
         let connection = connections.open();

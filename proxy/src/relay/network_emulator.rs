@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_take_their_turn_and_arrive_half_a_round_trip_later() {
+    fn packets_queue_and_arrive_half_a_round_trip_later() {
         let start = Instant::now();
         let after = |millis| start + Duration::from_millis(millis);
         // 1500 bytes, including headers, take a millisecond.
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_share_the_line() {
+    fn connections_share_the_bandwidth() {
         let start = Instant::now();
         let slow = network(Some(1.5e6), 20_000_000);
         let line = Arc::default();
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn senders_wait_once_the_network_is_full() {
+    fn senders_block_when_the_network_is_full() {
         let now = Instant::now();
         let mut slow = way(network(Some(1e6), 100_000_000), &Arc::default());
         slow.put(now, &vec![0; 355_999], Vec::new());
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_and_descriptors_come_through_in_order_and_late() {
+    fn bytes_and_descriptors_arrive_in_order_and_delayed() {
         let (server, ours) = UnixStream::pair().unwrap();
         let ours = Arc::new(Socket::new(ours).unwrap());
         let start = Instant::now();
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn last_bytes_arrive_after_the_client_has_gone() {
+    fn last_bytes_arrive_after_the_client_disconnects() {
         let (mut server, ours) = UnixStream::pair().unwrap();
         let ours = Arc::new(Socket::new(ours).unwrap());
         let (near, link) =

@@ -175,7 +175,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
     #[test]
-    fn bytes_and_descriptors_come_out_as_they_went_in(
+    fn bytes_and_descriptors_are_relayed_unchanged(
         requests in messages(),
         answers in messages(),
         (read_by_server, read_by_client) in (1..5000_usize, 1..5000_usize),
@@ -210,7 +210,7 @@ proptest! {
 }
 
 #[test]
-fn one_direction_goes_on_when_the_other_has_ended() {
+fn one_direction_continues_after_the_other_ends() {
     let (mut client, client_side) = UnixStream::pair().unwrap();
     let (mut server, server_side) = UnixStream::pair().unwrap();
     let (_drain, run) = relay(client_side, server_side, DEFAULT_QUEUE_BYTES, true);
@@ -228,7 +228,7 @@ fn one_direction_goes_on_when_the_other_has_ended() {
 }
 
 #[test]
-fn a_client_that_goes_takes_its_server_connection_along() {
+fn client_disconnect_closes_the_server_connection() {
     let (mut client, client_side) = UnixStream::pair().unwrap();
     let (mut server, server_side) = UnixStream::pair().unwrap();
     let (_drain, run) = relay(client_side, server_side, DEFAULT_QUEUE_BYTES, true);
@@ -242,7 +242,7 @@ fn a_client_that_goes_takes_its_server_connection_along() {
 }
 
 #[test]
-fn a_server_that_dies_ends_the_connection() {
+fn server_disconnect_ends_the_connection() {
     let (mut client, client_side) = UnixStream::pair().unwrap();
     let (mut server, server_side) = UnixStream::pair().unwrap();
     let (_drain, run) = relay(client_side, server_side, DEFAULT_QUEUE_BYTES, true);

@@ -227,14 +227,14 @@ fn check_trace(stream: &Stream, times: usize, setup: &[u8], blocks: &[Block]) {
 }
 
 #[test]
-fn requests_split_anywhere() {
+fn requests_are_relayed_at_any_split() {
     let stream = Stream::requests(4100);
     let splits: Vec<usize> = (0..=stream.bytes.len()).collect();
     check(Direction::ToServer, &stream, &splits, false);
 }
 
 #[test]
-fn answers_split_anywhere() {
+fn replies_are_relayed_at_any_split() {
     let stream = Stream::answers();
     let splits: Vec<usize> = (0..=stream.bytes.len()).collect();
     for small_buffers in [false, true] {
@@ -244,7 +244,7 @@ fn answers_split_anywhere() {
 
 /// Images with bodies that are omitted from the trace.
 #[test]
-fn long_images_split_at_many_places() {
+fn long_images_are_relayed_at_many_splits() {
     const IMAGE: usize = 100_000;
     let mut stream = Stream::requests(IMAGE);
     let end = stream.bytes.len();

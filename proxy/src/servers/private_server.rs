@@ -309,7 +309,7 @@ mod tests {
     use crate::display::server_link::ServerLink;
 
     #[test]
-    fn an_xvfb_starts_takes_its_cookie_only_and_stops() {
+    fn xvfb_starts_requires_its_cookie_and_stops() {
         let server = PrivateServer::start(ServerKind::Xvfb8).unwrap();
         let (dir, pid) = (
             server.authority_file().parent().unwrap().to_owned(),
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_starts_as_what_it_is() {
+    fn each_server_kind_starts_the_right_server() {
         for (kind, executable) in [
             (ServerKind::Xvnc, "vnc"),
             (ServerKind::XvncViewed, "vnc"),

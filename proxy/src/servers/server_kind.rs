@@ -190,7 +190,7 @@ mod tests {
     use super::ServerKind;
 
     #[test]
-    fn kinds_and_their_names() {
+    fn server_kind_names_round_trip() {
         for name in ServerKind::names() {
             assert_eq!(ServerKind::from_name(name).unwrap().name(), name);
         }

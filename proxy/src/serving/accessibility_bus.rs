@@ -84,7 +84,7 @@ mod tests {
     use std::os::unix::net::UnixListener;
 
     #[test]
-    fn only_a_dead_bus_or_one_of_the_recorded_display_is_removed() {
+    fn only_a_dead_bus_is_removed() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("bus");
         let address = format!("unix:path={},guid=12", path.display());

@@ -196,7 +196,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     #[test]
-    fn buffers_are_used_again_and_few_are_kept() {
+    fn buffers_are_reused_and_few_are_kept() {
         let buffers = LargeBuffers::default();
         let first = buffers.lease().as_ptr();
         assert_eq!(buffers.lease().as_ptr(), first);
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn large_buffers_are_for_those_whom_much_is_sent() {
+    fn large_buffers_are_used_only_for_bulk_reads() {
         let (mut peer, socket) = UnixStream::pair().unwrap();
         let (socket, large) = (Socket::new(socket).unwrap(), LargeBuffers::default());
         let mut intake = Intake::new(&large);
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn unsent_bytes_leave_scarce_large_buffers() {
+    fn unsent_bytes_release_scarce_large_buffers() {
         let (mut peer, socket) = UnixStream::pair().unwrap();
         let (socket, large) = (Socket::new(socket).unwrap(), LargeBuffers::default());
         let mut intake = Intake::new(&large);

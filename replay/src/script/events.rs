@@ -86,7 +86,7 @@ mod tests {
     use x11prof_protocol::{ByteOrder, Extension, Extensions, Symbol};
 
     #[test]
-    fn events_are_told_apart_by_kind_and_window() {
+    fn events_are_distinguished_by_kind_and_window() {
         let mut extensions = Extensions::new();
         for (name, major, first_event) in [("SHAPE", 129, 64), ("DAMAGE", 143, 91)] {
             extensions.insert(Extension {
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn only_events_of_the_server_have_its_time() {
+    fn only_server_events_have_a_timestamp() {
         let mut bytes = [0; 32];
         (bytes[0], bytes[4], bytes[12]) = (28, 1, 2);
         assert_eq!(time(&bytes, ByteOrder::Little), Some(2));

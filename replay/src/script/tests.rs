@@ -47,7 +47,7 @@ fn batches(script: &Script) -> Vec<&Batch> {
 }
 
 #[test]
-fn a_client_says_what_it_said_after_what_it_had_heard() {
+fn batches_follow_the_replies_they_depend_on() {
     let script = script(&xset()).unwrap();
     assert_eq!(script.clients.len(), 1);
     assert_eq!(script.clients[0].ids, (0x20_0000, 0x1F_FFFF));
@@ -79,7 +79,7 @@ fn a_client_says_what_it_said_after_what_it_had_heard() {
 }
 
 #[test]
-fn changed_bytes_are_an_error_or_another_script_and_never_a_panic() {
+fn corrupt_traces_never_panic() {
     let trace = xset();
     let mut reader = Reader::new(&trace[..]).unwrap();
     let mut records = Vec::new();
@@ -103,7 +103,7 @@ fn changed_bytes_are_an_error_or_another_script_and_never_a_panic() {
 }
 
 #[test]
-fn the_middle_of_a_session_is_refused() {
+fn attached_and_clientless_traces_are_rejected() {
     let of = |control| {
         script(&written(&[Record::Control(
             Timestamp::from_nanos(1),

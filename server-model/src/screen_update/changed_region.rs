@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn boxes_fall_into_bands() {
+    fn boxes_are_merged_into_bands() {
         assert_eq!(bands(&[]), (0, 0));
         assert_eq!(bands(&[(3, 3, 3, 9), (4, 4, 9, 4)]), (0, 0));
         let one = [(0, 0, 9, 9), (0, 0, 9, 9), (2, 2, 5, 5)];
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn random_boxes_give_the_same_as_counting_pixels() {
+    fn band_area_matches_pixel_counting() {
         let (mut bands, mut pixels) = (ChangedRegion::default(), HashSet::new());
         let mut lot = 1_u32;
         for _ in 0..300 {

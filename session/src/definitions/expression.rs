@@ -284,14 +284,14 @@ mod tests {
     }
 
     #[test]
-    fn products_bind_closer_than_sums() {
+    fn products_bind_tighter_than_sums() {
         assert_eq!(value("2 + 3 * 4 - 1"), Some(13));
         assert_eq!(value("(2+3)*4/3"), Some(6));
         assert_eq!(value("10 - 3 - 2"), Some(5));
     }
 
     #[test]
-    fn fields_are_read_from_the_header_on() {
+    fn field_offsets_count_from_the_request_start() {
         assert_eq!(value("u8@1"), Some(3));
         assert_eq!(value("u16@4 * u32@8"), Some(80));
         assert_eq!(value("i16@6 + u16@6"), Some(65534));
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn absent_or_too_large_fields_have_no_value() {
+    fn absent_or_overflowing_fields_have_no_value() {
         assert_eq!(value("u32@9"), None);
         assert_eq!(value("u8@4294967295"), None);
         assert_eq!(value("9223372036854775807 * 2"), None);
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_say_what_is_wrong() {
+    fn errors_explain_the_cause() {
         assert_eq!(
             error("u16 * 3"),
             "in \"u16 * 3\": u16 needs its place, such as u16@12"

@@ -188,7 +188,7 @@ mod tests {
     use super::Area;
 
     #[test]
-    fn rectangles_lose_what_is_outside() {
+    fn rectangles_are_clipped_to_the_area() {
         let drawable = Area::new(0, 0, 100, 50);
         let pixels = |x, y, w, h| Area::new(x, y, w, h).intersection(drawable).pixels();
         assert_eq!(pixels(10, 10, 10, 10), 100.0);
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_lose_what_is_outside() {
+    fn lines_are_clipped_to_the_area() {
         let drawable = Area::new(0, 0, 100, 50);
         assert_eq!(drawable.line_inside((0, 0), (30, 40)), Some(50.0));
         assert_eq!(drawable.line_inside((0, 0), (100, 0)), Some(100.0));

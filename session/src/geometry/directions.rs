@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn most_of_the_length_decides() {
+    fn dominant_length_decides_the_direction() {
         assert_eq!(direction(&[((0, 0), (9, 0))]), "horizontal");
         assert_eq!(direction(&[((3, 9), (3, 2))]), "vertical");
         assert_eq!(direction(&[((0, 0), (9, 1))]), "sloped");

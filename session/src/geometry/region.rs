@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_are_joined_cut_and_moved() {
+    fn regions_are_joined_intersected_subtracted_and_moved() {
         let one = Region::of(Area::new(0, 0, 10, 10));
         let two = Region::of(Area::new(5, 5, 10, 10));
         assert_eq!(pixels(&one.union(&two)), 175.0);
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_region_of_very_many_rectangles_is_its_bounds() {
+    fn region_over_the_piece_limit_becomes_its_bounds() {
         let squares = (0..=PIECES_LIMIT as i16).map(|n| Area::new(n * 10, 0, 5, 5));
         let region = Region::of_all(squares);
         assert_eq!(region.pieces(), [region.bounds()]);

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn polygons_inside_have_their_area_whichever_way_round() {
+    fn polygon_area_ignores_winding_order() {
         assert_eq!(
             pixels(&[(0.0, 0.0), (10.0, 0.0), (10.0, 10.0), (0.0, 10.0)]),
             100.0
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn polygons_lose_what_is_outside() {
+    fn polygons_are_clipped_to_the_area() {
         let square =
             |x: f64, y: f64| pixels(&[(x, y), (x + 10.0, y), (x + 10.0, y + 10.0), (x, y + 10.0)]);
         assert_eq!(square(-5.0, -5.0), 25.0);
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn arcs_have_their_length_and_area() {
+    fn arc_length_and_area_are_computed() {
         let inside = Area::new(0, 0, 100, 100);
         let circle = Arc::new(10, 10, 20, 20, 0, FULL);
         assert!((circle.length_inside(inside).unwrap() - 20.0 * PI).abs() < 1e-9);
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn arcs_lose_what_is_outside() {
+    fn arcs_are_clipped_to_the_area() {
         let half = Arc::new(-10, 10, 20, 20, 0, FULL);
         let inside = Area::new(0, 0, 100, 100);
         assert!((half.length_inside(inside).unwrap() - 10.0 * PI).abs() < 0.5);

@@ -174,7 +174,7 @@ mod tests {
     use super::Names;
 
     #[test]
-    fn operators_have_their_numbers() {
+    fn operator_numbers_map_to_names() {
         let names = Names::new();
         let name = |value| names.operator(value).map(|name| name.as_str());
         assert_eq!(name(3), Some("Over"));

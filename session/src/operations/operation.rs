@@ -144,7 +144,7 @@ mod tests {
     use super::{Attributes, Value};
 
     #[test]
-    fn attributes_keep_the_order_of_their_names() {
+    fn attributes_are_sorted_by_name() {
         let mut attributes = Attributes::new();
         attributes.set("linewidth".into(), Value::parse("0"));
         attributes.set("gxmode".into(), Value::parse("GXcopy"));

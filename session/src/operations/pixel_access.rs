@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_reads_no_more_than_its_pixmap_has() {
+    fn copy_reads_are_limited_to_the_pixmap_size() {
         let mut session = Session::new();
         let create = words(53, &[7, 1, 500 | 10 << 16]);
         let copy = words(62, &[7, 8, 3, 0, 20 | 30 << 16, 100 | 90 << 16]);

@@ -173,7 +173,7 @@ mod tests {
     use super::file_of;
 
     #[test]
-    fn a_scaled_font_is_read_from_its_scalable_one() {
+    fn scaled_font_maps_to_its_scalable_font() {
         let scaled = "-jis-fixed-medium-r-normal--17-120-100-100-c-0-jisx0208.1983-0";
         let from = "-jis-fixed-medium-r-normal--0-0-0-0-c-0-jisx0208.1983-0";
         assert_eq!(file_of(scaled.into()).as_str(), from);

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_and_fonts_follow_each_other() {
+    fn strings_and_font_changes_are_parsed() {
         let bytes = [
             3, 0, b'a', b'b', b'c', 255, 0x00, 0x20, 0x00, 0x07, 1, 9, b'd', 0, 0,
         ];
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn padding_and_cut_off_items_end_the_list() {
+    fn padding_and_truncated_items_end_the_list() {
         assert_eq!(items(&[0, 0, 0], 1), [String(0)]);
         assert_eq!(items(&[0, 0], 1), []);
         assert_eq!(items(&[255, 1, 2], 1), []);

@@ -303,7 +303,7 @@ mod tests {
     use crate::ids::{By, ClientId};
 
     #[test]
-    fn a_new_gc_has_the_defaults_of_the_protocol() {
+    fn new_gc_has_the_protocol_defaults() {
         let gc = Gc::new(By {
             client: ClientId(1),
             sequence: SequenceNumber(1),

@@ -97,7 +97,7 @@ mod tests {
     use super::spell;
 
     #[test]
-    fn formats_are_spelled_by_their_channels() {
+    fn formats_are_named_by_their_channels() {
         let rgb = |r, g, b, a| [('r', r, 8), ('g', g, 8), ('b', b, 8), ('a', 24, a)];
         assert_eq!(spell(rgb(16, 8, 0, 8), 32), "a8r8g8b8");
         assert_eq!(spell(rgb(16, 8, 0, 0), 24), "x8r8g8b8");

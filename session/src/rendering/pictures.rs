@@ -260,7 +260,7 @@ mod tests {
     use super::{Transform, kind_of};
 
     #[test]
-    fn transforms_are_told_apart() {
+    fn transforms_are_classified() {
         const ONE: i32 = 1 << 16;
         assert_eq!(kind_of([ONE, 0, 0, 0, ONE, 0, 0, 0, ONE]), Transform::None);
         assert_eq!(

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_latin_1_and_bounded() {
+    fn atom_names_are_latin1_and_bounded() {
         assert_eq!(&*name(b"caf\xE9"), "café");
         assert_eq!(name(&[b'a'; 1000]).len(), 256);
     }

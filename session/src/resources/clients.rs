@@ -186,7 +186,7 @@ mod tests {
     use crate::ids::ClientId;
 
     #[test]
-    fn retained_resources_go_when_the_client_is_killed() {
+    fn retained_resources_are_freed_when_the_client_is_killed() {
         let (a, b) = (ClientId(1), ClientId(2));
         let mut clients = Clients::default();
         clients.accepted(a, 0x20_0000, 0x1F_FFFF);
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_belong_to_the_client_that_was_given_them_last() {
+    fn reused_ids_belong_to_the_latest_client() {
         let mut clients = Clients::default();
         clients.accepted(ClientId(1), 0x20_0000, 0x1F_FFFF);
         clients.accepted(ClientId(2), 0x40_0000, 0x1F_FFFF);
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn remembers_the_latest_deeds() {
+    fn only_the_latest_undoable_requests_are_kept() {
         let (client, mut clients) = (ClientId(1), Clients::default());
         for number in 1..=2000 {
             clients.did(

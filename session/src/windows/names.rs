@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn utf8_title_is_kept_when_a_wm_name_follows() {
+    fn utf8_title_overrides_wm_name() {
         let compound_text = b"Caf\xe9 \x1b%G\xe2\x82\xac\x1b%@";
         let both = [
             ("_NET_WM_NAME", "Café €".as_bytes()),
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn wm_name_alone_is_latin1() {
+    fn wm_name_is_decoded_as_latin1() {
         let names = names(&[("WM_NAME", b"Caf\xe9")]);
         assert_eq!(names.title.as_deref(), Some("Café"));
     }

@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_is_viewable_if_all_its_ancestors_are_mapped() {
+    fn window_is_viewable_if_all_ancestors_are_mapped() {
         let mut windows = tree(&[(2, 1), (3, 2), (5, 4)]);
         assert_eq!(windows.is_viewable(3), Some(true));
         assert_eq!(windows.is_viewable(5), None, "its parent is not known");
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn inferiors_are_destroyed_and_roots_are_not() {
+    fn destroy_removes_inferiors_but_never_roots() {
         let mut windows = tree(&[(2, 1), (3, 2), (4, 3), (5, 1)]);
         windows.destroy(2);
         windows.destroy(1);
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn circles_end() {
+    fn cyclic_window_trees_terminate() {
         let mut windows = tree(&[(2, 1), (3, 2)]);
         windows.reparent(2, 3);
         assert_eq!(windows.is_viewable(3), None);

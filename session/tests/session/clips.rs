@@ -63,7 +63,7 @@ fn images_and_copies_are_clipped() {
 }
 
 #[test]
-fn a_bitmap_clips_to_its_rectangle_and_may_not_be_known() {
+fn clip_bitmap_uses_its_bounds_if_known() {
     let mut display = Display::ready();
     display.change_gc(GC, &[(19, PIXMAP)]);
     assert_eq!(left(&mut display), (3200.0, Effect::Full));
@@ -72,7 +72,7 @@ fn a_bitmap_clips_to_its_rectangle_and_may_not_be_known() {
 }
 
 #[test]
-fn clips_are_copied_and_doubted_with_their_gc() {
+fn clip_is_copied_with_its_gc_and_unknown_after_failure() {
     let mut display = Display::ready();
     let second = GC + 1;
     display.create_gc(0, second, &[]);
@@ -116,7 +116,7 @@ fn clipped_to_region(display: &mut Display) -> (f64, Effect) {
 }
 
 #[test]
-fn regions_are_worked_out() {
+fn xfixes_region_operations_are_computed() {
     let two = |minor: u8| {
         let mut display = with_regions();
         display.request(0, XFIXES, minor, |b| b.u32(REGION).u32(OTHER).u32(REGION));
@@ -144,7 +144,7 @@ fn regions_are_worked_out() {
 }
 
 #[test]
-fn regions_filled_by_the_server_are_known_from_replies_alone() {
+fn server_filled_regions_are_known_only_from_replies() {
     let mut display = with_regions();
     // DAMAGE Subtract: the damage goes into the region.
     display.request(0, DAMAGE, 3, |b| b.u32(STRANGER).u32(0).u32(REGION));

@@ -35,7 +35,7 @@ fn assert_is(operation: &Operation, attributes: &str, items: &[f64], op_size: f6
 }
 
 #[test]
-fn the_documented_example_works() {
+fn documented_example_works() {
     let mut display = with(example());
     let one = display.request(0, VENDOR, 3, blit);
     assert_eq!(one.request.as_str(), "VENDOR-BLIT:3");
@@ -70,7 +70,7 @@ fn absent_fields_are_unknown() {
 }
 
 #[test]
-fn the_state_is_followed_all_the_same() {
+fn redefined_requests_still_update_the_state() {
     let text = "format = 1\n[[operation]]\nrequest = \"CreatePixmap\"\n\
                 op_size = \"u16@12 * u16@14\"\n\
                 attributes.depth = { value = \"u8@1\", names = { 8 = \"eight\" } }";

@@ -23,7 +23,7 @@ const STROKE: &str = "fillstyle=FillSolid gxmode=GXcopy linestyle=LineSolid line
 const FILL: &str = "fillstyle=FillSolid gxmode=GXcopy";
 
 #[test]
-fn lines_are_as_long_as_their_segments_in_both_byte_orders() {
+fn line_items_have_segment_lengths_in_both_byte_orders() {
     for order in [ByteOrder::Little, ByteOrder::Big] {
         let mut display = Display::ready_in(order);
         let sloped = format!("direction=sloped {STROKE}");
@@ -42,7 +42,7 @@ fn lines_are_as_long_as_their_segments_in_both_byte_orders() {
 }
 
 #[test]
-fn points_count() {
+fn each_visible_point_counts_one() {
     let mut display = Display::ready();
     let points = display.request(0, 64, 0, |b| on_window(b).i16s(&[0, 0, 99, 49, 100, 50]));
     assert_is(&points, "PolyPoint", "gxmode=GXcopy", &[1.0, 1.0, 0.0]);
@@ -51,7 +51,7 @@ fn points_count() {
 }
 
 #[test]
-fn outlines_have_the_length_of_their_sides() {
+fn outline_size_is_its_visible_length() {
     let mut display = Display::ready();
     let outlines = display.request(0, 67, 0, |b| {
         on_window(b)
@@ -74,7 +74,7 @@ fn outlines_have_the_length_of_their_sides() {
 }
 
 #[test]
-fn fills_have_their_area() {
+fn fill_size_is_its_visible_area() {
     let mut display = Display::ready();
     let rectangles = display.request(0, 70, 0, |b| {
         on_window(b)
@@ -109,7 +109,7 @@ fn fills_have_their_area() {
 }
 
 #[test]
-fn attributes_are_those_of_the_gc() {
+fn attributes_come_from_the_gc() {
     let mut display = Display::ready();
     display.create_gc(0, GC + 1, &[(0, 6), (4, 10), (5, 2), (8, 3)]);
     let line = display.request(0, 65, 0, |b| b.u32(WINDOW).u32(GC + 1).i16s(&[0, 0, 10, 0]));
@@ -133,7 +133,7 @@ fn attributes_are_those_of_the_gc() {
 }
 
 #[test]
-fn all_modes_and_styles_are_spelled_as_in_the_paper() {
+fn modes_and_styles_are_spelled_as_in_the_paper() {
     let spelled = |bit, value| {
         let mut display = Display::ready();
         display.change_gc(GC, &[(bit, value)]);
@@ -227,7 +227,7 @@ fn unknown_drawables_do_not_clip() {
 }
 
 #[test]
-fn a_request_that_was_cut_off_has_the_items_that_were_kept() {
+fn truncated_request_has_the_kept_items() {
     let mut display = Display::ready();
     let rectangles = |b: Bytes| {
         let b = on_window(b).i16s(&[0, 0]).u16(10).u16(10);

@@ -27,7 +27,7 @@ fn with_background() -> Display {
 }
 
 #[test]
-fn put_image_is_the_area_that_is_left() {
+fn put_image_size_is_its_visible_area() {
     for order in [ByteOrder::Little, ByteOrder::Big] {
         let mut display = Display::ready_in(order);
         let put = display.request(0, 72, 2, |b| image(b, WINDOW, 10, 10, 0, 0));
@@ -51,7 +51,7 @@ fn put_image_is_the_area_that_is_left() {
 }
 
 #[test]
-fn put_image_needs_only_its_first_bytes_and_may_be_big() {
+fn put_image_needs_only_its_fixed_fields_and_may_be_big() {
     let mut display = Display::ready();
     let cut = display.cut_request(72, 2, 24, |b| image(b, WINDOW, 30, 30, 0, 0));
     assert_eq!((cut.op_size, cut.effect), (900.0, Effect::Full));
@@ -66,7 +66,7 @@ fn put_image_needs_only_its_first_bytes_and_may_be_big() {
 }
 
 #[test]
-fn get_image_reads_an_area() {
+fn get_image_size_is_its_visible_area() {
     let mut display = Display::ready();
     let get = display.request(0, 73, 2, |b| {
         b.u32(ROOT).i16s(&[990, 0]).u16(20).u16(10).u32(u32::MAX)
@@ -76,7 +76,7 @@ fn get_image_reads_an_area() {
 }
 
 #[test]
-fn clear_area_reaches_to_the_edge() {
+fn clear_area_of_zero_size_extends_to_the_edge() {
     let mut display = with_background();
     let mut clear = |x, y, width, height| {
         display.request(0, 61, 0, |b| {

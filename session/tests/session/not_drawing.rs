@@ -5,7 +5,7 @@ use x11prof_session::{Effect, Operation};
 use crate::harness::{Display, ROOT, WINDOW};
 
 #[test]
-fn every_opcode_is_an_operation_however_short() {
+fn every_opcode_yields_an_operation_at_any_length() {
     let mut display = Display::ready();
     for major in 1..=255 {
         // QueryExtension's answer would be missed.
@@ -19,7 +19,7 @@ fn every_opcode_is_an_operation_however_short() {
 }
 
 #[test]
-fn plain_requests_have_one_item_of_no_size() {
+fn plain_requests_have_one_sizeless_item() {
     let mut display = Display::ready();
     let plain = display.request(0, 127, 0, |b| b);
     assert_eq!(plain, Operation::new("NoOperation".into()));
@@ -30,7 +30,7 @@ fn plain_requests_have_one_item_of_no_size() {
 }
 
 #[test]
-fn properties_and_atoms_count_bytes() {
+fn property_and_atom_sizes_are_in_bytes() {
     let mut display = Display::ready();
     let mut change = |format: u8, values: u32| {
         display.request(0, 18, 0, |b| {
@@ -57,7 +57,7 @@ fn properties_and_atoms_count_bytes() {
 }
 
 #[test]
-fn the_roots_are_those_of_the_setup() {
+fn roots_come_from_the_setup() {
     let mut display = Display::ready();
     display.connect();
     assert_eq!(display.session.roots(), [ROOT, crate::harness::SECOND_ROOT]);
@@ -73,7 +73,7 @@ fn the_roots_are_those_of_the_setup() {
 }
 
 #[test]
-fn a_cursor_and_the_kind_of_faked_events_are_attributes() {
+fn cursor_and_fake_event_kind_are_attributes() {
     /// Bits of ChangeWindowAttributes' value mask.
     const EVENT_MASK: u32 = 1 << 11;
     const CURSOR: u32 = 1 << 14;

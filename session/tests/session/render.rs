@@ -82,7 +82,7 @@ fn assert_is(operation: &Operation, attributes: &str, items: &[f64]) {
 }
 
 #[test]
-fn composite_is_the_area_that_is_left_in_both_byte_orders() {
+fn composite_size_is_its_visible_area_in_both_byte_orders() {
     for order in [ByteOrder::Little, ByteOrder::Big] {
         let mut display = ready_in(order);
         let whole = composite(&mut display, (ON_PIXMAP, 0, 0), 0, (0, 0), (20, 10));
@@ -97,7 +97,7 @@ fn composite_is_the_area_that_is_left_in_both_byte_orders() {
 }
 
 #[test]
-fn sources_are_of_several_kinds() {
+fn source_pictures_are_classified() {
     let mut display = ready();
     let colour = composite(&mut display, (COLOUR, 0, 0), 0, (0, 0), (1, 1));
     let solid = "dstformat=x8r8g8b8 maskformat=none op=Over repeat=none srcformat=solid \
@@ -128,7 +128,7 @@ fn sources_are_of_several_kinds() {
 }
 
 #[test]
-fn a_picture_keeps_its_pixmap_when_the_id_is_freed() {
+fn picture_keeps_its_pixmap_after_the_id_is_freed() {
     let mut display = ready();
     display.request(0, 54, 0, |b| b.u32(ONE_PIXEL));
     display.request(0, 54, 0, |b| b.u32(ARGB_PIXMAP));
@@ -142,7 +142,7 @@ fn a_picture_keeps_its_pixmap_when_the_id_is_freed() {
 }
 
 #[test]
-fn repeat_transform_and_filter_count_where_they_decide() {
+fn repeat_transform_and_filter_count_only_if_effective() {
     let mut display = ready();
     // Repeat: normal; but all that is used lies inside.
     display.request(0, RENDER, 5, |b| b.u32(ON_PIXMAP).u32(1).u32(1));
@@ -172,7 +172,7 @@ fn repeat_transform_and_filter_count_where_they_decide() {
 }
 
 #[test]
-fn a_mask_has_a_format_and_perhaps_an_alpha_for_each_colour() {
+fn mask_attributes_include_format_and_component_alpha() {
     let mut display = ready();
     let masked = |display: &mut Display| {
         let drawn = composite(display, (COLOUR, 0, 0), ON_PIXMAP, (0, 0), (5, 5));
@@ -188,7 +188,7 @@ fn a_mask_has_a_format_and_perhaps_an_alpha_for_each_colour() {
 }
 
 #[test]
-fn rectangles_are_clipped_to_the_picture_s_clip() {
+fn rectangles_are_clipped_to_the_picture_clip() {
     let mut display = ready();
     let fill = |display: &mut Display| {
         display.request(0, RENDER, 26, |b| {
@@ -228,7 +228,7 @@ fn begin(bytes: Bytes) -> Bytes {
 }
 
 #[test]
-fn shapes_have_their_areas() {
+fn shape_size_is_its_area() {
     let mut display = ready();
     let attributes = "dstformat=x8r8g8b8 maskformat=a8 op=Over repeat=none srcformat=solid \
                       transform=none";
@@ -264,7 +264,7 @@ fn add_glyphs(display: &mut Display) -> Operation {
 }
 
 #[test]
-fn glyphs_are_items_of_the_size_of_their_images() {
+fn glyph_item_size_is_its_visible_image_area() {
     let mut display = ready();
     let added = add_glyphs(&mut display);
     assert_is(&added, "glyphformat=a8", &[20.0, 100.0]);
@@ -297,7 +297,7 @@ fn glyphs_are_items_of_the_size_of_their_images() {
 }
 
 #[test]
-fn a_glyph_set_lives_as_long_as_one_of_its_ids() {
+fn glyph_set_lives_until_its_last_id_is_freed() {
     let mut display = ready();
     let other = GLYPHS + 1;
     display.request(0, RENDER, 18, |b| b.u32(other).u32(GLYPHS));
@@ -311,7 +311,7 @@ fn a_glyph_set_lives_as_long_as_one_of_its_ids() {
 }
 
 #[test]
-fn truncated_requests_leave_state_unknown() {
+fn truncated_and_malformed_requests_have_finite_sizes() {
     let mut display = ready();
     let cut = display.cut_request(RENDER, 26, 28, |b| {
         let b = b.u8(1).zeros(3).u32(ON_WINDOW).zeros(8);

@@ -30,7 +30,7 @@ fn attributes(display: &mut Display, window: u32, map_state: u8) {
 }
 
 #[test]
-fn a_drawable_from_before_the_recording_is_what_replies_tell() {
+fn existing_drawable_is_known_only_from_replies() {
     let mut display = Display::ready();
     assert_eq!(
         drawn(&mut display, STRANGER),
@@ -60,7 +60,7 @@ fn a_drawable_from_before_the_recording_is_what_replies_tell() {
 }
 
 #[test]
-fn a_reply_corrects_a_window_unless_it_is_out_of_date() {
+fn reply_corrects_a_window_unless_stale() {
     let mut display = Display::ready();
     geometry(&mut display, WINDOW, 50, 50);
     assert_eq!(drawn(&mut display, WINDOW), (2500.0, Effect::Full));
@@ -75,7 +75,7 @@ fn a_reply_corrects_a_window_unless_it_is_out_of_date() {
 }
 
 #[test]
-fn windows_of_others_are_told_by_events() {
+fn windows_of_other_clients_are_known_from_events() {
     let mut display = Display::ready();
     let now = display.last(0);
     // CreateNotify: 30 by 30 under the root; MapNotify.
@@ -94,7 +94,7 @@ fn windows_of_others_are_told_by_events() {
 }
 
 #[test]
-fn atoms_get_their_names() {
+fn atom_names_are_learned_from_replies() {
     let mut display = Display::ready();
     display.request(0, 16, 0, |b| b.u16(8).u16(0).raw(b"WM_STATE"));
     display.reply(0, |b| b.u32(400));
@@ -121,7 +121,7 @@ fn metrics(bytes: Bytes, last: u32) -> Bytes {
 }
 
 #[test]
-fn fonts_get_their_metrics_by_id_and_by_name() {
+fn font_metrics_are_known_by_id_and_name() {
     let mut display = Display::ready();
     let font = 0x20_0010;
     display.open_font(font, "fixed");

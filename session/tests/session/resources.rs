@@ -13,7 +13,7 @@ fn component(display: &Display, gc: u32, component: Component) -> Option<u32> {
 }
 
 #[test]
-fn change_gc_changes_what_its_mask_names() {
+fn change_gc_changes_only_the_masked_components() {
     let mut display = Display::ready();
     display.change_gc(GC, &[(2, 0x00AB_CDEF), (4, 0xFFFF_0007), (22, 0)]);
     assert_eq!(
@@ -32,7 +32,7 @@ fn change_gc_changes_what_its_mask_names() {
 }
 
 #[test]
-fn copy_gc_copies_what_its_mask_names() {
+fn copy_gc_copies_only_the_masked_components() {
     let mut display = Display::ready();
     display.open_font(0x20_0010, "fixed");
     display.create_gc(0, SECOND_GC, &[(0, 6), (4, 5), (14, 0x20_0010)]);
@@ -72,7 +72,7 @@ fn dashes_and_clip_rectangles_are_lists() {
 }
 
 #[test]
-fn freed_ids_are_unknown_until_they_are_given_again() {
+fn freed_ids_are_unknown_until_reused() {
     let mut display = Display::ready();
     display.request(0, 60, 0, |b| b.u32(GC));
     display.request(0, 54, 0, |b| b.u32(PIXMAP));
@@ -90,7 +90,7 @@ fn freed_ids_are_unknown_until_they_are_given_again() {
 }
 
 #[test]
-fn clients_share_resources_and_take_theirs_with_them() {
+fn clients_share_resources_until_their_owner_closes() {
     let mut display = Display::ready();
     let other = display.connect();
     let fill = |display: &mut Display| {
@@ -113,7 +113,7 @@ fn clients_share_resources_and_take_theirs_with_them() {
 }
 
 #[test]
-fn retained_resources_stay_until_they_are_killed() {
+fn retained_resources_stay_until_killed() {
     let mut display = Display::ready();
     let other = display.connect();
     display.request(0, 112, 1, |b| b);
@@ -125,7 +125,7 @@ fn retained_resources_stay_until_they_are_killed() {
 }
 
 #[test]
-fn failed_requests_make_nothing() {
+fn failed_requests_create_nothing() {
     let mut display = Display::ready();
     display.open_font(0x20_0010, "no-such-font");
     let failed = display.last(0);

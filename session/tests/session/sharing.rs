@@ -28,7 +28,7 @@ fn ready() -> Display {
 }
 
 #[test]
-fn images_in_shared_memory_are_as_others() {
+fn shared_memory_images_are_measured_like_other_images() {
     let mut display = ready();
     // 30 by 20 of an image of 64 by 64, to (80, 0).
     let put = display.request(0, SHM, 3, |b| {
@@ -59,7 +59,7 @@ fn images_in_shared_memory_are_as_others() {
 }
 
 #[test]
-fn shared_images_cross_a_network_as_images() {
+fn shared_memory_images_cross_a_network_as_plain_images() {
     let mut display = ready();
     // 30 by 20 of an image of 64 by 64, clipped by the window: the whole image is sent.
     let put = display.across(SHM, 3, |b| {
@@ -105,7 +105,7 @@ fn shared_images_cross_a_network_as_images() {
 }
 
 #[test]
-fn extensions_make_pixmaps() {
+fn extensions_create_pixmaps() {
     let mut display = ready();
     let size = |display: &Display| {
         let pixmap = display.session.drawable(NEW).unwrap();
@@ -139,7 +139,7 @@ fn extensions_make_pixmaps() {
 }
 
 #[test]
-fn present_is_the_area_of_the_pixmap_on_the_window() {
+fn present_size_is_the_visible_pixmap_area() {
     let mut display = ready();
     let present = |display: &mut Display, pixmap: u32, update: u32| {
         display.request(0, PRESENT, 1, |b| {
@@ -158,7 +158,7 @@ fn present_is_the_area_of_the_pixmap_on_the_window() {
 }
 
 #[test]
-fn counters_and_the_like_live_until_they_are_destroyed() {
+fn counters_fences_and_colormaps_live_until_destroyed() {
     let mut display = ready();
     display.request(0, SYNC, 2, |b| b.u32(NEW).u32(0).u32(0));
     display.request(0, SYNC, 14, |b| b.u32(WINDOW).u32(NEW + 1).u32(0));

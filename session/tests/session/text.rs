@@ -38,7 +38,7 @@ fn image_text_counts_characters() {
 }
 
 #[test]
-fn each_string_of_a_poly_text_is_an_item() {
+fn each_poly_text_string_is_an_item() {
     let mut display = with_font();
     let text = display.request(0, 74, 0, |b| {
         b.u32(WINDOW)
@@ -68,7 +68,7 @@ fn each_string_of_a_poly_text_is_an_item() {
 }
 
 #[test]
-fn a_font_item_changes_the_font_of_the_gc() {
+fn font_item_changes_the_gc_font() {
     let mut display = with_font();
     let text = display.request(0, 74, 0, |b| {
         // The font's id comes most significant byte first.
@@ -88,7 +88,7 @@ fn a_font_item_changes_the_font_of_the_gc() {
 }
 
 #[test]
-fn a_gc_keeps_its_font_when_the_id_is_closed() {
+fn gc_keeps_its_font_after_the_id_is_closed() {
     let mut display = with_font();
     display.request(0, 46, 0, |b| b.u32(FONT));
     display.open_font(FONT, "cursor");
@@ -97,7 +97,7 @@ fn a_gc_keeps_its_font_when_the_id_is_closed() {
 }
 
 #[test]
-fn a_font_that_is_not_known_is_left_out() {
+fn unknown_font_is_omitted() {
     let mut display = Display::ready();
     let text = display.request(0, 76, 1, |b| b.u32(WINDOW).u32(GC).i16s(&[0, 9]).raw(b"x"));
     assert_eq!(text.attributes.to_string(), "");
@@ -108,7 +108,7 @@ fn a_font_that_is_not_known_is_left_out() {
 }
 
 #[test]
-fn text_without_characters_does_nothing() {
+fn empty_text_has_no_effect() {
     let mut display = with_font();
     let none = display.request(0, 74, 0, |b| b.u32(WINDOW).u32(GC).i16s(&[0, 9]));
     assert_eq!((none.items.len(), none.effect), (0, Effect::Nothing));

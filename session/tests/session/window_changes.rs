@@ -38,7 +38,7 @@ fn configure(display: &mut Display, window: u32, values: &[(u16, u32)]) -> Opera
 }
 
 #[test]
-fn raised_and_lowered_windows_pass_their_siblings() {
+fn restacking_counts_only_if_overlap_order_changes() {
     let mut display = row();
     display.request(0, MAP, 0, |b| b.u32(FIRST + 3));
     let mut configured =
@@ -59,7 +59,7 @@ fn raised_and_lowered_windows_pass_their_siblings() {
 }
 
 #[test]
-fn circulating_moves_what_is_hidden_or_hides() {
+fn circulate_affects_only_overlapping_windows() {
     let mut display = row();
     let mut circulate = |direction| display.request(0, CIRCULATE, direction, |b| b.u32(WINDOW));
     assert_eq!(circulate(0).effect, Effect::Nothing);
@@ -92,7 +92,7 @@ fn mapped_unmapped_and_moved_windows_change_the_screen() {
 }
 
 #[test]
-fn drawing_through_a_clip_changes_each_of_its_rectangles() {
+fn clipped_drawing_changes_each_clip_rectangle() {
     const CREATE_GC: u8 = 55;
     const SET_CLIP_RECTANGLES: u8 = 59;
     const POLY_FILL_RECTANGLE: u8 = 70;

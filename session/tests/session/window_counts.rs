@@ -54,7 +54,7 @@ fn destroying_counts_all_inferiors() {
 }
 
 #[test]
-fn configuring_is_by_what_changes() {
+fn configure_is_classified_by_what_changes() {
     let mut display = family();
     let mut configure = |window: u32, values: &[(u16, u32)]| {
         let mask = values.iter().fold(0, |mask, (bit, _)| mask | 1 << bit);
@@ -91,7 +91,7 @@ fn configuring_is_by_what_changes() {
 }
 
 #[test]
-fn saved_windows_outlive_the_client_that_framed_them() {
+fn save_set_windows_outlive_the_framing_client() {
     let mut display = Display::ready();
     let manager = display.connect();
     let frame = 0x40_0001;

@@ -28,7 +28,7 @@ fn drawn(display: &mut Display, window: u32) -> (f64, Effect) {
 }
 
 #[test]
-fn drawing_shows_only_where_all_ancestors_are_mapped() {
+fn drawing_is_visible_only_if_all_ancestors_are_mapped() {
     let mut display = with_child();
     assert_eq!(drawn(&mut display, CHILD), (400.0, Effect::Full));
     display.request(0, 10, 0, |b| b.u32(WINDOW));
@@ -65,7 +65,7 @@ fn windows_are_resized_and_reparented() {
 }
 
 #[test]
-fn destroyed_windows_take_their_inferiors_along() {
+fn destroyed_windows_remove_their_inferiors() {
     let mut display = with_child();
     display.request(0, 5, 0, |b| b.u32(WINDOW));
     assert!(display.session.drawable(CHILD).is_none());
@@ -82,7 +82,7 @@ fn destroyed_windows_take_their_inferiors_along() {
 }
 
 #[test]
-fn events_correct_what_requests_do_not_tell() {
+fn events_correct_the_window_state() {
     let mut display = with_child();
     let now = display.last(0);
     display.answer(0, UNMAP_NOTIFY, 0, now, |b| b.u32(WINDOW).u32(WINDOW));
@@ -113,7 +113,7 @@ fn events_correct_what_requests_do_not_tell() {
 }
 
 #[test]
-fn events_from_before_a_request_are_out_of_date() {
+fn events_preceding_a_request_are_stale() {
     let mut display = Display::ready();
     let mapped = display.last(0);
     display.request(0, 10, 0, |b| b.u32(WINDOW));
@@ -133,7 +133,7 @@ fn events_from_before_a_request_are_out_of_date() {
 }
 
 #[test]
-fn sent_events_tell_only_a_size() {
+fn sent_events_change_only_the_size() {
     let mut display = Display::ready();
     let now = display.last(0);
     display.answer(0, UNMAP_NOTIFY | 0x80, 0, now, |b| {
@@ -153,7 +153,7 @@ fn sent_events_tell_only_a_size() {
 }
 
 #[test]
-fn a_window_manager_gets_the_requests_instead() {
+fn window_manager_receives_redirected_requests() {
     let mut display = Display::new(x11prof_protocol::ByteOrder::Little);
     display.create_gc(0, GC, &[]);
     let manager = display.connect();

@@ -231,7 +231,7 @@ fn run(name: &str, example: &Example) -> String {
 }
 
 #[test]
-fn examples_print_what_the_documents_show() {
+fn examples_print_the_documented_output() {
     for name in DOCUMENTS {
         let found = std::fs::read_to_string(document(name)).expect("a document");
         let blocks = found.matches("\n```console\n").count();
@@ -276,7 +276,7 @@ fn commands(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn commands_and_options_that_documents_name_exist() {
+fn documented_commands_and_options_exist() {
     let place = Place::new();
     let mut wrong = Vec::new();
     for name in ALL {

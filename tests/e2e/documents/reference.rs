@@ -158,7 +158,7 @@ fn typed(roots: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn the_reference_is_that_of_the_code() {
+fn reference_matches_the_code() {
     let found = std::fs::read_to_string(document(NAME)).expect("the reference");
     let mut expected = String::new();
     let mut rest = found.as_str();

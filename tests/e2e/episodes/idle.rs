@@ -68,7 +68,7 @@ fn end(recording: &mut Recording, clients: &mut [Child]) {
 }
 
 #[test]
-fn a_program_that_ticks_does_not_handle_a_key_until_it_draws() {
+fn ignored_key_episode_ends_before_the_next_tick() {
     let server = Server::xvfb(&[]);
     for toolkit in [Toolkit::None, Toolkit::Tk, Toolkit::Gtk, Toolkit::Swing] {
         let (keys, disturbed_ms) = keys_ignored(&server, toolkit);
@@ -134,7 +134,7 @@ const GAME: &[Program] = &[("glxgears", "GLX", |r, _| plain(r, &["glxgears"]))];
 
 #[test]
 #[ignore = "takes minutes; cargo xtask validate episodes"]
-fn ticking_programs_have_no_long_episodes_in_a_minute() {
+fn idle_ticking_programs_have_no_perceptible_episodes() {
     println!(
         "\n| program | toolkit | episodes in a minute | longest, ms | perceptible |\n|---|---|---:|---:|---:|"
     );

@@ -80,37 +80,37 @@ fn triggered(runs: &[Run], trigger: &str) {
 }
 
 #[test]
-fn keyboard_motion_and_button_agree_with_the_handlers() {
+fn key_motion_and_button_episodes_match_handler_times() {
     let runs = agree(&["keyboard", "motion", "button"]);
     triggered(&runs, "input");
 }
 
 #[test]
-fn painting_agrees_with_the_handlers() {
+fn painting_episodes_match_handler_times() {
     let runs = agree(&["painting"]);
     triggered(&runs, "output");
 }
 
 #[test]
-fn a_timer_agrees_with_its_handlers() {
+fn timer_episodes_match_handler_times() {
     let runs = agree(&["timer"]);
     triggered(&runs, "asynchronous");
 }
 
 #[test]
-fn menu_and_combo_box_agree_with_the_handlers() {
+fn menu_and_combo_box_episodes_match_handler_times() {
     let runs = agree(&["menu", "combo-box"]);
     triggered(&runs, "input");
 }
 
 #[test]
-fn two_frames_and_a_non_modal_dialog_agree_with_the_handlers() {
+fn multi_window_episodes_match_handler_times() {
     let runs = agree(&["two-frames", "non-modal-dialog"]);
     triggered(&runs, "input");
 }
 
 #[test]
-fn the_time_that_a_person_thinks_over_a_modal_dialog_is_nobodys() {
+fn user_think_time_in_modal_dialog_is_in_no_episode() {
     let runs = agree(&["modal-dialog", "built-in-dialog"]);
     triggered(&runs, "input");
     for run in &runs {
@@ -134,7 +134,7 @@ fn the_time_that_a_person_thinks_over_a_modal_dialog_is_nobodys() {
 
 /// Each handler does one kind of work, and its episode must name that kind as the culprit.
 #[test]
-fn each_kind_of_work_is_named_the_culprit() {
+fn each_kind_of_work_has_the_expected_culprit() {
     let server = Server::xvfb(&[]);
     for (work, culprits) in [
         ("sleep", &["off_cpu"][..]),
@@ -154,7 +154,7 @@ fn each_kind_of_work_is_named_the_culprit() {
 
 /// The handler draws without a round trip; a screen watcher measures when the drawing appears.
 #[test]
-fn drawing_ends_when_it_is_seen() {
+fn drawing_episode_ends_when_the_screen_changes() {
     let server = Server::xvfb(&[]);
     let (seen, disturbed_ms) = screen::watch_microbench(&server, "draw", &[12, 30, 60, 90]);
     let compared = screen::Compared::of(&seen, screen::Frames::OneResponse);

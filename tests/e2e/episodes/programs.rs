@@ -172,7 +172,7 @@ fn wanted() -> Vec<&'static Program> {
 
 #[test]
 #[ignore = "takes minutes; cargo xtask validate episodes"]
-fn no_episode_reaches_past_the_next_action() {
+fn no_certain_episode_extends_past_the_next_action() {
     println!(
         "\n| program | toolkit | episodes | of input | median, ms | longest, ms | past the next action | unsure |\n\
          |---|---|---:|---:|---:|---:|---:|---:|"

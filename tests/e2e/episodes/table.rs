@@ -81,7 +81,7 @@ fn wanted() -> Vec<&'static str> {
 
 #[test]
 #[ignore = "takes minutes; cargo xtask validate episodes"]
-fn every_benchmark_from_10_ms_to_a_second() {
+fn benchmark_episodes_of_10_ms_to_1_s_match_handlers() {
     let server = Server::xvfb(&[]);
     let wanted = wanted();
     let mut all: Vec<(&str, &str, Pair)> = Vec::new();
@@ -168,7 +168,7 @@ fn is_named(name: &str) -> bool {
 
 #[test]
 #[ignore = "takes minutes; cargo xtask validate episodes"]
-fn episodes_agree_with_responses_on_the_screen() {
+fn episodes_match_screen_responses() {
     for (program, package) in [
         ("xterm", "xterm"),
         ("mousepad", "mousepad"),

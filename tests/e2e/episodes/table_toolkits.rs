@@ -71,7 +71,7 @@ fn row(name: &str, toolkit: Toolkit, done: &[&Done]) -> String {
 
 #[test]
 #[ignore = "takes minutes; cargo xtask validate episodes"]
-fn every_benchmark_in_toolkits() {
+fn toolkit_benchmark_episodes_match_handlers() {
     let server = Server::xvfb(&[]);
     for toolkit in wanted() {
         let mut all: Vec<Done> = Vec::new();

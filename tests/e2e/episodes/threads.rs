@@ -51,16 +51,16 @@ fn agree(toolkit: Toolkit, benchmarks: &[&str]) {
 }
 
 #[test]
-fn swing_reads_in_one_thread_and_paints_in_another() {
+fn multithreaded_swing_episodes_match_handler_times() {
     agree(Toolkit::Swing, &["keyboard", "modal-dialog"]);
 }
 
 #[test]
-fn tk_waits_in_one_thread_and_works_in_another() {
+fn multithreaded_tk_episodes_match_handler_times() {
     agree(Toolkit::Tk, &["keyboard", "button", "modal-dialog"]);
 }
 
 #[test]
-fn gtk_repaints_at_a_tick() {
+fn gtk_episodes_match_handler_times() {
     agree(Toolkit::Gtk, &["keyboard", "button", "modal-dialog"]);
 }

@@ -18,7 +18,7 @@ fn data(name: &str) -> PathBuf {
 
 /// Recordings and their tables give the same list. Damaged and foreign files are reported and skipped.
 #[test]
-fn tables_give_the_same_list_and_what_is_damaged_is_left_out() {
+fn tables_match_recordings_and_damaged_files_are_skipped() {
     let place = Place::new();
     let folder = place.path("all/version=1.2/user=ann");
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -97,7 +97,7 @@ fn tables_give_the_same_list_and_what_is_damaged_is_left_out() {
 
 /// The list fits a terminal; details, accepted issues and errors are readable text.
 #[test]
-fn the_list_is_for_people() {
+fn issue_list_is_readable_text() {
     let place = Place::new();
     let folder = place.path("all");
     std::fs::create_dir_all(place.path("empty")).expect("a folder");
@@ -141,7 +141,7 @@ fn the_list_is_for_people() {
 /// A query runs in an installed DuckDB with a view for each table. Without DuckDB the error explains how to install
 /// it.
 #[test]
-fn a_query_is_handed_to_an_installed_duckdb() {
+fn query_runs_in_an_installed_duckdb() {
     use std::os::unix::fs::PermissionsExt;
 
     let place = Place::new();
@@ -179,7 +179,7 @@ fn a_query_is_handed_to_an_installed_duckdb() {
 
 /// A folder of tables may contain untrusted programs and modules.
 #[test]
-fn a_query_runs_no_code_of_the_current_folder() {
+fn query_runs_no_code_from_the_current_directory() {
     use std::os::unix::fs::PermissionsExt;
     use std::process::Command;
 

@@ -36,7 +36,7 @@ fn bytes(folder: &Path) -> u64 {
 }
 
 #[test]
-fn episodes_alone_are_enough_for_the_list() {
+fn issues_need_only_episode_tables() {
     let place = Place::new();
     let tables = place.path("tables");
     session("notes", 3).record_as(&tables, &["--tables-only"], |_| {});
@@ -74,7 +74,7 @@ fn episodes_alone_are_enough_for_the_list() {
 
 /// A running program is recorded without a restart. xdotool is recorded as well and has no issue.
 #[test]
-fn episode_tables_are_written_of_a_program_that_already_runs() {
+fn attach_writes_episode_tables_of_a_running_program() {
     needs("xdotool", "xdotool");
     needs("wish", "tk");
     let (server, place) = (Server::xvfb(&["-screen", "0", "800x600x24"]), Place::new());
@@ -137,7 +137,7 @@ fn cpu_s(recording: &Recording) -> f64 {
 
 #[test]
 #[ignore = "some minutes: cargo xtask validate issues cost"]
-fn the_cost_of_episodes_alone_is_printed() {
+fn tables_only_overhead_is_printed() {
     for program in PROGRAMS {
         for words in [&["--tables-only"][..], &[]] {
             let place = Place::new();

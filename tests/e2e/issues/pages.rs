@@ -5,7 +5,7 @@ use crate::harness::browser::Browser;
 use crate::harness::{Place, needs};
 
 #[test]
-fn the_list_leads_to_a_page_for_each_issue() {
+fn issue_list_links_to_a_page_per_issue() {
     needs("chromium", "chromium");
     needs("chromedriver", "chromium-driver");
     let place = Place::new();

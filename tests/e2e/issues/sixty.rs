@@ -104,7 +104,7 @@ fn places(report: &Value) -> Vec<usize> {
 /// The problems of six sessions are found: each takes more time in its version than in the other one. Their rank
 /// depends on the machine's load and is tested with sixty sessions.
 #[test]
-fn the_problems_of_six_sessions_are_found() {
+fn six_sessions_reveal_the_known_problems() {
     let _alone = alone();
     let place = Place::new();
     let folder = folder(&place);
@@ -147,7 +147,7 @@ fn the_problems_of_six_sessions_are_found() {
 /// is a real change.
 #[test]
 #[ignore = "five minutes: cargo xtask validate issues"]
-fn the_problems_of_sixty_sessions_are_on_top() {
+fn sixty_sessions_rank_the_known_problems_first() {
     let place = Place::new();
     let folder = folder(&place);
     record(sessions(10, 10), &folder);

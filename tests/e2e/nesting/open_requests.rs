@@ -75,28 +75,28 @@ fn check(kind: &str, name: &str, delays: &str, limit: Option<&str>) {
 }
 
 #[test]
-fn an_unanswered_selection_names_its_owner_and_the_time_until_the_client_gives_up() {
+fn selection_timeout_names_the_owner_and_the_wait() {
     check("selection", "selection", "50,never", Some("400"));
 }
 
 #[test]
-fn a_slow_window_manager_is_named() {
+fn map_wait_names_the_window_manager() {
     check("map", "map", "150", None);
 }
 
 #[test]
-fn a_refused_grab_names_the_holder() {
+fn grab_wait_names_the_grab_holder() {
     check("grab", "grab", "150", None);
 }
 
 #[test]
-fn the_screens_clock_is_named() {
+fn screen_clock_wait_is_recognised() {
     check("clock", "screen_clock", "0", None);
 }
 
 #[test]
 #[ignore = "takes a minute; cargo xtask validate nesting"]
-fn each_kind_of_request_has_its_time_and_its_party() {
+fn each_kind_of_wait_has_its_duration_and_cause() {
     for (kind, name) in [
         ("selection", "selection"),
         ("drag", "drag_position"),

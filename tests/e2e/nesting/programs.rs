@@ -64,7 +64,7 @@ fn expect(report: &Report, from: &str, links: &[(&str, &str)]) -> Result<(), Str
 }
 
 #[test]
-fn clients_that_have_nothing_to_do_with_each_other_have_no_children_of_others() {
+fn unrelated_clients_have_no_nested_episodes() {
     needs("xterm", "xterm");
     needs("xclock", "x11-apps");
     let mut session = Session::new(&[]);
@@ -94,7 +94,7 @@ fn clients_that_have_nothing_to_do_with_each_other_have_no_children_of_others() 
 }
 
 #[test]
-fn a_window_manager_answers_who_moves_and_resizes_a_window() -> Result<(), String> {
+fn map_and_configure_episodes_nest_with_window_manager() -> Result<(), String> {
     needs("openbox", "openbox");
     needs("xterm", "xterm");
     let mut session = Session::new(&[]);
@@ -121,7 +121,7 @@ fn a_window_manager_answers_who_moves_and_resizes_a_window() -> Result<(), Strin
 }
 
 #[test]
-fn a_paste_has_the_owner_of_the_clipboard_as_a_child() -> Result<(), String> {
+fn paste_episode_includes_the_clipboard_owner() -> Result<(), String> {
     needs("xsel", "xsel");
     let mut session = Session::new(&[]);
     let text = session.path("text");
@@ -138,7 +138,7 @@ fn a_paste_has_the_owner_of_the_clipboard_as_a_child() -> Result<(), String> {
 }
 
 #[test]
-fn a_compositor_shows_what_others_draw() -> Result<(), String> {
+fn key_episodes_include_the_compositor() -> Result<(), String> {
     needs("picom", "picom");
     needs("xterm", "xterm");
     let mut session = Session::new(&[]);
@@ -166,7 +166,7 @@ fn a_compositor_shows_what_others_draw() -> Result<(), String> {
 
 /// A dialog and a menu that a GTK handler opens are phases of its episode and do not count towards its latency.
 #[test]
-fn a_modal_dialog_and_a_menu_are_phases_of_who_opens_them() -> Result<(), String> {
+fn gtk_dialog_and_menu_are_phases_of_their_episode() -> Result<(), String> {
     needs("openbox", "openbox");
     let mut session = Session::new(&[]);
     session.start_window_manager();
@@ -223,7 +223,7 @@ fn opens(report: &Report, landmark: &str, hows: &[&str]) -> Result<(), String> {
 
 #[test]
 #[ignore = "needs Java and takes long to start; cargo xtask validate nesting"]
-fn a_menu_and_a_dialog_of_swing_are_phases_of_who_opens_them() -> Result<(), String> {
+fn swing_menu_and_dialog_are_phases_of_their_episode() -> Result<(), String> {
     needs("openbox", "openbox");
     needs("java", "default-jre");
     let mut session = Session::new(&[]);
@@ -253,7 +253,7 @@ fn a_menu_and_a_dialog_of_swing_are_phases_of_who_opens_them() -> Result<(), Str
 
 #[test]
 #[ignore = "starts a bus and an input method; cargo xtask validate nesting"]
-fn typing_through_an_input_method_has_it_as_a_child() -> Result<(), String> {
+fn typing_episode_includes_the_input_method() -> Result<(), String> {
     needs("ibus-daemon", "ibus");
     needs("dbus-run-session", "dbus-daemon");
     needs("xterm", "xterm");
@@ -277,7 +277,7 @@ fn typing_through_an_input_method_has_it_as_a_child() -> Result<(), String> {
 const INPUT_METHOD_MS: f64 = 200.0;
 
 #[test]
-fn an_input_method_that_is_slow_is_blamed() -> Result<(), String> {
+fn slow_input_method_is_blamed() -> Result<(), String> {
     needs("xterm", "xterm");
     let mut session = Session::new(&[]);
     let method = session.start_example("input_method", &["200"]);

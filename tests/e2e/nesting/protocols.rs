@@ -80,7 +80,7 @@ fn blamed(report: &Report, of: &Value, connection: f64, ms: f64) -> Result<(), S
 }
 
 #[test]
-fn clients_that_desktop_protocols_wait_for_are_children_and_blamed() -> Result<(), String> {
+fn clients_awaited_by_desktop_protocols_are_blamed() -> Result<(), String> {
     let mut session = Session::new(&[]);
     start(
         &mut session,
@@ -180,7 +180,7 @@ fn pasted(report: &Report) -> Result<(), String> {
 
 /// Busy programs occupy the server's processor: the blame is the run queue, not the server.
 #[test]
-fn a_server_without_a_free_processor_is_not_slow() -> Result<(), String> {
+fn server_waiting_for_cpu_is_blamed_on_the_run_queue() -> Result<(), String> {
     let mut session = Session::new(&[]);
     let clients = start(
         &mut session,

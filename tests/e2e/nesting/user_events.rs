@@ -25,7 +25,7 @@ fn count(types: &[&Value], name: &str) -> f64 {
 }
 
 #[test]
-fn xterms_events_are_found() -> Result<(), String> {
+fn xterm_user_events_are_found() -> Result<(), String> {
     needs("xterm", "xterm");
     let mut session = Session::new(&[]);
     session.start("xterm", &["-geometry", "80x24+0+0", "-e", "cat"]);
@@ -85,7 +85,7 @@ fn xterms_events_are_found() -> Result<(), String> {
 }
 
 #[test]
-fn an_editors_events_are_found() -> Result<(), String> {
+fn mousepad_user_events_are_found() -> Result<(), String> {
     needs("mousepad", "mousepad");
     let mut session = Session::new(&[]);
     session.start("mousepad", &["--disable-server"]);
@@ -112,7 +112,7 @@ fn an_editors_events_are_found() -> Result<(), String> {
 }
 
 #[test]
-fn a_mistake_has_its_line() {
+fn events_file_error_has_a_line_number() {
     let place = crate::harness::Place::new();
     let file = place.write(
         "events.toml",

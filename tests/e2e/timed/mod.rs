@@ -94,7 +94,7 @@ fn holds(place: &Place, trace: &Path, how: &str, are_new: bool) {
 }
 
 #[test]
-fn each_client_has_the_time_that_its_requests_took() {
+fn clients_have_the_handler_time_of_their_requests() {
     for (kind, program, package) in [
         ("xvfb", "Xvfb", "xvfb"),
         ("xvnc", "Xvnc", "tigervnc-standalone-server"),
@@ -116,7 +116,7 @@ fn each_client_has_the_time_that_its_requests_took() {
 
 /// `x11prof server`: handler times are available to each recorder in turn, including an attached one.
 #[test]
-fn a_server_of_the_users_own_is_timed_for_every_recorder() {
+fn user_started_server_is_timed_for_every_recorder() {
     needs("Xvfb", "xvfb");
     let place = Place::new();
     let server = Server::timed(&place, &slow_handlers(&place));
@@ -161,7 +161,7 @@ fn a_server_of_the_users_own_is_timed_for_every_recorder() {
 /// The shell that starts the server has other files open under the descriptor numbers that the server's library
 /// expects.
 #[test]
-fn a_server_whose_shell_reuses_numbers_writes_to_no_file_of_the_user() {
+fn reused_descriptor_numbers_do_not_overwrite_user_files() {
     needs("Xvfb", "xvfb");
     let place = Place::new();
     let file = place.write("precious", b"precious");
@@ -179,7 +179,7 @@ fn a_server_whose_shell_reuses_numbers_writes_to_no_file_of_the_user() {
 }
 
 #[test]
-fn a_server_that_cannot_be_timed_is_measured_and_says_why() {
+fn untimed_server_falls_back_to_attribution_with_a_reason() {
     needs("Xwayland", "xwayland");
     let place = Place::new();
     let words = ["record", "--server", "xwayland", "-o", "it.mcap", "--"];

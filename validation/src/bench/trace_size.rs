@@ -67,7 +67,7 @@ mod tests {
     use super::sizes;
 
     #[test]
-    fn the_sizes_in_what_x11prof_says() {
+    fn sizes_are_parsed_from_the_summary_line() {
         let said = "x11prof: 1 connection, 4.4 MB relayed, 241.4 kB in x11prof.mcap\n";
         assert_eq!(sizes(said), Some((4.4e6, 241.4e3)));
         assert_eq!(sizes("x11prof: no"), None);

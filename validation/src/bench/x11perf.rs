@@ -69,7 +69,7 @@ mod tests {
     use super::parse;
 
     #[test]
-    fn the_rate_is_the_figure_in_brackets() {
+    fn rate_is_parsed_from_the_parentheses() {
         let line = "x11perf\n\n  90000 reps @   0.0113 msec ( 88200.0/sec): GetProperty\n";
         assert_eq!(parse(line, "GetProperty"), Some(88200.0));
         assert_eq!(parse(line, "GetImage"), None);

@@ -167,7 +167,7 @@ mod tests {
     use super::PROGRAMS;
 
     #[test]
-    fn half_of_them_are_new() {
+    fn half_of_the_programs_are_new() {
         let new = PROGRAMS.iter().filter(|program| program.new).count();
         assert_eq!(new * 2, PROGRAMS.len());
     }

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_that_costs_twice_its_price_everywhere_is_mended() {
+    fn refit_corrects_a_uniformly_underestimated_request() {
         let one = |a: f64, b: f64| Compared {
             truth: times([("A", 2.0 * a), ("B", b)]),
             divided: times([("A", a), ("B", b)]),

@@ -217,7 +217,7 @@ mod tests {
     use super::in_log;
 
     #[test]
-    fn round_trips_of_a_log_are_counted() {
+    fn round_trips_in_a_log_are_counted() {
         let log = "000:<:0001:  4: Request(99): ListExtensions \n\
             000:>:0001:32: Reply to ListExtensions: names=\n\
             001:<:0001: 20: Request(98): QueryExtension name='A'\n\

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_of_the_list_is_a_check() {
+    fn every_line_of_the_check_list_parses() {
         let list = CHECKS;
         let checks = Check::all(list);
         let begun = list.lines().filter(|line| !line.starts_with(['#', ' ']));
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_is_the_sum_of_its_parts() {
+    fn same_check_compares_totals_with_sums() {
         let page = r#"{"total": 5, "parts": [{"name": "a", "n": 2}, {"name": "b", "n": 3.5}]}"#;
         let list = "same things: p:total\n    = p:parts[].n\n    = p:missing\nmost part: max p:parts[].n\n    <= p:total\n";
         let found = audit(list, &[("p", "json", page)]);
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn xml_and_stacks_are_read() {
+    fn checks_read_xml_and_stacks() {
         let xml = "<EVENTS>\n<EVENT START='1' NAME='Key &amp; button'>\n  <STATS CALLS='2'\n    REAL='500' REALA='250' />\n</EVENT>\n</EVENTS>\n";
         let pages = [
             (
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_read_by_name_element_and_word() {
+    fn checks_read_values_by_name_element_and_text() {
         let pages = [
             ("p", "json", r#"{"l": [{"k": "x", "n": 2, "of": 1}]}"#),
             ("c", "csv", "name,n\nx,2\ny,1\n"),

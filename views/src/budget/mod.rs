@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_that_are_over_come_first() {
+    fn exceeded_limits_come_first() {
         let expected = "over: start_up.round_trips: 78 found, 3 allowed\n\
             over: start_up.latency_ms: could not be had, for it mapped no <window>\n\
             1 limit kept, 2 over\n\

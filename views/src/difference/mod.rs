@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn the_change_that_users_lose_most_by_is_named() {
+    fn largest_regression_for_users_is_named() {
         let side = || SideReport {
             traces: Vec::new(),
             command: Vec::new(),

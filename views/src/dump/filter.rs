@@ -55,7 +55,7 @@ mod tests {
     use x11prof_trace::ConnectionId;
 
     #[test]
-    fn connections_and_times_select_lines() {
+    fn connection_and_time_range_select_lines() {
         let filter = DumpFilter {
             connection: Some(ConnectionId(2)),
             from: Some(1.0),

@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resource_without_a_name_goes_by_its_kind() {
+    fn unnamed_resource_is_shown_by_its_kind() {
         let mut trace = Synthetic::new();
         // CreatePixmap of 4 by 4 and its GC, then drawing with them.
         trace.client_sends(&[
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn context_switches_are_shown_where_they_are_asked_for() {
+    fn context_switches_are_shown_on_request() {
         let mut trace = Synthetic::new();
         let at = Timestamp::from_nanos(1_000_500_000);
         trace.records.push(Record::Schedule(vec![Switch {
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_messages_asked_for() {
+    fn message_patterns_select_lines() {
         let mut trace = Synthetic::new();
         trace
             .wait(250)

@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_stays_a_line_and_no_longer_than_a_page() {
+    fn field_text_stays_on_one_line_of_bounded_length() {
         let (names, session) = (Names::default(), Session::new());
         let show = Show {
             names: &names,

@@ -65,7 +65,7 @@ mod tests {
     use super::level;
 
     #[test]
-    fn a_value_above_nothing_shows() {
+    fn nonzero_values_have_a_visible_bar() {
         let levels: String = [0.0, 0.1, 12.5, 13.0, 50.0, 100.0, 180.0]
             .map(|value| level(value, 100.0))
             .into_iter()

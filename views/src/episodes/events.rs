@@ -151,7 +151,7 @@ mod tests {
     use super::{escaped, figure};
 
     #[test]
-    fn figures_are_whole_or_have_three_decimals() {
+    fn figures_are_integers_or_have_three_decimals() {
         assert_eq!(
             [0.0, 12.0, 0.5, 854_401.000_000_1].map(figure),
             ["0", "12", "0.500", "854401"]
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn names_do_not_break_the_xml() {
+    fn names_are_escaped_for_xml() {
         assert_eq!(
             escaped("a<b>&'\"\u{1}\u{FFFF}"),
             "a&lt;b&gt;&amp;&apos;&quot;"

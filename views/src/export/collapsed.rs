@@ -39,7 +39,7 @@ mod tests {
     use super::collapsed;
 
     #[test]
-    fn names_stay_in_their_frames_and_little_is_left_out() {
+    fn frame_names_are_escaped_and_tiny_stacks_dropped() {
         let stack = |window: &str, server| Stack {
             client: "xterm".into(),
             place: vec![window.into()],

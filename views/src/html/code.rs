@@ -111,7 +111,7 @@ mod tests {
     use super::Code;
 
     #[test]
-    fn each_function_has_the_sums_of_its_stacks() {
+    fn functions_sum_up_their_stacks() {
         let names = |place: &[&str]| place.iter().map(|name| (*name).to_owned()).collect();
         let stack = |place: &[&str], request: &str, server: f64| Stack {
             client: "app".to_owned(),

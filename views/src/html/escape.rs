@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_ends_no_script() {
+    fn json_cannot_close_the_script_element() {
         let mut out = Vec::new();
         serde_json::to_writer(ScriptSafe(&mut out), "</script><!-- <b>").expect("a Vec takes all");
         assert_eq!(out, br#""\u003c/script>\u003c!-- \u003cb>""#);
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn a_title_is_no_markup() {
+    fn markup_in_text_is_escaped() {
         assert_eq!(text("a <b> & \"c\""), "a &lt;b&gt; &amp; &quot;c&quot;");
     }
 }

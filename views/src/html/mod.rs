@@ -145,7 +145,7 @@ mod tests {
     use super::PAGE;
 
     #[test]
-    fn every_slot_is_known() {
+    fn template_has_only_known_slots() {
         let slots: Vec<&str> = PAGE
             .split("{{")
             .skip(1)

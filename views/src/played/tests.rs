@@ -45,12 +45,12 @@ fn report() -> PlaysReport {
 }
 
 #[test]
-fn each_action_has_its_latencies_without_the_first_play() {
+fn action_latencies_exclude_the_first_run() {
     insta::assert_snapshot!(text(&report(), &Page::default()));
 }
 
 #[test]
-fn keys_have_a_distribution() {
+fn key_report_shows_the_latency_distribution() {
     let report = PlaysReport::new(vec![(
         "type.mcap".to_owned(),
         play(&[Some(1.0), Some(2.5), None]),
@@ -59,12 +59,12 @@ fn keys_have_a_distribution() {
 }
 
 #[test]
-fn a_line_of_csv_is_an_action_of_a_play() {
+fn csv_has_a_row_per_action_and_run() {
     insta::assert_snapshot!(csv(&report()));
 }
 
 #[test]
-fn a_picture_without_latencies_has_words() {
+fn chart_without_latencies_explains_why() {
     let report = PlaysReport::new(vec![("a<b.mcap".to_owned(), play(&[None, None, None]))]);
     let picture = svg(&report);
     assert!(

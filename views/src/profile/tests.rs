@@ -12,7 +12,7 @@ fn of_snapshot<T: DeserializeOwned>(snapshot: &str) -> T {
 }
 
 #[test]
-fn a_profile_keeps_its_text() {
+fn profile_text_matches_snapshot() {
     let report: ProfileReport = of_snapshot(include_str!(
         "../../../analyzer/src/profile/snapshots/x11prof_analyzer__profile__tests__small_json.snap"
     ));
@@ -20,7 +20,7 @@ fn a_profile_keeps_its_text() {
 }
 
 #[test]
-fn a_comparison_keeps_its_text() {
+fn comparison_text_matches_snapshot() {
     let comparison: Comparison = of_snapshot(include_str!(
         "../../../analyzer/src/profile/snapshots/x11prof_analyzer__profile__tests__comparison_json.snap"
     ));
@@ -32,7 +32,7 @@ fn a_comparison_keeps_its_text() {
 
 /// A recording over a network has no forecast for another network.
 #[test]
-fn a_start_up_over_a_network_names_it_and_forecasts_none() {
+fn network_start_up_names_its_cause_without_forecast() {
     let mut report: ProfileReport = of_snapshot(include_str!(
         "../../../analyzer/src/profile/snapshots/x11prof_analyzer__profile__tests__small_json.snap"
     ));

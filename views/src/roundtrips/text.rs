@@ -397,7 +397,7 @@ mod tests {
     use crate::Page;
 
     #[test]
-    fn advice_says_what_all_of_it_saves_and_how_to_try_it() {
+    fn advice_states_savings_and_the_try_option() {
         let mut trace = Synthetic::new();
         for number in 1..=3 {
             trace.wait(10).client_sends(&[request(98, 0, &[4, 7])]);

@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn bars_are_as_long_as_their_counts() {
+    fn bar_lengths_are_proportional_to_counts() {
         let text = bars(&[cell(0, 4, 40), cell(4, 8, 1)], |edge| edge.to_string());
         assert_eq!(
             text,

@@ -33,7 +33,7 @@ fn only(names: &[&str]) -> Plan {
 }
 
 #[test]
-fn a_calibration_finds_the_servers_parameters() {
+fn calibration_recovers_the_server_parameters() {
     let names = [
         "NoOperation",
         "GetInputFocus",
@@ -88,13 +88,13 @@ fn a_calibration_finds_the_servers_parameters() {
 }
 
 #[test]
-fn requests_without_a_load_are_named() {
+fn unknown_request_error_names_the_request() {
     let error = measured(&only(&["PolyLion"])).unwrap_err();
     assert!(error.to_string().contains("PolyLion"), "{error}");
 }
 
 #[test]
-fn entries_alone_have_no_transport() {
+fn entries_only_plan_omits_transport() {
     let plan = Plan {
         entries_only: true,
         ..only(&["NoOperation"])

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fixed_part_is_what_does_not_grow_with_the_items() {
+    fn fixed_cost_is_independent_of_item_count() {
         // 0.3 fixed, 0.02 a pixel.
         let samples = [
             sample(&[100.0], "GXcopy", 2.3),
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn work_left_undone_is_the_fixed_part_and_no_size() {
+    fn no_op_request_gives_the_fixed_cost_only() {
         let mut idle = sample(&[50.0], "GXcopy", 0.05);
         idle.operation.effect = Effect::Nothing;
         let tables = entries(&[idle, sample(&[100.0], "GXcopy", 2.0)]);
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_cannot_make_a_negative_cost() {
+    fn noise_does_not_yield_negative_costs() {
         let tables = entries(&[sample(&[], "GXcopy", -0.001)]);
         assert_eq!(value(tables[0].points[0].cpu_us), 0.0);
         assert_eq!(tables[0].points[0].spread, None);

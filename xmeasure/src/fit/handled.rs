@@ -111,7 +111,7 @@ mod tests {
     use crate::workloads::workload::{Phase, Sync};
 
     #[test]
-    fn transport_within_the_handler_is_taken_off_and_dispatching_added() {
+    fn handler_transport_is_subtracted_and_dispatch_added() {
         let transport = HandlerTransport {
             nothing: 0.01,
             reply: 0.05,
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn curves_end_flat() {
+    fn curves_are_constant_beyond_their_ends() {
         let curve = [(1.0, 2.0), (3.0, 4.0)];
         let at = [0.0, 1.0, 2.0, 9.0].map(|x| between(&curve, x));
         assert_eq!(at, [2.0, 2.0, 3.0, 4.0]);

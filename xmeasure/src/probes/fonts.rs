@@ -269,7 +269,7 @@ mod tests {
     use crate::simulated::{truth, with_server};
 
     #[test]
-    fn costs_of_reading_fonts_are_found_again() {
+    fn font_reading_costs_are_recovered() {
         let names = ["cheap", "large"].map(|name| name.as_bytes().to_vec());
         let prepare =
             |client: &mut _| Ok(FontFilesProbe::new(client, &Plan::default(), names.into()));
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scalable_name_is_given_a_size() {
+    fn scalable_font_name_receives_a_size() {
         let scalable = b"-misc-fixed-medium-r-normal--0-0-75-75-c-0-iso8859-1";
         let sizes = [(1280, 325, "17-120-100-100"), (1280, 433, "12-120-75-75")];
         for (pixels, millimeters, sizes) in sizes {
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn most_share_an_entry_and_dear_ones_have_their_own() {
+    fn typical_fonts_share_an_entry_and_expensive_ones_do_not() {
         let all = [
             read("a", 50.0),
             read("b", 60.0),

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn sleeps_are_found_again() {
+    fn wakeup_costs_are_recovered() {
         let found = calibrated::<Wakeups>(&truth(), &Plan::default());
         let found = found.transport.unwrap();
         check(&found);

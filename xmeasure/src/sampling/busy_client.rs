@@ -45,7 +45,7 @@ mod tests {
     use super::BusyClient;
 
     #[test]
-    fn busy_client_works_for_its_time_over_its_memory() {
+    fn busy_client_runs_for_the_set_time_and_touches_memory() {
         let mut busy = BusyClient::new();
         let time = Duration::from_millis(5);
         let start = Instant::now();

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_are_assigned_to_requests_across_the_wrap() {
+    fn entries_are_assigned_across_sequence_wraparound() {
         let times = [
             time(3, 65534, 3, 6000),
             time(4, 65535, 1, 999),
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn interrupted_requests_do_not_count() {
+    fn interrupted_requests_are_excluded() {
         let mut each = vec![1.0; 20];
         (each[0], each[5], each[7]) = (3.0, 900.0, f64::NAN);
         let handled = Handled::new(&each, 1).unwrap();

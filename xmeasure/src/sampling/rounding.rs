@@ -34,7 +34,7 @@ mod tests {
     use super::rounded;
 
     #[test]
-    fn digits_are_significant_ones() {
+    fn rounding_keeps_significant_digits() {
         assert_eq!(rounded(7.225_909_717, 5), 7.2259);
         assert_eq!(rounded(0.000_075_409_92, 5), 0.000_075_41);
         assert_eq!(rounded(1234.5678, 2), 1200.0);

@@ -116,7 +116,7 @@ mod tests {
     use super::{estimate, interval_rank, midmean, undisturbed, without_outliers};
 
     #[test]
-    fn ranks_agree_with_published_tables() {
+    fn interval_ranks_match_published_tables() {
         // Le Boudec, Table A.1, 95 %: n = 6 → ranks 1 and 6; n = 11 → 2 and 10; n = 20 → 6 and 15.
         assert_eq!(interval_rank(5), None);
         assert_eq!(interval_rank(6), Some(0));
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outlier_is_left_out() {
+    fn outlier_is_excluded() {
         let mut samples: Vec<f64> = (0..10).map(|i| 100.0 + f64::from(i)).collect();
         samples.push(1e9);
         let estimate = estimate(&samples).unwrap();
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_midmean_shows_how_often_each_value_comes() {
+    fn midmean_weights_values_by_frequency() {
         assert_eq!(midmean([1.0, 9.0, 1.0, 9.0]), Some(5.0));
         assert_eq!(midmean([1e9, 3.0, 2.0, -1e9, 1.0, 2.0]), Some(2.0));
         assert_eq!(midmean([7.0]), Some(7.0));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_beside_other_work_do_not_count() {
+    fn disturbed_samples_are_excluded() {
         let low = undisturbed(&[1.0, 1.2, 9.0, 1.4, 5.0, 7.0]).unwrap();
         assert!((low.centre - 1.1).abs() < 1e-9);
         assert_eq!(low.half_width, Some((3.2 - 1.0) / 2.0));
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn few_samples_have_a_median_and_their_range() {
+    fn few_samples_give_median_and_range() {
         let two = estimate(&[3.0, 1.0]).unwrap();
         assert_eq!((two.centre, two.half_width), (2.0, Some(1.0)));
         assert_eq!(estimate(&[3.0]).unwrap().half_width, None);

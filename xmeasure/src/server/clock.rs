@@ -54,7 +54,7 @@ mod tests {
     use super::ProcessClock;
 
     #[test]
-    fn own_clock_runs_and_no_process_has_none() {
+    fn process_clock_advances_and_needs_a_process() {
         let clock = ProcessClock::of(std::process::id().cast_signed()).unwrap();
         let before = clock.now().unwrap();
         let mut x = 1_u64;

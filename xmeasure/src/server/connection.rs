@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn events_have_no_number_of_an_answer() {
+    fn events_have_no_reply_sequence_number() {
         assert_eq!(answer_sequence(&message(1, 0)), Some(0x1234));
         assert_eq!(answer_sequence(&message(12, 0)), None);
     }

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_told_from_events_and_the_first_error_is_kept() {
+    fn replies_and_events_are_distinguished_and_first_error_kept() {
         let mut answers = ReceivedMessages::default();
         for (kind, words) in [(1, 2), (12, 0), (0, 0), (1, 0)] {
             answers.count(&message(kind, words));

@@ -169,7 +169,7 @@ mod tests {
     use super::{civil_date, without_secrets};
 
     #[test]
-    fn days_become_dates() {
+    fn days_since_epoch_become_dates() {
         assert_eq!(civil_date(0), "1970-01-01");
         assert_eq!(civil_date(11_016), "2000-02-29");
         assert_eq!(civil_date(11_017), "2000-03-01");
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_keep_what_tells_servers_apart() {
+    fn secret_and_session_arguments_are_removed() {
         let arguments = [
             ":7",
             "-screen",

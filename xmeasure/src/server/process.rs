@@ -148,14 +148,14 @@ mod tests {
     use super::{sleeps, sleeps_so_far};
 
     #[test]
-    fn tells_sleeping_from_running() {
+    fn distinguishes_sleeping_from_running() {
         assert!(sleeps("Name:\tXvfb\nState:\tS (sleeping)\nPid:\t7\n"));
         assert!(!sleeps("Name:\tS\nState:\tR (running)\n"));
         assert!(!sleeps(""));
     }
 
     #[test]
-    fn counts_sleeps_and_not_preemptions() {
+    fn counts_voluntary_switches_only() {
         let status = "voluntary_ctxt_switches:\t17\nnonvoluntary_ctxt_switches:\t3\n";
         assert_eq!(sleeps_so_far(status), Some(17));
         assert_eq!(sleeps_so_far("nonvoluntary_ctxt_switches:\t3\n"), None);

@@ -50,7 +50,7 @@ mod tests {
     use super::Segment;
 
     #[test]
-    fn segments_have_ids_of_their_own() {
+    fn segment_ids_are_distinct() {
         let (one, other) = (Segment::new(4096).unwrap(), Segment::new(4096).unwrap());
         assert_ne!(one.id(), other.id());
     }

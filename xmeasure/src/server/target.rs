@@ -136,7 +136,7 @@ mod tests {
     use crate::MeasureError;
 
     #[test]
-    fn a_bad_name_and_an_absent_server_are_told_apart() {
+    fn bad_display_name_and_missing_server_are_distinct_errors() {
         assert!(matches!(
             Target::display("nonsense").connect(),
             Err(MeasureError::DisplayName { .. })
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cookie_is_not_shown() {
+    fn debug_output_hides_the_cookie() {
         let shown = format!("{:?}", Target::display(":1").with_cookie(b"secret"));
         assert!(!shown.contains("secret") && !shown.contains("115"));
     }

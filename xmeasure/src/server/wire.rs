@@ -54,7 +54,7 @@ mod tests {
     use x11rb_protocol::protocol::xproto::{GetInputFocusRequest, ImageFormat, PutImageRequest};
 
     #[test]
-    fn short_requests_are_as_the_protocol_says() {
+    fn short_requests_follow_the_core_protocol() {
         assert_eq!(
             core(GetInputFocusRequest),
             [43, 0, 1_u16.to_ne_bytes()[0], 1_u16.to_ne_bytes()[1]]
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn long_requests_get_the_long_length() {
+    fn long_requests_use_the_big_requests_length() {
         let image = PutImageRequest {
             format: ImageFormat::Z_PIXMAP,
             drawable: 1,

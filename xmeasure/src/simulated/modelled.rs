@@ -273,7 +273,7 @@ fn quick(names: &[&str]) -> Plan {
 }
 
 #[test]
-fn wakeups_of_the_model_are_found_again() {
+fn model_wakeup_costs_are_recovered() {
     let truth = super::truth();
     let found = calibrated::<Wakeups>(&truth, &quick(&[]));
     let (found, truth) = (found.transport.unwrap(), truth.transport.unwrap());
@@ -295,7 +295,7 @@ fn wakeups_of_the_model_are_found_again() {
 }
 
 #[test]
-fn prices_of_the_model_are_found_again() {
+fn model_costs_are_recovered() {
     let truth = super::truth();
     let names = ["NoOperation", "GetInputFocus", "PolyFillRectangle"];
     let found = calibrated::<RequestCostsProbe>(&truth, &quick(&names));

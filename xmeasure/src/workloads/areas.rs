@@ -134,7 +134,7 @@ mod tests {
     use crate::server::client::SIDE;
 
     #[test]
-    fn copies_never_read_the_lines_that_they_write_nor_leave_the_window() {
+    fn copies_avoid_overlap_and_stay_inside_the_window() {
         let room = SIDE.cast_signed();
         for side in [1_u16, 10, 100, 150, 224, 300, 335, 500] {
             for index in 0..5000 {

@@ -170,7 +170,7 @@ mod tests {
     use x11rb_protocol::protocol::xproto::ImageFormat;
 
     #[test]
-    fn scanlines_are_padded_and_planes_follow_each_other() {
+    fn image_length_counts_scanline_padding_and_planes() {
         let format = ImageFormat::Z_PIXMAP;
         assert_eq!(
             Image {

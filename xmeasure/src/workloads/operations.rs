@@ -63,7 +63,7 @@ mod tests {
     use super::mean;
 
     #[test]
-    fn the_mean_of_equal_values_is_exact() {
+    fn mean_of_equal_values_is_exact() {
         assert_eq!(mean(std::iter::repeat_n(25.0 * PI, 511)), 25.0 * PI);
         assert_eq!(mean([1.0, 2.0, 6.0].into_iter()), 3.0);
         assert_eq!(mean(std::iter::empty()), 0.0);

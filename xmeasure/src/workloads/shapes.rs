@@ -358,7 +358,7 @@ mod tests {
     use super::{Direction, SIDE, polyline};
 
     #[test]
-    fn lines_are_as_long_as_asked_for_and_stay_in_the_window() {
+    fn lines_have_the_given_length_inside_the_window() {
         let all = [
             Direction::Horizontal,
             Direction::Vertical,

@@ -178,7 +178,7 @@ mod tests {
     use x11rb_protocol::protocol::xproto::LineStyle;
 
     #[test]
-    fn styles_differ_in_one_attribute_or_two() {
+    fn styles_vary_few_attributes() {
         let single = Style::single(true, true);
         assert_eq!(single.len(), 1 + 15 + 3 + 2 + 2);
         assert!(single.iter().all(|style| style.differences() <= 1));

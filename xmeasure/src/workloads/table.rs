@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_follow_the_header_and_the_end_is_padded() {
+    fn fields_follow_the_header_and_requests_are_padded() {
         let words = |number: u16| number.to_ne_bytes();
         let name = bytes("16 InternAtom 5:2 0:2 \"ab cd\"");
         assert_eq!(name[..4], [16, 0, words(4)[0], words(4)[1]]);
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn replies_have_numbers_behind_lists() {
+    fn reply_fields_after_lists_are_read() {
         let mut reply = vec![0; 48];
         reply[16..18].copy_from_slice(&2_u16.to_ne_bytes());
         reply[40..44].copy_from_slice(&9_u32.to_ne_bytes());
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn each_request_has_the_name_that_its_line_gives() {
+    fn requests_have_the_name_given_in_the_table() {
         // A simulated server has no extensions, so only the core protocol's lines are read.
         let (mut client, _, loads) = connected(|client| {
             let mut loads = Loads::default();

@@ -245,7 +245,7 @@ mod tests {
     use super::items;
 
     #[test]
-    fn items_are_padded_with_no_further_item() {
+    fn text_item_padding_adds_no_item() {
         assert_eq!(items(b"abc", 1, 1), [3, 0, b'a', b'b', b'c', 0, 0, 0]);
         assert_eq!(items(&[0, b'a'], 2, 1), [1, 0, 0, b'a']);
         assert_eq!(items(b"ab", 1, 2), [2, 0, b'a', b'b', 2, 0, b'a', b'b']);

@@ -396,7 +396,7 @@ mod tests {
     use super::{PLACE, SIDE, child_at, side_for};
 
     #[test]
-    fn children_have_places_of_their_own_within_their_parent() {
+    fn child_windows_have_distinct_positions_in_the_parent() {
         for children in [1, 4, 16, 64] {
             let side = side_for(children) - (PLACE - SIDE);
             let mut places: Vec<_> = (0..children).map(|at| child_at(at, children)).collect();

@@ -201,7 +201,7 @@ mod tests {
     use super::{Sync, Workload};
 
     #[test]
-    fn units_hold_many_short_requests_and_one_long_one() {
+    fn units_batch_short_requests_but_not_long_ones() {
         let short = Workload::repeated(&[127, 0, 1, 0], Sync::RoundTrip);
         assert_eq!((short.phases[0].requests, short.phases[0].kinds), (4096, 1));
         let turns = Workload::alternating(&[1, 0, 1, 0], &[2, 0, 1, 0]);
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn questions_in_turns_are_one_request() {
+    fn turn_based_round_trips_hold_one_request() {
         let many = Workload::repeated(&[20, 0, 2, 0, 1, 2, 3, 4], Sync::RoundTrip);
         let one = many.in_turns().unwrap();
         assert_eq!(one.phases[0].unit, [20, 0, 2, 0, 1, 2, 3, 4]);

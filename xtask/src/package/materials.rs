@@ -95,7 +95,7 @@ mod tests {
     use super::{checksums, library};
 
     #[test]
-    fn ours_and_what_only_builds_is_no_material() {
+    fn workspace_crates_and_proc_macros_are_not_materials() {
         let itoa = library("itoa v1.0.18|MIT/Apache-2.0 (*)").unwrap();
         assert_eq!(
             (itoa.name.as_str(), itoa.version.as_str()),
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn checksums_are_the_lock_files() {
+    fn checksums_come_from_the_lock_file() {
         let lock = "version = 4\n\n[[package]]\nname = \"a\"\nversion = \"1.2\"\nchecksum = \"ff\"\n\n[[package]]\nname = \"ours\"\nversion = \"0.1\"\n";
         let found = checksums(lock);
         assert_eq!(found.get(&("a", "1.2")), Some(&"ff"));

@@ -220,7 +220,7 @@ pub(crate) fn version(tree: &Path) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_version_is_the_workspaces() {
+    fn package_version_is_the_workspace_version() {
         let found = super::version(&crate::run::root()).unwrap();
         assert_eq!(found, env!("CARGO_PKG_VERSION"));
     }

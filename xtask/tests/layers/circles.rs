@@ -44,7 +44,7 @@ fn reached<'a>(imports: &'a Imports, from: &'a String) -> BTreeSet<&'a String> {
 }
 
 #[test]
-fn circles_are_found_and_chains_are_not() {
+fn cycles_are_found_and_chains_are_not() {
     let graph = [("a", "b"), ("b", "c"), ("c", "b"), ("c", "d"), ("e", "a")];
     let mut imports = Imports::new();
     for (from, to) in graph {

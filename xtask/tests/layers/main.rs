@@ -40,7 +40,7 @@ fn read(folder: &str) -> Crate {
 }
 
 #[test]
-fn crates_import_downwards() {
+fn crates_import_only_lower_layers() {
     let mut upwards = Vec::new();
     for (folder, name, layer) in CRATES {
         for (file, imported) in read(folder).crates() {
@@ -57,12 +57,12 @@ fn crates_import_downwards() {
 }
 
 #[test]
-fn files_make_no_circles() {
+fn files_have_no_import_cycles() {
     check(|one| one.imports().clone());
 }
 
 #[test]
-fn folders_make_no_circles() {
+fn folders_have_no_import_cycles() {
     check(Crate::folder_imports);
 }
 

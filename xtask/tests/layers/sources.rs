@@ -294,7 +294,7 @@ fn absolute(path: &str, module: &[String], children: &BTreeSet<&str>) -> Module 
 }
 
 #[test]
-fn imports_are_read_through_what_a_module_shows() {
+fn imports_are_resolved_through_reexports() {
     let files = [
         (
             "lib.rs",

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_read() {
+    fn limits_are_parsed_and_unknown_requests_reported() {
         let text = "rtt_ms = 100\n[start_up]\nround_trips = 60\n[requests]\n\"RANDR:GetScreenResources\" = 0\n";
         let budget = Budget::parse(text).unwrap();
         assert_eq!(budget.start_up.round_trips, Some(60));
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named_with_their_line() {
+    fn errors_report_the_line() {
         let misspelt = error("[start_up]\nround_trips = 1\nround_trip = 2\n");
         assert!(
             misspelt.starts_with("line 3: unknown field `round_trip`, expected one of"),

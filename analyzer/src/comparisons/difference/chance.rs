@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn every_division_is_tried_once() {
+    fn each_permutation_is_visited_once_up_to_the_limit() {
         let mut seen = std::collections::BTreeSet::new();
         let mut count = 0;
         divisions(7, 3, |division| {
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn four_runs_of_each_are_the_fewest() {
+    fn significance_needs_four_runs_per_side() {
         assert_eq!(fewest_runs(), 4);
         assert!(chances(&[sample(&[1.0, 1.0, 1.0, 2.0, 2.0, 2.0])], 3).is_none());
         let four = chances(&[sample(&[1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0])], 4).unwrap();
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_is_welchs() {
+    fn confidence_interval_follows_welch() {
         // By hand: means 12.4 and 16.1667, variances 1.3 and 1.36667, so a standard error of 0.69841 with 8.7228
         // degrees of freedom, for which t is 2.2732 (between the tables' 2.306 for 8 and 2.262 for 9).
         let (low, high) = interval(
@@ -226,7 +226,7 @@ mod tests {
     /// Comparisons of a program with itself, a hundred figures each: one in twenty may seem to find a
     /// difference.
     #[test]
-    fn chance_is_kept_to_one_in_twenty_however_many_figures_there_are() {
+    fn family_wise_error_rate_is_5_percent() {
         let mut random = 88_172_645_463_325_252_u64;
         let mut uniform = move || {
             random ^= random << 13;
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_found_among_noise() {
+    fn change_is_detected_among_noise() {
         let noise: Vec<Vec<f64>> = (0..50)
             .map(|n| {
                 (0..10)

@@ -301,7 +301,7 @@ mod tests {
     use crate::testing_display::{Display, prices};
 
     #[test]
-    fn an_action_of_the_user_has_its_mean_latency() {
+    fn user_action_reports_mean_latency() {
         let mut display = Display::new();
         for (at, takes) in [(1000.0, 5.0), (2000.0, 7.0)] {
             let mut press = reply(0);

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn one_recording_of_each_tells_counts_from_times_and_says_nothing_of_chance() {
+    fn single_runs_mark_counts_and_skip_significance() {
         let difference =
             Difference::new(&[requests(10.0, 90.0, 5.0)], &[requests(10.0, 30.0, 50.0)]);
         let order: Vec<_> = difference
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn several_recordings_tell_what_is_real() {
+    fn several_runs_identify_significant_changes() {
         let side = |texts: f64| -> Vec<Figures> {
             let runs = [5.0, 9.0, 6.0, 8.0, 7.0];
             runs.iter().map(|ms| requests(10.0, texts, *ms)).collect()
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_that_a_recording_lacks_is_compared_but_not_tested() {
+    fn figure_missing_from_a_run_is_compared_but_not_tested() {
         let mut old: Vec<Figures> = (0..4).map(|_| requests(1.0, 1.0, 5.0)).collect();
         old[0].values.remove(&(Quantity::WallMs, None));
         let new: Vec<Figures> = (0..4).map(|_| requests(2.0, 1.0, 50.0)).collect();

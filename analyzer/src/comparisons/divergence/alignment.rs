@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_a_changed_and_an_added_message_are_hunks() {
+    fn missing_changed_and_added_messages_are_hunks() {
         let alignment = align(&[1, 2, 3, 4, 5], &[1, 3, 9, 5, 6]);
         let hunks = [(1..2, 1..1), (3..4, 2..3), (5..5, 4..5)];
         let hunks = hunks.map(|(reference, other)| Hunk { reference, other });
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn sequences_without_an_equal_message_are_one_hunk() {
+    fn disjoint_sequences_are_one_hunk() {
         let ones: Vec<u64> = vec![1; 2 * WINDOW + 10];
         let twos: Vec<u64> = vec![2; WINDOW / 2];
         let alignment = align(&ones, &twos);

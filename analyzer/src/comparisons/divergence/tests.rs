@@ -38,13 +38,13 @@ fn equal_recordings_have_no_difference() {
 }
 
 #[test]
-fn ids_of_a_client_are_compared_by_what_created_them() {
+fn resource_ids_are_compared_by_creating_request() {
     let report = diverge([&window(0x20_0001), &window(0x20_0007)]);
     assert_eq!(report.clients, []);
 }
 
 #[test]
-fn the_first_request_of_one_side_comes_with_the_event_before_it() {
+fn first_extra_request_reports_preceding_event() {
     let mut reference = window(0x20_0001);
     reference.server_sends(&[expose(2)]);
     reference.client_sends(&[query_font(), get_input_focus()]);
@@ -68,7 +68,7 @@ fn the_first_request_of_one_side_comes_with_the_event_before_it() {
 }
 
 #[test]
-fn many_equal_requests_are_a_loop() {
+fn repeated_requests_are_reported_as_a_loop() {
     let reference = window(0x20_0001);
     let mut other = window(0x20_0001);
     for _ in 0..200 {

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_request_of_the_same_key_led_to_it() {
+    fn latest_request_with_same_key_is_the_cause() {
         let mut causes = Causes::default();
         causes.sent(10 * MS, &[act(1, SIGN)], standing(1, 4));
         let other = CausalKey { window: 6, ..SIGN };
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn only_while_the_server_can_have_sent_it() {
+    fn causes_expire_once_the_server_handled_them() {
         let mut causes = Causes::default();
         causes.sent(10 * MS, &[act(1, SIGN)], standing(1, 0));
         assert!(found(&causes, 900 * MS, 3, &[SIGN]).is_some());
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn chains_and_the_table_are_bounded() {
+    fn chain_depth_and_table_size_are_bounded() {
         let mut causes = Causes::default();
         let deep = TreePosition {
             depth: 8,

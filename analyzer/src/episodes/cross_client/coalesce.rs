@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn short_ones_are_put_together_between_long_ones() {
+    fn short_steps_coalesce_between_long_steps() {
         let mut all = Vec::new();
         let mut start = 0;
         for n in 0..20 {
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_of_too_many_kinds_is_kept() {
+    fn coalescing_many_kinds_keeps_total_time() {
         let all: Vec<One> = (0..100_u8)
             .map(|n| One(char::from(n), u64::from(n), 1))
             .collect();

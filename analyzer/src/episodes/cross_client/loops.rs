@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_that_answer_each_other_again_and_again_are_a_loop() {
+    fn repeated_exchange_between_clients_is_a_loop() {
         let (loops, looped) = steps(100, 2 * MS, |_| false);
         let first = looped.iter().position(|is| *is);
         assert_eq!(first, Some(STEPS as usize - 1));
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn exchanges_with_a_user_or_a_timer_are_none() {
+    fn user_driven_slow_or_short_exchange_is_no_loop() {
         assert!(steps(100, 2 * MS, |n| n % 8 == 0).0.list().is_empty());
         assert!(steps(100, 500 * MS, |_| false).0.list().is_empty());
         assert!(steps(STEPS - 1, 2 * MS, |_| false).0.list().is_empty());

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_follow_each_other_and_can_change_afterwards() {
+    fn steps_can_be_changed_split_and_cut() {
         let mut steps = Steps::default();
         steps.add(10, 20, LatencyComponent::Client, None);
         steps.add(20, 25, LatencyComponent::Client, None);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn many_are_shortened_and_nothing_is_lost() {
+    fn step_count_is_bounded_and_end_kept() {
         let mut steps = Steps::default();
         for n in 0..10_000_u64 {
             let owner = if n % 2 == 0 {

@@ -129,7 +129,7 @@ mod tests {
     use super::ResourceUse;
 
     #[test]
-    fn sum_mean_and_deviation() {
+    fn sum_mean_and_standard_deviation() {
         let of = |values: &[f64]| {
             let all = ResourceUse::of(values);
             (all.total, all.mean, all.standard_deviation)

@@ -140,7 +140,7 @@ fn chain() -> Vec<Episode> {
 }
 
 #[test]
-fn the_effects_of_an_action_count_once_with_it_in_every_view() {
+fn effects_of_an_action_count_once_in_every_view() {
     let report = |options: EpisodeOptions| {
         let mut findings = Findings::new(&options);
         chain().iter().for_each(|one| findings.add(one));
@@ -178,7 +178,7 @@ fn the_effects_of_an_action_count_once_with_it_in_every_view() {
 }
 
 #[test]
-fn episodes_that_a_client_led_to_are_below_its_own() {
+fn caused_episodes_are_children_of_their_cause() {
     let all = chain();
     let root = of(&all, A);
     assert_eq!((root.of_client() / MS, root.latency() / MS), (20, 152));
@@ -208,7 +208,7 @@ fn episodes_that_a_client_led_to_are_below_its_own() {
 }
 
 #[test]
-fn the_chain_of_waits_adds_up_and_the_longest_is_blamed() {
+fn critical_path_sums_to_latency_and_longest_is_blamed() {
     let all = chain();
     let root = of(&all, A);
     let path: Vec<(u32, u64)> = root
@@ -226,7 +226,7 @@ fn the_chain_of_waits_adds_up_and_the_longest_is_blamed() {
 }
 
 #[test]
-fn an_event_passed_on_late_for_want_of_a_processor_is_not_the_servers_doing() {
+fn delayed_event_is_blamed_on_server_cpu_wait() {
     let all = episodes(vec![
         server(10, SwitchKind::Blocked),
         (100, gets(A, 1, 99)),
@@ -259,7 +259,7 @@ fn an_event_passed_on_late_for_want_of_a_processor_is_not_the_servers_doing() {
 }
 
 #[test]
-fn another_window_or_another_time_is_no_child() {
+fn unrelated_window_or_later_event_is_no_child() {
     let apart = |window, time| {
         let all = episodes(vec![
             (100, gets(A, 1, 99)),
@@ -278,7 +278,7 @@ fn another_window_or_another_time_is_no_child() {
 }
 
 #[test]
-fn two_that_answer_each_other_for_ever_are_many_trees() {
+fn endless_exchange_splits_into_many_trees() {
     let mut all = Vec::new();
     for n in 0..400_u32 {
         let (who, time) = (if n % 2 == 0 { A } else { B }, 100 + 100 * u64::from(n));
@@ -325,7 +325,7 @@ fn drawing_before_a_question(takes: u64) -> Option<Symbol> {
 }
 
 #[test]
-fn a_question_is_not_blamed_for_the_drawing_before_it() {
+fn round_trip_excludes_earlier_drawing() {
     assert_eq!(drawing_before_a_question(40), None);
     // A delay that a round trip can have.
     assert_eq!(
@@ -335,7 +335,7 @@ fn a_question_is_not_blamed_for_the_drawing_before_it() {
 }
 
 #[test]
-fn an_unasked_event_is_part_of_the_event_that_comes_with_it_and_is_awaited() {
+fn unsolicited_event_joins_the_awaited_event_after_it() {
     let asked = |first_sign: Option<u32>, drawn: bool| {
         let (_, TimelineEvent::Delivered(_, mut delivery)) = (121, gets(B, 1, 5)) else {
             unreachable!("it is delivered");
@@ -375,7 +375,7 @@ fn an_unasked_event_is_part_of_the_event_that_comes_with_it_and_is_awaited() {
 }
 
 #[test]
-fn the_effects_of_an_unseen_client_count_for_themselves() {
+fn effects_of_an_invisible_client_are_root_episodes() {
     let mut audience = VisibleClients::default();
     for client in [B, C] {
         audience.happened(&TimelineEvent::Joined(client));
@@ -390,7 +390,7 @@ fn the_effects_of_an_unseen_client_count_for_themselves() {
 }
 
 #[test]
-fn what_others_make_an_unseen_client_do_is_left_out() {
+fn caused_episodes_of_an_invisible_client_are_omitted() {
     let mut audience = VisibleClients::default();
     for client in [A, B] {
         audience.happened(&TimelineEvent::Joined(client));

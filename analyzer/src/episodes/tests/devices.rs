@@ -41,7 +41,7 @@ fn inputs(trace: &Synthetic) -> Vec<(String, u64, u64)> {
 }
 
 #[test]
-fn a_finger_goes_down_moves_and_goes_up() {
+fn touch_updates_coalesce_per_finger() {
     const BEGIN: u16 = 18;
     const UPDATE: u16 = 19;
     const END: u16 = 20;
@@ -90,7 +90,7 @@ fn key(kind: u16, millis: u32) -> Vec<u8> {
 }
 
 #[test]
-fn a_raw_event_and_that_of_a_window_are_one_action() {
+fn raw_and_window_event_are_one_action() {
     const PRESS: u16 = 2;
     const RAW_PRESS: u16 = 13;
     let mut all = Scheduled::new();
@@ -143,7 +143,7 @@ fn press(all: &mut Scheduled, millis: u64, keys: &[u8]) {
 }
 
 #[test]
-fn keys_are_called_by_what_the_server_said_of_them() {
+fn keys_are_named_by_the_keyboard_mapping() {
     let mut all = Scheduled::new();
     press(&mut all, 100, &[38]);
     // GetKeyboardMapping of the keys 36 to 38, two keysyms each.
@@ -169,7 +169,7 @@ fn keys_are_called_by_what_the_server_said_of_them() {
 }
 
 #[test]
-fn a_key_with_shift_is_called_by_what_it_writes_and_shift_is_part_of_it() {
+fn shifted_key_is_named_by_keysym_and_absorbs_shift() {
     const SHIFT: u8 = 50;
     let mut all = Scheduled::new();
     all.at(10 * MS)
@@ -223,7 +223,7 @@ const WM_NAME: u32 = 39;
 const WM_CLASS: u32 = 67;
 
 #[test]
-fn a_key_is_named_by_the_window_that_the_user_sees() {
+fn key_is_named_after_the_visible_toplevel() {
     let (top, proxy) = (BASE + 0x10, BASE + 0x11);
     let mut all = Scheduled::new();
     let beside = 0xFFFF_FFFF;
@@ -248,7 +248,7 @@ fn a_key_is_named_by_the_window_that_the_user_sees() {
 }
 
 #[test]
-fn a_hundred_thousand_titles_take_no_name_from_anything_else() {
+fn many_titles_do_not_exhaust_the_symbol_table() {
     let mut trace = Synthetic::new();
     let (mut episodes, mut pipeline) = (Episodes::new(&EpisodeOptions::default()), Pipeline::new());
     for n in 0..100_000_u32 {
@@ -271,7 +271,7 @@ fn a_hundred_thousand_titles_take_no_name_from_anything_else() {
 }
 
 #[test]
-fn keys_are_called_by_the_map_of_xkb() {
+fn keys_are_named_by_the_xkb_map() {
     let mut all = Scheduled::new();
     all.at(2 * MS).client_sends(&[query_extension("XKEYBOARD")]);
     all.at(3 * MS).server_sends(&[extension_is(2, 140)]);
@@ -290,7 +290,7 @@ fn keys_are_called_by_the_map_of_xkb() {
 }
 
 #[test]
-fn a_client_that_waits_for_room_to_write_is_not_quiet_and_the_server_has_the_time() {
+fn blocked_write_extends_episode_and_counts_as_server() {
     use SwitchKind::{Blocked, In};
     let mut all = Scheduled::new();
     all.at(100 * MS).server_sends(&[key_press(1, 0)]);
@@ -335,7 +335,7 @@ fn other_sends(trace: &mut Synthetic, micros: u64, offset: u64, bytes: &[u8]) {
 }
 
 #[test]
-fn a_grab_holds_up_others_and_not_its_owner() {
+fn server_grab_delays_other_clients_only() {
     const SETUP: u64 = 12;
     for (by_other, expected) in [(true, (20, 5)), (false, (0, 25))] {
         let mut trace = Synthetic::new();
@@ -404,7 +404,7 @@ pub(super) fn button(kind: u8, sequence: u16, millis: u32) -> Vec<u8> {
 }
 
 #[test]
-fn a_crossing_that_a_client_makes_itself_is_part_of_what_it_does() {
+fn crossing_caused_by_a_client_joins_its_episode() {
     use SwitchKind::{Blocked, In};
     let clicked = |own: bool| {
         let mut all = Scheduled::new();
@@ -430,7 +430,7 @@ fn a_crossing_that_a_client_makes_itself_is_part_of_what_it_does() {
 }
 
 #[test]
-fn a_crossing_by_a_grab_is_not_what_the_user_does() {
+fn crossing_from_a_grab_is_no_user_action() {
     use SwitchKind::{Blocked, In};
     let mut all = Scheduled::new();
     all.at(100 * MS)

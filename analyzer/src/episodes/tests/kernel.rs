@@ -48,7 +48,7 @@ fn ran(switches: &[Switch], pid: u32) -> Vec<(u64, u64)> {
 }
 
 #[test]
-fn a_client_has_no_more_time_than_the_kernel_says() {
+fn client_time_is_within_kernel_cpu_time() {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data");
     let mut checked = 0;
     for name in ["gtk3-widget-factory.mcap", "xterm.mcap", "xclock.mcap"] {
@@ -91,7 +91,7 @@ fn a_client_has_no_more_time_than_the_kernel_says() {
 }
 
 #[test]
-fn a_client_does_not_run_until_the_server_lets_it_in() {
+fn client_does_not_run_before_the_setup_reply() {
     let mut trace = Synthetic::new();
     let Some(Record::Block(mut setup)) = trace.records.pop() else {
         panic!("the server's answer is last");

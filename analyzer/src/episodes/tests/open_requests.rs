@@ -42,7 +42,7 @@ fn actions(trace: &Synthetic) -> Vec<Episode> {
 }
 
 #[test]
-fn an_action_ends_with_the_response_to_the_answer() {
+fn action_ends_with_drawing_after_the_reply() {
     let mut trace = Synthetic::new();
     trace.wait(1_000_000).server_sends(&[press(38, 2000)]);
     trace.wait(1000).client_sends(&[convert()]);
@@ -61,7 +61,7 @@ fn an_action_ends_with_the_response_to_the_answer() {
 }
 
 #[test]
-fn a_program_that_goes_on_meanwhile_handles_other_keys_as_separate_actions() {
+fn other_keys_during_a_pending_request_are_separate_actions() {
     let mut trace = Synthetic::new();
     trace.wait(1_000_000).server_sends(&[press(38, 2000)]);
     trace.wait(1000).client_sends(&[convert()]);
@@ -78,7 +78,7 @@ fn a_program_that_goes_on_meanwhile_handles_other_keys_as_separate_actions() {
 }
 
 #[test]
-fn a_client_that_draws_without_the_answer_has_given_up() {
+fn client_that_draws_without_the_reply_gave_up() {
     let mut trace = Synthetic::new();
     trace.wait(1_000_000).server_sends(&[press(38, 2000)]);
     trace.wait(1000).client_sends(&[convert()]);
@@ -93,7 +93,7 @@ fn a_client_that_draws_without_the_answer_has_given_up() {
 }
 
 #[test]
-fn an_action_that_is_never_answered_lasts_to_the_end() {
+fn action_without_reply_lasts_to_the_recording_end() {
     let mut trace = Synthetic::new();
     trace.wait(1_000_000).server_sends(&[press(38, 2000)]);
     trace.wait(1000).client_sends(&[convert()]);

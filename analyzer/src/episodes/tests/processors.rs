@@ -52,7 +52,7 @@ fn draws(all: &mut Scheduled, time: u64, ready: u64, drawing: u64) {
 }
 
 #[test]
-fn a_server_that_answers_late_for_want_of_a_processor_is_not_slow() {
+fn server_cpu_wait_before_reply_is_separate() {
     use SwitchKind::{Blocked, In, Preempted};
     let mut all = asked();
     for (time, kind) in [(170, In), (175, Preempted), (195, In)] {
@@ -79,7 +79,7 @@ fn a_server_that_answers_late_for_want_of_a_processor_is_not_slow() {
 }
 
 #[test]
-fn an_answer_that_the_recorder_takes_late_is_not_the_servers() {
+fn late_recorder_read_of_reply_is_not_server_work() {
     let mut all = asked();
     all.server(110 * MS + 50, 110 * MS + 250);
     all.at(230 * MS).server_sends(&[reply(2)]);
@@ -94,7 +94,7 @@ fn an_answer_that_the_recorder_takes_late_is_not_the_servers() {
 }
 
 #[test]
-fn a_late_read_of_the_recorder_is_not_the_servers_time() {
+fn late_recorder_read_is_not_server_work() {
     let mut all = pressed();
     all.client(100 * MS + 100, SwitchKind::In);
     all.client(101 * MS, SwitchKind::Blocked);
@@ -115,7 +115,7 @@ fn a_late_read_of_the_recorder_is_not_the_servers_time() {
 }
 
 #[test]
-fn a_server_that_draws_late_for_want_of_a_processor() {
+fn server_cpu_wait_before_drawing_is_separate() {
     let mut all = pressed();
     all.client(100 * MS + 100, SwitchKind::In);
     draws(&mut all, 105 * MS, 40_000, 5000);
@@ -131,7 +131,7 @@ fn a_server_that_draws_late_for_want_of_a_processor() {
 }
 
 #[test]
-fn without_the_servers_switches_it_is_the_servers_time() {
+fn without_server_switches_the_server_is_blamed() {
     let mut all = Scheduled::new();
     all.at(100 * MS).server_sends(&[key_press(1, 1099)]);
     all.client(100 * MS + 100, SwitchKind::In);
@@ -147,7 +147,7 @@ fn without_the_servers_switches_it_is_the_servers_time() {
 }
 
 #[test]
-fn a_client_that_begins_late_for_want_of_a_processor() {
+fn late_client_start_is_blamed_on_cpu_wait() {
     let mut all = pressed();
     all.client(160 * MS, SwitchKind::In);
     draws(&mut all, 165 * MS, 50, 950);
@@ -157,7 +157,7 @@ fn a_client_that_begins_late_for_want_of_a_processor() {
 }
 
 #[test]
-fn a_client_that_has_its_reply_and_no_processor() {
+fn cpu_wait_after_the_reply_is_blamed() {
     let mut all = asked();
     all.server(110 * MS + 100, 110 * MS + 300);
     all.at(110 * MS + 200).server_sends(&[reply(2)]);
@@ -170,7 +170,7 @@ fn a_client_that_has_its_reply_and_no_processor() {
 }
 
 #[test]
-fn a_client_that_waits_for_another_process_is_not_blamed_for_its_code() {
+fn wait_for_child_process_is_blamed_elsewhere() {
     const WAIT4: i64 = 61;
     let mut all = pressed();
     all.client(100 * MS + 100, SwitchKind::In);

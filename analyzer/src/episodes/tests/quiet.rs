@@ -38,7 +38,7 @@ fn ticks(all: &mut Scheduled, from: u64, to: u64) {
 }
 
 #[test]
-fn wakeups_that_send_nothing_do_not_prolong_an_episode() {
+fn wakeups_without_requests_do_not_extend_an_episode() {
     let mut all = Scheduled::new();
     ticks(&mut all, 15, 95);
     all.at(100 * MS).server_sends(&[event(PRESS, O)]);
@@ -63,7 +63,7 @@ fn wakeups_that_send_nothing_do_not_prolong_an_episode() {
 }
 
 #[test]
-fn a_repaint_within_a_frame_of_the_first_quiet_is_the_response_and_one_later_is_not() {
+fn only_a_repaint_within_a_frame_is_the_response() {
     for (draws_at, latency) in [(120, 20_200), (140, 300)] {
         let mut all = Scheduled::new();
         all.at(100 * MS).server_sends(&[event(PRESS, O)]);
@@ -86,7 +86,7 @@ fn a_repaint_within_a_frame_of_the_first_quiet_is_the_response_and_one_later_is_
 }
 
 #[test]
-fn events_that_a_client_ignores_do_not_wait_for_its_next_action() {
+fn ignored_events_do_not_join_the_next_action() {
     const ENTER: u8 = 7;
     const BUTTON: u8 = 4;
     let mut all = Scheduled::new();
@@ -111,7 +111,7 @@ fn events_that_a_client_ignores_do_not_wait_for_its_next_action() {
 }
 
 #[test]
-fn a_release_in_mid_handling_does_not_take_the_action_over() {
+fn release_during_handling_does_not_end_the_action() {
     let mut all = Scheduled::new();
     all.at(100 * MS).server_sends(&[event(PRESS, CONTROL)]);
     all.client(100 * MS + 100, In);
@@ -139,7 +139,7 @@ fn a_release_in_mid_handling_does_not_take_the_action_over() {
 }
 
 #[test]
-fn a_release_that_comes_while_its_press_waits_belongs_to_it() {
+fn release_before_handling_ends_joins_its_press() {
     let mut all = Scheduled::new();
     all.at(100 * MS).server_sends(&[event(PRESS, CONTROL)]);
     all.client(100 * MS, In);
@@ -161,7 +161,7 @@ fn a_release_that_comes_while_its_press_waits_belongs_to_it() {
 }
 
 #[test]
-fn a_release_before_the_repaint_does_not_take_it_over_and_alone_prolongs_nothing() {
+fn release_before_repaint_joins_press_without_extending() {
     for (repaints, latency) in [(true, 12_000), (false, 1000)] {
         let mut all = Scheduled::new();
         all.at(100 * MS).server_sends(&[event(PRESS, O)]);
@@ -189,7 +189,7 @@ fn a_release_before_the_repaint_does_not_take_it_over_and_alone_prolongs_nothing
 
 /// The relay had no processor: it read the client's request, written before the client's wait, after the release.
 #[test]
-fn a_release_before_the_relay_has_read_the_question_takes_nothing_away() {
+fn release_before_late_relay_read_stays_with_press() {
     let mut all = Scheduled::new();
     all.at(100 * MS).server_sends(&[event(PRESS, O)]);
     all.client(100 * MS, In);
@@ -210,7 +210,7 @@ fn a_release_before_the_relay_has_read_the_question_takes_nothing_away() {
 }
 
 #[test]
-fn a_release_after_the_response_is_an_action_of_its_own() {
+fn release_after_the_response_is_a_separate_action() {
     let mut all = Scheduled::new();
     for (millis, code) in [(100, PRESS), (180, RELEASE)] {
         all.at(millis * MS).server_sends(&[event(code, O)]);
@@ -226,7 +226,7 @@ fn a_release_after_the_response_is_an_action_of_its_own() {
 }
 
 #[test]
-fn a_clock_that_ticks_and_draws_nothing_does_not_prolong_an_episode() {
+fn non_drawing_ticks_do_not_extend_an_episode() {
     let mut all = Scheduled::new();
     all.at(100 * MS).server_sends(&[event(PRESS, O)]);
     all.client(100 * MS + 100, In);
@@ -249,7 +249,7 @@ fn a_clock_that_ticks_and_draws_nothing_does_not_prolong_an_episode() {
 }
 
 #[test]
-fn a_program_that_waits_for_a_thread_from_frame_to_frame_takes_no_longer_than_a_frame() {
+fn thread_paced_frames_limit_latency_to_a_frame() {
     let mut all = Scheduled::new();
     // ClearArea.
     for frame in 0..40 {
@@ -280,7 +280,7 @@ fn a_program_that_waits_for_a_thread_from_frame_to_frame_takes_no_longer_than_a_
 }
 
 #[test]
-fn an_episode_across_a_hole_is_unsure() {
+fn episode_across_a_recording_gap_is_unsure() {
     let mut all = Scheduled::new();
     let press = |all: &mut Scheduled, at: u64| {
         all.at(at).server_sends(&[event(PRESS, O)]);
@@ -304,7 +304,7 @@ fn an_episode_across_a_hole_is_unsure() {
 }
 
 #[test]
-fn an_animation_with_a_millisecond_between_its_frames_is_a_burst() {
+fn animation_with_short_gaps_is_a_burst() {
     let mut all = Scheduled::new();
     all.at(90 * MS).server_sends(&[event(PRESS, O)]);
     for frame in 0..30 {
@@ -335,7 +335,7 @@ fn an_animation_with_a_millisecond_between_its_frames_is_a_burst() {
 }
 
 #[test]
-fn a_loop_that_sleeps_a_millisecond_between_its_turns_handles_a_key_in_one() {
+fn sleeping_loop_handles_a_key_in_one_turn() {
     let mut all = Scheduled::new();
     // The recorder sees only some of the client's sleeps.
     for turn in 0..800 {
@@ -362,7 +362,7 @@ fn a_loop_that_sleeps_a_millisecond_between_its_turns_handles_a_key_in_one() {
 }
 
 #[test]
-fn a_client_that_was_there_before_has_no_start_up() {
+fn existing_client_has_no_start_up() {
     let found = found(&Synthetic::joined());
     let names: Vec<&str> = found.iter().map(|one| one.landmark.as_str()).collect();
     assert_eq!((names, found[0].latency()), (vec!["Timer or file"], 0));

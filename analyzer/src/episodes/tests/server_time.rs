@@ -55,19 +55,19 @@ fn typed(switches: bool) -> Scheduled {
 }
 
 #[test]
-fn the_servers_runs_are_those_of_who_sent_something_for_them() {
+fn server_runs_are_attributed_to_the_sending_client() {
     let server = keys(&typed(true).trace).server_ms.expect("it is known");
     assert_eq!((server.total, server.mean), (8.0, Some(4.0)));
 }
 
 #[test]
-fn without_the_servers_switches_nothing_is_known() {
+fn without_server_switches_server_time_is_unknown() {
     let keys = keys(&typed(false).trace);
     assert_eq!((keys.count, keys.server_ms), (2, None));
 }
 
 #[test]
-fn handler_times_are_the_server_time_of_events() {
+fn handler_times_give_server_time_of_events() {
     let mut trace = typed(true).trace;
     let timing = Control::Timing {
         pid: SERVER_PID,
@@ -91,7 +91,7 @@ fn handler_times_are_the_server_time_of_events() {
 }
 
 #[test]
-fn events_count_whatever_the_order_of_the_episodes() {
+fn event_instances_do_not_depend_on_episode_order() {
     use SwitchKind::{Blocked, In};
     let mut all = Scheduled::new();
     for (kind, millis) in [(4, 100), (5, 300)] {

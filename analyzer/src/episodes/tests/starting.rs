@@ -36,7 +36,7 @@ fn both(records: &[Record]) -> (Vec<Episode>, StartUpReport) {
 }
 
 #[test]
-fn a_start_up_goes_on_over_rests_until_the_first_frame() {
+fn start_up_spans_pauses_until_the_first_frame() {
     let mut display = Display::new();
     // When its process started, in nanoseconds.
     for record in &mut display.records {
@@ -66,7 +66,7 @@ fn a_start_up_goes_on_over_rests_until_the_first_frame() {
 }
 
 #[test]
-fn a_start_without_a_first_frame_has_another_name() {
+fn start_up_without_a_frame_is_named_nothing_shown() {
     let mut display = Display::new();
     display.sends(1, 10.0, get_input_focus());
     display.gets(1, 11.0, reply(1));
@@ -78,7 +78,7 @@ fn a_start_without_a_first_frame_has_another_name() {
 }
 
 #[test]
-fn the_window_managers_work_meanwhile_is_in_the_start_up_once() {
+fn window_manager_work_counts_once_in_start_up() {
     let mut display = Display::new();
     let about = |code: u8, words: [u32; 2]| {
         let mut event = expose(0);

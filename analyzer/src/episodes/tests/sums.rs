@@ -23,7 +23,7 @@ fn event(code: u8) -> Vec<u8> {
 }
 
 #[test]
-fn each_trigger_has_its_threshold() {
+fn thresholds_apply_per_trigger_and_device() {
     const BUTTON: u8 = 4;
     let mut all = Scheduled::new();
     handled(&mut all, 100, key_press(1, 0), 80);
@@ -51,7 +51,7 @@ fn each_trigger_has_its_threshold() {
 }
 
 #[test]
-fn frames_that_follow_each_other_are_a_burst() {
+fn consecutive_frames_form_a_burst() {
     const MOTION: u8 = 6;
     let mut all = Scheduled::new();
     // At 60 events per second, the fourth takes longer than a frame.

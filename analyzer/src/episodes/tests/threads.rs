@@ -104,7 +104,7 @@ fn keys(episodes: &[super::super::Episode]) -> Vec<(u64, u64, u64)> {
 }
 
 #[test]
-fn one_thread_waits_for_the_connection_and_another_works() {
+fn reader_thread_and_worker_thread_form_one_episode() {
     let mut all = Threads::new();
     for millis in [100, 1100] {
         all.key(millis);
@@ -122,7 +122,7 @@ fn one_thread_waits_for_the_connection_and_another_works() {
 
 /// The main thread sends a request in the middle of its work and polls for the reply. This is not a wait for work.
 #[test]
-fn a_question_that_the_recorder_takes_late_is_not_the_clients() {
+fn late_recorder_read_of_round_trip_is_not_client_time() {
     let mut all = Threads::new();
     all.key(100);
     all.draws(108 * MS);
@@ -147,7 +147,7 @@ fn a_question_that_the_recorder_takes_late_is_not_the_clients() {
 }
 
 #[test]
-fn a_button_that_goes_up_before_the_thread_that_works_has_run_ends_nothing() {
+fn release_before_worker_thread_runs_ends_nothing() {
     let mut all = Threads::new();
     all.0.at(100 * MS).server_sends(&[button(4, 1, 0)]);
     all.run(READER, 100 * MS + 30, 100 * MS + 70, PSELECT, 5);
@@ -164,7 +164,7 @@ fn a_button_that_goes_up_before_the_thread_that_works_has_run_ends_nothing() {
 }
 
 #[test]
-fn a_handler_that_waits_elsewhere_than_for_work_goes_on() {
+fn handler_continues_across_waits_other_than_for_work() {
     let mut all = Threads::new();
     for (millis, syscall, argument) in [
         (100, FUTEX, ELSEWHERE),
@@ -184,7 +184,7 @@ fn a_handler_that_waits_elsewhere_than_for_work_goes_on() {
 }
 
 #[test]
-fn ticks_of_a_client_of_threads_do_not_prolong_an_episode() {
+fn ticks_of_threaded_client_do_not_extend_an_episode() {
     let mut all = Threads::new();
     for millis in [100, 1100] {
         // The key is ignored.
@@ -205,7 +205,7 @@ fn ticks_of_a_client_of_threads_do_not_prolong_an_episode() {
 }
 
 #[test]
-fn a_thread_that_has_no_part_in_the_connection_is_nobodys_time() {
+fn unrelated_thread_time_is_excluded() {
     const COMPILER: u32 = CLIENT_PID + 2;
     let mut all = Threads::new();
     for millis in [100, 1100] {
@@ -221,7 +221,7 @@ fn a_thread_that_has_no_part_in_the_connection_is_nobodys_time() {
 }
 
 #[test]
-fn a_timer_is_told_from_a_handler_that_sleeps_where_no_event_ever_comes() {
+fn sleeping_timer_handler_is_one_episode_without_events() {
     let mut all = Threads::new();
     for millis in (100..2100).step_by(200) {
         all.switch(MAIN, millis * MS, In);
@@ -242,7 +242,7 @@ fn a_timer_is_told_from_a_handler_that_sleeps_where_no_event_ever_comes() {
 
 /// A sleep in Java is a wait for a condition that no thread signals.
 #[test]
-fn a_condition_that_only_time_ends_is_a_sleep_in_a_handler() {
+fn timed_condition_wait_in_a_handler_is_a_sleep() {
     let mut all = Threads::new();
     for millis in (100..2100).step_by(200) {
         all.switch(MAIN, millis * MS, In);
@@ -262,7 +262,7 @@ fn a_condition_that_only_time_ends_is_a_sleep_in_a_handler() {
 }
 
 #[test]
-fn a_game_that_never_waits_has_frames_and_is_unsure_of_a_key() {
+fn busy_loop_has_frames_and_unsure_key_episodes() {
     let mut all = Threads::new();
     all.switch(MAIN, 100 * MS, In);
     for millis in (110..1000).step_by(10) {
@@ -285,7 +285,7 @@ fn a_game_that_never_waits_has_frames_and_is_unsure_of_a_key() {
 }
 
 #[test]
-fn a_client_that_has_another_process_write_is_unsure() {
+fn client_with_another_writing_process_is_unsure() {
     let mut all = Threads::new();
     // The process that connected waits for its child, which has the connection and is not recorded.
     for millis in (100..2900).step_by(50) {
@@ -305,7 +305,7 @@ fn a_client_that_has_another_process_write_is_unsure() {
 }
 
 #[test]
-fn an_episode_that_a_wait_of_unknown_meaning_ends_is_unsure() {
+fn episode_ended_by_an_unclassified_wait_is_unsure() {
     let mut all = Threads::new();
     // No event has arrived yet: the program draws after a wait that may have been for work or in the middle of work.
     all.switch(MAIN, 70 * MS, In);
@@ -333,7 +333,7 @@ fn an_episode_that_a_wait_of_unknown_meaning_ends_is_unsure() {
 
 /// A program that continues in the background: its child has the connection.
 #[test]
-fn a_childs_answers_after_the_end_of_its_parent_are_no_part_of_the_start() {
+fn child_activity_after_parent_exit_is_not_start_up() {
     let mut all = Threads::new();
     all.switch(MAIN, 100 * MS, In);
     all.draws(102 * MS);

@@ -180,7 +180,7 @@ fn consistent(report: &EpisodesReport) {
 }
 
 #[test]
-fn no_view_contradicts_another_whatever_is_asked_for() {
+fn all_views_are_consistent_under_filters() {
     let trace = session();
     let all = EpisodeOptions::default();
     let whole = report(&trace, &all);
@@ -211,7 +211,7 @@ fn no_view_contradicts_another_whatever_is_asked_for() {
 }
 
 #[test]
-fn think_and_wait_are_of_the_landmark_that_is_asked_for() {
+fn think_and_wait_follow_the_landmark_filter() {
     let trace = session();
     let of = |landmark: Option<&str>| {
         let options = EpisodeOptions {
@@ -233,7 +233,7 @@ fn think_and_wait_are_of_the_landmark_that_is_asked_for() {
 }
 
 #[test]
-fn a_key_that_is_slow_alone_is_one_pattern() {
+fn slow_key_forms_a_separate_pattern() {
     let mut trace = Synthetic::new();
     let mut sent = 0;
     let mut typed = |code: u8, asks: bool, after_ms: u64| {
@@ -277,7 +277,7 @@ fn a_key_that_is_slow_alone_is_one_pattern() {
 }
 
 #[test]
-fn a_part_has_no_more_time_in_episodes_than_it_takes() {
+fn in_episode_time_is_within_the_selected_range() {
     let trace = session();
     let of = report(
         &trace,
@@ -291,7 +291,7 @@ fn a_part_has_no_more_time_in_episodes_than_it_takes() {
 }
 
 #[test]
-fn keys_far_slower_than_usual_are_told_and_what_queues_behind_them_is_not_to_blame() {
+fn outliers_are_reported_and_queued_keys_blame_the_queue() {
     let mut trace = Synthetic::new();
     for key in 1..=40 {
         trace.wait(1000 * MS).server_sends(&[key_press(key - 1, 0)]);
@@ -330,7 +330,7 @@ fn keys_far_slower_than_usual_are_told_and_what_queues_behind_them_is_not_to_bla
 }
 
 #[test]
-fn the_frames_of_a_burst_are_no_longer_than_it_whatever_network_is_asked_for() {
+fn burst_frames_fit_in_the_burst_on_any_network() {
     let mut all = Scheduled::new();
     for frame in 0..40 {
         let begins = (100 + 20 * frame) * MS;

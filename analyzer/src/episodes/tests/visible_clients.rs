@@ -36,7 +36,7 @@ fn driver() -> Display {
 }
 
 #[test]
-fn nobody_waits_for_who_shows_nothing() {
+fn clients_without_visible_output_are_omitted() {
     let mut display = driver();
     display.gets(1, 4000.0, key_press(0, 0));
     display.sends(1, 4005.0, poly_fill_rectangle(1));
@@ -61,7 +61,7 @@ fn nobody_waits_for_who_shows_nothing() {
 }
 
 #[test]
-fn all_count_where_nobody_shows_anything() {
+fn all_clients_count_without_any_visible_output() {
     let mut display = driver();
     display.control(5000.0, Control::Ended { exit_status: None });
     let (found, told) = report(&display, None);

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_read() {
+    fn event_definitions_are_parsed() {
         let text = "format = 1\n[[event]]\nname = \"Typing\"\ntype = \"input\"\n\
                     start = { event = \"KeyPress\", class = \"XTerm\" }\nnested = true\n";
         let EventDefinitions(all) = EventDefinitions::parse(text).unwrap();
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_has_its_line_and_what_was_expected() {
+    fn errors_report_the_line_and_expected_value() {
         let head = "format = 1\n[[event]]\n";
         assert_eq!(error("format = 2\n"), "line 1: format 2; expected 1");
         assert_eq!(

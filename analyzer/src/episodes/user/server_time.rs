@@ -162,7 +162,7 @@ mod tests {
     use super::ClientTime;
 
     #[test]
-    fn time_between_any_two_times_in_any_order() {
+    fn time_between_bounds_sums_unordered_input() {
         let mut time = ClientTime::default();
         for (sent, nanos) in [(10, 5.0), (20, 7.0), (20, 1.0), (15, 100.0)] {
             time.add(sent, nanos);

@@ -36,7 +36,7 @@ fn marks() -> Marks {
 }
 
 #[test]
-fn the_servers_time_before_and_after_a_mark_is_its_own() {
+fn mark_includes_server_time_before_and_after() {
     let mut marks = marks();
     // Long ago, within the time before, across the mark, after it, and much later.
     ran(&mut marks, 1_000, 1_400);
@@ -53,7 +53,7 @@ fn the_servers_time_before_and_after_a_mark_is_its_own() {
 }
 
 #[test]
-fn marks_near_each_other_share_what_went_on() {
+fn nearby_marks_share_server_time() {
     let mut marks = marks();
     ran(&mut marks, 500, 600);
     mark(&mut marks, 1_000, "one");

@@ -191,7 +191,7 @@ mod tests {
     use super::{SpreadReport, histogram};
 
     #[test]
-    fn percentiles_are_values_that_were_there() {
+    fn percentiles_are_measured_values() {
         let spread = SpreadReport::of((1..=200).map(f64::from).collect()).unwrap();
         assert_eq!(
             (
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_hold_each_latency_once() {
+    fn histogram_counts_each_latency_once() {
         let cells = histogram(&[1.0, 1.3, 1.5, 4.0]);
         let counts: Vec<_> = cells.iter().map(|cell| cell.count).collect();
         assert_eq!(counts, [2, 1, 0, 0, 1]);

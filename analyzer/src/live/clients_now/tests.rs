@@ -49,7 +49,7 @@ fn busy(seconds: u16) -> Display {
 }
 
 #[test]
-fn rates_are_of_the_last_seconds() {
+fn rates_cover_the_last_seconds() {
     let report = report(&busy(8), 4.0, None);
     assert!((report.seconds - 4.0).abs() < 0.51, "{}", report.seconds);
     assert_eq!(report.basis, TimeSource::Modelled);
@@ -91,7 +91,7 @@ fn rates_are_of_the_last_seconds() {
 }
 
 #[test]
-fn a_filter_is_for_clients_windows_and_requests() {
+fn filter_matches_clients_and_requests() {
     let display = busy(2);
     let names = |filter| {
         let report = report(&display, 1.0, Some(filter));
@@ -126,7 +126,7 @@ fn grabs_and_waits_name_the_clients() {
 }
 
 #[test]
-fn a_window_that_nothing_comes_in_has_no_rates() {
+fn idle_period_has_zero_rates() {
     let display = busy(2);
     let options = NowOptions {
         seconds: 1.0,
@@ -148,7 +148,7 @@ fn a_window_that_nothing_comes_in_has_no_rates() {
 }
 
 #[test]
-fn a_client_that_waits_for_an_idle_server_polls() {
+fn round_trips_without_drawing_count_as_polling() {
     let mut display = Display::new();
     for n in 0..200 {
         let ms = f64::from(n) * 10.0;

@@ -96,7 +96,7 @@ mod tests {
     use super::OPEN_KINDS;
 
     #[test]
-    fn the_table_is_in_the_order_of_the_kinds() {
+    fn open_request_table_follows_enum_order() {
         for (at, one) in OPEN_KINDS.iter().enumerate() {
             assert_eq!(one.kind as usize, at, "{}", one.name);
             assert_eq!(one.kind.definition().name, one.name);

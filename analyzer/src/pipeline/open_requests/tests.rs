@@ -34,7 +34,7 @@ fn ms(time: Timestamp) -> f64 {
 }
 
 #[test]
-fn a_selection_is_open_from_the_request_to_the_answer() {
+fn selection_is_open_until_selection_notify() {
     let mut display = Display::new();
     display.sends(2, 10.0, request(24, 0, &[WINDOW, 7, 8, 9, 0]));
     // Time, owner, requestor, selection, target, property.
@@ -63,7 +63,7 @@ fn a_selection_is_open_from_the_request_to_the_answer() {
 }
 
 #[test]
-fn a_repeated_request_replaces_the_first_and_ends_with_the_connection() {
+fn repeated_request_replaces_first_and_ends_with_connection() {
     let mut display = Display::new();
     let asks = || request(24, 0, &[WINDOW, 7, 8, 9, 0]);
     display.sends(2, 10.0, asks());
@@ -90,7 +90,7 @@ fn a_repeated_request_replaces_the_first_and_ends_with_the_connection() {
 }
 
 #[test]
-fn a_refused_grab_waits_for_the_holder_until_it_succeeds() {
+fn refused_grab_waits_for_holder_until_granted() {
     let mut display = Display::new();
     let grab = || request(26, 0, &[WINDOW, 0, 0, 0, 0]);
     let reply = |sequence: u16, status: u8| {

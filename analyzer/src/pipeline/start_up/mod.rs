@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn start_up_lasts_from_the_connection_to_the_first_frame() {
+    fn start_up_spans_connection_to_first_frame() {
         let mut trace = Synthetic::new();
         trace.wait(1000).client_sends(&[query_font()]);
         trace.wait(200).server_sends(&[reply(1)]);
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn a_background_pixmap_is_a_frame() {
+    fn background_pixmap_is_a_frame() {
         const BACKGROUND_PIXMAP: u32 = 1;
         let background = |pixmap| request(2, 0, &[WINDOW, BACKGROUND_PIXMAP, pixmap]);
         for (pixmap, latency) in [(BASE + 3, Some(0.1)), (1, None), (0, None)] {
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn another_client_may_draw_the_frame() {
+    fn another_client_can_draw_the_first_frame() {
         let mut display = Display::new();
         display.sends(1, 1.0, create_window());
         display.sends(1, 2.0, map_window(WINDOW));
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn a_swapped_in_picture_is_a_frame() {
+    fn buffer_swap_or_video_image_is_a_frame() {
         // DBE's SwapBuffers: how many, the window, what becomes of its back buffer. Xv's ShmPutImage: port,
         // window.
         for (name, swap) in [
@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_picture_is_a_second_frame() {
+    fn second_full_window_image_is_a_second_frame() {
         // PutImage of the whole window.
         let picture = || request(72, 2, &[WINDOW, BASE + 2, 100 | 100 << 16, 0, 8 << 8]);
         let mut trace = Synthetic::new();
@@ -472,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_waits_for_its_drawing_has_drawn() {
+    fn sync_after_drawing_ends_start_up() {
         let mut trace = Synthetic::new();
         trace.client_sends(&[create_window(), map_window(WINDOW), fill()]);
         trace.wait(100).client_sends(&[get_input_focus()]);
@@ -486,7 +486,7 @@ mod tests {
 
     /// x11perf measures round trips for seconds before its first drawing.
     #[test]
-    fn a_client_that_reads_its_window_back_has_drawn() {
+    fn window_readback_ends_start_up() {
         let get_image = || request(73, 2, &[WINDOW, 0, 1 | 1 << 16, !0]);
         let mut trace = Synthetic::new();
         trace.client_sends(&[create_window(), map_window(WINDOW)]);
@@ -500,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_frame_there_is_a_reason() {
+    fn start_up_without_a_frame_has_a_reason() {
         let mut trace = Synthetic::new();
         trace.client_sends(&[query_font()]);
         trace.wait(100).server_sends(&[reply(1)]).end();

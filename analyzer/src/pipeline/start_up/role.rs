@@ -53,7 +53,7 @@ mod tests {
     use x11prof_trace::{ConnectionId, Opened};
 
     #[test]
-    fn the_recorded_command_is_known_by_its_program() {
+    fn recorded_command_is_recognised_by_its_program() {
         let client = |name: &str, command: &[&str]| Opened {
             connection: ConnectionId(1),
             transport: "unix".to_owned(),

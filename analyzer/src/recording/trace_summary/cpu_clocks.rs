@@ -133,7 +133,7 @@ mod tests {
     use crate::threads::thread_states::Step;
 
     #[test]
-    fn time_before_the_start_afresh_does_not_count() {
+    fn cpu_time_before_reset_is_excluded() {
         let (mut clocks, mut since) = (CpuClocks::default(), SinceReading::default());
         clocks.is_client(7);
         let read = |clocks: &mut CpuClocks, since: &mut SinceReading, time, cpu_ns| {

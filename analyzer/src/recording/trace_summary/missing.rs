@@ -86,7 +86,7 @@ mod tests {
     use super::MissingParts;
 
     #[test]
-    fn parts_beyond_the_limit_are_counted() {
+    fn missing_parts_beyond_the_limit_are_counted() {
         let mut missing = MissingParts::default();
         let (since_ns, why) = (500_000_000, "stopped".to_owned());
         missing.control(
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_without_an_end_was_cut_off() {
+    fn recording_without_an_end_was_cut_off() {
         let sentences = |ended: bool| {
             let mut missing = MissingParts::default();
             if ended {

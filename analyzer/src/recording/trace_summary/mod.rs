@@ -462,7 +462,7 @@ mod tests {
     use crate::testing::*;
 
     #[test]
-    fn a_ring_in_which_no_client_acted_has_a_length() {
+    fn recording_without_client_activity_has_a_duration() {
         let mut trace = Synthetic::new();
         trace.wait(600_000).end();
         let records = trace.records.into_iter();
@@ -473,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn no_sharing_of_an_emulated_network_is_no_experiment() {
+    fn no_sharing_with_emulated_network_is_no_experiment() {
         let tried = |emulated: bool| {
             let mut trace = Synthetic::new();
             if emulated {
@@ -489,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_stays_connected_and_silent_counts_to_the_end() {
+    fn wall_time_includes_silence_of_connected_clients() {
         let wall = |closed: bool| {
             let mut trace = Synthetic::new();
             trace.wait(1000).client_sends(&[no_operation(1)]);

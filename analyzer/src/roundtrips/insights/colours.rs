@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn pixels_that_are_their_colours_need_no_round_trip() {
+    fn packed_pixel_allocations_need_no_round_trip() {
         let mut trace = Synthetic::new();
         for number in 1..=4 {
             allocate(&mut trace, number, 0x0012_569A);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn packed_pixels_fit_the_masks_of_servers() {
+    fn packed_pixels_are_recognised() {
         assert!(is_packed(0xFF12_569A, [0x1234, 0x5678, 0x9ABC]));
         assert!(is_packed(0x12B3, [0x1234, 0x5678, 0x9ABC]));
         assert!(!is_packed(3, [0x1234, 0x5678, 0x9ABC]));

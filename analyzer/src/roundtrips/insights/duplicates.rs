@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn an_atom_stays_what_it_is() {
+    fn repeated_intern_of_existing_atom_is_a_duplicate() {
         let mut trace = Synthetic::new();
         for number in 1..=3 {
             trace.wait(10).client_sends(&[intern_atom(b"ABCD")]);
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_whose_answer_may_have_changed_is_asked_again_with_reason() {
+    fn repeated_request_after_a_change_is_no_duplicate() {
         let mut trace = Synthetic::new();
         trace.client_sends(&[get_property()]);
         trace.wait(50).server_sends(&[reply(1)]);
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_covers_requests_that_no_list_names() {
+    fn duplicate_rule_covers_unlisted_requests() {
         let query_colors = || request(91, 0, &[BASE + 5, 7]);
         let mut trace = Synthetic::new();
         for number in [1, 3, 5] {

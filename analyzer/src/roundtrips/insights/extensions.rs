@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn extensions_can_be_asked_for_together() {
+    fn extension_queries_can_be_pipelined() {
         let mut trace = Synthetic::new();
         for (number, name) in (1..).zip([b"AAAA", b"BBBB", b"CCCC"]) {
             trace.wait(10).client_sends(&[query_extension(name)]);

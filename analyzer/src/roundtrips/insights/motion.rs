@@ -125,7 +125,7 @@ mod tests {
     use crate::testing::*;
 
     #[test]
-    fn round_trips_of_each_motion_add_up() {
+    fn round_trips_after_motion_events_add_up() {
         let mut trace = Synthetic::new();
         for number in 0..6 {
             let mut motion = expose(2 * number);

@@ -88,7 +88,7 @@ mod tests {
     use crate::testing::*;
 
     #[test]
-    fn a_property_in_four_pieces_can_be_read_at_once() {
+    fn property_read_in_pieces_can_be_read_at_once() {
         let mut trace = Synthetic::new();
         for piece in 0..4 {
             let question = request(20, 0, &[ROOT, 23, 0, 8 * piece, 8]);

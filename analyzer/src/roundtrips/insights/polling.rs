@@ -111,7 +111,7 @@ mod tests {
     use crate::testing::*;
 
     #[test]
-    fn a_loop_of_query_pointer_is_polling() {
+    fn query_pointer_loop_is_polling() {
         let mut trace = Synthetic::new();
         for number in 1..=11 {
             trace.wait(99_900).client_sends(&[request(38, 0, &[ROOT])]);

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn questions_that_do_not_depend_on_each_other_can_be_sent_together() {
+    fn independent_round_trips_can_be_pipelined() {
         let mut trace = Synthetic::new();
         for number in 1..=5 {
             trace
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_of_answers_stays_a_chain() {
+    fn dependent_round_trips_stay_serial() {
         let mut trace = Synthetic::new();
         for number in 1..=4 {
             let atom = 300 + u32::from(number);
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_ends_a_run() {
+    fn pause_ends_a_run_of_round_trips() {
         let mut trace = Synthetic::new();
         for number in 1..=4 {
             let atom = 300 + u32::from(number);

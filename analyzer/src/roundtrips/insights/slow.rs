@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_reply_is_blamed_on_the_clients_own_work() {
+    fn slow_reply_is_blamed_on_the_clients_earlier_requests() {
         let mut trace = Synthetic::new();
         questions(&mut trace);
         let mut many = vec![poly_fill_rectangle(1); 300];
@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_is_known_to_be_slow() {
+    fn known_slow_requests_are_explained() {
         let mut trace = Synthetic::new();
         questions(&mut trace);
         // ListFonts.
@@ -463,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_that_waits_for_anothers_grab() {
+    fn reply_delayed_by_grab_blames_the_grab_holder() {
         let (grab, ungrab) = (|| request(36, 0, &[]), || request(37, 0, &[]));
         for second in [false, true] {
             let mut trace = Display::new();
@@ -536,7 +536,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_cause_it_is_said_so() {
+    fn unexplained_slow_reply_is_reported() {
         let mut trace = Synthetic::new();
         questions(&mut trace);
         trace.wait(10).client_sends(&[query_font()]);

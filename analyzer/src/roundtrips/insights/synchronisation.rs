@@ -66,7 +66,7 @@ mod tests {
     use crate::testing::*;
 
     #[test]
-    fn each_synchronisation_is_a_round_trip_that_need_not_be() {
+    fn each_sync_is_an_avoidable_round_trip() {
         let mut trace = Synthetic::new();
         for number in 1..=3 {
             trace.wait(10).client_sends(&[get_input_focus()]);
@@ -84,7 +84,7 @@ mod tests {
         assert_eq!(found[0].saves.nanos, 200_000);
     }
     #[test]
-    fn no_more_is_saved_than_was_waited() {
+    fn savings_do_not_exceed_the_wait() {
         let mut trace = Synthetic::new();
         for (number, waits) in [(1, 1), (2, 50), (3, 50)] {
             trace.wait(10).client_sends(&[get_input_focus()]);

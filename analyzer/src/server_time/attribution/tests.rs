@@ -85,7 +85,7 @@ impl Attribution<char> {
 }
 
 #[test]
-fn a_run_is_divided_in_proportion_to_prices() {
+fn run_is_attributed_in_proportion_to_costs() {
     let mut attribution = with(&[(100, 140), (10_000, 10_030)]);
     attribution.request(90, 'a', 10.0);
     attribution.request(95, 'b', 5.0);
@@ -101,7 +101,7 @@ fn a_run_is_divided_in_proportion_to_prices() {
 }
 
 #[test]
-fn a_timed_request_has_the_time_of_its_handler_and_prices_divide_the_rest() {
+fn timed_request_uses_handler_time_and_costs_split_the_rest() {
     let mut attribution = with(&[(100, 140), (160, 200)]);
     attribution.time_handlers();
     let handled = |sequence, micros: u64, took: u64| HandlerTime {
@@ -141,7 +141,7 @@ fn a_timed_request_has_the_time_of_its_handler_and_prices_divide_the_rest() {
 }
 
 #[test]
-fn a_handler_that_goes_on_in_a_part_counts_there_from_the_beginning_of_the_part() {
+fn handler_spanning_a_reset_counts_from_the_reset() {
     let mut attribution = with(&[(100, 140)]);
     attribution.time_handlers();
     attribution.start_afresh();
@@ -165,7 +165,7 @@ fn a_handler_that_goes_on_in_a_part_counts_there_from_the_beginning_of_the_part(
 }
 
 #[test]
-fn handlers_after_the_last_switch_of_a_part_are_of_the_next() {
+fn handlers_after_the_last_switch_belong_to_the_next_part() {
     let mut attribution = with(&[(100, 140)]);
     attribution.time_handlers();
     let took = |start: u64, took: u64| HandlerTime {
@@ -185,7 +185,7 @@ fn handlers_after_the_last_switch_of_a_part_are_of_the_next() {
 }
 
 #[test]
-fn handlers_have_no_more_than_the_last_run_of_a_part() {
+fn handlers_are_limited_to_the_last_run_of_a_part() {
     let mut attribution = with(&[(100, 140)]);
     attribution.time_handlers();
     let took = |sequence, start: u64, took: u64| HandlerTime {
@@ -217,7 +217,7 @@ fn handlers_have_no_more_than_the_last_run_of_a_part() {
 }
 
 #[test]
-fn later_runs_make_up_for_a_handler_that_was_told_late() {
+fn later_runs_compensate_for_a_late_handler_report() {
     let mut attribution = with(&[(100, 140), (160, 200), (20_000, 20_050)]);
     attribution.time_handlers();
     attribution.one(90, Evidence::In, Some('r'), Some(Micros(5.0)));
@@ -250,7 +250,7 @@ fn later_runs_make_up_for_a_handler_that_was_told_late() {
 }
 
 #[test]
-fn equal_work_of_one_moment_is_kept_once_and_counts_each_time() {
+fn equal_simultaneous_work_is_coalesced_and_counted() {
     let mut attribution = with(&[(100, 140)]);
     for _ in 0..10 {
         attribution.request(90, 'a', 1.0);
@@ -267,7 +267,7 @@ fn equal_work_of_one_moment_is_kept_once_and_counts_each_time() {
 }
 
 #[test]
-fn a_run_that_nobody_called_for_is_nobodys() {
+fn unexplained_run_is_unattributed() {
     let mut attribution = with(&[(100, 140), (10_000, 10_030), (10_040, 10_050)]);
     attribution.request(90, 'a', 15.0);
     // The first run wrote it, but it was read late.
@@ -293,7 +293,7 @@ fn a_run_that_nobody_called_for_is_nobodys() {
 }
 
 #[test]
-fn late_work_is_the_runs_own_where_other_work_explains_the_next() {
+fn late_request_stays_in_its_run_if_the_next_is_explained() {
     let mut attribution = with(&[(100, 400), (410, 420)]);
     attribution.request(90, 'a', 5.0);
     attribution.request(390, 'b', 5.0);
@@ -303,7 +303,7 @@ fn late_work_is_the_runs_own_where_other_work_explains_the_next() {
 }
 
 #[test]
-fn the_beginning_of_a_long_request_is_carried_to_its_end() {
+fn start_of_a_long_request_is_attributed_at_its_end() {
     let mut attribution = with(&[(100, 140), (1_000, 1_010)]);
     attribution.one(90, Evidence::In, None, None);
     attribution.request(990, 'a', 5.0);
@@ -312,7 +312,7 @@ fn the_beginning_of_a_long_request_is_carried_to_its_end() {
 }
 
 #[test]
-fn a_server_that_owes_an_answer_goes_on() {
+fn runs_before_the_reply_belong_to_the_request() {
     // The server waits for a disk twice before it replies.
     let mut attribution = with(&[(100, 110), (1_000, 1_040), (2_000, 2_010), (9_000, 9_030)]);
     attribution.question(90, Evidence::In, 'a');
@@ -325,7 +325,7 @@ fn a_server_that_owes_an_answer_goes_on() {
 }
 
 #[test]
-fn work_without_a_price_weighs_as_much_as_other_work() {
+fn work_without_cost_data_gets_the_mean_weight() {
     let mut attribution = with(&[(100, 150)]);
     attribution.request(80, 'a', 2.0);
     attribution.request(81, 'a', 8.0);
@@ -335,7 +335,7 @@ fn work_without_a_price_weighs_as_much_as_other_work() {
 }
 
 #[test]
-fn a_clock_alone_is_divided_as_one_run() {
+fn cpu_clock_alone_is_attributed_as_one_run() {
     let mut attribution: Attribution<char> = Attribution::of(SERVER);
     attribution.captured(false);
     assert_eq!(attribution.source(), Source::Clock);
@@ -357,7 +357,7 @@ fn a_clock_alone_is_divided_as_one_run() {
 }
 
 #[test]
-fn work_that_the_server_tells_belongs_to_the_run_that_tells_it() {
+fn attached_work_belongs_to_the_run_that_reports_it() {
     let mut attribution = with(&[(100, 400), (2000, 2300)]);
     attribution.told_by_server();
     // The server reported one request as the run ended, and the recorder read the report of the other late.

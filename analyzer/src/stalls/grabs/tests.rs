@@ -54,7 +54,7 @@ fn from_another(trace: &mut Synthetic, setup: &Record) {
 }
 
 #[test]
-fn others_wait_while_the_server_is_grabbed() {
+fn other_clients_wait_while_the_server_is_grabbed() {
     let mut trace = Synthetic::new();
     let setup = trace.records[3].clone();
     trace.wait(1000).client_sends(&[request(36, 0, &[])]);
@@ -80,7 +80,7 @@ fn others_wait_while_the_server_is_grabbed() {
 }
 
 #[test]
-fn an_active_grab_begins_when_it_is_granted() {
+fn active_grab_starts_when_granted() {
     let mut trace = Synthetic::new();
     let grab_pointer = request(26, 0, &[ROOT, 0, 0, 0, 0]);
     let mut refusal = reply(1);
@@ -106,7 +106,7 @@ fn an_active_grab_begins_when_it_is_granted() {
 }
 
 #[test]
-fn a_fresh_start_keeps_the_grabs_that_last() {
+fn reset_keeps_active_grabs() {
     let mut trace = Synthetic::new();
     // GrabServer, UngrabServer, GrabServer.
     for opcode in [36, 37, 36] {
@@ -124,7 +124,7 @@ fn a_fresh_start_keeps_the_grabs_that_last() {
 }
 
 #[test]
-fn a_client_that_asked_for_the_server_meanwhile_has_it_next() {
+fn waiting_client_gets_the_server_grab_next() {
     let (grab, ungrab) = (|| request(36, 0, &[]), || request(37, 0, &[]));
     let mut display = Display::new();
     display.sends(2, 10.0, grab());

@@ -19,7 +19,7 @@ fn reply(number: u16) -> [u8; 32] {
 }
 
 #[test]
-fn a_connection_goes_on_from_its_middle() {
+fn connection_resumes_at_a_checkpoint() {
     let mut desk = Desk::new();
     desk.connection.join(&joint(70_000), &desk.extensions);
     desk.client(&GET_INPUT_FOCUS);
@@ -41,7 +41,7 @@ fn a_connection_goes_on_from_its_middle() {
 }
 
 #[test]
-fn a_joined_connection_pairs_and_counts_as_the_whole_does() {
+fn resumed_connection_matches_the_whole_one() {
     let mut whole = Desk::open();
     whole.client(&NO_OPERATION);
     whole.client(&GET_INPUT_FOCUS);
@@ -65,7 +65,7 @@ fn a_joined_connection_pairs_and_counts_as_the_whole_does() {
 }
 
 #[test]
-fn nothing_goes_on_from_a_setup_or_from_half_a_header() {
+fn no_checkpoint_during_setup_or_partial_header() {
     let mut desk = Desk::new();
     assert_eq!(desk.connection.joint(&desk.extensions), None);
     desk.connection = Connection::new();

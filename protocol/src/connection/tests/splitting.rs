@@ -60,7 +60,7 @@ proptest! {
     }
 
     #[test]
-    fn garbage_neither_panics_nor_piles_up(
+    fn garbage_never_panics_and_memory_is_bounded(
         parts in prop::collection::vec(
             (any::<bool>(), prop::collection::vec(any::<u8>(), 0..300), 0..2_000_u64),
             0..60,

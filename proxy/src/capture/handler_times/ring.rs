@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_come_in_order_around_the_end_of_the_ring() {
+    fn entries_stay_in_order_across_ring_wrap() {
         let dir = tempfile::tempdir().unwrap();
         let mut ring = Ring::create(&dir.path().join("times")).unwrap();
         assert_eq!(ring.state().unwrap(), State::Starting);

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_records_of_a_ring() {
+    fn switch_exit_and_lost_records_are_parsed() {
         let switch = |misc| match parse(&record(14, misc, [7, 9, 0x1234, 0x5678, 3, 0])) {
             Some(Read::Switch(switch)) => switch,
             other => panic!("{other:?}"),
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_have_the_part_of_the_stack_that_is_there() {
+    fn samples_contain_the_valid_part_of_the_stack() {
         let sample = |kind: u32, used: u32| {
             let head = [7, 9, 0x1234, 0x5678, 3, 0, kind, 0];
             let registers = [0xb0, 0, 0x50, 0, 0x1c, 0];

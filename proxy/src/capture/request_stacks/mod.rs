@@ -296,7 +296,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_in_a_row_on_one_stack_are_a_run() {
+    fn consecutive_requests_on_one_stack_form_a_run() {
         let request = |ids, sequence, stack| Request {
             ids,
             sequence,

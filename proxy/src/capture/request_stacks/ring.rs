@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_come_in_order_up_to_the_first_unfinished_one() {
+    fn requests_are_read_in_order_up_to_the_first_unfinished() {
         let mut ring = Ring::create().unwrap();
         let mut requests = Vec::new();
         ring.taken = REQUESTS - 1;
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_were_written_over_are_counted() {
+    fn overwritten_requests_are_counted() {
         let mut ring = Ring::create().unwrap();
         let mut requests = Vec::new();
         request(&ring, REQUESTS + 4);
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn definitions_are_read_once_when_they_are_whole() {
+    fn complete_definitions_are_read_once() {
         let mut ring = Ring::create().unwrap();
         let name = u32::from_ne_bytes(*b"/a/b");
         put(&ring, FIRST_DEFINITION, &[1, 3, 4, 0, name, 0]);

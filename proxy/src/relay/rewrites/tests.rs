@@ -93,7 +93,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn the_client_is_told_what_it_would_be_told(
+    fn rewriting_is_invisible_to_the_client(
         asked in vec(asked(), 1..120),
         steps in steps(),
         big_endian in any::<bool>(),
@@ -196,7 +196,7 @@ fn serially(rewrites: &[Rewrite], asked: &[ScriptedRequest]) -> (Vec<u8>, super:
 }
 
 #[test]
-fn a_repeated_question_is_answered_at_once() {
+fn repeated_request_gets_an_immediate_reply() {
     use ScriptedRequest::{Atom, Extension, Fails, Sync, Void};
     let asked = [
         Atom(1, false),
@@ -243,7 +243,7 @@ fn a_repeated_question_is_answered_at_once() {
 }
 
 #[test]
-fn an_event_that_was_on_its_way_takes_the_answers_number() {
+fn in_flight_event_gets_the_latest_reply_number() {
     let order = Order(ByteOrder::Big);
     let (mut rewriter, mut server) = (
         Rewriter::new(&Rewrite::ALL, OPCODES, order.0),
@@ -274,7 +274,7 @@ fn an_event_that_was_on_its_way_takes_the_answers_number() {
 }
 
 #[test]
-fn extensions_that_share_memory_are_not_found() {
+fn shared_memory_extensions_are_hidden() {
     for order in [ByteOrder::Little, ByteOrder::Big] {
         let query = |name: &str| {
             let number = |value: u16| match order {

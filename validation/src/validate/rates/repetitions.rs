@@ -139,7 +139,7 @@ mod tests {
     use super::rate;
 
     #[test]
-    fn a_line_of_a_repetition_has_a_rate_and_a_test() {
+    fn repetition_line_yields_rate_and_test() {
         let labels = ["Dot".to_owned(), "10x10 rectangle".to_owned()];
         let line = "  40000 reps @   0.0257 msec ( 38900.0/sec): 10x10 rectangle";
         assert_eq!(rate(line, &labels), Some((38900.0, 1)));

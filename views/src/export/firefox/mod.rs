@@ -312,7 +312,7 @@ mod tests {
     use x11prof_analyzer::{Pipeline, StackNames};
 
     #[test]
-    fn a_client_is_a_thread_with_markers() {
+    fn client_is_a_thread_with_markers() {
         let mut trace = Synthetic::new();
         trace
             .client_sends(&[get_input_focus(), no_operation(1)])

@@ -52,7 +52,7 @@ fn capture(records: &[Record]) -> Vec<Packet> {
 }
 
 #[test]
-fn a_connection_is_a_conversation_with_port_6000() {
+fn connection_is_a_tcp_conversation_with_port_6000() {
     let mut trace = Synthetic::new();
     trace
         .client_sends(&[get_input_focus()])
@@ -74,7 +74,7 @@ fn a_connection_is_a_conversation_with_port_6000() {
 }
 
 #[test]
-fn omitted_bytes_are_zeros_and_long_reads_are_several_packets() {
+fn omitted_bytes_are_zeros_and_long_blocks_are_split() {
     let len = LONGEST_PAYLOAD as u32 + 10;
     let block = Block {
         time: Timestamp::from_nanos(5),
@@ -100,7 +100,7 @@ fn omitted_bytes_are_zeros_and_long_reads_are_several_packets() {
 }
 
 #[test]
-fn a_gap_that_no_recorder_makes_is_a_hole() {
+fn oversized_gap_is_exported_as_a_hole() {
     let block = |offset, wire_len: u32| {
         Record::Block(Block {
             time: Timestamp::from_nanos(5),

@@ -47,7 +47,7 @@ fn events(trace: &Trace) -> Vec<String> {
 }
 
 #[test]
-fn overlapping_slices_are_on_sibling_tracks_and_flows_join_what_belongs_together() {
+fn overlapping_slices_use_sibling_tracks_linked_by_flows() {
     let mut trace = Synthetic::new();
     trace
         .client_sends(&[get_input_focus(), get_input_focus()])
@@ -76,7 +76,7 @@ fn overlapping_slices_are_on_sibling_tracks_and_flows_join_what_belongs_together
 }
 
 #[test]
-fn bytes_are_counted() {
+fn sent_bytes_are_a_counter_track() {
     let mut trace = Synthetic::new();
     trace
         .wait(2000)

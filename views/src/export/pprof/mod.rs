@@ -119,7 +119,7 @@ mod tests {
     use super::proto::Profile;
 
     #[test]
-    fn samples_read_back_as_they_were() {
+    fn samples_round_trip() {
         let stack = |request: &str, server| Stack {
             client: "xterm".into(),
             place: vec!["(no window)".into()],

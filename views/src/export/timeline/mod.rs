@@ -245,7 +245,7 @@ mod tests {
     use x11prof_analyzer::testing::{Synthetic, get_input_focus, no_operation, reply};
 
     #[test]
-    fn pipelined_requests_are_in_lanes_of_their_own() {
+    fn overlapping_round_trips_use_separate_lanes() {
         let mut trace = Synthetic::new();
         trace
             .client_sends(&[get_input_focus(), get_input_focus(), no_operation(1)])

@@ -85,7 +85,7 @@ mod tests {
     use super::apart;
 
     #[test]
-    fn updates_are_as_far_apart_as_the_expensive_steps() {
+    fn update_interval_is_the_spacing_of_expensive_steps() {
         let mut steps = [1.0; 40];
         for at in [3, 11, 12, 19, 27] {
             steps[at] = 9.0;

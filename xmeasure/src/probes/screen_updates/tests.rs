@@ -30,13 +30,13 @@ fn close(found: Option<Micros>, expected: Option<Micros>, share: f64) {
 }
 
 #[test]
-fn a_server_that_does_nothing_later_has_no_updates() {
+fn server_without_deferred_work_has_no_updates() {
     assert_eq!(found(None), None);
 }
 
 /// Xvnc with a viewer updates periodically, each changed box separately.
 #[test]
-fn updates_by_a_clock_are_found_again() {
+fn periodic_updates_are_recovered() {
     let truth = Deferred {
         interval_us: Micros(16_000.0),
         first_us: Some(Micros::ZERO),
@@ -57,7 +57,7 @@ fn updates_by_a_clock_are_found_again() {
 
 /// Xephyr updates whenever it is idle.
 #[test]
-fn updates_at_each_rest_are_not_filed() {
+fn updates_at_every_idle_moment_are_not_recorded() {
     let truth = Deferred {
         update_us: Micros(20.0),
         pixel_us: Micros(0.002),

@@ -69,7 +69,7 @@ fn close(found: f64, expected: f64) {
 }
 
 #[test]
-fn known_costs_are_found_again() {
+fn known_costs_are_recovered() {
     let quirks = Quirks {
         refuses: Some(BELL),
         ..Quirks::default()
@@ -120,7 +120,7 @@ fn known_costs_are_found_again() {
 }
 
 #[test]
-fn readings_before_the_servers_death_are_kept() {
+fn readings_before_a_server_crash_are_kept() {
     let quirks = Quirks {
         dies_after: Some(100),
         ..Quirks::default()
@@ -134,7 +134,7 @@ fn readings_before_the_servers_death_are_kept() {
 }
 
 #[test]
-fn stopped_it_keeps_what_it_has() {
+fn stopped_sampler_keeps_its_readings() {
     let (mut server, mut readings) = prepared(Quirks::default(), vec![repeated(UNGRAB_POINTER)]);
     let count = readings.jobs().count();
     let mut go_on = |step: Step, _| step.done < count + 6;

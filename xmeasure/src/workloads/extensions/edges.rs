@@ -178,7 +178,7 @@ mod tests {
     use crate::workloads::scattered;
 
     #[test]
-    fn bars_have_their_area_and_stay_within_the_window() {
+    fn bars_have_the_given_area_inside_the_window() {
         for (at, place) in [(0, 0), (0, 500), (500, 0), (599, 599)]
             .into_iter()
             .enumerate()

@@ -129,7 +129,7 @@ mod tests {
     use super::{Width, commands};
 
     #[test]
-    fn strings_are_padded_to_words() {
+    fn glyph_strings_are_padded_to_four_bytes() {
         assert_eq!(commands(Width::One, 0, 1, 2, 3, 1).len(), 8 + 4);
         assert_eq!(commands(Width::Two, 0, 1, 2, 3, 2).len(), 2 * (8 + 8));
         assert_eq!(
