@@ -1,11 +1,11 @@
 //! Numbers as text: counts, times, sizes, shares. All formatting rules are here.
 
-/// `1 request`, `2 requests`.
+/// `1 request`, `2 requests`, `2 replies`.
 pub fn counted(count: u64, noun: &str) -> String {
-    if count == 1 {
-        format!("1 {noun}")
-    } else {
-        format!("{count} {noun}s")
+    match noun.strip_suffix("ply") {
+        _ if count == 1 => format!("1 {noun}"),
+        Some(start) => format!("{count} {start}plies"),
+        None => format!("{count} {noun}s"),
     }
 }
 
@@ -100,6 +100,7 @@ mod tests {
     fn counts_sizes_and_shares_are_formatted() {
         assert_eq!(counted(1, "request"), "1 request");
         assert_eq!(counted(0, "request"), "0 requests");
+        assert_eq!(counted(51, "reply"), "51 replies");
         assert_eq!(
             [999, 12_345, 5_000_000_000].map(bytes),
             ["999 bytes", "12.3 kB", "5.00 GB"]
