@@ -1,6 +1,6 @@
-"""The id fields of `src/id_fields/table.txt` compared with xcb-proto's descriptions of the requests. Prints each
-difference: extension, opcode, name, and the fields of the description that the table lacks. Arguments: the folder of
-the descriptions, the table."""
+"""The id fields of `src/id_fields/table.txt`, and the layouts of `src/swap/extension_layouts.txt`, compared with xcb-proto's
+descriptions. Prints each difference: extension, opcode, name, and the fields that the first table lacks, or both layouts.
+Arguments: the folder of the descriptions, the tables."""
 import glob, re, sys
 import xml.etree.ElementTree as ET
 
@@ -76,3 +76,84 @@ for root in roots:
         if wanted - has:
             print(extension, request.get("opcode"), request.get("name"), *sorted(wanted - has))
 print(checked, "requests", file=sys.stderr)
+
+
+def numbers(parts, at):
+    """The numbers longer than a byte in the fixed parts, as (offset, size), and in an element of a list at the end. None if
+    the parts are not such."""
+    found = []
+    for index, part in enumerate(parts):
+        name = part.get("type") or "CARD8"
+        if part.tag == "pad":
+            if not part.get("bytes"):
+                return (found, []) if index == len(parts) - 1 else None
+            at += int(part.get("bytes"))
+        elif part.tag in ("field", "exprfield"):
+            if size(name) is None:
+                return None
+            found += [(at + offset, length) for offset, length in inner(name)]
+            at += size(name)
+        elif part.tag == "list":
+            value = part.find("value")
+            if size(name) is None:
+                return None
+            if value is not None:
+                for _ in range(int(value.text)):
+                    found += [(at + offset, length) for offset, length in inner(name)]
+                    at += size(name)
+            elif index == len(parts) - 1 or all(later.tag == "pad" for later in parts[index + 1:]):
+                return found, inner(name)
+            else:
+                return None
+        elif part.tag != "fd":
+            return None
+    return found, []
+
+
+def inner(name):
+    """The numbers longer than a byte in a type of fixed size."""
+    name = name.split(":")[-1]
+    of = types.get(name)
+    if of in (None, "id"):
+        length = SIZES.get(name, 4)
+        return [(0, length)] if length > 1 else []
+    return inner(of) if isinstance(of, str) else numbers([part for part in of if part.tag != "doc"], 0)[0]
+
+
+def described(layout, at):
+    """A layout of the table in the same form."""
+    found = []
+    for digits in layout.strip("-)").partition("(")[::2]:
+        found.append([])
+        for size in map(int, digits):
+            if size > 1:
+                found[-1].append((at, size))
+            at += size
+        at = 0
+    return tuple(found)
+
+
+layouts = {}
+for line in open(sys.argv[3]):
+    if not line.startswith("#"):
+        extension, form, number, _, layout = line.split()
+        layouts[extension, form, int(number)] = layout
+compared = 0
+for root in roots:
+    # Two extensions have a ModeInfo.
+    types.update((element.get("name"), element) for element in root if element.tag == "struct")
+    for element in root.findall("request") + root.findall("event"):
+        number = int(element.get("opcode") or element.get("number"))
+        event = ("generic", 10) if element.get("xge") else ("event", 4)
+        form, at = ("request", 4) if element.tag == "request" else event
+        # A reply and a plain event have a first field in the header.
+        messages = [(form, element, at, form == "event")]
+        messages += [("reply", reply, 8, True) for reply in element.findall("reply")]
+        for form, message, at, has_first in messages:
+            layout = layouts.get((root.get("extension-xname"), form, number))
+            parts = [part for part in message if part.tag not in ("doc", "reply", "required_start_align")]
+            wanted = layout and numbers(parts[has_first:], at)
+            compared += bool(wanted)
+            if wanted and wanted != described(layout, at):
+                print(root.get("extension-xname"), form, number, wanted, described(layout, at))
+print(compared, "layouts", file=sys.stderr)

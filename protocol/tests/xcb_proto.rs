@@ -1,4 +1,4 @@
-//! The table of id fields against xcb-proto's descriptions.
+//! The tables of id fields and of layouts compared with xcb-proto's descriptions.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,19 +7,24 @@ use std::process::Command;
 const DESCRIPTIONS: &str = "/usr/share/xcb";
 
 #[test]
-fn the_id_fields_are_those_of_xcb_proto() {
+fn id_fields_and_layouts_match_xcb_proto() {
     assert!(
         Path::new(DESCRIPTIONS).exists(),
         "install the package xcb-proto"
     );
     let checked = Command::new("python3")
         .args(["tests/xcb_proto.py", DESCRIPTIONS])
-        .arg("src/id_fields/table.txt")
+        .args(["src/id_fields/table.txt", "src/swap/extension_layouts.txt"])
         .output()
         .unwrap();
     let differences = String::from_utf8_lossy(&checked.stdout);
-    let count = String::from_utf8_lossy(&checked.stderr);
     assert_eq!(differences, "");
-    let requests: u32 = count.split(' ').next().unwrap().parse().unwrap();
-    assert!(requests > 500, "{count}");
+    let counts = String::from_utf8_lossy(&checked.stderr);
+    let mut counts = counts.lines().map(|line| line.split_once(' ').unwrap());
+    let mut count = |of: &str| -> u32 {
+        let (number, name) = counts.next().unwrap();
+        assert_eq!(name, of);
+        number.parse().unwrap()
+    };
+    assert!(count("requests") > 500 && count("layouts") > 700);
 }

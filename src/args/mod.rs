@@ -307,8 +307,9 @@ pub(crate) struct Record {
     #[arg(long, value_name = "KEY")]
     pub(crate) mark_key: Option<Chord>,
     /// Record call stacks: of waits for replies and of threads off the CPU (waits, the default; short waits are
-    /// skipped to keep the overhead under 5 %), of every request (requests), of the running program (cpu). `network` and `report --by function`
-    /// show them. Several: requests,cpu. With --attach only cpu
+    /// skipped to keep the overhead under 5 %), of every request (requests), of the running program (cpu). `network`
+    /// shows the waits for replies, `report --by function` the other stacks. Several: requests,cpu. With --attach
+    /// only cpu
     #[arg(
         long,
         value_name = "OF",

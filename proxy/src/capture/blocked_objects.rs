@@ -84,7 +84,8 @@ fn descriptor_of(pid: u32, descriptor: u64) -> BlockedObject {
 }
 
 /// The object of a futex. glibc's mutex has its holder's number behind its own futex (`struct __pthread_mutex_s`), and a
-/// thread that waits for another one's end expects that one's number.
+/// thread that waits for another one's end expects that one's number. A futex without a holder, such as a condition of
+/// GLib, is no lock.
 fn lock(pid: u32, memory: &File, arguments: &[u64]) -> BlockedObject {
     const WAIT: u64 = 0;
     const WAIT_BITSET: u64 = 9;
@@ -96,18 +97,16 @@ fn lock(pid: u32, memory: &File, arguments: &[u64]) -> BlockedObject {
         let name = fs::read_to_string(format!("/proc/{pid}/task/{tid}/comm")).ok()?;
         Some(format!("{} ({tid})", name.trim_end()))
     };
-    let (object, tid) = match call & 0x7f {
-        WAIT => (
-            BlockedOn::Lock,
-            number(memory, address.saturating_add(OWNER)),
-        ),
-        WAIT_BITSET => (
-            BlockedOn::Thread,
-            arguments.get(2).and_then(|tid| u32::try_from(*tid).ok()),
-        ),
-        _ => (BlockedOn::Thread, None),
-    };
-    BlockedObject::new(object, tid.and_then(thread))
+    let holder = || number(memory, address.saturating_add(OWNER)).and_then(thread);
+    let ends = || u32::try_from(*arguments.get(2)?).ok().and_then(thread);
+    match call & 0x7f {
+        WAIT => match holder() {
+            Some(holder) => BlockedObject::new(BlockedOn::Lock, Some(holder)),
+            None => BlockedObject::new(BlockedOn::Thread, None),
+        },
+        WAIT_BITSET => BlockedObject::new(BlockedOn::Thread, ends()),
+        _ => BlockedObject::new(BlockedOn::Thread, None),
+    }
 }
 
 /// The child with this number, or one of several.
@@ -180,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_have_their_objects() {
+    fn calls_are_mapped_to_objects() {
         let sleep = BlockedObject::new(BlockedOn::Sleep, None);
         assert_eq!(of_this(230, &[0, 0, 1, 2]), sleep);
         assert_eq!(of_this(7, &[0x10, 0, 500]), sleep);
@@ -201,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_descriptor_is_a_file_a_pipe_or_a_socket() {
+    fn descriptors_are_files_pipes_or_sockets() {
         use std::os::fd::AsRawFd;
         let read = |file: &dyn AsRawFd| of_this(0, &[file.as_raw_fd() as u64]);
         let file = File::open("/proc/self/exe").unwrap();
@@ -215,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_has_its_holder() {
+    fn mutex_has_its_holder_and_condition_is_no_lock() {
         // A mutex of glibc: the futex, a count, the holder.
         let mutex = [2_u32, 0, std::process::id(), 0];
         let object = of_this(202, &[mutex.as_ptr() as u64, 128, 2, 0]);
@@ -225,6 +224,10 @@ mod tests {
             holder.ends_with(&format!(" ({})", std::process::id())),
             "{holder}"
         );
+        // A condition of GLib: the futex, and nothing behind it that is a thread.
+        let condition = [2_u32, 0, 0, 0];
+        let object = of_this(202, &[condition.as_ptr() as u64, 128, 2, 0]);
+        assert_eq!(object, BlockedObject::new(BlockedOn::Thread, None));
         let joined = of_this(202, &[0, 0x109, u64::from(std::process::id()), 0]);
         assert_eq!(joined.object, BlockedOn::Thread);
         assert!(joined.name.is_some());

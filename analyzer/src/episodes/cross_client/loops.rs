@@ -157,6 +157,24 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
+    /// The edge of episode `number` of `from`.
+    fn edge(from: ConnectionId, number: u64, sent: u64, delivered: u64) -> CausalEdge {
+        let id = EpisodeId {
+            client: from,
+            number,
+        };
+        CausalEdge {
+            from: id,
+            root: id,
+            depth: 1,
+            request: Symbol::new("ChangeProperty"),
+            sent,
+            delivered,
+            unserved: 0,
+            looped: false,
+        }
+    }
+
     /// Two clients react to each other every 2 ms; the user acts after each step that `acted` selects.
     fn steps(count: u64, apart: u64, acted: impl Fn(u64) -> bool) -> (Loops, Vec<bool>) {
         let mut loops = Loops::default();
@@ -164,20 +182,7 @@ mod tests {
         let looped = (0..count).map(|n| {
             let side = usize::from(n % 2 == 1);
             let (from, to) = (clients[side], clients[1 - side]);
-            let id = EpisodeId {
-                client: from,
-                number: n,
-            };
-            let edge = CausalEdge {
-                from: id,
-                root: id,
-                depth: 1,
-                request: Symbol::new("ChangeProperty"),
-                sent: n * apart + apart / 2,
-                delivered: (n + 1) * apart,
-                unserved: 0,
-                looped: false,
-            };
+            let edge = edge(from, n, n * apart + apart / 2, (n + 1) * apart);
             let looped = loops.step(&edge, to, &Label::new("PropertyNotify"));
             if acted(n) {
                 loops.input((n + 1) * apart, to);
@@ -199,26 +204,13 @@ mod tests {
     }
 
     #[test]
-    fn clients_that_send_on_before_they_read_the_answers_are_a_loop() {
+    fn overlapping_exchanges_are_a_loop() {
         let mut loops = Loops::default();
         let clients = [1, 2].map(ConnectionId);
         // Two exchanges at once: each request is on the way for longer than the time between two requests.
         for n in 0..100 {
             let side = usize::from(n % 4 >= 2);
-            let id = EpisodeId {
-                client: clients[side],
-                number: n,
-            };
-            let edge = CausalEdge {
-                from: id,
-                root: id,
-                depth: 1,
-                request: Symbol::new("ChangeProperty"),
-                sent: n * MS,
-                delivered: n * MS + 3 * MS / 2,
-                unserved: 0,
-                looped: false,
-            };
+            let edge = edge(clients[side], n, n * MS, n * MS + 3 * MS / 2);
             loops.step(&edge, clients[1 - side], &Label::new("PropertyNotify"));
         }
         let list = loops.list();
