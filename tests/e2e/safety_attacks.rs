@@ -141,7 +141,9 @@ fn stale_socket_of_another_user_blocks_the_display_number() {
     }
     let _server = Server::xvfb(&[]);
     let socket = "/tmp/.X11-unix/X397";
-    drop(UnixListener::bind(socket).expect("a socket"));
+    // A program that another test starts has a copy of the descriptor until `exec`, so closing it is not enough.
+    let listener = UnixListener::bind(socket).expect("a socket");
+    rustix::net::shutdown(&listener, rustix::net::Shutdown::Both).expect("it listens");
     let place = Place::new();
     std::fs::set_permissions(
         place.path(""),

@@ -181,6 +181,12 @@ mod tests {
     use super::*;
     use crate::display::display_lock::{lock_path, lock_text};
 
+    /// Ends the listening at once. Closing the descriptor is not enough: a program that another test starts has a copy of
+    /// it from `fork` until `exec`.
+    fn stop_listening(listener: &UnixListener) {
+        rustix::net::shutdown(listener, rustix::net::Shutdown::Both).unwrap();
+    }
+
     #[test]
     fn claimed_display_is_locked_listening_and_released() {
         let number = 300;
@@ -213,7 +219,7 @@ mod tests {
         fs::write(lock_path(number), format!("{:10}\n", gone.id())).unwrap();
         make_socket_dir(Path::new(SOCKET_DIR)).unwrap();
         let _ = fs::remove_file(socket_path(number));
-        drop(UnixListener::bind(socket_path(number)).unwrap());
+        stop_listening(&UnixListener::bind(socket_path(number)).unwrap());
         let claimed = claim(Some(number), None).unwrap();
         assert_eq!(claimed.number(), number);
         UnixStream::connect(socket_path(number)).unwrap();
@@ -235,7 +241,7 @@ mod tests {
         for _ in 0..3 {
             assert!(is_listened_on(&socket_path(number)));
         }
-        drop(other);
+        stop_listening(&other);
         assert!(!is_listened_on(&socket_path(number)));
         fs::remove_file(socket_path(number)).unwrap();
     }

@@ -14,6 +14,7 @@ pub(crate) struct Disturbance {
     busy_ms: f64,
     ours_ms: f64,
     kept_ms: f64,
+    stolen_ms: f64,
     /// The largest value seen, for programs that may have ended.
     most_kept_ms: f64,
 }
@@ -23,6 +24,7 @@ impl Disturbance {
     pub(crate) fn begin(pids: &[u32]) -> Disturbance {
         Disturbance {
             busy_ms: busy_ms(),
+            stolen_ms: stolen_ms(),
             ours_ms: ours_ms(pids),
             kept_ms: kept_waiting_ms(pids),
             most_kept_ms: 0.0,
@@ -35,13 +37,13 @@ impl Disturbance {
         self.most_kept_ms = self.most_kept_ms.max(kept);
     }
 
-    /// The possible error of times in milliseconds: how long these processes waited for a processor; 0 if other
-    /// processes used almost no CPU time. The test's other processes have ended.
+    /// The possible error of times in milliseconds: how long these processes waited for a processor, or the virtual
+    /// machine for a real one; 0 if others used almost no CPU time. The test's other processes have ended.
     pub(crate) fn end_ms(mut self, pids: &[u32]) -> f64 {
         self.look(pids);
         let others = (busy_ms() - self.busy_ms) - (ours_ms(pids) - self.ours_ms);
         match others > NOTHING_MS {
-            true => self.most_kept_ms,
+            true => self.most_kept_ms + stolen_ms() - self.stolen_ms,
             false => 0.0,
         }
     }
@@ -77,10 +79,19 @@ fn ours_ms(pids: &[u32]) -> f64 {
 
 /// Milliseconds in which the processors were busy; steal time counts as busy.
 fn busy_ms() -> f64 {
+    // user, nice, system, interrupts, soft interrupts, stolen (proc(5), `stat`)
+    processors_ms(&[0, 1, 2, 5, 6, 7])
+}
+
+/// Milliseconds in which other virtual machines had this one's processors.
+fn stolen_ms() -> f64 {
+    processors_ms(&[7])
+}
+
+/// The sum of these counts of all processors.
+fn processors_ms(counts: &[usize]) -> f64 {
     let stat = fs::read_to_string("/proc/stat").expect("the kernel's counts");
     let fields = stat.lines().next().unwrap_or_default().split_whitespace();
     let fields: Vec<f64> = fields.filter_map(|field| field.parse().ok()).collect();
-    // user, nice, system, interrupts, soft interrupts, stolen (proc(5), `stat`)
-    let counts = [0, 1, 2, 5, 6, 7].into_iter();
-    counts.filter_map(|at| fields.get(at)).sum::<f64>() * STEP_MS
+    counts.iter().filter_map(|at| fields.get(*at)).sum::<f64>() * STEP_MS
 }
