@@ -85,7 +85,7 @@ sum_ms | ms | | Clients and server together (equation 1).
 overlap_ms | ms | wall_ms | The least by which clients and server must have run at once (equation 2).
 idle_ms | ms | wall_ms | The least time in which neither ran; of a start-up waits for other things than replies.
 stacks_ms | ms | client_ms | Clients' own time for unwinding the stacks of their requests (`record --stacks=requests`).
-client_ran_ms | ms | wall_ms | At least one thread of a client ran, by the context switches.
+client_ran_ms | ms | wall_ms | At least one thread of a client ran, by the context switches (by the CPU clock before it connected).
 measured_overlap_ms | ms | wall_ms | Both ran, by the context switches.
 event_wakeups | number | | Wakeups of a waiting client by events alone.
 event_client_ms | ms | client_cpu_ms | Client time from such a wakeup to its next wait.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::Message;
-use x11prof_trace::{ConnectionId, Control, Direction};
+use x11prof_trace::{ConnectionId, Control, Direction, Timestamp};
 
 use crate::pipeline::Observation;
 use crate::threads::since_reading::SinceReading;
@@ -42,7 +42,8 @@ impl Process {
 /// Sums over the context switches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ActivityFigures {
-    /// Time in which a thread of any client ran.
+    /// Time in which a thread of any client ran. For a process that started during the recording, this includes its CPU
+    /// time before it connected, from its CPU clock.
     pub clients: Duration,
     /// Time in which the server ran.
     pub server: Duration,
@@ -66,6 +67,10 @@ pub(crate) struct Activity {
     processes: FxHashMap<u32, Process>,
     /// The number of processes that run for events.
     handling: u32,
+    /// For each process that started during the recording and whose clock was not read yet: the time from its start
+    /// to its first connection.
+    started: FxHashMap<u32, Duration>,
+    first: Option<Timestamp>,
     since_reading: SinceReading,
     clients_running: u32,
     since: u64,
@@ -77,6 +82,9 @@ pub(crate) struct Activity {
 
 impl Activity {
     pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
+        if let Observation::Control(time, _) = observation {
+            self.first.get_or_insert(*time);
+        }
         match observation {
             Observation::Switches(steps) => {
                 self.switches = true;
@@ -105,6 +113,11 @@ impl Activity {
                     self.pass(time.as_nanos());
                     self.since_reading.connected(pid, time.as_nanos());
                     let known = self.is_client(pid);
+                    let first = self.first.map_or(0, Timestamp::as_nanos);
+                    if !known && let Some(start) = opened.started_ns.filter(|at| *at >= first) {
+                        let before = time.as_nanos().saturating_sub(start);
+                        self.started.insert(pid, Duration::from_nanos(before));
+                    }
                     self.clients.insert(opened.connection, pid);
                     *self.pids.entry(pid).or_default() += 1;
                     if !known && self.is_client(pid) {
@@ -121,6 +134,11 @@ impl Activity {
             }
             Observation::Control(time, Control::CpuTime(reading)) => {
                 self.since_reading.read(reading.pid, time.as_nanos());
+                if let Some(before) = self.started.remove(&reading.pid) {
+                    // Several threads may have run at once.
+                    let ran = Duration::from_nanos(reading.cpu_ns).min(before);
+                    self.figures.clients = self.figures.clients.saturating_add(ran);
+                }
             }
             _ => {}
         }
@@ -142,6 +160,7 @@ impl Activity {
             return;
         }
         self.pids.remove(&pid);
+        self.started.remove(&pid);
         self.since_reading.disconnected(pid, time);
         if let Some(gone) = self.processes.remove(&pid) {
             self.handling -= u32::from(gone.is_handling());
@@ -267,7 +286,7 @@ impl Activity {
 mod tests {
     use std::time::Duration;
 
-    use x11prof_trace::{ConnectionId, Control, Record, Switch, SwitchKind, Timestamp};
+    use x11prof_trace::{ConnectionId, Control, Opened, Record, Switch, SwitchKind, Timestamp};
 
     use crate::pipeline::Pipeline;
     use crate::recording::trace_summary::TraceSummary;
@@ -314,6 +333,34 @@ mod tests {
         // The reply's wake-up is not by events alone.
         assert_eq!(figures.event_wakeups, 1);
         assert_eq!(figures.for_events, micros(30 + 40));
+    }
+
+    /// Microseconds that clients ran, of a client whose process started 500 µs before it connected, and the recording
+    /// `later_us` after the process. The clock at its connection is 200 µs.
+    fn ran_with_start(later_us: u64) -> u128 {
+        let mut trace = Synthetic::new();
+        trace.wait(500 - later_us).control(Control::Opened(Opened {
+            connection: ConnectionId(2),
+            transport: "unix".to_owned(),
+            pid: Some(77),
+            name: None,
+            command: Vec::new(),
+            started_ns: Some(1_000_000_000 - later_us * 1000),
+        }));
+        trace.cpu_time(77, 200);
+        let switches = [(600, SwitchKind::In), (630, SwitchKind::Blocked)];
+        let switches = switches.map(|(at, kind)| switch(77, at, kind));
+        trace.records.push(Record::Schedule(switches.to_vec()));
+        trace.wait(200).cpu_time(77, 230);
+        let (mut summary, mut pipeline) = (TraceSummary::default(), Pipeline::new());
+        pipeline.run_records(trace.records, |observation| summary.observe(observation));
+        summary.activity().unwrap().clients.as_micros()
+    }
+
+    #[test]
+    fn cpu_time_before_connection_counts_if_process_started_in_recording() {
+        assert_eq!(ran_with_start(0), 230);
+        assert_eq!(ran_with_start(1), 30);
     }
 
     #[test]
