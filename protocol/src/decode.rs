@@ -139,27 +139,39 @@ pub fn parse_reply<Q: AnyRequest, A: TryParse>(request: &[u8], reply: &[u8]) -> 
 }
 
 impl Event<'_> {
+    /// The keys of the event in tables of layouts: the extension (`-` for the core protocol), the form, and the number.
+    pub(crate) fn layout_key<'a>(
+        &self,
+        extensions: &'a Extensions,
+    ) -> Option<(&'a str, &'static str, u8)> {
+        let second = *self.bytes.get(1)?;
+        if self.code == GENERIC_EVENT {
+            let number = u8::try_from(self.order.u16(self.bytes, 8)?).ok()?;
+            return Some((
+                extensions.by_major(second)?.name.as_str(),
+                "generic",
+                number,
+            ));
+        }
+        if self.code < GENERIC_EVENT {
+            return Some(("-", "event", self.code));
+        }
+        let extension = extensions.by_event(self.code)?;
+        Some(match extension.name.as_str() {
+            name @ "XKEYBOARD" => (name, "event", second),
+            name => (name, "event", self.code - extension.first_event),
+        })
+    }
+
     /// Decodes the event's fields.
     pub fn decode(&self, extensions: &Extensions) -> Result<protocol::Event, DecodeError> {
         let bytes = whole(self.order, self.bytes, self.wire_len, || {
-            let second = *self.bytes.get(1)?;
-            let (extension, kind, number) = match self.code {
-                ..GENERIC_EVENT => return Some(swap::event(self.bytes)),
-                GENERIC_EVENT => {
-                    let number = self.order.u16(self.bytes, 8)?;
-                    let extension = extensions.by_major(second)?;
-                    (extension, "generic", u8::try_from(number).ok()?)
+            match self.layout_key(extensions)? {
+                ("-", ..) => Some(swap::event(self.bytes)),
+                (extension, form, number) => {
+                    swap::extension(self.bytes, 4, extension, form, number)
                 }
-                code => {
-                    let extension = extensions.by_event(code)?;
-                    let number = match extension.name.as_str() {
-                        "XKEYBOARD" => second,
-                        _ => code - extension.first_event,
-                    };
-                    (extension, "event", number)
-                }
-            };
-            swap::extension(self.bytes, 4, extension.name.as_str(), kind, number)
+            }
         })?;
         Ok(protocol::Event::parse(&bytes, extensions)?)
     }

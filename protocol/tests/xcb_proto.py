@@ -1,5 +1,6 @@
-"""The id fields of `src/id_fields/table.txt`, and the layouts of `src/swap/extension_layouts.txt`, compared with xcb-proto's
-descriptions. Prints each difference: extension, opcode, name, and the fields that the first table lacks, or both layouts.
+"""The id fields of `src/id_fields/table.txt`, the layouts of `src/swap/extension_layouts.txt` and the BOOLs of
+`src/fields/bools.txt`, compared with xcb-proto's descriptions. Prints each difference: extension, opcode, name, and the fields
+that the first table lacks, or both layouts, or the missing and the wrong lines of BOOLs.
 Arguments: the folder of the descriptions, the tables."""
 import glob, re, sys
 import xml.etree.ElementTree as ET
@@ -157,3 +158,57 @@ for root in roots:
             if wanted and wanted != described(layout, at):
                 print(root.get("extension-xname"), form, number, wanted, described(layout, at))
 print(compared, "layouts", file=sys.stderr)
+
+
+def bools(parts, at, found):
+    """Adds the offsets of the BOOLs in the fixed parts, and returns the offset of their end, or None at the first part of
+    another kind."""
+    for part in parts:
+        name = (part.get("type") or "").split(":")[-1]
+        count = part.find("value")
+        if part.tag == "pad" and part.get("bytes"):
+            at += int(part.get("bytes"))
+        elif part.tag in ("field", "exprfield") and size(name) is not None:
+            if name == "BOOL" and part.tag == "field":
+                found.append(at)
+            elif isinstance(types.get(name), ET.Element):
+                bools([inner for inner in types[name] if inner.tag != "doc"], at, found)
+            at += size(name)
+        elif part.tag == "list" and count is not None and size(name) is not None:
+            at += size(name) * int(count.text)
+        elif part.tag != "fd":
+            if part.tag == "field" and isinstance(types.get(name), ET.Element):
+                # A structure that ends with a list.
+                bools([inner for inner in types[name] if inner.tag != "doc"], at, found)
+            return
+
+
+lines = {}
+events = {(root.get("header"), element.get("name")): element for root in roots for element in root.findall("event")}
+for root in roots:
+    types.update((element.get("name"), element) for element in root if element.tag == "struct")
+    imports = [root.get("header")] + [element.text.strip() for element in root.findall("import")]
+    extension = root.get("extension-xname", "-")
+    messages = [("request", element.get("opcode"), element, 4) for element in root.findall("request")]
+    messages += [("reply", element.get("opcode"), reply, 8) for element in root.findall("request")
+                 for reply in element.findall("reply")]
+    for element in root.findall("event") + root.findall("eventcopy"):
+        layout = element if element.tag == "event" else next(events[name, element.get("ref")] for name in imports
+                                                              if (name, element.get("ref")) in events)
+        form, at = ("generic", 10) if layout.get("xge") else ("event", 4)
+        messages.append((form, element.get("number"), layout, at))
+    for form, number, message, at in messages:
+        parts = [part for part in message if part.tag not in ("doc", "reply", "required_start_align")]
+        found = []
+        if form in ("reply", "event") or form == "request" and extension == "-":
+            bools(parts[:1], 1, found)
+            parts = parts[1:]
+        bools(parts, at, found)
+        if found:
+            lines.setdefault((extension, form), []).append((int(number), found))
+wanted = {f"{extension} {form} " + " ".join(f"{number}:{','.join(map(str, found))}" for number, found in sorted(of))
+          for (extension, form), of in lines.items()}
+has = {line.strip() for line in open(sys.argv[4]) if not line.startswith("#")}
+for line in sorted(wanted ^ has):
+    print("missing" if line in wanted else "wrong", line)
+print(len(wanted), "bools", file=sys.stderr)

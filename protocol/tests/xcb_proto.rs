@@ -1,4 +1,4 @@
-//! The tables of id fields and of layouts compared with xcb-proto's descriptions.
+//! The tables of id fields, of layouts and of BOOLs compared with xcb-proto's descriptions.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,7 @@ use std::process::Command;
 const DESCRIPTIONS: &str = "/usr/share/xcb";
 
 #[test]
-fn id_fields_and_layouts_match_xcb_proto() {
+fn id_fields_layouts_and_bools_match_xcb_proto() {
     assert!(
         Path::new(DESCRIPTIONS).exists(),
         "install the package xcb-proto"
@@ -15,6 +15,7 @@ fn id_fields_and_layouts_match_xcb_proto() {
     let checked = Command::new("python3")
         .args(["tests/xcb_proto.py", DESCRIPTIONS])
         .args(["src/id_fields/table.txt", "src/swap/extension_layouts.txt"])
+        .arg("src/fields/bools.txt")
         .output()
         .unwrap();
     let differences = String::from_utf8_lossy(&checked.stdout);
@@ -26,5 +27,5 @@ fn id_fields_and_layouts_match_xcb_proto() {
         assert_eq!(name, of);
         number.parse().unwrap()
     };
-    assert!(count("requests") > 500 && count("layouts") > 700);
+    assert!(count("requests") > 500 && count("layouts") > 700 && count("bools") > 30);
 }

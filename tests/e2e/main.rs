@@ -11,6 +11,7 @@ mod attach_watchdog;
 mod audit;
 mod ci;
 mod coverage;
+mod decoding;
 mod difference;
 mod diverge;
 mod documents;

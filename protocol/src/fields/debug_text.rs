@@ -30,6 +30,14 @@ const TEXTS: &[&str] = &[
     "client_vendor_string",
 ];
 
+/// Names of one bit, of which the message's kind of device or action determines the right one.
+const ONE_BIT: &[&[&str]] = &[
+    &["USE_MOD_MAP_MODS", "GROUP_ABSOLUTE"],
+    &["KEY_CLICK_PERCENT", "STRING", "INTEGER", "ACCEL_NUM"],
+    &["PERCENT", "ACCEL_DENOM"],
+    &["PITCH", "THRESHOLD"],
+];
+
 /// The fields of `decoded`, from at most `longest` bytes of its debug text.
 pub(crate) fn read(decoded: &impl Debug, longest: usize) -> Value {
     let mut clipped = Clipped {
@@ -144,7 +152,21 @@ impl<'a> Parser<'a> {
 
     fn flags(&mut self, first: &str) -> Value {
         let more = self.take(|c| is_of_name(c) || matches!(c, b'|' | b' '));
-        Value::Name(format_compact!("{first}{}", more.trim_end()))
+        let mut flags = format_compact!("{first}{}", more.trim_end());
+        for of_bit in ONE_BIT {
+            let has = |name: &&str| flags.split(" | ").any(|one| one == *name);
+            if of_bit.iter().all(has) {
+                let names = flags.split(" | ").filter(|one| !of_bit[1..].contains(one));
+                let names: Vec<String> = names
+                    .map(|one| match one == of_bit[0] {
+                        true => of_bit.join("/"),
+                        false => one.to_owned(),
+                    })
+                    .collect();
+                flags = names.join(" | ").into();
+            }
+        }
+        Value::Name(flags)
     }
 
     fn quoted(&mut self) -> Value {
@@ -373,6 +395,12 @@ mod tests {
         assert_eq!(whole(&mask), Value::Name("KEY_PRESS | EXPOSURE".into()));
         let odd = EventMask::from(1 << 31 | 1_u32);
         assert_eq!(whole(&odd), Value::Name("2147483648 | KEY_PRESS".into()));
+        use x11rb_protocol::protocol::{xinput::ChangeFeedbackControlMask, xkb::SA};
+        let bits = ChangeFeedbackControlMask::from(2 | 8_u32);
+        let shown = "PERCENT/ACCEL_DENOM | DURATION";
+        assert_eq!(whole(&bits), Value::Name(shown.into()));
+        let shown = "USE_MOD_MAP_MODS/GROUP_ABSOLUTE";
+        assert_eq!(whole(&SA::GROUP_ABSOLUTE), Value::Name(shown.into()));
     }
 
     #[test]

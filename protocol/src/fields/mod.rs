@@ -3,6 +3,7 @@
 //! The fields are parsed from the `Debug` text of `x11rb-protocol`'s types, which names every field,
 //! flag and constant. Tables here describe the few layouts that `x11rb-protocol` cannot parse.
 
+mod bools;
 mod by_hand;
 mod debug_text;
 mod number_kind;
@@ -14,6 +15,7 @@ pub use value::Value;
 use compact_str::format_compact;
 use x11rb_protocol::protocol;
 
+use crate::header::GENERIC_EVENT;
 use crate::{DecodeError, ErrorMessage, Event, Extensions, Message, Reply, Request, ServerSetup};
 
 /// Core opcodes of the messages with pixels (protocol, appendix B).
@@ -55,6 +57,18 @@ fn raw(bytes: &[u8]) -> Value {
         data.push(Value::Cut);
     }
     Value::fields([("data", Value::List(data))])
+}
+
+/// The keys of a request or reply in tables of layouts, as in [`Event::layout_key`].
+fn key<'a>(
+    extensions: &'a Extensions,
+    form: &'static str,
+    (major, minor): (u8, u8),
+) -> (&'a str, &'static str, u8) {
+    match extensions.by_major(major) {
+        Some(extension) => (extension.name.as_str(), form, minor),
+        None => ("-", form, major),
+    }
 }
 
 impl Message<'_> {
@@ -115,10 +129,13 @@ impl Request<'_> {
             let fields = debug_text::read(&Request { bytes, ..*self }.decode(extensions)?, longest);
             return Ok(without_pixels(fields));
         }
-        match self.decode(extensions)? {
-            protocol::Request::Unknown(_, body) => Ok(raw(&body)),
-            decoded => Ok(debug_text::read(&decoded, longest)),
-        }
+        let mut fields = match self.decode(extensions)? {
+            protocol::Request::Unknown(_, body) => return Ok(raw(&body)),
+            decoded => debug_text::read(&decoded, longest),
+        };
+        let key = key(extensions, "request", (self.major, self.minor));
+        bools::restore(&mut fields, self.bytes, self.header_len, key);
+        Ok(fields)
     }
 }
 
@@ -151,6 +168,9 @@ impl Reply<'_> {
             }
             None => debug_text::read(&self.decode(extensions)?, longest),
         };
+        if let Some(opcode) = self.opcode {
+            bools::restore(&mut fields, self.bytes, 4, key(extensions, "reply", opcode));
+        }
         fields.remove(&["sequence", "length"]);
         Ok(fields)
     }
@@ -164,13 +184,13 @@ impl Event<'_> {
             return Ok(raw(bytes.get(4..).unwrap_or_default()));
         }
         let mut fields = debug_text::read(&decoded, longest);
-        fields.remove(&[
-            "response_type",
-            "sequence",
-            "length",
-            "extension",
-            "event_type",
-        ]);
+        if let Some(key) = self.layout_key(extensions) {
+            bools::restore(&mut fields, self.bytes, 4, key);
+        }
+        fields.remove(&["response_type", "sequence"]);
+        if self.code == GENERIC_EVENT {
+            fields.remove(&["length", "extension", "event_type"]);
+        }
         Ok(fields)
     }
 }
