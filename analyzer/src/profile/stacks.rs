@@ -13,7 +13,7 @@ use super::measuring::Key;
 use crate::recording::trace_summary::TraceSummary;
 use crate::server_time::{Rate, Share};
 
-/// Maximum number of stacks. Further stacks are summed by request alone.
+/// Maximum number of stacks. Further stacks are summed by client and request, and beyond twice as many by request alone.
 const STACKS_LIMIT: usize = 100_000;
 
 /// Sums over one client's requests of one name on one window.
@@ -130,21 +130,26 @@ impl Stacks {
         &self.sums
     }
 
-    /// Keeps only the stacks for which `keep` returns true.
-    pub(crate) fn retain(&mut self, keep: impl Fn(&StackKey, &StackSum) -> bool) {
-        self.sums.retain(|key, sum| keep(key, sum));
+    /// Removes the sums of a stack.
+    pub(crate) fn remove(&mut self, key: &StackKey) {
+        self.sums.remove(key);
     }
 
     fn sum(&mut self, key: StackKey) -> &mut StackSum {
-        let kept = self.sums.len() < STACKS_LIMIT || self.sums.contains_key(&key);
-        let key = match kept {
-            true => key,
-            false => StackKey {
-                client: None,
-                window: GroupKey::Others,
-                ..key
-            },
+        let others = StackKey {
+            window: GroupKey::Others,
+            ..key
         };
+        let keys = [(key, STACKS_LIMIT), (others, 2 * STACKS_LIMIT)].into_iter();
+        let mut kept =
+            keys.filter(|(key, limit)| self.sums.len() < *limit || self.sums.contains_key(key));
+        let key = kept.next().map_or(
+            StackKey {
+                client: None,
+                ..others
+            },
+            |(key, _)| key,
+        );
         self.sums.entry(key).or_default()
     }
 
@@ -256,8 +261,32 @@ mod tests {
     use crate::profile::Blocking;
     use x11prof_cost_model::{Micros, ServerParameters, Substitutions};
 
+    use super::{GroupKey, STACKS_LIMIT, StackKey, Stacks, WorkKind};
     use crate::testing::{Synthetic, no_operation};
     use crate::{By, Pipeline, Profile, TraceSummary};
+    use x11prof_protocol::Symbol;
+    use x11prof_trace::ConnectionId;
+
+    #[test]
+    fn windows_beyond_the_limit_are_one_stack_of_their_client() {
+        let mut stacks = Stacks::default();
+        let key = |client: u32, window: u32| StackKey {
+            client: Some(ConnectionId(client)),
+            window: GroupKey::Drawable((window, None)),
+            what: WorkKind::Request(Symbol::new("NoOperation")),
+        };
+        for n in 0..2 * STACKS_LIMIT as u32 {
+            stacks.sum(key(n % 2, n)).count += 1;
+        }
+        let of = |client| {
+            let sums = stacks.sums().iter();
+            let own = sums.filter(|(key, _)| key.client == client);
+            own.map(|(_, sum)| sum.count).sum::<u64>()
+        };
+        assert_eq!(of(Some(ConnectionId(0))), STACKS_LIMIT as u64);
+        assert_eq!(of(Some(ConnectionId(1))), STACKS_LIMIT as u64);
+        assert_eq!(stacks.sums().len(), STACKS_LIMIT + 2);
+    }
 
     #[test]
     fn request_without_a_window_is_listed_with_its_cost() {

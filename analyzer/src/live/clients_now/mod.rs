@@ -20,7 +20,7 @@ use x11prof_trace::{ConnectionId, Control, Timestamp};
 
 use crate::pipeline::Observation;
 use crate::profile::groups::By;
-use crate::profile::stacks::StackKey;
+use crate::profile::stacks::{StackKey, StackSum};
 use crate::profile::{Blocking, Profile, TimeSourceOption};
 use crate::recording::trace_summary::TraceSummary;
 use crate::resources::Resources;
@@ -189,13 +189,20 @@ impl ClientsNow {
         let (Some(first), Some(last)) = (self.snapshots.front(), self.snapshots.back()) else {
             return;
         };
-        let still = |key: &StackKey| match (first.stacks.get(key), last.stacks.get(key)) {
-            (Some(was), Some(now)) => now.since(was).is_nothing(),
-            _ => false,
+        let still = |(key, was): (&StackKey, &StackSum)| {
+            let now = last.stacks.get(key)?;
+            now.since(was).is_nothing().then_some(*key)
         };
+        let still: Vec<StackKey> = first.stacks.iter().filter_map(still).collect();
         let connected = &self.connected;
-        if let Some(stacks) = self.profile.stack_sums_mut() {
-            stacks.retain(|key, _| !still(key));
+        for key in &still {
+            if let Some(stacks) = self.profile.stack_sums_mut() {
+                stacks.remove(key);
+            }
+            // A stack that returns counts from zero again.
+            for snapshot in &mut self.snapshots {
+                snapshot.stacks.remove(key);
+            }
         }
         self.questions.retain(|client| connected.contains(&client));
     }
