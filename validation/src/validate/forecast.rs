@@ -1,7 +1,7 @@
 //! `cargo xtask validate network forecast`: compares forecasts of start-ups over a link with recordings of the same
 //! programs over that link (`record --net`), with the paper's equation 7 beside.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -33,8 +33,12 @@ const LINKS: [(&str, f64, f64); 5] = [
     ("10Mbit/s,20ms", 1.25e6, 20.0),
     ("1MB/s,200ms", 1e6, 200.0),
 ];
-/// How long a program runs locally and over a network, in seconds.
-const SECONDS: [&str; 2] = ["6", "60"];
+/// How long a program runs locally, in seconds.
+pub(super) const SECONDS: f64 = 4.0;
+/// A program runs over a link for its forecast start-up with this factor, and these seconds more.
+const LONGER: (f64, f64) = (1.4, 3.0);
+/// The longest start-up that is recorded over a link, in milliseconds.
+const LONGEST: f64 = 30e3;
 
 /// A start-up, forecast and measured, in milliseconds.
 struct Pair {
@@ -46,7 +50,7 @@ struct Pair {
 /// Runs the programs whose names contain one of `arguments`, or all.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST, MORE_PROGRAMS])?;
-    run(cargo().args(["build", "--release", "--locked", "--bin", "x11prof"]))?;
+    build()?;
     let folder = target().join("validate/forecast");
     std::fs::create_dir_all(&folder).map_err(told)?;
     let image = [b"P6 1200 800 255\n".as_slice(), &[90; 3 * 1200 * 800]].concat();
@@ -58,14 +62,26 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
             continue;
         }
         // The first run reads the program's files from the disk.
-        record(command, None, &here)?;
-        record(command, None, &here)?;
+        record(command, &[], SECONDS, &here)?;
+        record(command, &[], SECONDS, &here)?;
         for (link, speed, rtt) in LINKS {
-            record(command, Some(link), &there)?;
-            let forecast = start_up(&here, link)?;
-            let measured = start_up(&there, link)?;
-            let Some((local, measured)) = forecast.zip(measured) else {
-                println!("{name} {link}: no first frame");
+            let Some(local) = start_up(&here, link)? else {
+                println!("{name}: no first frame");
+                break;
+            };
+            if local.forecast_ms > LONGEST {
+                println!(
+                    "{name} {link}: forecast {:.0} ms, not recorded",
+                    local.forecast_ms
+                );
+                continue;
+            }
+            record(command, &["--net", link], over_link(&local), &there)?;
+            let Some(measured) = start_up(&there, link)? else {
+                println!(
+                    "{name} {link}: no first frame in {:.0} s",
+                    over_link(&local)
+                );
                 continue;
             };
             let pair = Pair {
@@ -100,15 +116,39 @@ fn summary(model: &str, pairs: &[Pair], of: fn(&Pair) -> f64) {
     );
 }
 
-fn record(command: &[&str], link: Option<&str>, trace: &Path) -> Result<(), String> {
-    let seconds = SECONDS[usize::from(link.is_some())];
+/// The recorder: a release build, or the program in `X11PROF`.
+pub(super) fn program() -> PathBuf {
+    let given = std::env::var_os("X11PROF").map(PathBuf::from);
+    given.unwrap_or_else(|| target().join("release/x11prof"))
+}
+
+/// Builds the recorder, unless `X11PROF` names one.
+pub(super) fn build() -> Result<(), String> {
+    match std::env::var_os("X11PROF") {
+        Some(_) => Ok(()),
+        None => run(cargo().args(["build", "--release", "--locked", "--bin", "x11prof"])),
+    }
+}
+
+/// How long a program runs over a link, in seconds.
+pub(super) fn over_link(local: &StartUp) -> f64 {
+    local.forecast_ms / 1e3 * LONGER.0 + LONGER.1
+}
+
+/// Records a program on a private Xvfb for some seconds, with other options.
+pub(super) fn record(
+    command: &[&str],
+    options: &[&str],
+    seconds: f64,
+    trace: &Path,
+) -> Result<(), String> {
     let folder = trace.parent().unwrap_or(Path::new("."));
     // The programs run until timeout ends them, so the status does not matter.
-    Command::new(target().join("release/x11prof"))
+    Command::new(program())
         .args(["record", "--server", "xvfb", "-o"])
         .arg(trace)
-        .args(link.into_iter().flat_map(|link| ["--net", link]))
-        .args(["--", "timeout", "-k", "1", seconds])
+        .args(options)
+        .args(["--", "timeout", "-k", "1", &seconds.to_string()])
         .args(command)
         .current_dir(folder)
         .stdout(Stdio::null())
@@ -118,23 +158,33 @@ fn record(command: &[&str], link: Option<&str>, trace: &Path) -> Result<(), Stri
         .map_err(told)
 }
 
-/// A start-up in a trace.
-struct StartUp {
-    recorded_ms: f64,
-    forecast_ms: f64,
-    bytes: f64,
-    round_trips: f64,
-}
-
-/// The slowest start-up in a trace.
-fn start_up(trace: &Path, link: &str) -> Result<Option<StartUp>, String> {
-    let output = Command::new(target().join("release/x11prof"))
-        .args(["network", "--start-up", "--format", "json", "--net", link])
+/// The page `network` of a trace, over a link.
+pub(super) fn page(trace: &Path, options: &[&str]) -> Result<Value, String> {
+    let output = Command::new(program())
+        .args(["network", "--format", "json"])
+        .args(options)
         .arg(trace)
         .output()
         .map_err(told)?;
-    let report: Value = serde_json::from_slice(&output.stdout)
-        .map_err(|error| format!("{error}: {}", String::from_utf8_lossy(&output.stderr)))?;
+    serde_json::from_slice(&output.stdout)
+        .map_err(|error| format!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+/// A start-up in a trace.
+pub(super) struct StartUp {
+    pub(super) recorded_ms: f64,
+    pub(super) forecast_ms: f64,
+    bytes: f64,
+    round_trips: f64,
+    /// The largest cause of the difference between links.
+    pub(super) cause: String,
+    /// The share of the server in the start-up, in percent.
+    pub(super) server: f64,
+}
+
+/// The slowest start-up in a trace.
+pub(super) fn start_up(trace: &Path, link: &str) -> Result<Option<StartUp>, String> {
+    let report = page(trace, &["--start-up", "--net", link])?;
     let list = |list: &Value| list.as_array().cloned().unwrap_or_default();
     let number = |one: &Value, name: &str| one[name].as_f64().unwrap_or(0.0);
     let forecasts = list(&report["forecast"]["start_ups"]);
@@ -151,8 +201,23 @@ fn start_up(trace: &Path, link: &str) -> Result<Option<StartUp>, String> {
             forecast_ms: number(&slowest, "forecast_ms"),
             bytes: number(&counts, "bytes") + number(&counts, "received_bytes"),
             round_trips: number(&counts, "round_trips"),
+            cause: report["forecast"]["causes"][0]["name"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
+            server: 100.0 * of_server(&counts) / number(&counts, "latency_ms"),
         }
     }))
+}
+
+/// The server's part of a start-up, in milliseconds: waits for replies and the last drawing, without the link.
+fn of_server(start_up: &Value) -> f64 {
+    let number = |one: &Value, name: &str| one[name].as_f64().unwrap_or(0.0);
+    let parts = &start_up["parts"];
+    let waits = ["setup_ms", "waited_ms", "server_ms"].map(|name| number(parts, name));
+    let network = number(start_up, "network_ms") - number(start_up, "held_ms");
+    let others = network + number(start_up, "run_queue_ms");
+    (waits.iter().sum::<f64>() - others).max(0.0)
 }
 
 /// Spearman's rank correlation.

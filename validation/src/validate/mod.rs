@@ -23,6 +23,7 @@ mod measure;
 mod memory;
 mod nesting;
 mod page;
+mod pairs;
 mod play;
 mod programs;
 mod rates;
@@ -34,6 +35,7 @@ mod roundtrips;
 mod suites;
 mod thin;
 mod timed;
+mod tunnel;
 
 use std::path::Path;
 use std::process::Command;
@@ -70,10 +72,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         Some("replay") => replay::validate(&arguments[1..]),
         Some("resources") => resources::validate(),
         Some("ring") => ring::validate(&arguments[1..]),
-        Some("network") if arguments.get(1).is_some_and(|word| word == "forecast") => {
-            forecast::validate(&arguments[2..])
-        }
-        Some("network") => roundtrips::validate(&arguments[1..]),
+        Some("network") => network(&arguments[1..]),
         Some("suites") => suites::validate(&arguments[1..]),
         Some("thin") => thin::validate(&arguments[1..]),
         Some("timed") => timed::validate(&arguments[1..]),
@@ -98,12 +97,34 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
              cargo xtask validate replay [PROGRAM…]\n       \
              cargo xtask validate resources\n       \
              cargo xtask validate ring [SECONDS]\n       \
-             cargo xtask validate network [forecast] [PROGRAM…]\n       \
+             cargo xtask validate network [forecast|pairs|ssh|trips [PROGRAM…]]\n       \
              cargo xtask validate suites [NAME…]\n       \
              cargo xtask validate thin FILE…\n       \
              cargo xtask validate timed [KIND…]"
             .to_owned()),
     }
+}
+
+/// The parts of `network`, or the part that the first of `arguments` names.
+fn network(arguments: &[String]) -> Result<(), String> {
+    type Validate = fn(&[String]) -> Result<(), String>;
+    let parts: [(&str, Validate); 4] = [
+        ("forecast", forecast::validate),
+        ("pairs", pairs::validate),
+        ("ssh", tunnel::validate),
+        ("trips", roundtrips::validate),
+    ];
+    let named = arguments.first().map(String::as_str);
+    if named.is_some_and(|named| parts.iter().all(|(name, _)| *name != named)) {
+        return Err("the parts are forecast, pairs, ssh and trips".to_owned());
+    }
+    for (name, validate) in parts {
+        if named.is_none_or(|named| named == name) {
+            println!("\n## {name}\n");
+            validate(arguments.get(1..).unwrap_or_default())?;
+        }
+    }
+    Ok(())
 }
 
 /// The report on a trace, with these cost tables or the default ones.

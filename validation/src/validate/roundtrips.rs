@@ -1,4 +1,4 @@
-//! `cargo xtask validate network`: compares round trips of real programs with xtrace's log of the same session, and
+//! `cargo xtask validate network trips`: compares round trips of real programs with xtrace's log of the same session, and
 //! shows suggestions for their start-up.
 //!
 //! The program is connected to x11prof, x11prof to xtrace, xtrace to Xvfb. In the log, a round trip is a reply to the
