@@ -11,13 +11,24 @@ pub(crate) struct Changes {
     pub(crate) not_awaited: FxHashSet<(ConnectionId, SequenceNumber)>,
     /// Requests that the client does not send, with their bytes.
     pub(crate) not_sent: FxHashMap<(ConnectionId, SequenceNumber), u64>,
+    /// Bytes of replies, by request, that the server does not send.
+    pub(crate) not_returned: FxHashMap<(ConnectionId, SequenceNumber), u64>,
 }
 
 impl Changes {
     /// Adds other changes.
     pub(crate) fn add(&mut self, others: Changes) {
         self.not_awaited.extend(others.not_awaited);
-        self.not_sent.extend(others.not_sent);
+        for (all, others) in [
+            (&mut self.not_sent, others.not_sent),
+            (&mut self.not_returned, others.not_returned),
+        ] {
+            // Two changes may shorten the same message.
+            for (request, bytes) in others {
+                let known = all.entry(request).or_default();
+                *known = bytes.max(*known);
+            }
+        }
     }
 
     /// Adds requests whose replies the client does not wait for.

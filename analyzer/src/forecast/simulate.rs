@@ -90,6 +90,8 @@ struct Simulation<'a> {
     link: ForecastLink,
     /// Bytes of writes that are not sent.
     left_out: FxHashMap<Id, u64>,
+    /// Bytes of reads that are not sent.
+    not_returned: FxHashMap<Id, u64>,
     times: Simulated,
     /// For each write, the number of events that it still waits for.
     open: Vec<u8>,
@@ -128,6 +130,7 @@ impl<'a> Simulation<'a> {
             recorded,
             link,
             left_out: left_out(recorded, changes),
+            not_returned: not_returned(recorded, changes),
             times: Simulated {
                 writes: vec![WriteTimes::default(); writes.len()],
                 reads: vec![ReadTimes::default(); reads.len()],
@@ -295,7 +298,9 @@ impl<'a> Simulation<'a> {
         let read = &self.recorded.reads[id];
         let mut delivered = time;
         if let Some(link) = &self.link {
-            let bytes = usize::try_from(read.bytes.saturating_add(read.unshared));
+            let bytes = read.bytes.saturating_add(read.unshared);
+            let bytes = bytes.saturating_sub(self.not_returned.get(&id).copied().unwrap_or(0));
+            let bytes = usize::try_from(bytes);
             let occupies = link.occupies(bytes.unwrap_or(usize::MAX));
             delivered = self
                 .back
@@ -352,6 +357,31 @@ fn left_out(recorded: &Recorded, changes: &Changes) -> FxHashMap<Id, u64> {
             bytes -= now;
             if bytes == 0 {
                 break;
+            }
+        }
+    }
+    less
+}
+
+/// The bytes by which each read becomes shorter. A reply ends in the read that its client waited for, and may begin in
+/// earlier ones.
+fn not_returned(recorded: &Recorded, changes: &Changes) -> FxHashMap<Id, u64> {
+    let mut less: FxHashMap<Id, u64> = FxHashMap::default();
+    let reads = recorded.reads.iter().enumerate();
+    for (last, read) in reads.filter(|_| !changes.not_returned.is_empty()) {
+        let Awaited::Reply { sequence, .. } = read.awaited else {
+            continue;
+        };
+        let bytes = changes.not_returned.get(&(read.client, sequence));
+        let mut bytes = bytes.copied().unwrap_or(0);
+        for (id, part) in recorded.reads.iter().enumerate().take(last + 1).rev() {
+            if bytes == 0 || part.client == read.client && part.cause != read.cause {
+                break;
+            }
+            if part.client == read.client {
+                let now = bytes.min(part.bytes);
+                *less.entry(id).or_default() += now;
+                bytes -= now;
             }
         }
     }

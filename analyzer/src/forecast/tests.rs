@@ -1,7 +1,7 @@
 //! Synthetic recordings, over links.
 
 use x11prof_protocol::SequenceNumber;
-use x11prof_trace::{ConnectionId, Control, ExtensionOpcodes};
+use x11prof_trace::{ConnectionId, Control, Direction, ExtensionOpcodes};
 
 use super::changes::Changes;
 use super::collect::Forecasts;
@@ -173,4 +173,29 @@ fn server_work_remains_if_client_does_not_wait() {
     let saved = before - found.length_with(None, 1.0, &changes);
     // The saving is two round trips and the client's time in between; 60 ms of server time remain.
     assert_eq!(saved, 2_020_000);
+}
+
+#[test]
+fn bytes_that_are_not_transferred_save_their_time() {
+    let mut trace = Synthetic::new();
+    let mut long = reply(2);
+    long[4] = 250;
+    long.extend([0; 1000]);
+    let unneeded = request(127, 0, &[0; 249]);
+    trace.wait(10).client_sends(&[unneeded, query_font()]);
+    let (first, second) = long.split_at(500);
+    trace.wait(50).block(Direction::ToClient, first);
+    trace.block(Direction::ToClient, second);
+    let found = forecasts(&trace);
+    let mut changes = Changes::default();
+    let before = found.length_with(Some(1e6), 0.0, &changes);
+    changes.not_sent.insert((CLIENT, SequenceNumber(1)), 1000);
+    let without_request = found.length_with(Some(1e6), 0.0, &changes);
+    assert_eq!(before - without_request, 1_000_000);
+    changes
+        .not_returned
+        .insert((CLIENT, SequenceNumber(2)), 1000);
+    let without_both = found.length_with(Some(1e6), 0.0, &changes);
+    // One packet less.
+    assert_eq!(without_request - without_both, 1_052_000);
 }

@@ -117,7 +117,7 @@ pub struct DuplicateRequest {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Suggestion {
     /// The kind of insight: `serial`, `duplicates`, `synchronisation`, `extensions`, `motion`, `polling`,
-    /// `pieces`, `slow`, `images`.
+    /// `pieces`, `slow`, `images`, `properties`, `fonts`.
     pub kind: String,
     /// The client.
     pub client: String,
@@ -226,10 +226,17 @@ impl RoundTrips {
             .then(|| forecasts.report(link.0, link.1));
         let before = forecast.as_ref().map(|forecast| forecast.forecast_ms);
         let mut findings = self.insights.findings();
-        let trips = |one: &Finding| (one.saves.round_trips, one.saves.nanos);
+        findings.retain(|one| self.is_wanted(one.client));
+        // The most that each can save, in milliseconds.
+        let most = |one: &Finding| {
+            let bytes = link
+                .0
+                .map_or(0.0, |speed| one.saves.bytes as f64 / speed * 1e3);
+            one.saves.round_trips as f64 * link.1 + bytes + ms(one.saves.nanos)
+        };
         findings.sort_by(|a, b| {
-            trips(b)
-                .cmp(&trips(a))
+            most(b)
+                .total_cmp(&most(a))
                 .then_with(|| a.action.cmp(&b.action))
         });
         let duplicates = duplicates(&findings);

@@ -57,6 +57,8 @@ struct Known {
     answer: u64,
     at: u64,
     times: u64,
+    /// The time of the reply.
+    time: u64,
 }
 
 #[derive(Debug, Default)]
@@ -203,14 +205,19 @@ impl Insight for Duplicates {
                 answer: same,
                 at: self.now,
                 times: 0,
+                time: answer.time,
             });
         let again = known.times > 0 && known.answer == same && changed < known.at;
-        (known.answer, known.at) = (same, self.now);
+        // A client that asked again before the first reply waits for the first reply anyway.
+        let was_known = known.time <= question.requested_at;
+        (known.answer, known.at, known.time) = (same, self.now, answer.time);
         known.times += 1;
         let times = known.times;
         if again && let Some(repeated) = self.repeated.of(answer.client, question.name) {
             repeated.count += 1;
-            repeated.waits.add(answer);
+            if was_known {
+                repeated.waits.add(answer);
+            }
             repeated.bytes += question.body.len() as u64 + 4 + reply.wire_len;
             if repeated.most.is_none_or(|(_, most)| times > most)
                 && let Some(topic) = topic(context.session, question)
@@ -295,6 +302,16 @@ mod tests {
             found[0].why.contains("ABCD alone was asked for 3 times"),
             "{found:?}"
         );
+    }
+
+    #[test]
+    fn request_repeated_before_the_first_reply_saves_no_round_trip() {
+        let mut trace = Synthetic::new();
+        let both = [get_property(), get_property()];
+        trace.wait(10).client_sends(&both);
+        trace.wait(50).server_sends(&[reply(1), reply(2)]);
+        let found = findings(&trace, Duplicates::default());
+        assert_eq!((found[0].count, found[0].saves.round_trips), (1, 0));
     }
 
     #[test]

@@ -61,10 +61,10 @@ impl Insight for ExtensionQueries {
                 why: format!("{} were waited for one by one", queries.names.list()),
                 saves: Saving {
                     round_trips: saved,
-                    bytes: 0,
                     nanos: queries.waits.nanos / count * saved,
                     // The first of each stays.
                     waits: queries.waits.requests.get(least as usize..).unwrap_or_default().to_vec(),
+                    ..Saving::default()
                 },
             })
         };

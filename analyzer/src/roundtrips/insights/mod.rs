@@ -1,6 +1,7 @@
-//! Advice on round trips. Each kind of insight has a file: it observes the clients' replies and reports an action, its
+//! Advice on round trips and bytes. Each kind of insight has a file: it observes the clients' replies and reports an action, its
 //! reason and its saving.
 
+mod bytes;
 mod catalogue;
 mod colours;
 mod duplicates;
@@ -64,6 +65,10 @@ pub(super) struct Saving {
     pub(super) nanos: u64,
     /// The requests whose replies need not be waited for, or not for as long. Empty if no client waited.
     pub(super) waits: Vec<SequenceNumber>,
+    /// The bytes of requests that the client need not send.
+    pub(super) not_sent: Vec<(SequenceNumber, u64)>,
+    /// The bytes of replies that the server need not send.
+    pub(super) not_returned: Vec<(SequenceNumber, u64)>,
 }
 
 /// Avoidable round trips.
@@ -89,6 +94,7 @@ impl AvoidableTrips {
             bytes,
             nanos: self.nanos,
             waits: self.requests.clone(),
+            ..Saving::default()
         }
     }
 }
@@ -113,6 +119,11 @@ impl Finding {
         if self.saves.round_trips > 0 {
             changes.do_not_await(self.client, self.saves.waits.iter().copied());
         }
+        let key = |(request, bytes): &(SequenceNumber, u64)| ((self.client, *request), *bytes);
+        changes.not_sent.extend(self.saves.not_sent.iter().map(key));
+        changes
+            .not_returned
+            .extend(self.saves.not_returned.iter().map(key));
         changes
     }
 
@@ -153,6 +164,7 @@ impl Default for Insights {
             Box::<pieces::Pieces>::default(),
             Box::<colours::Colours>::default(),
             Box::<slow::SlowReplies>::default(),
+            Box::<bytes::UnneededBytes>::default(),
         ])
     }
 }

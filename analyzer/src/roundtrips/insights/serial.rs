@@ -236,9 +236,9 @@ impl Insight for Serial {
                 ),
                 saves: Saving {
                     round_trips: saved,
-                    bytes: 0,
                     nanos: runs.saved,
                     waits: runs.waits.clone(),
+                    ..Saving::default()
                 },
             }
         };

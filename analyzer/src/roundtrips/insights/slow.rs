@@ -276,10 +276,19 @@ impl SlowReplies {
                 usual as f64 / 1e6,
             ),
             saves: Saving {
-                round_trips: 0,
-                bytes: 0,
-                nanos: replies.waited.saturating_sub(usual * replies.count),
+                // The server's work stays if the client does not wait for it: only a simulation shows the saving.
+                round_trips: if cause == Cause::Own {
+                    replies.count
+                } else {
+                    0
+                },
+                // A delay without a known cause is no promise.
+                nanos: match cause {
+                    Cause::Unknown => 0,
+                    _ => replies.waited.saturating_sub(usual * replies.count),
+                },
                 waits: replies.requests.clone(),
+                ..Saving::default()
             },
         }
     }
