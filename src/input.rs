@@ -105,6 +105,11 @@ pub(crate) struct CostsForRecording {
 }
 
 impl CostsForRecording {
+    /// True if the recorded server, and so its costs, are unknown.
+    pub(crate) fn is_unknown(&self) -> bool {
+        self.parameters.requests.is_empty()
+    }
+
     /// Caveats about the costs. If the server time was `measured`, the costs only split it, so their server and
     /// machine do not matter.
     pub(crate) fn doubts(&self, measured: bool) -> Vec<Warning> {
@@ -178,13 +183,15 @@ pub(crate) fn prices_of(
     let started = reader.started().clone();
     let server = identity(&mut reader).map_err(|error| CommandError::file(path, error))?;
     let timed = is_timed(&mut reader).map_err(|error| CommandError::file(path, error))?;
-    let relay = relay(path)?;
-    let told = told && !timed && relay.is_none();
-    let (parameters, mut other_server) = parameters_for(&started, server.as_ref(), told)?;
-    if let Some(relay) = relay {
-        let name = parameters.server.name.clone();
-        other_server = Some((format!("a server behind {relay}"), name));
+    // The server behind a relay is unknown, and so are its costs.
+    if relay(path)?.is_some() {
+        return Ok(CostsForRecording {
+            parameters: ServerParameters::default(),
+            elsewhere: None,
+            other_server: None,
+        });
     }
+    let (parameters, other_server) = parameters_for(&started, server.as_ref(), told && !timed)?;
     let host = recorded_host(&started);
     let prices = match as_measured {
         true => CostsForRecording::as_measured(parameters, &host),

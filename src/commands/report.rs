@@ -5,7 +5,7 @@ use std::path::Path;
 use x11prof_analyzer::{
     Blocked, Blocking, By, Callers, ClientChoice, FRAME_MS, Forecasts, GrabReport, NetworkModel,
     Profile, ProfileReport, ResourceReport, Resources, Running, Scales, Stalls, StallsReport,
-    TimeSource, TraceSummary,
+    TimeSource, TraceSummary, WarningKind,
 };
 use x11prof_cost_model::Network;
 use x11prof_views::html::{Code, Sweep};
@@ -76,7 +76,9 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     let mut page_parts = (is_html && span.is_all()).then(html::PageParts::new);
     let mut held = wanted.then(Resources::default);
     let given = arguments.net != Network::NONE;
-    let mut forecasts = (span.is_all() || given).then(Forecasts::default);
+    // Behind a relay, only the network's time is known.
+    let only_network = prices.is_unknown();
+    let mut forecasts = (span.is_all() || given || only_network).then(Forecasts::default);
     let mut stalls = Stalls::new(&prices.parameters, &substitutions, FRAME_MS);
     pass.follow_changes(profile.knows_updates());
     let part = pass.read_on().run_span(span, |step| {
@@ -191,19 +193,30 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     let name = path.to_string_lossy();
     let mut forecasts = forecasts.unwrap_or_default();
     forecasts.keep(None, |client| profile.choice().holds(client));
+    let network = match only_network && !given {
+        true => forecasts.recorded_network(),
+        false => arguments.net,
+    };
     let mut report = match arguments.net_model {
-        NetworkModel::Paper => ProfileReport::new(&name, &summary, &profile, &arguments.net),
+        NetworkModel::Paper => ProfileReport::new(&name, &summary, &profile, &network),
         NetworkModel::Simulated => {
-            let causes = forecasts.causes_over(&arguments.net, span.from, span.to);
-            ProfileReport::new(&name, &summary, &profile, &Network::NONE)
-                .over(&arguments.net, &causes)
+            let causes = forecasts.causes_over(&network, span.from, span.to);
+            ProfileReport::new(&name, &summary, &profile, &Network::NONE).over(&network, &causes)
         }
     }
     .of_part(span.from, span.to);
     if span.is_all() {
         report.start_up = summary.start_ups().to_vec();
-        let network = if given { arguments.net } else { Network::USUAL };
+        let network = if network == Network::NONE {
+            Network::USUAL
+        } else {
+            network
+        };
         report.forecast = Some(forecasts.over(&network));
+    }
+    if only_network {
+        let warnings = &mut report.warnings;
+        warnings.retain(|warning| warning.kind != WarningKind::Unpriced);
     }
     // Costs only attribute measured time.
     report

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use crate::harness::slow_relay::{Slow, SlowRelay};
 use crate::harness::{Place, Server, alone, needs};
+use crate::hostile::changed;
 use serde_json::Value;
+use x11prof_trace::{Control, Link, Record};
 
 fn kinds(report: &Value) -> Vec<&str> {
     let findings = report["findings"].as_array().expect("findings");
@@ -131,4 +133,40 @@ fn ping_of_a_local_server_leaves_it_unchanged() {
     ]);
     let line = place.run(["ping", "plain.mcap"]).failed_with_one_line(1);
     assert!(line.contains("--link"), "{line}");
+}
+
+/// The X server behind a relay is unknown: no cost table applies, and the waits are the network's.
+#[test]
+fn recording_through_a_relay_shows_the_network_not_server_costs() {
+    let place = Place::new();
+    // A recording through sshd has the measured link instead of the server's process.
+    changed(&place, "xclock.mcap", 0, |record, _| {
+        if let Record::Control(_, control @ Control::Server(_)) = record {
+            *control = Control::Link(Link {
+                transport: "tcp".to_owned(),
+                relay: Some("sshd".to_owned()),
+                round_trips_ns: vec![40_000_000; 3],
+                ..Link::default()
+            });
+        }
+    });
+    let report = place.json(["report", "--format", "json"]);
+    assert_eq!(report["server"]["name"], "");
+    assert_eq!(report["total"]["server_ms"], 0.0);
+    assert_eq!(report["network"]["rtt_ms"], 40.0);
+    let (network, total) = (&report["total"]["network_ms"], &report["total"]["time_ms"]);
+    assert_eq!(network, total);
+    assert!(network.as_f64().is_some_and(|ms| ms > 1000.0), "{network}");
+    let text = place.ok(["report"]);
+    assert!(
+        text.contains("Server time: unknown behind sshd; "),
+        "{text}"
+    );
+    assert!(!text.contains("without cost data"), "{text}");
+    // A cost table that the user names is used.
+    let text = place.ok(["report", "--params", "xvfb-24"]);
+    assert!(
+        text.contains("estimated from the costs of xvfb-24"),
+        "{text}"
+    );
 }

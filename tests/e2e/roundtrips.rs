@@ -134,7 +134,7 @@ fn a_wait_for_an_event_takes_a_round_trip() {
     }
 }
 
-/// The report, `network` with and without `--start-up` forecast the same start-up.
+/// The report, `network` with and without `--start-up`, and `episodes` forecast the same start-up.
 #[test]
 fn pages_forecast_the_same_start_up() {
     let place = Place::new();
@@ -156,6 +156,16 @@ fn pages_forecast_the_same_start_up() {
     ] {
         assert_eq!(start_up(words), expected, "{words}");
     }
+    let words = "episodes --net dsl --format json t.mcap";
+    let episodes = place.json(words.split(' '));
+    let all = episodes["episodes"].as_array().expect("a list");
+    let found = all.iter().find(|one| one["landmark"] == "Start-up");
+    let latency = found.and_then(|one| one["latency_ms"].as_f64());
+    let apart = latency.zip(expected).map(|(a, b)| (a - b).abs());
+    assert!(
+        apart.is_some_and(|ms| ms < 0.01),
+        "{latency:?} {expected:?}"
+    );
 }
 
 /// brndnmtthws/conky#1886: requests whenever the pointer moves.

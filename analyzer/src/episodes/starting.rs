@@ -184,7 +184,7 @@ impl FirstFrame {
             .path
             .iter()
             .chain(later.iter().flat_map(|one| &one.path));
-        let path = self.path(first.client, links, parts.of(LatencyComponent::Client));
+        let path = self.path(first.client, links, &parts);
         let mut tags = first.tags.clone();
         later.iter().for_each(|one| tags.add(&one.tags));
         let all = later.iter().flat_map(|one| &one.children);
@@ -259,34 +259,49 @@ impl FirstFrame {
         parts
     }
 
-    /// The links within the start-up, one after the other. Between them the client `ran` first for the part of its
-    /// CPU time outside of the links, and then was off the processor, which includes the time before the connection.
+    /// The links within the start-up, one after the other. Between them the client ran first for the part of its
+    /// CPU time outside of the links. Then, if it was connected, its bytes were on the network for the part of the
+    /// network's time outside of the links. Then it was off the processor, which includes the time before the
+    /// connection.
     fn path<'a>(
         &self,
         client: ConnectionId,
         links: impl Iterator<Item = &'a PathStep> + Clone,
-        ran: u64,
+        parts: &LatencyBreakdown,
     ) -> Vec<PathStep> {
         let mut path: Vec<PathStep> = Vec::new();
         let mut at = self.start;
+        let before = self.report.parts.as_ref();
+        let before = before.and_then(|parts| parts.before_connection_ms);
+        let connected = self.start.saturating_add(nanos(before.unwrap_or(0.0)));
         let end_of = |link: &PathStep| link.start.saturating_add(link.nanos).min(self.end);
         let within = |link: &PathStep| end_of(link).saturating_sub(link.start.max(self.start));
-        let of_client = links
-            .clone()
-            .filter(|one| one.client == client && one.owner == LatencyComponent::Client);
-        let mut ran = ran.saturating_sub(of_client.map(within).sum());
+        let outside = |owner| {
+            let of_owner = links
+                .clone()
+                .filter(|one| one.client == client && one.owner == owner);
+            parts.of(owner).saturating_sub(of_owner.map(within).sum())
+        };
+        let mut ran = outside(LatencyComponent::Client);
+        let mut on_link = outside(LatencyComponent::Network);
         let mut between = |start: u64, end: u64| {
-            let split = start.saturating_add(ran).min(end);
-            ran -= split - start;
+            let free = start.saturating_add(ran).min(end);
+            ran -= free - start;
+            let mut sent = free;
+            if start >= connected {
+                sent = free.saturating_add(on_link).min(end);
+                on_link -= sent - free;
+            }
             let step = |owner, from: u64, to: u64| PathStep {
                 owner,
                 ..PathStep::network(client, from, to - from)
             };
-            let both = [
-                step(LatencyComponent::Client, start, split),
-                step(LatencyComponent::OffCpu(Cause::Elsewhere), split, end),
+            let all = [
+                step(LatencyComponent::Client, start, free),
+                step(LatencyComponent::Network, free, sent),
+                step(LatencyComponent::OffCpu(Cause::Elsewhere), sent, end),
             ];
-            both.into_iter().filter(|step| step.nanos > 0)
+            all.into_iter().filter(|step| step.nanos > 0)
         };
         for link in links {
             let (start, end) = (link.start.max(at), end_of(link));

@@ -146,7 +146,7 @@ impl Recorded {
     }
 
     /// The latest of some writes, which are in order, that satisfies `is` up to a point.
-    fn last_write(&self, client: ConnectionId, at: u64) -> Option<Id> {
+    pub(super) fn last_write(&self, client: ConnectionId, at: u64) -> Option<Id> {
         let ids = self.of_client.get(&client)?;
         let end = ids.partition_point(|id| self.writes[*id].at <= at);
         ids.get(end.checked_sub(1)?).copied()

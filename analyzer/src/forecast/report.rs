@@ -99,7 +99,7 @@ impl Forecasts {
     }
 
     /// The recorded network, or a typical one if none was recorded.
-    pub(crate) fn recorded_network(&self) -> Network {
+    pub fn recorded_network(&self) -> Network {
         let Some(trip) = self.recorded_trip() else {
             return Network::USUAL;
         };

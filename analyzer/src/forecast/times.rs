@@ -41,8 +41,12 @@ impl ForecastTimes {
         Some(done.saturating_sub(self.begun(client, start)))
     }
 
-    /// The time of `start` over the link: the same time before the stimulus as recorded.
+    /// The time of `start` over the link: the same time before the stimulus as recorded. A start-up begins before the
+    /// client connects, so no link changes its beginning.
     fn begun(&self, client: ConnectionId, start: u64) -> u64 {
+        if self.recorded.last_write(client, start).is_none() {
+            return start;
+        }
         let mut reads = self.recorded.reads.iter().enumerate();
         let first = reads.find(|(_, read)| read.client == client && read.at >= start);
         first.map_or(start, |(id, read)| {

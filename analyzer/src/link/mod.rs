@@ -182,6 +182,16 @@ impl LinkReport {
                 Some("RFC 896; RFC 1122, 4.2.3.2 and 4.2.3.4; tcp(7)"),
             );
         }
+        if median >= FAR && self.step_ms.is_none() {
+            let through = self.relay.as_deref();
+            let through = through.map_or_else(String::new, |relay| format!(" through {relay}"));
+            add(
+                LinkKind::Far,
+                format!("a round trip takes {median:.1} ms{through}"),
+                Some("fewer round trips: `x11prof network` names them"),
+                None,
+            );
+        }
         let speeds = [
             ("to the server", self.to_server_bytes_per_second),
             ("back", self.to_client_bytes_per_second),
@@ -199,16 +209,6 @@ impl LinkReport {
                     Some("ssh(1), -C"),
                 );
             }
-        }
-        if median >= FAR && self.step_ms.is_none() {
-            let through = self.relay.as_deref();
-            let through = through.map_or_else(String::new, |relay| format!(" through {relay}"));
-            add(
-                LinkKind::Far,
-                format!("a round trip takes {median:.1} ms{through}"),
-                Some("fewer round trips: `x11prof network` names them"),
-                None,
-            );
         }
         let late = self.paced.p95_ms.unwrap_or(0.0);
         if self.step_ms.is_none() && late > 3.0 * paced && late - paced > 20.0 {

@@ -2,14 +2,17 @@
 //! from a client, and when the server sent the bytes that the recorder read later. The recorder emulated the link
 //! (`record --net`), or measured it.
 
-use x11prof_trace::{Block, Control, Direction, EmulatedNetwork, Timestamp};
+use rustc_hash::FxHashMap;
+use x11prof_trace::{Block, ConnectionId, Control, Direction, EmulatedNetwork, Timestamp};
 
+/// The bytes of a full packet (Ethernet's MTU without the headers of IP and TCP). More bytes follow a full packet.
+const FULL: u32 = 1448;
 /// Maximum lateness of the recorder's timers, in nanoseconds, in addition to the time of a few packets on the line.
 const LATE: u64 = 500_000;
 const LATE_PACKETS: u64 = 4;
 
 /// The line between the recorder and the server: all connections share each direction.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct ServerLink {
     network: Option<EmulatedNetwork>,
     /// The measured link's round trip, and the additional time of a connection setup.
@@ -20,6 +23,18 @@ pub(crate) struct ServerLink {
     /// that occupied the line until then.
     free_back: u64,
     sent_back: u64,
+    /// The last bytes of each connection over a measured link.
+    last: FxHashMap<ConnectionId, LastBytes>,
+}
+
+/// The last bytes of a connection.
+#[derive(Debug, Clone, Copy)]
+struct LastBytes {
+    /// The time at which the server received or sent the bytes, and the time by the link's round trip alone.
+    at: u64,
+    on_time: u64,
+    /// More bytes of the same reply may follow.
+    continues: bool,
 }
 
 impl ServerLink {
@@ -30,6 +45,7 @@ impl ServerLink {
             Control::Link(link) if link.is_remote() => {
                 self.measured = link.round_trip_ns().map(|trip| (trip, link.connect_ns()));
             }
+            Control::Closed { connection, .. } => drop(self.last.remove(connection)),
             _ => {}
         }
     }
@@ -54,7 +70,16 @@ impl ServerLink {
                     0
                 };
                 self.free = time.max(self.free).saturating_add(occupies);
-                self.free.saturating_add(latency).saturating_add(connects)
+                let arrived = self.free.saturating_add(latency).saturating_add(connects);
+                if trip > 0 {
+                    let last = LastBytes {
+                        at: arrived,
+                        on_time: arrived,
+                        continues: true,
+                    };
+                    self.last.insert(block.connection, last);
+                }
+                arrived
             }
             Direction::ToClient => {
                 let free = time.saturating_sub(latency);
@@ -68,7 +93,25 @@ impl ServerLink {
                 } else {
                     free.min(self.free_back.saturating_add(occupies))
                 };
-                self.sent_back
+                // Round trips of a measured link vary, and its speed and the server's time are unknown: the link
+                // delayed a reply, or more bytes of a reply, that are late by less than a round trip.
+                let on_time = self.sent_back;
+                let last = self.last.get(&block.connection).copied();
+                let within = last.filter(|last| {
+                    let late = last.on_time..last.on_time.saturating_add(trip);
+                    last.continues && late.contains(&on_time)
+                });
+                let at = within.map_or(on_time, |last| last.at);
+                // The client may have sent more before it read these bytes.
+                if trip > 0 && last.is_none_or(|last| last.on_time <= on_time) {
+                    let last = LastBytes {
+                        at,
+                        on_time,
+                        continues: block.wire_len >= FULL,
+                    };
+                    self.last.insert(block.connection, last);
+                }
+                at
             }
         };
         Timestamp::from_nanos(at)
@@ -155,7 +198,10 @@ mod tests {
             ..local
         }));
         assert_eq!(at(&mut link, asks.clone()), 30_000);
-        assert_eq!(at(&mut link, block(Direction::ToClient, 60, 1448)), 40_000);
+        // The reply is late by less than a round trip: the link delayed it. A later one waited for the server.
+        assert_eq!(at(&mut link, block(Direction::ToClient, 60, 1448)), 30_000);
+        assert_eq!(at(&mut link, block(Direction::ToClient, 75, 1000)), 30_000);
+        assert_eq!(at(&mut link, block(Direction::ToClient, 76, 1000)), 56_000);
         // Connection setup took 41 ms more than a round trip.
         assert_eq!(at(&mut link, Block { offset: 0, ..asks }), 71_000);
     }

@@ -123,7 +123,7 @@ pub struct ConnectionReport {
 /// The server of the cost table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ServerReport {
-    /// The parameter file's name.
+    /// The parameter file's name; empty if the server is behind a relay and no file was named.
     pub name: String,
     /// The clock of `server_ms`; null if no request has cost data.
     pub clock: Option<Clock>,
@@ -131,7 +131,7 @@ pub struct ServerReport {
     #[serde(rename = "time_source")]
     pub basis: TimeSource,
     /// The process that listens for the display instead of an X server, such as `sshd`: the server's time is then
-    /// unknown and only estimated. Null if the listener is an X server or unknown.
+    /// unknown, and estimated only with `--params`. Null if the listener is an X server or unknown.
     #[serde(default)]
     pub relay: Option<String>,
     /// Why the server did not time requests, if x11prof started it for timing; otherwise null.

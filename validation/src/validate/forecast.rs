@@ -1,5 +1,5 @@
 //! `cargo xtask validate network forecast`: compares forecasts of start-ups over a link with recordings of the same
-//! programs over that link (`record --net`), with the paper's equation 7 beside.
+//! programs over that link (`record --net`), with the paper's equation 7 for comparison.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

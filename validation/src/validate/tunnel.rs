@@ -45,7 +45,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST, MORE_PROGRAMS, &ssh])?;
     build()?;
     let folder = target().join("validate/ssh");
-    // Keys are made anew.
+    // ssh-keygen overwrites no keys.
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).map_err(told)?;
     let server = XServer::start("0")?;

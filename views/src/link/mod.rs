@@ -79,11 +79,19 @@ pub(crate) fn line(report: &LinkReport) -> String {
     };
     let relay = report.relay.as_deref();
     let relay = relay.map_or_else(String::new, |relay| format!(" through {}", plain(relay)));
-    let first = report.findings.first();
-    let more = first.filter(|one| !matches!(one.kind, LinkKind::Far | LinkKind::Good));
-    let more = more.map_or_else(String::new, |one| format!("; {}", one.what));
-    let advice = first.and_then(|finding| finding.advice.as_ref());
-    let advice = advice.map_or_else(String::new, |advice| format!("; to do: {advice}"));
+    let told = |kind| !matches!(kind, LinkKind::Far | LinkKind::Good);
+    let more = report.findings.iter().filter(|one| told(one.kind));
+    let more: String = more.map(|one| format!("; {}", one.what)).collect();
+    let advice = report
+        .findings
+        .iter()
+        .filter_map(|one| one.advice.as_deref());
+    let mut advice: Vec<&str> = advice.collect();
+    advice.dedup();
+    let advice = match advice.is_empty() {
+        true => String::new(),
+        false => format!("; to do: {}", advice.join("; ")),
+    };
     format!("Link: {trip}{relay}{more}{advice}")
 }
 

@@ -140,7 +140,7 @@ fn heading(by: Option<&str>) -> &'static str {
 
 fn table(report: &ProfileReport, page: &Page) -> Table {
     let heading = heading(report.groups.as_ref().map(|groups| groups.by.as_str()));
-    let network = has_network(report);
+    let network = has_network(report) && !is_only_network(report);
     let mut table = match network {
         true => Table::new([
             heading, "Time ms", "Share", "Server", "Network", "Count", "Mean",
@@ -255,8 +255,14 @@ fn command_client(report: &ProfileReport) -> Option<String> {
     has_others.then(|| plain(name).into_owned())
 }
 
+/// True if the recorded server is behind a relay and no cost table was named, so that its time is unknown.
+fn is_only_network(report: &ProfileReport) -> bool {
+    report.server.relay.is_some() && report.server.name.is_empty()
+}
+
 fn legend(report: &ProfileReport, page: &Page) -> String {
     let mut text = match has_network(report) {
+        _ if is_only_network(report) => "Time: network, on the critical path",
         true => "Time: server and network, including wakeups, reading and replies",
         false => "Time: server time, including wakeups, reading and replies",
     }

@@ -1,6 +1,8 @@
 //! The verdict in at most five lines: the recording, its start-up, and the distribution of time.
 
-use x11prof_analyzer::{NetworkReport, ProfileReport, StartUpReport, TimeSource, percent};
+use x11prof_analyzer::{
+    ForecastReport, NetworkReport, ProfileReport, StartUpReport, TimeSource, percent,
+};
 
 use super::scales::scaled_text;
 use crate::link;
@@ -76,7 +78,7 @@ fn start_up(report: &ProfileReport) -> Option<String> {
     };
     let idle = slowest.idle_ms.unwrap_or(0.0);
     let (ran, off) = match slowest.ran_ms {
-        Some(ran) => (ran, own - ran),
+        Some(ran) => (ran, own - ran - slowest.held_ms),
         None => (own, 0.0),
     };
     // The line has space only for the largest part.
@@ -88,8 +90,14 @@ fn start_up(report: &ProfileReport) -> Option<String> {
     ];
     let (name, most) = others.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let other = format!("{name} {}", of(most));
-    // A start-up that waited for a user is not forecast. A recording over a network is forecast only on request.
-    let had = slowest.network_ms > 0.0 && !has_network(report);
+    // A start-up that waited for a user is not forecast. A recording over a network is forecast only over
+    // another one, on request.
+    let is_recorded = |of: &ForecastReport| {
+        of.recorded_rtt_ms
+            .is_some_and(|recorded| (recorded - of.rtt_ms).abs() < 1e-3)
+    };
+    let had = slowest.network_ms > 0.0
+        && (!has_network(report) || report.forecast.as_ref().is_some_and(is_recorded));
     let abroad = match had || percent(idle, latency) >= MOSTLY {
         true => String::new(),
         false => abroad(report, slowest).map_or_else(String::new, |abroad| format!("; {abroad}")),
@@ -221,11 +229,14 @@ pub(crate) fn server_time(basis: TimeSource, prices: &str) -> String {
 /// The source of the report's server time and the certainty of its figures.
 fn basis(report: &ProfileReport) -> String {
     if let Some(relay) = &report.server.relay {
-        return format!(
-            "Server time: unknown behind {}; estimated from the costs of {}",
-            plain(relay),
-            plain(&report.server.name)
-        );
+        let relay = plain(relay);
+        return match report.server.name.as_str() {
+            "" => format!("Server time: unknown behind {relay}; --params NAME estimates it"),
+            name => format!(
+                "Server time: unknown behind {relay}; estimated from the costs of {}",
+                plain(name)
+            ),
+        };
     }
     let of = server_time(report.server.basis, &plain(&report.server.name));
     let sure = match report.server.basis {

@@ -58,12 +58,16 @@ struct StartingClient {
     /// server or the recorder.
     on_link: u64,
     unserved: u64,
+    /// The time that a client without a pending reply waited for an emulated link.
+    held: u64,
     /// The arrival of the client's setup, and the time of its last request on an emulated link.
     arrived: u64,
     on_the_way: u64,
     requests: u64,
     bytes: u64,
     received: u64,
+    /// The time that the latest requests and the first event after them were on an emulated link.
+    event_on_link: Option<u64>,
     /// Bytes that were read, of a request whose end was not read.
     unfinished: u64,
     line: Line,
@@ -210,7 +214,10 @@ impl StartUps {
                 }
             }
             _ if client.frame.progress() == Progress::Over => self.end(seen.connection, processes),
-            Message::Event(event) => client.frame.event(seen, event),
+            Message::Event(event) => {
+                client.frame.event(seen, event);
+                client.awaits_event(seen);
+            }
             _ => {}
         }
     }
@@ -306,16 +313,40 @@ impl StartingClient {
         }
     }
 
+    /// Notes that an event arrives, for which the client may have waited since its latest request.
+    fn awaits_event(&mut self, seen: &MessageContext<'_>) {
+        let (now, sent) = (seen.time.as_nanos(), seen.at_server.as_nanos());
+        let since = now.saturating_sub(self.last);
+        let there = if self.wrote < self.last {
+            0
+        } else {
+            self.on_the_way
+        };
+        let on_link = there.saturating_add(now.saturating_sub(sent));
+        self.event_on_link.get_or_insert(on_link.min(since));
+    }
+
     /// Notes that the client writes at `now`; `asks` is true if a reply is pending.
     fn writes(&mut self, asks: bool, processes: &Processes, now: u64) {
-        if !asks && let Some(rested) = processes.rested(self.pid, self.last, now) {
-            let held = self.line.held.saturating_sub(self.last).min(rested);
-            self.on_link = self.on_link.saturating_add(held);
-            let idle = self.idle.get_or_insert(0);
-            *idle = idle.saturating_add(rested - held);
+        let ran = processes.ran(self.pid, now);
+        if !asks {
+            let rested = processes.rested(self.pid, self.last, now);
+            // A full line holds a client up that writes more. It may compute meanwhile.
+            let computed = ran
+                .unwrap_or(0)
+                .saturating_sub(self.ran.unwrap_or(u64::MAX));
+            let full = self.line.held.min(now).saturating_sub(self.last);
+            let event = self.event_on_link.unwrap_or(0).min(rested.unwrap_or(0));
+            let held = full.saturating_sub(computed).max(event);
+            self.held = self.held.saturating_add(held);
+            if let Some(rested) = rested {
+                let idle = self.idle.get_or_insert(0);
+                *idle = idle.saturating_add(rested.saturating_sub(held));
+            }
         }
+        self.event_on_link = None;
         self.before = (self.wrote, self.last, self.requests, self.bytes, self.ran);
-        self.ran = processes.ran(self.pid, now);
+        self.ran = ran;
         (self.wrote, self.last) = (now, now);
     }
 

@@ -48,6 +48,10 @@ pub struct StartUpReport {
     pub ran_ms: Option<f64>,
     /// The part of the latency in which bytes were on the emulated link (`record --net`).
     pub network_ms: f64,
+    /// The part of `network_ms` in which the client waited for no reply: an event was on the link, or the link accepted
+    /// no more bytes.
+    #[serde(default)]
+    pub held_ms: f64,
     /// The part of the waits in which no processor was free for the server or the recorder, as far as the kernel
     /// reports it.
     #[serde(rename = "run_queue_ms")]
@@ -98,7 +102,7 @@ impl StartUpReport {
         let all = parts.map_or(0.0, |parts| {
             parts.setup_ms + parts.waited_ms + parts.server_ms.unwrap_or(0.0)
         });
-        (all - self.network_ms - self.processor_ms).max(0.0)
+        (all - (self.network_ms - self.held_ms) - self.processor_ms).max(0.0)
     }
 
     pub(super) fn of(
@@ -156,7 +160,11 @@ impl StartUpReport {
             round_trips: client.round_trips,
             synchronisations: client.synchronisations,
             waited_ms: ms(client.waited),
-            network_ms: ms(client.on_link.saturating_add(on_the_way)),
+            network_ms: ms(client
+                .on_link
+                .saturating_add(client.held)
+                .saturating_add(on_the_way)),
+            held_ms: ms(client.held),
             processor_ms: ms(client
                 .unserved
                 .min(client.waited.saturating_sub(client.on_link))),

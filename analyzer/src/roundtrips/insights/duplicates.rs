@@ -208,7 +208,7 @@ impl Insight for Duplicates {
                 time: answer.time,
             });
         let again = known.times > 0 && known.answer == same && changed < known.at;
-        // A client that asked again before the first reply waits for the first reply anyway.
+        // A client that repeats a request before the first reply waits for the first reply anyway.
         let was_known = known.time <= question.requested_at;
         (known.answer, known.at, known.time) = (same, self.now, answer.time);
         known.times += 1;
