@@ -4,27 +4,23 @@ use std::io;
 
 use x11prof_proxy::{HandlerTimes, PrivateServer};
 use x11prof_trace::HandlerTime;
-use x11prof_xmeasure::{HandlerClock, MeasureError, Target, server_process};
+use x11prof_xmeasure::{HandlerClock, Target};
 
 /// The handler times that a calibration reads; `None` if the server does not time its handlers.
 type Clock = Option<Box<dyn HandlerClock>>;
 
-/// The handler times of a private server.
-pub(crate) fn of_private(server: &mut PrivateServer, target: &Target) -> Result<Clock, String> {
-    // The timer learns sequence numbers from the first requests of the first client.
-    process(target)?;
-    Ok(server.time_handlers().and_then(clock))
+/// The handler times of a private server. The timer learns sequence numbers from the first client, so call this after
+/// a client has sent requests.
+pub(crate) fn of_private(server: &mut PrivateServer) -> Clock {
+    server.time_handlers().and_then(clock)
 }
 
 /// The handler times of a running server, if `x11prof server` started it.
-pub(crate) fn of_running(target: &Target) -> Result<Clock, String> {
-    Ok(process(target)?
+pub(crate) fn of_running(target: &Target) -> Clock {
+    target
+        .pid()
         .and_then(HandlerTimes::of_server)
-        .and_then(clock))
-}
-
-fn process(target: &Target) -> Result<Option<u32>, String> {
-    server_process(target).map_err(|error: MeasureError| error.to_string())
+        .and_then(clock)
 }
 
 fn clock(timer: Result<HandlerTimes, String>) -> Clock {

@@ -5,7 +5,7 @@
 use std::sync::OnceLock;
 
 use x11prof_cost_model::{Host, Rescaled, ServerParameters, built_in, is_same_server};
-use x11prof_proxy::{PrivateServer, ServerKind};
+use x11prof_proxy::{DisplayError, PrivateServer, ServerKind, ServerLink};
 use x11prof_xmeasure::{Pin, Plan, Target, measure, this_machine};
 
 use crate::handler_times;
@@ -135,9 +135,9 @@ fn probed(host: &Host, probing: Probing) -> Result<ServerParameters, String> {
         );
     }
     say!("comparing this machine with that of the prices (some seconds, once)");
-    let mut server = PrivateServer::start_unseen(kind, true).map_err(|error| error.to_string())?;
-    let target = private(&server, kind);
-    let handlers = handler_times::of_private(&mut server, &target)?;
+    let mut server = PrivateServer::start_timed(kind).map_err(|error| error.to_string())?;
+    let target = private(&server).map_err(|error| error.to_string())?;
+    let handlers = handler_times::of_private(&mut server);
     let plan = Plan {
         quick: true,
         only: PROBED.map(str::to_owned).into(),
@@ -145,8 +145,8 @@ fn probed(host: &Host, probing: Probing) -> Result<ServerParameters, String> {
         pin: Pin::usual(),
         ..Plan::default()
     };
-    let parameters = measure(&target, &plan, handlers, &mut || Ok(()), &mut |_| true)
-        .map_err(|error| error.to_string())?;
+    let parameters =
+        measure(&target, &plan, handlers, &mut |_| true).map_err(|error| error.to_string())?;
     // If a probe cannot be stored, it is repeated the next time.
     let kept = saved_parameters::make_folder(&path)
         .and_then(|()| crate::output::emit_text(Some(&path), &parameters.to_toml()));
@@ -157,13 +157,7 @@ fn probed(host: &Host, probing: Probing) -> Result<ServerParameters, String> {
 }
 
 /// A private server as a target of measurements.
-pub(crate) fn private(server: &PrivateServer, kind: ServerKind) -> Target {
-    let viewed = match kind {
-        ServerKind::Xvnc => Some(false),
-        ServerKind::XvncViewed => Some(true),
-        _ => None,
-    };
-    Target::display(server.display().to_string())
-        .with_cookie(server.cookie().as_bytes())
-        .viewed(viewed)
+pub(crate) fn private(server: &PrivateServer) -> Result<Target, DisplayError> {
+    let authority_file = Some(server.authority_file().to_owned());
+    Target::new(ServerLink::new(server.display().clone(), authority_file))
 }

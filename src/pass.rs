@@ -114,11 +114,6 @@ impl Pass {
         self
     }
 
-    /// If `follow` is true, also computes the screen area that each request changes.
-    pub(crate) fn follow_changes(&mut self, follow: bool) {
-        self.pipeline.follow_changes(follow);
-    }
-
     /// Coalesces equal requests, for analyses that use the repeat count.
     pub(crate) fn take_together(mut self) -> Pass {
         self.pipeline.take_together();

@@ -60,8 +60,6 @@ reply_ms | ms | transport.server_ms | Server time for replies and errors.
 causes.reply_ms | ms | parts | The client waited for a reply.
 perceptible_causes.reply_ms | ms | parts | Waits for a reply in episodes over their threshold.
 event_ms | ms | transport.server_ms | Server time for events.
-update_ms | ms | transport.server_ms | Server time for sending screen changes to a viewer or host.
-updates | number | | Screen updates that the server sent on.
 unattributed.runs | number | | Runs of the server for no recorded client.
 unattributed.ms | ms | transport.server_ms | Server time for no recorded client.
 total_ms | ms | | The sum: of requests and transport for a server in `compare`, of latencies for a landmark or pattern.

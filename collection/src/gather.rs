@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use x11prof_analyzer::{Episode, EpisodeOptions, Episodes, Observation, Thresholds};
-use x11prof_trace::{ConnectionId, Control, Timestamp};
+use x11prof_trace::{ConnectionId, Control, Timestamp, utc_date};
 
 use crate::episode_row::EpisodeRow;
 use crate::hive::Partition;
-use crate::session::{Latencies, Session, date, hash};
+use crate::session::{Latencies, Session, hash};
 
 /// Maximum number of client names kept.
 const NAMES_LIMIT: usize = 10_000;
@@ -113,7 +113,7 @@ impl SessionFacts {
     fn so_far(&self) -> Session {
         let first = self.first.unwrap_or_default();
         let day = Partition {
-            date: Some(date(self.session.started)),
+            date: Some(utc_date(self.session.started)),
             ..Partition::default()
         };
         Session {

@@ -64,24 +64,6 @@ impl Latencies {
     }
 }
 
-/// The day of a time in nanoseconds since 1970, UTC: `2026-11-22`.
-pub(crate) fn date(nanos: u64) -> String {
-    // Hinnant's `civil_from_days`, for days since 1970.
-    let days = nanos / 86_400_000_000_000 + 719_468;
-    let (era, of_era) = (days / 146_097, days % 146_097);
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 {
-        shifted + 3
-    } else {
-        shifted - 9
-    };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}")
-}
-
 /// FNV-1a of 64 bits (Fowler, Noll & Vo): the same on every machine and in every version.
 pub(crate) fn hash(parts: &[&[u8]]) -> String {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
@@ -91,18 +73,4 @@ pub(crate) fn hash(parts: &[&[u8]]) -> String {
         }
     }
     format!("{hash:016x}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::date;
-
-    #[test]
-    fn dates_follow_the_calendar() {
-        let day = 86_400_000_000_000;
-        assert_eq!(date(0), "1970-01-01");
-        assert_eq!(date(59 * day - 1), "1970-02-28");
-        assert_eq!(date(11_016 * day), "2000-02-29");
-        assert_eq!(date(20_779 * day + 5), "2026-11-22");
-    }
 }

@@ -74,14 +74,6 @@ impl Rescaled {
             times.for_each(|time| self.time(time));
             self.wider(&mut sleep.spread);
         }
-        if let Some(update) = &mut transport.deferred {
-            // The delay before an update is no work, so it is not rescaled.
-            let times = [&mut update.update_us, &mut update.pixel_us];
-            let optional = [&mut update.same_us, &mut update.smooth_us];
-            let times = times.into_iter().chain(optional.into_iter().flatten());
-            times.for_each(|time| self.time(time));
-            self.wider(&mut update.spread);
-        }
     }
 }
 

@@ -44,7 +44,6 @@ static FILES: &[BuiltIn] = files![
     "xvfb-24",
     "xvfb-8",
     "xvnc",
-    "xvnc-viewed",
     "xwayland",
 ];
 

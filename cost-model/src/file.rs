@@ -63,7 +63,6 @@ impl ServerParameters {
             return Err(ParameterError::Foreign);
         }
         let parameters = ServerParameters::deserialize(Deserializer::from(document))
-            .or_else(|error| without_retired(text).ok_or(error)?)
             .map_err(|error| syntax(text, &error))?;
         match validate(&parameters) {
             Ok(()) => Ok(parameters),
@@ -74,78 +73,6 @@ impl ServerParameters {
             }),
         }
     }
-}
-
-/// Keys of former terms of the model, which did not improve estimates.
-const RETIRED: [&str; 21] = [
-    "after_work",
-    "blank",
-    "busy",
-    "brought",
-    "first_uses",
-    "chill",
-    "flush",
-    "pace",
-    "lettering",
-    "row",
-    "surroundings",
-    "reply_kilobyte",
-    "join_us",
-    "join_box_us",
-    "copied_us",
-    "copied_box_us",
-    "wait_us",
-    "busy_us",
-    "box_us",
-    "wakeup_other_cpu",
-    "references",
-];
-
-/// The parameters in a file of an earlier version, without retired keys; `None` if the file has no retired keys.
-fn without_retired(text: &str) -> Option<Result<ServerParameters, toml::de::Error>> {
-    let mut file: toml::Table = toml::from_str(text).ok()?;
-    let mut found = false;
-    let mut without = |table: Option<&mut toml::Table>, keys: &[&str]| {
-        if let Some(table) = table {
-            for key in keys {
-                found |= table.remove(*key).is_some();
-            }
-        }
-    };
-    without(
-        file.get_mut("method").and_then(toml::Value::as_table_mut),
-        &RETIRED,
-    );
-    if let Some(transport) = file
-        .get_mut("transport")
-        .and_then(toml::Value::as_table_mut)
-    {
-        without(
-            transport
-                .get_mut("deferred")
-                .and_then(toml::Value::as_table_mut),
-            &RETIRED,
-        );
-        without(Some(transport), &RETIRED);
-        let sleeps = transport
-            .get_mut("after_sleep")
-            .and_then(toml::Value::as_array_mut);
-        for sleep in sleeps.into_iter().flatten() {
-            // Updates have a field of the same name, which is kept.
-            without(sleep.as_table_mut(), &["first_us"]);
-        }
-    }
-    let requests = file.get_mut("request").and_then(toml::Value::as_array_mut);
-    for request in requests.into_iter().flatten() {
-        let points = request
-            .get_mut("points")
-            .and_then(toml::Value::as_array_mut);
-        for point in points.into_iter().flatten() {
-            without(point.as_table_mut(), &RETIRED);
-        }
-        without(request.as_table_mut(), &RETIRED);
-    }
-    found.then(|| file.try_into())
 }
 
 /// The message of the TOML parser in one line, with its position.
@@ -228,25 +155,6 @@ mod tests {
         assert!(error("\u{0}\u{1}binary").starts_with("line 1: "));
         assert!(error("format = 1\n[server\nname = 1").starts_with("line 2: "));
         assert!(error("format = 1\n").contains("server"));
-    }
-
-    #[test]
-    fn retired_fields_are_ignored() {
-        let text = |retired: &str, update: &str| {
-            let part = "{ cpu_us = 1 }";
-            format!(
-                "{HEAD}[transport]\nwakeup = {part}\nbyte_read = {part}\nreply = {part}\nevent = {part}\n\
-                 deferred = {{ interval_us = 0, update_us = 2, {update}pixel_us = 0 }}\n\
-                 [[request]]\nname = \"PolyText8\"\n{retired}points = [{{ size = 1, cpu_us = 1 }}]\n"
-            )
-        };
-        let read = |text: &str| ServerParameters::from_toml(text);
-        let old = text("lettering = { share = 0.5 }\n", "wait_us = 9, ");
-        let new = text("", "");
-        assert!(read(&new).is_ok());
-        assert_eq!(read(&old), read(&new));
-        let both = text("row = { pixels = 2 }\nprice = 3\n", "");
-        assert!(read(&both).unwrap_err().to_string().contains("`price`"));
     }
 
     #[test]

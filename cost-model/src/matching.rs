@@ -25,7 +25,7 @@ enum Likeness {
 use Likeness::{Differs, Equal, Unknown};
 
 /// The likenesses of all attributes.
-type Likenesses = [Likeness; 6];
+type Likenesses = [Likeness; 5];
 
 /// The candidate that best matches the server with this identity on this host; the first one among equals; `None`
 /// without candidates. The candidate may be from another machine.
@@ -58,10 +58,10 @@ pub fn is_same_server(known: &ServerIdentity, server: &ServerIdentity) -> bool {
 
 /// Whether the kind of server is the same, and whether the machine is the same, if known.
 fn same(likeness: Likenesses) -> (bool, Option<bool>) {
-    let [executable, depth, viewed, machine, vendor, release] = likeness;
+    let [executable, depth, machine, vendor, release] = likeness;
     let identified = executable == Equal || (vendor == Equal && release == Equal);
     (
-        identified && executable != Differs && depth != Differs && viewed != Differs,
+        identified && executable != Differs && depth != Differs,
         (machine != Unknown).then_some(machine == Equal),
     )
 }
@@ -79,7 +79,6 @@ fn compare(
             server.executable.as_deref().map(program),
         ),
         like(known.depth, server.depth),
-        like(known.viewed, server.viewed),
         match known_host.is_same_machine(host) {
             Some(true) => Equal,
             Some(false) => Differs,
@@ -195,23 +194,6 @@ mod tests {
                 .unwrap()
                 .same_server
         );
-    }
-
-    #[test]
-    fn viewed_and_unviewed_servers_match_separate_files() {
-        let with = |viewed| {
-            let mut file = file("Xtigervnc", 24, "EPYC");
-            file.server.viewed = viewed;
-            file
-        };
-        let files = [with(Some(false)), with(Some(true))];
-        for viewed in [false, true] {
-            let mut recorded = server("/usr/bin/Xvnc", 24);
-            recorded.viewed = Some(viewed);
-            let found = best_match(&files, &recorded, &host("EPYC")).unwrap();
-            assert_eq!(found.parameters.server.viewed, Some(viewed));
-            assert!(found.same_server);
-        }
     }
 
     #[test]

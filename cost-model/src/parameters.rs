@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Deferred, Micros, Rescaled};
+use crate::{Micros, Rescaled};
 
 /// The newest version of the file format.
 pub const FORMAT: u32 = 1;
@@ -49,8 +49,6 @@ pub struct ServerIdentity {
     pub depth: Option<u8>,
     /// Width and height of the screen in pixels.
     pub screen: Option<(u16, u16)>,
-    /// True if a viewer is connected, for a server that encodes its screen only for a viewer (Xvnc).
-    pub viewed: Option<bool>,
 }
 
 /// The machine that the server ran on.
@@ -158,8 +156,6 @@ pub struct TransportCosts {
     /// The costs of emptied caches after the server's sleep, by its length, in ascending order; empty if not measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after_sleep: Vec<AfterSleep>,
-    /// The server's deferred work for changes of its screen; `None` if there is none, or if not measured.
-    pub deferred: Option<Deferred>,
 }
 
 /// The extra costs after a sleep of some length. Processor times of the server, in microseconds.

@@ -1,6 +1,6 @@
 //! The server's costs of messages in addition to their operations (docs/CONCEPTS.md).
 
-use crate::{Clock, Cost, Deferred, Micros, ServerParameters, SleepCosts, TransportCosts};
+use crate::{Clock, Cost, Micros, ServerParameters, SleepCosts, TransportCosts};
 
 /// The transport costs of a server. If its file has none, as for servers of 1991, all are zero and `is_known` is
 /// false.
@@ -13,7 +13,6 @@ pub struct TransportEstimates {
     byte_written: Cost,
     event: Cost,
     sleep: SleepCosts,
-    deferred: Option<Deferred>,
 }
 
 impl TransportEstimates {
@@ -34,7 +33,6 @@ impl TransportEstimates {
                 byte_written,
                 event,
                 after_sleep: _,
-                deferred,
             } = costs;
             Some(TransportEstimates {
                 clock: Some(clock),
@@ -47,8 +45,6 @@ impl TransportEstimates {
                     .unwrap_or_default(),
                 event: event.cost(clock)?,
                 sleep: SleepCosts::new(parameters, Some(clock)),
-                deferred: deferred
-                    .filter(|update| clock == Clock::Cpu && update.interval_us > Micros::ZERO),
             })
         };
         costs.and_then(of).unwrap_or_default()
@@ -72,11 +68,6 @@ impl TransportEstimates {
     /// The costs after a sleep, in addition to the wakeup.
     pub fn sleep(&self) -> &SleepCosts {
         &self.sleep
-    }
-
-    /// The server's deferred work for changes of its screen; `None` if not measured, or if costs are not CPU times.
-    pub fn deferred(&self) -> Option<Deferred> {
-        self.deferred
     }
 
     /// Reading one byte of requests.

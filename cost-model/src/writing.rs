@@ -101,7 +101,6 @@ vendor = 'The X.Org "Foundation"'
 release = 12101011
 depth = 24
 screen = [1280, 1024]
-viewed = false
 
 [host]
 cpu_model = "AMD EPYC"
@@ -124,7 +123,6 @@ after_sleep = [
     { asleep_us = 200, wakeup_us = 6.5, connection_us = 25, spread = 0.1 },
     { asleep_us = 10000, wakeup_us = 26, connection_us = 70 },
 ]
-deferred = { interval_us = 16667, update_us = 50, pixel_us = 0.02, same_us = 0.001, smooth_us = 0.05, first_us = 0, spread = 0.1 }
 
 [[request]]
 name = "PolyLine"

@@ -48,10 +48,10 @@ const EXTENSIONS: [&str; 20] = [
     "RECORD",
 ];
 
-/// Parameters of an Xvfb and of a viewed Xvnc, with only one in eight costs, because each execution builds tables
+/// Parameters of an Xvfb and of an Xvnc, with only one in eight costs, because each execution builds tables
 /// of them.
 static PARAMETERS: LazyLock<Vec<ServerParameters>> = LazyLock::new(|| {
-    let wanted = |name: &str| ["xvfb-24", "xvnc-viewed"].contains(&name);
+    let wanted = |name: &str| ["xvfb-24", "xvnc"].contains(&name);
     let servers = built_in().iter().filter(|server| wanted(server.name));
     let few = |mut parameters: ServerParameters| {
         let mut number = 0;
@@ -74,9 +74,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         .iter()
         .map(|parameters| {
             let mut profile = Profile::new(parameters, &SUBSTITUTIONS, Blocking::Observed);
-            let mut pipeline = Pipeline::new();
-            pipeline.follow_changes(profile.knows_updates());
-            observed(&records, pipeline, |observation| {
+            observed(&records, Pipeline::new(), |observation| {
                 profile.observe(observation)
             });
             ProfileReport::new("fuzz", &summary, &profile, &Network::NONE)

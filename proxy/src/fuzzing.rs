@@ -22,7 +22,7 @@ use crate::recorder::record_queue::{DEFAULT_QUEUE_BYTES, memory, record_queue};
 pub fn setup(bytes: &[u8]) {
     match setup_exchange::progress(bytes) {
         Ok(Progress::Whole(layout)) => {
-            let ours = authority::Cookie::of([7; 16]);
+            let ours = authority::Cookie::from(vec![7; 16]);
             // A refused setup can also be rewritten.
             let _ = setup_exchange::check(bytes, &layout, &ours);
             let rewritten = setup_exchange::rewrite(bytes, &layout, Some(&ours));

@@ -13,6 +13,7 @@ mod capture;
 mod clock;
 mod display;
 #[doc(hidden)]
+#[cfg(any(test, feature = "testing"))]
 pub mod fuzzing;
 mod marks;
 mod notice;
@@ -33,11 +34,13 @@ pub use display::authority::Cookie;
 pub use display::display_name::{DisplayName, DisplayNameError, Endpoint};
 pub use display::link::{LinkError, link};
 pub use display::listen_error::ListenError;
-pub use display::server_info::DisplayError;
+pub use display::server_info::{DisplayError, describe_server};
 pub use display::server_link::{Connected, ServerLink};
-pub use display::setup_connection::{SetupConnection, SetupFailure};
+pub use display::setup_connection::{SetupConnection, SetupFailure, setup_request};
 pub use marks::{MarkError, mark};
 pub use notice::Notice;
+pub use processes::cpu_clock::cpu_time;
+pub use processes::process_info::{cpu_model, cpus, kernel};
 pub use record::record;
 pub use recorder::record_filter::{MakeFilter, RecordFilter};
 pub use recorder::record_queue::DEFAULT_QUEUE_BYTES;

@@ -24,8 +24,6 @@ pub enum TransportPart {
     /// A connection setup: its bytes cross the network, and the server creates a new client. The end of the client is
     /// also included.
     Setup,
-    /// A screen update, estimated by the model.
-    Update,
     /// The recorded server's unattributed work, including screen updates, measured with the kernel's clock.
     Own,
 }

@@ -42,6 +42,7 @@ impl ServerClock {
     }
 
     /// Converts a time of the model to a wall-clock time.
+    #[cfg(any(test, feature = "testing"))]
     pub(crate) fn time_of(&self, at: Micros) -> Time {
         let start = self.start.map_or(0, Time::as_nanos);
         Time(start.saturating_add((at.0.max(0.0) * 1e3) as u64))
@@ -77,14 +78,9 @@ impl ServerClock {
     }
 
     /// The time at which the server will have done all that has arrived; `None` before the first batch.
+    #[cfg(any(test, feature = "testing"))]
     pub(crate) fn busy_until(&self) -> Option<Micros> {
         self.busy_until
-    }
-
-    /// Adds `time` of work without a request, at `at` or after the server's earlier work.
-    pub(crate) fn serve_at(&mut self, at: Micros, time: Micros) {
-        let busy = self.busy_until.map_or(at.0, |busy| busy.0.max(at.0));
-        self.busy_until = Some(Micros(busy) + time);
     }
 }
 

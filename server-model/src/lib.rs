@@ -1,8 +1,8 @@
 //! A simulation of a display server that attributes the server's time to charges.
 //!
 //! The input is the server's reads and writes with their times. The output is the cost of each, from a parameter file.
-//! docs/CONCEPTS.md defines the five terms, each with a file here: `operation`, `message`, `wakeup`, `cache`,
-//! `screen_update`. `server` combines them. `simulated` is a server for testing measurements.
+//! docs/CONCEPTS.md defines the four terms, each with a file here: `operation`, `message`, `wakeup`, `cache`.
+//! `server` combines them. `simulated` is a server for testing measurements.
 //!
 //! The simulation does not depend on traces, files, processes or clocks, and measures nothing. `session` provides the
 //! meaning of messages, and `cost-model` the costs.
@@ -13,8 +13,8 @@ mod client;
 mod clock;
 mod message;
 mod operation;
-mod screen_update;
 mod server;
+#[cfg(any(test, feature = "testing"))]
 pub mod simulated;
 mod wakeup;
 

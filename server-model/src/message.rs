@@ -2,7 +2,7 @@
 
 use x11prof_cost_model::{Cost, Micros, TransportEstimates};
 use x11prof_protocol::Message;
-use x11prof_session::{Change, ClientId, Operation, Session};
+use x11prof_session::{ClientId, Operation, Session};
 
 use crate::clock::Time;
 
@@ -19,8 +19,6 @@ pub struct Traffic<'a> {
     pub times: u64,
     /// A request as an operation; `None` for other messages.
     pub operation: Option<&'a Operation>,
-    /// The screen area that a request changes, if known.
-    pub changed: Option<&'a Change>,
     /// The state of the display after the message.
     pub session: &'a Session,
 }

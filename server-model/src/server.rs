@@ -11,7 +11,6 @@ use crate::client::{ChargedRequest, Client};
 use crate::clock::{ServerClock, Time};
 use crate::message::{self, Traffic};
 use crate::operation::Operations;
-use crate::screen_update::{ScreenUpdates, Update};
 use crate::wakeup::Wakeups;
 
 /// A simulated display server. Its input is ordered by time: `batch` for each batch of requests, then its messages;
@@ -22,11 +21,7 @@ pub struct ServerModel {
     clock: ServerClock,
     wakeups: Wakeups,
     pixels: UsedPixels,
-    /// `None` if the server does no deferred work for changes of its screen, or if this is unknown.
-    updates: Option<ScreenUpdates>,
     clients: FxHashMap<ClientId, Client>,
-    /// The client of the last batch.
-    served: Option<ClientId>,
     /// The cost of the last request.
     price: Micros,
 }
@@ -37,13 +32,11 @@ impl ServerModel {
         let transport = TransportEstimates::new(parameters);
         ServerModel {
             operations: Operations::new(parameters, substitutions),
-            updates: transport.deferred().map(ScreenUpdates::new),
             transport,
             clock: ServerClock::default(),
             wakeups: Wakeups::default(),
             pixels: UsedPixels::default(),
             clients: FxHashMap::default(),
-            served: None,
             price: Micros::ZERO,
         }
     }
@@ -53,11 +46,6 @@ impl ServerModel {
         self.transport.is_known()
     }
 
-    /// True if the server's screen updates are known.
-    pub fn knows_updates(&self) -> bool {
-        self.updates.is_some()
-    }
-
     /// The cost of the last request; zero if there is none.
     pub fn last_price(&self) -> Micros {
         self.price
@@ -65,8 +53,6 @@ impl ServerModel {
 
     /// Handles the arrival of bytes of `client`. The messages that end in them follow.
     pub fn batch(&mut self, client: ClientId, time: Time, on: &mut impl FnMut(&Charge<'_>)) {
-        self.between_batches(client, time, on);
-        self.served = Some(client);
         if self.wakeups.arrive(&mut self.clock, time) {
             let server = self.transport.wakeup(self.wakeups.slept());
             self.clock.serve(server.time);
@@ -83,20 +69,13 @@ impl ServerModel {
         self.clock.wrote(at);
     }
 
-    /// Charges the server's work until `time` to the client that the server served last, if no batch arrives.
-    pub fn idle(&mut self, time: Time, on: &mut impl FnMut(&Charge<'_>)) {
-        let at = self.clock.at(time);
-        if let Some(client) = self.served {
-            self.update(client, time, at, on);
-        }
-    }
-
     /// Removes a client that has disconnected.
     pub fn closed(&mut self, client: ClientId) {
         self.clients.remove(&client);
     }
 
     /// The end of the server's current work; `None` before the first batch.
+    #[cfg(any(test, feature = "testing"))]
     pub(crate) fn busy_until(&self) -> Option<Time> {
         let busy = self.clock.busy_until()?;
         Some(self.clock.time_of(busy))
@@ -189,9 +168,6 @@ impl ServerModel {
         let (price, fixed) = self.operations.look_up(operation);
         self.price = price.server.time;
         self.clock.serve(self.price);
-        if let (Some(updates), Some(changed)) = (&mut self.updates, seen.changed) {
-            updates.change(changed, self.clock.busy_until().unwrap_or_default());
-        }
 
         let known = self.clients.entry(seen.client).or_default();
         if let Some(server) = known.wakeups.take() {
@@ -263,30 +239,5 @@ impl ServerModel {
             request,
             correction,
         });
-    }
-
-    /// Updates the server's screen, if an update is due, before a batch arrives at `time`.
-    fn between_batches(&mut self, client: ClientId, time: Time, on: &mut impl FnMut(&Charge<'_>)) {
-        let at = self.clock.at(time);
-        let busy = self.clock.busy_until().unwrap_or(at);
-        self.update(client, time, Micros(at.0.max(busy.0)), on);
-    }
-
-    /// Charges a screen update, if one is due by `now`.
-    fn update(
-        &mut self,
-        client: ClientId,
-        time: Time,
-        now: Micros,
-        on: &mut impl FnMut(&Charge<'_>),
-    ) {
-        let Some(updates) = &mut self.updates else {
-            return;
-        };
-        if let Some(Update { due, cost }) = updates.made(now) {
-            self.clock.serve_at(due, cost.time);
-            let there = (client, self.clock.time_of(due).min(time));
-            on(&Charge::beside(there, TransportPart::Update, cost, None));
-        }
     }
 }

@@ -127,19 +127,11 @@ impl SimulatedServer {
         served
     }
 
-    /// Waits for `time` without new bytes. Returns the server's work in the meantime.
-    pub fn wait(&mut self, time: Micros) -> Served {
-        let mut served = Served::default();
-        self.now = self.after(time);
-        self.model
-            .idle(self.now, &mut |charge| served.charge(charge));
-        self.finish();
-        served
-    }
-
-    fn after(&self, time: Micros) -> Time {
+    /// Waits for `time` without new bytes.
+    pub fn wait(&mut self, time: Micros) {
         let nanos = (time.0.max(0.0) * 1e3) as u64;
-        Time::from_nanos(self.now.as_nanos().saturating_add(nanos))
+        self.now = Time::from_nanos(self.now.as_nanos().saturating_add(nanos));
+        self.finish();
     }
 
     /// The server finishes its work, and sleeps.
@@ -173,17 +165,12 @@ impl SimulatedServer {
             connections,
             now,
         } = self;
-        let follows = model.knows_updates();
         let connection = connections.entry(client).or_default();
         connection.feed(
             side,
             Input::Bytes(bytes),
             extensions,
             |message, extensions| {
-                let changed = match follows {
-                    true => session.changed(client, &message, extensions),
-                    false => None,
-                };
                 // The replies are synthetic, so the session must not use them.
                 let is_answer = matches!(message, Message::Reply(_) | Message::Event(_));
                 let is_operation = !is_answer
@@ -208,7 +195,6 @@ impl SimulatedServer {
                     message: &message,
                     times: 1,
                     operation: is_operation.then(|| session.operation()),
-                    changed: changed.as_ref(),
                     session,
                 };
                 model.message(&traffic, &mut |charge| served.charge(charge));
@@ -329,7 +315,7 @@ mod tests {
         let mut server = server();
         let batch = |server: &mut SimulatedServer| server.send(CLIENT, &NO_OPERATION).cpu.0;
         let warm = batch(&mut server);
-        assert_eq!(server.wait(Micros(10_000.0)), Served::default());
+        server.wait(Micros(10_000.0));
         assert!((batch(&mut server) - warm - 20.0).abs() < 1e-3);
         let before = server.now();
         let took = batch(&mut server);

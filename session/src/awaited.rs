@@ -13,14 +13,12 @@ use crate::resources::atoms;
 const QUESTIONS_LIMIT: usize = 1 << 12;
 
 /// The information that a pending request asks for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) enum PendingReply {
     WindowAttributes(u32),
     Geometry(u32),
     Atom(Box<str>),
     AtomName(u32),
-    Font(u32),
-    FontList,
     PictFormats,
     Region(u32),
 }
@@ -58,15 +56,8 @@ impl AwaitedReplies {
         {
             open.pop_front();
         }
-        let (asked, question) = open.front()?;
-        if *asked != reply.sequence {
-            return None;
-        }
-        if reply.last {
-            open.pop_front().map(|(_, question)| question)
-        } else {
-            Some(question.clone())
-        }
+        let (_, question) = open.pop_front_if(|(asked, _)| *asked == reply.sequence)?;
+        Some(question)
     }
 
     pub(crate) fn remove_client(&mut self, client: ClientId) {
@@ -89,8 +80,6 @@ fn question(
             PendingReply::Atom(atoms::name(body.from(4).get(..length)?))
         }
         (None, xproto::GET_ATOM_NAME_REQUEST, _) => PendingReply::AtomName(body.u32(0)?),
-        (None, xproto::QUERY_FONT_REQUEST, _) => PendingReply::Font(body.u32(0)?),
-        (None, xproto::LIST_FONTS_WITH_INFO_REQUEST, _) => PendingReply::FontList,
         (Some(ExtensionKind::Render), _, render::QUERY_PICT_FORMATS_REQUEST) => {
             PendingReply::PictFormats
         }

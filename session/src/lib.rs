@@ -35,10 +35,6 @@ pub use geometry::placement::Geometry;
 pub use geometry::target::Effect;
 pub use ids::{ClientId, IdRange};
 pub use inputs::{Input, Inputs};
-pub use operations::changes::{Change, Changed};
-pub use operations::enumerations::{
-    FILL_STYLES, LINE_STYLES, PICTURE_OPERATORS, RASTER_OPERATIONS,
-};
 pub use operations::network_substitute::NetworkSubstitute;
 pub use operations::operation::{Attribute, Attributes, Operation, Value};
 pub use operations::pixel_access::{PixelAccess, PixelArea};
@@ -46,7 +42,6 @@ pub use operations::subject::event_window;
 pub use rendering::gc::{Component, Gc};
 pub use request_table::{Drawing, Target};
 pub use resources::atoms::PREDEFINED_ATOMS;
-pub use resources::fonts::FontMetrics;
 pub use resources::resource::{Resource, ResourceChange, ResourceKind};
 pub use session::{Observed, Session, only_draws};
 pub use setup::PixmapFormat;

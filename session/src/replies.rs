@@ -19,8 +19,6 @@ impl State {
             PendingReply::Geometry(id) => self.measured(id, asked, reply),
             PendingReply::Atom(name) => self.atoms.interned(name, reply),
             PendingReply::AtomName(atom) => self.atoms.named(atom, reply),
-            PendingReply::Font(id) => self.fonts.queried(id, reply),
-            PendingReply::FontList => self.fonts.listed(reply),
             PendingReply::PictFormats => self.render.formats.learn(reply),
             PendingReply::Region(id) => self.regions.fetched(id, asked, reply),
         }

@@ -7,7 +7,6 @@ use crate::definitions::Definitions;
 use crate::extension_kind::{ExtensionKind, ExtensionKinds};
 use crate::geometry::target::Effect;
 use crate::ids::{By, ClientId, IdRange};
-use crate::operations::changes::{self, Change};
 use crate::operations::names::Names;
 use crate::operations::network_substitute::{NetworkSubstitute, Sharing};
 use crate::operations::operation::Operation;
@@ -16,7 +15,6 @@ use crate::operations::subject;
 use crate::operations::{compositing, drawing, images, plain, text, window_requests};
 use crate::rendering::gc::Gc;
 use crate::request_table::{self, Target};
-use crate::resources::fonts::FontMetrics;
 use crate::resources::resource::{Resource, ResourceChange};
 use crate::setup::PixmapFormat;
 use crate::state::State;
@@ -159,21 +157,6 @@ impl Session {
         &self.state.pixmap_formats
     }
 
-    /// The screen area that `message` of `client` will change, before the message is observed. `None` if it changes
-    /// nothing there, or if the area is unknown.
-    pub fn changed(
-        &self,
-        client: ClientId,
-        message: &Message<'_>,
-        extensions: &Extensions,
-    ) -> Option<Change> {
-        let Message::Request(request) = message else {
-            return None;
-        };
-        let kind = self.extension(request, extensions);
-        changes::changed(&self.state, kind, client, request)
-    }
-
     /// The substitute for the last observed request on a server without shared memory. `None` if the request shares
     /// no memory, or if its image is unknown.
     pub fn across(
@@ -219,11 +202,6 @@ impl Session {
         roots
     }
 
-    /// The drawable of the picture `id`; `None` if unknown, or if the picture has none.
-    pub fn picture_drawable(&self, id: u32) -> Option<u32> {
-        self.state.render.pictures.drawable(id)
-    }
-
     /// The target of a request that is not observed yet; `None` if the request has no known target.
     pub fn target(&self, request: &Request<'_>) -> Option<Target> {
         request_table::target(request, &self.state.render.pictures)
@@ -252,11 +230,6 @@ impl Session {
     /// The name with which the font `id` was opened; `None` if unknown.
     pub fn font_name(&self, id: u32) -> Option<Symbol> {
         self.state.fonts.name(id)
-    }
-
-    /// The metrics of the font `id`; `None` if no reply contained them.
-    pub fn font_metrics(&self, id: u32) -> Option<FontMetrics> {
-        self.state.fonts.metrics(id)
     }
 
     /// The name of an atom; `None` if the recording does not contain it.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use x11prof_cost_model::ServerParameters;
-use x11prof_xmeasure::{Target, identify, this_machine};
+use x11prof_xmeasure::Target;
 
 use crate::args::Measure;
 use crate::error::{CommandError, Outcome};
@@ -40,14 +40,7 @@ impl Destination {
                 "--only writes an incomplete table; name its file with -o FILE",
             ));
         }
-        let (host, name) = match arguments.server {
-            Some(kind) => (this_machine(), kind.name().to_owned()),
-            None => {
-                let (server, host) = identify(target).map_err(CommandError::failed)?;
-                (host, server.name)
-            }
-        };
-        let path = saved_parameters::path(&host, &name)?;
+        let path = saved_parameters::path(&target.host(), &target.identity().name)?;
         let before = saved_parameters::read(&path).map_err(|why| CommandError::file(&path, why))?;
         if arguments.quick && before.as_ref().is_some_and(|file| !file.method.is_quick()) {
             return Err(CommandError::failed(format_args!(

@@ -29,7 +29,7 @@ fn held_against(arguments: &Check) -> Outcome {
     let read = [path.as_path(), arguments.budget.as_path()];
     refuse_input(arguments.junit.as_deref(), read)?;
     let budget = budget(arguments)?;
-    let mut pass = Pass::open(path, None)?.tell_missing();
+    let pass = Pass::open(path, None)?.tell_missing();
     let prices = match budget.total.server_ms {
         Some(_) => Some(input::matching_prices(path, false)?),
         None => None,
@@ -48,7 +48,6 @@ fn held_against(arguments: &Check) -> Outcome {
     .without_forecast();
     let limits_network = budget.total.network_ms.or(budget.start_up.network_ms);
     let mut forecasts = limits_network.map(|_| Forecasts::default());
-    pass.follow_changes(profile.as_ref().is_some_and(Profile::knows_updates));
     pass.run(|observation| {
         summary.observe(observation);
         counts.observe(observation);

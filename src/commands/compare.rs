@@ -42,7 +42,7 @@ pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError
         arguments.result.output.as_deref(),
         read.into_iter().flatten().chain(params),
     )?;
-    let mut pass = Pass::open(path, arguments.operations.as_deref())?.take_together();
+    let pass = Pass::open(path, arguments.operations.as_deref())?.take_together();
     let substitutions = input::substitutions(arguments.substitutions.as_deref())?;
     let span = arguments.span.find(path)?;
     let named = |name: &String| input::named_prices(name, path, arguments.no_rescale);
@@ -75,7 +75,6 @@ pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError
         && arguments.net.iter().any(|net| *net != Network::NONE);
     let mut forecasts = forecast.then(Forecasts::default);
     let mut summary = TraceSummary::default();
-    pass.follow_changes(profiles.iter().any(Profile::knows_updates));
     pass.read_on().run_span(span, |step| match step {
         Step::Begins => {
             summary.start_afresh();

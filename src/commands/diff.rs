@@ -63,11 +63,10 @@ fn figures(
     parameters: &ServerParameters,
     client: Option<&str>,
 ) -> Result<Figures, CommandError> {
-    let mut pass = Pass::open(path, None)?.tell_missing();
+    let pass = Pass::open(path, None)?.tell_missing();
     let rules = Substitutions::default();
     let profile = Profile::new(parameters, &rules, Blocking::default());
     let mut run = FiguresOfRun::new(profile, client);
-    pass.follow_changes(run.knows_updates());
     pass.run(|observation| run.observe(observation))?;
     let figures = run.finish(&path.to_string_lossy());
     figures.map_err(|unmatched| names::no_such(path, &unmatched))

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use x11prof_cost_model::review_method;
-use x11prof_proxy::PrivateServer;
+use x11prof_proxy::{DisplayName, PrivateServer, ServerLink};
 use x11prof_xmeasure::{Pin, Plan, Progress, Target, measure};
 
 use super::calibration::Destination;
@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
     // Kept until the end, because dropping it stops the server.
     let mut server = arguments
         .server
-        .map(|kind| PrivateServer::start_unseen(kind, true))
+        .map(PrivateServer::start_timed)
         .transpose()
         .map_err(CommandError::failed)?;
     let target = target(arguments, server.as_ref())?;
@@ -36,24 +36,14 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
     // From here on the server has a client, and an interruption must end the calibration cleanly.
     let stop = stopped_by_interrupt()?;
     let handlers = match &mut server {
-        Some(server) => handler_times::of_private(server, &target),
+        Some(server) => handler_times::of_private(server),
         None => handler_times::of_running(&target),
     };
-    let handlers = handlers.map_err(CommandError::failed)?;
     if let (Some(server), Some(aside)) = (&server, plan.pin.and_then(|pin| pin.other)) {
         server.put_aside(aside).map_err(CommandError::failed)?;
     }
     let bar = bar();
-    // A server's work for its viewer is measured separately, so no viewer is connected before that.
-    let mut shown = || match &mut server {
-        Some(server) => {
-            server.show()?;
-            let aside = plan.pin.and_then(|pin| pin.other);
-            aside.map_or(Ok(()), |aside| server.put_aside(aside))
-        }
-        None => Ok(()),
-    };
-    let measured = measure(&target, &plan, handlers, &mut shown, &mut |progress| {
+    let measured = measure(&target, &plan, handlers, &mut |progress| {
         show(&bar, &progress);
         !stop.load(Ordering::Relaxed)
     });
@@ -84,16 +74,22 @@ fn plan(arguments: &Measure) -> Plan {
 }
 
 fn target(arguments: &Measure, server: Option<&PrivateServer>) -> Result<Target, CommandError> {
-    let target = match (server.zip(arguments.server), &arguments.display) {
-        (Some((server, kind)), _) => private(server, kind),
-        (None, Some(display)) => Target::display(display),
-        (None, None) => Target::display(std::env::var("DISPLAY").map_err(|_| {
-            CommandError::failed(
-                "DISPLAY is not set; name a display with --display, or start a private server with \
-                 --server xvfb",
-            )
-        })?),
+    let target = match server {
+        Some(server) => private(server),
+        None => {
+            let display = arguments.display.clone();
+            let display = display.or_else(|| std::env::var("DISPLAY").ok());
+            let display = display.ok_or_else(|| {
+                CommandError::failed(
+                    "DISPLAY is not set; name a display with --display, or start a private server with \
+                     --server xvfb",
+                )
+            })?;
+            let name = DisplayName::parse(&display).map_err(CommandError::failed)?;
+            Target::new(ServerLink::new(name, None))
+        }
     };
+    let target = target.map_err(CommandError::failed)?;
     Ok(match name(arguments) {
         Some(name) => target.named(name),
         None => target,

@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         arguments.output.as_deref(),
         read.into_iter().flatten().chain(params),
     )?;
-    let mut pass = Pass::open(path, arguments.operations.as_deref())?.take_together();
+    let pass = Pass::open(path, arguments.operations.as_deref())?.take_together();
     input::tell_replay(path)?;
     let span = arguments.span.find(path)?;
     let as_measured = arguments.no_rescale;
@@ -80,7 +80,6 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     let only_network = prices.is_unknown();
     let mut forecasts = (span.is_all() || given || only_network).then(Forecasts::default);
     let mut stalls = Stalls::new(&prices.parameters, &substitutions, FRAME_MS);
-    pass.follow_changes(profile.knows_updates());
     let part = pass.read_on().run_span(span, |step| {
         let observation = match step {
             Step::Begins => {

@@ -176,8 +176,7 @@ fn at(arguments: &Top, path: &Path) -> Result<NowReport, CommandError> {
         clients.begin();
     }
     let mut callers = NamedCallers::default();
-    let mut pass = Pass::open(path, None)?.tell_missing();
-    pass.follow_changes(clients.knows_updates());
+    let pass = Pass::open(path, None)?.tell_missing();
     let (_, last) = pass.run_span(span, |step| match step {
         Step::Begins => clients.begin(),
         Step::Before(observation) | Step::Within(observation) => {

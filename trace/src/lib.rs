@@ -41,5 +41,5 @@ pub use record::{
     Switch, SwitchKind, SymbolFunction, Transfer, Waiting,
 };
 pub use recovery::{Recovery, recover, tells_recovery};
-pub use time::Timestamp;
+pub use time::{Timestamp, utc_date};
 pub use writer::Writer;

@@ -426,8 +426,6 @@ pub struct Server {
     pub arguments: Vec<String>,
     /// The server's process id, if the server is local.
     pub pid: Option<u32>,
-    /// True if a viewer receives the screen, which makes Xvnc do more work; `None` if unknown.
-    pub viewed: Option<bool>,
 }
 
 /// A network that the recorder emulated.

@@ -40,7 +40,7 @@ pub fn text(report: &ResourceReport, page: &Page) -> String {
     if hidden > 0 {
         let hidden = counted(hidden, "more client");
         text.push_str(&format!(
-            "\n{hidden} more clients held less in the server (--format json lists them)\n"
+            "\n{hidden} held less in the server (--format json lists them)\n"
         ));
     }
     page.fold(&text)

@@ -8,13 +8,10 @@ use x11prof_cost_model::ServerParameters;
 use crate::error::MeasureError;
 use crate::plan::{Plan, Progress};
 use crate::probes::fonts::FontFilesProbe;
-use crate::probes::late_work;
 use crate::probes::requests::{MEASURING, RequestCostsProbe};
-use crate::probes::screen_updates::ScreenUpdates;
 use crate::probes::wakeups::Wakeups;
 use crate::probes::{Probe, Run};
 use crate::progress::Meter;
-use crate::sampling::batch::Batch;
 use crate::sampling::handlers::HandlerClock;
 use crate::sampling::live::LiveServer;
 use crate::server::client::Client;
@@ -26,12 +23,11 @@ use crate::server::target::Target;
 /// The name of the phase before the passes, for progress reports.
 const PREPARING: &str = "preparing";
 
-/// The probes except the request costs, in this order. Screen updates come last because a viewer connects for them.
+/// The probes except the request costs.
 fn others(client: &mut Client, plan: &Plan) -> Result<Vec<Box<dyn Probe>>, MeasureError> {
     let mut probes = Vec::new();
     add::<FontFilesProbe>(&mut probes, client, plan)?;
     add::<Wakeups>(&mut probes, client, plan)?;
-    add::<ScreenUpdates>(&mut probes, client, plan)?;
     Ok(probes)
 }
 
@@ -48,8 +44,7 @@ fn add<P: Probe + 'static>(
 
 /// Measures the costs of requests on the server `target` according to `plan`. Before each batch `progress` gets the
 /// share that is done. If `progress` returns false, the result has the measurements so far. `handlers` reads the
-/// times of the server's handlers, if the server has a timer. `shown` connects a viewer after all other
-/// measurements.
+/// times of the server's handlers, if the server has a timer.
 ///
 /// # Errors
 ///
@@ -59,12 +54,11 @@ pub fn measure(
     target: &Target,
     plan: &Plan,
     handlers: Option<Box<dyn HandlerClock>>,
-    shown: &mut dyn FnMut() -> io::Result<()>,
     progress: &mut dyn FnMut(Progress<'_>) -> bool,
 ) -> Result<ServerParameters, MeasureError> {
-    let raw = RawConnection::open(target)?;
+    let raw = RawConnection::open(target.link())?;
     let mut notes = Vec::new();
-    let pinned = match (raw.pid, plan.pin) {
+    let pinned = match (target.pid(), plan.pin) {
         (Some(pid), Some(pin)) => match Pinned::new(pid, pin) {
             Ok(pinned) => Some(pinned),
             Err(error) => {
@@ -81,9 +75,8 @@ pub fn measure(
     };
     let mut client = Client::new(raw)?;
     let mut calibration = Calibration::prepare(&mut client, &plan)?;
-    let drawing = late_work::drawing(&mut client)?;
     client.synchronise()?;
-    let empty = identity::parameters(&client, target);
+    let empty = target.parameters();
     let Client {
         raw,
         tracker,
@@ -98,9 +91,8 @@ pub fn measure(
         progress: Meter::new(calibration.phases(&plan), progress),
         server: &mut server,
         tracker,
-        show: shown,
     };
-    let parameters = calibration.run(&mut run, &drawing, empty);
+    let parameters = calibration.run(&mut run, empty);
     drop((pinned, segments));
     parameters
 }
@@ -136,14 +128,13 @@ impl Calibration {
     pub(crate) fn run(
         &mut self,
         run: &mut Run<'_>,
-        drawing: &Batch,
         mut parameters: ServerParameters,
     ) -> Result<ServerParameters, MeasureError> {
         let absent = self.requests.absent();
         if !absent.is_empty() {
             self.notes.push(format!("absent: {}", absent.join(", ")));
         }
-        if let Err(error) = self.before(run, drawing) {
+        if let Err(error) = self.before(run) {
             return Err(failure(error, parameters));
         }
         if self.requests.is_empty(&run.plan) {
@@ -164,14 +155,7 @@ impl Calibration {
     }
 
     /// The measurements before the passes, and the preparation of the loads.
-    fn before(&mut self, run: &mut Run<'_>, drawing: &Batch) -> io::Result<()> {
-        let late = run.server.find_late_work(drawing)?;
-        if !late.is_zero() {
-            self.notes.push(format!(
-                "read {} ms after what draws, for the server works on after it has answered",
-                late.as_millis().max(1)
-            ));
-        }
+    fn before(&mut self, run: &mut Run<'_>) -> io::Result<()> {
         run.progress.begin(PREPARING);
         for probe in &mut self.others {
             probe.begin(run)?;

@@ -7,30 +7,6 @@ use x11prof_cost_model::ServerParameters;
 /// Why a calibration failed.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
-    /// The display's name is invalid.
-    #[error("{display:?} is not the name of a display (expected :N or host:N)")]
-    DisplayName {
-        /// The name.
-        display: String,
-    },
-    /// The display cannot be connected to.
-    #[error("cannot connect to display {display}: {source}; is a server running there?")]
-    Connect {
-        /// The display.
-        display: String,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// The server refused the connection.
-    #[error(
-        "display {display} refused the connection: {reason}; is the authority file right (XAUTHORITY)?"
-    )]
-    Refused {
-        /// The display.
-        display: String,
-        /// The server's reason.
-        reason: String,
-    },
     /// The server closed the connection during the measurement.
     #[error(
         "the display server went away during the measurement; {} requests had been measured",

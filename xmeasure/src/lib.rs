@@ -51,5 +51,5 @@ pub use calibrate::measure;
 pub use error::MeasureError;
 pub use plan::{Pin, Plan, Progress};
 pub use sampling::handlers::HandlerClock;
-pub use server::identity::{identify, server_process, this_machine};
+pub use server::identity::this_machine;
 pub use server::target::Target;

@@ -91,7 +91,7 @@ impl Plan {
         if self.quick { 60 } else { 150 }
     }
 
-    /// True if combinations of attributes and more sizes are measured, which requires that a load takes only about
+    /// True if more sizes are measured, which requires that a load takes only about
     /// a millisecond.
     pub(crate) fn thorough(&self) -> bool {
         self.timed && !self.quick

@@ -2,9 +2,7 @@
 //! its part of the parameter file.
 
 pub(crate) mod fonts;
-pub(crate) mod late_work;
 pub(crate) mod requests;
-pub(crate) mod screen_updates;
 pub(crate) mod wakeups;
 
 use std::io;
@@ -69,12 +67,10 @@ impl ProbeDuration {
     }
 }
 
-/// The server and the viewer that probes use to measure.
+/// The server that probes measure.
 pub(crate) struct Run<'a> {
     pub(crate) server: &'a mut dyn Executor,
     pub(crate) plan: Plan,
     pub(crate) tracker: Tracker,
     pub(crate) progress: Meter<'a>,
-    /// Connects a viewer, for work that the server does only with a viewer.
-    pub(crate) show: &'a mut dyn FnMut() -> io::Result<()>,
 }

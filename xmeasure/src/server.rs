@@ -1,7 +1,6 @@
-//! The measured server: the connection to it, its process, its clocks, and the resources of a client on it.
+//! The measured server: the connection to it, its process, and the resources of a client on it.
 
 pub(crate) mod client;
-pub(crate) mod clock;
 pub(crate) mod connection;
 pub(crate) mod exchange;
 pub(crate) mod identity;

@@ -2,7 +2,6 @@
 
 mod modelled;
 mod peer;
-mod screen;
 mod server;
 
 use x11prof_cost_model::{Clock, ServerParameters};
@@ -53,7 +52,6 @@ pub(crate) fn with_server<T, R>(
         plan: plan.clone(),
         tracker: client.tracker,
         progress: Meter::new(Vec::new(), &mut go_on),
-        show: &mut || Ok(()),
     };
     measure(prepared?, &mut run)
 }

@@ -57,15 +57,6 @@ fn scattered(at: usize) -> u64 {
     (bits ^ bits >> 27).wrapping_mul(0x94D0_49BB_1331_11EB)
 }
 
-/// The value that differs from the common one; `None` if both differ.
-fn of_either<T: PartialEq>(common: T, one: T, other: T) -> Option<T> {
-    match (one == common, other == common) {
-        (_, true) => Some(one),
-        (true, _) => Some(other),
-        _ => None,
-    }
-}
-
 /// A cycle of requests, each for all of `ids` before the next.
 fn cycle(loads: &mut Loads, ids: &[u32], requests: &[&dyn Fn(u32) -> Vec<u8>]) {
     loads.push(Workload::cycle(requests.iter().map(|request| {

@@ -8,6 +8,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
+use x11prof_proxy::{DisplayName, ServerLink};
 use x11prof_xmeasure::{MeasureError, Plan, Target, measure};
 
 /// A private Xvfb on a display number of its own choice. It ends with the test.
@@ -51,6 +52,11 @@ impl Drop for Xvfb {
     }
 }
 
+fn target(display: &str) -> Target {
+    let name = DisplayName::parse(display).unwrap();
+    Target::new(ServerLink::new(name, None)).unwrap()
+}
+
 fn plan(only: &[&str]) -> Plan {
     Plan {
         quick: true,
@@ -64,25 +70,19 @@ fn requested_operations_are_measured_by_server_cpu_clock() {
     let server = Xvfb::start();
     let plan = plan(&["NoOperation", "PolyFillRectangle"]);
     let (mut last, mut phases) = (0.0, Vec::new());
-    let parameters = measure(
-        &Target::display(&server.display),
-        &plan,
-        None,
-        &mut || Ok(()),
-        &mut |progress| {
-            assert!((last..=1.0).contains(&progress.share), "{progress:?}");
-            last = progress.share;
-            phases.push(progress.phase.to_owned());
-            true
-        },
-    )
+    let parameters = measure(&target(&server.display), &plan, None, &mut |progress| {
+        assert!((last..=1.0).contains(&progress.share), "{progress:?}");
+        last = progress.share;
+        phases.push(progress.phase.to_owned());
+        true
+    })
     .unwrap();
     phases.dedup();
     assert_eq!(phases[0], "preparing");
     assert!(phases.contains(&"measuring".to_owned()), "{phases:?}");
     assert_eq!(
         phases.last().map(String::as_str),
-        Some("updates of the screen")
+        Some("sleeps and wakeups")
     );
     assert_eq!(parameters.server.executable.as_deref(), Some("Xvfb"));
     assert_eq!(parameters.server.depth, Some(24));
@@ -119,8 +119,8 @@ fn requested_operations_are_measured_by_server_cpu_clock() {
 fn requests_with_file_descriptors_are_measured() {
     let server = Xvfb::start();
     let names = ["MIT-SHM:AttachFd", "MIT-SHM:CreateSegment"];
-    let target = Target::display(&server.display);
-    let parameters = measure(&target, &plan(&names), None, &mut || Ok(()), &mut |_| true).unwrap();
+    let target = target(&server.display);
+    let parameters = measure(&target, &plan(&names), None, &mut |_| true).unwrap();
     for name in names {
         let mut requests = parameters.requests.iter();
         let costs = requests.find(|costs| costs.name == name).unwrap();
@@ -131,21 +131,15 @@ fn requests_with_file_descriptors_are_measured() {
 #[test]
 fn server_crash_keeps_partial_results() {
     let mut server = Xvfb::start();
-    let display = server.display.clone();
+    let target = target(&server.display);
     let mut measured = 0;
-    let result = measure(
-        &Target::display(display),
-        &plan(&["NoOperation"]),
-        None,
-        &mut || Ok(()),
-        &mut |progress| {
-            measured += usize::from(progress.phase == "measuring");
-            if measured == 20 {
-                let _ = server.process.kill();
-            }
-            true
-        },
-    );
+    let result = measure(&target, &plan(&["NoOperation"]), None, &mut |progress| {
+        measured += usize::from(progress.phase == "measuring");
+        if measured == 20 {
+            let _ = server.process.kill();
+        }
+        true
+    });
     match result {
         Err(MeasureError::ServerGone { partial }) => {
             assert!(partial.transport.is_some());
@@ -164,10 +158,9 @@ fn server_crash_keeps_partial_results() {
 fn unknown_request_error_names_the_request() {
     let server = Xvfb::start();
     let error = measure(
-        &Target::display(&server.display),
+        &target(&server.display),
         &plan(&["PolyLion"]),
         None,
-        &mut || Ok(()),
         &mut |_| true,
     )
     .unwrap_err();

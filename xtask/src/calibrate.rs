@@ -1,4 +1,4 @@
-//! `cargo xtask calibrate [--time-limit SECONDS] [KIND…]`: measures private servers of every kind on this
+//! `cargo xtask calibrate [KIND…]`: measures private servers of every kind on this
 //! machine, and writes the parameter files that come with the program.
 
 use std::fs;
@@ -8,29 +8,17 @@ use crate::packages::{DEMO, ensure};
 use crate::run::{cargo, root, run, target};
 
 /// The kinds of private servers, and the names of their files.
-const KINDS: [(&str, &str); 7] = [
+const KINDS: [(&str, &str); 6] = [
     ("xvfb", "xvfb-24"),
     ("xvfb-8", "xvfb-8"),
     ("xvnc", "xvnc"),
-    ("xvnc-viewed", "xvnc-viewed"),
     ("xephyr", "xephyr"),
     ("xorg-dummy", "xorg-dummy"),
     ("xwayland", "xwayland"),
 ];
 
-/// The default time limit for one server, in seconds.
-const LIMIT: &str = "360";
-
 /// Measures the servers in `arguments`, or all of them.
 pub(crate) fn calibrate(arguments: &[String]) -> Result<(), String> {
-    let (limit, arguments) = match arguments {
-        [option, seconds, kinds @ ..] if option == "--time-limit" => {
-            let number: Result<u32, _> = seconds.parse();
-            number.map_err(|_| format!("{seconds} is no number of seconds"))?;
-            (seconds.as_str(), kinds)
-        }
-        kinds => (LIMIT, kinds),
-    };
     if let Some(unknown) = arguments
         .iter()
         .find(|named| KINDS.iter().all(|(kind, _)| kind != named))
@@ -44,7 +32,7 @@ pub(crate) fn calibrate(arguments: &[String]) -> Result<(), String> {
         if arguments.is_empty() || arguments.iter().any(|named| named == kind) {
             let file = root().join("server-params").join(format!("{name}.toml"));
             let mut command = std::process::Command::new(target().join("release/x11prof"));
-            command.args(["calibrate", "--time-limit", limit, "--server", kind, "-o"]);
+            command.args(["calibrate", "--server", kind, "-o"]);
             run(command.arg(&file))?;
             without_paths(&file)?;
         }

@@ -41,15 +41,15 @@ Measure (the output is kept in validation/results)
           stacks, timed, growth N: cost of stacks, cost of handler times, growth of the analyses
   validate  ablate: the value of each term of the cost model
           attach, guest, ring [SECONDS]: attached recordings: cost, faults, a ring on a busy desktop
-          calibrate [quick|FILE] [again|between|x11perf]: repeatability, sizes between, x11perf's rates
+          calibration [KIND…|between|x11perf]: duration and repeatability, sizes between, x11perf's rates
           carried [PROGRAM…], replay: forecasts and replays for other servers, with the kernel clock as the reference
           coverage: programs of many kinds, decoded, compared with tshark
           division, timed [KIND]: server time by request, with timed handlers as the reference
           episodes [toolkits|screen|programs|idle], drive: latencies, with toolkits and the screen as the reference
           programs: large programs, directly and through the recorder
           nesting, issues, diff, network, killed, exports, page, memory, resources, figures, audit, thin: see their files
-  calibrate [--time-limit SECONDS] [KIND…]  measure private servers of all kinds (or these) here, on an idle machine,
-          and write the parameter files that come with the program; at most 360 s each
+  calibrate [KIND…]  measure private servers of all kinds (or these) here, on an idle machine, and write the parameter
+          files that come with the program
 
 Release
   package [check|twice|try|aarch64]  make target/package from a clean tree: a static program as a .deb and a tarball,

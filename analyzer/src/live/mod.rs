@@ -29,9 +29,10 @@ impl LiveProfile {
     ) -> LiveProfile {
         let mut clients = ClientsNow::new(parameters, substitutions, options);
         clients.begin();
-        let mut pipeline = Pipeline::new();
-        pipeline.follow_changes(clients.knows_updates());
-        LiveProfile { pipeline, clients }
+        LiveProfile {
+            pipeline: Pipeline::new(),
+            clients,
+        }
     }
 
     /// Adds the next record. The record counts once all earlier data has arrived.
@@ -58,7 +59,6 @@ impl LiveProfile {
     /// Restarts all counts, with `parameters` from now on. The session state, the clients and their resources are kept.
     pub fn afresh(&mut self, parameters: &ServerParameters, substitutions: &Substitutions) {
         self.clients.afresh(parameters, substitutions);
-        self.pipeline.follow_changes(self.clients.knows_updates());
     }
 
     /// The current activity of the clients; with a `filter`, only names that contain it.

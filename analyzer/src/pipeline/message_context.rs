@@ -1,7 +1,7 @@
 //! A message with its context, as the pass emits it.
 
 use x11prof_protocol::{Extensions, Message};
-use x11prof_session::{Change, Operation, Session, Target};
+use x11prof_session::{Operation, Session, Target};
 use x11prof_trace::{ConnectionId, Timestamp};
 
 use crate::round_trips::CompletedRequest;
@@ -32,8 +32,6 @@ pub struct MessageContext<'a> {
     pub(crate) answer: Option<&'a CompletedRequest<'a>>,
     /// The client is starting.
     pub(crate) starting: bool,
-    /// The change of the screen by a request, if the pass follows changes and the change is known.
-    pub changed: Option<&'a Change>,
     /// The extensions known so far, to decode with.
     pub extensions: &'a Extensions,
     /// The state of the display after the message.

@@ -76,7 +76,6 @@ pub struct Pipeline {
     stacks: RequestStacks,
     /// True once the trace has no more records.
     over: bool,
-    follows_changes: bool,
     takes_together: bool,
 }
 
@@ -105,15 +104,8 @@ impl Pipeline {
             derived: DerivedState::default(),
             stacks: RequestStacks::default(),
             over: false,
-            follows_changes: false,
             takes_together: false,
         }
-    }
-
-    /// Sets whether the pass computes the screen changes of each request. Only a profile with costs of screen updates
-    /// needs the changes.
-    pub fn follow_changes(&mut self, follow: bool) {
-        self.follows_changes = follow;
     }
 
     /// From now on, coalesces equal drawing requests in a row into one message with a count, for analyses that count
@@ -356,10 +348,10 @@ impl Pipeline {
         let derived = &mut self.derived;
         derived.round_trips.read(block, at_server);
         derived.dispatch(&Observation::BlockStart(block), on);
-        let (session, follows) = (&mut self.session, self.follows_changes);
+        let session = &mut self.session;
         let stacks = &mut self.stacks;
-        // Screen changes, requests of a starting client, and requests with stacks need one message each.
-        let one_by_one = follows || derived.start_ups.is_any_starting() || stacks.any();
+        // Requests of a starting client and requests with stacks need one message each.
+        let one_by_one = derived.start_ups.is_any_starting() || stacks.any();
         let together = self.takes_together && !one_by_one;
         let together = together.then_some(x11prof_session::only_draws as fn(u8) -> bool);
         client.connection.take_together(together);
@@ -384,8 +376,6 @@ impl Pipeline {
                 input,
                 &mut self.extensions,
                 |message, times, extensions| {
-                    let changed = follows.then(|| session.changed(id, &message, extensions));
-                    let changed = changed.flatten();
                     let target = match &message {
                         Message::Request(request) => session.target(request),
                         _ => None,
@@ -421,7 +411,6 @@ impl Pipeline {
                         timed,
                         answer: answer.as_ref(),
                         starting: derived.start_ups.is_starting(block.connection),
-                        changed: changed.as_ref(),
                         extensions,
                         session,
                     });

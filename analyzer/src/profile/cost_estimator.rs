@@ -24,11 +24,6 @@ impl CostEstimator {
         self.model.knows_transport()
     }
 
-    /// True if the costs of the server's screen updates are known.
-    pub fn knows_updates(&self) -> bool {
-        self.model.knows_updates()
-    }
-
     /// The estimated cost of the last request; zero without cost data.
     pub(crate) fn last_price(&self) -> Micros {
         self.model.last_price()
@@ -53,7 +48,6 @@ impl CostEstimator {
                     message: seen.message,
                     times: seen.times,
                     operation: seen.operation,
-                    changed: seen.changed,
                     session: seen.session,
                 };
                 model.message(&traffic, &mut on);

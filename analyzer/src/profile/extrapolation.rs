@@ -55,7 +55,7 @@ impl ExtrapolationRatios {
         let requests: FxHashMap<Symbol, f64> = requests.collect();
         let parts = PARTS.map(|part| match part {
             // Not extrapolated: unattributed work is specific to the recorded server.
-            TransportPart::Own | TransportPart::Cold | TransportPart::Update => None,
+            TransportPart::Own | TransportPart::Cold => None,
             _ => ratio(parts(part)),
         });
         let all = measured.0 / priced.0;

@@ -91,7 +91,7 @@ impl Measuring {
         seen: Option<&MessageContext<'_>>,
         group: Option<GroupKey>,
     ) {
-        use TransportPart::{Cold, Error, Event, Own, Read, Reply, Setup, Update, Wakeup};
+        use TransportPart::{Cold, Error, Event, Own, Read, Reply, Setup, Wakeup};
         let Some(attribution) = &mut self.attribution else {
             return;
         };
@@ -173,7 +173,7 @@ impl Measuring {
                     // A handler's time already includes the extra cost of cold caches.
                     Cold if attribution.is_timed() => return,
                     Wakeup | Read | Cold | Setup => Evidence::In,
-                    Reply | Error | Update => Evidence::CompletedRequest,
+                    Reply | Error => Evidence::CompletedRequest,
                     Event => Evidence::Event,
                     Own => return,
                 };

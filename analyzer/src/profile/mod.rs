@@ -316,11 +316,6 @@ impl Profile {
         self.pricer.knows_transport()
     }
 
-    /// True if the costs of the server's screen updates are known.
-    pub fn knows_updates(&self) -> bool {
-        self.pricer.knows_updates()
-    }
-
     /// The lines, in no order.
     pub fn lines(&self) -> impl Iterator<Item = (Symbol, Line)> {
         let lines = self.sums.lines.iter();
@@ -476,7 +471,6 @@ pub fn profile_trace<R: io::Read>(
 ) -> Result<TraceSummary, TraceError> {
     let mut summary = TraceSummary::default();
     let mut pipeline = Pipeline::new();
-    pipeline.follow_changes(profiles.iter().any(Profile::knows_updates));
     pipeline.take_together();
     let read = pipeline.run(reader, |observation| {
         summary.observe(observation);

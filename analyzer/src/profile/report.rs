@@ -252,8 +252,8 @@ pub struct TransportReport {
     pub event_bytes: u64,
     /// Bytes of connection setups, both ways.
     pub setup_bytes: u64,
-    /// The server's transport time: `wakeup_ms`, `read_ms`, `cold_ms`, `reply_ms` (errors included), `event_ms`,
-    /// `update_ms` and `own.ms`.
+    /// The server's transport time: `wakeup_ms`, `read_ms`, `cold_ms`, `reply_ms` (errors included), `event_ms`
+    /// and `own.ms`.
     pub server_ms: f64,
     /// The time for waking up.
     pub wakeup_ms: f64,
@@ -269,12 +269,6 @@ pub struct TransportReport {
     pub reply_ms: f64,
     /// The time for events.
     pub event_ms: f64,
-    /// Screen updates by the server; absent without cost data.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub updates: Option<u64>,
-    /// The time of these updates.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub update_ms: Option<f64>,
     /// Unattributed server time; absent if server time is not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(rename = "unattributed")]

@@ -345,7 +345,6 @@ fn transport(profile: &Profile, network: &Network) -> TransportReport {
         .map(|which| part(*which).bytes)
         .fold(0, u64::saturating_add);
     let wire = network.time(bytes, 0);
-    let updates = profile.knows_updates().then(|| part(TransportPart::Update));
     let measured = profile.basis().is_measured();
     let two = |a, b| ms(part(a).server.time + part(b).server.time);
     TransportReport {
@@ -364,8 +363,6 @@ fn transport(profile: &Profile, network: &Network) -> TransportReport {
         cold_ms: ms(part(TransportPart::Cold).server.time),
         reply_ms: two(TransportPart::Reply, TransportPart::Error),
         event_ms: ms(part(TransportPart::Event).server.time),
-        updates: updates.map(|line| line.count),
-        update_ms: updates.map(|line| ms(line.server.time)),
         own: measured.then(|| OwnReport {
             runs: part(TransportPart::Own).count,
             ms: ms(part(TransportPart::Own).server.time),

@@ -74,7 +74,6 @@ impl WorkKind {
                 TransportPart::Event => "(event)",
                 TransportPart::Error => "(error)",
                 TransportPart::Setup => "(connection)",
-                TransportPart::Update => "(screen update)",
                 TransportPart::Own => "(unattributed)",
             }
             .to_owned(),

@@ -42,7 +42,7 @@ impl TransportLine {
 }
 
 /// The parts of transport that use server time.
-pub(crate) const PARTS: [TransportPart; 9] = [
+pub(crate) const PARTS: [TransportPart; 8] = [
     TransportPart::Wakeup,
     TransportPart::Read,
     TransportPart::Cold,
@@ -50,7 +50,6 @@ pub(crate) const PARTS: [TransportPart; 9] = [
     TransportPart::Event,
     TransportPart::Error,
     TransportPart::Setup,
-    TransportPart::Update,
     TransportPart::Own,
 ];
 
@@ -64,8 +63,7 @@ pub(super) fn index(part: TransportPart) -> usize {
         TransportPart::Event => 4,
         TransportPart::Error => 5,
         TransportPart::Setup => 6,
-        TransportPart::Update => 7,
-        TransportPart::Own => 8,
+        TransportPart::Own => 7,
     }
 }
 

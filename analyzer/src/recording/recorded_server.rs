@@ -13,7 +13,6 @@ pub fn recorded_server(server: &Server) -> ServerIdentity {
         release: Some(server.release),
         depth: Some(server.depth),
         screen: Some(server.screen),
-        viewed: server.viewed,
     }
 }
 

@@ -1,4 +1,4 @@
-//! The conditions for figures that belong to no request: wakeups, replies, events, and a server's deferred work.
+//! The conditions for figures that belong to no request: wakeups, replies, events.
 
 use super::amounts::{is_amount, validate_measured};
 use crate::{Clock, Micros, TransportCosts};
@@ -13,14 +13,6 @@ pub(super) fn validate_transport(transport: &TransportCosts) -> Result<(), Strin
         (sleep.asleep_us, costs, sleep.spread)
     });
     validate_after("after_sleep", sleeps)?;
-    if let Some(update) = transport.deferred {
-        let times = [update.interval_us, update.update_us, update.pixel_us].map(Some);
-        let more = [update.same_us, update.smooth_us, update.first_us];
-        let times = times.into_iter().chain(more).flatten().map(|time| time.0);
-        if !times.chain(update.spread).all(is_amount) {
-            return Err("deferred: a time or a spread is a number that is not negative".to_owned());
-        }
-    }
     match transport.clock(Clock::Cpu) {
         Some(_) => Ok(()),
         None => Err("no clock has all of its times; give cpu_us, or wall_us, in every part".into()),

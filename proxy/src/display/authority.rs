@@ -30,11 +30,6 @@ impl Cookie {
         Ok(Cookie(random::<16>()?.to_vec()))
     }
 
-    /// The cookie of these bytes.
-    pub(crate) fn of(bytes: [u8; 16]) -> Cookie {
-        Cookie(bytes.to_vec())
-    }
-
     /// The bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0

@@ -12,4 +12,3 @@ pub(crate) mod server_link;
 pub(crate) mod setup_connection;
 pub(crate) mod setup_exchange;
 pub(crate) mod tcp_listener;
-pub(crate) mod viewers;

@@ -15,7 +15,6 @@ use x11rb_protocol::x11_utils::TryParse;
 use crate::clock;
 use crate::display::server_link::{Connected, ServerLink};
 use crate::display::setup_connection::{PATIENCE, SetupConnection, SetupFailure};
-use crate::display::viewers::is_viewed;
 use crate::processes::peer::Peer;
 use crate::processes::process_info::ProcessInfo;
 use crate::processes::tcp_peer;
@@ -82,6 +81,14 @@ pub(crate) struct DisplayInfo {
     pub(crate) link: Option<Link>,
 }
 
+/// The properties of the server behind `link`.
+///
+/// # Errors
+/// Fails if the display cannot be reached or refuses the connection.
+pub fn describe_server(link: &ServerLink) -> Result<Server, DisplayError> {
+    Ok(ask(link)?.server)
+}
+
 /// Requests the server's identity and the opcodes of its extensions. Measures round trips if a relay or a network lies
 /// between the recorder and the X server.
 pub(crate) fn ask(link: &ServerLink) -> Result<DisplayInfo, DisplayError> {
@@ -119,9 +126,6 @@ pub(crate) fn ask(link: &ServerLink) -> Result<DisplayInfo, DisplayError> {
     let process = pid.map(ProcessInfo::of).unwrap_or_default();
     // For another user's process, the executable's path may be unreadable while the name is readable.
     let executable = process.executable.or(process.name);
-    let viewed = pid
-        .zip(executable.as_deref())
-        .and_then(|(pid, executable)| is_viewed(pid, executable));
     let server = Server {
         display: display.clone(),
         vendor: String::from_utf8_lossy(&setup.vendor).into_owned(),
@@ -131,7 +135,6 @@ pub(crate) fn ask(link: &ServerLink) -> Result<DisplayInfo, DisplayError> {
         executable,
         arguments: process.command.into_iter().skip(1).collect(),
         pid,
-        viewed,
     };
     let failed = |reason| DisplayError::Failed {
         display: display.clone(),

@@ -64,11 +64,8 @@ impl SetupConnection {
     /// # Errors
     /// Fails if the server refuses, stops replying, or is not an X server.
     pub fn set_up(&mut self, cookie: Option<&Cookie>) -> Result<Setup, SetupFailure> {
-        let request = match cookie {
-            Some(cookie) => ServerSetup::request(MIT_MAGIC_COOKIE_1, cookie.as_bytes()),
-            None => ServerSetup::request(&[], &[]),
-        };
-        self.say(&request).map_err(SetupFailure::Failed)?;
+        self.say(&setup_request(cookie))
+            .map_err(SetupFailure::Failed)?;
         let mut answer = self.hear(8).map_err(SetupFailure::Failed)?;
         let &[_, _, _, _, _, _, a, b] = answer.as_slice() else {
             return Err(SetupFailure::Failed("it sent too little".to_owned()));
@@ -193,6 +190,14 @@ impl SetupConnection {
             bytes.extend_from_slice(room.get(..come).unwrap_or_default());
         }
         Ok(bytes)
+    }
+}
+
+/// The bytes of a client's setup with this cookie.
+pub fn setup_request(cookie: Option<&Cookie>) -> Vec<u8> {
+    match cookie {
+        Some(cookie) => ServerSetup::request(MIT_MAGIC_COOKIE_1, cookie.as_bytes()),
+        None => ServerSetup::request(&[], &[]),
     }
 }
 

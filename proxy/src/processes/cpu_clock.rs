@@ -19,8 +19,9 @@ pub(crate) fn read(pid: u32) -> Option<CpuTime> {
     })
 }
 
-/// CPU time of all threads of the process, including ended threads, in nanoseconds.
-fn cpu_time(pid: u32) -> Option<u64> {
+/// CPU time of all threads of the process, including ended threads, in nanoseconds. `None` if the process has ended and
+/// was reaped, or if it belongs to another user.
+pub fn cpu_time(pid: u32) -> Option<u64> {
     let pid = libc::pid_t::try_from(pid).ok().filter(|&pid| pid > 0)?;
     let mut clock: libc::clockid_t = 0;
     let mut time = libc::timespec {

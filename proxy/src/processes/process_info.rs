@@ -81,7 +81,7 @@ fn split(bytes: &[u8]) -> Vec<String> {
 }
 
 /// The processor's model name; empty if the kernel reports none.
-pub(crate) fn cpu_model() -> String {
+pub fn cpu_model() -> String {
     fs::read_to_string("/proc/cpuinfo")
         .unwrap_or_default()
         .lines()
@@ -92,7 +92,7 @@ pub(crate) fn cpu_model() -> String {
 }
 
 /// The kernel's name and release.
-pub(crate) fn kernel() -> String {
+pub fn kernel() -> String {
     let name = rustix::system::uname();
     format!(
         "{} {}",
@@ -102,7 +102,7 @@ pub(crate) fn kernel() -> String {
 }
 
 /// The number of processors that are online.
-pub(crate) fn cpus() -> u32 {
+pub fn cpus() -> u32 {
     online_cpus().len() as u32
 }
 

@@ -32,8 +32,6 @@ pub struct PrivateServer {
     display: DisplayName,
     cookie: Cookie,
     authority_file: PathBuf,
-    /// `None` for a server that the user's command starts.
-    kind: Option<ServerKind>,
     /// The viewer's thread, if the server has a viewer.
     viewer: Option<Pid>,
     /// The server's directory, which is removed after the server has ended.
@@ -85,12 +83,15 @@ impl PrivateServer {
     /// # Errors
     /// Fails if the server's program is missing or does not become ready.
     pub fn start(kind: ServerKind) -> Result<PrivateServer, ServerError> {
-        PrivateServer::launch_kind(kind, false)?.shown()
+        PrivateServer::launch_kind(kind, false)
     }
 
     /// Like [`start`](PrivateServer::start), but the server times its handlers if possible.
-    pub(crate) fn start_timed(kind: ServerKind) -> Result<PrivateServer, ServerError> {
-        PrivateServer::launch_kind(kind, true)?.shown()
+    ///
+    /// # Errors
+    /// Fails if the server's program is missing or does not become ready.
+    pub fn start_timed(kind: ServerKind) -> Result<PrivateServer, ServerError> {
+        PrivateServer::launch_kind(kind, true)
     }
 
     /// Starts a server with a shell command, to which arguments for the display number and the cookie are appended. The
@@ -106,20 +107,6 @@ impl PrivateServer {
                 why,
             },
         })
-    }
-
-    fn shown(mut self) -> Result<PrivateServer, ServerError> {
-        let program = self.kind.map_or(COMMAND, ServerKind::program);
-        self.show().map_err(io(program))?;
-        Ok(self)
-    }
-
-    /// Starts a server without a viewer. It times its handlers if `timed` is true and its kind supports it.
-    ///
-    /// # Errors
-    /// Fails if the server's program is missing or does not become ready.
-    pub fn start_unseen(kind: ServerKind, timed: bool) -> Result<PrivateServer, ServerError> {
-        PrivateServer::launch_kind(kind, timed)
     }
 
     fn launch_kind(kind: ServerKind, timed: bool) -> Result<PrivateServer, ServerError> {
@@ -146,7 +133,12 @@ impl PrivateServer {
                 },
             },
         )?;
-        (server.kind, server.host) = (Some(kind), host);
+        if kind.is_viewed()
+            && let Some(socket) = kind.viewers_socket(server.dir.path())
+        {
+            server.viewer = Some(viewer::view(&socket).map_err(io(program))?);
+        }
+        server.host = host;
         Ok(server)
     }
 
@@ -181,26 +173,11 @@ impl PrivateServer {
             display: DisplayName::local(number),
             cookie,
             authority_file,
-            kind: None,
             viewer: None,
             dir,
             host: None,
             timer,
         })
-    }
-
-    /// Starts the viewer of the server's kind, if it has one that is not running yet.
-    ///
-    /// # Errors
-    /// Fails if the server refuses the viewer.
-    pub fn show(&mut self) -> io::Result<()> {
-        let viewed = self
-            .kind
-            .filter(|kind| kind.is_viewed() && self.viewer.is_none());
-        if let Some(socket) = viewed.and_then(|kind| kind.viewers_socket(self.dir.path())) {
-            self.viewer = Some(viewer::view(&socket)?);
-        }
-        Ok(())
     }
 
     /// Moves the server's helpers to processor `cpu`: its viewer, and the server or compositor that shows its window.
@@ -360,12 +337,6 @@ mod tests {
             let about = server_info::ask(&link).unwrap().server;
             assert_eq!((about.depth, about.screen), (24, (1280, 1024)), "{kind}");
             assert!(about.executable.unwrap().contains(executable), "{kind}");
-            let viewed = match kind {
-                ServerKind::Xvnc => Some(false),
-                ServerKind::XvncViewed => Some(true),
-                _ => None,
-            };
-            assert_eq!(about.viewed, viewed, "{kind}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The positions and sizes of drawables.
 
-use crate::geometry::clip::{Area, Point};
+use crate::geometry::clip::Area;
 
 /// The position and size of a drawable in pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -24,11 +24,5 @@ impl Geometry {
         let borders = 2 * i32::from(self.border_width);
         let (width, height) = (i32::from(self.width), i32::from(self.height));
         Area::between(x, y, x + width + borders, y + height + borders)
-    }
-
-    /// The position of the window's content, inside its border, in the parent's coordinates.
-    pub(crate) fn inner_origin(self) -> Point {
-        let border = i32::from(self.border_width);
-        (i32::from(self.x) + border, i32::from(self.y) + border)
     }
 }

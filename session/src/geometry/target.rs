@@ -96,17 +96,6 @@ impl<'a> DrawTarget<'a> {
         }
     }
 
-    /// The parts of a rectangle that remain after clipping.
-    pub(crate) fn left(&self, area: Area) -> impl Iterator<Item = Area> {
-        let inside = area.intersection(self.area);
-        let (pieces, (dx, dy)) = self.pieces.unwrap_or_default();
-        let whole = pieces.is_empty().then_some(inside);
-        let cut = pieces
-            .iter()
-            .map(move |piece| piece.moved(dx, dy).intersection(inside));
-        whole.into_iter().chain(cut.filter(|area| !area.is_empty()))
-    }
-
     /// The number of pixels of a rectangle that remain after clipping.
     #[inline]
     pub(crate) fn pixels(&self, area: Area) -> f64 {

@@ -198,16 +198,6 @@ fn shapes(
     Some(())
 }
 
-/// A box around a TRAPEZOID.
-pub(crate) fn around(trapezoid: &Body<'_>) -> Area {
-    let corners = corners(trapezoid);
-    let pixels = corners.map(|(x, y)| {
-        let (x, y) = (x.floor() as i32, y.floor() as i32);
-        Area::between(x, y, x.saturating_add(1), y.saturating_add(1))
-    });
-    pixels.into_iter().fold(Area::NOTHING, Area::hull)
-}
-
 /// The corners of a TRAPEZOID, between two heights and two lines that extend beyond them.
 fn corners(trapezoid: &Body<'_>) -> [(f64, f64); 4] {
     let (top, bottom) = (fixed(trapezoid, 0), fixed(trapezoid, 4));

@@ -4,7 +4,6 @@
 use x11prof_protocol::{Body, Request};
 use x11rb_protocol::protocol::{present, shm, xproto};
 
-use crate::extension_kind::ExtensionKind;
 use crate::geometry::clip::Area;
 use crate::geometry::target::{DrawTarget, Effect};
 use crate::operations::drawing::push_area;
@@ -70,28 +69,6 @@ pub(crate) fn present_operation(
     }
     fill_in(operation, names, present_pixmap(state, body));
     true
-}
-
-/// The destination of an image request: its drawable, its clip, and its whole rectangle. `None` for other requests.
-pub(crate) fn changed<'a>(
-    state: &'a State,
-    kind: Option<ExtensionKind>,
-    request: &Request<'_>,
-    body: &Body<'_>,
-) -> Option<(u32, DrawTarget<'a>, Area)> {
-    let (drawable, extent) = match (kind, request.major, request.minor) {
-        (Some(ExtensionKind::Shm), _, shm::PUT_IMAGE_REQUEST) => (0, shm_put_image(state, body)?),
-        (Some(ExtensionKind::Present), _, present::PIXMAP_REQUEST) => {
-            (0, present_pixmap(state, body)?)
-        }
-        (None, xproto::CLEAR_AREA_REQUEST, _) => (0, clear_area(state, body)?),
-        (None, xproto::COPY_AREA_REQUEST | xproto::COPY_PLANE_REQUEST, _) => {
-            (4, copy(state, request, body)?)
-        }
-        (None, xproto::PUT_IMAGE_REQUEST, _) => (0, put_image(state, request, body)?),
-        _ => return None,
-    };
-    Some((body.u32(drawable)?, extent.target, extent.area))
 }
 
 fn fill_in(operation: &mut Operation, names: &Names, extent: Option<Extent<'_>>) {

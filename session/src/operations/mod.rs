@@ -1,10 +1,8 @@
 //! Requests as operations: the kind, the attributes that determine the cost, and the op-sizes.
 
-pub(crate) mod changes;
 pub(crate) mod compositing;
 pub(crate) mod composition;
 pub(crate) mod drawing;
-pub(crate) mod enumerations;
 pub(crate) mod images;
 pub(crate) mod names;
 pub(crate) mod network_substitute;

@@ -2,129 +2,87 @@
 //!
 //! Attributes are spelled as in the paper's Figure 6, values as in `X11/X.h`, and RENDER's as in its protocol.
 
+use std::fmt::Debug;
+use std::ops::Deref;
+
 use x11prof_protocol::Symbol;
+use x11rb_protocol::protocol::render::{PictOp, Repeat};
+use x11rb_protocol::protocol::xproto::{FillStyle, GX, ImageFormat, LineStyle};
 
 use crate::geometry::directions::Directions;
-use crate::operations::enumerations::{
-    ALL_PICTURE_OPERATORS, FILL_STYLES, LINE_STYLES, RASTER_OPERATIONS,
-};
-use crate::operations::operation::Attribute;
 use crate::rendering::pictures::{Filter, Transform};
+
+/// Declares a struct of symbols. Each has the name of its field, or the text after `=`.
+macro_rules! symbols {
+    ($(#[$about:meta])* $name:ident { $($field:ident $(= $text:literal)?),* $(,)? }) => {
+        $(#[$about])*
+        #[derive(Debug)]
+        pub(crate) struct $name {
+            $(pub(crate) $field: Symbol),*
+        }
+
+        impl $name {
+            fn new() -> $name {
+                $name { $($field: Symbol::new(symbols!(@$field $($text)?))),* }
+            }
+        }
+    };
+    (@$field:ident $text:literal) => { $text };
+    (@$field:ident) => { stringify!($field) };
+}
+
+symbols! {
+    /// Attributes and values.
+    Words {
+        change, componentalpha, cursor, depth, direction, dstformat, event, fillstyle, filter, fontname, format,
+        glyphformat, gxmode, linestyle, linewidth, loaded, maskformat, masktransform, op, repeat, srcformat,
+        transform, viewable, none, yes, no, solid, linear, radial, conical, key, button, motion,
+    }
+}
+
+symbols! {
+    /// The kinds of changes of a ConfigureWindow.
+    Changes {
+        move_and_resize = "move+resize", resize, move_only = "move", border, restack,
+    }
+}
 
 /// The names that operations use.
 #[derive(Debug)]
 pub(crate) struct Names {
-    pub(crate) change: Attribute,
-    pub(crate) componentalpha: Attribute,
-    pub(crate) cursor: Attribute,
-    pub(crate) depth: Attribute,
-    pub(crate) direction: Attribute,
-    pub(crate) dstformat: Attribute,
-    pub(crate) event: Attribute,
-    pub(crate) fillstyle: Attribute,
-    pub(crate) filter: Attribute,
-    pub(crate) fontname: Attribute,
-    pub(crate) format: Attribute,
-    pub(crate) glyphformat: Attribute,
-    pub(crate) gxmode: Attribute,
-    pub(crate) linestyle: Attribute,
-    pub(crate) linewidth: Attribute,
-    pub(crate) loaded: Attribute,
-    pub(crate) maskformat: Attribute,
-    pub(crate) masktransform: Attribute,
-    pub(crate) op: Attribute,
-    pub(crate) repeat: Attribute,
-    pub(crate) srcformat: Attribute,
-    pub(crate) transform: Attribute,
-    pub(crate) viewable: Attribute,
-    pub(crate) none: Symbol,
-    pub(crate) yes: Symbol,
-    pub(crate) no: Symbol,
-    pub(crate) solid: Symbol,
-    pub(crate) linear: Symbol,
-    pub(crate) radial: Symbol,
-    pub(crate) conical: Symbol,
-    pub(crate) key: Symbol,
-    pub(crate) button: Symbol,
-    pub(crate) motion: Symbol,
+    words: Words,
     pub(crate) changes: Changes,
     pub(crate) directions: Directions,
-    functions: [Symbol; 16],
-    line_styles: [Symbol; 3],
-    fill_styles: [Symbol; 4],
-    image_formats: [Symbol; 3],
+    functions: Vec<Option<Symbol>>,
+    line_styles: Vec<Option<Symbol>>,
+    fill_styles: Vec<Option<Symbol>>,
+    image_formats: Vec<Option<Symbol>>,
     operators: Vec<Option<Symbol>>,
-    repeats: [Symbol; 4],
+    repeats: Vec<Option<Symbol>>,
     filters: [Symbol; 4],
     transforms: [Symbol; 5],
 }
 
-/// The kinds of changes of a ConfigureWindow.
-#[derive(Debug)]
-pub(crate) struct Changes {
-    pub(crate) move_and_resize: Symbol,
-    pub(crate) resize: Symbol,
-    pub(crate) move_only: Symbol,
-    pub(crate) border: Symbol,
-    pub(crate) restack: Symbol,
+impl Deref for Names {
+    type Target = Words;
+
+    fn deref(&self) -> &Words {
+        &self.words
+    }
 }
 
 impl Names {
     pub(crate) fn new() -> Names {
-        let mut operators = vec![None; 0x40];
-        for (first, names) in ALL_PICTURE_OPERATORS {
-            for (slot, name) in operators.iter_mut().skip(first).zip(names) {
-                *slot = Some(Symbol::new(name));
-            }
-        }
         Names {
-            change: Symbol::new("change"),
-            componentalpha: Symbol::new("componentalpha"),
-            cursor: Symbol::new("cursor"),
-            depth: Symbol::new("depth"),
-            direction: Symbol::new("direction"),
-            dstformat: Symbol::new("dstformat"),
-            event: Symbol::new("event"),
-            fillstyle: Symbol::new("fillstyle"),
-            filter: Symbol::new("filter"),
-            fontname: Symbol::new("fontname"),
-            format: Symbol::new("format"),
-            glyphformat: Symbol::new("glyphformat"),
-            gxmode: Symbol::new("gxmode"),
-            linestyle: Symbol::new("linestyle"),
-            linewidth: Symbol::new("linewidth"),
-            loaded: Symbol::new("loaded"),
-            maskformat: Symbol::new("maskformat"),
-            masktransform: Symbol::new("masktransform"),
-            op: Symbol::new("op"),
-            repeat: Symbol::new("repeat"),
-            srcformat: Symbol::new("srcformat"),
-            transform: Symbol::new("transform"),
-            viewable: Symbol::new("viewable"),
-            none: Symbol::new("none"),
-            yes: Symbol::new("yes"),
-            no: Symbol::new("no"),
-            solid: Symbol::new("solid"),
-            linear: Symbol::new("linear"),
-            radial: Symbol::new("radial"),
-            conical: Symbol::new("conical"),
-            key: Symbol::new("key"),
-            button: Symbol::new("button"),
-            motion: Symbol::new("motion"),
-            changes: Changes {
-                move_and_resize: Symbol::new("move+resize"),
-                resize: Symbol::new("resize"),
-                move_only: Symbol::new("move"),
-                border: Symbol::new("border"),
-                restack: Symbol::new("restack"),
-            },
+            words: Words::new(),
+            changes: Changes::new(),
             directions: Directions::new(),
-            functions: RASTER_OPERATIONS.map(Symbol::new),
-            line_styles: LINE_STYLES.map(Symbol::new),
-            fill_styles: FILL_STYLES.map(Symbol::new),
-            image_formats: ["XYBitmap", "XYPixmap", "ZPixmap"].map(Symbol::new),
-            operators,
-            repeats: ["none", "normal", "pad", "reflect"].map(Symbol::new),
+            functions: values::<GX>(16, |name| format!("GX{}", lower(name))),
+            line_styles: values::<LineStyle>(3, |name| format!("Line{name}")),
+            fill_styles: values::<FillStyle>(4, |name| format!("Fill{name}")),
+            image_formats: values::<ImageFormat>(3, str::to_owned),
+            operators: values::<PictOp>(0x40, str::to_owned),
+            repeats: values::<Repeat>(4, lower),
             filters: ["nearest", "bilinear", "convolution", "other"].map(Symbol::new),
             transforms: ["none", "translate", "scale", "affine", "projective"].map(Symbol::new),
         }
@@ -149,7 +107,7 @@ impl Names {
 
     /// The name of a RENDER operator: `Over` for 3.
     pub(crate) fn operator(&self, value: u8) -> Option<Symbol> {
-        self.operators.get(usize::from(value)).copied().flatten()
+        of(&self.operators, u32::from(value))
     }
 
     pub(crate) fn repeat(&self, value: u32) -> Option<Symbol> {
@@ -157,30 +115,32 @@ impl Names {
     }
 
     pub(crate) fn filter(&self, filter: Filter) -> Option<Symbol> {
-        of(&self.filters, filter as u32)
+        self.filters.get(filter as usize).copied()
     }
 
     pub(crate) fn transform(&self, transform: Transform) -> Option<Symbol> {
-        of(&self.transforms, transform as u32)
+        self.transforms.get(transform as usize).copied()
     }
 }
 
-fn of(names: &[Symbol], value: u32) -> Option<Symbol> {
-    names.get(usize::try_from(value).ok()?).copied()
+fn of(names: &[Option<Symbol>], value: u32) -> Option<Symbol> {
+    *names.get(usize::try_from(value).ok()?)?
 }
 
-#[cfg(test)]
-mod tests {
-    use super::Names;
+/// The names of an enumeration's values below `end`, with the protocol's name of each spelled by `spell`. `None` for
+/// a value that the protocol does not define.
+fn values<E: From<u8> + Debug>(end: u8, spell: impl Fn(&str) -> String) -> Vec<Option<Symbol>> {
+    let name = |value: u8| {
+        // The alternate form has the protocol's own spelling; an undefined value is a number.
+        let name = format!("{:#?}", E::from(value));
+        let defined = name.starts_with(|first: char| first.is_ascii_alphabetic());
+        defined.then(|| Symbol::new(&spell(&name)))
+    };
+    (0..end).map(name).collect()
+}
 
-    #[test]
-    fn operator_numbers_map_to_names() {
-        let names = Names::new();
-        let name = |value| names.operator(value).map(|name| name.as_str());
-        assert_eq!(name(3), Some("Over"));
-        assert_eq!(name(12), Some("Add"));
-        assert_eq!(name(0x1B), Some("DisjointXor"));
-        assert_eq!(name(0x3E), Some("HSLLuminosity"));
-        assert_eq!((name(14), name(0x3F), name(255)), (None, None, None));
-    }
+/// `andReverse` from `AndReverse`.
+fn lower(name: &str) -> String {
+    let (first, rest) = name.split_at(name.len().min(1));
+    first.to_ascii_lowercase() + rest
 }

@@ -1,7 +1,10 @@
 //! Atoms and their names.
 
+use std::sync::LazyLock;
+
 use rustc_hash::FxHashMap;
 use x11prof_protocol::Reply;
+use x11rb_protocol::protocol::xproto::AtomEnum;
 
 use crate::latin1::latin1;
 
@@ -64,87 +67,22 @@ impl Atoms {
     }
 }
 
-/// The name of a predefined atom (1 to 68), which every server has; `None` for other atoms.
+/// The atoms that every server has, from 1 on (protocol, appendix "Predefined Atoms").
+pub static PREDEFINED_ATOMS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let last: u32 = AtomEnum::WM_TRANSIENT_FOR.into();
+    let atoms = (1..=last as u8).map(AtomEnum::from);
+    atoms.map(|atom| format!("{atom:?}")).collect()
+});
+
+/// The name of a predefined atom, which every server has; `None` for other atoms.
 fn predefined_atom(atom: u32) -> Option<&'static str> {
     let at = atom.checked_sub(1)?;
-    PREDEFINED_ATOMS.get(at as usize).copied()
+    PREDEFINED_ATOMS.get(at as usize).map(String::as_str)
 }
-
-/// The atoms that every server has, from 1 on (protocol, appendix "Predefined Atoms").
-pub const PREDEFINED_ATOMS: [&str; 68] = [
-    "PRIMARY",
-    "SECONDARY",
-    "ARC",
-    "ATOM",
-    "BITMAP",
-    "CARDINAL",
-    "COLORMAP",
-    "CURSOR",
-    "CUT_BUFFER0",
-    "CUT_BUFFER1",
-    "CUT_BUFFER2",
-    "CUT_BUFFER3",
-    "CUT_BUFFER4",
-    "CUT_BUFFER5",
-    "CUT_BUFFER6",
-    "CUT_BUFFER7",
-    "DRAWABLE",
-    "FONT",
-    "INTEGER",
-    "PIXMAP",
-    "POINT",
-    "RECTANGLE",
-    "RESOURCE_MANAGER",
-    "RGB_COLOR_MAP",
-    "RGB_BEST_MAP",
-    "RGB_BLUE_MAP",
-    "RGB_DEFAULT_MAP",
-    "RGB_GRAY_MAP",
-    "RGB_GREEN_MAP",
-    "RGB_RED_MAP",
-    "STRING",
-    "VISUALID",
-    "WINDOW",
-    "WM_COMMAND",
-    "WM_HINTS",
-    "WM_CLIENT_MACHINE",
-    "WM_ICON_NAME",
-    "WM_ICON_SIZE",
-    "WM_NAME",
-    "WM_NORMAL_HINTS",
-    "WM_SIZE_HINTS",
-    "WM_ZOOM_HINTS",
-    "MIN_SPACE",
-    "NORM_SPACE",
-    "MAX_SPACE",
-    "END_SPACE",
-    "SUPERSCRIPT_X",
-    "SUPERSCRIPT_Y",
-    "SUBSCRIPT_X",
-    "SUBSCRIPT_Y",
-    "UNDERLINE_POSITION",
-    "UNDERLINE_THICKNESS",
-    "STRIKEOUT_ASCENT",
-    "STRIKEOUT_DESCENT",
-    "ITALIC_ANGLE",
-    "X_HEIGHT",
-    "QUAD_WIDTH",
-    "WEIGHT",
-    "POINT_SIZE",
-    "RESOLUTION",
-    "COPYRIGHT",
-    "NOTICE",
-    "FONT_NAME",
-    "FAMILY_NAME",
-    "FULL_NAME",
-    "CAP_HEIGHT",
-    "WM_CLASS",
-    "WM_TRANSIENT_FOR",
-];
 
 #[cfg(test)]
 mod tests {
-    use super::{Atoms, name};
+    use super::{Atoms, PREDEFINED_ATOMS, name};
 
     #[test]
     fn predefined_atoms_have_their_names() {
@@ -154,6 +92,8 @@ mod tests {
         assert_eq!(atoms.name(39), Some("WM_NAME"));
         assert_eq!(atoms.name(68), Some("WM_TRANSIENT_FOR"));
         assert_eq!((atoms.name(0), atoms.name(69)), (None, None));
+        assert_eq!(PREDEFINED_ATOMS.len(), 68);
+        assert!(PREDEFINED_ATOMS.iter().all(|name| name.len() > 2));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use x11prof_protocol::{
     ByteOrder, Connection, Extension, Extensions, Input, Message, SequenceNumber, Side,
 };
-use x11prof_session::{Change, ClientId, NetworkSubstitute, Observed, Operation, Session};
+use x11prof_session::{ClientId, NetworkSubstitute, Observed, Operation, Session};
 
 /// The root of the first screen: 1000 by 800, depth 24.
 pub(crate) const ROOT: u32 = 0x100;
@@ -178,47 +178,6 @@ impl Display {
     ) -> Operation {
         let bytes = self.encode(major, minor, body);
         one(self.feed(client, Side::Client, Input::Bytes(&bytes)))
-    }
-
-    /// The screen area that a request changes: boxes by their left, top, right and bottom edges.
-    pub(crate) fn changes(
-        &mut self,
-        client: u32,
-        major: u8,
-        body: impl FnOnce(Bytes) -> Bytes,
-    ) -> Vec<[u16; 4]> {
-        let changed = self.change(client, major, body);
-        let boxes = changed.iter().flat_map(Change::boxes);
-        let edges = boxes.map(|area| [area.left, area.top, area.right, area.bottom]);
-        edges.collect()
-    }
-
-    /// The screen area that a request changes.
-    pub(crate) fn change(
-        &mut self,
-        client: u32,
-        major: u8,
-        body: impl FnOnce(Bytes) -> Bytes,
-    ) -> Option<Change> {
-        let bytes = self.encode(major, 0, body);
-        let Display {
-            session,
-            extensions,
-            connections,
-            ..
-        } = self;
-        let (mut changed, id) = (None, ClientId(client));
-        let input = Input::Bytes(&bytes);
-        connections[client as usize].feed(
-            Side::Client,
-            input,
-            extensions,
-            |message, extensions| {
-                changed = session.changed(id, &message, extensions);
-                session.observe(id, &message, extensions);
-            },
-        );
-        changed
     }
 
     /// The substitute of a request across a network.

@@ -2,7 +2,7 @@
 
 use x11prof_session::{DrawableKind, Effect};
 
-use crate::harness::{Bytes, Display, GC, ROOT, STRANGER, WINDOW};
+use crate::harness::{Display, GC, ROOT, STRANGER, WINDOW};
 
 /// The pixels left of 1000 by 1000.
 fn drawn(display: &mut Display, drawable: u32) -> (f64, Effect) {
@@ -110,36 +110,4 @@ fn atom_names_are_learned_from_replies() {
         (name(39), name(0), name(402)),
         (Some("WM_NAME"), None, None)
     );
-}
-
-/// Bytes 8 to 60 of QueryFont's reply, with one property: FONT is atom 500.
-fn metrics(bytes: Bytes, last: u32) -> Bytes {
-    let bytes = bytes.zeros(16).i16s(&[0, 0, 9, 0, 0]).zeros(6);
-    let bytes = bytes.u16(32).u16(126).u16(0).u16(1);
-    let bytes = bytes.zeros(4).i16s(&[11, 2]).u32(last);
-    bytes.u32(18).u32(500)
-}
-
-#[test]
-fn font_metrics_are_known_by_id_and_name() {
-    let mut display = Display::ready();
-    let font = 0x20_0010;
-    display.open_font(font, "fixed");
-    assert!(display.session.font_metrics(font).is_none());
-    let query = display.request(0, 47, 0, |b| b.u32(font));
-    assert_eq!(query.attributes.to_string(), "fontname=fixed");
-    display.reply(0, |b| metrics(b, 95).zeros(95 * 12));
-    let known = display.session.font_metrics(font).unwrap();
-    assert_eq!((known.ascent, known.descent), (11, 2));
-    assert_eq!((known.max_width, known.characters), (9, 95));
-    assert_eq!(known.full_name, Some(500));
-    display.open_font(font + 1, "fixed");
-    assert_eq!(display.session.font_metrics(font + 1), Some(known));
-    // ListFontsWithInfo: one font, then the end of the list.
-    display.request(0, 50, 0, |b| b.u16(9).u16(1).raw(b"*"));
-    display.reply(4, |b| metrics(b, 0).raw(b"tiny"));
-    display.reply(0, |b| b.zeros(52));
-    display.open_font(font + 2, "tiny");
-    let tiny = display.session.font_metrics(font + 2).unwrap();
-    assert_eq!((tiny.characters, tiny.max_width), (95, 9));
 }

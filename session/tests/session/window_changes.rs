@@ -7,7 +7,6 @@ use crate::harness::{Display, WINDOW};
 const FIRST: u32 = WINDOW + 0x100;
 const CHANGE_ATTRIBUTES: u8 = 2;
 const MAP: u8 = 8;
-const UNMAP: u8 = 10;
 const CONFIGURE: u8 = 12;
 const CIRCULATE: u8 = 13;
 const ABOVE: u32 = 0;
@@ -68,58 +67,4 @@ fn circulate_affects_only_overlapping_windows() {
     for direction in [0, 1, 1, 0] {
         assert_eq!(circulate(direction).effect, Effect::Full);
     }
-}
-
-#[test]
-fn mapped_unmapped_and_moved_windows_change_the_screen() {
-    const DESTROY: u8 = 4;
-    let mut display = row();
-    let changes = |display: &mut Display, major| display.changes(0, major, |b| b.u32(FIRST + 3));
-    // A window without a background shows nothing when it is mapped. When it is unmapped, the windows below appear.
-    let beside = display.changes(0, MAP, |b| b.u32(FIRST));
-    assert_eq!((beside, changes(&mut display, MAP)), (vec![], vec![]));
-    let there = changes(&mut display, UNMAP);
-    assert!(matches!(there[..], [[left, _, right, _]] if right - left == 12));
-    display.request(0, CHANGE_ATTRIBUTES, 0, |b| b.u32(FIRST + 3).u32(2).u32(0));
-    assert_eq!(changes(&mut display, MAP), there);
-    let mut moved =
-        |to: u32| display.changes(0, CONFIGURE, |b| b.u32(FIRST + 3).u16(1).u16(0).u32(to));
-    let both = moved(8);
-    assert!(matches!(both[..], [[left, _, right, _]] if right - left == 15));
-    assert!(moved(8).is_empty());
-    assert_eq!(changes(&mut display, DESTROY).len(), 1);
-    assert!(changes(&mut display, UNMAP).is_empty());
-}
-
-#[test]
-fn clipped_drawing_changes_each_clip_rectangle() {
-    const CREATE_GC: u8 = 55;
-    const SET_CLIP_RECTANGLES: u8 = 59;
-    const POLY_FILL_RECTANGLE: u8 = 70;
-    const CLIPPED: u32 = FIRST + 9;
-    let mut display = row();
-    display.request(0, CREATE_GC, 0, |b| b.u32(CLIPPED).u32(WINDOW).u32(0));
-    let fill = |display: &mut Display| {
-        display.changes(0, POLY_FILL_RECTANGLE, |b| {
-            b.u32(WINDOW).u32(CLIPPED).u16(0).u16(0).u16(40).u16(40)
-        })
-    };
-    let whole = fill(&mut display);
-    assert!(matches!(whole[..], [[left, _, right, _]] if right - left == 40));
-    display.request(0, SET_CLIP_RECTANGLES, 0, |b| {
-        let b = b.u32(CLIPPED).u16(10).u16(0);
-        let b = b.u16(0).u16(20).u16(5).u16(5);
-        // The second rectangle is clipped, the third is next to the filled one.
-        b.u16(20)
-            .u16(20)
-            .u16(50)
-            .u16(5)
-            .u16(60)
-            .u16(20)
-            .u16(5)
-            .u16(5)
-    });
-    let pieces = fill(&mut display);
-    let wide = pieces.iter().map(|[left, _, right, _]| right - left);
-    assert_eq!(wide.collect::<Vec<_>>(), [5, 10]);
 }

@@ -52,7 +52,7 @@ pub(super) fn export(arguments: &Export) -> Outcome {
 }
 
 fn session(path: &Path, folder: &Path) -> Result<(), CommandError> {
-    let mut pass = Pass::open(path, None)?.tell_missing();
+    let pass = Pass::open(path, None)?.tell_missing();
     let prices = input::recorded_prices(path, false)?;
     let priced = prices.is_some();
     let parameters = match prices {
@@ -61,7 +61,6 @@ fn session(path: &Path, folder: &Path) -> Result<(), CommandError> {
     };
     let rules = Substitutions::default();
     let profile = Profile::new(&parameters, &rules, Blocking::default()).stacked(By::Window);
-    pass.follow_changes(profile.knows_updates());
     let mut gather = Gather::new(&path.to_string_lossy(), &Thresholds::default());
     let mut more = TraceTables::new(profile, priced);
     let mut tables = Tables::new(folder)?;

@@ -15,7 +15,7 @@ use crate::pass::Pass;
 /// Adds up the recording and writes the sums.
 pub(super) fn export(arguments: &Export) -> Outcome {
     let path = &arguments.trace;
-    let mut pass = Pass::open(path, None)?.tell_missing();
+    let pass = Pass::open(path, None)?.tell_missing();
     let prices = input::matching_prices(path, false)?;
     let rules = Substitutions::default();
     let by = arguments.by.by();
@@ -23,7 +23,6 @@ pub(super) fn export(arguments: &Export) -> Outcome {
     let mut profile = Profile::new(&prices.parameters, &rules, Blocking::default()).stacked(by);
     let mut running = Running::default();
     let mut summary = TraceSummary::default();
-    pass.follow_changes(profile.knows_updates());
     pass.run(|observation| {
         summary.observe(observation);
         functions.observe(observation);

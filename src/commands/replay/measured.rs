@@ -11,13 +11,12 @@ use crate::pass::Pass;
 
 /// The profile of a trace, with the server's name in the comparison.
 pub(super) fn report(path: &Path, server: &str) -> Result<ProfileReport, CommandError> {
-    let mut pass = Pass::open(path, None)?.take_together().tell_missing();
+    let pass = Pass::open(path, None)?.take_together().tell_missing();
     // The costs only split measured time, so their caveats do not matter.
     let parameters = input::likely_parameters(path)?;
     let rules = Substitutions::default();
     let mut profile = Profile::new(&parameters, &rules, Blocking::default());
     let mut summary = TraceSummary::default();
-    pass.follow_changes(profile.knows_updates());
     pass.run(|observation| {
         summary.observe(observation);
         profile.observe(observation);

@@ -35,7 +35,6 @@ pub(crate) fn records() -> Vec<Record> {
             executable: Some("/usr/bin/Xvfb".to_owned()),
             arguments: vec![":7".to_owned(), "-auth".to_owned(), String::new()],
             pid: Some(41),
-            viewed: Some(false),
         }),
         Control::Extensions {
             extensions: vec![ExtensionOpcodes {

@@ -46,7 +46,8 @@ pub(super) fn check(write: bool) -> Result<(), String> {
     run(cargo()
         .args(["build", "--release", "--locked", "-p", "x11prof-analyzer"])
         .args(["--example", "stages"])
-        .args(["-p", "x11prof-proxy", "--example", "relayed"]))?;
+        .args(["-p", "x11prof-proxy", "--example", "relayed"])
+        .args(["--features", "x11prof-proxy/testing"]))?;
     let accepted = accepted()?;
     let counted = thread::scope(|scope| {
         let counts = RECORDINGS.map(|recording| scope.spawn(move || of(recording)));

@@ -20,10 +20,9 @@ use super::{median, told};
 use xtask::run::target;
 
 /// The servers that may have been recorded, with their cost tables.
-const KINDS: [(ServerKind, &str); 3] = [
+const KINDS: [(ServerKind, &str); 2] = [
     (ServerKind::Xvfb, "xvfb-24"),
     (ServerKind::Xephyr, "xephyr"),
-    (ServerKind::XvncViewed, "xvnc-viewed"),
 ];
 
 /// A term: its name, and a function that removes it.
@@ -45,9 +44,6 @@ const TERMS: &[Term] = &[
                 .iter_mut()
                 .for_each(|point| point.megapixel_us = None);
         });
-    }),
-    ("update: all of it", |params| {
-        params.each_transport(|transport| transport.deferred = None)
     }),
 ];
 

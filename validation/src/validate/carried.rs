@@ -18,9 +18,8 @@ use xtask::packages::{DEMO, TEST, ensure};
 use xtask::run::{cargo, run, target};
 
 /// The servers to forecast, with their built-in cost tables.
-const SERVERS: [(ServerKind, &str); 5] = [
+const SERVERS: [(ServerKind, &str); 4] = [
     (ServerKind::Xvnc, "xvnc"),
-    (ServerKind::XvncViewed, "xvnc-viewed"),
     (ServerKind::Xephyr, "xephyr"),
     (ServerKind::XorgDummy, "xorg-dummy"),
     (ServerKind::Xwayland, "xwayland"),

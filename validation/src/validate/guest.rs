@@ -208,7 +208,7 @@ fn during(
     let limit = matches!(fault, Fault::Full).then_some(10_000);
     let recorder = attach(limit)?;
     let _loops: Vec<Ended> = match fault {
-        Fault::Starved => (0..2).map(|_| busy_loop()).collect::<Result<_, _>>()?,
+        Fault::Starved => (0..2).map(|_| busy_loop(60)).collect::<Result<_, _>>()?,
         _ => Vec::new(),
     };
     match (fault, &recorder) {
@@ -276,10 +276,10 @@ fn send_images(server: &PrivateServer, over: &AtomicBool) -> Result<(), String> 
     Ok(())
 }
 
-fn busy_loop() -> Result<Ended, String> {
-    // The shell limits its own CPU time, in case this program is killed.
+/// A process that uses a processor until it is dropped, for at most this many seconds, in case this program is killed.
+pub(super) fn busy_loop(seconds: u32) -> Result<Ended, String> {
     let mut shell = Command::new("sh");
-    let bounded = shell.args(["-c", "ulimit -t 60; while :; do :; done"]);
+    let bounded = shell.args(["-c", &format!("ulimit -t {seconds}; while :; do :; done")]);
     bounded.spawn().map(Ended).map_err(told)
 }
 

@@ -1,95 +1,145 @@
-//! `cargo xtask validate calibrate`: checks whether a second calibration agrees with the first, interpolated costs with
-//! measured ones, and costs with x11perf.
+//! `cargo xtask validate calibration`: how long a calibration takes, whether a second one agrees with the first, also
+//! with busy programs, interpolated costs with measured ones, and costs with x11perf.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
 
 use x11prof_cost_model::{
-    Clock, CostTable, Micros, ServerParameters, Substitutions, TransportEstimates, differences,
+    Clock, CostTable, Difference, ServerParameters, Substitutions, differences,
 };
 use x11prof_session::Operation;
 use x11prof_xmeasure::{Pin, Plan};
 
 use super::calibration::calibrate;
-use super::rates;
+use super::guest::busy_loop;
+use super::{quantile, rates, told};
 use crate::bench::x_server::XServer;
 use xtask::packages::{DEMO, TEST, ensure};
+use xtask::run::{cargo, run, target};
 
+/// The servers that time their handlers.
+const KINDS: [&str; 4] = ["xvfb", "xvnc", "xephyr", "xorg-dummy"];
+/// The number of busy loops.
+const LOOPS: usize = 2;
+/// The build of x11prof: that of this program.
+const BUILD: &str = if cfg!(debug_assertions) {
+    "debug"
+} else {
+    "release"
+};
 /// The processors of the server and of x11perf. The calibration pins itself.
 const SERVER_CPU: &str = "1";
 const CLIENT_CPU: &str = "0";
 
-/// Runs the validation. `quick` selects quick runs, to test the validation. A parameter file for this machine's Xvfb
-/// replaces the first run; a word after it selects one part to run.
+/// Runs the validation of the servers in `arguments`, or of all; `between` and `x11perf` select the other parts.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST])?;
-    let quick = arguments
-        .first()
-        .is_some_and(|argument| argument == "quick");
-    let server = XServer::start(SERVER_CPU)?;
-    let plan = Plan {
-        quick,
-        pin: Pin::usual(),
-        intrusive: true,
-        ..Plan::default()
-    };
-    let first = match arguments.first().filter(|_| !quick) {
-        Some(file) => {
-            let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
-            ServerParameters::from_toml(&text).map_err(|error| format!("{file}: {error}"))?
+    if arguments.first().is_some_and(|word| word == "x11perf") {
+        let server = XServer::start(SERVER_CPU)?;
+        let plan = Plan {
+            pin: Pin::usual(),
+            intrusive: true,
+            ..Plan::default()
+        };
+        let costs = calibrate(&server, &plan)?;
+        return rates::compare(&server, &costs, &plan, [SERVER_CPU, CLIENT_CPU]);
+    }
+    if BUILD == "release" {
+        run(cargo().args(["build", "--release", "--locked"]))?;
+    }
+    let folder = target().join("validate/calibration");
+    std::fs::create_dir_all(&folder).map_err(told)?;
+    if arguments.first().is_some_and(|word| word == "between") {
+        interpolation(&calibrated(&folder, KINDS[0], "between", &[])?.parameters);
+        return Ok(());
+    }
+    let kinds = KINDS.into_iter();
+    let kinds =
+        kinds.filter(|kind| arguments.is_empty() || arguments.iter().any(|one| one == kind));
+    println!(
+        "{BUILD} build; differences of points: median, 95 % (goals: 60 s, 10 s, 2 % and 10 %)\n"
+    );
+    println!("| server | s | quick, s | points | again | beside {LOOPS} busy loops | s there |");
+    println!("|---|---|---|---|---|---|---|");
+    let mut furthest = Vec::new();
+    for kind in kinds {
+        let first = calibrated(&folder, kind, "first", &[])?;
+        let again = calibrated(&folder, kind, "again", &[])?;
+        let quick = calibrated(&folder, kind, "quick", &["--quick"])?;
+        let busy = {
+            let _loops = (0..LOOPS)
+                .map(|_| busy_loop(600))
+                .collect::<Result<Vec<_>, _>>()?;
+            calibrated(&folder, kind, "busy", &[])?
+        };
+        let all = differences(&first.parameters, &again.parameters);
+        println!(
+            "| {kind} | {:.0} | {:.0} | {} | {} | {} | {:.0} |",
+            first.seconds,
+            quick.seconds,
+            all.len(),
+            apart(&all),
+            apart(&differences(&first.parameters, &busy.parameters)),
+            busy.seconds
+        );
+        furthest.push((kind, all));
+    }
+    for (kind, all) in furthest {
+        println!("\n{kind}, furthest apart:");
+        for difference in all.iter().take(10) {
+            let (ratio, request, attributes, size) = (
+                difference.ratio(),
+                &difference.request,
+                &difference.attributes,
+                difference.size,
+            );
+            println!("  {ratio:6.3} {request} {attributes} {size}");
         }
-        None => calibrate(&server, &plan)?,
-    };
-    let part = arguments.get(1).map(String::as_str);
-    let wants = |name: &str| part.is_none_or(|part| part == name);
-    if wants("again") {
-        repeatability(&first, &calibrate(&server, &plan)?);
-    }
-    if wants("between") {
-        interpolation(&first);
-    }
-    if wants("x11perf") {
-        rates::compare(&server, &first, &plan, [SERVER_CPU, CLIENT_CPU])?;
     }
     Ok(())
 }
 
-/// Prints the differences between two runs: all points, and the transport.
-fn repeatability(first: &ServerParameters, second: &ServerParameters) {
-    let all = differences(first, second);
-    let mut apart: Vec<f64> = all
+/// A calibration, and its duration.
+struct Calibrated {
+    parameters: ServerParameters,
+    seconds: f64,
+}
+
+/// Calibrates a private server of this kind into the file `kind-name.toml`.
+fn calibrated(
+    folder: &Path,
+    kind: &str,
+    name: &str,
+    options: &[&str],
+) -> Result<Calibrated, String> {
+    let file: PathBuf = folder.join(format!("{kind}-{name}.toml"));
+    let mut command = Command::new(target().join(BUILD).join("x11prof"));
+    command
+        .args(["calibrate", "--server", kind, "-o"])
+        .arg(&file);
+    let start = Instant::now();
+    run(command.args(options))?;
+    let seconds = start.elapsed().as_secs_f64();
+    let text = std::fs::read_to_string(&file).map_err(told)?;
+    let parameters = ServerParameters::from_toml(&text).map_err(told)?;
+    Ok(Calibrated {
+        parameters,
+        seconds,
+    })
+}
+
+/// The median and the 95th percentile of the differences between two calibrations.
+fn apart(all: &[Difference]) -> String {
+    let apart: Vec<f64> = all
         .iter()
-        .map(|difference| (difference.ratio() - 1.0).abs())
+        .map(|difference| (difference.ratio() - 1.0).abs() * 100.0)
         .collect();
-    apart.sort_by(f64::total_cmp);
-    println!(
-        "two runs: median difference {:.1} %, 95th percentile {:.1} %, over {} points (goals 3 %, 10 %)",
-        100.0 * quantile(&apart, 0.5),
-        100.0 * quantile(&apart, 0.95),
-        apart.len()
-    );
-    for difference in all.iter().take(10) {
-        let (ratio, request, attributes, size) = (
-            difference.ratio(),
-            &difference.request,
-            &difference.attributes,
-            difference.size,
-        );
-        println!("  {ratio:6.3} {request} {attributes} {size}");
-    }
-    let (one, other) = (
-        TransportEstimates::new(first),
-        TransportEstimates::new(second),
-    );
-    for (name, one, other) in [
-        (
-            "wakeup",
-            one.wakeup(Micros::ZERO),
-            other.wakeup(Micros::ZERO),
-        ),
-        ("reply", one.reply(0), other.reply(0)),
-        ("event", one.event(), other.event()),
-        ("byte read", one.byte_read(), other.byte_read()),
-    ] {
-        println!("  {:6.3} {name}", other.time.0 / one.time.0);
-    }
+    format!(
+        "{:.1} %, {:.1} %",
+        quantile(&apart, 0.5),
+        quantile(&apart, 0.95)
+    )
 }
 
 /// Compares the cost at each inner size, interpolated between its neighbours, with the measurement there.
@@ -115,19 +165,10 @@ fn interpolation(first: &ServerParameters) {
             errors.push((price.0 / time.0 - 1.0).abs());
         }
     }
-    errors.sort_by(f64::total_cmp);
     println!(
         "between the sizes, each left out in turn: median error {:.1} %, 95th percentile {:.1} %, over {} sizes",
         100.0 * quantile(&errors, 0.5),
         100.0 * quantile(&errors, 0.95),
         errors.len()
     );
-}
-
-fn quantile(sorted: &[f64], at: f64) -> f64 {
-    let last = sorted.len().saturating_sub(1) as f64;
-    sorted
-        .get((last * at).round() as usize)
-        .copied()
-        .unwrap_or(f64::NAN)
 }

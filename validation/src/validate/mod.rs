@@ -63,7 +63,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         Some("guest") => guest::validate(&arguments[1..]),
         Some("issues") => issues::validate(&arguments[1..]),
         Some("killed") => killed::validate(),
-        Some("calibrate") => measure::validate(&arguments[1..]),
+        Some("calibration") => measure::validate(&arguments[1..]),
         Some("memory") => memory::validate(&arguments[1..]),
         Some("page") => page::validate(&arguments[1..]),
         Some("drive") => play::validate(&arguments[1..]),
@@ -88,7 +88,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
              cargo xtask validate figures [TRACE…]\n       \
              cargo xtask validate guest [desktop] [SECONDS] [KIND…]\n       \
              cargo xtask validate killed\n       \
-             cargo xtask validate calibrate [quick|FILE] [again|between|x11perf]\n       \
+             cargo xtask validate calibration [KIND…|between|x11perf]\n       \
              cargo xtask validate memory [MB [WORD…]]\n       \
              cargo xtask validate page [MB]\n       \
              cargo xtask validate nesting\n       \

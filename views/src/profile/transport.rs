@@ -49,12 +49,6 @@ pub(crate) fn transport_parts(report: &ProfileReport) -> impl Iterator<Item = Tr
             transport.event_ms,
         ),
         row(
-            "updates of the screen",
-            transport.updates.unwrap_or_default(),
-            0,
-            transport.update_ms.unwrap_or_default(),
-        ),
-        row(
             "unattributed",
             transport.own.as_ref().map_or(0, |own| own.runs),
             0,

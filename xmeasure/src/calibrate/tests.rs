@@ -6,22 +6,13 @@ use x11prof_session::{Operation, Value};
 use super::Calibration;
 use crate::error::MeasureError;
 use crate::plan::Plan;
-use crate::probes::late_work;
 use crate::simulated::{truth, with_server};
 
 fn measured(plan: &Plan) -> Result<ServerParameters, MeasureError> {
-    let prepare = |client: &mut _| {
-        let calibration = Calibration::prepare(client, plan)?;
-        Ok((calibration, late_work::drawing(client)?))
-    };
-    with_server(
-        &truth(),
-        plan,
-        prepare,
-        |(mut calibration, drawing), run| {
-            calibration.run(run, &drawing, ServerParameters::default())
-        },
-    )
+    let prepare = |client: &mut _| Calibration::prepare(client, plan);
+    with_server(&truth(), plan, prepare, |mut calibration, run| {
+        calibration.run(run, ServerParameters::default())
+    })
 }
 
 fn only(names: &[&str]) -> Plan {
@@ -84,7 +75,6 @@ fn calibration_recovers_the_server_parameters() {
     );
     assert!((wakeup - 6.0).abs() < 0.01 && (byte_read - 0.0001).abs() < 1e-6);
     assert_eq!(found.after_sleep.len(), truth.after_sleep.len());
-    assert_eq!(found.deferred, None);
 }
 
 #[test]

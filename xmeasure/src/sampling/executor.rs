@@ -68,12 +68,4 @@ pub(crate) trait Executor {
 
     /// The CPU time of a new connection, opened and closed, after a pause.
     fn connect_after(&mut self, pause: &[Pause]) -> io::Result<Option<f64>>;
-
-    /// Sends a batch without replies to a sleeping server and includes all the server's work within `wait`. Wall
-    /// time is not measured.
-    fn with_what_follows(&mut self, batch: &Batch, wait: Duration) -> io::Result<Reading>;
-
-    /// Finds how long the server continues to work after it has replied to `drawing` and fallen asleep; later
-    /// readings include this work. Zero for most servers.
-    fn find_late_work(&mut self, drawing: &Batch) -> io::Result<Duration>;
 }

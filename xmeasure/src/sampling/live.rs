@@ -1,6 +1,5 @@
 //! Runs loads on a real server and reads the clocks.
 
-mod after_answers;
 mod clocks;
 
 use std::io;
@@ -16,7 +15,6 @@ use crate::sampling::busy_client::BusyClient;
 use crate::sampling::executor::{Executor, Pause};
 use crate::sampling::handlers::{self, Handled, HandlerClock};
 use crate::sampling::reading::Reading;
-use crate::server::clock::ProcessClock;
 use crate::server::connection::RawConnection;
 use crate::server::exchange::{Load, ReceivedMessages, Until};
 use crate::server::target::Target;
@@ -30,15 +28,9 @@ const SETTLE: Duration = Duration::from_millis(50);
 /// The number of requests in one reading of handlers, if each waits for its reply.
 const HANDLED_TURNS: usize = 16;
 
-/// The most requests in one reading of handlers of one kind.
-const HANDLED: u32 = 256;
-
 /// A server, the connection to it, and its clocks.
 pub(crate) struct LiveServer {
     raw: RawConnection,
-    clock: Option<ProcessClock>,
-    /// The time for which the server may continue to work on its drawing after it fell asleep.
-    lingers: Duration,
     read_back: Vec<u8>,
     round_trip: Vec<u8>,
     /// The times of the server's handlers; paused unless they are being read.
@@ -67,8 +59,6 @@ impl LiveServer {
             plane_mask: !0,
         });
         let mut server = LiveServer {
-            clock: raw.pid.and_then(ProcessClock::of),
-            lingers: Duration::ZERO,
             busy: BusyClient::new(),
             target: target.clone(),
             start: Instant::now(),
@@ -96,14 +86,13 @@ impl LiveServer {
         &mut self,
         phase: &Phase,
         answers: &ReceivedMessages,
-        most: u32,
     ) -> io::Result<Option<Handled>> {
         let mut times = Vec::new();
         self.drain(&mut times)?;
         times.clear();
         let before = self.processor_time();
         let first = self.raw.last_sequence().wrapping_add(1);
-        let (load, answered) = (phase.beginning(most), answers.answered());
+        let (load, answered) = (phase.load(1), answers.answered());
         let repeated = match phase.sync {
             Sync::Turns => HANDLED_TURNS,
             Sync::ReadBack | Sync::RoundTrip => 1,
@@ -166,10 +155,6 @@ impl LiveServer {
         let start = Instant::now();
         let answers = self.raw.exchange(&load, until)?;
         let wall = start.elapsed();
-        if sync == Sync::ReadBack && !self.lingers.is_zero() {
-            self.wait_for_sleep();
-            thread::sleep(self.lingers);
-        }
         let mut reading = self.since(before, wall);
         (reading.requests, reading.syncs) = (requests, 1);
         Ok((reading, answers))
@@ -290,12 +275,7 @@ impl Executor for LiveServer {
         self.set_the_scene(workload)?;
         self.pause_handlers(false)?;
         let phases = workload.phases.iter().zip(answers);
-        // A cycle's phases undo each other.
-        let most = match workload.phases.len() {
-            1 => HANDLED,
-            _ => u32::MAX,
-        };
-        let handled = phases.map(|(phase, answers)| self.handled_phase(phase, answers, most));
+        let handled = phases.map(|(phase, answers)| self.handled_phase(phase, answers));
         let handled: io::Result<Option<Vec<Handled>>> = handled.collect();
         self.pause_handlers(true)?;
         handled
@@ -340,17 +320,9 @@ impl Executor for LiveServer {
     fn connect_after(&mut self, pause: &[Pause]) -> io::Result<Option<f64>> {
         let before = self.processor_time();
         self.pause(pause);
-        RawConnection::open(&self.target).map_err(gone)?;
+        RawConnection::open(self.target.link()).map_err(gone)?;
         thread::sleep(PAUSE);
         Ok(self.since(before, Duration::ZERO).cpu)
-    }
-
-    fn with_what_follows(&mut self, batch: &Batch, wait: Duration) -> io::Result<Reading> {
-        self.and_what_follows(batch, wait)
-    }
-
-    fn find_late_work(&mut self, drawing: &Batch) -> io::Result<Duration> {
-        self.watch_after_answers(drawing)
     }
 
     fn alone(&mut self, request: &[u8], answered: bool, count: u32) -> io::Result<Reading> {

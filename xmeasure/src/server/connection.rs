@@ -11,11 +11,11 @@ use rustix::net::{
     RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, recv, send, sendmsg,
 };
 use x11prof_protocol::ServerSetup;
+use x11prof_proxy::{Cookie, ServerLink, setup_request};
 use x11rb_protocol::protocol::xproto::Setup;
 
 use crate::error::MeasureError;
 use crate::server::exchange::{Load, ReceivedMessages, Until};
-use crate::server::target::{Target, Wire};
 
 /// A server that is silent for this long counts as stuck.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -32,8 +32,6 @@ pub(crate) const CARRYING: usize = 16;
 /// A connection to the server.
 pub(crate) struct RawConnection {
     fd: OwnedFd,
-    /// The server's process, if it runs on this machine.
-    pub(crate) pid: Option<i32>,
     pub(crate) setup: Setup,
     /// The bytes of the setup in both directions, for the tracker, without the authorization.
     pub(crate) setup_bytes: (Vec<u8>, Vec<u8>),
@@ -46,42 +44,39 @@ pub(crate) struct RawConnection {
 
 impl RawConnection {
     /// Connects and performs the connection setup.
-    pub(crate) fn open(target: &Target) -> Result<RawConnection, MeasureError> {
-        RawConnection::over(target.connect()?, target.display_name())
+    pub(crate) fn open(link: &ServerLink) -> Result<RawConnection, MeasureError> {
+        let (connected, cookie) = link.connect()?;
+        RawConnection::over(connected.into(), cookie.as_ref())
     }
 
-    /// Performs the connection setup on an existing connection to `display`.
-    pub(crate) fn over(wire: Wire, display: &str) -> Result<RawConnection, MeasureError> {
-        let Wire {
-            fd,
-            authorization: (name, data),
-            pid,
-        } = wire;
+    /// Performs the connection setup on an existing connection.
+    pub(crate) fn over(
+        fd: OwnedFd,
+        cookie: Option<&Cookie>,
+    ) -> Result<RawConnection, MeasureError> {
         let mut connection = RawConnection {
             fd,
-            pid,
             setup: Setup::default(),
             setup_bytes: Default::default(),
             sequence: 0,
             input: Vec::new(),
             room: vec![0; READ],
         };
-        connection.send_all(&ServerSetup::request(&name, &data))?;
+        connection.send_all(&setup_request(cookie))?;
         let answer = connection.message(|input| {
             let words = u16::from_ne_bytes([*input.get(6)?, *input.get(7)?]);
             Some(8 + usize::from(words) * 4)
         })?;
         let setup = ServerSetup::of_answer(&answer);
         if let Some(reason) = setup.refusal() {
-            return Err(MeasureError::Refused {
-                display: display.into(),
-                reason,
+            return Err(MeasureError::Protocol {
+                what: format!("refused the connection: {reason}"),
             });
         }
         connection.setup = setup.decode().map_err(|_| MeasureError::Protocol {
             what: "sent a setup that cannot be read".into(),
         })?;
-        connection.setup_bytes = (ServerSetup::request(&[], &[]), answer);
+        connection.setup_bytes = (setup_request(None), answer);
         Ok(connection)
     }
 

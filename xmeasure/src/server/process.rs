@@ -11,7 +11,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use crate::plan::Pin;
 
 /// The number of sleeps of process `pid` so far if it sleeps now; `None` if it runs or if /proc does not report it.
-pub(crate) fn asleep(pid: i32) -> Option<u64> {
+pub(crate) fn asleep(pid: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     sleeps(&status).then(|| sleeps_so_far(&status))?
 }
@@ -27,25 +27,6 @@ fn sleeps(status: &str) -> bool {
     state.is_some_and(|state| state.trim_start().starts_with('S'))
 }
 
-/// The command line of process `pid`; empty if it cannot be read.
-pub(crate) fn command_line(pid: i32) -> Vec<String> {
-    let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    bytes
-        .split(|&byte| byte == 0)
-        .filter(|word| !word.is_empty())
-        .map(|word| String::from_utf8_lossy(word).into_owned())
-        .collect()
-}
-
-/// The name of the executable of process `pid`, or the kernel's name for the process if the path may not be read.
-pub(crate) fn executable(pid: i32) -> Option<String> {
-    if let Ok(path) = fs::read_link(format!("/proc/{pid}/exe")) {
-        return Some(path.file_name()?.to_string_lossy().into_owned());
-    }
-    let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
-    Some(name.trim_end().to_owned()).filter(|name| !name.is_empty())
-}
-
 /// Pins two processes to processors; their previous affinity is restored on drop.
 #[derive(Debug)]
 pub(crate) struct Pinned {
@@ -54,8 +35,9 @@ pub(crate) struct Pinned {
 
 impl Pinned {
     /// Pins the server `pid` and this thread; on an error neither stays pinned.
-    pub(crate) fn new(pid: i32, pin: Pin) -> io::Result<Pinned> {
-        let server = Pid::from_raw(pid).ok_or(rustix::io::Errno::SRCH)?;
+    pub(crate) fn new(pid: u32, pin: Pin) -> io::Result<Pinned> {
+        let server = i32::try_from(pid).ok().and_then(Pid::from_raw);
+        let server = server.ok_or(rustix::io::Errno::SRCH)?;
         let mut pinned = Pinned { before: Vec::new() };
         for process in [Some(server), None] {
             let before = sched_getaffinity(process)?;
@@ -84,23 +66,6 @@ fn place(process: Option<Pid>, cpu: usize) -> rustix::io::Result<()> {
     sched_setaffinity(process, &set)
 }
 
-/// The first value of `field` in /proc/cpuinfo: the processor's model.
-pub(crate) fn cpu_model() -> Option<String> {
-    let text = fs::read_to_string("/proc/cpuinfo").ok()?;
-    let line = text.lines().find(|line| line.starts_with("model name"))?;
-    Some(line.split_once(':')?.1.trim().to_owned())
-}
-
-/// The number of the machine's processors, including those that this process may not use.
-pub(crate) fn cpus() -> Option<u32> {
-    let text = fs::read_to_string("/proc/stat").ok()?;
-    let of_one = |line: &&str| {
-        let number = line.strip_prefix("cpu");
-        number.is_some_and(|number| number.starts_with(|digit: char| digit.is_ascii_digit()))
-    };
-    u32::try_from(text.lines().filter(of_one).count()).ok()
-}
-
 /// A hash of the machine id, which systemd asks programs not to disclose: FNV-1a of it and the program's name.
 pub(crate) fn machine() -> Option<String> {
     let id = fs::read_to_string("/etc/machine-id").ok()?;
@@ -127,20 +92,6 @@ pub(crate) fn step_ns() -> f64 {
         start.elapsed().as_secs_f64() * 1e9 / f64::from(STEPS)
     });
     tries.fold(f64::INFINITY, f64::min)
-}
-
-/// The kernel's name and release.
-pub(crate) fn kernel() -> Option<String> {
-    let read = |name: &str| -> io::Result<String> {
-        Ok(fs::read_to_string(format!("/proc/sys/kernel/{name}"))?
-            .trim()
-            .to_owned())
-    };
-    Some(format!(
-        "{} {}",
-        read("ostype").ok()?,
-        read("osrelease").ok()?
-    ))
 }
 
 #[cfg(test)]

@@ -214,16 +214,6 @@ impl Executor for Modelled {
         self.server.disconnect(OTHER);
         Ok(Some(served.cpu.0))
     }
-
-    fn with_what_follows(&mut self, batch: &Batch, wait: Duration) -> io::Result<Reading> {
-        let mut served = self.send(&batch.bytes);
-        served.add(&self.server.wait(micros(wait)));
-        Ok(self.reading(&served, batch.requests, 0))
-    }
-
-    fn find_late_work(&mut self, _: &Batch) -> io::Result<Duration> {
-        Ok(Duration::ZERO)
-    }
 }
 
 fn micros(time: Duration) -> Micros {
@@ -245,7 +235,6 @@ fn calibrated<P: Probe>(truth: &ServerParameters, plan: &Plan) -> ServerParamete
         plan: plan.clone(),
         tracker: client.tracker,
         progress: Meter::new(Vec::new(), &mut go_on),
-        show: &mut || Ok(()),
     };
     let measured = prepared.and_then(|mut probe: P| {
         probe.begin(&mut run)?;

@@ -11,7 +11,6 @@ use x11rb_protocol::x11_utils::Serialize;
 
 use crate::server::client::Client;
 use crate::server::connection::RawConnection;
-use crate::server::target::Wire;
 use crate::server::tracker::Tracker;
 
 /// Core requests that have a reply (protocol, Encoding).
@@ -57,12 +56,7 @@ pub(crate) fn connected_with<T>(
     let kept = Arc::clone(&log);
     // The thread exits when the connection closes.
     thread::spawn(move || answer(theirs, &kept));
-    let wire = Wire {
-        fd: ours.into(),
-        authorization: Default::default(),
-        pid: None,
-    };
-    let raw = RawConnection::over(wire, "simulated").unwrap();
+    let raw = RawConnection::over(ours.into(), None).unwrap();
     let mut client = Client::new(raw).unwrap();
     let prepared = prepare(&mut client);
     client.synchronise().unwrap();

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use x11prof_cost_model::{CostTable, Measured, ServerParameters, Substitutions, TransportCosts};
 
-use super::screen::Shown;
 use crate::sampling::batch::Batch;
 use crate::sampling::executor::{Executor, Pause};
 use crate::sampling::handlers::Handled;
@@ -26,7 +25,6 @@ pub(crate) struct Simulated {
     tracker: Tracker,
     /// Cached content of batches by their bytes, because batches repeat.
     known: HashMap<Vec<u8>, Content>,
-    pub(super) shown: Shown,
     now: Duration,
     /// The window with the long property, and the window whose property changes this client receives.
     window: u32,
@@ -61,7 +59,6 @@ impl Simulated {
     pub(crate) fn new(truth: &ServerParameters, client: &Client, tracker: Tracker) -> Simulated {
         Simulated {
             prices: CostTable::new(truth, &Substitutions::default()),
-            shown: Shown::new(client.window),
             truth: truth.clone(),
             tracker,
             known: HashMap::new(),
@@ -187,7 +184,6 @@ impl Executor for Simulated {
 
     fn pause(&mut self, pause: &[Pause]) {
         self.now += pause.iter().map(|part| part.lasts()).sum::<Duration>();
-        self.shown.until(self.now);
     }
 
     fn rehearse(&mut self, workload: &Workload) -> io::Result<Vec<ReceivedMessages>> {
@@ -275,21 +271,5 @@ impl Executor for Simulated {
         self.pause(pause);
         let (wakeup, connection, _) = self.woken(pause);
         Ok(self.reading(wakeup + connection, 0, 0).cpu)
-    }
-
-    fn with_what_follows(&mut self, batch: &Batch, wait: Duration) -> io::Result<Reading> {
-        let content = self.content(&batch.bytes);
-        let (wakeup, ..) = self.woken(&[Pause::Sleep(wait)]);
-        let begun = self.now;
-        self.shown.change(&batch.bytes, self.now);
-        let update = self.updates(begun + wait);
-        let reading = self.reading(wakeup + content.time + update, content.requests, 0);
-        self.now = begun + wait;
-        Ok(reading)
-    }
-
-    fn find_late_work(&mut self, _: &Batch) -> io::Result<Duration> {
-        let is_late = self.transport().deferred.is_some();
-        Ok(Duration::from_millis(is_late.into()))
     }
 }

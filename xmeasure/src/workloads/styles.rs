@@ -1,10 +1,10 @@
-//! GCs by the attributes that determine costs in the paper, and the combinations of attributes to measure.
+//! GCs by the attributes that determine costs in the paper.
 
 use x11rb_protocol::protocol::xproto::{
     CreateGCAux, FillStyle, GX, ImageFormat, LineStyle, PutImageRequest,
 };
 
-use super::{of_either, shapes};
+use super::shapes;
 use crate::error::MeasureError;
 use crate::server::client::Client;
 
@@ -62,49 +62,6 @@ impl Style {
             }
         }
         all
-    }
-
-    /// The styles that differ from the common one in two attributes, and the paper's combination of four
-    /// attributes, for the interactions.
-    pub(super) fn combined(strokes: bool) -> Vec<Style> {
-        let single = Style::single(strokes, false);
-        let mut all = Vec::new();
-        for (at, one) in single.iter().enumerate() {
-            for other in single.iter().skip(at + 1) {
-                if let Some(both) = one.with(other)
-                    && both.differences() == 2
-                    && (both.function == GX::COPY || both.function == GX::XOR)
-                {
-                    all.push(both);
-                }
-            }
-        }
-        if strokes {
-            all.push(Style {
-                function: GX::XOR,
-                fill: FillStyle::OPAQUE_STIPPLED,
-                line: LineStyle::DOUBLE_DASH,
-                width: 10,
-            });
-        }
-        all
-    }
-
-    /// The style with the attributes of both; `None` if they contradict each other.
-    fn with(&self, other: &Style) -> Option<Style> {
-        Some(Style {
-            function: of_either(COMMON.function, self.function, other.function)?,
-            fill: of_either(COMMON.fill, self.fill, other.fill)?,
-            line: of_either(COMMON.line, self.line, other.line)?,
-            width: of_either(COMMON.width, self.width, other.width)?,
-        })
-    }
-
-    fn differences(&self) -> usize {
-        usize::from(self.function != COMMON.function)
-            + usize::from(self.fill != COMMON.fill)
-            + usize::from(self.line != COMMON.line)
-            + usize::from(self.width != COMMON.width)
     }
 }
 
@@ -174,26 +131,20 @@ impl Styles {
 
 #[cfg(test)]
 mod tests {
-    use super::Style;
-    use x11rb_protocol::protocol::xproto::LineStyle;
+    use super::{COMMON, Style};
 
     #[test]
-    fn styles_vary_few_attributes() {
-        let single = Style::single(true, true);
-        assert_eq!(single.len(), 1 + 15 + 3 + 2 + 2);
-        assert!(single.iter().all(|style| style.differences() <= 1));
-        let combined = Style::combined(true);
+    fn styles_are_distinct_and_the_common_one_comes_first() {
+        let styles = Style::single(true, true);
+        assert_eq!(styles.len(), 1 + 15 + 3 + 2 + 2);
+        assert_eq!(styles.first(), Some(&COMMON));
+        for (at, style) in styles.iter().enumerate() {
+            assert!(!styles.iter().skip(at + 1).any(|other| other == style));
+        }
         assert!(
-            combined
+            Style::single(false, true)
                 .iter()
-                .take(combined.len() - 1)
-                .all(|style| style.differences() == 2)
-        );
-        assert_eq!(combined.last().map(Style::differences), Some(4));
-        assert!(
-            Style::combined(false)
-                .iter()
-                .all(|style| style.line == LineStyle::SOLID)
+                .all(|style| style.width == 0)
         );
     }
 }

@@ -89,26 +89,22 @@ impl Phase {
         }
     }
 
-    /// The first `most` requests of the unit; all of them if file descriptors are attached, or if a request has
-    /// more than 256 KB.
-    pub(crate) fn beginning(&self, most: u32) -> Load<'_> {
+    /// Leaves out all requests after the first `most`; none if file descriptors are attached, or if a request has more
+    /// than 256 KB.
+    fn shorten(&mut self, most: u32) {
         let (mut end, mut requests) = (0, 0);
         while requests < most
             && let Some([_, _, low, high, ..]) = self.unit.get(end..)
         {
             let words = u16::from_ne_bytes([*low, *high]);
             if words == 0 || self.carried.is_some() {
-                return self.load(1);
+                return;
             }
             end += 4 * usize::from(words);
             requests += 1;
         }
-        Load {
-            unit: self.unit.get(..end).unwrap_or(&self.unit),
-            times: 1,
-            requests: u64::from(requests),
-            ..Load::default()
-        }
+        self.unit.truncate(end);
+        self.requests = requests;
     }
 
     /// The mean length of a request in bytes.
@@ -182,6 +178,13 @@ impl Workload {
         plain.then(|| Workload::answered(first))
     }
 
+    /// Leaves out all requests after the first `most`, unless the load is a cycle, whose phases undo each other.
+    pub(crate) fn shorten(&mut self, most: u32) {
+        if let [phase] = self.phases.as_mut_slice() {
+            phase.shorten(most);
+        }
+    }
+
     /// A cycle of phases.
     pub(crate) fn cycle(phases: impl IntoIterator<Item = Phase>) -> Workload {
         Workload {
@@ -210,6 +213,26 @@ mod tests {
         let long = Workload::repeated(&[0; 100_000], Sync::RoundTrip);
         assert_eq!(long.phases[0].requests, 1);
         assert_eq!(long.phases[0].bytes_each(), 100_000.0);
+    }
+
+    #[test]
+    fn shortened_load_keeps_whole_requests_and_cycles() {
+        let mut short = Workload::repeated(&[2, 0, 2, 0, 1, 1, 1, 1], Sync::RoundTrip);
+        short.shorten(3);
+        assert_eq!(
+            (short.phases[0].requests, short.phases[0].unit.len()),
+            (3, 24)
+        );
+        let cycle = Workload::cycle([short.phases[0].clone(), short.phases[0].clone()]);
+        let mut same = cycle.clone();
+        same.shorten(1);
+        assert_eq!(same, cycle);
+        let mut long = Workload::repeated(&[0; 100_000], Sync::RoundTrip);
+        long.shorten(3);
+        assert_eq!(
+            (long.phases[0].requests, long.phases[0].unit.len()),
+            (1, 100_000)
+        );
     }
 
     #[test]

@@ -25,7 +25,7 @@ const CRATES: [(&str, &str, u8); 16] = [
     ("cost-model", "x11prof_cost_model", 3),
     ("server-model", "x11prof_server_model", 4),
     ("proxy", "x11prof_proxy", 5),
-    ("xmeasure", "x11prof_xmeasure", 5),
+    ("xmeasure", "x11prof_xmeasure", 6),
     ("analyzer", "x11prof_analyzer", 5),
     ("replay", "x11prof_replay", 6),
     ("collection", "x11prof_collection", 6),

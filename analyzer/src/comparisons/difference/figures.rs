@@ -161,11 +161,6 @@ impl FiguresOfRun {
         }
     }
 
-    /// True if the pass has to follow changes of the screen.
-    pub fn knows_updates(&self) -> bool {
-        self.profile.knows_updates()
-    }
-
     /// Processes the next observation of a pass that emits context switches first.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         self.summary.observe(observation);

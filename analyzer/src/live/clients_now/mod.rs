@@ -84,11 +84,6 @@ impl ClientsNow {
         }
     }
 
-    /// True if the costs depend on changes of the screen.
-    pub fn knows_updates(&self) -> bool {
-        self.profile.knows_updates()
-    }
-
     /// Starts to move the time window. Earlier observations only set up the state.
     pub fn begin(&mut self) {
         self.begun = true;

@@ -366,11 +366,6 @@ impl TraceSummary {
         self.link.as_ref()
     }
 
-    /// The emulated network; `None` without `record --net`.
-    pub fn emulated_network(&self) -> Option<&EmulatedNetwork> {
-        self.network.as_ref()
-    }
-
     /// The rewrites of `record --try`, each with the number of requests that it changed.
     pub fn tried(&self) -> impl Iterator<Item = (&String, &u64)> {
         let tried = self.tried.iter();

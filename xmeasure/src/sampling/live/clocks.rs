@@ -3,6 +3,8 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use x11prof_proxy::cpu_time;
+
 use super::{LiveServer, micros};
 use crate::sampling::reading::Reading;
 use crate::server::process;
@@ -23,22 +25,10 @@ pub(super) struct Asleep {
 impl LiveServer {
     /// Waits until the server sleeps, because only then its CPU time is exact, and returns that time.
     pub(super) fn processor_time(&self) -> Option<Asleep> {
-        let clock = self.clock?;
-        let sleeps = self.wait_for_sleep();
-        let time = clock.now()?;
+        let pid = self.target.pid()?;
+        let sleeps = wait_for_sleep(pid);
+        let time = Duration::from_nanos(cpu_time(pid)?);
         Some(Asleep { time, sleeps })
-    }
-
-    /// Waits until the server sleeps, and returns the number of its sleeps by then.
-    pub(super) fn wait_for_sleep(&self) -> Option<u64> {
-        let start = Instant::now();
-        loop {
-            let sleeps = self.raw.pid.and_then(process::asleep);
-            if sleeps.is_some() || start.elapsed() >= SETTLE {
-                return sleeps;
-            }
-            thread::sleep(LOOK);
-        }
     }
 
     pub(super) fn since(&self, before: Option<Asleep>, wall: Duration) -> Reading {
@@ -51,5 +41,17 @@ impl LiveServer {
             sleeps,
             ..Reading::default()
         }
+    }
+}
+
+/// Waits until the process sleeps, and returns the number of its sleeps by then.
+fn wait_for_sleep(pid: u32) -> Option<u64> {
+    let start = Instant::now();
+    loop {
+        let sleeps = process::asleep(pid);
+        if sleeps.is_some() || start.elapsed() >= SETTLE {
+            return sleeps;
+        }
+        thread::sleep(LOOK);
     }
 }

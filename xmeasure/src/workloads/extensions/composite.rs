@@ -4,8 +4,8 @@
 use x11rb_protocol::protocol::render::{CompositeRequest, CreatePictureAux, PictOp, Repeat};
 use x11rb_protocol::protocol::xproto::Rectangle;
 
+use super::super::place;
 use super::super::shapes::boxes;
-use super::super::{of_either, place};
 use super::render::{ONE, OPAQUE, Render, TRANSLUCENT};
 use crate::error::MeasureError;
 use crate::plan::Plan;
@@ -94,88 +94,56 @@ pub(super) fn add(
 ) -> Result<Pictures, MeasureError> {
     let pictures = pictures(client, render)?;
     let major = render.major;
+    let Pictures {
+        window,
+        argb,
+        rgb,
+        solid,
+        linear,
+        radial,
+        mask8,
+        mask1,
+        repeated,
+        scaled: [nearest, bilinear],
+        turned,
+        target32,
+        target8,
+        ..
+    } = pictures;
     let base = Layers {
         op: PictOp::OVER,
-        src: pictures.argb,
+        src: argb,
         mask: 0,
-        dst: pictures.window,
+        dst: window,
     };
-    let src = |src| Layers { src, ..base };
-    let mut all = vec![
-        base,
-        Layers {
-            op: PictOp::SRC,
-            ..base
-        },
-        src(pictures.rgb),
-        Layers {
-            op: PictOp::SRC,
-            ..src(pictures.rgb)
-        },
-        src(pictures.solid),
-        Layers {
-            mask: pictures.mask8,
-            ..src(pictures.solid)
-        },
-        Layers {
-            mask: pictures.mask8,
-            ..base
-        },
-        Layers {
-            mask: pictures.mask1,
-            ..src(pictures.solid)
-        },
-        src(pictures.linear),
-        src(pictures.radial),
-        src(pictures.repeated),
-        src(pictures.scaled[0]),
-        src(pictures.scaled[1]),
-        Layers {
-            dst: pictures.target32,
-            ..base
-        },
-        Layers {
-            op: PictOp::SRC,
-            dst: pictures.target32,
-            ..base
-        },
-        Layers {
-            mask: pictures.mask8,
-            dst: pictures.target32,
-            ..src(pictures.solid)
-        },
-        Layers {
-            op: PictOp::ADD,
-            dst: pictures.target8,
-            ..src(pictures.mask8)
-        },
-        Layers {
-            op: PictOp::SRC,
-            ..src(pictures.solid)
-        },
-        src(pictures.turned),
-        Layers {
-            op: PictOp::SRC,
-            dst: pictures.target32,
-            ..src(pictures.turned)
-        },
+    let all = [
+        (PictOp::OVER, argb, 0, window),
+        (PictOp::SRC, argb, 0, window),
+        (PictOp::OVER, rgb, 0, window),
+        (PictOp::SRC, rgb, 0, window),
+        (PictOp::OVER, solid, 0, window),
+        (PictOp::OVER, solid, mask8, window),
+        (PictOp::OVER, argb, mask8, window),
+        (PictOp::OVER, solid, mask1, window),
+        (PictOp::OVER, linear, 0, window),
+        (PictOp::OVER, radial, 0, window),
+        (PictOp::OVER, repeated, 0, window),
+        (PictOp::OVER, nearest, 0, window),
+        (PictOp::OVER, bilinear, 0, window),
+        (PictOp::OVER, argb, 0, target32),
+        (PictOp::SRC, argb, 0, target32),
+        (PictOp::OVER, solid, mask8, target32),
+        (PictOp::ADD, mask8, 0, target8),
+        (PictOp::SRC, solid, 0, window),
+        (PictOp::OVER, turned, 0, window),
+        (PictOp::SRC, turned, 0, target32),
         // A solid mask fades the source.
-        Layers {
-            mask: pictures.solid,
-            ..base
-        },
-        Layers {
-            op: PictOp::OUT_REVERSE,
-            dst: pictures.target32,
-            ..src(pictures.mask8)
-        },
-        Layers {
-            op: PictOp::ADD,
-            mask: pictures.mask8,
-            dst: pictures.target32,
-            ..base
-        },
+        (PictOp::OVER, argb, solid, window),
+        (PictOp::OUT_REVERSE, mask8, 0, target32),
+        (PictOp::ADD, argb, mask8, target32),
     ];
+    let all = all.map(|(op, src, mask, dst)| Layers { op, src, mask, dst });
+    let mut all = all.to_vec();
     all.extend(OTHERS.map(|op| Layers { op, ..base }));
     if plan.quick {
         all.truncate(QUICK);
@@ -183,11 +151,6 @@ pub(super) fn add(
     for layers in all {
         let sides = plan.sizes(&SIDES);
         loads.series(sides, |side| composite(major, layers, side));
-    }
-    if plan.thorough() {
-        for layers in combined(base, &pictures) {
-            loads.series(SIDES, |side| composite(major, layers, side));
-        }
     }
     let fills = [
         (PictOp::OVER, pictures.window),
@@ -210,52 +173,6 @@ pub(super) fn add(
         loads.push(fill(ITEM, ITEMS));
     }
     Ok(pictures)
-}
-
-/// The layers that differ from `base` in two of operator, source, mask and destination.
-fn combined(base: Layers, pictures: &Pictures) -> Vec<Layers> {
-    let mut single = vec![
-        Layers {
-            mask: pictures.mask8,
-            ..base
-        },
-        Layers {
-            dst: pictures.target32,
-            ..base
-        },
-        Layers {
-            dst: pictures.target8,
-            ..base
-        },
-    ];
-    let [nearest, bilinear] = pictures.scaled;
-    let sources = [pictures.rgb, pictures.solid, pictures.linear];
-    let sources = sources
-        .into_iter()
-        .chain([pictures.repeated, nearest, bilinear]);
-    single.extend(sources.map(|src| Layers { src, ..base }));
-    let operators = [PictOp::SRC, PictOp::ADD, PictOp::IN, PictOp::OUT_REVERSE];
-    single.extend(operators.map(|op| Layers { op, ..base }));
-    let mut all = Vec::new();
-    for (at, one) in single.iter().enumerate() {
-        all.extend(
-            single
-                .iter()
-                .skip(at + 1)
-                .filter_map(|other| both(base, *one, *other)),
-        );
-    }
-    all
-}
-
-/// `base` with the differences of both; `None` if both differ in the same property.
-fn both(base: Layers, one: Layers, other: Layers) -> Option<Layers> {
-    Some(Layers {
-        op: of_either(base.op, one.op, other.op)?,
-        src: of_either(base.src, one.src, other.src)?,
-        mask: of_either(base.mask, one.mask, other.mask)?,
-        dst: of_either(base.dst, one.dst, other.dst)?,
-    })
 }
 
 fn pictures(client: &mut Client, render: Render) -> Result<Pictures, MeasureError> {

@@ -1,8 +1,6 @@
 //! RENDER's text: glyphs of a set, named by one, two or four bytes.
 
-use x11rb_protocol::protocol::render::{
-    CompositeGlyphs8Request, CompositeGlyphs16Request, CompositeGlyphs32Request, PictOp,
-};
+use x11rb_protocol::protocol::render::{self, CompositeGlyphs8Request, PictOp};
 
 use super::super::place;
 use super::render::Render;
@@ -88,40 +86,25 @@ pub(super) fn glyphs(
     glyphset: u32,
     commands: Vec<u8>,
 ) -> Vec<u8> {
-    let (src_x, src_y) = (0, 0);
-    let glyphcmds = commands.into();
-    match width {
-        Width::One => major.bytes(CompositeGlyphs8Request {
-            op,
-            src,
-            dst,
-            mask_format,
-            glyphset,
-            src_x,
-            src_y,
-            glyphcmds,
-        }),
-        Width::Two => major.bytes(CompositeGlyphs16Request {
-            op,
-            src,
-            dst,
-            mask_format,
-            glyphset,
-            src_x,
-            src_y,
-            glyphcmds,
-        }),
-        Width::Four => major.bytes(CompositeGlyphs32Request {
-            op,
-            src,
-            dst,
-            mask_format,
-            glyphset,
-            src_x,
-            src_y,
-            glyphcmds,
-        }),
+    let mut bytes = major.bytes(CompositeGlyphs8Request {
+        op,
+        src,
+        dst,
+        mask_format,
+        glyphset,
+        src_x: 0,
+        src_y: 0,
+        glyphcmds: commands.into(),
+    });
+    // The requests of the three widths differ only in their opcodes.
+    if let Some(minor) = bytes.get_mut(1) {
+        *minor = match width {
+            Width::One => render::COMPOSITE_GLYPHS8_REQUEST,
+            Width::Two => render::COMPOSITE_GLYPHS16_REQUEST,
+            Width::Four => render::COMPOSITE_GLYPHS32_REQUEST,
+        };
     }
+    bytes
 }
 
 #[cfg(test)]
