@@ -239,9 +239,11 @@ pub(crate) fn add_messages(
     report: &mut EpisodesReport,
 ) -> Result<(), CommandError> {
     let mut read = Ok(());
-    Pass::open(path, None)?.run(|observation| {
-        if read.is_ok() {
-            read = timeline.observe(observation);
+    Pass::open(path, None)?.run_until(|observation| {
+        read = timeline.observe(observation);
+        match timeline.is_over() || read.is_err() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
         }
     })?;
     read.map_err(|error| CommandError::file(path, error))?;

@@ -142,6 +142,10 @@ fn add(
         for ((name, format, words), made) in pair.iter().zip(made) {
             let failed = |why: &str| CommandError::failed(format_args!("{words}: {why}"));
             let text = made.map_err(|_| failed("it panicked"))??;
+            let text = match *format {
+                "text" | "xml" => without_name(&text, path),
+                _ => text,
+            };
             pages.add(name, format, &text).map_err(|why| failed(&why))?;
         }
     }
@@ -194,7 +198,7 @@ fn page(path: &Path, words: &str, cut: f64) -> Result<String, CommandError> {
     // `check` fails here by design: the recording exceeds a budget of zero.
     let over = asked.starts_with("check") && output.status.code() == Some(1);
     match output.status.success() || over {
-        true => Ok(without_name(&String::from_utf8_lossy(&output.stdout), path)),
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
         false => Err(failed(String::from_utf8_lossy(&output.stderr).trim())),
     }
 }

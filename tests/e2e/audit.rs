@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::harness::Place;
+use crate::harness::{Place, Server, needs};
 
 /// The recordings in `tests/data`, and those in the folder that X11PROF_RECORDINGS names.
 fn recordings() -> Vec<PathBuf> {
@@ -29,6 +29,20 @@ fn recordings_pass_the_audit() {
         wrong.extend(lines.map(|line| format!("{}: {line}", path.display())));
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// The server of a display answers late, for example while it resets: that wait is no network's.
+#[test]
+fn recording_of_a_display_over_a_network_passes_the_audit() {
+    needs("xterm", "xterm");
+    let (server, place) = (Server::xvfb(&[]), Place::new());
+    let display = server.display.as_str();
+    let words = ["record", "--net", "lan", "--display", display];
+    let command = ["-o", "net.mcap", "--", "xterm", "-e", "seq 2000"];
+    let recorded = place.run(words.iter().chain(&command));
+    recorded.succeeded();
+    let audited = place.ok(["audit", "net.mcap"]);
+    assert!(audited.contains("checks hold"), "{audited}");
 }
 
 /// JSON fields whose numbers are identifiers or sizes, not figures.

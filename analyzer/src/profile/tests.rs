@@ -236,6 +236,17 @@ fn comparison_rows_add_up_and_missing_costs_are_not_zero() {
     assert_eq!(comparison.servers[1].transport_ms, None);
 }
 
+/// A replay adds requests of its own.
+#[test]
+fn comparison_counts_the_requests_of_the_first_report() {
+    let first = report(&small(), "none");
+    let mut other = first.clone();
+    other.requests[0].name = "Added".to_owned();
+    let comparison = Comparison::new(&[first.clone(), other]);
+    let counts = comparison.requests.iter().map(|request| request.count);
+    assert_eq!(counts.sum::<u64>(), first.total.count);
+}
+
 #[test]
 fn pipelined_request_does_not_block() {
     let mut trace = Synthetic::new();

@@ -16,7 +16,7 @@ pub use filter::DumpFilter;
 use x11prof_analyzer::{MessageContext, Observation, Step, name_matches};
 
 use crate::plain::plain;
-use names::Names;
+pub(crate) use names::Names;
 use show::{LONGEST_READ, Named, Show, Shown, ShownOperation};
 
 /// The form of a dump.
@@ -101,11 +101,24 @@ impl Dump {
         observation: &Observation<'_>,
         out: &mut dyn io::Write,
     ) -> io::Result<()> {
+        let mut names = std::mem::take(&mut self.names);
+        if let Observation::Message(seen) = observation {
+            names.observe(seen);
+        }
+        let written = self.write(observation, &names, out);
+        self.names = names;
+        written
+    }
+
+    /// Writes an observation with these names, which several dumps may share.
+    pub(crate) fn write(
+        &mut self,
+        observation: &Observation<'_>,
+        names: &Names,
+        out: &mut dyn io::Write,
+    ) -> io::Result<()> {
         match observation {
-            Observation::Message(seen) => {
-                self.names.observe(seen);
-                self.message(seen, out)
-            }
+            Observation::Message(seen) => self.message(seen, names, out),
             Observation::Control(time, control) => self.control(*time, control, out),
             Observation::Switches(steps) if self.filter.switches => {
                 steps.iter().try_for_each(|step| self.switch(step, out))
@@ -205,7 +218,12 @@ impl Dump {
         }
     }
 
-    fn message(&mut self, seen: &MessageContext<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+    fn message(
+        &mut self,
+        seen: &MessageContext<'_>,
+        known: &Names,
+        out: &mut dyn io::Write,
+    ) -> io::Result<()> {
         let seconds = self.seconds(seen.time);
         let described = describe(seen.message);
         let names = [Some(described.name), described.of];
@@ -226,7 +244,7 @@ impl Dump {
             DumpFormat::Json => seen.message.fields(seen.extensions),
         };
         let show = Show {
-            names: &self.names,
+            names: known,
             session: seen.session,
             message: described.name,
         };

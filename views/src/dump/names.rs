@@ -21,7 +21,7 @@ struct Resource {
 
 /// The names known so far.
 #[derive(Default)]
-pub(super) struct Names {
+pub(crate) struct Names {
     /// The resources by id, until the id is reused: messages may still name a freed resource.
     resources: HashMap<u32, Resource>,
 }
@@ -55,7 +55,7 @@ impl Names {
     }
 
     /// Updates the names from a message. Call it before the message is shown.
-    pub(super) fn observe(&mut self, seen: &MessageContext<'_>) {
+    pub(crate) fn observe(&mut self, seen: &MessageContext<'_>) {
         for change in seen.session.resource_changes() {
             if let ResourceChange::Created(resource) = change {
                 let name = seen.session.font_name(resource.id);

@@ -5,7 +5,7 @@ use std::io;
 use x11prof_analyzer::{EpisodesReport, Observation};
 use x11prof_trace::ConnectionId;
 
-use crate::dump::{Dump, DumpFilter, DumpFormat};
+use crate::dump::{Dump, DumpFilter, DumpFormat, Names};
 
 /// Maximum number of episodes with messages.
 const MAX_EPISODES: usize = 50;
@@ -18,6 +18,7 @@ const BEFORE: f64 = 0.000_1;
 pub struct Timeline {
     /// The index of each episode in the report, its printer, and the printed text.
     of: Vec<(usize, Dump, Vec<u8>)>,
+    names: Names,
     /// Maximum number of bytes for each episode.
     bytes: usize,
 }
@@ -53,18 +54,28 @@ impl Timeline {
         });
         Timeline {
             of: of.collect(),
+            names: Names::default(),
             bytes,
         }
     }
 
     /// Processes the next observation of the second pass.
     pub fn observe(&mut self, observation: &Observation<'_>) -> io::Result<()> {
+        if let Observation::Message(seen) = observation {
+            self.names.observe(seen);
+        }
         for (_, dump, text) in &mut self.of {
-            if text.len() < self.bytes {
-                dump.observe(observation, text)?;
+            if text.len() < self.bytes && !dump.is_over() {
+                dump.write(observation, &self.names, text)?;
             }
         }
         Ok(())
+    }
+
+    /// True if later observations add nothing.
+    pub fn is_over(&self) -> bool {
+        let mut of = self.of.iter();
+        of.all(|(_, dump, text)| text.len() >= self.bytes || dump.is_over())
     }
 
     /// Inserts the messages into the report.

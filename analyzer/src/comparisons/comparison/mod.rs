@@ -97,7 +97,7 @@ pub struct ComparedServer {
 pub struct ComparedRequest {
     /// The name of the request.
     pub name: String,
-    /// The number of requests.
+    /// The number of requests on the first server. A replay adds requests of its own.
     pub count: u64,
     /// True if every server has cost data for all of these requests.
     pub comparable: bool,
@@ -232,7 +232,7 @@ fn requests(reports: &[ProfileReport]) -> Vec<ComparedRequest> {
                 .entry(&line.name)
                 .or_insert_with(|| ComparedRequest {
                     name: line.name.clone(),
-                    count: line.count,
+                    count: if at == 0 { line.count } else { 0 },
                     comparable: true,
                     servers: vec![RequestOnServer::default(); reports.len()],
                 });

@@ -70,6 +70,8 @@ struct StartingClient {
     event_on_link: Option<u64>,
     /// Bytes that were read, of a request whose end was not read.
     unfinished: u64,
+    /// True if the recording lacks some of the client's messages.
+    incomplete: bool,
     line: Line,
 }
 
@@ -241,9 +243,15 @@ impl StartUps {
                     client.ran_before.get_or_insert(cpu.cpu_ns);
                 }
             }
-            // The connection began before the recording.
             Control::Joined(joined) if !joined.setup => {
-                self.starting.remove(&joined.connection);
+                match self.starting.get_mut(&joined.connection) {
+                    Some(client) if client.set_up.is_some() => {
+                        client.incomplete = true;
+                        self.end(joined.connection, processes);
+                    }
+                    // The connection began before the recording.
+                    _ => drop(self.starting.remove(&joined.connection)),
+                }
             }
             Control::Closed { connection, .. } => self.end(*connection, processes),
             _ => {}
@@ -369,7 +377,7 @@ impl StartingClient {
 
 #[cfg(test)]
 mod tests {
-    use x11prof_trace::{Control, ExtensionOpcodes, Record};
+    use x11prof_trace::{ConnectionId, Control, ExtensionOpcodes, Joined, Record};
 
     use super::StartUpReport;
     use crate::pipeline::{Observation, Pipeline};
@@ -528,6 +536,22 @@ mod tests {
         trace.client_sends(&[fill()]).end();
         let found = start_ups(&trace);
         assert_eq!((found[0].latency_ms, found[0].round_trips), (Some(0.4), 1));
+    }
+
+    #[test]
+    fn start_up_with_missing_messages_has_a_reason() {
+        let mut trace = Synthetic::new();
+        trace.client_sends(&[query_font()]);
+        trace.wait(100).server_sends(&[reply(1)]);
+        trace.control(Control::Joined(Joined {
+            connection: ConnectionId(1),
+            last_request: 5,
+            ..Joined::default()
+        }));
+        let found = start_ups(&trace);
+        assert_eq!((found[0].latency_ms, found[0].round_trips), (None, 1));
+        let why = found[0].why_none.as_deref();
+        assert_eq!(why, Some("some of its messages are missing"));
     }
 
     #[test]

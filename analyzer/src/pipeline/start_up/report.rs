@@ -114,6 +114,9 @@ impl StartUpReport {
         let opened = client.opened.as_nanos();
         let start = client.process.unwrap_or(opened);
         let drawn = match client.frame.progress() {
+            progress if client.incomplete && progress != Progress::Over => {
+                Err("some of its messages are missing")
+            }
             Progress::Unmapped => Err("it mapped no top-level window"),
             Progress::Mapped => Err("it drew nothing in its top-level window"),
             Progress::Drawn(_) | Progress::Over => Ok(client.last),
