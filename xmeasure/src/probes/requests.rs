@@ -68,10 +68,14 @@ impl RequestCostsProbe {
         let Some(readings) = &self.readings else {
             return Vec::new();
         };
-        let refused = readings.requests.iter().filter(|job| job.refused);
-        let mut notes: Vec<String> = refused
-            .map(|job| format!("{} was refused", named(job.name())))
-            .collect();
+        let refused = |job: &Job| {
+            let (code, major, minor) = job.refused?;
+            let name = named(job.name());
+            Some(format!(
+                "{name} was refused (error {code} of request {major}.{minor})"
+            ))
+        };
+        let mut notes: Vec<String> = readings.requests.iter().filter_map(refused).collect();
         notes.dedup();
         match readings.cut {
             Some(StoppedBy::Stopped) => notes.push("interrupted".into()),
@@ -175,7 +179,7 @@ impl Probe for RequestCostsProbe {
         parameters.requests.retain(|entry| plan.wants(&entry.name));
         if readings.cut == Some(StoppedBy::Time) {
             let left = readings.requests.iter();
-            let left = left.filter(|job| !job.is_read() && !job.refused);
+            let left = left.filter(|job| !job.is_read() && job.refused.is_none());
             let names: BTreeSet<&str> = left.map(|job| named(job.name())).collect();
             parameters.method.unmeasured = names.into_iter().map(str::to_owned).collect();
         }

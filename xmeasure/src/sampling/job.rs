@@ -18,8 +18,8 @@ pub(crate) struct Job {
     pub(crate) always: bool,
     /// The replies to each phase; empty until it has run, and if it was refused.
     pub(crate) answers: Vec<ReceivedMessages>,
-    /// True if the server replied with errors.
-    pub(crate) refused: bool,
+    /// The server's first error, if it replied with errors: its code, and the opcodes of the request.
+    pub(crate) refused: Option<(u8, u8, u16)>,
     /// The readings by phase, one in each pass.
     pub(crate) readings: Vec<Vec<Reading>>,
     /// The handler times by phase, one in each pass; empty if the server does not time its handlers.
@@ -38,7 +38,7 @@ impl Job {
             operations,
             always: false,
             answers: Vec::new(),
-            refused: false,
+            refused: None,
             times: 0,
         }
     }

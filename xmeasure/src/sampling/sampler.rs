@@ -50,7 +50,7 @@ pub(crate) fn sample(
         transport(executor, readings, plan)?;
         let mut jobs: Vec<&mut Job> = readings.transport.all_mut();
         jobs.extend(&mut readings.requests);
-        jobs.retain(|job| !job.refused);
+        jobs.retain(|job| job.refused.is_none());
         if pass % 2 == 1 {
             jobs.reverse();
         }
@@ -104,9 +104,9 @@ fn transport(executor: &mut dyn Executor, readings: &mut Readings, plan: &Plan) 
 /// Determines a load's replies and its number of repetitions.
 fn rehearse(executor: &mut dyn Executor, job: &mut Job, plan: &Plan) -> io::Result<()> {
     job.answers = executor.rehearse(&job.load)?;
-    if job.answers.iter().any(|answers| answers.errors > 0) {
+    job.refused = job.answers.iter().find_map(|answers| answers.first_error);
+    if job.refused.is_some() {
         job.answers.clear();
-        job.refused = true;
         return Ok(());
     }
     if plan.timed && !job.always {

@@ -193,7 +193,11 @@ impl Executor for Simulated {
                 replies: content.replies,
                 reply_bytes: content.reply_bytes,
                 events: content.events,
-                errors: u64::from(self.quirks.refuses == Some(phase.unit[0])),
+                first_error: self
+                    .quirks
+                    .refuses
+                    .filter(|refused| *refused == phase.unit[0])
+                    .map(|refused| (1, refused, 0)),
                 ..ReceivedMessages::default()
             }
         });
