@@ -16,7 +16,7 @@ use crate::threads::thread_states::State;
 const WAITS: usize = 200_000;
 /// Shorter waits have no stacks, in nanoseconds.
 const SHORTEST: u64 = 1_000_000;
-/// The least share of a span that a wait is named for: one in so many.
+/// A wait is named if it takes at least one part in this many of a span.
 const REPORTED: u64 = 50;
 
 /// A thread's wait: the thread, and the beginning.

@@ -150,7 +150,7 @@ impl Pipeline {
         self.order.put(record);
     }
 
-    /// Hands on the next record that has its turn, and gives it.
+    /// Emits the observations of the next record in order, and returns the record.
     pub(crate) fn next(&mut self, mut on: impl FnMut(&Observation<'_>)) -> Option<Record> {
         let Some(record) = self.order.next() else {
             if self.over {
@@ -162,7 +162,7 @@ impl Pipeline {
         Some(record)
     }
 
-    /// Hands on a record out of its turn, for who changes a trace record by record.
+    /// Emits the observations of a record out of order, for code that changes a trace record by record.
     pub(crate) fn take(&mut self, record: &Record, mut on: impl FnMut(&Observation<'_>)) {
         let on = &mut on;
         match record {
@@ -196,7 +196,7 @@ impl Pipeline {
         }
     }
 
-    /// Hands on all that `reader` has. On an error, what came before it has been handed on.
+    /// Emits the observations of all records of `reader`. On an error, those of the records before it were emitted.
     pub fn run<R: io::Read>(
         &mut self,
         reader: &mut Reader<R>,

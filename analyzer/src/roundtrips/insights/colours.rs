@@ -119,7 +119,7 @@ mod tests {
         let found = findings(&trace, Colours::default());
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].count, found[0].saves.round_trips), (4, 4));
-        // Only the server knows the cell of a colour table.
+        // Only the server has the cell of a colour table.
         allocate(&mut trace, 5, 17);
         assert_eq!(findings(&trace, Colours::default()), []);
     }
