@@ -11,6 +11,9 @@ use crate::harness::raw::{Client, Order};
 use crate::harness::{Finished, Place, Recording, Server, needs, until, wait};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use x11rb::connection::Connection as _;
+use x11rb::protocol::xproto::ConnectionExt as _;
+use x11rb::wrapper::ConnectionExt as _;
 
 /// Number of bursts of three small requests that the client sends.
 const BURSTS: u64 = 300;
@@ -354,6 +357,64 @@ fn second_recorder_is_not_recorded() {
     assert!(!dumped.contains(r#"{"kind":"hole""#), "{dumped}");
     assert!(dumped.matches("GetKeyboardMapping").count() <= 4);
     assert!(dumped.contains("-> GetInputFocus"), "{dumped}");
+}
+
+/// Two recorders that record each other lose parts of long replies.
+#[test]
+fn recorder_that_begins_later_is_excluded() {
+    use x11rb::protocol::record::{CS, ConnectionExt as _, ExtRange, Range, Range8, Range16};
+    let (server, place) = (Server::xvfb(&[]), Place::new());
+    let attached = Attached::start(&place, &server.display, None);
+    let connect = || {
+        x11rb::connect(Some(&server.display))
+            .expect("a connection")
+            .0
+    };
+    let (control, data) = (connect(), connect());
+    let bytes = |first, last| Range8 { first, last };
+    let (first, last) = (0, u16::MAX);
+    let extensions = ExtRange {
+        major: bytes(128, 255),
+        minor: Range16 { first, last },
+    };
+    let range = Range {
+        core_requests: bytes(0, 127),
+        core_replies: bytes(0, 127),
+        ext_requests: extensions,
+        ext_replies: extensions,
+        delivered_events: bytes(2, 127),
+        ..Range::default()
+    };
+    let context = control.generate_id().expect("an id");
+    let created = control.record_create_context(context, 0, &[CS::ALL_CLIENTS.into()], &[range]);
+    created.expect("a request").check().expect("a context");
+    until("x11prof leaves the context", || {
+        let context = control.record_get_context(context).expect("a request");
+        let recorded = context.reply().expect("a context").intercepted_clients;
+        // Its connection for marks carries little and stays.
+        (recorded.len() <= 3).then_some(())
+    });
+    let reports = std::thread::spawn(move || {
+        let reports = data.record_enable_context(context).expect("a request");
+        reports.map_while(Result::ok).count()
+    });
+    let client = connect();
+    let font = client.generate_id().expect("an id");
+    client.open_font(font, b"fixed").expect("a request");
+    for _ in 0..100 {
+        let reply = client.query_font(font).expect("a request").reply();
+        assert!(reply.expect("a font").length > 64);
+    }
+    control.record_disable_context(context).expect("a request");
+    control.sync().expect("a reply");
+    assert!(reports.join().expect("no panic") > 2);
+    let trace = attached.end();
+    let trace = trace.to_str().expect("a plain path");
+    let dumped = place.ok(["dump", trace]);
+    assert!(!dumped.contains(r#"{"kind":"hole""#), "{dumped}");
+    assert_eq!(dumped.matches("<- QueryFont reply").count(), 100);
+    let audited = place.ok(["audit", trace]);
+    assert!(audited.contains("checks hold"), "{audited}");
 }
 
 /// RECORD times are whole milliseconds. Rounding once made a key seem to arrive after the program had blocked

@@ -31,6 +31,8 @@ pub(super) struct Attachment {
     queue_bytes: usize,
     pub(super) conversation: Conversation,
     guards: Vec<FlushGuard>,
+    /// The first resource id of the connection on which the server reports.
+    recording: u32,
     /// Declared before `watchdog`, so that the reader's thread ends first: the watchdog waits until the thread closes
     /// its heartbeat.
     reader: Reader,
@@ -111,6 +113,7 @@ impl Attachment {
             queue_bytes,
             conversation,
             guards,
+            recording: apart.last().copied().unwrap_or_default(),
             reader,
             watchdog,
             since: now,
@@ -150,6 +153,7 @@ impl Attachment {
         self.conversation.settle()?;
         let enabled = context::enable(&mut self.conversation, &self.link, context, &ours);
         let (socket, apart) = enabled?;
+        self.recording = apart.last().copied().unwrap_or_default();
         (self.reader, self.watchdog) = listen(socket, self.queue_bytes, self.server)?;
         self.since = clock::now();
         let beginning = self.look(ours, apart)?;
@@ -173,6 +177,18 @@ impl Attachment {
             found: found.into_iter().map(own).collect(),
             resources,
         })
+    }
+
+    /// Separates this recorder from other recorders that have begun since. Returns the first resource ids of their
+    /// connections.
+    pub(super) fn exclude_recorders(&mut self, patience: Duration) -> Result<Vec<u32>, String> {
+        self.conversation.set_patience(patience);
+        let context = self.conversation.setup().resource_id_base;
+        let ours = ours(&self.conversation, &self.guards);
+        let apart =
+            others::exclude_recorders(&mut self.conversation, context, &ours, self.recording)?;
+        let is_other = |client: &u32| !ours.contains(client) && *client != self.recording;
+        Ok(apart.into_iter().filter(is_other).collect())
     }
 
     /// Returns the next replies, and waits at most `patience` for them.

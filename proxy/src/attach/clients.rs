@@ -8,6 +8,8 @@ use x11prof_trace::{
     ConnectionId, Control, Direction, Endian, Existing, ExistingClient, Joined, Opened, Timestamp,
 };
 
+use x11rb_protocol::protocol::record::{CREATE_CONTEXT_REQUEST, ENABLE_CONTEXT_REQUEST};
+
 use super::attachment::ReportStart;
 use super::cost::Reported;
 use super::elements::{self, Category, Head};
@@ -33,6 +35,8 @@ pub(super) struct Clients<'a> {
     ours: Vec<u32>,
     /// Connections of other recorders, until the server assigns their ids to another client.
     others: Vec<u32>,
+    /// True if a client creates or enables a context of RECORD, and may have become another recorder.
+    pub(super) recorder_came: bool,
     /// The bytes that clients and server have sent.
     pub(super) bytes: u64,
     /// The reports so far.
@@ -51,6 +55,8 @@ pub(super) struct Recording<'a> {
     pub(super) processes: &'a ClientProcesses,
     pub(super) images: ImageRequests,
     pub(super) scheduling: &'a Scheduling,
+    /// The major opcode of RECORD.
+    pub(super) record: u8,
 }
 
 struct RecordedClient<'a> {
@@ -73,6 +79,7 @@ impl<'a> Clients<'a> {
             count: 0,
             ours: Vec::new(),
             others: Vec::new(),
+            recorder_came: false,
             bytes: 0,
             reported: Reported::default(),
             to,
@@ -94,7 +101,8 @@ impl<'a> Clients<'a> {
         let now = clock::now();
         let mut gone: Vec<u32> = self.known.keys().copied().collect();
         gone.retain(|client| found.iter().all(|one| one.first != *client));
-        gone.into_iter().for_each(|client| self.close(now, client));
+        gone.into_iter()
+            .for_each(|client| self.close(now, client, None));
         for client in found {
             if self.is_excluded(client.first) {
                 continue;
@@ -118,13 +126,24 @@ impl<'a> Clients<'a> {
         self.ours.push(client);
     }
 
+    /// Excludes connections of other recorders from now on.
+    pub(super) fn exclude(&mut self, others: impl IntoIterator<Item = u32>) {
+        let why = "its program records the display with RECORD";
+        for other in others {
+            if !self.is_excluded(other) {
+                self.close(clock::now(), other, Some(why));
+                self.others.push(other);
+            }
+        }
+    }
+
     fn is_excluded(&self, client: u32) -> bool {
         self.ours.contains(&client) || self.others.contains(&client)
     }
 
     /// Opens the client with this first resource id, whose process is `pid`. Returns the client's number.
     pub(super) fn open(&mut self, time: Timestamp, client: u32, pid: Option<u32>) -> ConnectionId {
-        self.close(time, client);
+        self.close(time, client, None);
         self.count = self.count.saturating_add(1);
         let connection = ConnectionId(self.count);
         let process = pid.map(ProcessInfo::of).unwrap_or_default();
@@ -134,6 +153,7 @@ impl<'a> Clients<'a> {
             processes,
             images,
             scheduling,
+            ..
         } = self.to;
         sender.control(
             time,
@@ -158,8 +178,8 @@ impl<'a> Clients<'a> {
         connection
     }
 
-    /// Closes a client that disconnected.
-    fn close(&mut self, time: Timestamp, client: u32) {
+    /// Closes a client that disconnected, or for the reason `why`.
+    fn close(&mut self, time: Timestamp, client: u32, why: Option<&str>) {
         let Some(known) = self.known.remove(&client) else {
             return;
         };
@@ -173,7 +193,7 @@ impl<'a> Clients<'a> {
         let closed = Control::Closed {
             connection: known.sender.connection(),
             by: "client".to_owned(),
-            why: None,
+            why: why.map(str::to_owned),
         };
         sender.control(time, closed);
     }
@@ -209,7 +229,7 @@ impl<'a> Clients<'a> {
         }
         let time = self.clock.time(head.millis, read, Direction::ToClient);
         match head.category {
-            Category::Died => return self.close(time, client),
+            Category::Died => return self.close(time, client, None),
             Category::Begins | Category::Ends => return,
             // The first report of a client that X-Resource did not list.
             _ if starts || !self.known.contains_key(&client) => {
@@ -226,6 +246,13 @@ impl<'a> Clients<'a> {
                 let clock = |millis| self.clock.time(millis, read, Direction::ToServer);
                 let messages = known.requests(clock, head, data, &mut self.room, self.to);
                 self.reported.messages += messages;
+                let record = self.to.record;
+                let creates = |request: &[u8]| {
+                    matches!(request, [major, CREATE_CONTEXT_REQUEST | ENABLE_CONTEXT_REQUEST, ..]
+                        if *major == record)
+                };
+                let mut requests = elements::requests(data, head.order);
+                self.recorder_came |= requests.any(|(.., request)| creates(request));
             }
             _ => {
                 let last = known.number(head.request);

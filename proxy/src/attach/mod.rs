@@ -73,9 +73,10 @@ pub(crate) fn record(
         extensions,
         link: measured,
     } = server_info::ask(&link)?;
-    if !extensions.iter().any(|one| one.name == context::NAME) {
+    let Some(record) = extensions.iter().find(|one| one.name == context::NAME) else {
         return Err(RecordError::NoRecord { display });
-    }
+    };
+    let record = record.major;
     let failed = |reason: String| {
         RecordError::Display(DisplayError::NotAttached {
             display: display.clone(),
@@ -118,6 +119,7 @@ pub(crate) fn record(
         processes: &processes,
         images,
         scheduling: &scheduling,
+        record,
     };
     let mut clients = Clients::new(recording);
     let existing = clients.begin(there, mask);
@@ -158,7 +160,15 @@ pub(crate) fn record(
             ReaderItem::Heard(heard) => {
                 deaf = 0;
                 probe.heard();
-                take(&heard, &mut clients, &mut attachment, &mut on)
+                let goes_on = take(&heard, &mut clients, &mut attachment, &mut on);
+                // A grabbed server does not reply; the next report is another chance.
+                if clients.recorder_came
+                    && let Ok(others) = attachment.exclude_recorders(CLIENT_PATIENCE)
+                {
+                    clients.exclude(others);
+                    clients.recorder_came = false;
+                }
+                goes_on
             }
             ReaderItem::Nothing => {
                 if let Some(until) = probe.quiet(&mut attachment.conversation) {
