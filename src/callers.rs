@@ -10,7 +10,7 @@ use x11prof_analyzer::{
     Observation, Profile, Resources, RoundTrips, RoundTripsReport, Running, StackNames,
     program_functions,
 };
-use x11prof_stacks::{Frame, Functions, Names};
+use x11prof_stacks::{Frame, Functions, Names, build_id};
 use x11prof_trace::{ConnectionId, Control, StackFrame, SymbolFunction, Timestamp};
 
 use x11prof_collection::EpisodeRow;
@@ -40,6 +40,8 @@ pub(crate) struct NamedCallers {
 pub(crate) struct FunctionNames {
     stacks: CodeStacks,
     recorded: Option<SystemTime>,
+    /// The build ids of the program files when they were recorded.
+    build_ids: HashMap<String, String>,
     /// True if the recording has stacks of requests.
     of_requests: bool,
     /// The function names that the recording contains (`record --keep-symbols`), by file and address.
@@ -147,6 +149,10 @@ impl FunctionNames {
         self.stacks.observe(observation);
         if let Observation::Control(_, Control::Started(started)) = observation {
             self.recorded = UNIX_EPOCH.checked_add(Duration::from_nanos(started.wall_clock_ns));
+        }
+        if let Observation::Control(_, Control::BuildId { file, build_id }) = observation {
+            let first = self.build_ids.entry(file.clone());
+            first.or_insert_with(|| build_id.clone());
         }
         if let Observation::Control(_, Control::RequestStacks { runs, .. }) = observation {
             self.of_requests |= !runs.is_empty();
@@ -283,6 +289,9 @@ impl FunctionNames {
         // Pipes and devices in a trace must not be opened. Recorders write absolute paths; a relative path would refer
         // to the current folder.
         let path = Some(Path::new(file)).filter(|path| path.is_absolute());
+        if let Some(recorded) = self.build_ids.get(file) {
+            return path.and_then(build_id).as_ref() == Some(recorded);
+        }
         let about = path.and_then(|path| path.metadata().ok());
         let about = about.filter(std::fs::Metadata::is_file);
         let modified = about.and_then(|about| about.modified().ok());

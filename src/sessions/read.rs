@@ -17,7 +17,7 @@ use x11prof_collection::{
     Cell, EpisodeRow, Gather, Issues, Latencies, LeftOut, Partition, Rows, Schema, Selection,
     Session, TableError, schema,
 };
-use x11prof_stacks::{IsolatedProcess, limit_memory, serve};
+use x11prof_stacks::{IsolatedProcess, PATIENCE, limit_memory, serve};
 
 use super::files::{Found, TWICE};
 use super::in_order::in_order;
@@ -194,7 +194,7 @@ fn isolated(
 ) -> Result<TableRows, String> {
     let readers = || readers.lock().unwrap_or_else(PoisonError::into_inner);
     let reader = readers().pop().map(Ok);
-    let reader = reader.unwrap_or_else(|| IsolatedProcess::start([TABLE_READER]));
+    let reader = reader.unwrap_or_else(|| IsolatedProcess::start([TABLE_READER], PATIENCE));
     let mut reader = reader.map_err(|error| error.to_string())?;
     let path = std::path::absolute(path).map_err(|error| error.to_string())?;
     let longest = memory(&path).map_err(|error| error.to_string())?;

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use object::{Object, ObjectSection, ReadCache};
 
+use crate::build_id::build_id;
 use crate::program;
 
 /// The program that downloads debug files, with a separate cache.
@@ -77,11 +78,9 @@ fn lacking(file: &Path) -> Option<String> {
     let has_lines = elf
         .section_by_name(".debug_line")
         .is_some_and(|section| section.size() > 0);
-    let build_id = elf.build_id().ok()?.filter(|_| !has_lines)?;
-    let (first, rest) = build_id.split_first()?;
-    let hex = |bytes: &[u8]| -> String { bytes.iter().map(|byte| format!("{byte:02x}")).collect() };
-    let (first, rest) = (hex(&[*first]), hex(rest));
+    let build_id = build_id(file).filter(|_| !has_lines)?;
+    let (first, rest) = build_id.split_at_checked(2)?;
     let installed = INSTALLED.map(|folder| format!("{folder}/{first}/{rest}.debug"));
     let is_installed = installed.iter().any(|path| Path::new(path).exists());
-    (!is_installed).then(|| first + &rest)
+    (!is_installed).then_some(build_id)
 }

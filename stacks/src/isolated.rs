@@ -18,8 +18,8 @@ use crate::program;
 const MEMORY: u64 = 2 << 30;
 /// The CPU time that the work on a file may use.
 pub(crate) const CPU_TIME: Duration = Duration::from_secs(60);
-/// The longest wait for a reply. It exceeds the CPU time of a file, and the duration of most downloads.
-const PATIENCE: Duration = Duration::from_secs(600);
+/// The longest wait for a reply. It exceeds the CPU time of a file on a busy machine.
+pub const PATIENCE: Duration = Duration::from_secs(240);
 
 /// A separate process, which runs [`serve`]. It ends when the value is dropped.
 #[derive(Debug)]
@@ -27,14 +27,18 @@ pub struct IsolatedProcess {
     child: Child,
     requests: ChildStdin,
     replies: BufReader<ChildStdout>,
+    patience: Duration,
 }
 
 impl IsolatedProcess {
-    /// Starts this program again, with `words` as its arguments.
+    /// Starts this program again, with `words` as its arguments. A reply may take as long as `patience`.
     ///
     /// # Errors
     /// Fails if the process cannot be started.
-    pub fn start<'a>(words: impl IntoIterator<Item = &'a str>) -> io::Result<IsolatedProcess> {
+    pub fn start<'a>(
+        words: impl IntoIterator<Item = &'a str>,
+        patience: Duration,
+    ) -> io::Result<IsolatedProcess> {
         let mut child = program("/proc/self/exe")
             .args(words)
             .current_dir("/")
@@ -47,6 +51,7 @@ impl IsolatedProcess {
                 child,
                 requests,
                 replies: BufReader::new(replies),
+                patience,
             }),
             _ => Err(io::Error::other("no pipes")),
         }
@@ -67,7 +72,7 @@ impl IsolatedProcess {
         self.requests.write_all(&request)?;
         let mut ready = [PollFd::new(self.replies.get_ref(), PollFlags::IN)];
         let patience = Timespec {
-            tv_sec: PATIENCE.as_secs().cast_signed(),
+            tv_sec: self.patience.as_secs().cast_signed(),
             tv_nsec: 0,
         };
         if retry_on_intr(|| poll(&mut ready, Some(&patience)))? == 0 {

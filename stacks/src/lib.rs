@@ -7,6 +7,7 @@
 //!
 //! This crate stops no thread, reads only processes, program files and their debug files, and has no X11 code.
 
+mod build_id;
 mod debug_files;
 mod frame_pointer;
 mod frames;
@@ -18,9 +19,10 @@ mod symbols;
 mod tables;
 mod waiter;
 
+pub use build_id::build_id;
 pub use debug_files::are_named as debug_file_servers_are_named;
 pub use frames::{Frame, Unwinder, Unwound};
-pub use isolated::{IsolatedProcess, limit_memory, serve};
+pub use isolated::{IsolatedProcess, PATIENCE, limit_memory, serve};
 /// For the fuzz targets.
 #[doc(hidden)]
 pub mod fuzzing {

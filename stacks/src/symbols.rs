@@ -1,15 +1,17 @@
 //! Functions of program files, read by a separate process ([`IsolatedProcess`](crate::IsolatedProcess)).
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use blazesym::symbolize::source::{Elf, Source};
 use blazesym::symbolize::{CodeInfo, Input, Symbolized, Symbolizer};
-use object::ReadCache;
+use object::{Object, ReadCache};
 use serde::{Deserialize, Serialize};
 
 use crate::debug_files::DebugFiles;
@@ -37,6 +39,45 @@ pub struct Functions {
     pub start: Option<u64>,
 }
 
+/// The folders in which the symbol library searches for debug files, and the number of links that it may follow.
+const DEBUG_FOLDERS: [&str; 2] = ["/usr/lib/debug", "/lib/debug"];
+const LINKS: usize = 2;
+
+/// True if all files with debug information to which a file links are regular files. The symbol library opens them, and
+/// opening a pipe or a device may block or have effects.
+fn links_to_files(path: &Path, left: usize) -> bool {
+    let Ok(path) = path.canonicalize() else {
+        return true;
+    };
+    let Ok(file) = File::open(&path).map(ReadCache::new) else {
+        return true;
+    };
+    let Ok(elf) = object::File::parse(&file) else {
+        return true;
+    };
+    let folder = path.parent().unwrap_or(&path);
+    let mut linked = Vec::new();
+    if let Ok(Some((name, _))) = elf.gnu_debuglink() {
+        let name = Path::new(OsStr::from_bytes(name));
+        linked.extend([folder.join(name), folder.join(".debug").join(name)]);
+        for debug in DEBUG_FOLDERS.map(Path::new) {
+            linked.push(debug.join(name));
+            linked.push(
+                debug
+                    .join(folder.strip_prefix("/").unwrap_or(folder))
+                    .join(name),
+            );
+        }
+    }
+    if let Ok(Some((name, _))) = elf.gnu_debugaltlink() {
+        linked.push(folder.join(OsStr::from_bytes(name)));
+    }
+    linked.iter().all(|path| match path.metadata() {
+        Ok(found) => found.is_file() && (left == 0 || links_to_files(path, left - 1)),
+        Err(_) => true,
+    })
+}
+
 /// Serves the functions of addresses in files ([`serve`]), with a limit on the CPU time of each file.
 ///
 /// # Errors
@@ -59,6 +100,8 @@ pub fn serve_symbols(with_debug_files: bool) -> io::Result<()> {
 #[derive(Default)]
 pub(crate) struct Symbols {
     symbolizer: Symbolizer,
+    /// True for files whose links lead to regular files.
+    links: HashMap<Arc<str>, bool>,
     tables: HashMap<Arc<str>, Option<Tables>>,
     debug_files: Option<DebugFiles>,
 }
@@ -97,6 +140,10 @@ impl Symbols {
     }
 
     fn named(&mut self, frame: &Frame) -> Option<Vec<Function>> {
+        let links = self.links.entry(Arc::clone(&frame.file));
+        if !*links.or_insert_with(|| links_to_files(Path::new(&*frame.file), LINKS)) {
+            return None;
+        }
         let debug_files = self.debug_files.as_mut();
         let debug_file = debug_files.and_then(|files| files.of(&frame.file));
         let of_debug_file = debug_file.and_then(|path| self.named_in(&path, frame.address));

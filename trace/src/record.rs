@@ -274,6 +274,13 @@ pub enum Control {
         /// The reason.
         why: String,
     },
+    /// The build id of a program file, before the first stack with its code.
+    BuildId {
+        /// The file of the code.
+        file: String,
+        /// The id, in hexadecimal digits.
+        build_id: String,
+    },
     /// A stack of a client, before the first record that refers to it.
     Stack {
         /// The number.

@@ -4,7 +4,7 @@ use x11prof_protocol::{Event, Reply, ServerSetup, SetupStatus};
 use x11prof_trace::ConnectionId;
 
 use super::bytes::{from, put_u32};
-use super::events::{LAST_CORE_EVENT, core_event, key_event};
+use super::events::{LAST_CORE_EVENT, core_event, key_event, modifiers, without_modifiers};
 use super::replacements::Replacements;
 use super::well_known::{is_atom, is_font, is_known};
 
@@ -56,6 +56,8 @@ impl Replacements {
             }
             // Which keys are down.
             "QueryKeymap" => from(bytes, HEADER).fill(0),
+            "QueryPointer" => modifiers(order, from(bytes, 24)),
+            "XKEYBOARD:GetState" => from(bytes, HEADER).fill(0),
             // The widths of the text that a caller wants to draw.
             "QueryTextExtents" => from(bytes, 16).fill(0),
             "GetKeyboardMapping"
@@ -109,12 +111,17 @@ impl Replacements {
                         put_u32(order, bytes, 16, u32::from(code));
                     }
                     if !name.starts_with("Raw") {
-                        // The modifiers and groups, between the flags and the buttons.
-                        if let Some(modifiers) = bytes.get_mut(60..80) {
-                            modifiers.fill(0);
-                        }
+                        modifiers_of(bytes, 60);
                     }
                 }
+                "ButtonPress" | "ButtonRelease" | "Motion" | "TouchBegin" | "TouchUpdate"
+                | "TouchEnd" => modifiers_of(bytes, 60),
+                "Enter" | "Leave" | "FocusIn" | "FocusOut" => modifiers_of(bytes, 52),
+                "DeviceButtonPress"
+                | "DeviceButtonRelease"
+                | "DeviceMotionNotify"
+                | "ProximityIn"
+                | "ProximityOut" => without_modifiers(order, bytes),
                 // Laid out as the core's.
                 "DeviceKeyPress" | "DeviceKeyRelease" => {
                     key_event(
@@ -133,5 +140,12 @@ impl Replacements {
             },
             _ => {}
         }
+    }
+}
+
+/// Removes an XI2 event's modifiers and groups, which begin at `at`.
+fn modifiers_of(bytes: &mut [u8], at: usize) {
+    if let Some(modifiers) = bytes.get_mut(at..at + 20) {
+        modifiers.fill(0);
     }
 }

@@ -51,6 +51,9 @@ pub(super) fn scrub(control: Control, secrets: &Secrets) -> Control {
         Control::Labels { mut labels } => {
             // Versions and programs are kept; names of persons and the user's own labels are removed.
             labels.retain(|name, _| name == "version" || name == "program");
+            if let Some(program) = labels.get_mut("program") {
+                *program = program_name(program).to_owned();
+            }
             Control::Labels { labels }
         }
         Control::Link(mut link) => {
@@ -88,6 +91,10 @@ pub(super) fn scrub(control: Control, secrets: &Secrets) -> Control {
                 whole,
             }
         }
+        Control::BuildId { file, build_id } => Control::BuildId {
+            file: file_name(&file).to_owned(),
+            build_id,
+        },
         Control::Symbol {
             file,
             address,
@@ -139,16 +146,19 @@ fn letters(text: String, secrets: &Secrets) -> String {
 
 /// A command without its arguments and its folder.
 fn program_only(command: Vec<String>) -> Vec<String> {
-    let more = command.len() > 1;
-    let mut words = command
-        .into_iter()
-        .take(1)
-        .map(|word| file_name(&word).to_owned());
-    let program = words.next();
-    program
-        .into_iter()
+    let Some(program) = command.first() else {
+        return command;
+    };
+    let name = program_name(program).to_owned();
+    let more = command.len() > 1 || !program.ends_with(&name);
+    std::iter::once(name)
         .chain(more.then(|| GONE.to_owned()))
         .collect()
+}
+
+/// A program's name without its folder. Some programs write their arguments behind it.
+fn program_name(command: &str) -> &str {
+    file_name(command.split_whitespace().next().unwrap_or_default())
 }
 
 fn file_name(path: &str) -> &str {
@@ -248,7 +258,7 @@ mod tests {
                 transport: "unix".into(),
                 pid: Some(3),
                 name: Some("xterm".into()),
-                command: strings(&["xterm", "secret"]),
+                command: strings(&["/opt/xterm --profile=/home/me/secret --title=secret 5.pdf"]),
                 started_ns: None,
             }),
             Control::Mark {
@@ -267,9 +277,13 @@ mod tests {
                 why: Some("myhost is not allowed".into()),
             },
             Control::Labels {
-                labels: [("user", "secret"), ("version", "5.1")]
-                    .map(|(name, text)| (name.to_owned(), text.to_owned()))
-                    .into(),
+                labels: [
+                    ("user", "secret"),
+                    ("version", "5.1"),
+                    ("program", "/home/secret/xterm"),
+                ]
+                .map(|(name, text)| (name.to_owned(), text.to_owned()))
+                .into(),
             },
         ];
         let after = records.map(|record| format!("{:?}", scrub(record, &secrets)));
@@ -279,6 +293,7 @@ mod tests {
             }
         }
         assert!(after[0].contains("[\"xterm\", \"…\"]") && after[0].contains("A processor"));
+        assert!(after[2].contains("[\"xterm\", \"…\"]"), "{}", after[2]);
         assert!(after[1].contains("\":7\"") && after[1].contains("\"Xvfb\""));
         let options = r#"[":7", "-desktop", "…", "-fp", "…", "-screen", "0", "800x600x24", "…", "+iglx", "-interface", "…", "…"]"#;
         assert!(after[1].contains(options), "{}", after[1]);

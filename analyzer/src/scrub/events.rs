@@ -10,6 +10,8 @@ use super::keys::KeyCodes;
 pub(super) const KEY_PRESS: u8 = 2;
 /// The code of KeyRelease.
 pub(super) const KEY_RELEASE: u8 = 3;
+const BUTTON_PRESS: u8 = 4;
+const LEAVE_NOTIFY: u8 = 8;
 const KEYMAP_NOTIFY: u8 = 11;
 const CLIENT_MESSAGE: u8 = 33;
 pub(super) const LAST_CORE_EVENT: u8 = 34;
@@ -25,6 +27,7 @@ pub(super) fn core_event(
         Some(code @ (KEY_PRESS | KEY_RELEASE)) => {
             key_event(keys, client, order, code == KEY_PRESS, bytes);
         }
+        Some(BUTTON_PRESS..=LEAVE_NOTIFY) => without_modifiers(order, bytes),
         Some(KEYMAP_NOTIFY) => from(bytes, 1).fill(0),
         // Numeric data is kept, because window managers and programs need it to interact.
         Some(CLIENT_MESSAGE) if bytes.get(1) != Some(&32) => from(bytes, 12).fill(0),
@@ -45,13 +48,23 @@ pub(super) fn key_event(
     if let Some(key) = bytes.get_mut(1) {
         *key = keys.code(client, u32::from(*key), is_press, time);
     }
-    // Buttons are kept; modifiers and the keyboard's group are removed.
-    let (low, high) = match order {
-        ByteOrder::Little => (28, 29),
-        ByteOrder::Big => (29, 28),
+    without_modifiers(order, bytes);
+}
+
+/// Removes the modifiers and the keyboard's group from an event of a key, button or pointer. Buttons are kept.
+pub(super) fn without_modifiers(order: ByteOrder, bytes: &mut [u8]) {
+    modifiers(order, from(bytes, 28));
+}
+
+/// Removes modifiers and group from a mask.
+pub(super) fn modifiers(order: ByteOrder, mask: &mut [u8]) {
+    let Some([first, second]) = mask.first_chunk_mut() else {
+        return;
     };
-    if let Some(state) = bytes.get_mut(..30) {
-        state[low] = 0;
-        state[high] &= 0x1F;
-    }
+    let (low, high) = match order {
+        ByteOrder::Little => (first, second),
+        ByteOrder::Big => (second, first),
+    };
+    *low = 0;
+    *high &= 0x1F;
 }

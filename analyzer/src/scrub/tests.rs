@@ -242,6 +242,45 @@ fn scrubbed_presses_match_releases_and_hide_the_key() {
 }
 
 #[test]
+fn pointer_events_keep_buttons_and_lose_modifiers() {
+    for order in [ByteOrder::Little, ByteOrder::Big] {
+        let bytes = Vec::new();
+        let mut wire = Wire { order, bytes };
+        wire.put(&[1, 0]).u16(11).u16(0).u16(0);
+        // Core events from ButtonPress to LeaveNotify.
+        for code in 4..9 {
+            wire.put(&[code, 1]).u16(1).put(&[7; 24]).u16(0x0101);
+            wire.put(&[1, 0]);
+        }
+        // XI2's Motion, then Enter with its modifiers 8 bytes earlier.
+        for kind in [6_u16, 7] {
+            wire.put(&[35, INPUT]).u16(1).u32(12).u16(kind).u16(2);
+            wire.put(&[7; 68]);
+        }
+        let [_, after] = scrubbed([
+            extensions(),
+            block(Direction::ToServer, 0, &requests(order)[..12], Vec::new()),
+            block(Direction::ToClient, 0, &wire.bytes, Vec::new()),
+        ]);
+        for event in after[8..][..5 * 32].chunks(32) {
+            assert_eq!(order.u16(event, 28), Some(0x0100));
+        }
+        for (event, from) in after[8 + 5 * 32..].chunks(80).zip([60, 52]) {
+            let expected: Vec<u8> = (0..80)
+                .map(|at| {
+                    if (from..from + 20).contains(&at) {
+                        0
+                    } else {
+                        7
+                    }
+                })
+                .collect();
+            assert_eq!(event[12..], expected[12..], "{order:?} {from}");
+        }
+    }
+}
+
+#[test]
 fn gaps_are_kept_and_undecoded_bytes_become_zeros() {
     let order = ByteOrder::Little;
     let setup = &requests(order)[..12];

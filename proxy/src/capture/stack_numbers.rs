@@ -1,9 +1,10 @@
 //! The stacks of a recording, with the trace's numbers.
 
 use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use x11prof_stacks::{Frame, Names, debug_file_servers_are_named};
+use x11prof_stacks::{Frame, Names, build_id, debug_file_servers_are_named};
 use x11prof_trace::{Control, StackFrame, SymbolFunction, Timestamp};
 
 use crate::clock;
@@ -22,7 +23,14 @@ type Stack = (Vec<StackFrame>, bool);
 #[derive(Debug)]
 pub(crate) struct StackNumbers {
     sender: RecordSender,
-    known: Mutex<HashMap<Stack, u32>>,
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    stacks: HashMap<Stack, u32>,
+    /// The build ids of the stacks' files.
+    files: HashMap<String, Option<String>>,
 }
 
 impl StackNumbers {
@@ -33,18 +41,31 @@ impl StackNumbers {
         }
     }
 
-    /// Returns the number of the stack without the frames of [`OWN_LIBRARY`]. Records a new stack, at a time before all
+    /// Returns the number of the stack of a process without the frames of [`OWN_LIBRARY`]. Records a new stack, at a time before all
     /// records that refer to it. `None` if there are too many stacks.
-    pub(crate) fn of(&self, mut stack: Stack, at: Timestamp) -> Option<u32> {
+    pub(crate) fn of(&self, mut stack: Stack, pid: Option<u32>, at: Timestamp) -> Option<u32> {
         let is_own = |frame: &StackFrame| frame.file.rsplit('/').next() == Some(OWN_LIBRARY);
         stack.0.retain(|frame| !is_own(frame));
         let mut known = self.known();
-        if let Some(number) = known.get(&stack) {
+        if let Some(number) = known.stacks.get(&stack) {
             return Some(*number);
         }
-        let number = u32::try_from(known.len()).ok()?;
-        if known.len() >= STACKS {
+        let number = u32::try_from(known.stacks.len()).ok()?;
+        if known.stacks.len() >= STACKS {
             return None;
+        }
+        for frame in stack.0.iter().filter(|frame| frame.function.is_none()) {
+            if known.files.contains_key(&frame.file) || !frame.file.starts_with('/') {
+                continue;
+            }
+            // The process may be in a container.
+            let root = pid.map_or_else(String::new, |pid| format!("/proc/{pid}/root"));
+            let build_id = build_id(Path::new(&format!("{root}{}", frame.file)));
+            known.files.insert(frame.file.clone(), build_id.clone());
+            if let Some(build_id) = build_id {
+                let file = frame.file.clone();
+                self.sender.control(at, Control::BuildId { file, build_id });
+            }
         }
         let (frames, whole) = stack.clone();
         let new = Control::Stack {
@@ -53,11 +74,11 @@ impl StackNumbers {
             whole,
         };
         self.sender.control(at, new);
-        known.insert(stack, number);
+        known.stacks.insert(stack, number);
         Some(number)
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<Stack, u32>> {
+    fn known(&self) -> MutexGuard<'_, Known> {
         // Every change is one step, so the data is consistent even after a panic.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -65,17 +86,26 @@ impl StackNumbers {
     /// Records the functions of all stacks, from the symbols in the programs' files and debug files.
     pub(crate) fn keep_symbols(&self, mut on: impl FnMut(Notice)) {
         let known = self.known();
-        if debug_file_servers_are_named() && !known.is_empty() {
+        if debug_file_servers_are_named() && !known.stacks.is_empty() {
             on(Notice::DebugFiles);
         }
-        let frames = known.keys().flat_map(|(frames, _)| frames);
+        let frames = known.stacks.keys().flat_map(|(frames, _)| frames);
         // Frames of interpreted programs already have function names.
         let places = frames.filter(|frame| frame.function.is_none() && !frame.file.is_empty());
         let places: BTreeSet<(&str, u64)> = places
             .map(|frame| (frame.file.as_str(), frame.address))
             .collect();
         let mut names = Names::with_debug_files();
+        let mut changed: HashMap<&str, bool> = HashMap::new();
         for (file, address) in places {
+            let is_changed = changed.entry(file).or_insert_with(|| {
+                let recorded = known.files.get(file).and_then(Option::as_ref);
+                recorded
+                    .is_some_and(|recorded| build_id(Path::new(file)).as_ref() != Some(recorded))
+            });
+            if *is_changed {
+                continue;
+            }
             let frame = Frame {
                 file: file.into(),
                 address,

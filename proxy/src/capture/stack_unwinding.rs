@@ -149,7 +149,7 @@ fn unwind(
             function: None,
         });
         let now = clock::now();
-        let Some(stack) = numbers.of((frames.collect(), unwound.is_whole), now) else {
+        let Some(stack) = numbers.of((frames.collect(), unwound.is_whole), Some(pid), now) else {
             continue;
         };
         let at_ns = at.as_nanos();

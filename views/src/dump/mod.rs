@@ -179,6 +179,7 @@ impl Dump {
                 | Control::BlockedStack { .. }
                 | Control::RequestStacks { .. }
                 | Control::Symbol { .. }
+                | Control::BuildId { .. }
         );
         match self.format {
             DumpFormat::Text if is_of_threads && !self.filter.switches => Ok(()),

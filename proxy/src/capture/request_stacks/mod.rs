@@ -243,7 +243,10 @@ impl Reader {
             }
         });
         // Clients number a stack again for each depth of the thread's stack memory.
-        if let Some(stack) = self.stacks.of((frames.collect(), is_whole), self.since) {
+        if let Some(stack) = self
+            .stacks
+            .of((frames.collect(), is_whole), None, self.since)
+        {
             self.numbers.insert(number, stack);
         }
     }

@@ -1,0 +1,105 @@
+//! Build ids of program files: an ELF note that differs between two builds of a program. Reads few bytes of a file,
+//! whatever the file announces, because it may be hostile.
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+/// The program header of notes, and the note of a build id (elf.h: PT_NOTE, NT_GNU_BUILD_ID).
+const NOTES: u32 = 4;
+const BUILD_ID: u32 = 3;
+/// Bytes of a program header.
+const PROGRAM_HEADER: usize = 56;
+/// The longest segment of notes to read, in bytes.
+const LONGEST: usize = 1 << 16;
+
+/// The build id of a 64-bit program file as hexadecimal digits; `None` if the file is not regular or has none.
+pub fn build_id(path: &Path) -> Option<String> {
+    // Opening a pipe or a device may block or have effects.
+    path.metadata().ok().filter(std::fs::Metadata::is_file)?;
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags)
+        .open(path)
+        .ok()?;
+    let read = |at: u64, len: usize| {
+        let mut bytes = vec![0; len];
+        file.read_exact_at(&mut bytes, at).ok().map(|()| bytes)
+    };
+    let header = read(0, 64).filter(|header| header.starts_with(b"\x7fELF\x02\x01"))?;
+    let count = usize::from(u16::from_le_bytes([header[56], header[57]]));
+    let headers = read(long(&header, 32)?, count * PROGRAM_HEADER)?;
+    headers.chunks(PROGRAM_HEADER).find_map(|header| {
+        let length = usize::try_from(long(header, 32)?).ok()?;
+        let is_read = word(header, 0)? == NOTES && length <= LONGEST;
+        of_notes(&is_read.then(|| read(long(header, 8)?, length))??)
+    })
+}
+
+/// The build id among notes.
+fn of_notes(mut notes: &[u8]) -> Option<String> {
+    let padded = |length: u32| (length as usize).next_multiple_of(4);
+    loop {
+        let (length, description, kind) = (word(notes, 0)?, word(notes, 4)?, word(notes, 8)?);
+        let name = notes.get(12..)?.get(..length as usize)?;
+        let rest = notes.get(12 + padded(length)..)?;
+        let bytes = rest.get(..description as usize)?;
+        if name == b"GNU\0" && kind == BUILD_ID {
+            return Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect());
+        }
+        notes = rest.get(padded(description)..)?;
+    }
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+fn long(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A note, padded.
+    fn note(name: &[u8], kind: u32, description: &[u8]) -> Vec<u8> {
+        let mut note = Vec::new();
+        for word in [name.len() as u32, description.len() as u32, kind] {
+            note.extend(word.to_le_bytes());
+        }
+        for part in [name, description] {
+            note.extend(part);
+            note.resize(note.len().next_multiple_of(4), 0);
+        }
+        note
+    }
+
+    #[test]
+    fn build_id_is_found_among_other_notes() {
+        let notes = [
+            note(b"Owner\0", BUILD_ID, b"other"),
+            note(b"GNU\0", 1, &[0; 16]),
+            note(b"GNU\0", BUILD_ID, &[0xab, 0, 7]),
+        ]
+        .concat();
+        assert_eq!(of_notes(&notes).as_deref(), Some("ab0007"));
+        for len in 0..notes.len() - 1 {
+            assert_eq!(of_notes(&notes[..len]), None, "{len} bytes");
+        }
+        assert_eq!(of_notes(&[0xff; 64]), None);
+    }
+
+    #[test]
+    fn only_regular_program_files_have_a_build_id() {
+        let own = build_id(Path::new("/proc/self/exe"));
+        assert!(own.is_none_or(|id| id.len() >= 16));
+        for path in ["/dev/zero", "/", "/nonexistent", "/proc/self/status"] {
+            assert_eq!(build_id(Path::new(path)), None, "{path}");
+        }
+    }
+}
