@@ -11,6 +11,7 @@ use std::process::ExitCode;
 pub(crate) use atomic_file::{Access, AtomicFile, scratch};
 use terminal::Pager;
 pub(crate) use terminal::page;
+use x11prof_views::EscapedJson;
 
 use crate::error::{CommandError, Outcome};
 
@@ -127,7 +128,8 @@ impl From<CommandError> for Emit {
 /// Writes `value` as indented JSON.
 pub(crate) fn emit_json(to: Option<&Path>, value: &impl serde::Serialize) -> Outcome {
     emit(to, |out| {
-        serde_json::to_writer_pretty(&mut *out, value).map_err(io::Error::from)?;
+        serde_json::to_writer_pretty(EscapedJson::plain(&mut *out), value)
+            .map_err(io::Error::from)?;
         Ok(out.write_all(b"\n")?)
     })
 }

@@ -1,8 +1,10 @@
 //! `x11prof dump`: the messages of a recording.
 
+use std::io::Write;
 use std::ops::ControlFlow;
 
 use x11prof_trace::ConnectionId;
+use x11prof_views::EscapedJson;
 use x11prof_views::dump::{self as views, DumpFilter, DumpFormat};
 
 use crate::args::{Dump, Format};
@@ -28,6 +30,14 @@ pub(crate) fn run(arguments: &Dump) -> Outcome {
     };
     let mut dump = views::Dump::new(format, filter);
     let written = emit(None, |out| {
+        let mut json;
+        let out: &mut dyn Write = match arguments.format {
+            Format::Text => out,
+            Format::Json => {
+                json = EscapedJson::plain(out);
+                &mut json
+            }
+        };
         let mut written = Ok(());
         pass.run_until(|observation| {
             written = dump.observe(observation, out);

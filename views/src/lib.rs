@@ -32,4 +32,4 @@ mod table;
 pub mod units;
 
 pub use page::{Page, ROWS, WIDTH};
-pub use plain::{plain, plain_lines};
+pub use plain::{EscapedJson, plain, plain_lines};

@@ -1,6 +1,7 @@
 //! Names and texts of a trace without control characters.
 
 use std::borrow::Cow;
+use std::io::{self, Write};
 
 /// Replaces control characters and direction marks in `text` by question marks: names in a trace may contain any
 /// bytes, and terminals interpret some of them.
@@ -13,11 +14,12 @@ pub fn plain_lines(text: &str) -> Cow<'_, str> {
     without(text, |c| is_unsafe(c) && c != '\n')
 }
 
-/// True for characters that a terminal interprets, and for those that change the order of the surrounding text
-/// (Unicode's Bidi_Control).
+/// True for characters that a terminal interprets, for those that change the order of the surrounding text (Unicode's
+/// Bidi_Control), for other separators of lines, and for invisible ones.
 fn is_unsafe(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 fn without(text: &str, bad: impl Fn(char) -> bool) -> Cow<'_, str> {
@@ -27,15 +29,87 @@ fn without(text: &str, bad: impl Fn(char) -> bool) -> Cow<'_, str> {
     }
 }
 
+/// Passes JSON on with escape sequences for some characters, which occur only within its strings. Each write must have
+/// whole characters, as those of serde_json have.
+pub struct EscapedJson<W> {
+    out: W,
+    is_escaped: fn(char) -> bool,
+}
+
+impl<W: Write> EscapedJson<W> {
+    /// Escapes the characters that [`plain`] replaces.
+    pub fn plain(out: W) -> EscapedJson<W> {
+        EscapedJson {
+            out,
+            is_escaped: |c| !c.is_ascii() && is_unsafe(c),
+        }
+    }
+
+    /// Escapes JSON so that it cannot end its script element.
+    pub(crate) fn in_script(out: W) -> EscapedJson<W> {
+        EscapedJson {
+            out,
+            is_escaped: |c| c == '<',
+        }
+    }
+}
+
+impl<W: Write> Write for EscapedJson<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for chunk in bytes.utf8_chunks() {
+            let mut rest = chunk.valid();
+            while let Some((at, c)) = rest.char_indices().find(|(_, c)| (self.is_escaped)(*c)) {
+                self.out.write_all(&rest.as_bytes()[..at])?;
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    write!(self.out, "\\u{unit:04x}")?;
+                }
+                rest = &rest[at + c.len_utf8()..];
+            }
+            self.out.write_all(rest.as_bytes())?;
+            self.out.write_all(chunk.invalid())?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{plain, plain_lines};
+    use super::{EscapedJson, plain, plain_lines};
+
+    /// The JSON of a text, escaped.
+    fn json(text: &str, escaped: fn(Vec<u8>) -> EscapedJson<Vec<u8>>) -> String {
+        let mut out = escaped(Vec::new());
+        serde_json::to_writer_pretty(&mut out, &[text]).expect("a Vec takes all");
+        let back: [String; 1] = serde_json::from_slice(&out.out).expect("JSON");
+        assert_eq!(back, [text]);
+        String::from_utf8(out.out).expect("UTF-8")
+    }
+
+    #[test]
+    fn json_has_no_control_characters_or_direction_marks() {
+        let text = json("\u{1b}[2J \u{9b}2J \u{202e}é\u{e0041}", EscapedJson::plain);
+        let escaped = r#"\u001b[2J \u009b2J \u202eé\udb40\udc41"#;
+        assert_eq!(text, format!("[\n  \"{escaped}\"\n]"));
+    }
+
+    #[test]
+    fn json_cannot_close_the_script_element() {
+        let text = json("</script><!-- <b>", EscapedJson::in_script);
+        assert!(
+            text.contains(r#""\u003c/script>\u003c!-- \u003cb>""#),
+            "{text}"
+        );
+    }
 
     #[test]
     fn terminal_control_characters_are_replaced() {
         assert_eq!(plain("\u{1b}[2J"), "?[2J");
         assert_eq!(plain("RENDER"), "RENDER");
-        assert_eq!(plain("fdp.\u{202e}exe"), "fdp.?exe");
+        assert_eq!(plain("fdp.\u{202e}exe\u{2028}\u{feff}"), "fdp.?exe??");
         assert_eq!(plain("two\nlines\u{9b}"), "two?lines?");
         assert_eq!(plain_lines("two\nlines\u{9b}\r"), "two\nlines??");
     }

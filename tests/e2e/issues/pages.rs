@@ -3,6 +3,7 @@
 use super::data;
 use crate::harness::browser::Browser;
 use crate::harness::{Place, needs};
+use x11prof_trace::{Control, Reader, Record, Writer};
 
 #[test]
 fn issue_list_links_to_a_page_per_issue() {
@@ -86,4 +87,34 @@ fn issue_list_links_to_a_page_per_issue() {
     let over = "return document.documentElement.scrollWidth - document.documentElement.clientWidth";
     assert!(browser.number(over) <= 0.0);
     assert_eq!(browser.log("browser"), Vec::<serde_json::Value>::new());
+}
+
+#[test]
+fn names_in_issue_pages_are_escaped() {
+    let place = Place::new();
+    let name = "<meta http-equiv=refresh>";
+    let file = std::fs::File::open(data("xterm.mcap")).expect("a recording");
+    let mut reader = Reader::new(file).expect("a trace");
+    let to = std::fs::File::create(place.path("x11prof.mcap")).expect("a file");
+    let Some(Record::Control(began, Control::Started(started))) = reader.next().expect("a record")
+    else {
+        panic!("the first record");
+    };
+    let mut writer = Writer::new(to, started, began).expect("a trace");
+    let labels = [("program".to_owned(), name.to_owned())].into();
+    let labels = Record::Control(began, Control::Labels { labels });
+    writer.write(&labels).expect("a record");
+    while let Some(record) = reader.next().expect("a record") {
+        writer.write(&record).expect("a record");
+    }
+    writer.finish().expect("a trace");
+    place.ok("issues x11prof.mcap --threshold 1 --format html -o pages".split(' '));
+    let mut escaped = 0;
+    for page in std::fs::read_dir(place.path("pages")).expect("a folder") {
+        let page = std::fs::read_to_string(page.expect("a page").path()).expect("a page");
+        assert!(!page.contains(name), "{page}");
+        let shown = "<p class=\"quiet\">&lt;meta http-equiv=refresh&gt; ·";
+        escaped += usize::from(page.contains(shown));
+    }
+    assert!(escaped > 0);
 }

@@ -51,7 +51,7 @@ pub fn index(report: &IssuesReport) -> String {
     ];
     heads.extend(changes.then_some("Change"));
     heads.extend(known.then_some("Known"));
-    heads.push("LatencyBreakdown");
+    heads.push("Latency");
     let rows: String = shown.map(|of| row(of, changes, known)).collect();
     body.push_str(&format!(
         "<section><h2>Issues</h2>{}</section>",
@@ -181,7 +181,7 @@ pub fn issue(report: &IssuesReport, of: &IssueReport, example: Option<&EpisodeRe
     };
     let body = format!(
         "<section><h2>Issue</h2><ul id=\"verdict\">{lines}</ul></section>\
-         <section><h2>LatencyBreakdown</h2><div id=\"parts\">{}</div>{}<p class=\"quiet\">{}</p></section>\
+         <section><h2>Latency</h2><div id=\"parts\">{}</div>{}<p class=\"quiet\">{}</p></section>\
          <section><h2>Distribution</h2><div id=\"distribution\">{distribution}</div></section>\
          <section><h2>Versions</h2>{}</section>\
          <section><h2>What its episodes did</h2>{}</section>\
@@ -195,7 +195,7 @@ pub fn issue(report: &IssuesReport, of: &IssueReport, example: Option<&EpisodeRe
     );
     page(
         &format!("{}. {}", of.rank, of.landmark),
-        &format!("{program} · <a href=\"{INDEX}\">all issues</a>"),
+        &format!("{} · <a href=\"{INDEX}\">all issues</a>", safe(program)),
         &body,
     )
 }
@@ -389,7 +389,7 @@ fn page(title: &str, about: &str, body: &str) -> String {
     let title = safe(title);
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" \
-         content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n<meta name=\"viewport\" \
+         content=\"default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'; img-src data:\">\n<meta name=\"viewport\" \
          content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n<link rel=\"icon\" \
          href=\"data:,\">\n<style>{STYLE}{OTHER}</style>\n</head>\n<body>\n<header><div><h1>{title}</h1><p \
          class=\"quiet\">{about}</p></div></header>\n<main>{body}</main>\n</body>\n</html>\n"

@@ -20,7 +20,7 @@ pub use sweep::{Sweep, SweepLine};
 
 pub(crate) use escape::text;
 
-use escape::ScriptSafe;
+use crate::EscapedJson;
 
 const PAGE: &str = include_str!("../../assets/html/page.html");
 
@@ -130,7 +130,7 @@ impl Page<'_> {
                 "scripts" => SCRIPTS
                     .iter()
                     .try_for_each(|script| out.write_all(script.as_bytes()))?,
-                "data" => serde_json::to_writer(ScriptSafe(&mut out), &self.data())?,
+                "data" => serde_json::to_writer(EscapedJson::in_script(&mut out), &self.data())?,
                 // The page's own text. The test below checks its slots.
                 _ => {}
             }
