@@ -131,6 +131,16 @@ impl Connection {
         self.client.longest = longest;
     }
 
+    /// From now on, expects replies to a few requests at once only, for a reader of many connections.
+    pub fn limit_pending(&mut self, is_limited: bool) {
+        self.answers.limit(is_limited);
+    }
+
+    /// The number of requests that wait for a reply, or may have one.
+    pub fn pending(&self) -> usize {
+        self.answers.len()
+    }
+
     /// Makes [`feed_in`](Connection::feed_in) coalesce equal consecutive requests, if `together` is `Some` and returns
     /// true for their major opcode. Only for core requests that have no reply.
     pub fn take_together(&mut self, together: Option<fn(u8) -> bool>) {
@@ -271,8 +281,9 @@ fn request<'a>(
         );
     }
     let opcode = extensions.opcode(head.code, head.data);
+    let mut has_reply = opcode.has_reply();
     if opcode.replies != Replies::Never {
-        answers.expect(Pending {
+        has_reply &= answers.expect(Pending {
             certain: opcode.has_reply(),
             sequence,
             name: opcode.name,
@@ -291,7 +302,7 @@ fn request<'a>(
         bytes,
         wire_len: head.len,
         header_len: head.header_len as usize,
-        has_reply: opcode.has_reply(),
+        has_reply,
     })
 }
 

@@ -93,7 +93,8 @@ pub struct Request<'a> {
     pub wire_len: u64,
     /// Bytes of the header: 4, or 8 with a BIG-REQUESTS length.
     pub header_len: usize,
-    /// True if the protocol defines a reply to this request (the paper's `blocking`, by type).
+    /// True if the protocol defines a reply to this request (the paper's `blocking`, by type), and not too many requests
+    /// wait for a reply already.
     pub has_reply: bool,
 }
 

@@ -6,6 +6,8 @@ use crate::{SequenceNumber, Symbol};
 
 /// The maximum number of requests that wait for a reply. A 16-bit number cannot distinguish more.
 const MAX_PENDING_REQUESTS: usize = 1 << 16;
+/// The maximum number in a connection that [`PendingReplies::limit`] limits.
+const FEW: usize = 4;
 
 /// A request that waits for its reply.
 #[derive(Debug)]
@@ -39,9 +41,20 @@ pub(crate) struct PendingReplies {
     /// The largest sequence number of a message from the server so far.
     reached: SequenceNumber,
     pending: VecDeque<Pending>,
+    is_limited: bool,
 }
 
 impl PendingReplies {
+    /// Limits the number of pending requests to a few.
+    pub(crate) fn limit(&mut self, is_limited: bool) {
+        self.is_limited = is_limited;
+    }
+
+    /// The number of requests that wait for a reply, or may have one.
+    pub(crate) fn len(&self) -> usize {
+        self.pending.len()
+    }
+
     /// Assigns the next number to a request.
     #[inline]
     pub(crate) fn send(&mut self) -> SequenceNumber {
@@ -77,12 +90,22 @@ impl PendingReplies {
         self.pending.iter().filter(|one| one.certain).count()
     }
 
-    /// Notes that a request waits for its reply. Call it in the order of the sequence numbers.
-    pub(crate) fn expect(&mut self, pending: Pending) {
-        if self.pending.len() == MAX_PENDING_REQUESTS {
-            self.pending.pop_front();
+    /// Notes that a request waits for its reply. Call it in the order of the sequence numbers. Returns false if too many
+    /// requests wait already.
+    pub(crate) fn expect(&mut self, pending: Pending) -> bool {
+        let most = if self.is_limited {
+            FEW
+        } else {
+            MAX_PENDING_REQUESTS
+        };
+        if self.pending.len() >= most {
+            // An unknown request may have no reply.
+            if self.pending.pop_front_if(|first| !first.certain).is_none() {
+                return false;
+            }
         }
         self.pending.push_back(pending);
+        true
     }
 
     /// The request that a reply with this number belongs to, and whether the reply is its last. It is the oldest

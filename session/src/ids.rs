@@ -73,6 +73,10 @@ impl<V> IdMap<V> {
     }
 
     #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     pub(crate) fn get(&self, id: u32) -> Option<&V> {
         self.0.get(&id)
     }

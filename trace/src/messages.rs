@@ -70,7 +70,7 @@ pub(crate) struct Messages<R> {
     sequence: u32,
     /// The number of bytes of control records so far.
     control: u64,
-    /// Bytes of messages so far.
+    /// Bytes of messages and of other records in chunks so far.
     bytes: u64,
     state: State,
 }
@@ -142,11 +142,7 @@ impl<R: Read> Messages<R> {
                     if header.sequence != self.sequence {
                         return Err(self.damaged("messages are missing or not in their order"));
                     }
-                    self.bytes += data.len() as u64;
-                    let file = self.source.position();
-                    if self.bytes > MESSAGES_FREE + file.saturating_mul(MESSAGES_RATIO) {
-                        return Err(self.damaged("it holds more than any file of its length"));
-                    }
+                    self.count(data.len())?;
                     if matches!(topic, MessageTopic::Known(Topic::Control)) {
                         self.count_control(data.len())?;
                     }
@@ -177,6 +173,16 @@ impl<R: Read> Messages<R> {
         TraceError::Damaged {
             position: self.source.position(),
             what: what.into(),
+        }
+    }
+
+    /// Counts bytes in chunks: the time to read a file must be in proportion to its length.
+    fn count(&mut self, len: usize) -> Result<(), TraceError> {
+        self.bytes += len as u64;
+        let file = self.source.position();
+        match self.bytes > MESSAGES_FREE + file.saturating_mul(MESSAGES_RATIO) {
+            true => Err(self.damaged("it holds more than any file of its length")),
+            false => Ok(()),
         }
     }
 
@@ -215,7 +221,12 @@ impl<R: Read> Messages<R> {
             // All messages of the last chunk were returned, or there was no chunk yet.
             None | Some(Ok(LinearReadEvent::ReadRequest(_))) => {}
             Some(Ok(LinearReadEvent::Record { opcode, data })) => {
-                return match look_in_chunk(opcode, data, &mut self.arena) {
+                let len = RECORD_HEAD + data.len();
+                let found = look_in_chunk(opcode, data, &mut self.arena);
+                if opcode != op::MESSAGE {
+                    self.count(len)?;
+                }
+                return match found {
                     Ok(found) => Ok(Some(found)),
                     Err(error) => Err(self.damaged(damage(&error))),
                 };
@@ -253,6 +264,9 @@ impl<R: Read> Messages<R> {
         }
     }
 }
+
+/// Length of a record's head: opcode and length.
+const RECORD_HEAD: usize = 1 + 8;
 
 /// Length of a footer: two offsets and a checksum.
 const FOOTER_LEN: usize = 20;

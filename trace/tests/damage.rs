@@ -437,3 +437,36 @@ fn messages_are_in_proportion_to_the_file() {
     );
     assert!((300..400).contains(&found.len()), "{}", found.len());
 }
+
+/// Records that readers skip take time as well.
+#[test]
+fn skipped_records_are_in_proportion_to_the_file() {
+    let mut file = io::Cursor::new(Vec::new());
+    let options = mcap::WriteOptions::new().profile("x11prof");
+    let mut writer = options.create(&mut file).unwrap();
+    let in_chunks = mcap::write::PrivateRecordOptions::IncludeInChunks;
+    let channel_id = writer
+        .add_channel(0, "control", "json", &BTreeMap::new())
+        .unwrap();
+    let header = MessageHeader {
+        channel_id,
+        sequence: 0,
+        log_time: 1,
+        publish_time: 1,
+    };
+    let first = serde_json::to_vec(&Control::Started(started())).unwrap();
+    writer.write_to_known_channel(&header, &first).unwrap();
+    for _ in 0..100_000 {
+        writer
+            .write_private_record(0x80, &[0; 300], in_chunks.into())
+            .unwrap();
+    }
+    writer.finish().unwrap();
+    drop(writer);
+    let (_, end) = read(file.get_ref());
+    let error = end.unwrap_err().to_string();
+    assert!(
+        error.contains("more than any file of its length"),
+        "{error}"
+    );
+}

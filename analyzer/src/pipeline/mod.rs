@@ -39,6 +39,10 @@ use crate::threads::watched::WatchedThreads;
 pub use message_context::MessageContext;
 pub use observation::{HandledRequest, Observation, ServerRun};
 
+/// From this many requests on that wait for a reply in all, further requests of a client with some are taken for requests
+/// without a reply. Programs have some hundreds; readers keep each of them.
+const MAX_PENDING: usize = 1 << 14;
+
 /// A client in the pass.
 struct Client {
     connection: Connection,
@@ -68,6 +72,8 @@ pub struct Pipeline {
     order: ReorderBuffer,
     threads: WatchedThreads,
     clients: FxHashMap<ConnectionId, Client>,
+    /// The number of requests of all clients that wait for a reply.
+    pending: usize,
     room: ScratchBuffers,
     extensions: Extensions,
     session: Session,
@@ -97,6 +103,7 @@ impl Pipeline {
             order: ReorderBuffer::default(),
             threads: WatchedThreads::default(),
             clients: FxHashMap::default(),
+            pending: 0,
             room: ScratchBuffers::default(),
             extensions: Extensions::new(),
             session,
@@ -177,7 +184,7 @@ impl Pipeline {
                 // The close follows the dispatch, so that an analysis can still read the state of the closed
                 // connection.
                 if let Control::Closed { connection, .. } = control
-                    && self.clients.remove(connection).is_some()
+                    && self.remove(*connection)
                 {
                     self.session.closed(ClientId(connection.0));
                     on(&Observation::Closed {
@@ -276,7 +283,17 @@ impl Pipeline {
         }
     }
 
+    /// Removes a client; false if it was unknown.
+    fn remove(&mut self, connection: ConnectionId) -> bool {
+        let client = self.clients.remove(&connection);
+        self.pending -= client
+            .as_ref()
+            .map_or(0, |client| client.connection.pending());
+        client.is_some()
+    }
+
     fn open(&mut self, connection: ConnectionId) {
+        self.remove(connection);
         if self.clients.len() < MAX_CLIENTS {
             self.clients.insert(connection, Client::new());
         }
@@ -288,7 +305,9 @@ impl Pipeline {
         }
         if let Some(client) = self.clients.get_mut(&joined.connection) {
             let joint = checkpoint::joint(joined);
+            self.pending -= client.connection.pending();
             client.connection.join(&joint, &self.extensions);
+            self.pending += client.connection.pending();
             client.seen = [None, None];
             client.passed = joined.under_way;
             client.lost = false;
@@ -355,6 +374,8 @@ impl Pipeline {
         let together = self.takes_together && !one_by_one;
         let together = together.then_some(x11prof_session::only_draws as fn(u8) -> bool);
         client.connection.take_together(together);
+        client.connection.limit_pending(self.pending >= MAX_PENDING);
+        self.pending -= client.connection.pending();
         let id = ClientId(block.connection.0);
         for part in block.parts() {
             let passed = &mut client.passed[way];
@@ -418,6 +439,7 @@ impl Pipeline {
                 },
             );
         }
+        self.pending += client.connection.pending();
         derived.dispatch(&Observation::BlockEnd(block), on);
     }
 }

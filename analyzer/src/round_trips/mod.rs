@@ -316,13 +316,13 @@ impl RequestingClient {
 
     /// Removes and returns the open request with this number. Older requests had no reply and will not get one.
     fn answered(&mut self, sequence: SequenceNumber) -> Option<PendingRequest> {
-        let at = self
+        let end = self
             .questions
-            .binary_search_by_key(&sequence, |one| one.sequence)
-            .ok()?;
-        let question = self.questions.drain(..=at).next_back();
+            .partition_point(|one| one.sequence <= sequence);
+        let question = self.questions.drain(..end).next_back();
+        let question = question.filter(|one| one.sequence == sequence)?;
         (self.requests_ahead, self.bytes_ahead) = (0, 0);
-        question
+        Some(question)
     }
 }
 

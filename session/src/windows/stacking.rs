@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::windows::tree::Windows;
+use crate::windows::tree::{FIND, Windows};
 use crate::windows::window::Window;
 
 /// Maximum number of pairs of windows to compare for one request. It limits the time that a malicious trace can use.
@@ -57,6 +57,10 @@ impl Windows {
     /// The position of a window among its siblings, counted from the lowest.
     pub(crate) fn place(&self, id: u32) -> Option<usize> {
         let siblings = self.get(self.get(id)?.parent?)?.children();
+        // The position of a second sibling may be searched as well.
+        if !self.may_take(2 * siblings.len()) {
+            return None;
+        }
         siblings.iter().position(|other| *other == id)
     }
 
@@ -64,6 +68,9 @@ impl Windows {
     /// highest child that hides another one goes to the bottom. `None` if there is no such child.
     pub(crate) fn circulated(&self, parent: u32, lowers: bool) -> Option<(u32, usize)> {
         let children = self.get(parent)?.children();
+        if !self.may_take(FIND * children.len()) {
+            return None;
+        }
         let mut compared = 0;
         let mut overlaps = |at: usize, others: Range<usize>| {
             let Some(window) = self.get(children[at]).filter(|window| window.mapped) else {

@@ -1,5 +1,7 @@
 //! The tree of windows, with the properties that affect drawing.
 
+use std::cell::Cell;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::ids::{ClientId, IdMap};
@@ -13,12 +15,23 @@ pub(super) const ANCESTORS_LIMIT: usize = 256;
 /// Maximum number of inferiors to count. It limits the cost of one request in a malicious trace.
 const COUNTED_LIMIT: u32 = 1 << 14;
 
+/// Steps through lists of windows that a request may take without counting, and those that all requests of a recording may
+/// take beyond. After these, a malicious trace's windows have no order, and some are not followed.
+const FREE_STEPS: usize = 256;
+const MOST_STEPS: usize = 1 << 27;
+/// The steps that finding a window takes, compared with a step in a list.
+pub(super) const FIND: usize = 8;
+
 /// The windows of a display.
 #[derive(Debug, Default)]
 pub(crate) struct Windows {
     pub(super) known: IdMap<Window>,
     /// The names of windows, including windows from before the recording.
     names: IdMap<WindowNames>,
+    /// The ids of root windows.
+    roots: Vec<u32>,
+    /// The counted steps so far.
+    steps: Cell<usize>,
     /// Windows that were destroyed and not yet reported as freed.
     destroyed: Vec<u32>,
     /// A counter of changes of the tree. Viewability is computed at most once for each value.
@@ -26,6 +39,16 @@ pub(crate) struct Windows {
 }
 
 impl Windows {
+    /// Counts the steps of a request through lists of windows. Returns false if the requests so far took too many.
+    pub(super) fn may_take(&self, steps: usize) -> bool {
+        let steps = self.steps.get() + steps.saturating_sub(FREE_STEPS);
+        let may = steps <= MOST_STEPS;
+        if may {
+            self.steps.set(steps);
+        }
+        may
+    }
+
     pub(crate) fn get(&self, id: u32) -> Option<&Window> {
         self.known.get(id)
     }
@@ -46,7 +69,9 @@ impl Windows {
         }
         self.state += 1;
         self.destroy(root.id);
-        self.known.insert(root.id, Window::root(root));
+        if self.known.insert(root.id, Window::root(root)) && !self.roots.contains(&root.id) {
+            self.roots.push(root.id);
+        }
     }
 
     /// The windows that were destroyed since the last call.
@@ -77,10 +102,12 @@ impl Windows {
 
     /// The roots.
     pub(crate) fn roots(&self) -> impl Iterator<Item = u32> + '_ {
-        self.known
-            .iter()
-            .filter(|(_, window)| window.parent.is_none())
-            .map(|(id, _)| id)
+        let is_root = |id: &u32| {
+            self.known
+                .get(*id)
+                .is_some_and(|root| root.parent.is_none())
+        };
+        self.roots.iter().copied().filter(is_root)
     }
 
     /// The client that redirects the children of a root window.
@@ -119,6 +146,13 @@ impl Windows {
             return;
         };
         self.leave(id, parent);
+        let siblings = self
+            .known
+            .get(parent)
+            .map_or(0, |parent| parent.children.len());
+        if !self.may_take(siblings) {
+            return self.join(id, Some(parent));
+        }
         if let Some(parent) = self.known.get_mut(parent) {
             let place = place.min(parent.children.len());
             parent.children.insert(place, id);
@@ -149,16 +183,17 @@ impl Windows {
 
     /// The known children of a window.
     pub(crate) fn children(&self, id: u32) -> Vec<u32> {
-        self.known
-            .get(id)
-            .map(|window| window.children.iter().copied().collect())
+        let children = self.known.get(id).map(|window| &window.children);
+        let children = children.filter(|children| self.may_take(FIND * children.len()));
+        children
+            .map(|children| children.iter().copied().collect())
             .unwrap_or_default()
     }
 
     /// The number of windows that a request on `id` and its inferiors affects. Unmapped windows and their inferiors
     /// count only if `unmapped` is true.
     pub(crate) fn count(&self, id: u32, unmapped: bool) -> u32 {
-        let mut count = 0_u32;
+        let (mut count, mut steps) = (0_u32, 0);
         let mut pending = vec![id];
         while let Some(id) = pending.pop() {
             let Some(window) = self.known.get(id) else {
@@ -168,6 +203,11 @@ impl Windows {
                 break;
             }
             count += 1;
+            steps += FIND * (1 + window.children.len());
+            if !self.may_take(steps) {
+                break;
+            }
+            steps = steps.min(FREE_STEPS);
             pending.extend(window.children.iter().filter(|child| {
                 unmapped || self.known.get(**child).is_some_and(|child| child.mapped)
             }));
@@ -202,6 +242,9 @@ impl Windows {
 
     /// Removes a client's windows and its redirections.
     pub(crate) fn remove_client(&mut self, client: ClientId) {
+        if !self.may_take(2 * self.known.len()) {
+            return;
+        }
         let is_own = |window: &Window| window.by.is_some_and(|by| by.client == client);
         let doomed: FxHashMap<u32, u32> = self
             .known
@@ -242,13 +285,22 @@ impl Windows {
     }
 
     fn leave(&mut self, id: u32, parent: u32) {
-        let Some(parent) = self.known.get_mut(parent) else {
+        let Some(siblings) = self.known.get(parent).map(|parent| &parent.children) else {
             return;
         };
         // Clients usually destroy the newest or the oldest child, so these are checked first.
-        if parent.children.back() == Some(&id) {
-            parent.children.pop_back();
-        } else if let Some(at) = parent.children.iter().position(|child| *child == id) {
+        let at = if siblings.back() == Some(&id) {
+            Some(siblings.len() - 1)
+        } else if siblings.front() == Some(&id) {
+            Some(0)
+        } else if self.may_take(siblings.len()) {
+            siblings.iter().position(|child| *child == id)
+        } else {
+            None
+        };
+        if let Some(at) = at
+            && let Some(parent) = self.known.get_mut(parent)
+        {
             parent.children.remove(at);
         }
     }
