@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use x11prof_analyzer::{EpisodeOptions, EpisodeReport, Episodes, EpisodesReport, TraceSummary};
 use x11prof_collection::{IssueReport, IssuesReport, Known, Selection};
+use x11prof_proxy::create_folder;
 use x11prof_views::episodes::Timeline;
 use x11prof_views::{collection as views, plain};
 
@@ -88,7 +89,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 
 /// Writes the pages: the list, and one for each issue.
 fn html(report: &IssuesReport, folder: &Path) -> Outcome {
-    fs::create_dir_all(folder).map_err(|error| CommandError::file(folder, error))?;
+    create_folder(folder, 0o777).map_err(|error| CommandError::file(folder, error))?;
     let linked = report.issues.iter().take(views::PAGES);
     for (at, issue) in linked.enumerate() {
         // If a recording cannot be read any more, only the example is missing.

@@ -3,10 +3,11 @@
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, OFlags, linkat};
+use rustix::process::geteuid;
 use x11prof_proxy::{is_being_recorded, link_target};
 
 /// The permissions of a file.
@@ -68,6 +69,8 @@ impl AtomicFile {
             file: BufWriter::new(file),
             place,
         };
+        // The mode that another user gave a file is not kept.
+        let there = there.filter(|there| there.uid() == geteuid().as_raw());
         if let (Some(there), Access::Usual) = (there, access) {
             let mode = Permissions::from_mode(there.permissions().mode() & 0o777);
             beside.file.get_ref().set_permissions(mode)?;

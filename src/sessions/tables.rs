@@ -1,10 +1,11 @@
 //! Writes the tables of a session: one file for each table, in the folders of its version, user and day.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use x11prof_collection::{Cell, Latencies, Schema, Session, TableError, TableWriter, schema};
+
+use x11prof_proxy::create_folder;
 
 use crate::error::CommandError;
 use crate::output::{Access, AtomicFile};
@@ -19,7 +20,7 @@ pub(crate) struct Tables {
 impl Tables {
     /// Creates the folder. The tables have no rows yet.
     pub(crate) fn new(folder: &Path) -> Result<Tables, CommandError> {
-        fs::create_dir_all(folder).map_err(|error| CommandError::file(folder, error))?;
+        create_folder(folder, 0o777).map_err(|error| CommandError::file(folder, error))?;
         Ok(Tables {
             folder: folder.to_owned(),
             open: BTreeMap::new(),
@@ -62,7 +63,7 @@ impl Tables {
                 None => format!("{}.parquet", session.id),
             };
             let path = place.join(name);
-            fs::create_dir_all(&place).map_err(|error| CommandError::file(&place, error))?;
+            create_folder(&place, 0o777).map_err(|error| CommandError::file(&place, error))?;
             let file = writer
                 .finish()
                 .map_err(|error| CommandError::file(&path, error))?;

@@ -2,9 +2,9 @@
 //! a client has sent something, and is then renamed. An older file with the name is renamed to `FILE.old`.
 
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, OFlags, flock};
@@ -193,20 +193,7 @@ fn recorded_by_another() -> io::Error {
 /// Opens and locks the file at `path`, and creates it if it does not exist.
 fn locked(path: &Path) -> io::Result<File> {
     for _ in 0..ATTEMPTS {
-        let file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            // Non-blocking, to avoid waiting on a pipe of this name.
-            .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
-            .open(path)?;
-        if !file.metadata()?.is_file() {
-            return Err(io::Error::other(format!(
-                "{} is in the way",
-                path.display()
-            )));
-        }
+        let file = own_file(path)?;
         // A file system without locks does not prevent recording.
         if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
             return Err(recorded_by_another());
@@ -217,6 +204,40 @@ fn locked(path: &Path) -> io::Result<File> {
         }
     }
     Err(recorded_by_another())
+}
+
+/// Opens the file at `path` for writing, and creates it, with mode 0600, if it does not exist.
+///
+/// # Errors
+/// Fails if a link, a pipe, a file with another name or a file of another user, who could read it, has the name.
+pub fn own_file(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        // Non-blocking, to avoid waiting on a pipe of this name.
+        .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
+        .open(path)?;
+    let found = file.metadata()?;
+    if !found.is_file() || found.uid() != geteuid().as_raw() || found.nlink() > 1 {
+        let why = format!("{} is in the way", path.display());
+        return Err(io::Error::other(why));
+    }
+    Ok(file)
+}
+
+/// Creates a folder and its parents, with a mode that the umask limits.
+///
+/// # Errors
+/// Fails if the path leads through a link of another user, who could redirect the results to any folder of this user.
+pub fn create_folder(path: &Path, mode: u32) -> io::Result<()> {
+    for part in path.ancestors() {
+        if fs::symlink_metadata(part).is_ok_and(|found| found.is_symlink()) {
+            link_target(part)?;
+        }
+    }
+    DirBuilder::new().recursive(true).mode(mode).create(path)
 }
 
 /// True if `path` is still a name of `file`.
@@ -381,8 +402,21 @@ mod tests {
         fs::write(dir.path().join("mine"), "precious").unwrap();
         let link = dir.path().join("link");
         std::os::unix::fs::symlink("mine", &link).unwrap();
-        // A link of another user, which only root can create.
+        fs::hard_link(dir.path().join("mine"), dir.path().join(".b.recording")).unwrap();
+        assert!(refused("b"));
+        let folder = dir.path().join("folder");
+        fs::create_dir(&folder).unwrap();
+        std::os::unix::fs::symlink(&folder, dir.path().join("other")).unwrap();
+        let into = dir.path().join("other/pages");
+        assert!(create_folder(&into, 0o700).is_ok() && folder.join("pages").exists());
+        // A link and a file of another user, which only root can create.
         if geteuid().is_root() {
+            let planted = dir.path().join(".c.recording");
+            fs::write(&planted, "").unwrap();
+            std::os::unix::fs::chown(&planted, Some(12_345), None).unwrap();
+            assert!(refused("c") && own_file(&planted).is_err());
+            std::os::unix::fs::lchown(dir.path().join("other"), Some(12_345), None).unwrap();
+            assert!(create_folder(&into, 0o700).is_err());
             std::os::unix::fs::lchown(&link, Some(12_345), None).unwrap();
             assert!(refused("link"));
             let pipe = dir.path().join("pipe");

@@ -1,13 +1,13 @@
 //! The player's own connection: it looks up names, injects input, and reads the screen.
 
 use std::collections::BTreeMap;
-use std::fs::OpenOptions;
+use std::fs::Permissions;
 use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use x11prof_protocol::{Extension, Extensions, Symbol, parse_reply};
-use x11prof_proxy::{ServerLink, SetupConnection, SetupFailure};
+use x11prof_proxy::{ServerLink, SetupConnection, SetupFailure, own_file};
 use x11prof_session::Input;
 use x11rb_protocol::protocol::render::{
     Pictforminfo, QueryPictFormatsReply, QueryPictFormatsRequest,
@@ -227,14 +227,11 @@ impl Control {
                 .for_each(|pixel| picture.extend([*pixel; 3])),
         }
         // A screenshot shows windows, so only the owner may read it.
-        let mut options = OpenOptions::new();
-        let made = options
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(file);
-        let written = made.and_then(|mut file| file.write_all(&picture));
+        let written = own_file(file).and_then(|mut file| {
+            file.set_permissions(Permissions::from_mode(0o600))?;
+            file.set_len(0)?;
+            file.write_all(&picture)
+        });
         written.map_err(ReplayError::Picture)
     }
 }

@@ -4,14 +4,12 @@ mod measured;
 pub(crate) mod player;
 
 use std::ffi::OsString;
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use x11prof_analyzer::{Comparison, ProfileReport};
-use x11prof_proxy::{ServerKind, Target};
+use x11prof_proxy::{ServerKind, Target, create_folder};
 use x11prof_replay::{Played, Script};
 use x11prof_views::comparison as views;
 use x11prof_views::units::counted;
@@ -190,11 +188,7 @@ fn play(
     if let Some(folder) = &arguments.pictures {
         let folder = folder.join(server);
         // The names of pictures contain marks and therefore may contain keys.
-        let made = DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&folder);
-        made.map_err(|error| CommandError::file(&folder, error))?;
+        create_folder(&folder, 0o700).map_err(|error| CommandError::file(&folder, error))?;
         words.push(folder.into());
     }
     let what = format!(
