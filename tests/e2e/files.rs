@@ -411,4 +411,10 @@ fn unknown_name_suggests_the_nearest() {
     // A message name that X11 defines is valid even if the trace has no such message.
     let ran = place.run(["dump", "--message", "MIT-SHM:AttachFd"]);
     assert_eq!((ran.status(), ran.stdout()), (Some(0), String::new()));
+    // Toolkits receive keys as events of an extension.
+    let ran = place.run(["dump", "--message", "KeyPress"]);
+    assert!(
+        ran.stderr().contains("try XInputExtension:KeyPress"),
+        "{ran}"
+    );
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::harness::Place;
+use crate::harness::{Finished, Place, needs};
 use x11prof_collection::{EpisodeRow, TableWriter, schema};
 use x11prof_trace::{
     Block, ConnectionId, Control, CpuTime, Direction, Gap, Opened, Reader, Record, Server,
@@ -352,6 +352,112 @@ fn inflated_names_and_stacks_give_an_error() {
     }
 }
 
+/// Runs a command that reads the default file, within the memory and the CPU time that a file of a megabyte may take. A
+/// debug build needs up to ten times the time of the product, of which the limit is 5 s.
+fn within_limits(place: &Place, words: &str) -> Finished {
+    let mut command = std::process::Command::new("sh");
+    let script = format!("ulimit -d 300000; ulimit -t 50; exec \"$0\" {words} > page");
+    command
+        .args(["-c", &script, env!("CARGO_BIN_EXE_x11prof")])
+        .current_dir(place.path(""));
+    Finished::of(&mut command)
+}
+
+/// Files that are short, whatever they hold.
+#[test]
+fn a_megabyte_of_any_content_takes_bounded_memory_and_time() {
+    let place = Place::new();
+    let requests = |client: u32, bytes: &[u8], count: usize| {
+        let connection = ConnectionId(client);
+        let opened = Control::Opened(Opened {
+            connection,
+            transport: "unix".to_owned(),
+            pid: Some(client),
+            name: None,
+            command: Vec::new(),
+            started_ns: None,
+        });
+        let time = at(u64::from(client));
+        let sent = [SETUP.to_vec(), bytes.repeat(count)].concat();
+        let mut setup = block_of((connection, Direction::ToClient), 0, &answer(), None);
+        let mut sent = block_of((connection, Direction::ToServer), 0, &sent, None);
+        for block in [&mut setup, &mut sent] {
+            if let Record::Block(block) = block {
+                block.time = time;
+            }
+        }
+        [Record::Control(time, opened), sent, setup]
+    };
+    let focus = [43, 0, 1, 0];
+    // Siblings, and requests on all of them at once.
+    let siblings = (0..20_000_u32).flat_map(|n| {
+        let parent = if n == 0 { 0x100 } else { 0x20_0000 };
+        let create = [1 | 24 << 8 | 8 << 16, 0x20_0000 + n, parent, 0];
+        create.into_iter().chain([1 | 1 << 16, 1 << 16, 0, 0])
+    });
+    let map_all = std::iter::repeat_n([9 | 2 << 16, 0x20_0000], 50_000);
+    let words = siblings.chain(map_all.flatten());
+    let siblings: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
+    // The first two are requests whose replies never come.
+    let shapes: [(&str, Vec<Record>); 4] = [
+        (
+            "clients",
+            (2..302).flat_map(|n| requests(n, &focus, 4096)).collect(),
+        ),
+        ("pending", requests(2, &focus, 1 << 17).into()),
+        ("nothing", requests(2, &[127, 0, 1, 0], 1 << 17).into()),
+        ("siblings", requests(2, &siblings, 1).into()),
+    ];
+    for (name, records) in shapes {
+        trace(&place, records);
+        let length = std::fs::metadata(place.path("x11prof.mcap"))
+            .expect("a file")
+            .len();
+        assert!(length < 1 << 20, "{name}: {length} bytes");
+        let ran = within_limits(&place, "report");
+        assert_eq!(ran.status(), Some(0), "{name}: {ran}");
+    }
+    let noise: Vec<u8> = (0..1_u32 << 20)
+        .map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8)
+        .collect();
+    for content in [vec![0; 1 << 20], noise] {
+        place.write("x11prof.mcap", &content);
+        let ran = within_limits(&place, "report");
+        assert_eq!(ran.status(), Some(1), "{ran}");
+    }
+}
+
+/// A trace with a CPU sample at an address in each file. The files are older than the trace.
+fn sampled(place: &Place, frames: &[(&std::path::Path, u64)]) {
+    let records = frames.iter().zip(0..).flat_map(|((file, address), stack)| {
+        let program = std::fs::File::open(file).expect("a program");
+        // The test's own program stays unchanged.
+        let _ = file
+            .starts_with(place.path(""))
+            .then(|| program.set_modified(std::time::UNIX_EPOCH));
+        let frames = vec![StackFrame {
+            file: file.to_string_lossy().into_owned(),
+            address: *address,
+            function: None,
+        }];
+        let whole = true;
+        let ran = Control::RunStack {
+            pid: 2,
+            at_ns: at(2).as_nanos(),
+            stack,
+            ran_ns: 5_000_000,
+            kernel: false,
+        };
+        let stack = Control::Stack {
+            stack,
+            frames,
+            whole,
+        };
+        [Record::Control(at(1), stack), Record::Control(at(2), ran)]
+    });
+    trace(place, records.collect::<Vec<_>>());
+}
+
 /// The symbol library tries to allocate a terabyte for this file.
 #[test]
 fn hostile_symbol_file_does_not_abort_reports() {
@@ -360,50 +466,53 @@ fn hostile_symbol_file_does_not_abort_reports() {
         "claims",
         &std::fs::read(hostile("claims40")).expect("a file"),
     );
-    let file = program.to_string_lossy().into_owned();
-    let stack = |stack, file: &str, address| {
-        let file = file.to_owned();
-        let frames = vec![StackFrame {
-            file,
-            address,
-            function: None,
-        }];
-        let whole = true;
-        Record::Control(
-            at(1),
-            Control::Stack {
-                stack,
-                frames,
-                whole,
-            },
-        )
-    };
-    let ran = |stack: u32| {
-        let ran = Control::RunStack {
-            pid: 2,
-            at_ns: at(2).as_nanos(),
-            stack,
-            ran_ns: 5_000_000,
-            kernel: false,
-        };
-        Record::Control(at(2 + u64::from(stack)), ran)
-    };
-    trace(
-        &place,
-        [
-            stack(0, &file, 4397),
-            stack(1, env!("CARGO_BIN_EXE_x11prof"), u64::MAX),
-            ran(0),
-            ran(1),
-        ],
-    );
+    let own = std::path::Path::new(env!("CARGO_BIN_EXE_x11prof"));
+    sampled(&place, &[(&program, 4397), (own, u64::MAX)]);
     let report = place.run(["report", "--by", "function"]);
     assert!(report.succeeded().contains("claims+0x112d"), "{report}");
     let stderr = report.stderr();
-    let told = format!("no function names from {file}");
+    let told = format!(
+        "no function names from {}: reading its symbols failed",
+        program.display()
+    );
     assert!(stderr.contains(&told), "{stderr}");
     assert!(!stderr.contains("panicked"), "{stderr}");
     place.ok(["export", "--to", "pprof", "-o", "flames"]);
+}
+
+/// A program's file may name other files with debug information, such as a pipe, whose opening would block.
+#[test]
+fn symbols_are_not_read_through_links_to_pipes() {
+    needs("cc", "gcc");
+    needs("objcopy", "binutils");
+    let place = Place::new();
+    place.write("t.c", b"int main(void) { return 0; }");
+    place.write("debug", b"");
+    let mut section = place.path("debug").into_os_string().into_encoded_bytes();
+    section.resize(section.len() + 21, 0);
+    place.write("section", &section);
+    let script = "cc -g -o plain t.c && objcopy --add-gnu-debuglink=debug plain link && \
+        objcopy --add-section .gnu_debugaltlink=section plain alt && rm debug && mkfifo debug";
+    let made = std::process::Command::new("sh")
+        .args(["-c", script])
+        .current_dir(place.path(""))
+        .status();
+    assert!(made.expect("sh").success());
+    let symbols = std::process::Command::new("sh")
+        .args(["-c", "nm plain | grep ' T main$' | cut -d ' ' -f 1"])
+        .current_dir(place.path(""))
+        .output();
+    let address = String::from_utf8(symbols.expect("nm").stdout).expect("digits");
+    let address = u64::from_str_radix(address.trim(), 16).expect("an address");
+    for (name, found) in [
+        ("plain", "main [plain]"),
+        ("link", "link+"),
+        ("alt", "alt+"),
+    ] {
+        sampled(&place, &[(&place.path(name), address)]);
+        let report = place.ok(["report", "--by", "function"]);
+        assert!(report.contains(found), "{name}: {report}");
+    }
 }
 
 /// The symbol library panics on this program's symbols when the recording ends.

@@ -253,26 +253,31 @@ fn second_signal_ends_recording_on_a_hung_disk() {
     assert!(recording.said().contains("the disk hangs"));
 }
 
-/// A fake server that replies to each setup with `answer` and sends nothing else.
+/// A fake server that replies to each setup with `answer`, and then serves the client.
 struct FakeServer {
     display: String,
     socket: PathBuf,
 }
 
 impl FakeServer {
+    /// Sends nothing else.
     fn start(number: u32, answers: Vec<u8>) -> FakeServer {
+        FakeServer::serving(number, answers, |client| {
+            let _ = client.read_to_end(&mut Vec::new());
+        })
+    }
+
+    fn serving(number: u32, answers: Vec<u8>, serve: fn(&mut UnixStream)) -> FakeServer {
         let socket = PathBuf::from(format!("/tmp/.X11-unix/X{number}"));
         let _ = std::fs::create_dir("/tmp/.X11-unix");
         let _ = std::fs::remove_file(&socket);
         let listener = UnixListener::bind(&socket).expect("a display's socket");
         std::thread::spawn(move || {
-            let mut clients: Vec<UnixStream> = Vec::new();
-            for client in listener.incoming().flatten() {
-                let mut client = client;
+            for mut client in listener.incoming().flatten() {
                 // A setup without a cookie.
                 let _ = client.read_exact(&mut [0; 12]);
                 let _ = client.write_all(&answers);
-                clients.push(client);
+                std::thread::spawn(move || serve(&mut client));
             }
         });
         FakeServer {
@@ -322,6 +327,53 @@ fn oversized_replies_are_rejected() {
         ])
         .failed_with_one_line(1);
     assert!(line.contains("over 64 MiB"), "{line}");
+}
+
+/// Replies to each request with the largest counts in 32 bytes.
+fn reply_with_counts(client: &mut UnixStream) {
+    let mut sequence = 0_u16;
+    let mut head = [0; 4];
+    while client.read_exact(&mut head).is_ok() {
+        let words = usize::from(u16::from_le_bytes([head[2], head[3]]));
+        let mut body = vec![0; (4 * words).saturating_sub(4)];
+        sequence = sequence.wrapping_add(1);
+        let mut reply = [0xFF; 32];
+        reply[..2].fill(1);
+        reply[2..4].copy_from_slice(&sequence.to_le_bytes());
+        reply[4..8].fill(0);
+        if client.read_exact(&mut body).is_err() || client.write_all(&reply).is_err() {
+            return;
+        }
+    }
+}
+
+/// A count in a reply must not decide how much memory is allocated.
+#[test]
+fn excessive_counts_of_a_server_are_rejected() {
+    let server = FakeServer::serving(393, accepted(), reply_with_counts);
+    let place = Place::new();
+    let recording = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/xterm.mcap");
+    let display = &server.display;
+    for words in [
+        format!("replay --display {display} --yes --pace full {recording}"),
+        format!("type a --display {display} --yes --window 0x200001"),
+        format!("type a --display {display} --yes -- sleep 1"),
+        format!("record --attach --display {display} --seconds 1"),
+        format!("top --display {display} --json --seconds 1"),
+    ] {
+        let mut command = std::process::Command::new("sh");
+        let script = format!("ulimit -d 300000; exec \"$0\" {words}");
+        command
+            .args(["-c", &script, env!("CARGO_BIN_EXE_x11prof")])
+            .current_dir(place.path(""));
+        let ran = Finished::of(&mut command);
+        assert_eq!(ran.status(), Some(1), "{words}: {ran}");
+        let said = ran.stderr();
+        assert!(
+            !said.contains("memory allocation") && !said.contains("panicked"),
+            "{words}: {said}"
+        );
+    }
 }
 
 #[test]
