@@ -56,6 +56,63 @@ const SUITES: &[Suite] = &[
                 done",
         verdicts: &["not ok ", "ok "],
     },
+    Suite {
+        name: "python-xlib",
+        needed: needed("pip", "python3-pip"),
+        // A later setuptools cannot read the description of the package.
+        prepare: "echo 'setuptools<70' >limit && PIP_CONSTRAINT=limit \
+                  pip download -q --no-deps --no-binary :all: python-xlib==0.33 && \
+                  tar xzf python-xlib-0.33.tar.gz --strip-components=1 && pip install -q --target lib six",
+        shell: "for test in xlib_display requests_le requests_be events_le events_be; do
+                    PYTHONPATH=lib python3 -W ignore -m unittest -v test.test_$test
+                done",
+        verdicts: &["test_"],
+    },
+    Suite {
+        name: "xcffib",
+        needed: needed("pip", "python3-pip"),
+        // The tests start a server each, unless told otherwise, and leave their clients running. The deselected test
+        // connects with a made-up cookie, which the recorder refuses even if the server accepts it.
+        prepare: "pip install -q --target lib xcffib==1.13.0 pytest==8.4.2 && \
+                  pip download -q --no-deps --no-binary :all: xcffib==1.13.0 && \
+                  tar xzf xcffib-1.13.0.tar.gz --strip-components=1 xcffib-1.13.0/test && \
+                  printf '%s\\n' 'import atexit, subprocess, xcffib, xcffib.testing' \
+                      'def begin(self): self.conn = xcffib.connect()' \
+                      'def spawn(self, command): atexit.register(subprocess.Popen(command).kill)' \
+                      'of = xcffib.testing.XvfbTest' \
+                      'of.setUp, of.spawn, of.tearDown = begin, spawn, lambda self: self.conn.disconnect()' \
+                      >lib/display_given.py",
+        shell: "PYTHONPATH=lib python3 -m pytest -v -p display_given -p no:cacheprovider \
+                --deselect test/test_connection.py::TestConnection::test_auth_connect test",
+        verdicts: &["test/"],
+    },
+    Suite {
+        name: "tk",
+        needed: needed("wish", "python3-tk"),
+        // Python's tests of Tk; Tk's own are in no Debian package.
+        prepare: "python=/usr/bin/python3; \
+                  package=$($python -c 'import sys; print(\"libpython%d.%d-testsuite\" % sys.version_info[:2])') && \
+                  apt-get download -q $package >log 2>&1 && dpkg -x $package*.deb root && mv root/usr/lib/python3* lib && \
+                  cp -r $($python -c 'import os, tkinter; print(os.path.dirname(tkinter.__file__))')/. lib/tkinter",
+        shell: "cd lib && for test in tkinter/test/test_t*/test_*.py; do
+                    PYTHONPATH=. timeout 300 /usr/bin/python3 -m unittest -v $(echo ${test%.py} | tr / .)
+                done",
+        verdicts: &["test_"],
+    },
+    Suite {
+        name: "x11rb",
+        needed: needed("Xvfb", "xvfb"),
+        // Its examples, as its own CI runs them, except for the one of shared memory, which a network does not have.
+        prepare: "cargo init -q --name suite && cargo add -q x11rb@0.14.0 2>log && \
+                  cargo vendor -q vendor >log && cd vendor/x11rb && rm .cargo-checksum.json && \
+                  echo '[workspace]' >>Cargo.toml && cargo build -q --examples --all-features",
+        shell: "for name in check_unchecked_requests generic_events hypnomoire list_fonts record simple_window tutorial \
+                    xclock_utc xeyes; do
+                    X11RB_EXAMPLE_TIMEOUT=1 timeout 20 vendor/x11rb/target/debug/examples/$name >said 2>&1
+                    echo verdict $name $? $(grep -c . said)
+                done",
+        verdicts: &["verdict "],
+    },
 ];
 
 const fn needed(program: &'static str, package: &'static str) -> Needed {
