@@ -84,6 +84,10 @@ impl NamedCallers {
         }
         let stacks = &self.names.stacks;
         let functions = self.run_names();
+        let blocked_names = match self.blocked.is_empty() {
+            true => StackNames::default(),
+            false => self.names.by(By::Function),
+        };
         let known = &mut *self.names.known.borrow_mut();
         for row in rows {
             let start = first.as_nanos().saturating_add(row.start);
@@ -91,7 +95,12 @@ impl NamedCallers {
             let name = |frame: &_| known.of(frame, &self.names);
             let client = ConnectionId(row.client);
             let callers = self.callers.between(client, span, stacks, name);
-            row.waited_in = longest_wait(&callers);
+            let replied = callers.first().map_or(0.0, |one| one.waited_ms);
+            let blocked = self.blocked.longest(client, span, &blocked_names);
+            row.waited_in = match blocked.filter(|(_, ms)| *ms > replied) {
+                Some((location, _)) => Some(location),
+                None => longest_wait(&callers),
+            };
             let ran_in = self.running.between(client, span, &functions);
             row.ran_in = ran_in.into_iter().next().map(|one| one.place);
         }

@@ -63,7 +63,10 @@ fn read<R: Read>(mut reader: Reader<R>, sender: &SyncSender<Batch>) {
                 // it.
                 Record::Control(_, Control::Waiting(waiting)) => {
                     let channel = waiting.wait_channel.as_ref();
-                    size_of_val(waiting.arguments.as_slice()) + channel.map_or(0, String::len)
+                    let peer = waiting.peer.as_ref().map_or(0, |peer| peer.name.len());
+                    size_of_val(waiting.arguments.as_slice())
+                        + channel.map_or(0, String::len)
+                        + peer
                 }
                 // These records may contain long texts, so each ends a batch.
                 Record::Control(..) => BATCH_BYTES,

@@ -81,7 +81,8 @@ requests_ms | ms | total.server_ms | Server time without events.
 events_ms | ms | total.server_ms | Server time for events.
 sum_ms | ms | | Clients and server together (equation 1).
 overlap_ms | ms | wall_ms | The least by which clients and server must have run at once (equation 2).
-idle_ms | ms | wall_ms | The least time in which neither ran; of a start-up waits for other things than replies.
+client_and_server.run_queue_ms | ms | wall_ms | Neither ran, because a client or the server could run and had no processor, by the context switches.
+idle_ms | ms | wall_ms | The least time in which neither ran nor could run; of a start-up waits for other things than replies.
 stacks_ms | ms | client_ms | Clients' own time for unwinding the stacks of their requests (`record --stacks=requests`).
 client_ran_ms | ms | wall_ms | At least one thread of a client ran, by the context switches (by the CPU clock before it connected).
 measured_overlap_ms | ms | wall_ms | Both ran, by the context switches.

@@ -195,7 +195,9 @@ impl RecordFilter for WithoutFirst {
             Record::Control(_, Control::Opened(opened)) => Some(opened.connection),
             Record::Control(
                 _,
-                Control::Closed { connection, .. } | Control::Stalled { connection, .. },
+                Control::Closed { connection, .. }
+                | Control::Moved { connection, .. }
+                | Control::Stalled { connection, .. },
             ) => Some(*connection),
             _ => None,
         };

@@ -170,11 +170,12 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         };
         running.report(&names, by.name())
     });
-    let has_code = of_code || is_html && !running.is_empty();
+    let has_code = of_code || is_html && !(running.is_empty() && blocked.is_empty());
     let code = has_code.then(|| {
         let names = functions.whole();
         let waits = callers.map(|callers| callers.stacks(&names, &summary));
         let runs = running.stacks(&names, &summary);
+        let off_cpu = blocked.stacks(&names, &summary);
         let resources = held.as_ref();
         let held = resources.map(|held| held.held_by_stack(&names, &summary));
         profile.name_stacks(names);
@@ -187,6 +188,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
             &waits.unwrap_or_default(),
             &runs,
             &held.unwrap_or_default(),
+            &off_cpu,
         )
     });
     let name = path.to_string_lossy();

@@ -33,6 +33,11 @@ impl SegmentPreamble {
             Control::Opened(opened) => {
                 self.opened.insert(opened.connection, control.clone());
             }
+            Control::Moved { connection, pid } => {
+                if let Some(Control::Opened(opened)) = self.opened.get_mut(connection) {
+                    opened.pid = Some(*pid);
+                }
+            }
             Control::Closed { connection, .. } => {
                 self.opened.remove(connection);
             }

@@ -184,7 +184,8 @@ fn every_grouping_has_the_same_totals() {
         let number = |field: &str| parts[field].as_f64().expect("a figure");
         let sum = number("client_ms") + number("server_ms");
         assert!((sum - number("sum_ms")).abs() < 1e-6, "{parts}");
-        let wall = number("sum_ms") - number("overlap_ms") + number("idle_ms");
+        let idle = number("idle_ms") + number("run_queue_ms");
+        let wall = number("sum_ms") - number("overlap_ms") + idle;
         assert!((wall - number("wall_ms")).abs() < 1e-6, "{parts}");
     }
 }

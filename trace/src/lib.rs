@@ -21,6 +21,7 @@ mod record;
 mod recovery;
 mod schedule;
 mod source;
+mod system_call;
 mod time;
 mod writer;
 
@@ -38,8 +39,9 @@ pub use reader::Reader;
 pub use record::{
     Block, BlockedOn, Control, CpuTime, Direction, EmulatedNetwork, ExtensionOpcodes, Gap,
     HandlerTime, Link, Opened, Part, Record, RequestRun, RoundTrip, Server, StackFrame, Started,
-    Switch, SwitchKind, SymbolFunction, Transfer, Waiting,
+    Switch, SwitchKind, SymbolFunction, Transfer, WaitPeer, Waiting,
 };
 pub use recovery::{Recovery, recover, tells_recovery};
+pub use system_call::SystemCall;
 pub use time::{Timestamp, utc_date};
 pub use writer::Writer;

@@ -206,6 +206,14 @@ pub enum Control {
     },
     /// A client connected.
     Opened(Opened),
+    /// The process of a connection has ended, and another process has the connection: its child, for a program that puts
+    /// itself into the background.
+    Moved {
+        /// The connection.
+        connection: ConnectionId,
+        /// The process that has the connection now.
+        pid: u32,
+    },
     /// A connection ended.
     Closed {
         /// The connection.
@@ -385,6 +393,18 @@ pub enum Control {
     /// A kind that this version does not support.
     #[serde(other)]
     Unknown,
+}
+
+impl Control {
+    /// The connection that has this process from the time of the record on, and the process.
+    #[must_use]
+    pub fn connected_process(&self) -> Option<(ConnectionId, u32)> {
+        match self {
+            Control::Opened(opened) => Some((opened.connection, opened.pid?)),
+            Control::Moved { connection, pid } => Some((*connection, *pid)),
+            _ => None,
+        }
+    }
 }
 
 /// The recording's first record.
@@ -607,4 +627,20 @@ pub struct Waiting {
     /// The first arguments of the system call; they identify the object of the wait, such as a futex address.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<u64>,
+    /// The process at the other end of the only socket or pipe that the call waits for. `None` if that is the display, if
+    /// the call waits for several descriptors, or if the process is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer: Option<WaitPeer>,
+}
+
+/// The process that a blocked thread waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WaitPeer {
+    /// The process.
+    pub pid: u32,
+    /// Its name.
+    pub name: String,
+    /// True if a signal or a debugger had stopped it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stopped: bool,
 }

@@ -8,8 +8,10 @@ use serde::{Deserialize, Serialize};
 use x11prof_trace::{BlockedOn, ConnectionId, Control};
 
 use crate::callers::code_stacks::StackNames;
+use crate::callers::running::StackRun;
 use crate::clients::ClientChoice;
 use crate::pipeline::Observation;
+use crate::recording::trace_summary::TraceSummary;
 use crate::threads::thread_states::State;
 
 /// Waits that are kept one by one.
@@ -76,9 +78,8 @@ impl Blocked {
                     }
                 }
             }
-            Observation::Control(_, Control::Opened(opened)) => {
-                let process = opened.pid.map(|pid| (opened.connection, pid));
-                self.processes.extend(process);
+            Observation::Control(_, control @ (Control::Opened(_) | Control::Moved { .. })) => {
+                self.processes.extend(control.connected_process());
             }
             Observation::Control(
                 _,
@@ -116,18 +117,48 @@ impl Blocked {
                 .filter_map(|(id, pid)| choice.holds(*id).then_some(*pid))
                 .collect(),
         };
-        let waits = self.stacks.iter().filter(|one| {
-            let is_idle = matches!(
-                one.object,
-                BlockedOn::Events | BlockedOn::Socket | BlockedOn::Thread | BlockedOn::Other
-            );
-            !is_idle && chosen.contains(&one.pid)
-        });
-        let waits = waits.filter_map(|one| {
+        let waits = self.in_work();
+        locations(waits.filter(|(one, _)| chosen.contains(&one.pid)), names)
+    }
+
+    /// The waits in the middle of work that have ended, with their nanoseconds.
+    fn in_work(&self) -> impl Iterator<Item = (&BlockedStack, u64)> {
+        let waits = self.stacks.iter().filter(|one| is_in_work(one.object));
+        waits.filter_map(|one| {
             let until = self.ended.get(&one.wait)?;
             Some((one, until - one.wait.1))
-        });
-        locations(waits, names)
+        })
+    }
+
+    /// The time in which threads were blocked in the middle of work, by process and stack.
+    pub fn stacks(&self, names: &StackNames, summary: &TraceSummary) -> Vec<StackRun> {
+        let mut sums: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+        for (one, nanos) in self.in_work() {
+            let sum = sums.entry((one.pid, names.first_alike(one.stack)));
+            *sum.or_default() += nanos;
+        }
+        let blocked = |((pid, stack), nanos): ((u32, u32), u64)| {
+            let of_process = self.processes.iter().filter(|(_, of)| **of == pid);
+            let (client, _) = of_process.min_by_key(|(client, _)| **client)?;
+            Some(StackRun {
+                client: summary.client_name(*client),
+                place: names.of(stack)?.iter().rev().cloned().collect(),
+                ran_ms: nanos as f64 / 1e6,
+            })
+        };
+        sums.into_iter().filter_map(blocked).collect()
+    }
+
+    /// The location in which a client was blocked longest in the middle of work within `span`, with the milliseconds.
+    pub fn longest(
+        &self,
+        client: ConnectionId,
+        span: (u64, u64),
+        names: &StackNames,
+    ) -> Option<(String, f64)> {
+        let mut locations = self.within(client, &[span], names).into_iter();
+        let longest = locations.find(|one| is_in_work(one.object))?;
+        Some((longest.location, longest.ms))
     }
 
     /// True for a recording without such stacks.
@@ -165,6 +196,14 @@ impl Blocked {
         locations.retain(|one| one.ms * 1e6 >= (whole / REPORTED) as f64);
         locations
     }
+}
+
+/// False for waits that a client without work has, too.
+fn is_in_work(object: BlockedOn) -> bool {
+    !matches!(
+        object,
+        BlockedOn::Events | BlockedOn::Socket | BlockedOn::Thread | BlockedOn::Other
+    )
 }
 
 fn locations<'a>(

@@ -123,9 +123,8 @@ impl Running {
     /// Processes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
-            Observation::Control(_, Control::Opened(opened)) => {
-                let process = opened.pid.map(|pid| (opened.connection, pid));
-                self.processes.extend(process);
+            Observation::Control(_, control @ (Control::Opened(_) | Control::Moved { .. })) => {
+                self.processes.extend(control.connected_process());
             }
             Observation::Control(
                 _,

@@ -173,6 +173,13 @@ impl ClientState {
         self.set_up = true;
     }
 
+    /// Another process has the connection: nothing is known of its threads.
+    pub(crate) fn moved(&mut self, pid: u32) {
+        self.pid = Some(pid);
+        self.threads = ClientThreads::default();
+        self.thread = Thread::Unknown;
+    }
+
     /// The process's switches are recorded from `time` on: the process runs, or waits until the server has accepted the
     /// client.
     pub(crate) fn captured(&mut self, time: u64) {

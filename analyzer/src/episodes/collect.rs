@@ -1,14 +1,16 @@
 //! Converts the pipeline's observations to timeline events.
 
+use rustc_hash::FxHashMap;
 use x11prof_protocol::{Message, SequenceNumber, Symbol};
 use x11prof_session::Session;
 use x11prof_trace::{ConnectionId, Control, Direction, Timestamp};
 
 use super::cross_client::causal_keys::{Watched, server_time};
 use super::crossings::Crossings;
-use super::episode::Trigger;
+use super::episode::{Trigger, add_times};
 use super::keyboard::Keyboard;
 use super::kinds::Kinds;
+use super::obstacles::Obstacle;
 use super::present;
 use super::stimulus::{Detail, Shape, Stimulus};
 use super::timeline_event::{Arrival, Delivery, EpisodeLabel, Place, SentRequests, TimelineEvent};
@@ -34,6 +36,8 @@ pub(crate) struct Collector {
     sent: SentRequests,
     /// The connection and the direction of the current block.
     block: Option<(ConnectionId, Direction)>,
+    /// Nanoseconds of the server's handlers by request, since the last block for each client.
+    handled: FxHashMap<ConnectionId, Vec<(Symbol, u64)>>,
     /// The window of the last drawing since a block began, and its name.
     drawn: Option<(u32, Option<String>)>,
 }
@@ -75,6 +79,8 @@ impl Collector {
                         TimelineEvent::Sent(client, std::mem::take(&mut self.sent))
                     }
                     Direction::ToClient => {
+                        let handled = self.handled.remove(&client).unwrap_or_default();
+                        self.delivery.handled_for = handled;
                         TimelineEvent::Delivered(client, std::mem::take(&mut self.delivery))
                     }
                 };
@@ -89,9 +95,13 @@ impl Collector {
                 let events = steps.map(|step| (self.passed(step.time), TimelineEvent::Step(*step)));
                 return events.collect();
             }
+            Observation::HandledRequest(handled) => {
+                let sums = self.handled.entry(handled.connection).or_default();
+                add_times(sums, &[(handled.request, handled.nanos as u64)]);
+                return Vec::new();
+            }
             Observation::Lost(_)
             | Observation::Handled(_)
-            | Observation::HandledRequest(_)
             | Observation::HandledUnrecorded(..)
             | Observation::ServerRan(_)
             | Observation::Closed { .. }
@@ -143,11 +153,19 @@ impl Collector {
                     pid: opened.pid,
                 },
             ),
+            Control::Moved { connection, pid } => (
+                now,
+                TimelineEvent::Moved {
+                    client: *connection,
+                    pid: *pid,
+                },
+            ),
             Control::Joined(joined) if !joined.setup => {
                 (now, TimelineEvent::Joined(joined.connection))
             }
             Control::Closed { connection, .. } => {
                 self.crossings.closed(*connection);
+                self.handled.remove(connection);
                 (now, TimelineEvent::Closed(*connection))
             }
             Control::Capture { pid, capture, .. } => (
@@ -164,6 +182,7 @@ impl Collector {
                     tid: waiting.tid,
                     since: waiting.since_ns,
                     place: Place::of(waiting),
+                    obstacle: Obstacle::of(waiting),
                 },
             ),
             _ => return None,

@@ -78,6 +78,16 @@ pub(crate) fn without(latency: u64, children: &[Child]) -> u64 {
     latency.saturating_sub(children.fold(0, u64::saturating_add))
 }
 
+/// Adds times by request to `sums`.
+pub(crate) fn add_times(sums: &mut Vec<(Symbol, u64)>, more: &[(Symbol, u64)]) {
+    for (request, nanos) in more {
+        match sums.iter_mut().find(|(name, _)| name == request) {
+            Some((_, sum)) => *sum = sum.saturating_add(*nanos),
+            None => sums.push((*request, *nanos)),
+        }
+    }
+}
+
 /// Why the end of an episode may be wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unsure {
@@ -172,6 +182,8 @@ pub struct Episode {
     pub(crate) drawn: Option<Label>,
     /// Nanoseconds from the last request until its drawing was done, including the time in flight.
     pub(crate) presentation: u64,
+    /// Nanoseconds of the server's handlers while replies were pending, by request; empty if the server was not timed.
+    pub(crate) handled: Vec<(Symbol, u64)>,
     /// The requests that other clients had to reply to, the longest waits first.
     pub awaited: Vec<AwaitedRequest>,
     /// True if the latency components come from context switches, false if only from the protocol stream.

@@ -13,6 +13,7 @@ use super::cross_client::episode_forest::EpisodeForest;
 use super::cross_client::loops::Loops;
 use super::cross_client::open_waits::OpenWaits;
 use super::episode::{Episode, Trigger};
+use super::obstacles::Obstacles;
 use super::server::ServerActivity;
 use super::timeline_event::{Delivery, SentRequests, TimelineEvent, Wait};
 use crate::pipeline::open_requests::OpenStep;
@@ -63,6 +64,7 @@ struct SharedContext {
     /// The open requests of clients.
     waits: OpenWaits,
     backlogs: Vec<Backlog>,
+    obstacles: Obstacles,
 }
 
 /// The holder of the server grab, and the total time of all grabs so far. Each client reads the total when it is next
@@ -135,6 +137,11 @@ impl EpisodeTracker {
         std::mem::take(&mut self.around.backlogs)
     }
 
+    /// Removes and returns what kept clients from working.
+    pub(crate) fn take_obstacles(&mut self) -> Obstacles {
+        std::mem::take(&mut self.around.obstacles)
+    }
+
     /// The server's process.
     pub(crate) fn set_server(&mut self, pid: Option<u32>) {
         self.around.server.set_pid(pid);
@@ -162,6 +169,17 @@ impl EpisodeTracker {
         let around = &mut self.around;
         match timeline_event {
             TimelineEvent::Opened { client, pid } => self.opened(time, *client, *pid),
+            TimelineEvent::Moved { client: id, pid } => {
+                if let Some(client) = self.clients.get_mut(id) {
+                    let before = client
+                        .state
+                        .pid
+                        .and_then(|pid| self.processes.get_mut(&pid));
+                    before.into_iter().for_each(|of| of.retain(|one| one != id));
+                    self.processes.entry(*pid).or_default().push(*id);
+                    around.step(time, *id, client, |state, _| state.moved(*pid));
+                }
+            }
             TimelineEvent::Joined(id) => {
                 if let Some(client) = self.clients.get_mut(id) {
                     client.state.joined();
@@ -198,7 +216,11 @@ impl EpisodeTracker {
                 tid,
                 since,
                 place,
+                obstacle,
             } => {
+                if let (Some(obstacle), Some(clients)) = (obstacle, self.processes.get(pid)) {
+                    around.obstacles.waits(*tid, *since, obstacle, clients);
+                }
                 if Some(*pid) == around.server.pid() {
                     let poll = place.wait == Wait::Poll;
                     around.server.ready.waits(*tid, *since, poll);
@@ -371,6 +393,9 @@ impl EpisodeTracker {
                 self.causes.rests(time, self.around.grab.by);
             }
             return;
+        }
+        if step.runs() {
+            self.around.obstacles.runs(step.tid, time);
         }
         self.of_process(time, step.pid, |state| state.step(step));
         self.around.runnable.count(step);

@@ -14,6 +14,7 @@ use super::interval_union::IntervalUnion;
 use super::landmarks::Landmarks;
 use super::long_episodes::LongEpisodes;
 use super::modal::Modal;
+use super::obstacles::Obstacles;
 use super::patterns::Patterns;
 use super::series::{ProcessorOwner, Series};
 use super::states::Busy;
@@ -83,6 +84,8 @@ pub struct Findings {
     pub(crate) backlogs: Vec<Backlog>,
     /// Clients that repeatedly cause each other's messages.
     pub(crate) loops: Loops,
+    /// What kept clients from working.
+    pub(crate) obstacles: Obstacles,
     /// The user-defined events.
     pub(crate) user: Instances,
     /// The time covered by episodes.
@@ -145,6 +148,7 @@ impl Findings {
             }
             Control::Ended { .. } => self.series.recorded_until(time.as_nanos()),
             Control::Ending {} => self.ending = Some(time),
+            Control::Moved { connection, pid } => self.moved(*connection, *pid),
             Control::Opened(opened) => {
                 self.first_act.get_or_insert(time);
                 self.last_act = time;
@@ -174,6 +178,13 @@ impl Findings {
             && self.processes.len() < MAX_NAMES
             && self.wanted_client(opened.connection)
         {
+            self.processes.entry(pid).or_insert(ProcessorOwner::Client);
+        }
+    }
+
+    /// Another process has a connection now.
+    fn moved(&mut self, connection: ConnectionId, pid: u32) {
+        if self.processes.len() < MAX_NAMES && self.wanted_client(connection) {
             self.processes.entry(pid).or_insert(ProcessorOwner::Client);
         }
     }

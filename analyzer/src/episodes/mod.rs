@@ -26,6 +26,7 @@ mod latency_component;
 mod location;
 mod long_episodes;
 mod modal;
+mod obstacles;
 mod open_episode;
 mod outline;
 mod patterns;
@@ -245,6 +246,7 @@ impl Episodes {
         }
         self.findings.backlogs = self.tracker.take_backlogs();
         self.findings.loops = std::mem::take(&mut self.tracker.loops);
+        self.findings.obstacles = self.tracker.take_obstacles();
         self.findings.ended(Timestamp::from_nanos(end));
     }
 

@@ -7,7 +7,9 @@ use super::awaited::{AwaitedOutcome, Awaits};
 use super::cause::{Cause, ServerCause};
 use super::cross_client::causal_edge::{CausalEdge, EpisodeId, TreePosition};
 use super::cross_client::steps::{StepCause, Steps};
-use super::episode::{Episode, LatencyBreakdown, LatencyComponent, Trigger, Unsure, without};
+use super::episode::{
+    Episode, LatencyBreakdown, LatencyComponent, Trigger, Unsure, add_times, without,
+};
 use super::outline::Outline;
 use super::queue::WaitingStimulus;
 use super::states::{Busy, BusyState};
@@ -132,6 +134,8 @@ pub(crate) struct OpenEpisode {
     drawn: Option<Label>,
     /// The requests that other clients have to reply to.
     pub(crate) awaits: Awaits,
+    /// Nanoseconds of the server's handlers while replies were pending, by request.
+    handled: Vec<(Symbol, u64)>,
     /// Presses that the client read together with the episode's stimulus.
     together: Vec<ReadPress>,
 }
@@ -190,8 +194,14 @@ impl OpenEpisode {
             tags: Tags::default(),
             drawn: None,
             awaits: Awaits::default(),
+            handled: Vec::new(),
             together: Vec::new(),
         }
+    }
+
+    /// Adds the server's handler times before a reply, by request.
+    pub(crate) fn handled_for(&mut self, handled: &[(Symbol, u64)]) {
+        add_times(&mut self.handled, handled);
     }
 
     /// The episode of a stimulus that its client begins to handle at `time`.
@@ -639,6 +649,14 @@ impl OpenEpisode {
                 self.until_sent.merge(&until);
                 quiet
             }
+            // Without context switches, only a request or an open request shows that the client has handled the stimulus.
+            (None, None)
+                if !(self.scheduled || self.starts_up)
+                    && answered.is_none()
+                    && !self.awaits.is_open() =>
+            {
+                self.begun
+            }
             (None, None) => {
                 let since = self.since_sent;
                 self.until_sent.merge(&since);
@@ -690,6 +708,7 @@ impl OpenEpisode {
             asked: done.asked,
             drawn: self.drawn,
             presentation: on_the_way,
+            handled: self.handled,
             awaited: self.awaits.finish(),
             scheduled: self.scheduled,
         };

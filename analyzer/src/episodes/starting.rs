@@ -8,7 +8,9 @@ use x11prof_trace::{ConnectionId, Timestamp};
 
 use super::cause::{Cause, ServerCause};
 use super::cross_client::path_step::PathStep;
-use super::episode::{Child, Episode, LatencyBreakdown, LatencyComponent, Trigger, without};
+use super::episode::{
+    Child, Episode, LatencyBreakdown, LatencyComponent, Trigger, add_times, without,
+};
 use crate::pipeline::start_up::StartUpReport;
 use crate::text::label::Label;
 
@@ -187,6 +189,10 @@ impl FirstFrame {
         let path = self.path(first.client, links, &parts);
         let mut tags = first.tags.clone();
         later.iter().for_each(|one| tags.add(&one.tags));
+        let mut handled = first.handled.clone();
+        later
+            .iter()
+            .for_each(|one| add_times(&mut handled, &one.handled));
         let all = later.iter().flat_map(|one| &one.children);
         let all = first.children.iter().chain(all);
         let children: Vec<_> = all.filter_map(|child| until(child, self.end)).collect();
@@ -207,6 +213,7 @@ impl FirstFrame {
             runnable: first.runnable.saturating_add(ran),
             of_children: latency.saturating_sub(without(latency, &children)),
             presentation: drawing,
+            handled,
             children,
             tags,
             path,

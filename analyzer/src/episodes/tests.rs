@@ -109,6 +109,7 @@ impl Scheduled {
             syscall,
             wait_channel: None,
             arguments: Vec::new(),
+            peer: None,
         }));
     }
 }

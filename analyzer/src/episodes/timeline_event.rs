@@ -1,10 +1,11 @@
 //! The timeline of a trace as input of the episodes' state machines: events, each with its time.
 
 use x11prof_protocol::{SequenceNumber, Symbol};
-use x11prof_trace::{ConnectionId, Waiting};
+use x11prof_trace::{ConnectionId, SystemCall, Waiting};
 
 use super::cross_client::causal_keys::{CausalKey, CausalRequest};
 use super::kinds::Kinds;
+use super::obstacles::Obstacle;
 use super::stimulus::Stimulus;
 use super::user::tag::Tags;
 use crate::pipeline::open_requests::{OpenRequest, OpenRequestChange};
@@ -19,6 +20,8 @@ pub(crate) enum TimelineEvent {
         client: ConnectionId,
         pid: Option<u32>,
     },
+    /// Another process has a connection now.
+    Moved { client: ConnectionId, pid: u32 },
     /// A client connected before the recording.
     Joined(ConnectionId),
     /// A connection ended.
@@ -29,6 +32,7 @@ pub(crate) enum TimelineEvent {
         tid: u32,
         since: u64,
         place: Place,
+        obstacle: Option<Obstacle>,
     },
     /// Whether the context switches of a process are recorded.
     Captured { pid: u32, switches: bool },
@@ -55,6 +59,8 @@ pub(crate) enum Wait {
     Lock,
     /// The thread waits for a file: its bytes, its metadata, or a page of it.
     File,
+    /// A signal or a debugger has stopped the thread.
+    Stopped,
     /// Anything else.
     Other,
 }
@@ -84,33 +90,24 @@ impl Place {
     pub(crate) fn of(waiting: &Waiting) -> Place {
         let channel = waiting.wait_channel.as_deref();
         let argument = |n: usize| waiting.arguments.get(n).copied();
-        let wait = match Wait::of(waiting.syscall, channel) {
-            // Without a descriptor the call is a sleep.
-            Wait::Poll if descriptors(waiting) == Some(0) => Wait::Sleep,
+        let call = SystemCall::of(waiting.syscall, &waiting.arguments);
+        let wait = match Wait::of(call, channel) {
+            Wait::Poll if call == SystemCall::Sleep => Wait::Sleep,
+            _ if Obstacle::of(waiting) == Some(Obstacle::Stopped) => Wait::Stopped,
+            // The call does not wait for the display.
+            Wait::Poll if waiting.peer.is_some() => Wait::Other,
             wait => wait,
         };
         let at = match wait {
             Wait::Lock => argument(0).map_or(0, |address| address & SAME_CONDITION),
             Wait::Other => u64::try_from(waiting.syscall).unwrap_or(0),
-            Wait::Poll | Wait::Sleep | Wait::File => 0,
+            Wait::Poll | Wait::Sleep | Wait::File | Wait::Stopped => 0,
         };
         // FUTEX_WAIT_BITSET with any flags: used by conditions and semaphores, but not by mutexes.
         let condition = wait == Wait::Lock && argument(1).is_some_and(|call| call & 0x7f == 9);
         let timed = argument(3).filter(|_| condition).map(|time| time != 0);
         Place { wait, at, timed }
     }
-}
-
-/// The number of descriptors of a call to poll or select (x86-64).
-fn descriptors(waiting: &Waiting) -> Option<u64> {
-    let at = match waiting.syscall {
-        // poll, ppoll.
-        7 | 271 => 1,
-        // select, pselect6.
-        23 | 270 => 0,
-        _ => return None,
-    };
-    waiting.arguments.get(at).copied()
 }
 
 /// Prefixes of the names of kernel functions in which a thread waits for a file: a page of the page cache, a block, a
@@ -133,8 +130,8 @@ const FILE_CHANNELS: [&str; 14] = [
 ];
 
 impl Wait {
-    /// The kind of wait, by the number of the system call on x86-64, or by the kernel's function.
-    pub(crate) fn of(syscall: i64, channel: Option<&str>) -> Wait {
+    /// The kind of wait, by the kernel's function, or by the system call.
+    fn of(call: SystemCall, channel: Option<&str>) -> Wait {
         let channel = channel.unwrap_or("");
         let has = |part: &str| channel.contains(part);
         if has("poll") || has("select") {
@@ -148,15 +145,15 @@ impl Wait {
         } else if !channel.is_empty() {
             Wait::Other
         } else {
-            match syscall {
-                // poll, select, epoll_wait, pselect6, ppoll, epoll_pwait, epoll_pwait2.
-                7 | 23 | 232 | 270 | 271 | 281 | 441 => Wait::Poll,
-                35 | 230 => Wait::Sleep,
-                202 | 449 => Wait::Lock,
-                // pread64, pwrite64, fsync, fdatasync, getdents64, openat, newfstatat, statx. A read or a
-                // write may be one of a pipe.
-                17 | 18 | 74 | 75 | 217 | 257 | 262 | 332 => Wait::File,
-                _ => Wait::Other,
+            match call {
+                SystemCall::Poll { .. } => Wait::Poll,
+                SystemCall::Sleep => Wait::Sleep,
+                SystemCall::Futex | SystemCall::Futexes => Wait::Lock,
+                // A read or a write may be one of a pipe.
+                SystemCall::Path(_) | SystemCall::Descriptor { is_file: true, .. } => Wait::File,
+                SystemCall::Descriptor { .. } | SystemCall::Child(_) | SystemCall::Other => {
+                    Wait::Other
+                }
             }
         }
     }
@@ -217,6 +214,8 @@ pub(crate) struct Delivery {
     /// Pictures that are on the screen now, and the time of the server's last report.
     pub(crate) landed: Vec<Shown>,
     pub(crate) landed_at: u64,
+    /// Nanoseconds of the server's handlers since the previous block, by request of the client.
+    pub(crate) handled_for: Vec<(Symbol, u64)>,
     /// The open requests of the client that were completed.
     pub(crate) answered_requests: Vec<OpenRequest>,
 }

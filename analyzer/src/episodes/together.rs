@@ -60,6 +60,7 @@ impl ReadPress {
             asked: Vec::new(),
             awaited: Vec::new(),
             presentation: 0,
+            handled: Vec::new(),
             ..episode.clone()
         };
         (together, end.max(read))

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 use x11prof_trace::{ConnectionId, Control, HandlerTime, Record, Switch, Timestamp, Waiting};
 
-use crate::pipeline::report_times::{ReportTimes, WAKES_WITHIN};
+use crate::pipeline::report_times::{HANDLED_WITHIN, ReportTimes, WAKES_WITHIN};
 
 /// Nanoseconds of the trace for which records wait if no switches are recorded, or none has arrived yet.
 const LATE: u64 = 50_000_000;
@@ -140,7 +140,7 @@ impl ReorderBuffer {
             if !one.timed {
                 let turn = one.turn;
                 if turn.saturating_add(WAKES_WITHIN) > until {
-                    return until.min(turn.saturating_sub(WAKES_WITHIN));
+                    return until.min(turn.saturating_sub(HANDLED_WITHIN));
                 }
                 one.timed = true;
                 one.turn = self.times.time(&mut one.record).unwrap_or(turn);
@@ -345,6 +345,7 @@ mod tests {
             syscall: 0,
             wait_channel: None,
             arguments: vec![],
+            peer: None,
         };
         Record::Control(time, Control::Waiting(waiting))
     }

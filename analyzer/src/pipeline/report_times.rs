@@ -1,8 +1,8 @@
 //! Estimates when a client sent and read the messages that RECORD reports (`record --attach`).
 //!
-//! RECORD times are whole milliseconds. So a message may seem to arrive after its client fell asleep, and the client to
-//! sleep on until something else happens. Context switches are more precise: a client sends before it sleeps, and a
-//! message that arrives during its sleep wakes it.
+//! RECORD's times are whole milliseconds, and a request has the time at which the server handled it. So a message may seem
+//! to arrive after its client fell asleep, and the client to sleep on until something else happens. Context switches are
+//! more precise: a client sends before it sleeps, and a message that arrives during its sleep wakes it.
 
 use std::collections::VecDeque;
 
@@ -15,16 +15,22 @@ use crate::clients::PerClient;
 const MILLISECOND: u64 = 1_000_000;
 /// The maximum time from a message to the wakeup of its client, in nanoseconds.
 pub(crate) const WAKES_WITHIN: u64 = MILLISECOND + 200_000;
-/// Maximum number of earlier switches of a client.
+/// The maximum time from a request to its handling that is corrected, in nanoseconds: the server may lack a processor.
+pub(crate) const HANDLED_WITHIN: u64 = 50 * MILLISECOND;
+/// Maximum number of earlier switches of a thread, and of threads of a client.
 const SWITCHES: usize = 1 << 10;
+const THREADS: usize = 256;
 
-/// The switches of the clients' first threads, and their connections.
+/// Times at which a thread began to sleep (true) or ran (false).
+type Thread = VecDeque<(u64, bool)>;
+
+/// The switches of the clients' threads, and their connections.
 #[derive(Debug, Default)]
 pub(crate) struct ReportTimes {
     attached: bool,
     processes: PerClient<u32>,
-    /// Times at which the thread began to sleep (true) or ran (false).
-    threads: FxHashMap<u32, VecDeque<(u64, bool)>>,
+    /// The threads of each process.
+    threads: FxHashMap<u32, FxHashMap<u32, Thread>>,
     /// The last time of each connection.
     last: PerClient<u64>,
 }
@@ -62,10 +68,13 @@ impl ReportTimes {
 
     /// Processes a context switch.
     pub(crate) fn switch(&mut self, switch: &Switch) {
-        if switch.pid != switch.tid || !self.attached {
+        if !self.attached {
             return;
         }
-        if let Some(thread) = self.threads.get_mut(&switch.pid) {
+        if let Some(threads) = self.threads.get_mut(&switch.pid)
+            && (threads.len() < THREADS || threads.contains_key(&switch.tid))
+        {
+            let thread = threads.entry(switch.tid).or_default();
             if thread.len() == SWITCHES {
                 thread.pop_front();
             }
@@ -74,7 +83,8 @@ impl ReportTimes {
         }
     }
 
-    /// Sets the time of a record once all switches until [`WAKES_WITHIN`] after it have arrived. Returns the time.
+    /// Sets the time of a record once all switches until [`WAKES_WITHIN`] after it have arrived. Returns the time, which is
+    /// at most [`HANDLED_WITHIN`] earlier.
     pub(crate) fn time(&mut self, record: &mut Record) -> Option<u64> {
         let (client, time, way) = match record {
             Record::Block(block) => (block.connection, &mut block.time, block.direction),
@@ -100,15 +110,28 @@ impl ReportTimes {
 
     /// The time at which the client fell asleep, if it had received the message by then.
     fn slept_before(&self, client: ConnectionId, time: u64, way: Direction) -> Option<u64> {
-        let thread = self.threads.get(self.processes.get(client)?)?;
-        let later = thread.partition_point(|(at, _)| *at <= time);
-        let (since, sleeps) = *thread.get(later.checked_sub(1)?)?;
-        if !sleeps || since.saturating_add(MILLISECOND) < time {
-            return None;
+        let process = self.processes.get(client)?;
+        let threads = self.threads.get(process)?;
+        // Nothing is known before the first switch of the first thread.
+        threads.get(process)?;
+        let (mut slept, mut wakes) = (0, u64::MAX);
+        for thread in threads.values() {
+            let later = thread.partition_point(|(at, _)| *at <= time);
+            let now = later.checked_sub(1).and_then(|now| thread.get(now));
+            match now {
+                Some((since, true)) => slept = slept.max(*since),
+                Some((_, false)) => return None,
+                None if thread.len() == SWITCHES => return None,
+                None => {}
+            }
+            wakes = wakes.min(thread.get(later).map_or(u64::MAX, |(at, _)| *at));
         }
-        let wakes = thread.get(later).map(|(at, _)| *at);
-        let is_woken = wakes.is_some_and(|wakes| wakes - time <= WAKES_WITHIN);
-        (way == Direction::ToServer || !is_woken).then_some(since)
+        let is_woken = wakes <= time.saturating_add(WAKES_WITHIN);
+        let (within, is_late) = match way {
+            Direction::ToServer => (HANDLED_WITHIN, true),
+            Direction::ToClient => (MILLISECOND, !is_woken),
+        };
+        (is_late && slept > 0 && slept.saturating_add(within) >= time).then_some(slept)
     }
 }
 
@@ -153,6 +176,9 @@ mod tests {
         // The client sent this before it slept. It had read the reply, because it stayed asleep.
         assert_eq!(of(10_999, ToServer), 10_400);
         assert_eq!(of(10_999, ToClient), 10_400);
+        // The server handled this request late. It had not sent this reply before the client slept.
+        assert_eq!(of(13_000, ToServer), 10_400);
+        assert_eq!(of(13_000, ToClient), 13_000);
         // This message wakes the client.
         assert_eq!(of(20_000, ToClient), 20_000);
         // Times do not decrease. Another client's times are independent.

@@ -27,7 +27,10 @@ pub struct PartitionReport {
     /// The minimum time for which the two must have overlapped (equation 2): the excess of the sum over the wall-clock
     /// time.
     pub overlap_ms: Option<f64>,
-    /// The excess of the wall-clock time over the sum: neither worked.
+    /// Time in which neither ran because a client or the server, which could run, had no processor, by the context
+    /// switches.
+    pub run_queue_ms: Option<f64>,
+    /// The excess of the wall-clock time over the sum and over `run_queue_ms`: neither worked.
     pub idle_ms: Option<f64>,
     /// The clients' CPU time for unwinding the stacks of their requests, part of `client_ms`; null if no client
     /// reported it.
@@ -58,6 +61,12 @@ impl PartitionReport {
     ) -> PartitionReport {
         let sum = total.client_cpu_ms.map(|client| client + total.server_ms);
         let wall = total.wall_ms;
+        // Server time may be an estimate that exceeds the time for it.
+        let rest = sum.map(|sum| (wall - sum).max(0.0));
+        let run_queue = activity.map(|activity| {
+            let ready = duration_ms(activity.run_queue);
+            rest.map_or(ready, |rest| ready.min(rest))
+        });
         let ratio = |whole: f64| (whole > 0.0).then_some(whole);
         PartitionReport {
             client_ms: total.client_cpu_ms,
@@ -67,7 +76,8 @@ impl PartitionReport {
             sum_ms: sum,
             wall_ms: wall,
             overlap_ms: sum.map(|sum| (sum - wall).max(0.0)),
-            idle_ms: sum.map(|sum| (wall - sum).max(0.0)),
+            run_queue_ms: run_queue,
+            idle_ms: rest.map(|rest| rest - run_queue.unwrap_or(0.0)),
             stacks_ms: stacks.map(duration_ms),
             client_ran_ms: activity.map(|activity| duration_ms(activity.clients)),
             measured_overlap_ms: activity.map(|activity| duration_ms(activity.both)),

@@ -37,6 +37,11 @@ impl Process {
     fn is_handling(&self) -> bool {
         self.task == Task::Handling && self.running > 0
     }
+
+    /// True if the process could run, and has no processor.
+    fn is_ready(&self) -> bool {
+        self.preempted && self.running == 0
+    }
 }
 
 /// Sums over the context switches.
@@ -51,6 +56,8 @@ pub struct ActivityFigures {
     pub server_wakeups: u64,
     /// Time in which both ran.
     pub both: Duration,
+    /// Time in which neither ran because a client or the server, which could run, had no processor.
+    pub run_queue: Duration,
     /// Wake-ups of waiting clients by events alone.
     pub event_wakeups: u64,
     /// Time of clients from such a wake-up to their next wait.
@@ -67,6 +74,8 @@ pub(crate) struct Activity {
     processes: FxHashMap<u32, Process>,
     /// The number of processes that run for events.
     handling: u32,
+    /// The number of processes that could run, and have no processor.
+    ready: u32,
     /// For each process that started during the recording and whose clock was not read yet: the time from its start
     /// to its first connection.
     started: FxHashMap<u32, Duration>,
@@ -106,19 +115,26 @@ impl Activity {
                 }
             }
             Observation::Control(_, Control::Server(server)) => self.server = server.pid,
-            Observation::Control(time, Control::Opened(opened)) => {
-                if let Some(pid) = opened.pid
+            Observation::Control(time, control @ (Control::Opened(_) | Control::Moved { .. })) => {
+                if let Some((connection, pid)) = control.connected_process()
                     && self.clients.len() < PROCESSES_LIMIT
                 {
                     self.pass(time.as_nanos());
+                    if let Some(before) = self.clients.remove(&connection) {
+                        self.disconnected(before, time.as_nanos());
+                    }
                     self.since_reading.connected(pid, time.as_nanos());
                     let known = self.is_client(pid);
                     let first = self.first.map_or(0, Timestamp::as_nanos);
-                    if !known && let Some(start) = opened.started_ns.filter(|at| *at >= first) {
+                    let started = match control {
+                        Control::Opened(opened) => opened.started_ns,
+                        _ => None,
+                    };
+                    if !known && let Some(start) = started.filter(|at| *at >= first) {
                         let before = time.as_nanos().saturating_sub(start);
                         self.started.insert(pid, Duration::from_nanos(before));
                     }
-                    self.clients.insert(opened.connection, pid);
+                    self.clients.insert(connection, pid);
                     *self.pids.entry(pid).or_default() += 1;
                     if !known && self.is_client(pid) {
                         let process = self.processes.get(&pid);
@@ -164,6 +180,7 @@ impl Activity {
         self.since_reading.disconnected(pid, time);
         if let Some(gone) = self.processes.remove(&pid) {
             self.handling -= u32::from(gone.is_handling());
+            self.ready -= u32::from(gone.is_ready());
             if is_client {
                 self.clients_running = self.clients_running.saturating_sub(gone.running);
             }
@@ -200,6 +217,8 @@ impl Activity {
         add(&mut self.figures.clients, clients, passed);
         add(&mut self.figures.server, server, passed);
         add(&mut self.figures.both, clients && server, passed);
+        let is_ready = self.ready > 0 && !clients && !server;
+        add(&mut self.figures.run_queue, is_ready, passed);
         if clients {
             let handled = passed.saturating_mul(self.handling);
             add(&mut self.figures.for_events, true, handled);
@@ -216,7 +235,9 @@ impl Activity {
         let is_client = self.is_client(pid);
         let process = self.processes.entry(pid).or_default();
         let (handling, running) = (u32::from(process.is_handling()), process.running);
+        let ready = u32::from(process.is_ready());
         let changed = change(process);
+        self.ready = self.ready + u32::from(process.is_ready()) - ready;
         self.handling = self.handling + u32::from(process.is_handling()) - handling;
         if is_client {
             // A trace may declare another process as the server later.

@@ -1,7 +1,7 @@
 //! The threads of a pass, updated by each switch and each end of a process. The pipeline has the only instance.
 
 use rustc_hash::FxHashSet;
-use x11prof_trace::{Control, Switch, Timestamp};
+use x11prof_trace::{ConnectionId, Control, Switch, Timestamp};
 
 use crate::clients::PerClient;
 use crate::threads::thread_states::{Step, Threads};
@@ -48,18 +48,27 @@ impl WatchedThreads {
                     }
                 }
             }
-            Control::Closed { connection, .. } => {
-                if let Some(pid) = self.clients.remove(*connection)
-                    && Some(pid) != self.server
-                    && !self.clients.values().any(|other| *other == pid)
-                {
-                    tell(&self.threads.leave_process(pid, time.as_nanos()), on);
-                    if self.gone.len() < GONE_LIMIT {
-                        self.gone.insert(pid);
-                    }
-                }
+            Control::Moved { connection, pid } => {
+                self.closed(time, *connection, on);
+                self.clients.insert(*connection, *pid);
             }
+            Control::Closed { connection, .. } => self.closed(time, *connection, on),
             _ => {}
+        }
+    }
+}
+
+impl WatchedThreads {
+    /// The process of a connection has lost it.
+    fn closed(&mut self, time: Timestamp, connection: ConnectionId, on: impl FnMut(&[Step])) {
+        if let Some(pid) = self.clients.remove(connection)
+            && Some(pid) != self.server
+            && !self.clients.values().any(|other| *other == pid)
+        {
+            tell(&self.threads.leave_process(pid, time.as_nanos()), on);
+            if self.gone.len() < GONE_LIMIT {
+                self.gone.insert(pid);
+            }
         }
     }
 }

@@ -1,13 +1,9 @@
-//! The objects that blocked threads wait for, from a thread's system call and its arguments (x86-64).
+//! The objects that blocked threads wait for, from a thread's system call and its arguments.
 
-use std::collections::HashMap;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 
-use x11prof_trace::BlockedOn;
-
-/// Pipes whose other ends are known.
-const PIPES: usize = 256;
+use x11prof_trace::{BlockedOn, SystemCall};
 
 /// The longest name of a file that is read.
 const NAME: usize = 256;
@@ -17,7 +13,7 @@ const NAME: usize = 256;
 pub(crate) struct BlockedObject {
     pub(crate) object: BlockedOn,
     pub(crate) name: Option<String>,
-    /// The link of a pipe, `pipe:[INODE]`, by which the other end can be found.
+    /// The link of a pipe or a socket, `pipe:[INODE]`, by which the other end can be found.
     pub(crate) link: Option<String>,
 }
 
@@ -33,54 +29,65 @@ impl BlockedObject {
     /// The object of a call of the process with this memory file. A thread outside of a call (-1) waits for a page of a
     /// file, or of swapped memory.
     pub(crate) fn of(pid: u32, memory: &File, call: i64, arguments: &[u64]) -> BlockedObject {
-        let argument = |n: usize| arguments.get(n).copied().unwrap_or(0);
+        let named = |object, name| BlockedObject::new(object, name);
+        let events = || named(BlockedOn::Events, None);
+        if call < 0 {
+            return named(BlockedOn::File, None);
+        }
+        let call = SystemCall::of(call, arguments);
         match call {
-            // nanosleep, clock_nanosleep.
-            35 | 230 => BlockedObject::new(BlockedOn::Sleep, None),
-            // poll, ppoll; select, pselect6.
-            7 | 271 if argument(1) == 0 => BlockedObject::new(BlockedOn::Sleep, None),
-            23 | 270 if argument(0) == 0 => BlockedObject::new(BlockedOn::Sleep, None),
-            7 | 271 if argument(1) == 1 => match number(memory, argument(0)) {
-                Some(descriptor) => descriptor_of(pid, u64::from(descriptor)),
-                None => BlockedObject::new(BlockedOn::Events, None),
-            },
-            // epoll_wait, epoll_pwait, epoll_pwait2.
-            7 | 271 | 23 | 270 | 232 | 281 | 441 => BlockedObject::new(BlockedOn::Events, None),
-            202 => lock(pid, memory, arguments),
-            // wait4; waitid(P_PID).
-            61 => child(pid, i64::from(argument(0) as i32)),
-            247 if argument(0) == 1 => child(pid, i64::from(argument(1) as i32)),
-            247 => child(pid, -1),
-            // open, stat, lstat, access: the first argument is the name; openat, newfstatat, statx: the second.
-            2 | 4 | 6 | 21 => BlockedObject::new(BlockedOn::File, text(memory, argument(0))),
-            257 | 262 | 332 => BlockedObject::new(BlockedOn::File, text(memory, argument(1))),
-            // read, write, pread64, pwrite64, readv, writev, sendfile, connect, accept, sendto, recvfrom, sendmsg,
-            // recvmsg, fsync, fdatasync, flock, getdents64, accept4, recvmmsg.
-            0 | 1 | 17..=20 | 40 | 42..=47 | 73..=75 | 217 | 288 | 299 => {
-                descriptor_of(pid, argument(0))
+            SystemCall::Sleep => named(BlockedOn::Sleep, None),
+            SystemCall::Poll { .. } | SystemCall::Descriptor { .. } => {
+                sole_descriptor(call, memory).map_or_else(events, |one| descriptor_of(pid, one))
             }
-            -1 => BlockedObject::new(BlockedOn::File, None),
-            _ => BlockedObject::new(BlockedOn::Other, None),
+            SystemCall::Futex => lock(pid, memory, arguments),
+            SystemCall::Futexes => named(BlockedOn::Thread, None),
+            SystemCall::Child(number) => child(pid, number),
+            SystemCall::Path(at) => named(BlockedOn::File, at.and_then(|at| text(memory, at))),
+            SystemCall::Other => named(BlockedOn::Other, None),
         }
     }
+}
+
+/// The descriptor that a call waits for, if it waits for only one.
+fn sole_descriptor(call: SystemCall, memory: &File) -> Option<u64> {
+    match call {
+        SystemCall::Descriptor { number, .. } => number,
+        SystemCall::Poll {
+            count: Some(1),
+            array: Some(array),
+        } => number(memory, array).map(u64::from),
+        _ => None,
+    }
+}
+
+/// The link of the socket or pipe that a call waits for, if it waits for only one.
+pub(crate) fn awaited_link(
+    pid: u32,
+    memory: &File,
+    call: i64,
+    arguments: &[u64],
+) -> Option<String> {
+    let descriptor = sole_descriptor(SystemCall::of(call, arguments), memory)?;
+    descriptor_of(pid, descriptor).link
 }
 
 /// The object of a descriptor.
 fn descriptor_of(pid: u32, descriptor: u64) -> BlockedObject {
     let link = fs::read_link(format!("/proc/{pid}/fd/{descriptor}")).unwrap_or_default();
     let link = link.to_string_lossy().into_owned();
-    if link.starts_with("pipe:") {
-        return BlockedObject {
-            link: Some(link),
-            ..BlockedObject::new(BlockedOn::Pipe, None)
-        };
-    }
     let object = match link.as_str() {
+        _ if link.starts_with("pipe:") => BlockedOn::Pipe,
         _ if link.starts_with("socket:") => BlockedOn::Socket,
         _ if link.starts_with('/') => BlockedOn::File,
         _ => BlockedOn::Events,
     };
-    BlockedObject::new(object, Some(link).filter(|_| object == BlockedOn::File))
+    let (name, link) = match object {
+        BlockedOn::File => (Some(link), None),
+        BlockedOn::Events => (None, None),
+        _ => (None, Some(link)),
+    };
+    BlockedObject { object, name, link }
 }
 
 /// The object of a futex. glibc's mutex has its holder's number behind its own futex (`struct __pthread_mutex_s`), and a
@@ -110,20 +117,15 @@ fn lock(pid: u32, memory: &File, arguments: &[u64]) -> BlockedObject {
 }
 
 /// The child with this number, or one of several.
-fn child(pid: u32, number: i64) -> BlockedObject {
+fn child(pid: u32, number: Option<u32>) -> BlockedObject {
     let listed = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
     let mut children = listed.split_ascii_whitespace();
-    let number = match u32::try_from(number) {
-        Ok(number @ 1..) => Some(number),
-        _ => children.next().and_then(|child| child.parse().ok()),
-    };
-    BlockedObject::new(BlockedOn::Child, number.and_then(process))
-}
-
-/// A process as text.
-fn process(pid: u32) -> Option<String> {
-    let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
-    Some(format!("{} ({pid})", name.trim_end()))
+    let number = number.or_else(|| children.next()?.parse().ok());
+    let process = number.and_then(|number| {
+        let name = fs::read_to_string(format!("/proc/{number}/comm")).ok()?;
+        Some(format!("{} ({number})", name.trim_end()))
+    });
+    BlockedObject::new(BlockedOn::Child, process)
 }
 
 fn number(memory: &File, address: u64) -> Option<u32> {
@@ -137,36 +139,6 @@ fn text(memory: &File, address: u64) -> Option<String> {
     let length = memory.read_at(&mut bytes, address).ok()?;
     let end = bytes[..length].iter().position(|byte| *byte == 0)?;
     Some(String::from_utf8_lossy(&bytes[..end]).into_owned())
-}
-
-/// The processes at the other ends of pipes.
-#[derive(Debug, Default)]
-pub(crate) struct PipePeers(HashMap<String, Option<String>>);
-
-impl PipePeers {
-    /// A process other than `pid` that has the pipe open, if one may be looked into.
-    pub(crate) fn of_pipe(&mut self, pid: u32, link: &str) -> Option<String> {
-        if self.0.len() >= PIPES {
-            self.0.clear();
-        }
-        let known = self.0.entry(link.to_owned());
-        known.or_insert_with(|| other_end(pid, link)).clone()
-    }
-}
-
-fn other_end(pid: u32, link: &str) -> Option<String> {
-    let entries = fs::read_dir("/proc").ok()?.flatten();
-    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let has = |of: &u32| {
-        let open = fs::read_dir(format!("/proc/{of}/fd")).into_iter().flatten();
-        let mut links = open
-            .flatten()
-            .filter_map(|entry| fs::read_link(entry.path()).ok());
-        links.any(|one| one.as_os_str() == link)
-    };
-    // The latest process is a child rather than a parent that has left its end open.
-    let others = numbers.filter(|of| *of != pid && *of != std::process::id());
-    others.filter(has).max().and_then(process)
 }
 
 #[cfg(test)]
@@ -211,6 +183,9 @@ mod tests {
         assert!(read(&reader).link.unwrap().starts_with("pipe:["));
         let (socket, _other) = std::os::unix::net::UnixStream::pair().unwrap();
         assert_eq!(read(&socket).object, BlockedOn::Socket);
+        let polled = [socket.as_raw_fd() as u64];
+        let object = of_this(7, &[polled.as_ptr() as u64, 1]);
+        assert!(object.link.unwrap().starts_with("socket:["));
     }
 
     #[test]

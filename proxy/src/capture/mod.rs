@@ -2,6 +2,7 @@
 
 pub(crate) mod blocked_objects;
 pub(crate) mod handler_times;
+pub(crate) mod peers;
 pub(crate) mod perf;
 pub(crate) mod preload;
 pub(crate) mod request_stacks;

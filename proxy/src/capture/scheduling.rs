@@ -14,10 +14,11 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use x11prof_stacks::StackCopy;
-use x11prof_trace::{Control, Record, Switch, SwitchKind, Timestamp, Waiting};
+use x11prof_trace::{Control, Record, Switch, SwitchKind, Timestamp, WaitPeer, Waiting};
 
-use crate::capture::blocked_objects::BlockedObject;
+use crate::capture::blocked_objects::{BlockedObject, awaited_link};
 use crate::capture::handler_times::HandlerTimes;
+use crate::capture::peers::Peers;
 use crate::capture::perf::{Drained, Outputs, Rings, Wanted, may_sample_kernel};
 use crate::capture::stack_unwinding::{Copied, Reason, StackQueue};
 use crate::clock;
@@ -32,7 +33,6 @@ const BEAT: Duration = Duration::from_millis(2);
 const LONG_WAIT: Duration = Duration::from_millis(1);
 /// The number of recorded system call arguments. Calls that wait have their object and their timeout among the first
 /// arguments.
-/// among the first ones.
 const ARGUMENTS: usize = 4;
 /// The interval between two records of CPU clocks.
 const CPU_TIME_EVERY: Duration = Duration::from_secs(1);
@@ -94,7 +94,8 @@ impl Scheduling {
             rings,
             sample_rings: sample_rings.flatten().zip(run_stacks),
             blocked_stacks,
-            memories: HashMap::new(),
+            memories: Memories::default(),
+            peers: Peers::default(),
             kernel,
             shared: Arc::clone(&shared),
             sender: sender.clone(),
@@ -244,8 +245,9 @@ struct Watcher {
     rings: Option<Rings>,
     sample_rings: Option<(Rings, StackQueue)>,
     blocked_stacks: Option<StackQueue>,
-    /// The memory files of clients whose blocked threads have stacks; `None` of one that may not be read.
-    memories: HashMap<u32, Option<fs::File>>,
+    /// The memory files of clients with blocked threads; `None` of one that may not be read.
+    memories: Memories,
+    peers: Peers,
     /// True if threads are also sampled inside the kernel.
     kernel: bool,
     shared: Arc<WatchedProcesses>,
@@ -416,7 +418,7 @@ impl Watcher {
         let servers = processes.iter().filter(|(_, of)| of.is_server);
         let servers: Vec<u32> = servers.map(|(pid, _)| *pid).collect();
         drop(processes);
-        let memories = &mut self.memories;
+        let (memories, peers) = (&mut self.memories, &mut self.peers);
         self.threads.retain(|&tid, thread| {
             if thread.blocked != Some(false) || now.since(thread.since) < LONG_WAIT {
                 return true;
@@ -424,10 +426,13 @@ impl Watcher {
             thread.blocked = Some(true);
             match waiting(thread.pid, tid, thread.since) {
                 Ok(waiting) => {
-                    seen.extend(waiting.map(|(waiting, position)| {
-                        let position =
-                            position.filter(|_| has_stacks && !servers.contains(&thread.pid));
-                        let copy = position.and_then(|at| blocked(memories, &waiting, at));
+                    seen.extend(waiting.map(|(mut waiting, position)| {
+                        let position = position.filter(|_| !servers.contains(&thread.pid));
+                        let memory = position.and_then(|_| memories.of(thread.pid));
+                        let peer = memory.and_then(|memory| peer(peers, memory, &waiting));
+                        waiting.peer = peer.filter(|peer| !servers.contains(&peer.pid));
+                        let copy = position.zip(memory).filter(|_| has_stacks);
+                        let copy = copy.and_then(|(at, memory)| blocked(memory, &waiting, at));
                         (clock::now(), waiting, copy)
                     }));
                     true
@@ -464,20 +469,32 @@ impl Watcher {
         processes.retain(|pid, process| process.users > 0 || !gone.contains(pid));
         self.threads
             .retain(|_, thread| processes.contains_key(&thread.pid));
-        self.memories.retain(|pid, _| processes.contains_key(pid));
+        self.memories.0.retain(|pid, _| processes.contains_key(pid));
     }
 }
 
-/// The stack of a blocked thread, which stands at this position.
-fn blocked(
-    memories: &mut HashMap<u32, Option<fs::File>>,
-    waiting: &Waiting,
-    at: Position,
-) -> Option<Copied> {
+/// The memory files of processes (proc_pid_mem(5)).
+#[derive(Debug, Default)]
+struct Memories(HashMap<u32, Option<fs::File>>);
+
+impl Memories {
+    fn of(&mut self, pid: u32) -> Option<&fs::File> {
+        let memory = self.0.entry(pid);
+        let memory = memory.or_insert_with(|| fs::File::open(format!("/proc/{pid}/mem")).ok());
+        memory.as_ref()
+    }
+}
+
+/// The process that a blocked thread waits for.
+fn peer(peers: &mut Peers, memory: &fs::File, waiting: &Waiting) -> Option<WaitPeer> {
     let pid = waiting.pid;
-    let memory = memories.entry(pid);
-    let memory = memory.or_insert_with(|| fs::File::open(format!("/proc/{pid}/mem")).ok());
-    let memory = memory.as_ref()?;
+    let link = awaited_link(pid, memory, waiting.syscall, &waiting.arguments)?;
+    peers.of(pid, &link)
+}
+
+/// The stack of a blocked thread, which stands at this position.
+fn blocked(memory: &fs::File, waiting: &Waiting, at: Position) -> Option<Copied> {
+    let pid = waiting.pid;
     let copy = StackCopy::of_blocked(pid, memory, at.pc, at.sp)?;
     let on = BlockedObject::of(pid, memory, waiting.syscall, &waiting.arguments);
     Some(Copied {
@@ -519,6 +536,7 @@ fn waiting(
         syscall: syscall.unwrap_or(-1),
         wait_channel,
         arguments,
+        peer: None,
     };
     Ok(Some((waiting, position)))
 }
@@ -540,6 +558,10 @@ fn system_call(line: &str) -> (Option<i64>, Vec<u64>, Option<Position>) {
         (Some(_), &[sp, pc]) => Some(Position { pc, sp }),
         _ => None,
     };
+    // A stack in the first 4 GiB is one of a 32-bit program, whose system calls have other numbers.
+    if position.is_some_and(|at| u32::try_from(at.sp).is_ok()) {
+        return (None, Vec::new(), None);
+    }
     arguments.truncate(match number {
         Some(0..) => ARGUMENTS,
         _ => 0,
@@ -553,19 +575,22 @@ mod tests {
 
     #[test]
     fn kernel_system_call_lines_are_parsed() {
-        let futex = "202 0x7f00a0 0x189 0x0 0x7ffe10 0x0 0xffffffff 0x7ffe00 0x7f0010\n";
+        let futex = "202 0x7f00a0 0x189 0x0 0x7ffe10 0x0 0xffffffff 0x7fff00007ffe00 0x7f0010\n";
         let position = Some(Position {
             pc: 0x7f_0010,
-            sp: 0x7f_fe00,
+            sp: 0x7f_ff00_007f_fe00,
         });
         assert_eq!(
             system_call(futex),
             (Some(202), vec![0x7f_00a0, 0x189, 0, 0x7f_fe10], position)
         );
         assert_eq!(
-            system_call("-1 0x7ffe00 0x7f0010\n"),
+            system_call("-1 0x7fff00007ffe00 0x7f0010\n"),
             (Some(-1), vec![], position)
         );
+        // A 32-bit program.
+        let poll = "168 0x5655 0x1 0x0 0x0 0x0 0x0 0xffffd000 0xf7f0010\n";
+        assert_eq!(system_call(poll), (None, vec![], None));
         assert_eq!(system_call("running\n"), (None, vec![], None));
         assert_eq!(system_call(""), (None, vec![], None));
     }

@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use x11prof_stacks::{Frame, StackCopy, Unwinder};
 use x11prof_trace::{ConnectionId, Control, StackFrame, Timestamp};
 
-use crate::capture::blocked_objects::{BlockedObject, PipePeers};
+use crate::capture::blocked_objects::BlockedObject;
+use crate::capture::peers::Peers;
 use crate::capture::perf::SAMPLE_PERIOD;
 use crate::capture::stack_numbers::{OWN_LIBRARY, StackNumbers};
 use crate::clock;
@@ -114,7 +115,7 @@ fn unwind(
     sender: &RecordSender,
 ) {
     let mut unwinders: HashMap<u32, Unwinder> = HashMap::new();
-    let mut peers = PipePeers::default();
+    let mut peers = Peers::default();
     while let Ok(Copied { at, copy, reason }) = copies.recv() {
         let pid = copy.pid;
         if unwinders.len() >= PROCESSES && !unwinders.contains_key(&pid) {
@@ -166,7 +167,10 @@ fn unwind(
                 since_ns: at_ns,
                 stack,
                 object: on.object,
-                name: on.name.or_else(|| peers.of_pipe(pid, &on.link?)),
+                name: on.name.or_else(|| {
+                    let peer = peers.of(pid, &on.link?)?;
+                    Some(format!("{} ({})", peer.name, peer.pid))
+                }),
             },
             Reason::Run { kernel } => Control::RunStack {
                 pid,

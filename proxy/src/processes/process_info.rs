@@ -38,6 +38,12 @@ impl ProcessInfo {
     }
 }
 
+/// True if a process has ended, waited for by its parent or not.
+pub(crate) fn has_ended(pid: u32) -> bool {
+    let program = fs::read_link(format!("/proc/{pid}/exe"));
+    program.is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+}
+
 /// The start time of a process. The kernel counts in ticks since boot, including suspension (proc(5), stat, field 22).
 fn started(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;

@@ -11,6 +11,7 @@ use rustix::process::geteuid;
 use tokio::sync::mpsc;
 use x11prof_trace::{ConnectionId, Control, Direction, Opened};
 
+use crate::capture::peers;
 use crate::capture::scheduling::Scheduling;
 use crate::capture::stack_unwinding::StackQueue;
 use crate::capture::wait_stacks::ClientStacks;
@@ -20,7 +21,7 @@ use crate::display::server_link::ServerLink;
 use crate::display::setup_exchange;
 use crate::notice::Notice;
 use crate::processes::peer::Peer;
-use crate::processes::process_info::ProcessInfo;
+use crate::processes::process_info::{self, ProcessInfo};
 use crate::processes::tcp_peer;
 use crate::recorder::Disk;
 use crate::recorder::client_processes::ClientProcesses;
@@ -147,7 +148,8 @@ impl Display {
                 ("error", Some(error.to_string()))
             }
         };
-        if let Some(pid) = arrival.pid {
+        // The process that opened the connection may have left it to a child.
+        if let Some(pid) = self.connections.process_of(connection) {
             self.scheduling.leave(pid);
         }
         let (by, why) = match self.connections.are_cut_off() {
@@ -196,6 +198,23 @@ impl Display {
             pid,
             name: process.name,
         });
+    }
+
+    /// Follows the connections whose processes have ended to the processes that have them now.
+    pub(crate) fn follow_processes(&self) {
+        for (connection, ended, client) in self.connections.with_processes() {
+            if !process_info::has_ended(ended) {
+                continue;
+            }
+            let pid = peers::connected_process(&*client);
+            if let Some(pid) = pid {
+                let moved = Control::Moved { connection, pid };
+                self.sender.control(clock::now(), moved);
+                self.scheduling.watch(pid);
+            }
+            self.scheduling.leave(ended);
+            self.connections.note_process(connection, pid);
+        }
     }
 
     /// Ends the connections that are still open, and records their ends.
@@ -310,7 +329,7 @@ impl Display {
             stacks: self.stacks_of(arrival),
             rewrites: (!self.tried.is_none()).then_some((&self.tried, order)),
         };
-        let end = relay.run(|| self.note_end(pid));
+        let end = relay.run(|| self.note_end(self.connections.process_of(arrival.connection)));
         let by = match end.by {
             EndedBy::Client => "client",
             EndedBy::Server => "server",

@@ -106,6 +106,22 @@ impl Connections {
         }
     }
 
+    /// The process of an open connection.
+    pub(crate) fn process_of(&self, connection: ConnectionId) -> Option<u32> {
+        self.state().of(connection)?.pid
+    }
+
+    /// The open connections with known processes, and their sockets to the clients.
+    pub(crate) fn with_processes(&self) -> Vec<(ConnectionId, u32, Arc<Socket>)> {
+        let state = self.state();
+        let open = state.open.iter();
+        let known = open.filter_map(|open| {
+            let client = open.sockets.first()?;
+            Some((open.connection, open.pid?, Arc::clone(client)))
+        });
+        known.collect()
+    }
+
     /// Shares a socket of an open connection, so that `cut_off` can shut it down.
     pub(crate) fn share(&self, connection: ConnectionId, socket: Socket) -> Arc<Socket> {
         let socket = Arc::new(socket);

@@ -33,7 +33,7 @@ const TERMINATE_PATIENCE: Duration = Duration::from_secs(2);
 const LAST_PATIENCE: Duration = Duration::from_millis(250);
 /// Clients that are still connected this long after the command's end are reported.
 const LEFT_PATIENCE: Duration = Duration::from_secs(2);
-/// The interval between two checks of the disk.
+/// The interval between two checks of the disk and of the clients' processes.
 const BEAT: Duration = Duration::from_secs(1);
 /// A write that takes this long is reported.
 const HANG: Duration = Duration::from_secs(2);
@@ -173,6 +173,7 @@ pub(crate) async fn serve(
             }
             () = display.connections.ended.notified() => {}
             _ = beat.tick() => {
+                display.follow_processes();
                 let hung = display.disk.hangs_for();
                 if hung < HANG {
                     hangs = false;

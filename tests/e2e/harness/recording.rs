@@ -48,13 +48,30 @@ impl Recording {
         )
     }
 
+    /// Attaches a recorder to a display without a cookie, and waits until it records.
+    pub(crate) fn attached(place: &Place, trace: &Path, display: &str) -> Recording {
+        let mut command = place.x11prof(["record", "--attach", "--display", display, "-o"]);
+        let known = (Some(display.to_owned()), Some(PathBuf::from("/dev/null")));
+        Recording::announced(command.arg(trace), trace, known)
+    }
+
     /// Starts a recording with this command, and waits for the announcement.
     pub(crate) fn of(command: &mut Command, trace: &Path) -> Recording {
+        Recording::announced(command, trace, (None, None))
+    }
+
+    /// Starts a recording. Waits until the recorder announces the display and the authority that are not known, and for its
+    /// first line.
+    fn announced(
+        command: &mut Command,
+        trace: &Path,
+        (mut display, mut authority): (Option<String>, Option<PathBuf>),
+    ) -> Recording {
         command.stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("x11prof starts");
         let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
-        let (mut display, mut authority, mut seen) = (None, None, String::new());
-        while display.is_none() || authority.is_none() {
+        let mut seen = String::new();
+        while display.is_none() || authority.is_none() || seen.is_empty() {
             let line = match lines.next() {
                 Some(line) => line.expect("a line"),
                 None => panic!("x11prof ended before it announced a display:\n{seen}"),

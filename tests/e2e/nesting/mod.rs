@@ -5,5 +5,6 @@ mod chains;
 mod open_requests;
 mod programs;
 mod protocols;
+mod reported_waits;
 mod session;
 mod user_events;

@@ -1,11 +1,11 @@
 //! A recording of test clients and third-party clients; xdotool sends input to the server, bypassing the recorder.
 
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use rustix::process::Pid;
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde_json::Value;
 use x11rb::connection::Connection;
@@ -38,12 +38,22 @@ struct Client {
 
 impl Session {
     pub(crate) fn new(more: &[&str]) -> Session {
+        Session::with(more, |place, trace, display| {
+            Recording::at(place, trace, &["--display", display])
+        })
+    }
+
+    /// A session that an attached recorder records.
+    pub(crate) fn attached() -> Session {
+        Session::with(&[], Recording::attached)
+    }
+
+    fn with(more: &[&str], record: impl Fn(&Place, &Path, &str) -> Recording) -> Session {
         let alone = alone();
         needs("xdotool", "xdotool");
         let server = Server::xvfb(more);
         let place = Place::new();
-        let words = ["--display", &server.display];
-        let recording = Recording::at(&place, &place.path("trace.mcap"), &words);
+        let recording = record(&place, &place.path("trace.mcap"), &server.display);
         Session {
             disturbance: Disturbance::begin(&[recording.child.id(), server.pid()]),
             recording,
@@ -154,6 +164,12 @@ impl Session {
             let window = value.value32().and_then(|mut all| all.next());
             window.filter(|window| *window != x11rb::NONE).map(drop)
         });
+    }
+
+    /// Sends a signal to a client.
+    pub(crate) fn signal(&self, client: usize, signal: Signal) {
+        let client = self.clients.get(client).expect("a client");
+        kill_process(Pid::from_child(&client.child), signal).expect("it runs");
     }
 
     /// Waits until a client has exited.

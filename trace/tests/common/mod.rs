@@ -2,8 +2,8 @@
 
 use x11prof_trace::{
     Block, ConnectionId, Control, CpuTime, Direction, ExtensionOpcodes, FORMAT, Gap, HandlerTime,
-    Opened, Reader, Record, Server, Started, Switch, SwitchKind, Timestamp, TraceError, Waiting,
-    Writer,
+    Opened, Reader, Record, Server, Started, Switch, SwitchKind, Timestamp, TraceError, WaitPeer,
+    Waiting, Writer,
 };
 
 pub(crate) fn at(nanos: u64) -> Timestamp {
@@ -52,6 +52,10 @@ pub(crate) fn records() -> Vec<Record> {
             command: vec!["xterm".to_owned()],
             started_ns: None,
         }),
+        Control::Moved {
+            connection: ConnectionId(1),
+            pid: 43,
+        },
         Control::CpuTime(CpuTime {
             pid: 41,
             cpu_ns: 123_456_789,
@@ -65,6 +69,11 @@ pub(crate) fn records() -> Vec<Record> {
             syscall: -1,
             wait_channel: None,
             arguments: vec![0x7f00, 0x189],
+            peer: Some(WaitPeer {
+                pid: 50,
+                name: "daemon".to_owned(),
+                stopped: true,
+            }),
         }),
         Control::Stalled {
             connection: ConnectionId(1),

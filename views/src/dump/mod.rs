@@ -317,7 +317,7 @@ impl Dump {
 fn connection_of(control: &Control) -> Option<ConnectionId> {
     match control {
         Control::Opened(opened) => Some(opened.connection),
-        Control::Closed { connection, .. } => Some(*connection),
+        Control::Closed { connection, .. } | Control::Moved { connection, .. } => Some(*connection),
         Control::Joined(joined) => Some(joined.connection),
         _ => None,
     }

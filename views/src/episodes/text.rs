@@ -190,6 +190,14 @@ fn worst_of_input(report: &EpisodesReport, page: &Page) -> Option<String> {
         ));
     }
     let blamed = worst.blame.as_ref();
+    let elsewhere = blamed.filter(|blame| blame.kind == "elsewhere");
+    if let Some(blame) = elsewhere.filter(|_| worst.perceptible) {
+        let at = worst.start_ms / 1000.0;
+        return Some(format!(
+            "Worst: {} at {at:.3} s: {}",
+            worst.landmark, blame.sentence
+        ));
+    }
     let others = blamed.filter(|blame| matches!(blame.kind, "other_client" | "grab"));
     let mostly = match others {
         Some(other) => format!("waiting for {}", other.client),

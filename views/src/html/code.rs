@@ -8,8 +8,12 @@ use x11prof_analyzer::{RUNS, Stack, StackHeld, StackRun, StackWaits};
 /// A function below this share of the total, by every weight, is omitted: it would be narrower than a pixel.
 const LEAST: f64 = 0.0005;
 
-/// Server milliseconds, requests, bytes in both directions, round trips, client milliseconds, held bytes.
-type Sums = [f64; 6];
+/// Server milliseconds, requests, bytes in both directions, round trips, client milliseconds, held bytes, milliseconds off
+/// the processor.
+type Sums = [f64; 7];
+
+/// The leaf of the time that a client was blocked, below its functions.
+const BLOCKED: &str = "(blocked)";
 
 /// The tree as a list, each node before its callees: JSON parsers may not support a nesting depth of a hundred
 /// calls.
@@ -63,12 +67,13 @@ impl Node {
 }
 
 impl Code {
-    /// The tree of all stacks: of requests, of waits, of held resources, and of CPU samples.
+    /// The tree of all stacks: of requests, of waits for replies, of CPU samples, of held resources, and of blocked threads.
     pub fn new(
         stacks: &[Stack],
         waits: &[StackWaits],
         runs: &[StackRun],
         held: &[StackHeld],
+        blocked: &[StackRun],
     ) -> Code {
         let mut root = Node::default();
         let mut put = |client: &str, place: &[String], request: &str, sums: &[(usize, f64)]| {
@@ -91,6 +96,9 @@ impl Code {
         }
         for of in runs {
             put(&of.client, &of.place, RUNS, &[(4, of.ran_ms)]);
+        }
+        for of in blocked {
+            put(&of.client, &of.place, BLOCKED, &[(6, of.ran_ms)]);
         }
         for of in held {
             let sums = [(5, of.bytes as f64)];
@@ -145,13 +153,20 @@ mod tests {
             request: "PolyLine".to_owned(),
             bytes: 4096,
         }];
-        let code = Code::new(&stacks, &waits, &runs, &held);
-        assert_eq!(code.0[0].sums, [4.0001, 3.0, 120.0, 2.0, 6.0, 4096.0]);
+        let blocked = [StackRun {
+            client: "app".to_owned(),
+            place: names(&["main"]),
+            ran_ms: 500.0,
+        }];
+        let code = Code::new(&stacks, &waits, &runs, &held, &blocked);
+        let sums = [4.0001, 3.0, 120.0, 2.0, 6.0, 4096.0, 500.0];
+        assert_eq!(code.0[0].sums, sums);
         let nodes: Vec<_> = code.0.iter().map(|one| (one.depth, &*one.name)).collect();
         let expected = [
             (0, "all"),
             (1, "app"),
             (2, "main"),
+            (3, "(blocked)"),
             (3, "(runs)"),
             (3, "GetProperty"),
             (3, "draw"),
@@ -160,13 +175,13 @@ mod tests {
             (4, "NoOperation"),
         ];
         assert_eq!(nodes, expected);
-        assert_eq!(code.0[5].sums, [3.0, 1.0, 40.0, 0.0, 0.0, 4096.0]);
+        assert_eq!(code.0[6].sums, [3.0, 1.0, 40.0, 0.0, 0.0, 4096.0, 0.0]);
         // Stacks that are negligible by every weight are omitted.
         let few = Stack {
             server: Micros(1.0),
             ..Stack::default()
         };
-        let code = Code::new(&[stacks[0].clone(), few], &waits, &[], &[]);
+        let code = Code::new(&[stacks[0].clone(), few], &waits, &[], &[], &[]);
         assert!(code.0.iter().all(|one| !one.name.is_empty()));
     }
 }

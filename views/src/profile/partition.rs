@@ -27,9 +27,13 @@ fn write_partition(f: &mut String, of: &PartitionReport, is_part: bool) -> fmt::
         of.server_ms, of.requests_ms, of.events_ms
     )?;
     if let (Some(sum), Some(overlap), Some(idle)) = (of.sum_ms, of.overlap_ms, of.idle_ms) {
+        let run_queue = match of.run_queue_ms {
+            Some(ms) if ms > 0.0 => format!(", run queue {ms:.3} ms"),
+            _ => String::new(),
+        };
         writeln!(
             f,
-            "Total profile: {sum:.3} ms; overlap at least {overlap:.3} ms, idle at least \
+            "Total profile: {sum:.3} ms; overlap at least {overlap:.3} ms{run_queue}, idle at least \
              {idle:.3} ms"
         )?;
     }

@@ -56,6 +56,9 @@ impl ClientState {
         if let Some(open) = &mut self.open {
             open.round_trips += delivery.round_trips;
             open.received = open.received.saturating_add(delivery.received);
+            if asked {
+                open.handled_for(&delivery.handled_for);
+            }
         }
         for request in &delivery.answered_requests {
             self.no_longer_waits(time, request, AwaitedOutcome::Answered);
@@ -133,13 +136,19 @@ impl ClientState {
         if stimulus.shape == Shape::Motion {
             self.motions.came(start.as_nanos());
         }
+        // An episode that a step of a loop follows before it ends is a step, too.
+        if let Some(step) = link.filter(|link| link.looped)
+            && let Some(before) = self.open.as_mut().and_then(|open| open.link.as_mut())
+        {
+            before.looped |= before.from.client == step.from.client;
+        }
         if let Some(open) = &mut self.open {
             let own = stimulus.trigger != Trigger::Input
                 && (stimulus.shape != Shape::Frame || open.awaits_its_frame())
                 && self.busy_from.is_some()
                 && stimulus.sequence >= self.busy_from
-                // An event that another client caused independently is not part of the episode.
-                && link.is_none_or(|link| link.root == open.position(id).root);
+                // An event that another client caused independently, or a step of a loop, is not part of the episode.
+                && link.is_none_or(|link| !link.looped && link.root == open.position(id).root);
             // A release in the middle of a handling, or before the response is visible, does not begin another action.
             let goes_on = open.quiet_since().is_none() || (lingers && !open.draws);
             let release = stimulus.shape == Shape::Release
@@ -255,7 +264,7 @@ impl ClientState {
                 None | Some(Wait::Poll) => true,
                 // The client waits for the reply, not for work.
                 Some(Wait::Other) => asks,
-                Some(Wait::Sleep | Wait::Lock | Wait::File) => false,
+                Some(Wait::Sleep | Wait::Lock | Wait::File | Wait::Stopped) => false,
             }
         {
             let waited = time.saturating_sub(*since);

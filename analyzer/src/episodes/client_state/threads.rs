@@ -107,7 +107,7 @@ impl ClientState {
         let joint = self.threads.joint_wait(begun);
         let done = self.open.as_ref().is_some_and(OpenEpisode::is_done);
         match joint.wait {
-            Some(Wait::Sleep | Wait::Lock | Wait::Other) if done => CommonWait {
+            Some(Wait::Sleep | Wait::Lock | Wait::Stopped | Wait::Other) if done => CommonWait {
                 wait: Some(Wait::Poll),
                 unsure: false,
             },
@@ -145,7 +145,7 @@ impl ClientState {
                     open.not_quiet_since(blocked);
                 }
             }
-            Some(Wait::Sleep | Wait::Lock | Wait::Other) => {
+            Some(Wait::Sleep | Wait::Lock | Wait::Stopped | Wait::Other) => {
                 if let Some(open) = &mut self.open {
                     open.pauses(blocked);
                 }
@@ -199,6 +199,9 @@ impl ClientState {
             self.mid_way = false;
             return self.wakes_waiting(time, since, fed);
         }
+        // A client that handled nothing when it was stopped handles nothing now.
+        let idle = self.open.as_ref().is_none_or(|open| !open.counts());
+        let wait = wait.filter(|wait| !(idle && *wait == Wait::Stopped));
         self.mid_way = wait.is_some_and(|wait| wait != Wait::Poll);
         if self.mid_way {
             return;

@@ -40,8 +40,9 @@ pub(super) struct KnownThread {
     pub(super) reply_awaited: bool,
     /// The time at which the thread last returned from poll.
     pub(super) left_poll: Option<u64>,
-    /// A device event, or any event, arrived while the thread waited.
-    pub(super) device_event_came: bool,
+    /// The time at which a device event arrived while the thread waited.
+    pub(super) device_event_came: Option<u64>,
+    /// Any event arrived while the thread waited.
     pub(super) event_came: bool,
 }
 
@@ -172,6 +173,7 @@ impl KnownThread {
         let (wait, unsure) = match place.wait {
             // No work comes from a file.
             Wait::File => (Wait::File, false),
+            Wait::Stopped => (Wait::Stopped, false),
             _ if self.proven(place) => (Wait::Poll, false),
             Wait::Sleep if self.sleeps_between_turns() => (Wait::Poll, false),
             // The thread waits for work elsewhere, so this wait is in the middle of work.

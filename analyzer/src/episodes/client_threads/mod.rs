@@ -103,7 +103,10 @@ impl ClientThreads {
             thread.woken();
         }
         let busy = thread.wait.filter(|place| {
-            let known = matches!(place.wait, Wait::Poll | Wait::Sleep | Wait::File);
+            let known = matches!(
+                place.wait,
+                Wait::Poll | Wait::Sleep | Wait::File | Wait::Stopped
+            );
             sole && !known && !thread.frequents(*place) && !alone && !relayed
         });
         let locked = thread.wait.is_some_and(|place| place.wait == Wait::Lock);
@@ -113,7 +116,11 @@ impl ClientThreads {
         }
         thread.reply_awaited = false;
         let mut proved = false;
-        if std::mem::take(&mut thread.device_event_came) && waited {
+        // A wakeup soon after the event, by which a thread was not woken at once, shows nothing: the thread may have lacked a
+        // processor.
+        let came_at = thread.device_event_came.take();
+        let is_known = |came: &u64| woken || time.saturating_sub(*came) > WRITTEN_LATE;
+        if waited && came_at.filter(is_known).is_some() {
             let place = thread.wait;
             let known = place.is_some_and(|place| thread.proven(place));
             thread.device_event(woken);
@@ -193,14 +200,17 @@ impl ClientThreads {
     /// event, `asks` if a reply is pending.
     pub(crate) fn delivered(&mut self, time: u64, device: bool, events: bool, asks: bool) {
         self.unread = Some(time);
-        self.fed = true;
+        // Earlier bytes have ended the wait of the thread that reads, which lacks a processor.
+        let is_over = std::mem::replace(&mut self.fed, true);
         self.reply_awaited(asks);
-        if !events || asks {
+        if !events || asks || is_over {
             return;
         }
         for thread in self.threads.values_mut() {
             let waits = thread.now == State::Waiting && thread.wait.is_some();
-            thread.device_event_came |= waits && device;
+            if waits && device {
+                thread.device_event_came.get_or_insert(time);
+            }
             thread.event_came |= waits;
         }
     }

@@ -43,6 +43,8 @@ pub(crate) struct CausalEdge {
     pub(crate) root: EpisodeId,
     /// The number of episodes above the one that the event begins.
     pub(crate) depth: usize,
+    /// The client whose request began the episode that sent the request; `None` if no other client's did.
+    pub(crate) after: Option<ConnectionId>,
     pub(crate) request: Symbol,
     /// The time at which the client sent the request.
     pub(crate) sent: u64,

@@ -161,6 +161,7 @@ impl Causes {
             from: if by.depth < DEEPEST { by.id } else { by.parent },
             root: by.root,
             depth: (by.depth + 1).min(DEEPEST),
+            after: (by.depth > 0).then_some(by.parent.client),
             request: cause.request,
             sent: cause.sent,
             delivered: time,

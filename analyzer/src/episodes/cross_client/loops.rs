@@ -14,7 +14,8 @@ use crate::text::label::Label;
 /// Number of steps from which on an exchange is a loop: window managers and programs exchange fewer when a window is
 /// mapped.
 const STEPS: u64 = 16;
-/// If a client acts later than this after an event, the event is not the cause. In nanoseconds.
+/// If a client acts later than this after an event, the event is not the cause, unless the event began the episode in which
+/// the client acts. In nanoseconds.
 const AT_ONCE: u64 = 100_000_000;
 /// Events of a client kept at most.
 const MAX_EVENTS: usize = 16;
@@ -60,14 +61,15 @@ impl Side {
     }
 
     /// The latest event before `sent` for which the client may have sent a request then, and whether the request is the
-    /// first one for that event. `None` if the client acted for another reason.
-    fn cause_of(&mut self, sent: u64) -> Option<(u64, bool)> {
+    /// first one for that event. `None` if the client acted for another reason. `caused` is true if such an event began the
+    /// client's episode.
+    fn cause_of(&mut self, sent: u64, caused: bool) -> Option<(u64, bool)> {
         let mut before = self.delivered.iter_mut().take_while(|(at, _)| *at <= sent);
         let mut cause = None;
         for (at, is_new) in &mut before {
             cause = Some((*at, std::mem::take(is_new)));
         }
-        cause.filter(|(at, _)| sent <= at.saturating_add(AT_ONCE))
+        cause.filter(|(at, _)| caused || sent <= at.saturating_add(AT_ONCE))
     }
 }
 
@@ -112,7 +114,7 @@ impl Loops {
         for side in &mut known.sides {
             if side.client == from {
                 side.request = Some(link.request);
-                cause = side.cause_of(link.sent);
+                cause = side.cause_of(link.sent, link.after == Some(to));
             } else {
                 side.event = Some(event.clone());
                 side.comes(link.delivered);
@@ -167,6 +169,7 @@ mod tests {
             from: id,
             root: id,
             depth: 1,
+            after: None,
             request: Symbol::new("ChangeProperty"),
             sent,
             delivered,
@@ -216,6 +219,23 @@ mod tests {
         let list = loops.list();
         assert_eq!(list.len(), 1);
         assert!(list[0].steps > 40, "{}", list[0].steps);
+    }
+
+    #[test]
+    fn slow_exchange_that_causes_itself_is_a_loop() {
+        let mut loops = Loops::default();
+        let clients = [1, 2].map(ConnectionId);
+        // The clients lack a processor: each step takes half a second.
+        for n in 0..100 {
+            let side = usize::from(n % 2 == 1);
+            let (from, to) = (clients[side], clients[1 - side]);
+            let caused = CausalEdge {
+                after: Some(to),
+                ..edge(from, n, n * 500 * MS + 250 * MS, (n + 1) * 500 * MS)
+            };
+            loops.step(&caused, to, &Label::new("PropertyNotify"));
+        }
+        assert!(loops.list()[0].steps > 90);
     }
 
     #[test]

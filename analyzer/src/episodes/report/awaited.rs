@@ -6,6 +6,7 @@ use x11prof_trace::{ConnectionId, Timestamp};
 use crate::episodes::awaited::{AwaitedOutcome, AwaitedRequest};
 use crate::episodes::episode::Episode;
 use crate::episodes::findings::Findings;
+use crate::episodes::obstacles::Obstacle;
 use crate::pipeline::open_requests::{OpenKind, OpenRequest};
 use crate::text::units::{duration_ms, nanos_ms};
 
@@ -85,6 +86,18 @@ fn sentence(wait: &AwaitedRequest, findings: &Findings) -> String {
         format!("; {waits}")
     });
     let waited = waits(&wait.request, &format!(" {time}"), findings);
+    let stopped = wait.request.party.and_then(|party| {
+        let (from, to) = (wait.request.since.as_nanos(), wait.until.as_nanos());
+        let (obstacle, nanos) = findings.obstacles.of(party, from, to)?;
+        let is_most = *obstacle == Obstacle::Stopped && nanos > wait.nanos() / 2;
+        is_most.then(|| {
+            format!(
+                "; {} was stopped (by a signal or a debugger)",
+                findings.program(party)
+            )
+        })
+    });
+    let behind = stopped.or(behind);
     format!("{waited}{outcome}{}.", behind.unwrap_or_default())
 }
 

@@ -9,6 +9,7 @@ use crate::episodes::cross_client::path_step::PathStep;
 use crate::episodes::episode::Episode;
 use crate::episodes::findings::Findings;
 use crate::episodes::location::Location;
+use crate::episodes::obstacles::Obstacle;
 use crate::text::units::{duration_ms, nanos_ms};
 
 /// The main cause in an episode's chain of waits, up to the end of all effects.
@@ -141,6 +142,50 @@ fn sentence(blame: &Blame, episode: &Episode, findings: &Findings) -> String {
     {
         return waited;
     }
+    // The obstacle of the client that is blamed, if it lasted for most of the time.
+    let obstacle = findings.obstacles.of(
+        blame.client,
+        episode.start.as_nanos(),
+        episode.start.as_nanos().saturating_add(episode.latency()),
+    );
+    let obstacle = obstacle.filter(|(_, nanos)| *nanos > blame.nanos / 2);
+    let is_of_client = matches!(
+        blame.kind,
+        BlameKind::OtherClient | BlameKind::Elsewhere | BlameKind::Client
+    );
+    match obstacle
+        .filter(|_| is_of_client)
+        .map(|(obstacle, _)| obstacle)
+    {
+        Some(Obstacle::Stopped) => {
+            return format!(
+                "{who} was stopped (by a signal or a debugger) for {part}: look at who stopped it."
+            );
+        }
+        Some(Obstacle::Peer { process, stopped }) if blame.kind == BlameKind::Elsewhere => {
+            let stopped = if *stopped { ", which was stopped" } else { "" };
+            return format!(
+                "{own} waited {part} for process {process}{stopped}: look at what that process does then."
+            );
+        }
+        _ => {}
+    }
+    // The client waited for this reply; the server was busy with an earlier request of the client.
+    let handled = episode
+        .handled
+        .iter()
+        .filter(|_| blame.client == episode.client);
+    let longest = handled.max_by_key(|(_, nanos)| *nanos);
+    if let (BlameKind::Server, Some(awaited), Some((longest, nanos))) =
+        (blame.kind, blame.request, longest)
+        && *longest != awaited
+        && *nanos > blame.nanos / 2
+    {
+        return format!(
+            "The display server took {part} until the reply to {awaited} of {who}, {} ms of it for {longest}: look at {longest} first.",
+            ms(*nanos)
+        );
+    }
     match (blame.kind, blame.request) {
         (BlameKind::Client, _) => {
             format!("{own} itself took {part}{ready}: look at what its code does then.")
@@ -173,7 +218,7 @@ fn sentence(blame: &Blame, episode: &Episode, findings: &Findings) -> String {
             "{own} did nothing for {part} until a time that it had set: look at its sleeps and timers."
         ),
         (BlameKind::Elsewhere, _) => format!(
-            "{own} waited {part} for another process, not by X: look at what it waits for then."
+            "{own} waited {part} for another process, not by X: record --stacks shows what it waited for."
         ),
         (BlameKind::Processor, _) => format!(
             "{who} could have gone on for {part}, but no processor was free: look at what else runs."

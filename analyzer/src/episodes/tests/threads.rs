@@ -68,6 +68,7 @@ impl Threads {
             syscall,
             wait_channel: None,
             arguments,
+            peer: None,
         }));
     }
 

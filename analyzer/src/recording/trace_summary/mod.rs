@@ -145,6 +145,7 @@ impl TraceSummary {
             Control::Started(started) => self.started = Some(started.clone()),
             Control::Server(server) => self.server = Some(server.clone()),
             Control::Link(link) => self.link = Some(link.clone()),
+            Control::Moved { pid, .. } => self.cpu_clocks.is_client(*pid),
             Control::Opened(opened) => {
                 self.acted(time);
                 self.opened(opened);
