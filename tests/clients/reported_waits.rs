@@ -10,7 +10,7 @@
 //!     reported_waits mover N RATE      moves the pointer N times, RATE times a second
 //!     reported_waits source            drags, and sends its data only after the drop (Eliav2/tkinterdnd2#20)
 //!     reported_waits target MS         requests the data at each position, and waits for MS ms
-//!     reported_waits asks PATH         waits for a process at the other end of a socket at each key
+//!     reported_waits caller PATH       waits for a process at the other end of a socket at each key
 //!     reported_waits echo PATH         that process, which is no client
 //!
 //! A client with a window draws at each key. All print `ready`.
@@ -58,7 +58,7 @@ fn main() -> Outcome<()> {
         ["mover", count, rate] => client.mover(count.parse()?, rate.parse()?),
         ["source"] => client.source(),
         ["target", ms] => client.target(millis(ms)?),
-        ["asks", path] => client.asks(UnixStream::connect(path)?),
+        ["caller", path] => client.caller(UnixStream::connect(path)?),
         _ => Err("usage: see the source".into()),
     }
 }
@@ -362,7 +362,7 @@ impl Client {
         }
     }
 
-    fn asks(&self, mut daemon: UnixStream) -> Outcome<()> {
+    fn caller(&self, mut daemon: UnixStream) -> Outcome<()> {
         self.ready(true)?;
         loop {
             if let Event::KeyPress(_) = self.x.wait_for_event()? {

@@ -98,7 +98,7 @@ fn wait_for_a_process_outside_of_x_names_the_process() {
     let socket = session.path("socket").to_string_lossy().into_owned();
     let clients = [
         (CLIENTS, &["echo", &socket][..]),
-        (CLIENTS, &["asks", &socket]),
+        (CLIENTS, &["caller", &socket]),
     ];
     let [daemon, asker] = start(&mut session, clients);
     session.person("key a");
