@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use x11prof_analyzer::{
-    Blocked, By, Callers, CodeStacks, EpisodeReport, FunctionReport, MessageContext, NowReport,
-    Observation, Profile, Resources, RoundTrips, RoundTripsReport, Running, StackNames,
+    Blocked, By, Callers, CallersReport, CodeStacks, EpisodeReport, FunctionReport, MessageContext,
+    NowReport, Observation, Profile, Resources, RoundTrips, RoundTripsReport, Running, StackNames,
     program_functions,
 };
 use x11prof_stacks::{Frame, Functions, Names, build_id};
@@ -48,7 +48,7 @@ pub(crate) struct FunctionNames {
     symbols: HashMap<(String, u64), Vec<FunctionReport>>,
     known: RefCell<KnownNames>,
     /// Reported files without symbols.
-    told: RefCell<BTreeSet<(String, &'static str)>>,
+    reported: RefCell<BTreeSet<(String, &'static str)>>,
 }
 
 impl NamedCallers {
@@ -255,6 +255,11 @@ impl FunctionNames {
         })
     }
 
+    /// The call sites of waits for replies; `None` without stacks.
+    pub(crate) fn waits(&self, callers: &Callers) -> Option<CallersReport> {
+        self.named(|name| callers.report(&self.stacks, name))
+    }
+
     /// The names of all stacks: all functions.
     pub(crate) fn whole(&self) -> StackNames {
         self.named(|name| {
@@ -282,15 +287,15 @@ impl FunctionNames {
         let nameless: BTreeSet<_> = nameless
             .map(|(file, why)| (shown(Path::new(file)), why))
             .collect();
-        let mut told = self.told.borrow_mut();
-        let new: Vec<_> = nameless.difference(&told).collect();
+        let mut reported = self.reported.borrow_mut();
+        let new: Vec<_> = nameless.difference(&reported).collect();
         for (file, why) in new.iter().take(TOLD) {
             say!("no function names from {file}: {why}");
         }
         if new.len() > TOLD {
             say!("no function names from {} more files", new.len() - TOLD);
         }
-        told.extend(nameless);
+        reported.extend(nameless);
         result
     }
 

@@ -61,8 +61,8 @@ pub(crate) fn replay_of(path: &Path) -> Result<Option<String>, CommandError> {
 
 /// True if the recording was made with `record --stacks=requests`.
 pub(crate) fn has_request_stacks(path: &Path) -> Result<bool, CommandError> {
-    let told = |control| matches!(control, Control::RequestStacks { .. }).then_some(());
-    Ok(before_clients(path, told)?.is_some())
+    let reported = |control| matches!(control, Control::RequestStacks { .. }).then_some(());
+    Ok(before_clients(path, reported)?.is_some())
 }
 
 /// The process that listened for the recorded display instead of an X server.
@@ -151,7 +151,7 @@ impl CostsForRecording {
 }
 
 /// The cost table `name` for the trace at `path`, rescaled to the machine of the trace unless `as_measured`.
-pub(crate) fn named_prices(
+pub(crate) fn named_costs(
     name: &str,
     path: &Path,
     as_measured: bool,
@@ -166,18 +166,18 @@ pub(crate) fn named_prices(
 
 /// The cost table that best matches the server in the trace, if the user named none. Prints its name, unless the
 /// server timed its requests: then the table only attributes wakeups, reading and replies.
-pub(crate) fn matching_prices(
+pub(crate) fn matching_costs(
     path: &Path,
     as_measured: bool,
 ) -> Result<CostsForRecording, CommandError> {
-    prices_of(path, as_measured, true)
+    costs_of(path, as_measured, true)
 }
 
-/// Like [`matching_prices`], but prints the name only if `told` is true.
-pub(crate) fn prices_of(
+/// Like [`matching_costs`], but prints the name only if `reported` is true.
+pub(crate) fn costs_of(
     path: &Path,
     as_measured: bool,
-    told: bool,
+    reported: bool,
 ) -> Result<CostsForRecording, CommandError> {
     let mut reader = trace(path)?;
     let started = reader.started().clone();
@@ -191,21 +191,21 @@ pub(crate) fn prices_of(
             other_server: None,
         });
     }
-    let (parameters, other_server) = parameters_for(&started, server.as_ref(), told && !timed)?;
+    let (parameters, other_server) = parameters_for(&started, server.as_ref(), reported && !timed)?;
     let host = recorded_host(&started);
-    let prices = match as_measured {
+    let costs = match as_measured {
         true => CostsForRecording::as_measured(parameters, &host),
         false => CostsForRecording::on(parameters, &host, Probing::Allowed),
     };
     Ok(CostsForRecording {
         other_server,
-        ..prices
+        ..costs
     })
 }
 
 /// The cost table of the recorded server itself, to extrapolate measured times to another server; `None` if there is
 /// no such table.
-pub(crate) fn recorded_prices(
+pub(crate) fn recorded_costs(
     path: &Path,
     as_measured: bool,
 ) -> Result<Option<CostsForRecording>, CommandError> {
@@ -233,7 +233,7 @@ pub(crate) fn likely_parameters(path: &Path) -> Result<ServerParameters, Command
 }
 
 /// The cost table `name`, or the best match, for a recording in progress.
-pub(crate) fn live_prices(
+pub(crate) fn live_costs(
     name: Option<&str>,
     started: &Started,
     server: Option<&Server>,
@@ -242,11 +242,11 @@ pub(crate) fn live_prices(
         Some(name) => parameters(name)?,
         None => parameters_for(started, server, true)?.0,
     };
-    let prices = CostsForRecording::on(parameters, &recorded_host(started), Probing::KeptOnly);
-    if let Some(why) = &prices.elsewhere {
+    let costs = CostsForRecording::on(parameters, &recorded_host(started), Probing::KeptOnly);
+    if let Some(why) = &costs.elsewhere {
         say!("warning: {why}");
     }
-    Ok(prices)
+    Ok(costs)
 }
 
 /// The unchanged cost table that best matches a server and the machine of its recording. Prints its name if `named`.

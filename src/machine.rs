@@ -134,7 +134,7 @@ fn probed(host: &Host, probing: Probing) -> Result<ServerParameters, String> {
             "this machine has not been compared with it yet, which `x11prof report` does".into(),
         );
     }
-    say!("comparing this machine with that of the prices (some seconds, once)");
+    say!("comparing this machine with the machine of the cost tables (a few seconds, only once)");
     let mut server = PrivateServer::start_timed(kind).map_err(|error| error.to_string())?;
     let target = private(&server).map_err(|error| error.to_string())?;
     let handlers = handler_times::of_private(&mut server);

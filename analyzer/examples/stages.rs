@@ -3,7 +3,7 @@
 //!
 //! Prints a line a stage: its name, requests, seconds of processor time. The work of a stage includes the
 //! stages that it needs. The stages in memory begin with the trace's records; `file` reads the trace and
-//! prices it, once, and prints the peak of resident memory as well. A STAGE runs once, for a program that
+//! costs it, once, and prints the peak of resident memory as well. A STAGE runs once, for a program that
 //! counts instructions.
 #![allow(clippy::print_stdout, reason = "a command-line tool")]
 
@@ -28,14 +28,14 @@ const STAGES: [&str; 8] = [
     "framing",
     "decoding",
     "operations",
-    "prices",
+    "costs",
     "report",
     "statistics",
     "round trips",
     "episodes",
 ];
 /// The stages that take equal requests together, as their commands do.
-const TOGETHER: [&str; 5] = ["prices", "report", "statistics", "round trips", "episodes"];
+const TOGETHER: [&str; 5] = ["costs", "report", "statistics", "round trips", "episodes"];
 /// Rounds of each stage; the fastest counts, for what disturbs only ever slows down.
 const ROUNDS: usize = 3;
 /// Bytes of records that are read ahead, so that reading is not measured and memory is bounded.
@@ -69,7 +69,7 @@ fn main() -> Result<(), Failure> {
             let mut profiles = [profile(&parameters)];
             profile_trace(&mut open(&trace)?, &mut profiles)?;
             let took = processor_time().saturating_sub(start);
-            print("prices, from the file", count(&profiles[0]), took);
+            print("costs, from the file", count(&profiles[0]), took);
             println!("peak\t{}", peak()?);
             Ok(())
         }
@@ -104,7 +104,7 @@ fn once(
             Ok((frames.requests, took))
         }
         "operations" => observed(stage, trace, |_| {}),
-        "prices" => {
+        "costs" => {
             let mut profile = profile(parameters);
             observed(stage, trace, |observation| profile.observe(observation))
         }
@@ -114,7 +114,7 @@ fn once(
             observed(stage, trace, |observation| {
                 summary.observe(observation);
                 profile.observe(observation);
-                stalls.observe_priced(observation, profile.last_price());
+                stalls.observe_with_cost(observation, profile.last_cost());
             })
         }
         "statistics" => {

@@ -47,15 +47,15 @@ transport_ms | ms | transport.server_ms | Server time for waking, reading and an
 transport_network_ms | ms | network_ms | Network time of transport.
 charged_ms | ms | total.time_ms | All that the requests caused: `time_ms`, `transport_ms`, and the network's time for `returned_bytes`.
 percent_charged | % | 100 | `charged_ms` as a share of the total's `time_ms`.
-exact | number | count | Requests whose price was measured at this size.
-interpolated | number | count | Requests priced between two measured sizes.
-substituted | number | count | Requests priced with another value of an attribute.
+exact | number | count | Requests whose cost was measured at this size.
+interpolated | number | count | Requests with a cost between two measured sizes.
+substituted | number | count | Requests with the cost of another value of an attribute.
 no_cost_data | number | count | Requests without cost data; they have no time.
 wakeups | number | | Runs of the server that began with a wakeup; where time is measured, those divided.
 wakeup_ms | ms | transport.server_ms | Server time for waking.
 read_ms | ms | transport.server_ms | Server time for reading bytes and for setups.
 cold_requests | number | total.count | Requests whose pixels had left the server's caches.
-cold_ms | ms | transport.server_ms | Time of `cold_requests` beyond their prices, where time is modelled.
+cold_ms | ms | transport.server_ms | Time of `cold_requests` beyond their costs, where time is modelled.
 reply_ms | ms | transport.server_ms | Server time for replies and errors.
 causes.reply_ms | ms | parts | The client waited for a reply.
 perceptible_causes.reply_ms | ms | parts | Waits for a reply in episodes over their threshold.
@@ -64,9 +64,9 @@ unattributed.runs | number | | Runs of the server for no recorded client.
 unattributed.ms | ms | transport.server_ms | Server time for no recorded client.
 total_ms | ms | | The sum: of requests and transport for a server in `compare`, of latencies for a landmark or pattern.
 ratio | times | | `total_ms` as a multiple of the first server's on the same network.
-comparable_ms | ms | total_ms | Time of the requests that all compared servers can price.
+comparable_ms | ms | total_ms | Time of the requests that all compared servers can cost.
 comparable_ratio | times | | `comparable_ms` as a multiple of the first server's on the same network.
-times | times | | The factor from another machine's prices to this machine's.
+times | times | | The factor from another machine's costs to this machine's.
 low | times | | The least factor.
 high | times | | The largest factor.
 rtt_ms | ms | | The given network's round-trip latency.
@@ -98,10 +98,10 @@ start_ups.latency_ms | ms | | `start_up.latency_ms`.
 before_connection_ms | ms | latency_ms | Time before the client connected.
 setup_ms | ms | latency_ms | Time until the server answered the connection's setup.
 # Round trips
-round_trips | number | replies | Replies and errors that a client waited for: it wrote nothing after the question, was owed no other answer, and was off the processor before the reply came. Without context switches, and in an attached recording (its times are the server's, in milliseconds), the first two conditions decide; if `network.round_trips` is `by-type`, all requests that the protocol answers.
+round_trips | number | replies | Replies and errors that a client waited for: it wrote nothing after the request, no other reply was outstanding, and it was off the processor before the reply came. Without context switches, and in an attached recording (its times are the server's, in milliseconds), the first two conditions decide; if `network.round_trips` is `by-type`, all requests that have a reply.
 synchronisations | number | round_trips | Round trips of GetInputFocus, as XSync sends it.
 pipelined | number | replies | Questions whose reply no client waited for.
-waited_ms | ms | | From when the relay had the question until it had the reply, of round trips; of a grab or a stall the wait of another client.
+waited_ms | ms | | From when the relay had the request until it had the reply, of round trips; of a grab or a stall the wait of another client.
 forecast_ms | ms | | Length over the link, simulated: of the session, or of a start-up.
 local_ms | ms | | Length of the session without a link, simulated.
 recorded_ms | ms | | Length as recorded: of the session, or of a start-up.
@@ -129,7 +129,7 @@ parts.server_ms | ms | latency_ms | The client waited for the server.
 perceptible_parts.server_ms | ms | latency_ms | Waits for the server in episodes over their threshold.
 parts.network_ms | ms | latency_ms | Messages on the network; with --net, what the simulated latency adds.
 perceptible_parts.network_ms | ms | latency_ms | Time on the network in episodes over their threshold.
-other_clients_ms | ms | latency_ms | Other clients handled its effects after its own client was done, or its client waited for their answers.
+other_clients_ms | ms | latency_ms | Other clients handled its effects after its own client was done, or its client waited for their replies.
 running_ms | ms | parts | The client on a processor.
 processor_ms | ms | parts | The client was ready and had no processor.
 run_queue_ms | ms | waited_ms | The client was ready to run during start-up and had no processor.
@@ -221,7 +221,7 @@ server_ms_per_s | ms/s | | Server time.
 unattributed_ms_per_s | ms/s | server_ms_per_s | Server time for no client.
 requests_per_s | number/s | | Requests.
 round_trips_per_s | number/s | requests_per_s | Round trips.
-waited_ms_per_s | ms/s | | Time waited for answers.
+waited_ms_per_s | ms/s | | Time waited for replies.
 bytes_per_s | bytes/s | | Bytes both ways; of `held` the growth.
 per_s | number/s | | Requests of this kind.
 count_per_s | number/s | | The growth of `count`.

@@ -139,6 +139,6 @@ pub use statistics::report::{
 pub use statistics::{Category, MessageStatistics, Statistics};
 pub use text::label::client_name;
 pub use text::pattern::matches as name_matches;
-pub use text::units::percent;
+pub use text::units::{counted, percent};
 pub use threads::thread_states::Step;
 pub use x11prof_server_model::{Charge, TransportPart};

@@ -145,7 +145,7 @@ impl Display {
 }
 
 /// A cost table in which ten rectangles of 10×10 take 90 ms, and other requests have no cost.
-pub(crate) fn prices() -> ServerParameters {
+pub(crate) fn costs() -> ServerParameters {
     ServerParameters::from_toml(
         "format = 1\n[server]\nname = \"it\"\n[[request]]\nname = \"PolyFillRectangle\"\n\
          points = [{ size = 100.0, cpu_us = 9000.0 }]\n",

@@ -123,7 +123,7 @@ fn figures(records: &[Record], by: By, basis: TimeSourceOption, together: bool) 
         messages += u64::from(matches!(observation, Observation::Message(_)));
         summary.observe(observation);
         profile.observe(observation);
-        stalls.observe_priced(observation, profile.last_price());
+        stalls.observe_with_cost(observation, profile.last_cost());
         statistics.observe(observation);
         episodes.observe(observation);
         round_trips.episodes(episodes.finished());

@@ -134,7 +134,7 @@ fn words<'a>(blamed: &Blamed, name: impl Fn(ConnectionId) -> Option<&'a str>) ->
         ("disk", _) => "waiting for a file".to_owned(),
         ("network", _) => "network".to_owned(),
         ("processor", _) => "CPU run queue".to_owned(),
-        _ => "client code".to_owned(),
+        _ => "client CPU".to_owned(),
     }
 }
 

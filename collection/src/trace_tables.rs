@@ -14,7 +14,7 @@ type Sink<'a> = dyn FnMut(&'static Schema, &[Cell<'_>]) -> Result<(), TableError
 /// Reads one trace for its tables, with the server time of `profile`.
 pub struct TraceTables {
     profile: Profile,
-    priced: bool,
+    with_costs: bool,
     summary: TraceSummary,
     resources: Resources,
     round_trips: RoundTrips,
@@ -22,12 +22,12 @@ pub struct TraceTables {
 }
 
 impl TraceTables {
-    /// Creates empty tables; `profile` must be a stacked profile. Without `priced`, requests have no server time,
+    /// Creates empty tables; `profile` must be a stacked profile. Without `with_costs`, requests have no server time,
     /// because the costs are another server's.
-    pub fn new(profile: Profile, priced: bool) -> TraceTables {
+    pub fn new(profile: Profile, with_costs: bool) -> TraceTables {
         TraceTables {
             profile,
-            priced,
+            with_costs,
             summary: TraceSummary::default(),
             resources: Resources::default(),
             round_trips: RoundTrips::default(),
@@ -78,7 +78,7 @@ impl TraceTables {
     pub fn finish(mut self, session: &str, to: &mut Sink<'_>) -> Result<(), TableError> {
         self.profile.end();
         let basis = match self.profile.basis() {
-            _ if !self.priced => None,
+            _ if !self.with_costs => None,
             TimeSource::Timed => Some("timed"),
             TimeSource::Attributed => Some("attributed"),
             _ => Some("modelled"),

@@ -67,7 +67,7 @@ mod tests {
     use super::SleepCosts;
     use crate::{Clock, Cost, Micros, ServerParameters};
 
-    fn prices(clock: Clock) -> SleepCosts {
+    fn costs(clock: Clock) -> SleepCosts {
         let text = "format = 1\nrequest = []\n[server]\nname = \"test\"\n[transport]\n\
             wakeup = { cpu_us = 6 }\nbyte_read = { cpu_us = 0 }\nreply = { cpu_us = 0 }\n\
             event = { cpu_us = 0 }\nafter_sleep = [\n\
@@ -78,39 +78,39 @@ mod tests {
 
     #[test]
     fn wakeup_cost_grows_with_the_log_of_sleep_time() {
-        let prices = prices(Clock::Cpu);
-        let wakeup = |asleep| prices.wakeup(Micros(asleep)).unwrap();
+        let costs = costs(Clock::Cpu);
+        let wakeup = |asleep| costs.wakeup(Micros(asleep)).unwrap();
         assert_eq!(wakeup(0.0).time, Micros(6.0));
         assert_eq!(wakeup(100.0).time, Micros(6.0));
         assert!((wakeup(1000.0).time.0 - 16.0).abs() < 1e-9);
         assert_eq!(wakeup(f64::INFINITY).time, Micros(26.0));
         assert_eq!(wakeup(1e6).low, Micros(13.0));
-        assert_eq!(prices.connection(Micros(10000.0)).time, Micros(60.0));
+        assert_eq!(costs.connection(Micros(10000.0)).time, Micros(60.0));
     }
 
     #[test]
     fn pixel_cost_grows_with_server_idle_time() {
-        let mut prices = prices(Clock::Cpu);
+        let mut costs = costs(Clock::Cpu);
         assert_eq!(
-            (prices.warm_until(), prices.pixel(Micros(1e6))),
+            (costs.warm_until(), costs.pixel(Micros(1e6))),
             (None, Cost::default())
         );
-        for (point, time) in prices.points.iter_mut().zip([0.0, 250.0]) {
+        for (point, time) in costs.points.iter_mut().zip([0.0, 250.0]) {
             point.megapixel_us = Some(Micros(time));
         }
-        assert_eq!(prices.warm_until(), Some(Micros(100.0)));
-        assert_eq!(prices.pixel(Micros(50.0)).time, Micros(0.0));
+        assert_eq!(costs.warm_until(), Some(Micros(100.0)));
+        assert_eq!(costs.pixel(Micros(50.0)).time, Micros(0.0));
         assert_eq!(
-            prices.pixel(Micros(f64::INFINITY)).times(1e6).time,
+            costs.pixel(Micros(f64::INFINITY)).times(1e6).time,
             Micros(250.0)
         );
-        assert!((prices.pixel(Micros(1000.0)).time.0 - 125e-6).abs() < 1e-12);
+        assert!((costs.pixel(Micros(1000.0)).time.0 - 125e-6).abs() < 1e-12);
     }
 
     #[test]
     fn wall_clock_has_no_after_sleep_costs() {
-        let prices = prices(Clock::Wall);
-        assert_eq!(prices.wakeup(Micros(1e6)), None);
-        assert_eq!(prices.connection(Micros(1e6)), Cost::default());
+        let costs = costs(Clock::Wall);
+        assert_eq!(costs.wakeup(Micros(1e6)), None);
+        assert_eq!(costs.connection(Micros(1e6)), Cost::default());
     }
 }

@@ -16,7 +16,7 @@ pub enum CostSource {
     Substituted,
     /// The file has no cost for the operation.
     #[default]
-    Unpriced,
+    NoCost,
 }
 
 /// The cost of one operation.
@@ -52,5 +52,5 @@ pub enum Caveat {
     /// The request has several items and the file has no fixed part, so the cost is that of one item.
     OneItem,
     /// The file has no cost for this request.
-    Unpriced,
+    NoCost,
 }

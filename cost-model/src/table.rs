@@ -18,7 +18,7 @@ const MAX_ATTRIBUTE_SETS: usize = 4096;
 const REMEMBERED_ITEMS: usize = 1024;
 /// Maximum number of cached costs for each set of attributes, because programs draw the same few sizes in turn. Of
 /// long operations only one is cached.
-const REMEMBERED_PRICES: usize = 16;
+const REMEMBERED_COSTS: usize = 16;
 const FEW_ITEMS: usize = 64;
 
 /// Looks up the costs of operations in a server's parameters.
@@ -31,7 +31,7 @@ pub struct CostTable {
     last: Option<(Symbol, Option<usize>)>,
     rules: Substitutions,
     /// The result for an operation without cost data.
-    unpriced: OperationCost,
+    no_cost: OperationCost,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -52,7 +52,7 @@ struct Resolved {
     /// The cached cost of an operation that does none of its work, which does not depend on the size.
     fixed: Option<Cost>,
     /// Cached costs. The sizes of an operation determine its index.
-    prices: Vec<CachedCost>,
+    costs: Vec<CachedCost>,
 }
 
 /// The sizes of an operation, and its cost.
@@ -61,7 +61,7 @@ struct CachedCost {
     items: Vec<f64>,
     op_size: f64,
     effect: Effect,
-    price: OperationCost,
+    cost: OperationCost,
 }
 
 impl CachedCost {
@@ -71,7 +71,7 @@ impl CachedCost {
             items: Vec::new(),
             op_size: f64::NAN,
             effect: Effect::Nothing,
-            price: OperationCost::default(),
+            cost: OperationCost::default(),
         }
     }
 
@@ -101,7 +101,7 @@ impl CachedCost {
             .op_size
             .to_bits()
             .wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        (hash >> 32) as usize % REMEMBERED_PRICES
+        (hash >> 32) as usize % REMEMBERED_COSTS
     }
 }
 
@@ -143,54 +143,52 @@ impl CostTable {
             places,
             last: None,
             rules: rules.clone(),
-            unpriced: unpriced(),
+            no_cost: no_cost(),
         }
     }
 
     /// The cost of `operation`.
-    pub fn price(&mut self, operation: &Operation) -> OperationCost {
+    pub fn cost(&mut self, operation: &Operation) -> OperationCost {
         self.look_up(operation).0.clone()
     }
 
     /// The cost of `operation` if it failed and did none of its work.
     pub fn fixed(&mut self, operation: &Operation) -> OperationCost {
-        let mut price = unpriced();
+        let mut cost = no_cost();
         if let Some((table, found)) = self.resolved(operation)
             && let table = &self.tables[table]
             && let Some(resolution) = &table.resolved[found].resolution
         {
-            evaluate(&table.entries, resolution, operation, false, &mut price);
+            evaluate(&table.entries, resolution, operation, false, &mut cost);
         }
-        price
+        cost
     }
 
     /// The cost of `operation`, and its cost if it does none of its work, in one look-up without copying, because
     /// every request needs both.
     pub fn look_up(&mut self, operation: &Operation) -> (&OperationCost, Cost) {
         let Some((table, found)) = self.resolved(operation) else {
-            return (&self.unpriced, Cost::default());
+            return (&self.no_cost, Cost::default());
         };
         let table = &mut self.tables[table];
         let (entries, found) = (&table.entries, &mut table.resolved[found]);
         let Some(resolution) = &found.resolution else {
-            return (&self.unpriced, Cost::default());
+            return (&self.no_cost, Cost::default());
         };
         let fixed = *found.fixed.get_or_insert_with(|| {
             let fixed = estimate(entries, resolution, operation, false);
             fixed.map_or_else(Cost::default, |(fixed, _)| fixed.cost)
         });
-        if found.prices.is_empty() {
-            found
-                .prices
-                .resize_with(REMEMBERED_PRICES, CachedCost::none);
+        if found.costs.is_empty() {
+            found.costs.resize_with(REMEMBERED_COSTS, CachedCost::none);
         }
-        let kept = &mut found.prices[CachedCost::place(operation)];
+        let kept = &mut found.costs[CachedCost::place(operation)];
         if !kept.is_of(operation) {
             let work = operation.effect != Effect::Nothing;
-            evaluate(entries, resolution, operation, work, &mut kept.price);
+            evaluate(entries, resolution, operation, work, &mut kept.cost);
             kept.remember(operation);
         }
-        (&kept.price, fixed)
+        (&kept.cost, fixed)
     }
 
     /// The index of the table of `request`; `None` if the request has no table.
@@ -237,7 +235,7 @@ impl RequestTable {
             attributes: attributes.clone(),
             resolution: resolve(&self.entries, attributes, rules),
             fixed: None,
-            prices: Vec::new(),
+            costs: Vec::new(),
         });
         self.found.insert(attributes.clone(), at);
         at
@@ -281,21 +279,21 @@ fn estimate(
     Some((estimate, entry.costs.clock))
 }
 
-/// Sets `price` to the cost of `operation`.
+/// Sets `cost` to the cost of `operation`.
 fn evaluate(
     entries: &[Entry],
     resolution: &Resolution,
     operation: &Operation,
     work: bool,
-    price: &mut OperationCost,
+    cost: &mut OperationCost,
 ) {
     let Some((estimate, clock)) = estimate(entries, resolution, operation, work) else {
-        return none(price);
+        return none(cost);
     };
-    let doubts = &mut price.doubts;
+    let doubts = &mut cost.doubts;
     doubts.clear();
     doubts.extend_from_slice(&resolution.substitutions);
-    price.basis = match (doubts.is_empty(), estimate.exact) {
+    cost.basis = match (doubts.is_empty(), estimate.exact) {
         (false, _) => CostSource::Substituted,
         (true, true) => CostSource::Exact,
         (true, false) => CostSource::Interpolated,
@@ -309,23 +307,23 @@ fn evaluate(
     if estimate.one_item {
         doubts.push(Caveat::OneItem);
     }
-    price.server = estimate.cost;
-    price.clock = Some(clock);
+    cost.server = estimate.cost;
+    cost.clock = Some(clock);
 }
 
-fn unpriced() -> OperationCost {
-    let mut price = OperationCost::default();
-    none(&mut price);
-    price
+fn no_cost() -> OperationCost {
+    let mut cost = OperationCost::default();
+    none(&mut cost);
+    cost
 }
 
-/// Sets `price` to the result for an operation without cost data.
-fn none(price: &mut OperationCost) {
-    price.server = Cost::default();
-    price.clock = None;
-    price.basis = CostSource::Unpriced;
-    price.doubts.clear();
-    price.doubts.push(Caveat::Unpriced);
+/// Sets `cost` to the result for an operation without cost data.
+fn none(cost: &mut OperationCost) {
+    cost.server = Cost::default();
+    cost.clock = None;
+    cost.basis = CostSource::NoCost;
+    cost.doubts.clear();
+    cost.doubts.push(Caveat::NoCost);
 }
 
 #[cfg(test)]

@@ -103,24 +103,24 @@ mod tests {
              reply = { cpu_us = 2, wall_us = 3 }\nbyte_written = { cpu_us = 0.25 }\n\
              event = { cpu_us = 4 }\n",
         );
-        let prices = TransportEstimates::new(&parameters);
-        assert!(prices.is_known());
-        assert_eq!(prices.wakeup(Micros::ZERO), Cost::exact(Micros(6.0)));
-        assert_eq!(prices.byte_read().times(10.0).time, Micros(5.0));
-        assert_eq!(prices.reply(32), Cost::exact(Micros(10.0)));
-        assert_eq!(prices.event(), Cost::exact(Micros(4.0)));
+        let costs = TransportEstimates::new(&parameters);
+        assert!(costs.is_known());
+        assert_eq!(costs.wakeup(Micros::ZERO), Cost::exact(Micros(6.0)));
+        assert_eq!(costs.byte_read().times(10.0).time, Micros(5.0));
+        assert_eq!(costs.reply(32), Cost::exact(Micros(10.0)));
+        assert_eq!(costs.event(), Cost::exact(Micros(4.0)));
         let wall = TransportEstimates::with_clock(&parameters, Clock::Wall);
-        assert_eq!(wall, prices); // the event has no wall time, so the wall is not whole
+        assert_eq!(wall, costs); // the event has no wall time, so the wall is not whole
     }
 
     #[test]
     fn file_without_transport_has_no_transport_costs() {
-        let prices = TransportEstimates::new(&parameters(""));
-        assert!(!prices.is_known());
+        let costs = TransportEstimates::new(&parameters(""));
+        assert!(!costs.is_known());
         assert_eq!(
-            (prices.wakeup(Micros::ZERO), prices.reply(1000)),
+            (costs.wakeup(Micros::ZERO), costs.reply(1000)),
             (Cost::default(), Cost::default())
         );
-        assert_eq!(prices.clock(), None);
+        assert_eq!(costs.clock(), None);
     }
 }

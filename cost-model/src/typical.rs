@@ -115,13 +115,13 @@ impl TypicalCosts {
         let mut requests = Vec::new();
         for (operation, sizes) in rows {
             for size in sizes {
-                let prices = tables.iter_mut().zip(servers);
-                let prices = prices.map(|(table, server)| price(table, server, &operation, size));
+                let costs = tables.iter_mut().zip(servers);
+                let costs = costs.map(|(table, server)| cost(table, server, &operation, size));
                 requests.push(TypicalRequest {
                     request: operation.request.to_string(),
                     attributes: operation.attributes.to_string(),
                     size,
-                    servers: prices.collect(),
+                    servers: costs.collect(),
                 });
             }
         }
@@ -171,7 +171,7 @@ fn of(wanted: &Operation, servers: &[ServerParameters]) -> (Operation, Vec<f64>)
     (operation, (0..few).filter_map(at).collect())
 }
 
-fn price(
+fn cost(
     table: &mut CostTable,
     server: &ServerParameters,
     operation: &Operation,
@@ -186,14 +186,14 @@ fn price(
         let depth = Value::parse(&depth.to_string());
         operation.attributes.set("depth".into(), depth);
     }
-    let price = table.price(&operation);
-    let cost = price.server;
-    let doubts = &price.doubts;
-    (price.basis != CostSource::Unpriced).then(|| TypicalCost {
+    let found = table.cost(&operation);
+    let cost = found.server;
+    let doubts = &found.doubts;
+    (found.basis != CostSource::NoCost).then(|| TypicalCost {
         ms: cost.time.as_ms(),
         low_ms: cost.low.as_ms(),
         high_ms: cost.high.as_ms(),
-        clock: price.clock,
+        clock: found.clock,
         substituted: doubts
             .iter()
             .any(|doubt| matches!(doubt, Caveat::Substituted { from: Some(_), .. })),
@@ -229,15 +229,12 @@ mod tests {
         let of = |request: &str, size: f64| -> Vec<String> {
             let all = &mut table.requests.iter();
             let row = all.find(|row| row.request == request && row.size == size);
-            let prices = row.unwrap().servers.iter();
-            prices
-                .map(|price| {
-                    let price = price.unwrap();
-                    assert!(
-                        !price.substituted && !price.extrapolated,
-                        "{request} {size}"
-                    );
-                    format!("{:.2}", price.ms)
+            let costs = row.unwrap().servers.iter();
+            costs
+                .map(|cost| {
+                    let cost = cost.unwrap();
+                    assert!(!cost.substituted && !cost.extrapolated, "{request} {size}");
+                    format!("{:.2}", cost.ms)
                 })
                 .collect()
         };
@@ -256,7 +253,7 @@ mod tests {
             let [xvfb, sun] = row.servers.as_slice() else {
                 panic!("{row:?}")
             };
-            assert!(xvfb.is_some_and(|price| price.ms > 0.0) && sun.is_none());
+            assert!(xvfb.is_some_and(|cost| cost.ms > 0.0) && sun.is_none());
         }
     }
 }

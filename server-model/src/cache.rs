@@ -51,20 +51,20 @@ impl UsedPixels {
     /// A request's extra cost because its pixels are cold. `idled` is the server's total idle time so far.
     pub(crate) fn cost(
         &mut self,
-        prices: &SleepCosts,
+        costs: &SleepCosts,
         session: &Session,
         (request, operation): (&Request<'_>, &Operation),
         idled: Micros,
     ) -> Cost {
         let draws = operation.effect != Effect::Nothing;
-        let Some(least) = prices.warm_until().filter(|_| draws) else {
+        let Some(least) = costs.warm_until().filter(|_| draws) else {
             return Cost::default();
         };
         let Some(access) = session.pixel_access(request, operation) else {
             return Cost::default();
         };
         let cold = self.access(access, idled, least);
-        let [read, drawn] = cold.map(|cold| prices.pixel(cold.idle).times(cold.pixels));
+        let [read, drawn] = cold.map(|cold| costs.pixel(cold.idle).times(cold.pixels));
         read + drawn
     }
 

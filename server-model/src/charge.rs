@@ -45,7 +45,7 @@ pub enum Charge<'a> {
         /// The request's bytes on the wire.
         bytes: u64,
         /// The request's cost on the server.
-        price: &'a OperationCost,
+        cost: &'a OperationCost,
     },
     /// A request that was charged before failed.
     Failed {
@@ -102,7 +102,7 @@ pub struct RepeatedRequests<'a> {
     /// The bytes on the wire of each request.
     pub bytes: u64,
     /// The cost of each request on the server.
-    pub price: &'a OperationCost,
+    pub cost: &'a OperationCost,
     /// The cost of reading each request.
     pub read: Cost,
     /// The extra cost of each request because its pixels are cold.
@@ -126,10 +126,10 @@ impl Charge<'_> {
     /// The server time of the charge.
     pub fn server(&self) -> Cost {
         match self {
-            Charge::Request { price, .. } => price.server,
+            Charge::Request { cost, .. } => cost.server,
             Charge::Transport { server, .. } => *server,
             Charge::RepeatedRequests(alike) => {
-                (alike.read + alike.cold + alike.price.server).times(alike.times as f64)
+                (alike.read + alike.cold + alike.cost.server).times(alike.times as f64)
             }
             Charge::Failed {
                 correction: Some((was, should)),

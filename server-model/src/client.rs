@@ -7,7 +7,7 @@ use x11prof_protocol::{SequenceNumber, Symbol};
 
 /// Maximum number of stored costs of a client, until a message from the server shows that the requests did not fail. A
 /// request keeps its full cost if it fails after more requests than this.
-const PRICED_LIMIT: usize = 4096;
+const COST_LIMIT: usize = 4096;
 
 /// The cost of a request, or of several equal consecutive ones, which an error may still correct.
 #[derive(Clone, Copy, PartialEq)]
@@ -25,7 +25,7 @@ pub(crate) struct Client {
     /// The client's latest request.
     pub(crate) latest: SequenceNumber,
     /// Requests with their costs, each with the number of the last equal request.
-    priced: VecDeque<(ChargedRequest, SequenceNumber)>,
+    charged: VecDeque<(ChargedRequest, SequenceNumber)>,
     /// Wakeups that were charged before their request was known.
     pub(crate) wakeups: Option<Cost>,
 }
@@ -34,7 +34,7 @@ impl Client {
     /// Notes a request with its cost.
     pub(crate) fn requested(&mut self, request: ChargedRequest) {
         let before = std::mem::replace(&mut self.latest, request.sequence);
-        if let Some((alike, last)) = self.priced.back_mut()
+        if let Some((alike, last)) = self.charged.back_mut()
             && *last == before
             && before.next() == request.sequence
             && (ChargedRequest {
@@ -45,16 +45,16 @@ impl Client {
             *last = request.sequence;
             return;
         }
-        if self.priced.len() == PRICED_LIMIT {
-            self.priced.pop_front();
+        if self.charged.len() == COST_LIMIT {
+            self.charged.pop_front();
         }
-        self.priced.push_back((request, request.sequence));
+        self.charged.push_back((request, request.sequence));
     }
 
     /// Notes that the client repeated its latest request `times` times.
     pub(crate) fn repeated(&mut self, times: u64) {
         self.latest.0 += times;
-        if let Some((_, last)) = self.priced.back_mut() {
+        if let Some((_, last)) = self.charged.back_mut() {
             last.0 += times;
         }
     }
@@ -62,11 +62,11 @@ impl Client {
     /// Notes that the server has handled all requests before `sequence`, so they cannot fail any more.
     pub(crate) fn answered(&mut self, sequence: SequenceNumber) {
         while self
-            .priced
+            .charged
             .pop_front_if(|(_, last)| *last < sequence)
             .is_some()
         {}
-        if let Some((front, _)) = self.priced.front_mut() {
+        if let Some((front, _)) = self.charged.front_mut() {
             front.sequence = front.sequence.max(sequence);
         }
     }
@@ -75,10 +75,10 @@ impl Client {
     /// once.
     pub(crate) fn failed(&mut self, sequence: SequenceNumber) -> Option<ChargedRequest> {
         self.answered(sequence);
-        let (front, last) = self.priced.front_mut()?;
+        let (front, last) = self.charged.front_mut()?;
         let failed = (front.sequence == sequence).then_some(*front)?;
         if sequence == *last {
-            self.priced.pop_front();
+            self.charged.pop_front();
         } else {
             front.sequence = sequence.next();
         }
@@ -104,7 +104,7 @@ mod tests {
                 fixed: Cost::default(),
             });
         }
-        assert_eq!(client.priced.len(), 3);
+        assert_eq!(client.charged.len(), 3);
         let mut failed = |sequence| {
             let failed = client.failed(number(sequence));
             failed.map(|failed| (failed.sequence.0, failed.request.as_str()))

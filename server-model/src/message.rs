@@ -25,12 +25,12 @@ pub struct Traffic<'a> {
 
 /// The cost of a new client's setup with this number of bytes, including the client's end. `slept` is the length of the
 /// server's sleep before the setup woke it.
-pub(crate) fn setup(prices: &TransportEstimates, bytes: u64, slept: Micros) -> Cost {
-    let read = prices.byte_read().times(bytes as f64);
-    read + prices.sleep().connection(slept)
+pub(crate) fn setup(costs: &TransportEstimates, bytes: u64, slept: Micros) -> Cost {
+    let read = costs.byte_read().times(bytes as f64);
+    read + costs.sleep().connection(slept)
 }
 
 /// The cost of reading a request with this number of bytes.
-pub(crate) fn read(prices: &TransportEstimates, bytes: u64) -> Cost {
-    prices.byte_read().times(bytes as f64)
+pub(crate) fn read(costs: &TransportEstimates, bytes: u64) -> Cost {
+    costs.byte_read().times(bytes as f64)
 }

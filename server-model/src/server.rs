@@ -23,7 +23,7 @@ pub struct ServerModel {
     pixels: UsedPixels,
     clients: FxHashMap<ClientId, Client>,
     /// The cost of the last request.
-    price: Micros,
+    cost: Micros,
 }
 
 impl ServerModel {
@@ -37,7 +37,7 @@ impl ServerModel {
             wakeups: Wakeups::default(),
             pixels: UsedPixels::default(),
             clients: FxHashMap::default(),
-            price: Micros::ZERO,
+            cost: Micros::ZERO,
         }
     }
 
@@ -47,8 +47,8 @@ impl ServerModel {
     }
 
     /// The cost of the last request; zero if there is none.
-    pub fn last_price(&self) -> Micros {
-        self.price
+    pub fn last_cost(&self) -> Micros {
+        self.cost
     }
 
     /// Handles the arrival of bytes of `client`. The messages that end in them follow.
@@ -153,9 +153,9 @@ impl ServerModel {
         let Some(operation) = seen.operation else {
             return Cost::default();
         };
-        let (prices, idled) = (self.transport.sleep(), self.wakeups.idled());
+        let (costs, idled) = (self.transport.sleep(), self.wakeups.idled());
         self.pixels
-            .cost(prices, seen.session, (request, operation), idled)
+            .cost(costs, seen.session, (request, operation), idled)
     }
 
     fn request(
@@ -165,9 +165,9 @@ impl ServerModel {
         operation: &Operation,
         on: &mut impl FnMut(&Charge<'_>),
     ) {
-        let (price, fixed) = self.operations.look_up(operation);
-        self.price = price.server.time;
-        self.clock.serve(self.price);
+        let (cost, fixed) = self.operations.look_up(operation);
+        self.cost = cost.server.time;
+        self.clock.serve(self.cost);
 
         let known = self.clients.entry(seen.client).or_default();
         if let Some(server) = known.wakeups.take() {
@@ -180,7 +180,7 @@ impl ServerModel {
         known.requested(ChargedRequest {
             sequence: request.sequence,
             request: request.name,
-            server: price.server,
+            server: cost.server,
             fixed,
         });
         on(&Charge::Request {
@@ -189,7 +189,7 @@ impl ServerModel {
             time: seen.time,
             operation,
             bytes: request.wire_len,
-            price,
+            cost,
         });
     }
 
@@ -203,10 +203,10 @@ impl ServerModel {
     ) {
         let times = seen.times - 1;
         let read = message::read(&self.transport, request.wire_len);
-        let price = self.operations.look_up(operation).0.server;
+        let cost = self.operations.look_up(operation).0.server;
         // The server does not sleep between them, so their pixels are as cold as those of the second request.
         let cold = self.cold(seen, request);
-        let each = read.time + cold.time + price.time;
+        let each = read.time + cold.time + cost.time;
         self.clock.serve(each * times as f64);
         self.clients.entry(seen.client).or_default().repeated(times);
         on(&Charge::RepeatedRequests(RepeatedRequests {
@@ -215,7 +215,7 @@ impl ServerModel {
             time: seen.time,
             operation,
             bytes: request.wire_len,
-            price: self.operations.look_up(operation).0,
+            cost: self.operations.look_up(operation).0,
             read,
             cold,
             times,

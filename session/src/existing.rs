@@ -66,7 +66,7 @@ impl Session {
         if let Some(names) = windows.names_mut(window.id) {
             *names = window.names;
         }
-        let mut made = Window::told_of(window.parent, window.geometry);
+        let mut made = Window::reported_of(window.parent, window.geometry);
         made.depth = window.depth;
         made.input_only = window.input_only;
         made.mapped = window.mapped;
@@ -96,7 +96,7 @@ impl Session {
 
     /// Sets the name of an atom.
     pub fn exists_atom(&mut self, atom: u32, name: &str) {
-        self.state.atoms.told(atom, name);
+        self.state.atoms.reported(atom, name);
     }
 
     /// The resource ids that clients have.

@@ -60,7 +60,7 @@ impl State {
     ) -> Option<Resource> {
         let deed = Undoable::Made(id);
         self.clients.did(by.client, by.sequence, deed);
-        let told = match (extension, request.minor) {
+        let reported = match (extension, request.minor) {
             // The pixmap refers to memory that its window already has.
             (Some(ExtensionKind::Composite), _) => Some(0),
             (Some(ExtensionKind::Dri3), dri3::PIXMAP_FROM_BUFFER_REQUEST) => {
@@ -93,7 +93,7 @@ impl State {
             request: request.name,
             size,
             depth,
-            bytes: told.or_else(pixels).unwrap_or(0),
+            bytes: reported.or_else(pixels).unwrap_or(0),
         })
     }
 

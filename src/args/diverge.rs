@@ -23,14 +23,15 @@ pub(crate) struct Diverge {
     /// The recording on the other server
     #[arg(value_name = "OTHER", required_unless_present_any = ["server", "server_command"])]
     pub(crate) other: Option<PathBuf>,
-    /// Another recording on the reference server. Differences that also occur between recordings of the reference are
-    /// left out (may be repeated)
+    /// Another recording on the reference server (repeatable)
+    ///
+    /// Differences that also occur between recordings of the reference are left out.
     #[arg(long, value_name = "FILE", conflicts_with = "servers")]
     pub(crate) again: Vec<PathBuf>,
-    /// A private headless server to run the program on; the first one is the reference
+    /// A private headless server; the first server is the reference
     #[arg(long, value_name = "KIND", value_parser = SERVER, hide_possible_values = true, conflicts_with_all = ["reference", "other"])]
     pub(crate) server: Vec<ServerKind>,
-    /// A private server to run the program on, by shell command, such as 'build/Xvfb -screen 0 1280x1024x24'
+    /// A private server: a shell command, such as 'build/Xvfb -screen 0 …'
     #[arg(long, value_name = "COMMAND", conflicts_with_all = ["reference", "other"])]
     pub(crate) server_command: Vec<String>,
     /// End each run after S seconds

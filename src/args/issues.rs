@@ -9,14 +9,16 @@ use super::values::milliseconds;
 /// The arguments of `issues`.
 #[derive(Debug, Args)]
 pub(crate) struct Issues {
-    /// Recordings, tables (from `export --to parquet` or `record --tables-only`), and folders of them. Folder names
-    /// such as version=1.2/user=ann set version and user
+    /// Recordings, tables, and folders of them
+    ///
+    /// Tables come from `export --to parquet` or `record --tables-only`. Folder names such as version=1.2/user=ann set
+    /// version and user.
     #[arg(value_name = "FOLDER|FILE", required = true)]
     pub(crate) inputs: Vec<PathBuf>,
-    /// The latency from which an episode counts [default: 100, for keys 150, for the pointer 195]
+    /// The latency from which an episode counts (see `episodes`)
     #[arg(long, value_name = "MS", value_parser = milliseconds)]
     pub(crate) threshold: Option<f64>,
-    /// A TOML file that lists accepted issues and bug numbers (docs/REFERENCE.md)
+    /// A TOML file with accepted issues and bug numbers (docs/REFERENCE.md)
     #[arg(long, value_name = "FILE")]
     pub(crate) known: Option<PathBuf>,
     /// The two versions to compare, the older one first [default: the last two]
@@ -31,7 +33,7 @@ pub(crate) struct Issues {
     /// The output format
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: IssuesFormat,
-    /// Write the result to FILE instead of standard output. For html, FILE is a folder, which is created
+    /// The file to write; for html, a folder
     #[arg(short, long, value_name = "FILE", required_if_eq("format", "html"))]
     pub(crate) output: Option<PathBuf>,
 }

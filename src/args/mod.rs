@@ -40,7 +40,7 @@ use values::{NETWORK, PARAMETERS, SERVER, label, rewrite};
 
 /// perf for X11: shows where the time of an X11 program goes, in the client, the server and the network
 #[derive(Debug, Parser)]
-#[command(name = "x11prof", version, max_term_width = 100)]
+#[command(name = "x11prof", version, max_term_width = 80)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -241,49 +241,60 @@ pub(crate) enum Command {
                   Without COMMAND, it prints both, and records all clients that connect until Ctrl-C."
 )]
 pub(crate) struct Record {
-    /// The trace file to write when the first client connects. An existing file is kept as FILE.old
+    /// The trace file to write; an existing file is kept as FILE.old
     #[arg(short, long, value_name = "FILE", default_value = DEFAULT_TRACE)]
     pub(crate) output: PathBuf,
     /// Record on this display server [default: $DISPLAY]
     #[arg(long, value_name = "DISPLAY", conflicts_with = "server")]
     pub(crate) display: Option<String>,
-    /// Start a private headless server of this kind for the recording. It times every request (except xwayland)
+    /// Start a private server: xvfb, xvnc, xephyr, xwayland …
+    ///
+    /// It times every request (except xwayland).
     #[arg(long, value_name = "KIND", value_parser = SERVER, hide_possible_values = true)]
     pub(crate) server: Option<ServerKind>,
-    /// Record the clients that already run on the display until Ctrl-C, through the RECORD extension. Read times,
-    /// passed file descriptors and XKB events are not visible
+    /// Record the clients that already run on the display, until Ctrl-C
+    ///
+    /// The recorder uses the RECORD extension. Read times, passed file descriptors and XKB events are not visible.
     #[arg(long, conflicts_with_all = ["server", "listen", "tcp", "all_users", "link", "net", "rewrites", "command"])]
     pub(crate) attach: bool,
     /// Stop the recording, and COMMAND, after N seconds
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     pub(crate) seconds: Option<u64>,
-    /// Record until all clients have disconnected. By default, the recording ends when COMMAND has ended and its
-    /// windows are closed, even if helper programs such as dbus-launch are still connected
+    /// Record until all clients have disconnected
+    ///
+    /// By default, the recording ends when COMMAND has ended and its windows are closed, even if helper programs such
+    /// as dbus-launch are still connected.
     #[arg(long, requires = "command")]
     pub(crate) until_closed: bool,
-    /// Stop the recording when it uses more than PERCENT of a CPU in the server, over five seconds
+    /// Stop if recording uses more than PERCENT of a CPU in the server for 5 s
     #[arg(long, value_name = "PERCENT", requires = "attach", value_parser = values::percent)]
     pub(crate) max_overhead: Option<f64>,
-    /// Keep only the last SECONDS (at most 200 MB) and write them to FILE-1, FILE-2 … each time a --when condition
-    /// is met
+    /// Keep only the last SECONDS; write them when a --when condition is met
+    ///
+    /// The ring has at most 200 MB. The files are FILE-1, FILE-2 …
     #[arg(long, value_name = "SECONDS", requires = "when", conflicts_with_all = ["live", "scrub"],
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) ring: Option<u64>,
-    /// When to write the ring to a file (may be repeated): 'episode > 200ms', 'stall > 50ms', mark (x11prof mark),
-    /// or signal (SIGUSR1)
+    /// When to write the ring: 'episode > 200ms', 'stall > 50ms', mark, signal
+    ///
+    /// mark is `x11prof mark`, signal is SIGUSR1. May be repeated.
     #[arg(long, value_name = "CONDITION", requires = "ring")]
     pub(crate) when: Vec<Condition>,
     /// Serve as display number N [default: the first free number]
     #[arg(long, value_name = "N")]
     pub(crate) listen: Option<u16>,
-    /// Show the profile while it grows. COMMAND cannot read from the terminal; its output is shown afterwards.
-    /// SIGUSR1 prints the profile to standard error, SIGUSR2 resets the counts and reloads the cost table
+    /// Show the profile while it grows
+    ///
+    /// COMMAND cannot read from the terminal; its output is shown afterwards. SIGUSR1 prints the profile to standard
+    /// error, SIGUSR2 resets the counts and reloads the cost table.
     #[arg(long)]
     pub(crate) live: bool,
-    /// The cost table for --live: a file, or a name from `params list` [default: the table that matches the server]
+    /// The cost table for --live (see `report`) [default: best match]
     #[arg(long, value_name = "P", requires = "live", value_parser = PARAMETERS, hide_possible_values = true)]
     pub(crate) params: Option<String>,
-    /// Also listen on TCP at this address [default: localhost], for clients that have the cookie
+    /// Also listen on TCP at this address [default: localhost]
+    ///
+    /// Clients need the cookie.
     #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "localhost")]
     pub(crate) tcp: Option<String>,
     /// Also accept clients of other users, if they have the cookie
@@ -295,21 +306,22 @@ pub(crate) struct Record {
     /// Keep the pixels of images over 4 KiB, which are dropped by default
     #[arg(long)]
     pub(crate) keep_images: bool,
-    /// Remove text, keys and images, as `scrub` does, before anything reaches the disk
+    /// Write no text, keys or images (see `scrub`)
     #[arg(long)]
     pub(crate) scrub: bool,
-    /// Write no trace, only tables: the slow actions with their causes, and the latencies of all others. For days
-    /// of use. They hold no key, text or title. -o names the folder [default: x11prof-tables]
+    /// Write no trace, only tables of slow actions and latencies (for days)
+    ///
+    /// The tables contain no key, text or title. -o names the folder [default: x11prof-tables].
     #[arg(long, conflicts_with_all = ["live", "ring", "keep_images", "scrub", "link"])]
     pub(crate) tables_only: bool,
-    /// Put a mark into the recording at each press of KEY, such as F12, Pause or ctrl+alt+m. The key is grabbed:
-    /// other programs do not receive it
+    /// Mark the recording at each press of KEY, such as F12 or ctrl+alt+m
+    ///
+    /// Other programs do not receive the key.
     #[arg(long, value_name = "KEY")]
     pub(crate) mark_key: Option<Chord>,
-    /// Record call stacks: of waits for replies and of threads off the CPU (waits, the default; short waits are
-    /// skipped to keep the overhead under 5 %), of every request (requests), of the running program (cpu). `network`
-    /// shows the waits for replies, `report --by function` the other stacks. Several: requests,cpu. With --attach
-    /// only cpu
+    /// Record call stacks: waits, requests, cpu, or a list
+    ///
+    /// `report --by function` shows them. With --attach, only cpu is possible.
     #[arg(
         long,
         value_name = "OF",
@@ -321,24 +333,29 @@ pub(crate) struct Record {
         conflicts_with_all = ["ring", "tables_only"]
     )]
     pub(crate) stacks: Vec<StacksOf>,
-    /// Store the function names in the trace, so that stacks can be read on another machine or after an update.
-    /// Debug files are requested from the servers in DEBUGINFOD_URLS
+    /// Store the function names of stacks in the trace
+    ///
+    /// Then stacks can be read on another machine or after an update. Debug files are requested from the servers in
+    /// DEBUGINFOD_URLS.
     #[arg(long, requires = "stacks")]
     pub(crate) keep_symbols: bool,
-    /// Measure the connection to the server first, for a few seconds, and store the result in the trace
+    /// First measure the connection to the server, for a few seconds
     #[arg(long)]
     pub(crate) link: bool,
-    /// Label this session in the trace: version=1.2, user=ann, program=notes (may be repeated). `issues` and
-    /// `export --to parquet` use the labels
+    /// Label the recording, such as version=1.2 or user=ann (repeatable)
+    ///
+    /// `issues` and `export --to parquet` use the labels.
     #[arg(long = "label", value_name = "NAME=TEXT", value_parser = label)]
     pub(crate) labels: Vec<(String, String)>,
-    /// Emulate a slower network between the program and the server, as SPEED,RTT (see `report`). MIT-SHM and DRI3
-    /// are disabled, so that images cross the network
+    /// Emulate a network between program and server, such as dsl (see `report`)
+    ///
+    /// MIT-SHM and DRI3 are disabled, so that images cross the network.
     #[arg(long, value_name = "SPEED,RTT", value_parser = NETWORK, hide_possible_values = true)]
     pub(crate) net: Option<Network>,
-    /// Try an optimization without changing the program (may be repeated). answer-queries, answer-atoms: reply to
-    /// repeated requests of a connection locally. current-resources: do not probe outputs. no-sharing: hide MIT-SHM and
-    /// DRI3
+    /// Try an optimization without changing the program (repeatable)
+    ///
+    /// answer-queries, answer-atoms: the recorder replies to repeated requests. current-resources: do not probe
+    /// outputs. no-sharing: hide MIT-SHM and DRI3.
     #[arg(long = "try", value_name = "FIX", value_parser = rewrite)]
     pub(crate) rewrites: Vec<Rewrite>,
     /// The command to record, with its arguments
@@ -354,7 +371,7 @@ pub(crate) struct Measure {
     /// Start a private headless server of this kind for the calibration
     #[arg(long, value_name = "KIND", value_parser = SERVER, hide_possible_values = true)]
     pub(crate) server: Option<ServerKind>,
-    /// The parameter file to write [default: the file of this machine and server, where `report` finds it]
+    /// The cost table to write [default: a file that `report` finds]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Measure fewer sizes, with fewer repetitions: about 15 s on Xvfb
@@ -363,7 +380,9 @@ pub(crate) struct Measure {
     /// Measure only this request (may be repeated)
     #[arg(long, value_name = "REQUEST")]
     pub(crate) only: Vec<String>,
-    /// Also measure what a user of the display would notice (grabs, focus, pointer). Always on for a private server
+    /// Also run visible tests: grabs, focus, pointer
+    ///
+    /// Always on for a private server.
     #[arg(long)]
     pub(crate) intrusive: bool,
 }
@@ -401,8 +420,7 @@ pub(crate) enum Params {
         /// Files, or names from `params list`
         #[arg(value_name = "P", required = true, value_parser = PARAMETERS, hide_possible_values = true)]
         params: Vec<String>,
-        /// Show this request, with its attributes, instead of the typical ones: 'PolyLine linewidth=10 gxmode=GXxor'
-        /// (may be repeated)
+        /// Show this request: 'PolyLine linewidth=10 gxmode=GXxor' (repeatable)
         #[arg(long, value_name = "NAME")]
         request: Vec<String>,
         #[command(flatten)]
@@ -417,7 +435,7 @@ pub(crate) enum Params {
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// Convert a cost table to Xprof's own language, which has wall-clock rates only
+    /// Convert a cost table to the language of Xprof (wall-clock rates only)
     Export {
         /// A file, or a name from `params list`
         #[arg(value_name = "P", value_parser = PARAMETERS, hide_possible_values = true)]
@@ -426,7 +444,9 @@ pub(crate) enum Params {
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// Show the cost of one request: x11prof params cost sun4-ipc 'PolyLine gxmode=GXcopy …' 100
+    /// Show the cost of one request
+    ///
+    /// x11prof params cost sun4-ipc 'PolyLine gxmode=GXcopy …' 100
     Cost {
         /// A file, or a name from `params list`
         #[arg(value_name = "P", value_parser = PARAMETERS, hide_possible_values = true)]
@@ -452,7 +472,7 @@ pub(crate) struct Mark {
     /// The text of the mark
     #[arg(value_name = "TEXT")]
     pub(crate) text: Vec<String>,
-    /// The recorded display: the one that `record` serves, or the server itself [default: $DISPLAY]
+    /// The display of `record`, or the recorded server [default: $DISPLAY]
     #[arg(long, value_name = "DISPLAY")]
     pub(crate) display: Option<String>,
 }

@@ -16,7 +16,7 @@ pub(crate) enum PlayPace {
     Quiet,
     /// With the recorded pauses
     Recorded,
-    /// With random pauses that are distributed like the recorded ones (see --seed)
+    /// With random pauses, distributed like the recorded pauses
     Human,
 }
 
@@ -26,7 +26,9 @@ pub(crate) struct Where {
     /// Start a private headless server of this kind
     #[arg(long, value_name = "KIND", default_value = "xvfb", value_parser = SERVER, hide_possible_values = true)]
     pub(crate) server: ServerKind,
-    /// Use this display instead [with --window: $DISPLAY]. Its pointer moves and its keys are pressed
+    /// Use this display [with --window: $DISPLAY]
+    ///
+    /// The pointer of the display moves, and its keys are pressed.
     #[arg(long, value_name = "DISPLAY", conflicts_with = "server")]
     pub(crate) display: Option<String>,
     /// Do not ask before using the pointer and keys of the display
@@ -42,13 +44,15 @@ pub(crate) struct Where {
                   action. Exit status 1 if a session did not run to its end."
 )]
 pub(crate) struct Play {
-    /// The session: a recording whose input is sent again, or a text file (see --print)
+    /// A recording whose input is sent again, or a text file (see --print)
     #[arg(value_name = "SESSION")]
     pub(crate) session: PathBuf,
-    /// Print the session as text, to edit and use as SESSION, and start no program
+    /// Print the session as text, to edit and use as SESSION
     #[arg(long, conflicts_with_all = ["old", "command"])]
     pub(crate) print: bool,
-    /// The old version of the program, a shell command. Both versions run in turns and are compared as `diff` does
+    /// A shell command for the old version, to compare both
+    ///
+    /// Both versions run in turns. The result is that of `diff`.
     #[arg(long, value_name = "COMMAND")]
     pub(crate) old: Option<String>,
     /// Repeat the session N times
@@ -57,7 +61,7 @@ pub(crate) struct Play {
     /// How fast the actions follow each other
     #[arg(long, value_enum, default_value = "quiet")]
     pub(crate) pace: PlayPace,
-    /// The random seed of --pace human [default: random, printed at the start]
+    /// The random seed of --pace human [default: random]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     #[command(flatten)]
@@ -85,14 +89,15 @@ pub(crate) struct Type {
     /// The text to type [default: about 200 letters]. \n is Return
     #[arg(value_name = "TEXT")]
     pub(crate) text: Option<String>,
-    /// Keys per second, such as 8/s. Each key also waits until the program is idle
+    /// Keys per second; each key also waits until the program is idle
     #[arg(long, value_name = "RATE", default_value = "8/s", value_parser = rate)]
     pub(crate) rate: Duration,
-    /// Type into an existing window: its ID (from xwininfo), or `click` to choose it with the pointer. The recorder
-    /// attaches to the display
+    /// Type into an existing window: an ID from xwininfo, or `click`
+    ///
+    /// `click`: choose the window with the pointer. The recorder attaches to the display.
     #[arg(long, value_name = "ID|click", value_parser = window, conflicts_with_all = ["server", "command"])]
     pub(crate) window: Option<WindowChoice>,
-    /// Print these recordings of `type` or `drive` beside the new one (may be repeated)
+    /// Also print this recording of `type` or `drive` (repeatable)
     #[arg(long, value_name = "TRACE")]
     pub(crate) against: Vec<PathBuf>,
     /// Write a chart of the distribution to FILE (SVG)

@@ -31,15 +31,18 @@ pub(crate) struct Replay {
     /// Play to a private headless server of this kind (may be repeated)
     #[arg(long, value_name = "KIND", value_parser = SERVER, hide_possible_values = true)]
     pub(crate) server: Vec<ServerKind>,
-    /// Play to this display. The replay moves its pointer and presses its keys. Requests that change settings of the display,
-    /// or affect other programs, are left out
+    /// Play to this display
+    ///
+    /// The replay moves the pointer and presses keys. Requests that change settings of the display, or affect other
+    /// programs, are left out.
     #[arg(long, value_name = "DISPLAY", conflicts_with_all = ["server", "server_command"])]
     pub(crate) display: Option<String>,
     /// Do not ask before using the pointer and keys of the display
     #[arg(long)]
     pub(crate) yes: bool,
-    /// Play to a private server that this shell command starts (may be repeated), such as 'build/Xvfb -screen 0
-    /// 1280x1024x24'. x11prof appends -displayfd, -auth, -nolisten and -noreset
+    /// Play to a private server: 'build/Xvfb -screen 0 …' (repeatable)
+    ///
+    /// x11prof appends -displayfd, -auth, -nolisten and -noreset to the shell command.
     #[arg(long, value_name = "COMMAND")]
     pub(crate) server_command: Vec<String>,
     /// How fast the requests follow each other

@@ -16,13 +16,13 @@ pub(crate) struct RoundTrips {
     /// Assume this round-trip time, in milliseconds, and unlimited speed
     #[arg(long, value_name = "MS", value_parser = milliseconds, conflicts_with = "net")]
     pub(crate) rtt: Option<f64>,
-    /// The network: SPEED,RTT or a name (see `report`) [default: the recorded network, else dsl]
+    /// The network (see `report`) [default: the recorded network, else dsl]
     #[arg(long, value_name = "SPEED,RTT", value_parser = NETWORK, hide_possible_values = true)]
     pub(crate) net: Option<Network>,
-    /// Count only start-up: until the end of the first frame in the first window of each client
+    /// Count only start-up: until the end of the first frame of each client
     #[arg(long)]
     pub(crate) start_up: bool,
-    /// Show only the clients whose name contains NAME, or the client with this number
+    /// Show only clients whose name contains NAME, or client number NAME
     #[arg(long, value_name = "CLIENT")]
     pub(crate) client: Option<String>,
     /// Print all suggestions and requests

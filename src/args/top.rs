@@ -19,7 +19,7 @@ pub(crate) struct Top {
     /// The display [default: $DISPLAY]
     #[arg(long, value_name = "DISPLAY")]
     pub(crate) display: Option<String>,
-    /// Print the state S seconds after the start of the recording [default: at its end]
+    /// Print the state S seconds after the start [default: at the end]
     #[arg(long, value_name = "S", value_parser = seconds, requires = "trace")]
     pub(crate) at: Option<f64>,
     /// Average the rates over this many seconds
@@ -28,8 +28,7 @@ pub(crate) struct Top {
     /// What the rows show at the start
     #[arg(long, value_enum, default_value = "client")]
     pub(crate) by: TopBy,
-    /// The cost table of the server: a file, or a name from `params list` [default: the table that matches the
-    /// server]
+    /// The cost table: a file or a name from `params list` [default: best match]
     #[arg(long, value_name = "P", value_parser = PARAMETERS, hide_possible_values = true)]
     pub(crate) params: Option<String>,
     /// Stop when watching uses more than PERCENT of a CPU in the server

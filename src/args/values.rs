@@ -95,7 +95,7 @@ pub(crate) enum GroupBy {
     Drawable,
     /// The property, selection or message type of a request
     Atom,
-    /// The function of the program that sent the request or ran (record --stacks=requests, cpu)
+    /// The function that sent the request, waited or ran (record --stacks)
     Function,
     /// The source line that sent the request
     Line,
@@ -145,7 +145,7 @@ pub(crate) enum StacksOf {
     Waits,
     /// Each request, captured by a library that the program loads
     Requests,
-    /// The running program, every 2 ms of CPU time (needs perf_event_paranoid 2 or less)
+    /// The running program, every 2 ms of CPU time
     Cpu,
 }
 
@@ -278,7 +278,7 @@ pub(crate) enum TimeSourceChoice {
     Auto,
     /// Each request timed in the server (record --server, x11prof server)
     Timed,
-    /// The CPU time of the server from the kernel, attributed to requests by the cost table
+    /// The server's CPU time from the kernel, attributed by the cost table
     Attributed,
     /// The cost table alone
     Modelled,

@@ -30,13 +30,13 @@ fn held_against(arguments: &Check) -> Outcome {
     refuse_input(arguments.junit.as_deref(), read)?;
     let budget = budget(arguments)?;
     let pass = Pass::open(path, None)?.tell_missing();
-    let prices = match budget.total.server_ms {
-        Some(_) => Some(input::matching_prices(path, false)?),
+    let costs = match budget.total.server_ms {
+        Some(_) => Some(input::matching_costs(path, false)?),
         None => None,
     };
-    let mut profile = prices.map(|prices| {
+    let mut profile = costs.map(|costs| {
         let rules = Substitutions::default();
-        Profile::new(&prices.parameters, &rules, Blocking::default())
+        Profile::new(&costs.parameters, &rules, Blocking::default())
     });
     let mut counts = BudgetCounts::new(budget.client.as_deref());
     let mut summary = TraceSummary::default();

@@ -45,16 +45,16 @@ pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError
     let pass = Pass::open(path, arguments.operations.as_deref())?.take_together();
     let substitutions = input::substitutions(arguments.substitutions.as_deref())?;
     let span = arguments.span.find(path)?;
-    let named = |name: &String| input::named_prices(name, path, arguments.no_rescale);
+    let named = |name: &String| input::named_costs(name, path, arguments.no_rescale);
     let tables: Result<Vec<CostsForRecording>, CommandError> =
         arguments.params.iter().map(named).collect();
     let mut tables = tables?;
     let carries = tables
         .iter()
-        .any(|prices| prices.parameters.transport.is_some());
+        .any(|costs| costs.parameters.transport.is_some());
     // The recorded server's measured times are extrapolated to servers whose costs are CPU times.
     let here = match carries {
-        true => input::recorded_prices(path, arguments.no_rescale)?,
+        true => input::recorded_costs(path, arguments.no_rescale)?,
         false => None,
     };
     if !arguments.no_rescale {
@@ -62,13 +62,13 @@ pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError
     }
     let mut profiles = Vec::with_capacity(arguments.params.len());
     let mut elsewhere = Vec::with_capacity(arguments.params.len());
-    for prices in &tables {
-        let profile = Profile::new(&prices.parameters, &substitutions, Blocking::default());
-        elsewhere.push(prices.doubts(false));
+    for costs in &tables {
+        let profile = Profile::new(&costs.parameters, &substitutions, Blocking::default());
+        elsewhere.push(costs.doubts(false));
         profiles.push(profile.scaled(Scales::new(arguments.scale.iter().cloned())));
     }
     let here =
-        here.map(|prices| Profile::new(&prices.parameters, &substitutions, Blocking::default()));
+        here.map(|costs| Profile::new(&costs.parameters, &substitutions, Blocking::default()));
     let carries = here.is_some();
     profiles.extend(here);
     let forecast = arguments.net_model == NetworkModel::Simulated

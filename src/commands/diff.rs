@@ -30,8 +30,8 @@ pub(crate) fn run(arguments: &Diff) -> Outcome {
         .first()
         .map_or(Path::new(""), PathBuf::as_path);
     let named = arguments.params.as_ref();
-    let named = named.map(|name| input::named_prices(name, first, false));
-    let named = named.transpose()?.map(|prices| prices.parameters);
+    let named = named.map(|name| input::named_costs(name, first, false));
+    let named = named.transpose()?.map(|costs| costs.parameters);
     let side = |traces: &[PathBuf]| -> Result<Vec<Figures>, CommandError> {
         let client = arguments.client.as_deref();
         let numbered = traces.iter().enumerate();
@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &Diff) -> Outcome {
             let parameters = match &named {
                 Some(parameters) => parameters.clone(),
                 // The first recording of each side prints the name of its cost table.
-                None => input::prices_of(path, false, at == 0)?.parameters,
+                None => input::costs_of(path, false, at == 0)?.parameters,
             };
             figures(path, &parameters, client)
         });

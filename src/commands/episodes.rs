@@ -111,8 +111,8 @@ fn report(
     };
     let mut summary = TraceSummary::default();
     let mut episodes = Episodes::new(&options);
-    let prices = input::likely_parameters(path)?;
-    let mut stalls = Stalls::new(&prices, &Substitutions::default(), options.frame_ms);
+    let costs = input::likely_parameters(path)?;
+    let mut stalls = Stalls::new(&costs, &Substitutions::default(), options.frame_ms);
     let mut marks = Marks::default();
     let mut callers = arguments.worst.map(|_| NamedCallers::default());
     let mut pass = Pass::open(path, None)?.tell_missing();

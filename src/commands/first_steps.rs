@@ -62,9 +62,9 @@ fn display() -> Result<(String, usize), String> {
     if name.is_empty() {
         return Err("DISPLAY is not set".to_owned());
     }
-    let (tell, told) = mpsc::channel();
+    let (tell, reported) = mpsc::channel();
     std::thread::spawn(move || tell.send(running_clients(&Target::Environment)));
-    match told.recv_timeout(PATIENCE) {
+    match reported.recv_timeout(PATIENCE) {
         Ok(Ok(clients)) => Ok((name, clients)),
         Ok(Err(error)) => Err(plain(&error.to_string()).into_owned()),
         Err(_) => Err(format!(

@@ -135,7 +135,11 @@ pub(crate) fn write(
     }
     let mut verdict = profile::verdict_lines(report);
     verdict.extend(x11prof_views::episodes::verdict_lines(&episodes));
-    let command = report.trace.command.join(" ");
+    let command = match report.trace.command.first() {
+        // The player of a replay is internal.
+        Some(program) if program.rsplit('/').next() == Some("x11prof") => String::new(),
+        _ => report.trace.command.join(" "),
+    };
     let nonce = format!("{:016x}", RandomState::new().hash_one(command.as_str()));
     let page = Page {
         nonce: &nonce,

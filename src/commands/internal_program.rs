@@ -28,6 +28,8 @@ pub(super) struct InternalProgram<'a> {
     pub(super) word: &'a str,
     /// The words after the result file.
     pub(super) words: Vec<OsString>,
+    /// The program that it drives, which the trace names as the recorded command; empty for none.
+    pub(super) driven: Vec<OsString>,
     /// The initial text of the result file.
     pub(super) text: &'a str,
     /// A label for the trace.
@@ -49,6 +51,7 @@ impl InternalProgram<'_> {
             output: Some(trace.to_owned()),
             target,
             command,
+            driven: self.driven.clone(),
             queue_bytes: DEFAULT_QUEUE_BYTES,
             labels,
             recorder: RECORDER.to_owned(),
@@ -123,10 +126,10 @@ impl InternalProgram<'_> {
         trace: &Path,
     ) -> Result<T, CommandError> {
         // The program was killed before it wrote a result.
-        let Ok(told) = outcome.read::<T>() else {
+        let Ok(reported) = outcome.read::<T>() else {
             return Err(CommandError::failed(self.what));
         };
-        let told = told.map_err(CommandError::failed)?;
+        let reported = reported.map_err(CommandError::failed)?;
         if let Some(trouble) = recorded.trouble.first() {
             let said = format_args!(
                 "{}: the recording is incomplete: {trouble}",
@@ -134,7 +137,7 @@ impl InternalProgram<'_> {
             );
             return Err(CommandError::failed(said));
         }
-        Ok(told)
+        Ok(reported)
     }
 }
 

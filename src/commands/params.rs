@@ -9,8 +9,8 @@ use x11prof_cost_model::{
 use x11prof_session::Operation;
 use x11prof_xmeasure::this_machine;
 
+use super::cost_table;
 use super::operation::operation;
-use super::price_table;
 use crate::args::Params;
 use crate::error::{CommandError, Outcome};
 use crate::input;
@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &Params) -> Outcome {
             params,
             request,
             result,
-        } => price_table::run(params, request, result),
+        } => cost_table::run(params, request, result),
         Params::Import { file, output } => import(file, output.as_deref()),
         Params::Export { params, output } => {
             refuse_input(output.as_deref(), [Path::new(params)])?;
@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &Params) -> Outcome {
         } => {
             let parameters = input::parameters(params)?;
             let operation = operation(request, *op_size, *items)?;
-            price(&parameters, &operation, Path::new(params))
+            cost(&parameters, &operation, Path::new(params))
         }
     }
 }
@@ -178,9 +178,9 @@ fn import(file: &Path, output: Option<&Path>) -> Outcome {
     emit_shared_text(output, &parameters.to_toml())
 }
 
-fn price(parameters: &ServerParameters, operation: &Operation, from: &Path) -> Outcome {
-    let price = CostTable::new(parameters, &Substitutions::default()).price(operation);
-    if price.basis == CostSource::Unpriced {
+fn cost(parameters: &ServerParameters, operation: &Operation, from: &Path) -> Outcome {
+    let cost = CostTable::new(parameters, &Substitutions::default()).cost(operation);
+    if cost.basis == CostSource::NoCost {
         return Err(CommandError::file(
             from,
             format_args!(
@@ -189,27 +189,27 @@ fn price(parameters: &ServerParameters, operation: &Operation, from: &Path) -> O
             ),
         ));
     }
-    for doubt in &price.doubts {
+    for doubt in &cost.doubts {
         say!("warning: {}", warning(operation, doubt));
     }
-    emit_text(None, &format!("{}\n", shown(&price)))
+    emit_text(None, &format!("{}\n", shown(&cost)))
 }
 
 /// `0.0522 ms (exact, wall clock)`, with bounds if there are any.
-fn shown(price: &OperationCost) -> String {
-    let basis = match price.basis {
+fn shown(cost: &OperationCost) -> String {
+    let basis = match cost.basis {
         CostSource::Exact => "exact",
         CostSource::Interpolated => "interpolated",
         CostSource::Substituted => "substituted",
-        CostSource::Unpriced => "unpriced",
+        CostSource::NoCost => "no_cost",
     };
-    let clock = match price.clock {
+    let clock = match cost.clock {
         Some(x11prof_cost_model::Clock::Cpu) => ", CPU clock",
         Some(x11prof_cost_model::Clock::Wall) => ", wall clock",
         None => "",
     };
     let ms = |time: x11prof_cost_model::Micros| milliseconds(time.as_ms());
-    let cost = price.server;
+    let cost = cost.server;
     let bounds = if cost.low == cost.time && cost.high == cost.time {
         String::new()
     } else {
@@ -250,7 +250,7 @@ fn warning(operation: &Operation, doubt: &Caveat) -> String {
         Caveat::Extrapolated { beyond: false } => {
             format!("{request}: the op-size is smaller than any measured one")
         }
-        Caveat::OneItem => format!("{request}: priced as one item of the whole op-size"),
-        Caveat::Unpriced => format!("{request}: no cost is known"),
+        Caveat::OneItem => format!("{request}: estimated as one item of the whole op-size"),
+        Caveat::NoCost => format!("{request}: no cost is known"),
     }
 }

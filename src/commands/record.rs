@@ -71,6 +71,7 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
         tcp: arguments.tcp,
         any_user: arguments.all_users,
         command: arguments.command,
+        driven: Vec::new(),
         until_closed: arguments.until_closed,
         attach,
         time: arguments.seconds.map(Duration::from_secs),

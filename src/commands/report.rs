@@ -40,12 +40,12 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     let span = arguments.span.find(path)?;
     let as_measured = arguments.no_rescale;
     let substitutions = input::substitutions(arguments.substitutions.as_deref())?;
-    let prices = match arguments.params.first() {
-        Some(name) => input::named_prices(name, path, as_measured)?,
-        None => input::matching_prices(path, as_measured)?,
+    let costs = match arguments.params.first() {
+        Some(name) => input::named_costs(name, path, as_measured)?,
+        None => input::matching_costs(path, as_measured)?,
     };
     let choice = || ClientChoice::new(arguments.client.as_deref());
-    let mut profile = Profile::new(&prices.parameters, &substitutions, Blocking::default())
+    let mut profile = Profile::new(&costs.parameters, &substitutions, Blocking::default())
         .scaled(Scales::new(arguments.scale.iter().cloned()))
         .on(arguments.time_source.wanted())
         .of_clients(choice());
@@ -56,17 +56,18 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         Some(by) => profile.grouped(by),
         None => profile,
     };
-    let mut callers = of_code.then(Callers::default);
+    let by_code = arguments.by.by().filter(|by| by.is_of_code());
+    let mut callers = (of_code || by_code.is_some()).then(Callers::default);
     // Measured times of the recorded server are extrapolated to the named server.
     let carries = arguments.time_source == TimeSourceChoice::Auto
         && !arguments.params.is_empty()
-        && prices.parameters.transport.is_some();
+        && costs.parameters.transport.is_some();
     let mut here = match carries {
-        true => input::recorded_prices(path, as_measured)?,
+        true => input::recorded_costs(path, as_measured)?,
         false => None,
     }
-    .map(|prices| {
-        Profile::new(&prices.parameters, &substitutions, Blocking::default()).of_clients(choice())
+    .map(|costs| {
+        Profile::new(&costs.parameters, &substitutions, Blocking::default()).of_clients(choice())
     });
     let mut summary = TraceSummary::default();
     let mut functions = FunctionNames::default();
@@ -77,9 +78,9 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     let mut held = wanted.then(Resources::default);
     let given = arguments.net != Network::NONE;
     // Behind a relay, only the network's time is known.
-    let only_network = prices.is_unknown();
+    let only_network = costs.is_unknown();
     let mut forecasts = (span.is_all() || given || only_network).then(Forecasts::default);
-    let mut stalls = Stalls::new(&prices.parameters, &substitutions, FRAME_MS);
+    let mut stalls = Stalls::new(&costs.parameters, &substitutions, FRAME_MS);
     let part = pass.read_on().run_span(span, |step| {
         let observation = match step {
             Step::Begins => {
@@ -87,6 +88,9 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
                 profile.start_afresh();
                 running.start_afresh();
                 blocked.start_afresh();
+                callers
+                    .iter_mut()
+                    .for_each(|callers| *callers = Callers::default());
                 here.iter_mut().for_each(Profile::start_afresh);
                 held.iter_mut().for_each(Resources::start_afresh);
                 stalls.start_afresh();
@@ -119,9 +123,9 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
             resources.observe(observation);
         }
         if let Some(callers) = &mut callers {
-            callers.observe(observation, |_| true);
+            callers.observe(observation, |seen| profile.choice().holds(seen.connection));
         }
-        stalls.observe_priced(observation, profile.last_price());
+        stalls.observe_with_cost(observation, profile.last_cost());
         if let Some(page_parts) = &mut page_parts {
             page_parts.observe(observation);
         }
@@ -154,16 +158,17 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
              access); use --time-source modelled",
         ));
     }
-    if arguments.by.by().is_some_and(By::is_of_code) {
+    if by_code.is_some() {
         functions.needed(path, &running, Some(&blocked))?;
     }
     let groups = arguments.by.by().filter(|_| !of_code);
     let groups = groups.map(|by| (&mut profile, by));
     functions.name_stacks(groups, held.as_mut());
-    let by = arguments.by.by().filter(|by| by.is_of_code());
-    let off_cpu = by.filter(|_| !blocked.is_empty());
+    let off_cpu = by_code.filter(|_| !blocked.is_empty());
     let off_cpu = off_cpu.map(|by| blocked.locations(profile.choice(), &functions.by(by)));
-    let ran = by.filter(|_| !running.is_empty()).and_then(|by| {
+    let waits = callers.as_ref().filter(|_| by_code.is_some());
+    let waits = waits.and_then(|callers| functions.waits(callers));
+    let ran = by_code.filter(|_| !running.is_empty()).and_then(|by| {
         let names = match by {
             By::Function => functions.chains(),
             _ => functions.by(by),
@@ -217,17 +222,18 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     }
     if only_network {
         let warnings = &mut report.warnings;
-        warnings.retain(|warning| warning.kind != WarningKind::Unpriced);
+        warnings.retain(|warning| warning.kind != WarningKind::NoCost);
     }
     // Costs only attribute measured time.
     report
         .warnings
-        .extend(prices.doubts(profile.basis().is_measured()));
+        .extend(costs.doubts(profile.basis().is_measured()));
     report.stalls = Some(StallsReport::new(&stalls, &summary));
     report.running = ran;
     report.off_cpu = off_cpu.unwrap_or_default();
+    report.callers = waits;
     // Without stacks of requests, all requests would be in one group.
-    if by.is_some() && !functions.are_of_requests() {
+    if by_code.is_some() && !functions.are_of_requests() {
         report.groups = None;
     }
     if let Some(resources) = &held {

@@ -159,11 +159,11 @@ fn options(arguments: &Top) -> NowOptions {
 
 /// The activity in the recording at `path`, at its end or at the requested time.
 fn at(arguments: &Top, path: &Path) -> Result<NowReport, CommandError> {
-    let prices = match &arguments.params {
-        Some(name) => input::named_prices(name, path, false)?,
-        None => input::matching_prices(path, false)?,
+    let costs = match &arguments.params {
+        Some(name) => input::named_costs(name, path, false)?,
+        None => input::matching_costs(path, false)?,
     };
-    let parameters = &prices.parameters;
+    let parameters = &costs.parameters;
     let mut clients = ClientsNow::new(parameters, &Substitutions::default(), &options(arguments));
     let span = Span {
         from: arguments

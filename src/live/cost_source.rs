@@ -37,8 +37,8 @@ impl CostSource {
         let Some(started) = &self.started else {
             return Err(CommandError::failed("the recording has no start record"));
         };
-        let prices = input::live_prices(self.name.as_deref(), started, self.server.as_ref())?;
-        Ok(prices.parameters)
+        let costs = input::live_costs(self.name.as_deref(), started, self.server.as_ref())?;
+        Ok(costs.parameters)
     }
 
     /// Waits until the server is known, and returns a profile of the records so far. `None` if the recording ended

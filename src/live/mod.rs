@@ -92,14 +92,14 @@ impl Live {
     }
 
     fn show(options: ViewOptions, source: Source) -> Result<Live, CommandError> {
-        let prices = CostSource::of(options.parameters)?;
+        let costs = CostSource::of(options.parameters)?;
         let signal = |number| {
             let flag = Arc::new(AtomicBool::new(false));
             signal_hook::flag::register(number, Arc::clone(&flag))
                 .map(|_| flag)
                 .map_err(|error| CommandError::failed(format_args!("signals: {error}")))
         };
-        let (notices, told) = mpsc::channel();
+        let (notices, reported) = mpsc::channel();
         let cost = Arc::default();
         let over = Arc::new(AtomicBool::new(false));
         let draws = io::stderr().is_terminal();
@@ -116,12 +116,12 @@ impl Live {
         let view = View {
             what: options.what,
             source,
-            told,
+            reported,
             cost: Arc::clone(&cost),
             over: Arc::clone(&over),
             print: signal(SIGUSR1)?,
             afresh: signal(SIGUSR2)?,
-            prices,
+            costs,
             options: options.now,
             choice: Choice {
                 by: options.by,
@@ -198,8 +198,8 @@ pub(crate) fn all_of(
     options: &NowOptions,
 ) -> Result<Option<NowReport>, CommandError> {
     let source = Source::Recording(watched);
-    let mut prices = CostSource::of(parameters)?;
-    let Some(mut profile) = prices.begin(&source, options, PATIENCE, || false)? else {
+    let mut costs = CostSource::of(parameters)?;
+    let Some(mut profile) = costs.begin(&source, options, PATIENCE, || false)? else {
         return Ok(None);
     };
     loop {

@@ -33,13 +33,13 @@ pub(super) struct View {
     /// The name of the watched display or trace, for the first line.
     pub(super) what: String,
     pub(super) source: Source,
-    pub(super) told: Receiver<String>,
+    pub(super) reported: Receiver<String>,
     /// The cost of watching.
     pub(super) cost: Arc<Mutex<Option<WatchingCost>>>,
     pub(super) over: Arc<AtomicBool>,
     pub(super) print: Arc<AtomicBool>,
     pub(super) afresh: Arc<AtomicBool>,
-    pub(super) prices: CostSource,
+    pub(super) costs: CostSource,
     pub(super) options: NowOptions,
     pub(super) choice: Choice,
     /// True if there is a terminal to draw on.
@@ -51,11 +51,9 @@ impl View {
     /// Runs until the recording ends, or the user ends the view of a trace.
     pub(super) fn run(mut self) -> Option<CapturedOutput> {
         let over = Arc::clone(&self.over);
-        let begun = self
-            .prices
-            .begin(&self.source, &self.options, PATIENCE, || {
-                over.load(Ordering::Relaxed)
-            });
+        let begun = self.costs.begin(&self.source, &self.options, PATIENCE, || {
+            over.load(Ordering::Relaxed)
+        });
         let mut profile = match begun {
             Ok(Some(profile)) => profile,
             Ok(None) => return self.captured,
@@ -152,7 +150,7 @@ impl View {
     }
 
     fn notices(&self, mut screen: Option<&mut Screen>) {
-        for notice in self.told.try_iter() {
+        for notice in self.reported.try_iter() {
             match &mut screen {
                 Some(screen) => screen.notice(notice),
                 None => say!("{notice}"),
@@ -174,7 +172,7 @@ impl View {
             );
         }
         if afresh {
-            match self.prices.read() {
+            match self.costs.read() {
                 Ok(parameters) => {
                     profile.afresh(&parameters, &Substitutions::default());
                     said.push_str("x11prof: the counts start afresh\n");

@@ -109,10 +109,10 @@ impl Waiting {
                 let (Some(ms), Some(started)) = (self.stall_ms, &self.started) else {
                     return;
                 };
-                match input::live_prices(None, started, Some(server)) {
-                    Ok(prices) => {
+                match input::live_costs(None, started, Some(server)) {
+                    Ok(costs) => {
                         let rules = Substitutions::default();
-                        self.stalls = Some(Stalls::new(&prices.parameters, &rules, ms));
+                        self.stalls = Some(Stalls::new(&costs.parameters, &rules, ms));
                     }
                     Err(error) => say!("stalls are not detected: {}", error.message()),
                 }

@@ -334,7 +334,7 @@ fn pieces(of: &Client, time: Duration, count: usize) -> Outcome<()> {
                 let size = u32::try_from(count * PIECE)?;
                 let (mode, to, name) = (PropMode::REPLACE, asked.requestor, asked.property);
                 x.change_property32(mode, to, name, atoms.INCR, &[size])?;
-                let told = SelectionNotifyEvent {
+                let reported = SelectionNotifyEvent {
                     response_type: SELECTION_NOTIFY_EVENT,
                     sequence: 0,
                     time: asked.time,
@@ -343,7 +343,7 @@ fn pieces(of: &Client, time: Duration, count: usize) -> Outcome<()> {
                     target: asked.target,
                     property: asked.property,
                 };
-                x.send_event(false, asked.requestor, EventMask::NO_EVENT, told)?;
+                x.send_event(false, asked.requestor, EventMask::NO_EVENT, reported)?;
                 left = Some((asked, count));
             }
             Event::PropertyNotify(changed) if changed.state == Property::DELETE => {

@@ -111,22 +111,25 @@ fn attached_recording_is_complete_on_xvfb() {
     needs("xterm", "xterm");
     needs("x11perf", "x11-apps");
     // Again: on a busy machine the recording may have a hole, which it says.
-    let (told, crossed) = match told_and_crossed_on_xvfb() {
-        (told, crossed) if told == crossed => (told, crossed),
-        _ => told_and_crossed_on_xvfb(),
+    let (reported, crossed) = match reported_and_crossed_on_xvfb() {
+        (reported, crossed) if reported == crossed => (reported, crossed),
+        _ => reported_and_crossed_on_xvfb(),
     };
     assert!(crossed.len() >= 4, "{crossed:?}");
-    assert_eq!(told, crossed);
+    assert_eq!(reported, crossed);
 }
 
-fn told_and_crossed_on_xvfb() -> (Vec<Counts>, Vec<Counts>) {
+fn reported_and_crossed_on_xvfb() -> (Vec<Counts>, Vec<Counts>) {
     let (server, place) = (Server::xvfb(&[]), Place::new());
     let attached = Attached::start(&place, &server.display, None);
     let proxied = place.path("proxied.mcap");
     let mut record = place.x11prof(["record", "--display", &server.display, "-o"]);
     Finished::of(record.arg(&proxied).args(["--", "sh", "-c", PROGRAMS])).succeeded();
-    let told = attached.end();
-    (connections(&place, &told), connections(&place, &proxied))
+    let reported = attached.end();
+    (
+        connections(&place, &reported),
+        connections(&place, &proxied),
+    )
 }
 
 #[test]
@@ -154,24 +157,24 @@ fn paused_recorder_blocks_no_client_and_misses_nothing() {
     }
     // A hung server would not reply to this round trip.
     client.sync();
-    let told = connections(&place, &attached.end());
-    let [told] = told.as_slice() else {
-        panic!("one client: {told:?}");
+    let reported = connections(&place, &attached.end());
+    let [reported] = reported.as_slice() else {
+        panic!("one client: {reported:?}");
     };
-    assert_eq!(told["request NoOperation"], 10 + 2 * 3 * BURSTS);
-    assert_eq!(told["request GetInputFocus"], 2);
+    assert_eq!(reported["request NoOperation"], 10 + 2 * 3 * BURSTS);
+    assert_eq!(reported["request GetInputFocus"], 2);
 }
 
 #[test]
 fn clients_with_reused_ids_are_all_recorded() {
     for at_once in [1, 120] {
         // Again: on a busy machine the recording may have a hole, which it says.
-        let told = match told_of_many_clients(at_once) {
-            told if told.len() == CLIENTS && told.iter().all(is_whole) => told,
-            _ => told_of_many_clients(at_once),
+        let reported = match reported_of_many_clients(at_once) {
+            reported if reported.len() == CLIENTS && reported.iter().all(is_whole) => reported,
+            _ => reported_of_many_clients(at_once),
         };
-        assert_eq!(told.len(), CLIENTS, "{at_once} at once");
-        let other = told.iter().find(|one| !is_whole(one));
+        assert_eq!(reported.len(), CLIENTS, "{at_once} at once");
+        let other = reported.iter().find(|one| !is_whole(one));
         assert!(other.is_none(), "{at_once} at once: {other:?}");
     }
 }
@@ -184,7 +187,7 @@ fn is_whole(counts: &Counts) -> bool {
     count("request NoOperation") == Some(3) && count("reply GetInputFocus") == Some(1)
 }
 
-fn told_of_many_clients(at_once: usize) -> Vec<Counts> {
+fn reported_of_many_clients(at_once: usize) -> Vec<Counts> {
     let (server, place) = (Server::xvfb(&[]), Place::new());
     let attached = Attached::start(&place, &server.display, None);
     let mut there = std::collections::VecDeque::new();
@@ -228,7 +231,7 @@ fn attached_recording_is_complete_on_xorg() {
 
 /// Records the same clients twice: the attached recorder connects through the other recorder's proxy.
 fn on_a_server(kind: &str) {
-    let (told, mut crossed) = told_and_crossed(kind);
+    let (reported, mut crossed) = reported_and_crossed(kind);
     // On a busy machine the probe of RECORD's overhead gives up; its connection then has no RECORD messages.
     let probes = [
         "reply GetInputFocus",
@@ -237,12 +240,12 @@ fn on_a_server(kind: &str) {
     ];
     crossed.retain(|counts| !counts.keys().eq(probes));
     assert_eq!(crossed.len(), 2, "{crossed:?}");
-    assert_eq!(told, crossed);
+    assert_eq!(reported, crossed);
 }
 
 /// Attaches through the proxy to a server of this kind. Returns the attached recorder's counts and the proxy's
 /// counts.
-fn told_and_crossed(kind: &str) -> (Vec<Counts>, Vec<Counts>) {
+fn reported_and_crossed(kind: &str) -> (Vec<Counts>, Vec<Counts>) {
     let place = Place::new();
     let proxied = place.path("proxied.mcap");
     let mut recording = Recording::at(&place, &proxied, &["--server", kind]);
@@ -251,9 +254,12 @@ fn told_and_crossed(kind: &str) -> (Vec<Counts>, Vec<Counts>) {
     Finished::of(xset.arg("q")).succeeded();
     let mut perf = recording.client("x11perf");
     Finished::of(perf.args(["-repeat", "1", "-reps", "100", "-putimage10"])).succeeded();
-    let told = attached.end();
+    let reported = attached.end();
     recording.signal(Signal::INT);
-    (connections(&place, &told), connections(&place, &proxied))
+    (
+        connections(&place, &reported),
+        connections(&place, &proxied),
+    )
 }
 
 #[test]

@@ -104,5 +104,5 @@ fn repeated_runs_of_a_program_have_equal_counts() {
         assert_eq!(json["significant"], Value::Null);
     }
     let text = place.ok(words(old, &new[..1], &[]));
-    assert!(text.contains("One recording of each version"), "{text}");
+    assert!(text.contains("one recording of each version"), "{text}");
 }

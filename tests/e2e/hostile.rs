@@ -471,11 +471,11 @@ fn hostile_symbol_file_does_not_abort_reports() {
     let report = place.run(["report", "--by", "function"]);
     assert!(report.succeeded().contains("claims+0x112d"), "{report}");
     let stderr = report.stderr();
-    let told = format!(
+    let reported = format!(
         "no function names from {}: reading its symbols failed",
         program.display()
     );
-    assert!(stderr.contains(&told), "{stderr}");
+    assert!(stderr.contains(&reported), "{stderr}");
     assert!(!stderr.contains("panicked"), "{stderr}");
     place.ok(["export", "--to", "pprof", "-o", "flames"]);
 }

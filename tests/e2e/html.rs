@@ -277,31 +277,31 @@ fn html_report_shows_program_functions() {
          const boxes = () => [...document.querySelectorAll('#icicle button')];
          const choose = (at) => { const of = document.querySelector('#icicle-tools select');
            of.selectedIndex = at; of.dispatchEvent(new Event('change')); return about(); };";
-    let told = |script: &str| {
-        let told = browser.run(&format!("{PAGE} {script}"));
-        told.as_str().map(str::to_owned).unwrap_or_default()
+    let reported = |script: &str| {
+        let reported = browser.run(&format!("{PAGE} {script}"));
+        reported.as_str().map(str::to_owned).unwrap_or_default()
     };
     // The flame graph contains all requests and round trips.
     let requests = &report["total"]["count"];
     assert_eq!(
-        told("return choose(1)"),
+        reported("return choose(1)"),
         format!("all: {requests}, 100 % of all")
     );
     let trips = place.json(["network", "--format", "json"]);
     let trips = &trips["callers"]["sampled"];
     assert_eq!(
-        told("return choose(3)"),
+        reported("return choose(3)"),
         format!("all: {trips}, 100 % of all")
     );
     // Clicking a function zooms to its full width.
     let chosen = "const open = () => boxes().find((one) => one.title.startsWith('XtOpenDisplay '));
          const before = open().style.width; open().click(); return `${before}, ${open().style.width}`";
-    let widths = told(chosen);
+    let widths = reported(chosen);
     assert!(
         widths.ends_with(", 100%") && !widths.starts_with("100%"),
         "{widths}"
     );
-    let found = told(
+    let found = reported(
         "const input = document.querySelector('#icicle-tools input');
          input.value = 'xtopendisplay'; input.dispatchEvent(new Event('input')); return about()",
     );

@@ -37,8 +37,8 @@ fn signals_print_and_reset_the_profile() {
     needs("xterm", "xterm");
     let place = Place::new();
     // A custom parameter file, to check that it is read again.
-    let prices = |name: &str| format!("format = 1\n[server]\nname = \"{name}\"\n");
-    let file = place.write("mine.toml", prices("before").as_bytes());
+    let costs = |name: &str| format!("format = 1\n[server]\nname = \"{name}\"\n");
+    let file = place.write("mine.toml", costs("before").as_bytes());
     let mut recorder = place
         .x11prof([
             "record",
@@ -92,7 +92,7 @@ fn signals_print_and_reset_the_profile() {
         "{first:?}"
     );
 
-    std::fs::write(&file, prices("after")).expect("a scratch file");
+    std::fs::write(&file, costs("after")).expect("a scratch file");
     kill_process(pid, Signal::USR2).expect("a signal is sent");
     let afresh = crate::harness::until("the fresh start", || {
         Some(print()).filter(|printed| printed.server.contains("after"))

@@ -106,8 +106,8 @@ fn xprof_parameters_round_trip_through_toml() {
     let (file, toml) = (file.to_string_lossy(), toml.to_string_lossy());
     place.ok(["params", "import", &file, "-o", &toml]);
     let line = "PolyLine gxmode=GXcopy linestyle=LineSolid fillstyle=FillSolid linewidth=0";
-    let price = place.ok(["params", "cost", &toml, line, "200"]);
-    assert!(price.starts_with("0.0740 ms"), "{price}");
+    let cost = place.ok(["params", "cost", &toml, line, "200"]);
+    assert!(cost.starts_with("0.0740 ms"), "{cost}");
     let same = place.ok(["params", "diff", "sun4-ipc", &toml]);
     assert!(same.contains("1.000 in the median"), "{same}");
     let bad = place.write("bad.xprof", b"PolyLine (1,2)\nPolyLine (x)\n");

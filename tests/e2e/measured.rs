@@ -37,9 +37,9 @@ fn measured(shell: &str) {
     );
     // Timed handlers need no cost table.
     let doubts = timed["warnings"].as_array().expect("warnings").iter();
-    let of_prices = ["substituted", "extrapolated", "no_cost_data"];
-    let mut of_prices = doubts.filter(|doubt| of_prices.iter().any(|kind| doubt["kind"] == *kind));
-    assert_eq!(of_prices.next(), None);
+    let of_costs = ["substituted", "extrapolated", "no_cost_data"];
+    let mut of_costs = doubts.filter(|doubt| of_costs.iter().any(|kind| doubt["kind"] == *kind));
+    assert_eq!(of_costs.next(), None);
     adds_up(&timed);
     adds_up(&measured);
 }

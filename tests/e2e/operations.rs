@@ -31,7 +31,7 @@ fn redefined_op_size_changes_the_estimated_cost() {
 #[test]
 fn bad_operations_file_gives_a_one_line_error() {
     let place = Place::new();
-    for (text, told) in [
+    for (text, reported) in [
         ("format = 1\n[[operation]]\nreq = 3\n", "line 3"),
         (
             "format = 1\n[[operation]]\nrequest = \"PolyLine\"\nop_size = \"u16\"\n",
@@ -51,7 +51,7 @@ fn bad_operations_file_gives_a_one_line_error() {
             ];
             let line = place.run(arguments).failed_with_one_line(1);
             assert!(
-                line.contains("operations.toml") && line.contains(told),
+                line.contains("operations.toml") && line.contains(reported),
                 "{line}"
             );
         }

@@ -19,35 +19,35 @@ fn cost_tables_of_the_1991_machines_are_built_in() {
 
 #[test]
 fn measured_op_size_has_the_exact_cost() {
-    let price = Place::new().run(["params", "cost", "sun4-ipc", SOLID, "100"]);
-    assert!(price.succeeded().contains("0.0522 ms"), "{price}");
-    assert!(!price.stderr().contains("warning"), "{price}");
+    let cost = Place::new().run(["params", "cost", "sun4-ipc", SOLID, "100"]);
+    assert!(cost.succeeded().contains("0.0522 ms"), "{cost}");
+    assert!(!cost.stderr().contains("warning"), "{cost}");
 }
 
 #[test]
 fn cost_is_linear_between_op_sizes() {
     // The paper prints 0.07385; its own rule yields 0.0740.
-    let price = Place::new().run(["params", "cost", "sun4-ipc", SOLID, "200"]);
-    assert!(price.succeeded().contains("0.0740 ms"), "{price}");
+    let cost = Place::new().run(["params", "cost", "sun4-ipc", SOLID, "200"]);
+    assert!(cost.succeeded().contains("0.0740 ms"), "{cost}");
 }
 
 #[test]
 fn missing_attribute_is_substituted_with_a_warning() {
     let request =
         "PolyLine gxmode=GXxor linestyle=LineDoubleDash fillstyle=FillStippled linewidth=10";
-    let price = Place::new().run(["params", "cost", "sun4-ipc", request, "100"]);
-    assert!(price.succeeded().contains("22.0702 ms"), "{price}");
-    let warning = price.stderr();
+    let cost = Place::new().run(["params", "cost", "sun4-ipc", request, "100"]);
+    assert!(cost.succeeded().contains("22.0702 ms"), "{cost}");
+    let warning = cost.stderr();
     assert!(
         warning.contains("FillStippled") && warning.contains("FillOpaqueStippled"),
-        "{price}"
+        "{cost}"
     );
 }
 
 #[test]
 fn request_without_cost_data_is_an_error() {
-    let price = Place::new().run(["params", "cost", "sun4-ipc", "RENDER:Composite", "100"]);
-    price.failed_with_one_line(1);
+    let cost = Place::new().run(["params", "cost", "sun4-ipc", "RENDER:Composite", "100"]);
+    cost.failed_with_one_line(1);
 }
 
 /// The paper's Table 1, plus the cost of a request that is not in it.

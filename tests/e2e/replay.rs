@@ -401,8 +401,8 @@ fn drag_and_drop_between_clients_replays_identically() {
 fn both_byte_orders_are_replayed() {
     let place = Place::new();
     let help = Command::new("Xvfb").arg("-help").output().expect("help");
-    let told = String::from_utf8_lossy(&help.stderr).contains("+byteswappedclients");
-    if told {
+    let reported = String::from_utf8_lossy(&help.stderr).contains("+byteswappedclients");
+    if reported {
         // The private server of a replay refuses clients of the other order.
         return;
     }

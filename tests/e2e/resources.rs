@@ -98,7 +98,7 @@ fn same_totals(program: &str, package: &str, arguments: &[&str]) {
     let base = window & !server.setup().resource_id_mask;
     settled(&server, base);
     kill_process(Pid::from_child(&child), Signal::STOP).expect("a signal is sent");
-    let told = settled(&server, base);
+    let reported = settled(&server, base);
     let pixmap_bytes = server
         .res_query_client_pixmap_bytes(base)
         .expect("a request is sent")
@@ -118,11 +118,11 @@ fn same_totals(program: &str, package: &str, arguments: &[&str]) {
         .find(|client| client["id_base"].as_u64() == Some(u64::from(base)))
         .expect("the program is a client");
     for (theirs, ours) in KINDS {
-        let counted = told.get(theirs).copied().unwrap_or(0);
+        let counted = reported.get(theirs).copied().unwrap_or(0);
         assert_eq!(
             held(seen, ours),
             counted,
-            "{ours} of {program}: {told:?}\n{seen:#}"
+            "{ours} of {program}: {reported:?}\n{seen:#}"
         );
         if counted > 0 {
             println!("{program}: {ours}: {counted} by X-Resource, {counted} by the report");

@@ -176,7 +176,7 @@ fn round_trips_on_pointer_motion_are_found() {
     let verdict = verdict(&place);
     assert!(verdict.contains("when the pointer moves"), "{verdict}");
     // A preempted client sends its requests late, so some are not attributed to their motion event.
-    let led = |trips: usize| verdict.contains(&format!("motion events led to {trips} round trips"));
+    let led = |trips: usize| verdict.contains(&format!("motion events caused {trips} round trips"));
     assert!((40..=80).any(led), "{verdict}");
 }
 
@@ -204,7 +204,7 @@ fn start_up_round_trips_are_reproducible() {
         (&5.into(), &50.0.into())
     );
     let rows = place.ok(["network", "t.mcap", "--format", "csv"]);
-    assert!(rows.contains("start-up,InternAtom,question,5,"), "{rows}");
+    assert!(rows.contains("start-up,InternAtom,request,5,"), "{rows}");
     let ran = place.run(["network", "t.mcap", "--client", "nobody"]);
     ran.failed_with_one_line(2);
 }

@@ -121,12 +121,12 @@ fn stalled_disk_does_not_block_clients() {
     .expect("a pipe");
     // A reader that reads the beginning and then pauses for a long time.
     let slow = pipe.clone();
-    let (go_on, told) = std::sync::mpsc::channel::<()>();
+    let (go_on, reported) = std::sync::mpsc::channel::<()>();
     let reader = std::thread::spawn(move || {
         let mut pipe = std::fs::File::open(slow).expect("the pipe");
         let mut trace = vec![0; 512];
         pipe.read_exact(&mut trace).expect("the beginning");
-        told.recv().expect("the word to go on");
+        reported.recv().expect("the word to go on");
         pipe.read_to_end(&mut trace).expect("the rest");
         trace
     });

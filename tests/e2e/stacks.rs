@@ -44,14 +44,14 @@ fn callers(report: &Value) -> Vec<(&str, u64, &str)> {
 
 #[test]
 fn waits_have_the_requesting_function() {
-    each_wait_is_told(&["-O2", "-g"]);
+    each_wait_is_reported(&["-O2", "-g"]);
 }
 
 /// Some distributions compile all programs with frame pointers. The kernel does not report the frame pointer.
 #[test]
 fn frame_pointer_stacks_are_complete() {
-    each_wait_is_told(&["-O2", "-g", "-fno-omit-frame-pointer"]);
-    each_wait_is_told(&["-O0", "-g"]);
+    each_wait_is_reported(&["-O2", "-g", "-fno-omit-frame-pointer"]);
+    each_wait_is_reported(&["-O0", "-g"]);
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn rust_waits_have_complete_stacks() {
     assert!(first.1 > 20, "{first:?}");
 }
 
-fn each_wait_is_told(options: &[&str]) {
+fn each_wait_is_reported(options: &[&str]) {
     let place = Place::new();
     let program = compiled(&place, options);
     place.ok([

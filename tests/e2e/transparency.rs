@@ -163,8 +163,12 @@ fn both_byte_orders_are_recorded() {
         .arg("-help")
         .output()
         .expect("Xvfb's help");
-    let told = String::from_utf8_lossy(&help.stderr).contains("+byteswappedclients");
-    let server = Server::xvfb(if told { &["+byteswappedclients"] } else { &[] });
+    let reported = String::from_utf8_lossy(&help.stderr).contains("+byteswappedclients");
+    let server = Server::xvfb(if reported {
+        &["+byteswappedclients"]
+    } else {
+        &[]
+    });
     let trace = place.path("trace.mcap");
     let mut recording = Recording::at(&place, &trace, &["--display", &server.display]);
     for order in [Order::Little, Order::Big] {

@@ -25,12 +25,12 @@ const CALLERS: usize = 8;
 pub(crate) fn text(report: &CallersReport, page: &Page) -> String {
     let more = report.looking_ms / (report.round_trips_ms - report.looking_ms).max(1e-6);
     // The waits of a program that reports its own stacks are not sampled.
-    let is_told = report.looking_ms == 0.0;
+    let is_reported = report.looking_ms == 0.0;
     let first = format!(
         "Call sites of waits: {} of {} {}",
         report.looked_at,
         counted(report.round_trips, "round trip"),
-        if is_told {
+        if is_reported {
             "have a stack".to_owned()
         } else {
             let more = share(100.0 * more.max(0.0));
@@ -71,7 +71,7 @@ pub(crate) fn text(report: &CallersReport, page: &Page) -> String {
             counted(part, "stack")
         ));
     }
-    if !is_told && 2 * report.looked_at < report.round_trips {
+    if !is_reported && 2 * report.looked_at < report.round_trips {
         legend.push_str(
             " Short waits are skipped to keep the overhead under 5 %; with `record --net lan` every wait \
              is sampled.",

@@ -35,7 +35,7 @@ struct ProfileRow<'a> {
     interpolated: Option<u64>,
     substituted: Option<u64>,
     #[serde(rename = "no_cost_data")]
-    unpriced: Option<u64>,
+    no_cost: Option<u64>,
 }
 
 /// The table of requests, or of groups if the user requested groups, followed by transport and total.
@@ -92,7 +92,7 @@ pub fn profile(report: &ProfileReport, top: Option<usize>) -> String {
             percent_of_count: Some(100.0),
             low_ms: Some(total.low_ms),
             high_ms: Some(total.high_ms),
-            unpriced: Some(total.unpriced),
+            no_cost: Some(total.no_cost),
             ..ProfileRow::default()
         },
     );
@@ -119,7 +119,7 @@ fn profile_row<'a>(kind: &'a str, line: &'a RequestReport) -> ProfileRow<'a> {
         exact: Some(line.exact),
         interpolated: Some(line.interpolated),
         substituted: Some(line.substituted),
-        unpriced: Some(line.unpriced),
+        no_cost: Some(line.no_cost),
     }
 }
 
@@ -137,7 +137,7 @@ struct ComparisonRow<'a> {
     percent_of_time: f64,
     dominates: bool,
     #[serde(rename = "no_cost_data")]
-    unpriced: u64,
+    no_cost: u64,
 }
 
 /// A row for each request on each server.
@@ -158,7 +158,7 @@ pub fn comparison(comparison: &Comparison) -> String {
                     network_ms: cell.network_ms,
                     percent_of_time: cell.percent_of_time,
                     dominates: cell.dominates,
-                    unpriced: cell.unpriced,
+                    no_cost: cell.no_cost,
                 },
             );
         }

@@ -114,7 +114,7 @@ impl Page {
         let lead = text.len() - text.trim_start_matches(' ').len();
         out.push_str(&" ".repeat(lead));
         let mut empty = true;
-        for word in text.split(' ').filter(|word| !word.is_empty()) {
+        for word in &words(text) {
             let long = word.width();
             let at = if empty { lead } else { column + 1 };
             if !empty && at + long > width {
@@ -133,6 +133,23 @@ impl Page {
         out.push('\n');
         out
     }
+}
+
+/// The words of `text`; a number and its unit are one word.
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let unit = word.trim_end_matches(['.', ',', ';', ':', ')']);
+        let is_unit = matches!(unit, "s" | "ms" | "µs" | "%" | "kB" | "MB" | "Mbit/s");
+        match words.last_mut() {
+            Some(number) if is_unit && number.ends_with(|c: char| c.is_ascii_digit()) => {
+                number.push(' ');
+                number.push_str(word);
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
 }
 
 /// Shortens `text` to `width` columns by cutting its middle.
@@ -191,6 +208,11 @@ mod tests {
         };
         let text = page.wrap("? one two three four five six seven eight nine", 2);
         assert_eq!(text, "? one two three four five six seven\n  eight nine\n");
+        let text = page.wrap("? one two three four five six seven 31.5 s, nine", 2);
+        assert_eq!(
+            text,
+            "? one two three four five six seven\n  31.5 s, nine\n"
+        );
         let long = page.wrap(&"x".repeat(100), 2);
         assert!(long.contains('…') && long.chars().count() == 41);
     }

@@ -230,13 +230,13 @@ fn comparison_shows_requests_without_cost_data() {
     ];
     let comparison = Comparison::new(&reports);
     assert_eq!(comparison.servers.len(), 2);
-    assert_eq!(comparison.servers[0].unpriced, 8580);
+    assert_eq!(comparison.servers[0].no_cost, 8580);
     assert_eq!(comparison.requests[0].name, "PolyText8");
     assert_eq!(comparison.requests[0].servers[0].time_ms, 1689.64);
     assert_eq!(comparison.requests[0].servers[1].time_ms, 0.0);
     let text = comparison::text(&comparison, &Page::default());
     assert!(
-        text.contains("no cost data") || text.contains("No price"),
+        text.contains("no cost data") || text.contains("No cost"),
         "{text}"
     );
 }

@@ -5,10 +5,12 @@ use x11prof_analyzer::{ClientResources, KindResources, RemainderReport, Resource
 use crate::page::Page;
 use crate::plain::plain;
 use crate::table::Table;
-use crate::units::counted;
+use crate::units::{bytes, counted};
 
 /// Maximum number of clients shown individually, the largest first.
 const MAX_CLIENTS: usize = 20;
+/// Only --all shows clients that held at most this: bytes and resources.
+const TRIVIAL: (u64, u64) = (0, 1);
 /// Maximum number of groups of remaining resources shown for each client.
 const SHOWN: usize = 5;
 
@@ -23,27 +25,58 @@ pub fn text(report: &ResourceReport, page: &Page) -> String {
             )
         })
     };
+    let others = report.others.as_ref().map_or(0, |others| others.count);
+    let all = others + report.clients.len() as u64;
     let mut clients: Vec<&ClientResources> = report
         .clients
         .iter()
-        .filter(|client| !client.kinds.is_empty())
+        .filter(|client| !client.kinds.is_empty() && (page.all || most(client) > TRIVIAL))
         .collect();
-    let others = report.others.as_ref().map_or(0, |others| others.count);
-    let hidden = others + clients.len().saturating_sub(MAX_CLIENTS) as u64;
     clients.sort_by_key(|client| std::cmp::Reverse(most(client)));
+    let mut text = format!("\n{}", summary(report, clients.first()));
     clients.truncate(MAX_CLIENTS);
     clients.sort_by_key(|client| client.client);
-    let mut text: String = clients
+    let hidden = all - clients.len() as u64;
+    clients
         .into_iter()
-        .map(|client| client_text(client, page))
-        .collect();
+        .for_each(|client| text.push_str(&client_text(client, page)));
     if hidden > 0 {
         let hidden = counted(hidden, "more client");
         text.push_str(&format!(
-            "\n{hidden} held less in the server (--format json lists them)\n"
+            "\n{hidden} held less in the server (--format json lists all)\n"
         ));
     }
+    text.push_str(
+        "Peak: the largest number at one time. Unused: freed in the same write that created them, so nothing used them\n",
+    );
     page.fold(&text)
+}
+
+/// The possible leaks, and the client that held the most memory.
+fn summary(report: &ResourceReport, largest: Option<&&ClientResources>) -> String {
+    let clients = report.clients.iter();
+    let growing = clients.flat_map(|client| {
+        let kinds = client.kinds.iter().filter(|of| of.grows);
+        kinds.map(|of| format!("the {}s of {}", of.kind, plain(&client.name)))
+    });
+    let growing: Vec<String> = growing.collect();
+    let leaks = match growing.is_empty() {
+        true => "Resources: no kind grows steadily.".to_owned(),
+        false => format!("Possible leak: {} grow steadily.", growing.join(", ")),
+    };
+    let largest = largest.map_or_else(String::new, |client| {
+        let kinds = client.kinds.iter();
+        match kinds.max_by_key(|of| of.most_bytes) {
+            Some(of) if of.most_bytes > 0 => format!(
+                " Largest: {}, {} in {}.",
+                plain(&client.name),
+                bytes(of.most_bytes),
+                counted(of.most, &of.kind)
+            ),
+            _ => String::new(),
+        }
+    });
+    format!("{leaks}{largest}\n")
 }
 
 fn client_text(client: &ClientResources, page: &Page) -> String {
@@ -94,7 +127,7 @@ fn client_text(client: &ClientResources, page: &Page) -> String {
         .collect();
     remained.sort_by_key(|(_, group)| std::cmp::Reverse(group.bytes));
     for (of, group) in remained.iter().take(SHOWN) {
-        text.push_str(&format!("  at the end {}\n", remainder(of, group)));
+        text.push_str(&format!("  held at the end: {}\n", remainder(of, group)));
     }
     text
 }
@@ -105,10 +138,10 @@ fn growth(of: &KindResources) -> String {
         .iter()
         .max_by(|a, b| a.last_ms.total_cmp(&b.last_ms));
     let newest = newest.map_or_else(String::new, |group| {
-        format!("; the newest are of {}", remainder(of, group))
+        format!("; the newest: {}", remainder(of, group))
     });
     format!(
-        "  Possible leak: the number of {} resources grows steadily{newest}\n",
+        "  Possible leak: the number of {}s grows steadily{newest}\n",
         of.kind
     )
 }

@@ -68,26 +68,45 @@ fn line(stall: &StallLine) -> String {
     text
 }
 
+/// The target of a grab. In X.Org servers, devices 2 and 3 are the first master pointer and keyboard.
+fn grabbed(what: &str) -> String {
+    match what {
+        "device 2" => "pointer (device 2)".to_owned(),
+        "device 3" => "keyboard (device 3)".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
 /// The grabs of the server, the pointer and the keyboard; empty if there were none.
 pub fn grabs(report: &GrabReport, page: &Page) -> String {
     if report.count == 0 && report.refused == 0 {
         return String::new();
     }
-    let mut text = format!("\nGrabs: {}, {} refused\n", report.count, report.refused);
+    let mut text = format!(
+        "\n{}, {} refused:\n",
+        counted(report.count, "grab"),
+        report.refused
+    );
     for grab in &report.grabs {
         let client = plain(&grab.client);
         text.push_str(&format!(
-            "  {} by {client} at {:.3} s for {:.3} ms, until {}\n",
-            grab.what,
+            "  {} by {client} at {:.3} s for {}{}\n",
+            grabbed(&grab.what),
             grab.since_ms / 1e3,
-            grab.held_ms,
-            grab.end
+            duration(grab.held_ms),
+            match grab.end.as_str() {
+                "closed" => ", until the client disconnected",
+                "lost" => ", until another client grabbed it",
+                "trace" => ", to the end of the recording",
+                _ => "",
+            }
         ));
         for waiter in &grab.waited {
             let client = plain(&waiter.client);
             text.push_str(&format!(
-                "    {client} waited {:.3} ms with {} requests\n",
-                waiter.waited_ms, waiter.requests
+                "    {client} waited {} with {}\n",
+                duration(waiter.waited_ms),
+                counted(waiter.requests, "request")
             ));
         }
     }

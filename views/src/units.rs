@@ -1,13 +1,6 @@
 //! Numbers as text: counts, times, sizes, shares. All formatting rules are here.
 
-/// `1 request`, `2 requests`, `2 replies`.
-pub fn counted(count: u64, noun: &str) -> String {
-    match noun.strip_suffix("ply") {
-        _ if count == 1 => format!("1 {noun}"),
-        Some(start) => format!("{count} {start}plies"),
-        None => format!("{count} {noun}s"),
-    }
-}
+pub use x11prof_analyzer::counted;
 
 /// A time in the largest unit that leaves a whole part, with three digits: `9.05 s`, `369 ms`, `23.1 µs`.
 pub fn duration(ms: f64) -> String {
@@ -29,6 +22,16 @@ pub fn bytes(count: u64) -> String {
         }
     }
     format!("{count} bytes")
+}
+
+/// The speed of a network: `1.50 Mbit/s`.
+pub fn speed(bytes_per_second: f64) -> String {
+    let bits = 8.0 * bytes_per_second;
+    match bits {
+        _ if bits >= 1e9 => format!("{} Gbit/s", three(bits / 1e9)),
+        _ if bits >= 1e6 => format!("{} Mbit/s", three(bits / 1e6)),
+        _ => format!("{} kbit/s", three(bits / 1e3)),
+    }
 }
 
 /// A number in text form: `1,400`, `66`, `2.5`.
@@ -80,7 +83,7 @@ pub(crate) fn decimals(most: f64) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, counted, duration, number, share};
+    use super::{bytes, duration, number, share, speed};
 
     #[test]
     fn times_have_three_significant_digits_and_a_unit() {
@@ -98,9 +101,10 @@ mod tests {
 
     #[test]
     fn counts_sizes_and_shares_are_formatted() {
-        assert_eq!(counted(1, "request"), "1 request");
-        assert_eq!(counted(0, "request"), "0 requests");
-        assert_eq!(counted(51, "reply"), "51 replies");
+        assert_eq!(
+            [187_500.0, 10_000.0, 2.5e8].map(speed),
+            ["1.50 Mbit/s", "80.0 kbit/s", "2.00 Gbit/s"]
+        );
         assert_eq!(
             [999, 12_345, 5_000_000_000].map(bytes),
             ["999 bytes", "12.3 kB", "5.00 GB"]

@@ -71,9 +71,9 @@ mod tests {
 
     #[test]
     fn progress_never_decreases_and_names_its_phase() {
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         let mut tell = |progress: crate::Progress<'_>| {
-            told.push((
+            reported.push((
                 progress.phase.to_owned(),
                 progress.share,
                 progress.left.as_secs(),
@@ -92,9 +92,9 @@ mod tests {
         meter.step(7.0, "Bell");
         meter.begin("three");
         meter.step(1.0, "");
-        let shares: Vec<f64> = told.iter().map(|progress| progress.1).collect();
+        let shares: Vec<f64> = reported.iter().map(|progress| progress.1).collect();
         assert_eq!(shares, [0.2, 0.5, 0.5, 0.8, 0.8, 1.0]);
-        assert_eq!(told[1], ("two".to_owned(), 0.5, 5));
-        assert_eq!(told[5], ("three".to_owned(), 1.0, 0));
+        assert_eq!(reported[1], ("two".to_owned(), 0.5, 5));
+        assert_eq!(reported[5], ("three".to_owned(), 1.0, 0));
     }
 }

@@ -1,6 +1,5 @@
-//! `cargo xtask pictures` makes the pictures in docs/pictures: the HTML page of a recording in tests/data, its
-//! episodes section, the report in a terminal, and `top` on a display with four problematic programs. `cargo xtask
-//! pictures gallery` makes the pages in docs/gallery.
+//! `cargo xtask pictures` makes the pictures in docs/pictures: the HTML page of a recording in tests/data, and `top` on a
+//! display with four problematic programs. `cargo xtask pictures gallery` makes the pages in docs/gallery.
 
 mod display;
 mod gallery;
@@ -34,21 +33,6 @@ pub(crate) fn pictures(arguments: &[String]) -> Result<(), String> {
         .arg(&page)
         .arg(RECORDING))?;
     shot(&page, &pictures.join("page.png"), "1100,1000")?;
-    // The episodes section only.
-    let text = std::fs::read_to_string(&page).map_err(told)?;
-    let alone = "<style>header, main > section:not(#episodes) { display: none }</style></head>";
-    let part = target().join("episodes.html");
-    std::fs::write(&part, text.replacen("</head>", alone, 1)).map_err(told)?;
-    shot(&part, &pictures.join("episodes.png"), "1100,660")?;
-    let report = Command::new(&x11prof)
-        .args(["report", RECORDING])
-        .current_dir(root())
-        .output()
-        .map_err(told)?;
-    let report = String::from_utf8_lossy(&report.stdout);
-    let lines: Vec<&str> = report.lines().collect();
-    let picture = terminal::svg(&lines, 80, |line| line.starts_with("Request "));
-    std::fs::write(pictures.join("report.svg"), picture).map_err(told)?;
     top::picture(&pictures.join("top.svg"))
 }
 
@@ -66,8 +50,4 @@ fn shot(page: &Path, picture: &Path, size: &str) -> Result<(), String> {
         .arg("--virtual-time-budget=3000")
         .arg(format!("--screenshot={}", picture.display()))
         .arg(format!("file://{}", page.display())))
-}
-
-fn told(error: std::io::Error) -> String {
-    error.to_string()
 }

@@ -69,10 +69,10 @@ fn accept(code: usize) -> Result<(), String> {
 
 /// The lines of each crate, by its folder.
 fn crates(root: &Path) -> Result<BTreeMap<String, Lines>, String> {
-    let told = |error: std::io::Error| format!("{}: {error}", root.display());
+    let reported = |error: std::io::Error| format!("{}: {error}", root.display());
     let mut crates = BTreeMap::new();
-    for entry in fs::read_dir(root).map_err(told)? {
-        let path = entry.map_err(told)?.path();
+    for entry in fs::read_dir(root).map_err(reported)? {
+        let path = entry.map_err(reported)?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if path.join("Cargo.toml").exists() {
             let mut lines = Lines::default();
@@ -89,10 +89,10 @@ fn crates(root: &Path) -> Result<BTreeMap<String, Lines>, String> {
 
 /// Adds the lines of a folder and its subfolders; all of them count as tests if `tests` is true.
 fn files(folder: &Path, tests: bool, sum: &mut Lines) -> Result<(), String> {
-    let told = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let reported = |error: std::io::Error| format!("{}: {error}", folder.display());
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder).map_err(told)? {
-        found.push(entry.map_err(told)?.path());
+    for entry in fs::read_dir(folder).map_err(reported)? {
+        found.push(entry.map_err(reported)?.path());
     }
     let is_rust = |path: &Path| path.extension().is_some_and(|of| of == "rs");
     // Modules that a file of this folder, or the file next to the folder, declares for tests only.
@@ -112,7 +112,7 @@ fn files(folder: &Path, tests: bool, sum: &mut Lines) -> Result<(), String> {
         if path.is_dir() && stem != "target" {
             files(&path, tests, sum)?;
         } else if is_rust(&path) {
-            sum.add(count(&fs::read_to_string(&path).map_err(told)?, tests));
+            sum.add(count(&fs::read_to_string(&path).map_err(reported)?, tests));
         }
     }
     Ok(())

@@ -106,14 +106,14 @@ impl Unsure {
     pub fn why(self) -> &'static str {
         match self {
             Unsure::AnotherProcess => {
-                "its requests came while the process that connected did not run: another process sends them"
+                "another process than the one that connected sends the requests"
             }
             Unsure::NeverWaits => {
-                "its client drew frame after frame without waiting for X: the response may have ended at any of them"
+                "the client drew frame after frame without waiting for X, so any of them may be the last one"
             }
-            Unsure::Hole => "a part of the recording is missing in its time",
+            Unsure::Hole => "a part of the recording is missing there",
             Unsure::WaitForThread => {
-                "a thread waited for another one, and no event had shown yet whether it waits for work there"
+                "a thread waited for another thread, and the recording does not show why"
             }
         }
     }

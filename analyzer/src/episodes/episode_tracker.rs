@@ -321,7 +321,7 @@ impl EpisodeTracker {
         let around = &mut self.around;
         let opened = sent.opened.iter();
         opened.for_each(|request| around.waits.opened(request));
-        around.server.shows(time, id, sent.shown, sent.is_told);
+        around.server.shows(time, id, sent.shown, sent.is_reported);
         // During a grab the server reads only the holder's requests.
         if around.grab.by.is_none_or(|by| by == id) {
             around.server.ready.sent(time, sent.arrived_at);

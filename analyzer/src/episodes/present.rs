@@ -18,7 +18,7 @@ pub(crate) fn request(request: &Request<'_>, sent: &mut SentRequests) {
         "Present:Pixmap" => sent.shown = body.u32(0).zip(body.u32(8)).or(sent.shown),
         // Event, window, mask.
         "Present:SelectInput" => {
-            sent.is_told |= body.u32(8).is_some_and(|mask| mask & COMPLETE != 0);
+            sent.is_reported |= body.u32(8).is_some_and(|mask| mask & COMPLETE != 0);
         }
         _ => {}
     }

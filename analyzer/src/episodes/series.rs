@@ -233,7 +233,7 @@ mod tests {
         // The end of this run is not reported.
         switch(4000, 1, SwitchKind::In);
         series.end(4_500_000, of);
-        let told: Vec<_> = series
+        let reported: Vec<_> = series
             .steps()
             .2
             .iter()
@@ -241,7 +241,7 @@ mod tests {
             .collect();
         let ms = FIRST_STEP;
         assert_eq!(
-            told,
+            reported,
             [(ms, 0), (ms, 0), (ms / 2, ms / 2), (0, ms), (ms / 2, 0)]
         );
     }

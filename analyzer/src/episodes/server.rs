@@ -134,15 +134,15 @@ impl ServerActivity {
         });
     }
 
-    /// Notes that a client shows a picture with Present. `is_told` is true if the client receives a completion event.
+    /// Notes that a client shows a picture with Present. `is_reported` is true if the client receives a completion event.
     pub(crate) fn shows(
         &mut self,
         time: u64,
         client: ConnectionId,
         shown: Option<Shown>,
-        is_told: bool,
+        is_reported: bool,
     ) {
-        if is_told && self.presenting.len() < MAX_PRESENTING {
+        if is_reported && self.presenting.len() < MAX_PRESENTING {
             self.presenting.entry(client).or_default();
         }
         if let Some(shown) = shown

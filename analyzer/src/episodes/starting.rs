@@ -28,7 +28,7 @@ const MAX_HELD: usize = 64;
 #[derive(Debug, Default)]
 struct Held {
     /// The beginning and end of the start-up, if there is one; `None` while unknown.
-    told: Option<Option<FirstFrame>>,
+    reported: Option<Option<FirstFrame>>,
     /// The client's first episode, until the first idle moment.
     first: Option<Episode>,
     /// The episodes after the first.
@@ -75,7 +75,7 @@ impl Starting {
     pub(crate) fn started(&mut self, report: &StartUpReport, first: Timestamp) {
         let client = ConnectionId(report.connection);
         if let Some(held) = self.held.get_mut(&client) {
-            held.told = Some(FirstFrame::of(report, first));
+            held.reported = Some(FirstFrame::of(report, first));
             self.settle(client);
         }
     }
@@ -113,7 +113,7 @@ impl Starting {
         let Some(held) = self.held.get(&client).filter(|held| held.first.is_some()) else {
             return;
         };
-        let Some(frame) = &held.told else {
+        let Some(frame) = &held.reported else {
             return;
         };
         let end = frame.as_ref().map_or(0, |frame| frame.end);
@@ -144,8 +144,12 @@ fn is_part(episode: &Episode, end: u64) -> bool {
 impl Held {
     /// The start-up as one episode, and the episodes after it.
     fn episodes(self) -> Vec<Episode> {
-        let Held { told, first, later } = self;
-        let frame = told.flatten();
+        let Held {
+            reported,
+            first,
+            later,
+        } = self;
+        let frame = reported.flatten();
         let end = frame.as_ref().map_or(0, |frame| frame.end);
         let (mut parts, later): (Vec<_>, Vec<_>) =
             later.into_iter().partition(|one| is_part(one, end));

@@ -235,12 +235,12 @@ fn without_context_switches_silence_ends_an_episode() {
     trace.wait(300 * MS).client_sends(&[no_operation(1)]);
     trace.end();
     let episodes = found(&trace);
-    let told: Vec<_> = episodes
+    let reported: Vec<_> = episodes
         .iter()
         .map(|one| (one.trigger, one.latency() / 1000, one.scheduled))
         .collect();
     assert_eq!(
-        told,
+        reported,
         [
             (Trigger::Asynchronous, 500, false),
             (Trigger::Output, 7000, false),

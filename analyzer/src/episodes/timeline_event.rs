@@ -247,7 +247,7 @@ pub(crate) struct SentRequests {
     /// The last picture shown with Present.
     pub(crate) shown: Option<Shown>,
     /// True if the client has requested an event when such pictures are on the screen.
-    pub(crate) is_told: bool,
+    pub(crate) is_reported: bool,
     /// Requests that other clients have to reply to.
     pub(crate) opened: Vec<OpenRequest>,
 }

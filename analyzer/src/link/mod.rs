@@ -202,8 +202,8 @@ impl LinkReport {
                 add(
                     LinkKind::Narrow,
                     format!(
-                        "{:.2} MB/s {way}: an image of 1920×1080 takes {screen:.1} s",
-                        speed / 1e6
+                        "{:.2} Mbit/s {way}: an image of 1920×1080 takes {screen:.1} s",
+                        8.0 * speed / 1e6
                     ),
                     Some("send fewer pixels; ssh -C compresses images that are not photographs"),
                     Some("ssh(1), -C"),

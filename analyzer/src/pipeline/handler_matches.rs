@@ -249,7 +249,7 @@ mod tests {
     }
 
     /// Adds the match in a few words.
-    fn told(into: &mut String, happened: Match<char>) {
+    fn reported(into: &mut String, happened: Match<char>) {
         into.push_str(&match happened {
             Match::Timed(key, _, nanos, _) => format!("{key}{nanos} "),
             Match::Unclaimed(_, nanos) => format!("?{nanos} "),
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn requests_and_handler_times_match_in_either_order() {
         let (mut timed, mut all) = (timed(), String::new());
-        let on = &mut |happened| told(&mut all, happened);
+        let on = &mut |happened| reported(&mut all, happened);
         assert!(timed.requests((CLIENT, SequenceNumber(0xFFFF)), 1, 'a', on));
         timed.handled(&time(0xFFFF, 1), 5, on);
         // Two of three requests are in the trace: another recorder sent the first for itself.
@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn request_handled_again_keeps_every_time() {
         let (mut timed, mut all) = (timed(), String::new());
-        let on = &mut |happened| told(&mut all, happened);
+        let on = &mut |happened| reported(&mut all, happened);
         timed.requests((CLIENT, SequenceNumber(7)), 2, 'a', on);
         timed.handled(&time(7, 2), 10, on);
         // The second request slept, and was handled twice more.
@@ -288,7 +288,7 @@ mod tests {
     #[test]
     fn unmatched_handler_times_are_reported() {
         let (mut timed, mut all) = (timed(), String::new());
-        let on = &mut |happened| told(&mut all, happened);
+        let on = &mut |happened| reported(&mut all, happened);
         timed.requests((CLIENT, SequenceNumber(1)), 1, 'a', on);
         timed.requests((CLIENT, SequenceNumber(2)), 1, 'b', on);
         timed.handled(&time(2, 1), 7, on);

@@ -317,12 +317,12 @@ impl Pipeline {
     /// True if another pass could continue all connections from here: no connection is within the first bytes of a
     /// message or within its setup.
     pub fn can_go_on_elsewhere(&self) -> bool {
-        let told = |client: &Client| {
+        let reported = |client: &Client| {
             client.seen == [Some(0), Some(0)]
                 || client.lost
                 || client.connection.joint(&self.extensions).is_some()
         };
-        self.clients.values().all(told)
+        self.clients.values().all(reported)
     }
 
     /// Records from which another pass can continue: all existing objects, then the state of each
@@ -402,7 +402,7 @@ impl Pipeline {
                         _ => None,
                     };
                     let observed = session.observe(id, &message, extensions);
-                    let priced = matches!(observed, Observed::Operation(_));
+                    let has_operation = matches!(observed, Observed::Operation(_));
                     let session = &*session;
                     let stack = match &message {
                         Message::Request(request) if stacks.any() => session
@@ -426,7 +426,7 @@ impl Pipeline {
                         at_server,
                         message: &message,
                         times,
-                        operation: priced.then(|| session.operation()),
+                        operation: has_operation.then(|| session.operation()),
                         target,
                         stack,
                         timed,

@@ -57,7 +57,7 @@ pub(crate) struct ReorderBuffer {
     bytes: usize,
     /// Switches and waits, then handlers' times: by time, then by number, which is the order of arrival. Each kind
     /// nearly always arrives in order; the kinds mixed do not.
-    told: [VecDeque<(u64, u64, LateRecord)>; 2],
+    reported: [VecDeque<(u64, u64, LateRecord)>; 2],
     number: u64,
     /// The last switches of the latest batches, the oldest first.
     batches: VecDeque<u64>,
@@ -101,8 +101,8 @@ impl ReorderBuffer {
             }
             Record::Block(ref block) => {
                 // The server reports in the order of time.
-                if let Some(told) = &mut self.reports_until {
-                    *told = block.time.as_nanos().max(*told);
+                if let Some(reported) = &mut self.reports_until {
+                    *reported = block.time.as_nanos().max(*reported);
                 }
                 block.time
             }
@@ -110,11 +110,11 @@ impl ReorderBuffer {
         self.latest = self.latest.max(time.as_nanos());
         let turn = self.turn(time.as_nanos(), &record);
         self.bytes += size(&record);
-        let told = matches!(
+        let reported = matches!(
             record,
             Record::Block(_) | Record::Control(_, Control::Joined(_))
         );
-        let timed = !(told && self.times.is_attached());
+        let timed = !(reported && self.times.is_attached());
         self.insert(WaitingRecord {
             turn,
             timed,
@@ -185,29 +185,29 @@ impl ReorderBuffer {
             self.batches.push_back(last);
         }
         if self.batches.len() >= BATCHES
-            && let Some(all_told) = self.batches.pop_front()
+            && let Some(all_reported) = self.batches.pop_front()
         {
-            self.known(all_told);
+            self.known(all_reported);
         }
         self.captured = true;
     }
 
-    fn tell(&mut self, time: u64, told: LateRecord) {
+    fn tell(&mut self, time: u64, reported: LateRecord) {
         self.number += 1;
-        let others = &mut self.told[usize::from(matches!(told, LateRecord::Handled(_)))];
+        let others = &mut self.reported[usize::from(matches!(reported, LateRecord::Handled(_)))];
         let place = place(others, time, |(other, ..)| *other);
-        others.insert(place, (time, self.number, told));
+        others.insert(place, (time, self.number, reported));
     }
 
     fn known(&mut self, until: u64) {
         // A request waits for its stack, and later records wait for the request, unless the recorder had no processor
         // for very long.
         let least = self.latest.saturating_sub(LATEST);
-        let told = [self.stacks_until, self.reports_until];
-        let until = told
+        let reported = [self.stacks_until, self.reports_until];
+        let until = reported
             .into_iter()
             .flatten()
-            .fold(until, |until, told| until.min(told.max(least)));
+            .fold(until, |until, reported| until.min(reported.max(least)));
         self.until = self.until.max(until);
     }
 
@@ -216,9 +216,9 @@ impl ReorderBuffer {
     pub(crate) fn until(&mut self, time: Timestamp) {
         let before = |late| time.as_nanos().saturating_sub(late);
         self.known(before(LATEST));
-        let told = self.batches.back().copied().unwrap_or_default();
+        let reported = self.batches.back().copied().unwrap_or_default();
         match self.captured {
-            true => self.known(told.min(before(LATE))),
+            true => self.known(reported.min(before(LATE))),
             false => self.known(before(LATE)),
         }
     }
@@ -247,7 +247,7 @@ impl ReorderBuffer {
         let front = self.records.front().map(|one| one.turn);
         // A wake-up sorts after its cause; a thread has sent its data before it blocks.
         let before = front.map_or(until, |front| front.saturating_sub(1).min(until));
-        if let Some(record) = self.next_told(before) {
+        if let Some(record) = self.next_reported(before) {
             return Some(record);
         }
         if front.is_some_and(|front| front <= until) {
@@ -263,24 +263,24 @@ impl ReorderBuffer {
     }
 
     /// The next switches or wait up to `until`.
-    fn next_told(&mut self, until: u64) -> Option<Record> {
+    fn next_reported(&mut self, until: u64) -> Option<Record> {
         let (mut switches, mut times) = (Vec::new(), Vec::new());
         loop {
-            let full = self.told.iter().map(VecDeque::len).sum::<usize>() > MAX_SWITCHES;
-            let is_due = |(time, _, told): &mut (u64, u64, LateRecord)| {
-                let alike = match told {
+            let full = self.reported.iter().map(VecDeque::len).sum::<usize>() > MAX_SWITCHES;
+            let is_due = |(time, _, reported): &mut (u64, u64, LateRecord)| {
+                let alike = match reported {
                     LateRecord::Switch(_) => times.is_empty(),
                     LateRecord::Handled(_) => switches.is_empty(),
                     LateRecord::Waiting(_) => switches.is_empty() && times.is_empty(),
                 };
                 alike && (*time <= until || full)
             };
-            let turn = |told: &&mut VecDeque<(u64, u64, LateRecord)>| {
-                let front = told.front();
+            let turn = |reported: &&mut VecDeque<(u64, u64, LateRecord)>| {
+                let front = reported.front();
                 front.map_or((u64::MAX, u64::MAX), |(time, number, _)| (*time, *number))
             };
-            let first = self.told.iter_mut().min_by_key(turn);
-            match first.and_then(|told| told.pop_front_if(is_due)) {
+            let first = self.reported.iter_mut().min_by_key(turn);
+            match first.and_then(|reported| reported.pop_front_if(is_due)) {
                 Some((.., LateRecord::Switch(switch))) => switches.push(switch),
                 Some((.., LateRecord::Handled(time))) => times.push(time),
                 Some((.., LateRecord::Waiting(waiting))) => {
@@ -386,38 +386,38 @@ mod tests {
     #[test]
     fn requests_are_held_until_their_stacks_arrive() {
         let stacks = |since: u64, until: u64| {
-            let told = Control::RequestStacks {
+            let reported = Control::RequestStacks {
                 until_ns: until * 1_000_000,
                 runs: vec![],
                 took_ns: 0,
             };
-            Record::Control(Timestamp::from_nanos(since * 1_000_000), told)
+            Record::Control(Timestamp::from_nanos(since * 1_000_000), reported)
         };
         assert_eq!(order(vec![at(10), at(70)]), "m10");
         assert_eq!(order(vec![stacks(0, 5), at(10), at(70)]), "m0");
-        let told = vec![stacks(0, 5), at(10), at(70), stacks(5, 60), at(75)];
-        assert_eq!(order(told), "m0 m5 m10");
+        let reported = vec![stacks(0, 5), at(10), at(70), stacks(5, 60), at(75)];
+        assert_eq!(order(reported), "m0 m5 m10");
         // The recorder had no processor.
         assert_eq!(order(vec![stacks(0, 5), at(10), at(2100)]), "m0 m10");
     }
 
     #[test]
     fn attached_recording_waits_for_the_watermark() {
-        let told = |until: u64| {
-            let told = Control::Told {
+        let reported = |until: u64| {
+            let reported = Control::Told {
                 until_ns: until * 1_000_000,
             };
-            Record::Control(Timestamp::from_nanos(until * 1_000_000), told)
+            Record::Control(Timestamp::from_nanos(until * 1_000_000), reported)
         };
         let records = |last: Vec<Record>| {
-            let first = [told(0), at(10)].into_iter().chain(later(30));
+            let first = [reported(0), at(10)].into_iter().chain(later(30));
             let first = first.chain([switches(&[60])]);
             order(first.chain(last).collect())
         };
         assert_eq!(records(vec![]), "m0");
         // The report of a client's last drawing arrives late.
-        let told = vec![at(11), told(40), switches(&[61])];
-        assert_eq!(records(told), "m0 m10 m11 s30 s31");
+        let reported = vec![at(11), reported(40), switches(&[61])];
+        assert_eq!(records(reported), "m0 m10 m11 s30 s31");
     }
 
     #[test]

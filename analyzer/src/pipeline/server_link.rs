@@ -136,7 +136,7 @@ mod tests {
     use crate::roundtrips::{RoundTripOptions, RoundTrips};
     use crate::stalls::{FRAME_MS, Stalls};
     use crate::testing::*;
-    use crate::testing_display::prices;
+    use crate::testing_display::costs;
 
     fn block(direction: Direction, millis: u64, wire_len: u32) -> Block {
         Block {
@@ -228,7 +228,7 @@ mod tests {
         trace.wait(900_000).end();
 
         let rules = Substitutions::default();
-        let mut stalls = Stalls::new(&prices(), &rules, FRAME_MS);
+        let mut stalls = Stalls::new(&costs(), &rules, FRAME_MS);
         let mut summary = TraceSummary::default();
         let mut episodes = Episodes::new(&EpisodeOptions::default());
         let mut round_trips = RoundTrips::new(&RoundTripOptions {
@@ -312,7 +312,7 @@ mod tests {
         runs(&mut trace, 1_116_200, 1_119_200);
         trace.wait(900_000).end();
 
-        let mut stalls = Stalls::new(&prices(), &Substitutions::default(), FRAME_MS);
+        let mut stalls = Stalls::new(&costs(), &Substitutions::default(), FRAME_MS);
         let mut episodes = Episodes::new(&EpisodeOptions::default());
         Pipeline::new().run_records(trace.records.iter().cloned(), |observation| {
             stalls.observe(observation);

@@ -25,8 +25,8 @@ impl CostEstimator {
     }
 
     /// The estimated cost of the last request; zero without cost data.
-    pub(crate) fn last_price(&self) -> Micros {
-        self.model.last_price()
+    pub(crate) fn last_cost(&self) -> Micros {
+        self.model.last_cost()
     }
 
     /// Processes the next observation and passes its charges to `on`.

@@ -45,11 +45,11 @@ impl ExtrapolationRatios {
         parts: impl Fn(TransportPart) -> MeasuredAndEstimate,
         there: &Sums,
     ) -> ExtrapolationRatios {
-        let (mut measured, mut priced) = (Micros::ZERO, Micros::ZERO);
-        let mut ratio = |(took, price): MeasuredAndEstimate| {
+        let (mut measured, mut estimated) = (Micros::ZERO, Micros::ZERO);
+        let mut ratio = |(took, cost): MeasuredAndEstimate| {
             measured += took;
-            priced += price;
-            Some(took.0 / price.0).filter(|ratio| ratio.is_finite() && *ratio > 0.0)
+            estimated += cost;
+            Some(took.0 / cost.0).filter(|ratio| ratio.is_finite() && *ratio > 0.0)
         };
         let requests = requests.filter_map(|(name, both)| Some((name, ratio(both)?)));
         let requests: FxHashMap<Symbol, f64> = requests.collect();
@@ -58,7 +58,7 @@ impl ExtrapolationRatios {
             TransportPart::Own | TransportPart::Cold => None,
             _ => ratio(parts(part)),
         });
-        let all = measured.0 / priced.0;
+        let all = measured.0 / estimated.0;
         let all = if all.is_finite() && all > 0.0 {
             all
         } else {
@@ -66,10 +66,15 @@ impl ExtrapolationRatios {
         };
         let parts = parts.map(|ratio| ratio.unwrap_or(all));
         let together = |each: &mut dyn Iterator<Item = (f64, f64)>| {
-            let (carried, priced) = each.fold((0.0, 0.0), |(carried, priced), (price, ratio)| {
-                (carried + price * ratio, priced + price)
-            });
-            if priced > 0.0 { carried / priced } else { all }
+            let (carried, estimated) = each
+                .fold((0.0, 0.0), |(carried, estimated), (cost, ratio)| {
+                    (carried + cost * ratio, estimated + cost)
+                });
+            if estimated > 0.0 {
+                carried / estimated
+            } else {
+                all
+            }
         };
         let lines = there.lines.iter();
         let groups = together(&mut lines.map(|(name, line)| {

@@ -55,7 +55,7 @@ pub enum TimeSourceOption {
 pub(super) struct Measuring {
     basis: TimeSourceOption,
     /// The server whose costs are used.
-    priced: ServerIdentity,
+    measured_server: ServerIdentity,
     transport: TransportEstimates,
     attribution: Option<Attribution<Key>>,
     /// True if a message of the current block was charged.
@@ -67,10 +67,10 @@ pub(super) struct Measuring {
 }
 
 impl Measuring {
-    pub(super) fn new(priced: ServerIdentity, transport: TransportEstimates) -> Measuring {
+    pub(super) fn new(measured_server: ServerIdentity, transport: TransportEstimates) -> Measuring {
         Measuring {
             basis: TimeSourceOption::default(),
-            priced,
+            measured_server,
             transport,
             attribution: None,
             charged: false,
@@ -112,16 +112,16 @@ impl Measuring {
                 sequence,
                 time,
                 operation,
-                price,
+                cost,
                 ..
             } => {
-                let known = price.basis != x11prof_cost_model::CostSource::Unpriced;
-                let price = known.then_some(price.server.time);
+                let known = cost.basis != x11prof_cost_model::CostSource::NoCost;
+                let cost = known.then_some(cost.server.time);
                 let work = Work {
                     at: at(*time),
                     came: Evidence::In,
                     key: Some(key(Some(operation.request), None)),
-                    price,
+                    cost,
                     question: seen.and_then(question),
                 };
                 match attribution.is_timed() && seen.is_some_and(|seen| seen.timed) {
@@ -133,23 +133,23 @@ impl Measuring {
             // A handler's time holds what is cold for it.
             Charge::RepeatedRequests(alike) => {
                 let request = Some(alike.operation.request);
-                let known = alike.price.basis != x11prof_cost_model::CostSource::Unpriced;
-                let work = |part, price| Work {
+                let known = alike.cost.basis != x11prof_cost_model::CostSource::NoCost;
+                let work = |part, cost| Work {
                     at: at(alike.time),
                     came: Evidence::In,
                     key: Some(key(request, part)),
-                    price,
+                    cost,
                     question: None,
                 };
                 attribution.work(work(Some(Read), Some(alike.read.time)), alike.times);
                 if alike.cold.time > Micros::ZERO && !attribution.is_timed() {
                     attribution.work(work(None, Some(alike.cold.time)), alike.times);
                 }
-                let price = known.then_some(alike.price.server.time);
+                let cost = known.then_some(alike.cost.server.time);
                 let first = (ConnectionId(alike.client.0), alike.sequence);
                 match attribution.is_timed() && seen.is_some_and(|seen| seen.timed) {
-                    true => attribution.timed_request(work(None, price), first, alike.times),
-                    false => attribution.work(work(None, price), alike.times),
+                    true => attribution.timed_request(work(None, cost), first, alike.times),
+                    false => attribution.work(work(None, cost), alike.times),
                 }
                 self.charged = true;
             }
@@ -184,7 +184,7 @@ impl Measuring {
                     at: at(*time),
                     came,
                     key: Some(key(*request, part)),
-                    price: Some(server.time),
+                    cost: Some(server.time),
                     question: seen.filter(|_| is_answer).and_then(question),
                 };
                 attribution.work(work, 1);
@@ -248,8 +248,12 @@ impl Measuring {
     fn control(&mut self, time: u64, control: &Control, credit: impl FnMut(Key, Share)) {
         match control {
             Control::Server(server) => {
-                let same =
-                    || x11prof_cost_model::is_same_server(&self.priced, &recorded_server(server));
+                let same = || {
+                    x11prof_cost_model::is_same_server(
+                        &self.measured_server,
+                        &recorded_server(server),
+                    )
+                };
                 let wants = match self.basis {
                     TimeSourceOption::Auto => same(),
                     TimeSourceOption::Measured | TimeSourceOption::Timed => true,
@@ -280,7 +284,7 @@ impl Measuring {
             }
             Control::Attached {} => {
                 if let Some(attribution) = &mut self.attribution {
-                    attribution.told_by_server();
+                    attribution.reported_by_server();
                 }
             }
             Control::Opened(_) => self.connection(time, None),
@@ -289,8 +293,8 @@ impl Measuring {
                     attribution.gone(*connection);
                 }
                 let sleep = self.transport.sleep();
-                let price = sleep.connection(Micros::ZERO).time;
-                self.connection(time, Some(price));
+                let cost = sleep.connection(Micros::ZERO).time;
+                self.connection(time, Some(cost));
             }
             Control::Ended { .. } => self.end(credit),
             _ => {}
@@ -298,9 +302,9 @@ impl Measuring {
     }
 
     /// Notes that a client connects or disconnects.
-    fn connection(&mut self, time: u64, price: Option<Micros>) {
+    fn connection(&mut self, time: u64, cost: Option<Micros>) {
         if let Some(attribution) = &mut self.attribution {
-            attribution.work(call(time, price), 1);
+            attribution.work(call(time, cost), 1);
         }
     }
 
@@ -429,12 +433,12 @@ impl Measuring {
 }
 
 /// A server call without a message. The end of a client has this cost.
-fn call(at: u64, price: Option<Micros>) -> Work<Key> {
+fn call(at: u64, cost: Option<Micros>) -> Work<Key> {
     Work {
         at,
         came: Evidence::In,
-        key: price.map(|_| CONNECTION),
-        price,
+        key: cost.map(|_| CONNECTION),
+        cost,
         question: None,
     }
 }

@@ -87,7 +87,7 @@ pub struct Profile {
     server: String,
     machine: Option<String>,
     brought: Option<Rescaled>,
-    pricer: CostEstimator,
+    estimator: CostEstimator,
     blocking: Blocking,
     measuring: Measuring,
     /// The ratios that extrapolate another server's measured times to this server's costs.
@@ -107,7 +107,7 @@ impl Profile {
             server: parameters.server.name.clone(),
             machine: parameters.host.cpu_model.clone(),
             brought: parameters.method.brought.clone(),
-            pricer: CostEstimator::new(parameters, substitutions),
+            estimator: CostEstimator::new(parameters, substitutions),
             blocking,
             measuring: Measuring::new(parameters.server.clone(), transport),
             carried: None,
@@ -174,7 +174,7 @@ impl Profile {
     /// Processes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         let Profile {
-            pricer,
+            estimator,
             blocking,
             measuring,
             sums,
@@ -194,7 +194,7 @@ impl Profile {
             Message::Event(event) => Some(event.name),
             _ => None,
         });
-        pricer.observe(observation, |charge| {
+        estimator.observe(observation, |charge| {
             let group = sums.groups.as_ref().map(Groups::current);
             measuring.charge(charge, seen, group);
             sums.charge(charge, event);
@@ -211,8 +211,8 @@ impl Profile {
     }
 
     /// The estimated cost of the last request; zero without cost data.
-    pub fn last_price(&self) -> Micros {
-        self.pricer.last_price()
+    pub fn last_cost(&self) -> Micros {
+        self.estimator.last_cost()
     }
 
     /// Attributes the server's runs until `time`. All earlier observations must have been processed.
@@ -276,12 +276,12 @@ impl Profile {
             return None;
         }
         let requests = self.lines().filter_map(|(name, line)| {
-            let price = self.sums.lines.get(name)?.with_cold().time;
-            Some((name, (line.server.time, price)))
+            let cost = self.sums.lines.get(name)?.with_cold().time;
+            Some((name, (line.server.time, cost)))
         });
         let part = |part| {
-            let price = self.sums.transport[index(part)].server.time;
-            (self.transport(part).server.time, price)
+            let cost = self.sums.transport[index(part)].server.time;
+            (self.transport(part).server.time, cost)
         };
         Some(ExtrapolationRatios::new(requests, part, there))
     }
@@ -313,7 +313,7 @@ impl Profile {
 
     /// True if transport costs are known; otherwise transport counts as zero time.
     pub fn knows_transport(&self) -> bool {
-        self.pricer.knows_transport()
+        self.estimator.knows_transport()
     }
 
     /// The lines, in no order.

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 use x11prof_cost_model::{Clock, Rescaled};
 
+use crate::callers::CallersReport;
 use crate::callers::blocked::BlockedIn;
 use crate::callers::running::RunningReport;
 use crate::forecast::ForecastReport;
@@ -41,6 +42,9 @@ pub struct ProfileReport {
     /// `record --stacks`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub off_cpu: Vec<BlockedIn>,
+    /// The call sites of waits for replies; null without a grouping by function, line or stack, or without such stacks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub callers: Option<CallersReport>,
     /// The costs of transport: wake-ups, reading, replies and events.
     pub transport: TransportReport,
     /// The kinds of events, the most time first; part of `transport`.
@@ -206,7 +210,7 @@ pub struct RequestReport {
     pub substituted: u64,
     /// Requests without cost data.
     #[serde(rename = "no_cost_data")]
-    pub unpriced: u64,
+    pub no_cost: u64,
 }
 
 /// The requests by another key than their names.

@@ -49,6 +49,7 @@ impl ProfileReport {
             groups: groups(profile, summary, network, &total),
             running: None,
             off_cpu: Vec::new(),
+            callers: None,
             events: events(profile, network),
             client_and_server: PartitionReport::new(
                 &total,
@@ -333,7 +334,7 @@ fn request(name: &str, line: &Line, network: &Network) -> RequestReport {
         exact: line.exact,
         interpolated: line.interpolated,
         substituted: line.substituted,
-        unpriced: line.unpriced,
+        no_cost: line.no_cost,
     }
 }
 
@@ -390,7 +391,7 @@ fn total(
         all.count += line.count;
         all.bytes = all.bytes.saturating_add(line.bytes);
         all.blocking += line.blocking;
-        all.unpriced += line.unpriced;
+        all.no_cost += line.no_cost;
         all.server += line.server;
     }
     let mut server = all.server + transport_cost(profile);
@@ -409,7 +410,7 @@ fn total(
         network_ms: ms(wire),
         low_ms: ms(server.low + wire),
         high_ms: ms(server.high + wire),
-        unpriced: all.unpriced,
+        no_cost: all.no_cost,
         client_cpu_ms: cpu.clients.map(duration_ms),
         server_cpu_ms: cpu
             .server

@@ -108,8 +108,8 @@ impl Sums {
         match charge {
             Charge::RepeatedRequests(alike) => {
                 let (request, times) = (alike.operation.request, alike.times);
-                self.count_clock(alike.price.clock, times);
-                for doubt in &alike.price.doubts {
+                self.count_clock(alike.cost.clock, times);
+                for doubt in &alike.cost.doubts {
                     self.warnings.doubt(request, doubt, times);
                 }
                 self.scales.count(request, times);
@@ -121,12 +121,12 @@ impl Sums {
             Charge::Request {
                 client,
                 operation,
-                price,
+                cost,
                 ..
             } => {
                 self.scales.count(operation.request, 1);
-                self.count_clock(price.clock, 1);
-                for doubt in &price.doubts {
+                self.count_clock(cost.clock, 1);
+                for doubt in &cost.doubts {
                     self.warnings.doubt(operation.request, doubt, 1);
                 }
                 if let Some((_, server)) = self.unclaimed.take_if(|(of, _)| of == client) {

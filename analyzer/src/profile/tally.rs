@@ -37,28 +37,28 @@ pub struct Line {
     /// Requests that use the cost for another value of an attribute.
     pub substituted: u64,
     /// Requests without cost data.
-    pub unpriced: u64,
+    pub no_cost: u64,
 }
 
 impl Line {
     /// Adds a charge, an operation's cost multiplied by `factor`.
     pub(crate) fn add(&mut self, charge: &Charge<'_>, factor: f64) {
         match charge {
-            Charge::Request { bytes, price, .. } => {
+            Charge::Request { bytes, cost, .. } => {
                 self.count += 1;
                 self.bytes = self.bytes.saturating_add(*bytes);
-                self.server += price.server.times(factor);
-                *self.priced_as(price.basis) += 1;
+                self.server += cost.server.times(factor);
+                *self.counter_of(cost.basis) += 1;
             }
             Charge::RepeatedRequests(alike) => {
                 self.count += alike.times;
                 self.bytes = (self.bytes).saturating_add(alike.bytes.saturating_mul(alike.times));
-                *self.priced_as(alike.price.basis) += alike.times;
+                *self.counter_of(alike.cost.basis) += alike.times;
                 let times = alike.times as f64;
                 let cold = alike.cold.times(times);
                 self.transport += alike.read.times(times) + cold;
                 self.cold += cold;
-                self.server += alike.price.server.times(factor * times);
+                self.server += alike.cost.server.times(factor * times);
             }
             Charge::Failed { correction, .. } => {
                 self.failed += 1;
@@ -83,12 +83,12 @@ impl Line {
     }
 
     /// The counter of requests with this cost source.
-    fn priced_as(&mut self, basis: CostSource) -> &mut u64 {
+    fn counter_of(&mut self, basis: CostSource) -> &mut u64 {
         match basis {
             CostSource::Exact => &mut self.exact,
             CostSource::Interpolated => &mut self.interpolated,
             CostSource::Substituted => &mut self.substituted,
-            CostSource::Unpriced => &mut self.unpriced,
+            CostSource::NoCost => &mut self.no_cost,
         }
     }
 }
@@ -129,20 +129,20 @@ impl Line {
         self.exact += other.exact;
         self.interpolated += other.interpolated;
         self.substituted += other.substituted;
-        self.unpriced += other.unpriced;
+        self.no_cost += other.no_cost;
     }
 }
 
 /// A measured time, with its bounds scaled like the bounds of the cost.
-pub(crate) fn measured(time: Micros, price: Cost) -> Cost {
-    if price.time.0 <= 0.0 {
+pub(crate) fn measured(time: Micros, cost: Cost) -> Cost {
+    if cost.time.0 <= 0.0 {
         return Cost::exact(time);
     }
-    let part = time.0 / price.time.0;
+    let part = time.0 / cost.time.0;
     Cost {
         time,
-        low: price.low * part,
-        high: price.high * part,
+        low: cost.low * part,
+        high: cost.high * part,
     }
 }
 

@@ -91,7 +91,7 @@ fn amounts_are_exact_and_totals_add_up() {
         (noop.server_ms, noop.network_ms, noop.time_ms),
         (0.005, 40.0, 40.005)
     );
-    assert_eq!((noop.exact, noop.unpriced), (10, 0));
+    assert_eq!((noop.exact, noop.no_cost), (10, 0));
     // One wake-up, and reading 40 bytes.
     assert_eq!(noop.transport_ms, 0.0104);
 
@@ -104,7 +104,7 @@ fn amounts_are_exact_and_totals_add_up() {
     assert_eq!((focus.blocking, focus.transport_ms), (1, 0.01304));
 
     let map = line("MapWindow");
-    assert_eq!((map.server_ms, map.network_ms, map.unpriced), (0.0, 8.0, 1));
+    assert_eq!((map.server_ms, map.network_ms, map.no_cost), (0.0, 8.0, 1));
 
     // The setup of 12 bytes also wakes the server; 12 + 80 bytes of it are transferred.
     let transport = &report.transport;
@@ -123,7 +123,7 @@ fn amounts_are_exact_and_totals_add_up() {
     let total = &report.total;
     let sum =
         |part: fn(&crate::RequestReport) -> f64| -> f64 { report.requests.iter().map(part).sum() };
-    assert_eq!((total.count, total.bytes, total.unpriced), (12, 52, 1));
+    assert_eq!((total.count, total.bytes, total.no_cost), (12, 52, 1));
     assert!((total.time_ms - sum(|line| line.time_ms) - transport.time_ms).abs() < 1e-9);
     assert!((total.server_ms - sum(|line| line.server_ms) - transport.server_ms).abs() < 1e-9);
     assert!((total.network_ms - sum(|line| line.network_ms) - transport.network_ms).abs() < 1e-9);

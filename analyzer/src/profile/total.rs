@@ -21,7 +21,7 @@ pub struct TotalReport {
     pub high_ms: f64,
     /// Requests without cost data.
     #[serde(rename = "no_cost_data")]
-    pub unpriced: u64,
+    pub no_cost: u64,
     /// CPU time of the clients by the kernel.
     pub client_cpu_ms: Option<f64>,
     /// CPU time of the server by the kernel.

@@ -14,7 +14,7 @@ const MAX_WARNINGS: usize = 10_000;
 pub enum WarningKind {
     /// The cost table has no cost for these requests, which count as zero time.
     #[serde(rename = "no-cost-data")]
-    Unpriced,
+    NoCost,
     /// The cost for attribute value `to` was used, because the cost for `from` was not measured.
     Substituted,
     /// Sizes outside the measured range: `from` is `larger` or `smaller`.
@@ -45,7 +45,7 @@ pub enum WarningKind {
     OtherServer,
     /// The recorder emulated a network; `from` names it.
     EmulatedNetwork,
-    /// The recording is what the server's RECORD extension told (`record --attach`): what was read when,
+    /// The recording is what the server's RECORD extension reported (`record --attach`): what was read when,
     /// descriptors and XKB events are not known.
     Attached,
     /// Connections that began before the recording: their earlier state is only partly known.
@@ -121,7 +121,7 @@ impl Warnings {
             Caveat::Substituted { .. } => WarningKind::Substituted,
             Caveat::Extrapolated { .. } => WarningKind::Extrapolated,
             Caveat::OneItem => WarningKind::OneItem,
-            Caveat::Unpriced => WarningKind::Unpriced,
+            Caveat::NoCost => WarningKind::NoCost,
         };
         self.count(
             Key {

@@ -71,7 +71,7 @@ pub struct RoundTripsReport {
 pub struct BlockingRequest {
     /// The request.
     pub request: String,
-    /// `question`, or `synchronisation` (GetInputFocus, as XSync sends it).
+    /// `request`, or `synchronisation` (GetInputFocus, as XSync sends it).
     pub kind: String,
     /// The number.
     pub count: u64,
@@ -394,7 +394,7 @@ fn row((name, synchronises): Kind, waited: Waited) -> BlockingRequest {
         request: name.to_string(),
         kind: match synchronises {
             true => "synchronisation",
-            false => "question",
+            false => "request",
         }
         .to_owned(),
         count: waited.count,

@@ -57,7 +57,7 @@ pub(crate) struct Work<K> {
     /// `None` for the beginning of a long request, whose kind is not known yet.
     pub(crate) key: Option<K>,
     /// `None` if there is no cost data.
-    pub(crate) price: Option<Micros>,
+    pub(crate) cost: Option<Micros>,
     /// The request, if it has a reply, or the request that this reply belongs to.
     pub(crate) question: Option<RequestId>,
 }
@@ -70,7 +70,7 @@ struct TimedWork<K> {
     /// The number of requests whose handler time has not been reported yet.
     waits: u64,
     key: K,
-    price: Option<Micros>,
+    cost: Option<Micros>,
 }
 
 /// Server runs that no recorded client caused.
@@ -87,7 +87,7 @@ pub(crate) struct UnattributedRuns {
 pub(crate) struct Attribution<K> {
     source: Source,
     /// True if the server itself reports its work (docs/FORMAT.md, "Attached").
-    told: bool,
+    reported: bool,
     runs: Runs,
     /// Work that belongs to no run yet, by time. Equal items of the same time are stored once with a count.
     waiting: VecDeque<(Work<K>, u64)>,
@@ -128,7 +128,7 @@ pub(crate) struct Attribution<K> {
     /// The shares of timed requests that have not been credited yet.
     matched: Vec<(K, Share)>,
     /// The sum of all costs and their number. Work without cost data counts as the mean.
-    priced: (f64, u64),
+    known_costs: (f64, u64),
 }
 
 impl<K: AttributionKey> Attribution<K> {
@@ -136,7 +136,7 @@ impl<K: AttributionKey> Attribution<K> {
     pub(crate) fn of(server: u32) -> Attribution<K> {
         Attribution {
             source: Source::None,
-            told: false,
+            reported: false,
             runs: Runs::of(server),
             waiting: VecDeque::new(),
             sure: FxHashMap::default(),
@@ -156,7 +156,7 @@ impl<K: AttributionKey> Attribution<K> {
             over: false,
             overdrawn: Micros::ZERO,
             matched: Vec::new(),
-            priced: (0.0, 0),
+            known_costs: (0.0, 0),
         }
     }
 
@@ -177,8 +177,8 @@ impl<K: AttributionKey> Attribution<K> {
     }
 
     /// Notes that the server itself reports its work.
-    pub(crate) fn told_by_server(&mut self) {
-        self.told = true;
+    pub(crate) fn reported_by_server(&mut self) {
+        self.reported = true;
     }
 
     /// Notes that the server reports the times of its handlers.
@@ -211,13 +211,13 @@ impl<K: AttributionKey> Attribution<K> {
                 first: first.1,
                 waits: times,
                 key,
-                price: work.price,
+                cost: work.cost,
             });
         }
         // The request still counts as evidence for a run.
         let work = Work {
             key: None,
-            price: None,
+            cost: None,
             ..work
         };
         self.work(work, times);
@@ -243,10 +243,10 @@ impl<K: AttributionKey> Attribution<K> {
             && let Some(lost) = expected.pop_front()
         {
             if lost.waits > 0 {
-                let price = lost
-                    .price
-                    .map_or_else(|| usual(self.priced), |price| price.0);
-                *self.sure.entry(lost.key).or_default() += price * lost.waits as f64;
+                let cost = lost
+                    .cost
+                    .map_or_else(|| usual(self.known_costs), |cost| cost.0);
+                *self.sure.entry(lost.key).or_default() += cost * lost.waits as f64;
             }
         }
         match expected.front_mut() {
@@ -329,7 +329,7 @@ impl<K: AttributionKey> Attribution<K> {
 
     /// The maximum time in nanoseconds after the end of a run at which its work is seen.
     fn late(&self) -> u64 {
-        if self.told {
+        if self.reported {
             TOLD_LATE
         } else {
             HANDED_ON_WITHIN
@@ -348,9 +348,9 @@ impl<K: AttributionKey> Attribution<K> {
 
     /// Adds `times` equal items of server work.
     pub(crate) fn work(&mut self, work: Work<K>, times: u64) {
-        if let Some(price) = work.price {
-            self.priced.0 += price.0 * times as f64;
-            self.priced.1 += times;
+        if let Some(cost) = work.cost {
+            self.known_costs.0 += cost.0 * times as f64;
+            self.known_costs.1 += times;
         }
         self.wait(work, times);
         if self.source == Source::Clock || self.waiting.len() > WAITING_LIMIT {
@@ -370,7 +370,7 @@ impl<K: AttributionKey> Attribution<K> {
                     break;
                 }
                 // Costs differ for most work, and comparing them is fastest.
-                if earlier.price == work.price && *earlier == work {
+                if earlier.cost == work.cost && *earlier == work {
                     *waits += times;
                     return;
                 }
@@ -402,8 +402,8 @@ impl<K: AttributionKey> Attribution<K> {
     }
 
     /// Corrects the cost of the last work of `key` by this difference.
-    pub(crate) fn corrected(&mut self, key: K, price: Micros) {
-        *self.sure.entry(key).or_default() += price.0;
+    pub(crate) fn corrected(&mut self, key: K, cost: Micros) {
+        *self.sure.entry(key).or_default() += cost.0;
     }
 
     /// Attributes the runs that had ended by `now`. All work until then must have been added. `wakeup` returns the cost
@@ -420,8 +420,8 @@ impl<K: AttributionKey> Attribution<K> {
             hand_out(&mut self.matched, &mut credit);
             if self.source == Source::Clock {
                 // Costs substitute for times here: the rate scales their sum to the clock's time.
-                for (key, price) in self.sure.drain() {
-                    credit(key, of_prices(price));
+                for (key, cost) in self.sure.drain() {
+                    credit(key, of_costs(cost));
                 }
             }
             return;
@@ -465,7 +465,7 @@ impl<K: AttributionKey> Attribution<K> {
         let mut kept = VecDeque::new();
         while let Some((work, times)) = self.next_if(|work| work.at <= until) {
             let own = match work.came {
-                Evidence::In => self.told || work.at <= to && !keep_in,
+                Evidence::In => self.reported || work.at <= to && !keep_in,
                 Evidence::CompletedRequest | Evidence::Event => true,
             };
             if own {
@@ -493,10 +493,10 @@ impl<K: AttributionKey> Attribution<K> {
         if work.came == Evidence::In {
             self.woken_by.get_or_insert(key);
         }
-        let price = work
-            .price
-            .map_or_else(|| usual(self.priced), |price| price.0);
-        *self.sure.entry(key).or_default() += price * times as f64;
+        let cost = work
+            .cost
+            .map_or_else(|| usual(self.known_costs), |cost| cost.0);
+        *self.sure.entry(key).or_default() += cost * times as f64;
     }
 
     fn divide(&mut self, share: Share, wakeup: Micros, woken: &impl Fn(Option<K>) -> K) {
@@ -504,8 +504,8 @@ impl<K: AttributionKey> Attribution<K> {
         let called = std::mem::take(&mut self.called);
         if !called && self.owes {
             // The server continues the work of the previous run.
-            for (key, price) in self.sure.drain() {
-                *self.last.entry(key).or_default() += price;
+            for (key, cost) in self.sure.drain() {
+                *self.last.entry(key).or_default() += cost;
             }
         } else if called {
             std::mem::swap(&mut self.sure, &mut self.last);
@@ -517,14 +517,14 @@ impl<K: AttributionKey> Attribution<K> {
             self.unattributed.share += share;
             return;
         }
-        self.last.retain(|_, price| *price > 0.0);
+        self.last.retain(|_, cost| *cost > 0.0);
         let share = share + std::mem::take(&mut self.carried);
         if self.last.is_empty() {
             self.carried = share;
             return;
         }
         let woken = called.then(|| (woken(by), wakeup.0));
-        let parts = self.last.iter().map(|(key, price)| (*key, *price));
+        let parts = self.last.iter().map(|(key, cost)| (*key, *cost));
         self.fit.run(share, parts.chain(woken));
     }
 
@@ -548,14 +548,14 @@ impl<K: AttributionKey> Attribution<K> {
     pub(crate) fn end(&mut self) {
         self.runs.end();
         if self.source == Source::Switches {
-            self.handled_until = self.handled_until.min(self.runs.told_until());
+            self.handled_until = self.handled_until.min(self.runs.reported_until());
         }
         self.over = true;
     }
 
     /// Ends the analyzed part: later data only affects the rate.
     pub(crate) fn stop(&mut self) {
-        self.handled_until = self.handled_until.min(self.runs.told_until());
+        self.handled_until = self.handled_until.min(self.runs.reported_until());
         self.runs.stop();
     }
 
@@ -617,7 +617,7 @@ impl<K: AttributionKey> Attribution<K> {
         self.fit.divide(&mut |_, _| {});
         self.waiting.clear();
         // The rest of a handler that continues belongs to the new part.
-        let from = self.runs.told_until();
+        let from = self.runs.reported_until();
         self.handled_from = from;
         let waiting = self.handled.drain(..);
         let rest = waiting.filter_map(|(time, _)| Some((since(time, from)?, 0)));
@@ -662,9 +662,9 @@ fn of_nanos(nanos: f64) -> Share {
     }
 }
 
-fn of_prices(price: f64) -> Share {
+fn of_costs(cost: f64) -> Share {
     Share {
-        time: Micros(price.max(0.0)),
+        time: Micros(cost.max(0.0)),
         stretches: 0.0,
     }
 }

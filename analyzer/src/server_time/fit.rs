@@ -37,7 +37,7 @@ pub(crate) trait AttributionKey: Copy + Eq + Hash {
 struct Part {
     kind: usize,
     /// The sum of the part's costs, in microseconds.
-    price: f64,
+    cost: f64,
 }
 
 /// Runs that wait for their attribution.
@@ -71,7 +71,7 @@ impl<K: AttributionKey> Fit<K> {
 
     /// Adds a run and its parts. There must be at least one part.
     pub(super) fn run(&mut self, share: Share, parts: impl Iterator<Item = (K, f64)>) {
-        for (key, price) in parts {
+        for (key, cost) in parts {
             let next = self.factors.len();
             let kind = *self.kinds.entry(key.kind()).or_insert(next);
             if kind == next {
@@ -82,7 +82,7 @@ impl<K: AttributionKey> Fit<K> {
             if std::mem::replace(&mut self.last_runs[kind], this) != this {
                 self.kinds_of_runs += 1;
             }
-            self.parts.push(Part { kind, price });
+            self.parts.push(Part { kind, cost });
             self.keys.push(key);
         }
         self.runs.push((share, self.parts.len()));
@@ -118,14 +118,14 @@ impl<K: AttributionKey> Fit<K> {
 
     fn time(&self, part: &Part) -> f64 {
         // Every kind of the window has a factor after a fit has begun.
-        self.factors[part.kind].unwrap_or(1.0) * part.price
+        self.factors[part.kind].unwrap_or(1.0) * part.cost
     }
 
     /// The costs of each kind in the window.
     fn sums(&self) -> Vec<f64> {
         let mut sums = vec![0.0; self.factors.len()];
         for part in &self.parts {
-            sums[part.kind] += part.price;
+            sums[part.kind] += part.cost;
         }
         sums
     }
@@ -134,8 +134,8 @@ impl<K: AttributionKey> Fit<K> {
     /// of all kinds.
     fn begin(&mut self, sums: &[f64]) -> Vec<f64> {
         let took: Micros = self.runs.iter().map(|(share, _)| share.time).sum();
-        let priced: f64 = sums.iter().sum();
-        let all = Some(took.0 / priced).filter(|factor| factor.is_finite() && *factor > 0.0);
+        let estimated: f64 = sums.iter().sum();
+        let all = Some(took.0 / estimated).filter(|factor| factor.is_finite() && *factor > 0.0);
         for factor in &mut self.factors {
             *factor = factor.or(all);
         }
@@ -152,12 +152,12 @@ impl<K: AttributionKey> Fit<K> {
             let whole: f64 = parts.iter().map(|part| self.time(part)).sum();
             let ratio = share.time.0 / whole.max(f64::MIN_POSITIVE);
             for part in parts {
-                better[part.kind] += part.price * ratio;
+                better[part.kind] += part.cost * ratio;
             }
             begin = *end;
         }
-        let told = better.into_iter().zip(sums).zip(before);
-        for (factor, ((better, sum), before)) in self.factors.iter_mut().zip(told) {
+        let reported = better.into_iter().zip(sums).zip(before);
+        for (factor, ((better, sum), before)) in self.factors.iter_mut().zip(reported) {
             if let Some(factor) = factor.as_mut().filter(|_| *sum > 0.0) {
                 *factor = (*factor * better / sum + PRIOR * before) / (1.0 + PRIOR);
             }

@@ -48,7 +48,7 @@ impl Run {
 #[derive(Debug, Clone, Copy)]
 struct Reading {
     clock: u64,
-    told: SwitchTotals,
+    reported: SwitchTotals,
 }
 
 /// Sums over the switches so far, of all threads.
@@ -69,7 +69,7 @@ pub(crate) struct Runs {
     running: FxHashMap<u32, u64>,
     /// Runs of all threads but the first.
     others_ran: Share,
-    told: SwitchTotals,
+    reported: SwitchTotals,
     /// The latest runs of all threads, in the order of their ends.
     stretches: VecDeque<(u64, u64)>,
     /// The latest intervals in which the first thread was ready but had no processor, and the beginning of the current
@@ -196,36 +196,36 @@ impl Runs {
     }
 
     fn stretch(&mut self, since: u64, until: u64) {
-        self.told.nanos += until.saturating_sub(since);
-        self.told.stretches += 1;
+        self.reported.nanos += until.saturating_sub(since);
+        self.reported.stretches += 1;
         keep(&mut self.stretches, (since, until));
     }
 
     /// Notes a reading of the kernel's clock of the process, at `time`.
     pub(crate) fn clock(&mut self, time: u64, clock: u64) {
-        let told = self.told_by(time);
-        let reading = Reading { clock, told };
+        let reported = self.reported_by(time);
+        let reading = Reading { clock, reported };
         self.read_at = time;
         self.first.get_or_insert(reading);
         self.last = Some(reading);
     }
 
     /// The threads' run time up to `time`, which may be before the last switches.
-    fn told_by(&self, time: u64) -> SwitchTotals {
-        let mut told = self.told;
+    fn reported_by(&self, time: u64) -> SwitchTotals {
+        let mut reported = self.reported;
         for &(since, until) in self.stretches.iter().rev() {
             if until <= time {
                 break;
             }
-            told.nanos = told
+            reported.nanos = reported
                 .nanos
                 .saturating_sub(until - since.max(time).min(until));
-            told.stretches = told.stretches.saturating_sub(1);
+            reported.stretches = reported.stretches.saturating_sub(1);
         }
         for since in self.running.values() {
-            told.nanos += time.saturating_sub(*since);
+            reported.nanos += time.saturating_sub(*since);
         }
-        told
+        reported
     }
 
     /// The threads' run time between two times, as far as the runs are kept.
@@ -241,29 +241,32 @@ impl Runs {
     }
 
     /// The end of the last finished stretch. A stretch counts at its end.
-    pub(crate) fn told_until(&self) -> u64 {
+    pub(crate) fn reported_until(&self) -> u64 {
         self.stretches.back().map_or(0, |(_, until)| *until)
     }
 
     /// Run time by switches and by clock over the whole recording, if they differ by more than [`DIFFER`].
     pub(crate) fn doubt(&self) -> Option<(Micros, Micros)> {
         let (first, last) = (self.first?, self.last?);
-        let told = micros(last.told.nanos.saturating_sub(first.told.nanos));
+        let reported = micros(last.reported.nanos.saturating_sub(first.reported.nanos));
         let clock = passed(first, last)?;
-        let apart = (told.0 - clock.0).abs();
+        let apart = (reported.0 - clock.0).abs();
         let (share, least) = DIFFER;
-        (apart > least.0 && apart > share * told.0.max(clock.0)).then_some((told, clock))
+        (apart > least.0 && apart > share * reported.0.max(clock.0)).then_some((reported, clock))
     }
 
     /// The factor from switches to the clock, between the clock's first and last reading. It is one factor for the
     /// whole recording, so that the times of parts add up to the total.
     pub(crate) fn rate(&self) -> Option<Rate> {
         let (first, last) = (self.first?, self.last?);
-        let told = Share {
-            time: micros(last.told.nanos.saturating_sub(first.told.nanos)),
-            stretches: last.told.stretches.saturating_sub(first.told.stretches) as f64,
+        let reported = Share {
+            time: micros(last.reported.nanos.saturating_sub(first.reported.nanos)),
+            stretches: last
+                .reported
+                .stretches
+                .saturating_sub(first.reported.stretches) as f64,
         };
-        Some(Rate::of(passed(first, last)?, told))
+        Some(Rate::of(passed(first, last)?, reported))
     }
 
     /// The clock's time in the analyzed part: from its last reading before the part to its last reading in it.
@@ -408,7 +411,7 @@ mod tests {
         let rate = runs.rate().unwrap();
         // 21 µs by the clock, 10 + 6 + 1 by the switches, in two stretches that ended.
         assert_eq!((rate.scale, rate.each), (1.0, Micros(2.0)));
-        assert_eq!(runs.told_by(15_000).nanos, 5_000 + 3_000);
+        assert_eq!(runs.reported_by(15_000).nanos, 5_000 + 3_000);
     }
 
     #[test]
@@ -437,7 +440,7 @@ mod tests {
         runs.pop();
         let (run, _) = runs.front().unwrap();
         assert_eq!((run.to, run.share().time), (Some(42_000), Micros(12.0)));
-        assert_eq!(runs.told_until(), 42_000);
+        assert_eq!(runs.reported_until(), 42_000);
     }
 
     #[test]

@@ -93,16 +93,16 @@ impl Rate {
     };
 
     /// The rate at which shares add up to `clock`.
-    pub(crate) fn of(clock: Micros, told: Share) -> Rate {
-        let beyond = clock - told.time;
+    pub(crate) fn of(clock: Micros, reported: Share) -> Rate {
+        let beyond = clock - reported.time;
         if beyond.0 < 0.0 {
             Rate {
-                scale: clock.0 / told.time.0,
+                scale: clock.0 / reported.time.0,
                 ..Rate::PLAIN
             }
-        } else if told.stretches > 0.0 {
+        } else if reported.stretches > 0.0 {
             Rate {
-                each: beyond * (1.0 / told.stretches),
+                each: beyond * (1.0 / reported.stretches),
                 ..Rate::PLAIN
             }
         } else {
@@ -124,24 +124,24 @@ mod tests {
 
     #[test]
     fn clock_time_beyond_switches_is_attributed_per_stretch() {
-        let told = Share {
+        let reported = Share {
             time: Micros(100.0),
             stretches: 10.0,
         };
-        let rate = Rate::of(Micros(140.0), told);
+        let rate = Rate::of(Micros(140.0), reported);
         assert_eq!(rate.each, Micros(4.0));
-        assert_eq!(rate.time(told), Micros(140.0));
-        assert_eq!(rate.time(told.part(0.1)), Micros(14.0));
+        assert_eq!(rate.time(reported), Micros(140.0));
+        assert_eq!(rate.time(reported.part(0.1)), Micros(14.0));
     }
 
     #[test]
     fn switches_beyond_the_clock_are_scaled_down() {
-        let told = Share {
+        let reported = Share {
             time: Micros(100.0),
             stretches: 10.0,
         };
-        let rate = Rate::of(Micros(50.0), told);
+        let rate = Rate::of(Micros(50.0), reported);
         assert_eq!((rate.scale, rate.each), (0.5, Micros(0.0)));
-        assert_eq!(rate.time(told), Micros(50.0));
+        assert_eq!(rate.time(reported), Micros(50.0));
     }
 }

@@ -48,7 +48,7 @@ const WAITS_BY_ITSELF: [&str; 7] = [
 /// The stalls and the grabs of a trace.
 pub struct Stalls {
     frame: u64,
-    prices: CostTable,
+    costs: CostTable,
     grabs: Grabs,
     queue: Queue,
     /// The requests that the server handled recently, if it reports handler times.
@@ -84,7 +84,7 @@ impl Stalls {
     ) -> Stalls {
         Stalls {
             frame: (frame_ms.clamp(0.1, 1e6) * 1e6) as u64,
-            prices: CostTable::new(parameters, substitutions),
+            costs: CostTable::new(parameters, substitutions),
             grabs: Grabs::default(),
             queue: Queue::default(),
             handled: None,
@@ -129,12 +129,12 @@ impl Stalls {
             Observation::Message(seen) => seen.operation,
             _ => None,
         };
-        let price = operation.map(|operation| self.prices.look_up(operation).0.server.time);
-        self.observe_priced(observation, price.unwrap_or_default());
+        let cost = operation.map(|operation| self.costs.look_up(operation).0.server.time);
+        self.observe_with_cost(observation, cost.unwrap_or_default());
     }
 
     /// Takes the next observation of a pass; a request has this cost by the same parameters.
-    pub fn observe_priced(&mut self, observation: &Observation<'_>, price: Micros) {
+    pub fn observe_with_cost(&mut self, observation: &Observation<'_>, cost: Micros) {
         match observation {
             Observation::BlockStart(block) if !self.attached => {
                 self.settle(block.time.as_nanos());
@@ -146,7 +146,7 @@ impl Stalls {
                     self.taken_up = Some((seen.connection, request.name, now));
                 }
             }
-            Observation::Message(seen) => self.message(seen, price),
+            Observation::Message(seen) => self.message(seen, cost),
             Observation::HandledRequest(one) => {
                 if let Some(handled) = &mut self.handled {
                     handled.add(one, self.turned);
@@ -193,20 +193,20 @@ impl Stalls {
         }
     }
 
-    fn message(&mut self, seen: &MessageContext<'_>, price: Micros) {
+    fn message(&mut self, seen: &MessageContext<'_>, cost: Micros) {
         match seen.message {
-            Message::Request(request) => self.request(seen, request, price),
+            Message::Request(request) => self.request(seen, request, cost),
             Message::Reply(reply) if reply.last => self.answered(seen, reply.sequence),
             Message::Error(error) => self.answered(seen, error.sequence),
             _ => {}
         }
     }
 
-    fn request(&mut self, seen: &MessageContext<'_>, request: &Request<'_>, price: Micros) {
+    fn request(&mut self, seen: &MessageContext<'_>, request: &Request<'_>, cost: Micros) {
         self.queue.sent(
             seen.connection,
             (request.name, request.sequence),
-            (price.0.max(1.0), seen.times),
+            (cost.0.max(1.0), seen.times),
             seen.at_server.as_nanos(),
             request.has_reply,
         );

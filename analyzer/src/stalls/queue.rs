@@ -20,7 +20,7 @@ const KINDS: usize = 64;
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct OfKind {
     request: Symbol,
-    price: f64,
+    cost: f64,
 }
 
 /// Consecutive requests of one client.
@@ -33,34 +33,34 @@ pub(super) struct Work {
 }
 
 impl Work {
-    fn add(&mut self, request: Symbol, (price, times): (f64, u64), time: u64) {
+    fn add(&mut self, request: Symbol, (cost, times): (f64, u64), time: u64) {
         if self.kinds.is_empty() {
             self.first = time;
         }
         self.last = time;
         let full = self.kinds.len() >= KINDS;
         match self.kinds.iter_mut().find(|of| of.request == request) {
-            Some(of) => of.price += price * times as f64,
+            Some(of) => of.cost += cost * times as f64,
             None if full => {}
             None => self.kinds.push(OfKind {
                 request,
-                price: price * times as f64,
+                cost: cost * times as f64,
             }),
         }
     }
 
     fn join(&mut self, other: &Work) {
         for of in &other.kinds {
-            self.add(of.request, (of.price, 1), other.last.max(self.last));
+            self.add(of.request, (of.cost, 1), other.last.max(self.last));
         }
     }
 
-    fn price(&self) -> f64 {
-        self.kinds.iter().map(|of| of.price).sum()
+    fn cost(&self) -> f64 {
+        self.kinds.iter().map(|of| of.cost).sum()
     }
 
     fn most_expensive(&self) -> Option<Symbol> {
-        let most = self.kinds.iter().max_by(|a, b| a.price.total_cmp(&b.price));
+        let most = self.kinds.iter().max_by(|a, b| a.cost.total_cmp(&b.cost));
         most.map(|of| of.request)
     }
 }
@@ -71,7 +71,7 @@ struct QueuedRequest {
     sequence: SequenceNumber,
     requested_at: u64,
     request: Symbol,
-    price: f64,
+    cost: f64,
     work: Work,
 }
 
@@ -137,7 +137,7 @@ impl Queue {
         &mut self,
         client: ConnectionId,
         (request, sequence): (Symbol, SequenceNumber),
-        price: (f64, u64),
+        cost: (f64, u64),
         time: u64,
         answered: bool,
     ) {
@@ -145,7 +145,7 @@ impl Queue {
             return;
         };
         if !answered {
-            of.rest.add(request, price, time);
+            of.rest.add(request, cost, time);
         } else {
             if of.questions.len() >= QUESTIONS
                 && let Some(oldest) = of.questions.pop_front()
@@ -158,7 +158,7 @@ impl Queue {
                 sequence,
                 requested_at: time,
                 request,
-                price: price.0,
+                cost: cost.0,
                 work: std::mem::take(&mut of.rest),
             });
         }
@@ -191,7 +191,7 @@ impl Queue {
         let mut answered = None;
         for question in of.questions.drain(..=at) {
             done.join(&question.work);
-            done.add(question.request, (question.price, 1), question.requested_at);
+            done.add(question.request, (question.cost, 1), question.requested_at);
             let asked = (question.requested_at, client, question.sequence);
             self.waiting.remove(&asked);
             answered = Some(RepliedRequest {
@@ -236,8 +236,8 @@ impl Queue {
     /// The client with most of the finished work, by cost.
     pub(super) fn blamed(&self) -> Option<Blamed> {
         let done = self.done.iter().filter(|(_, work)| !work.kinds.is_empty());
-        let by_price = done.clone().map(|(id, work)| (work.price(), *id, work));
-        let most = by_price.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+        let by_cost = done.clone().map(|(id, work)| (work.cost(), *id, work));
+        let most = by_cost.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
         most.map(|(_, client, work)| Blamed {
             client,
             request: work.most_expensive(),
@@ -292,9 +292,9 @@ mod tests {
     #[test]
     fn reply_marks_earlier_requests_done() {
         let mut queue = Queue::default();
-        let mut sent = |client, name: &str, number, price, time, asks| {
+        let mut sent = |client, name: &str, number, cost, time, asks| {
             let request = (Symbol::new(name), SequenceNumber(number));
-            queue.sent(client, request, (price, 1), time, asks);
+            queue.sent(client, request, (cost, 1), time, asks);
         };
         sent(A, "PutImage", 1, 50.0, 10, false);
         sent(A, "GetImage", 2, 20.0, 11, true);

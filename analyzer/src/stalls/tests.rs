@@ -8,11 +8,11 @@ use crate::recording::trace_summary::TraceSummary;
 use crate::stalls::report::StallsReport;
 use crate::stalls::{FRAME_MS, Stalls};
 use crate::testing::*;
-use crate::testing_display::{Display, prices};
+use crate::testing_display::{Display, costs};
 
 fn stalls(display: &Display) -> StallsReport {
     let rules = Substitutions::default();
-    let mut stalls = Stalls::new(&prices(), &rules, FRAME_MS);
+    let mut stalls = Stalls::new(&costs(), &rules, FRAME_MS);
     let (mut summary, mut pipeline) = (TraceSummary::default(), Pipeline::new());
     pipeline.run_records(display.records.iter().cloned(), |observation| {
         summary.observe(observation);

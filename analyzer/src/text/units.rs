@@ -19,11 +19,52 @@ pub(crate) fn nanos_ms(nanos: u64) -> f64 {
     duration_ms(Duration::from_nanos(nanos))
 }
 
+/// `1 request`, `2 requests`, `2 replies`, `2 batches`: a count with its noun.
+pub fn counted(count: u64, noun: &str) -> String {
+    let stem = noun
+        .strip_suffix('y')
+        .filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u']));
+    match stem {
+        _ if count == 1 => format!("1 {noun}"),
+        Some(stem) => format!("{count} {stem}ies"),
+        None if noun.ends_with(['s', 'x']) || noun.ends_with("ch") => format!("{count} {noun}es"),
+        None => format!("{count} {noun}s"),
+    }
+}
+
 /// `part` of `whole` in percent; 0 if `whole` is 0.
 pub fn percent(part: f64, whole: f64) -> f64 {
     if whole > 0.0 {
         100.0 * part / whole
     } else {
         0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::counted;
+
+    #[test]
+    fn count_and_noun_agree() {
+        let cases = [
+            (1, "request"),
+            (0, "request"),
+            (51, "reply"),
+            (2, "delay"),
+            (3, "batch"),
+            (2, "glyph set"),
+        ];
+        assert_eq!(
+            cases.map(|(count, noun)| counted(count, noun)),
+            [
+                "1 request",
+                "0 requests",
+                "51 replies",
+                "2 delays",
+                "3 batches",
+                "2 glyph sets"
+            ]
+        );
     }
 }

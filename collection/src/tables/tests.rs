@@ -23,7 +23,7 @@ fn row(number: u64) -> EpisodeRow {
         landmark: format!("Clicks in {}", number % 5),
         trigger: "input".to_owned(),
         pattern: "Clicks: drawing".to_owned(),
-        blame: "client code".to_owned(),
+        blame: "client CPU".to_owned(),
         start: number * 1_000_003,
         latency: number * 777,
         threshold: 195_000_000,

@@ -24,8 +24,8 @@ fn table(server: &str) -> CostTable {
     CostTable::new(&file.parameters().unwrap(), &Substitutions::default())
 }
 
-fn ms(price: &OperationCost, decimals: usize) -> String {
-    format!("{:.decimals$}", price.server.time.as_ms())
+fn ms(cost: &OperationCost, decimals: usize) -> String {
+    format!("{:.decimals$}", cost.server.time.as_ms())
 }
 
 const SOLID: &str = "PolyLine gxmode=GXcopy linestyle=LineSolid fillstyle=FillSolid linewidth=0";
@@ -34,7 +34,7 @@ const SOLID: &str = "PolyLine gxmode=GXcopy linestyle=LineSolid fillstyle=FillSo
 #[test]
 fn paper_examples_are_reproduced() {
     let mut sun = table("sun4-ipc");
-    let exact = sun.price(&operation(SOLID, 100.0));
+    let exact = sun.cost(&operation(SOLID, 100.0));
     assert_eq!(
         (ms(&exact, 4).as_str(), exact.basis),
         ("0.0522", CostSource::Exact)
@@ -44,14 +44,14 @@ fn paper_examples_are_reproduced() {
     assert_eq!(exact.server, Cost::exact(exact.server.time));
 
     // The paper prints 0.07385, which does not follow from its own rule.
-    let between = sun.price(&operation(SOLID, 200.0));
+    let between = sun.cost(&operation(SOLID, 200.0));
     assert_eq!(
         (ms(&between, 4).as_str(), between.basis),
         ("0.0740", CostSource::Interpolated)
     );
     assert_eq!(between.doubts, []);
 
-    let stippled = sun.price(&operation(
+    let stippled = sun.cost(&operation(
         "PolyLine gxmode=GXxor linestyle=LineDoubleDash fillstyle=FillStippled linewidth=10",
         100.0,
     ));
@@ -86,25 +86,25 @@ fn paper_table_1_is_reproduced() {
     {
         let mut table = table(server);
         for (text, size, expected) in cases {
-            let price = table.price(&operation(text, size));
-            assert_eq!(price.basis, CostSource::Exact, "{server} {text}");
+            let cost = table.cost(&operation(text, size));
+            assert_eq!(cost.basis, CostSource::Exact, "{server} {text}");
             assert!(
-                (price.server.time.as_ms() - expected[index]).abs() < 1e-9,
+                (cost.server.time.as_ms() - expected[index]).abs() < 1e-9,
                 "{server} {text}"
             );
         }
     }
-    let text = table("sun4-ipc").price(&operation("PolyText8 fontname=6x13", 32.0));
+    let text = table("sun4-ipc").cost(&operation("PolyText8 fontname=6x13", 32.0));
     assert_eq!(ms(&text, 5), "1.06994"); // Figure 6's rate, not Table 1's 1.07 ms
 }
 
 #[test]
 fn unmeasured_operation_has_no_cost_data() {
-    let price = table("sun4-ipc").price(&operation("PolyArc", 1.0));
-    assert_eq!((price.basis, price.clock), (CostSource::Unpriced, None));
+    let cost = table("sun4-ipc").cost(&operation("PolyArc", 1.0));
+    assert_eq!((cost.basis, cost.clock), (CostSource::NoCost, None));
     assert_eq!(
-        (price.server, price.doubts),
-        (Cost::default(), vec![Caveat::Unpriced])
+        (cost.server, cost.doubts),
+        (Cost::default(), vec![Caveat::NoCost])
     );
 }
 
@@ -113,12 +113,10 @@ fn empty_rules_leave_unmatched_operations_without_cost() {
     let parameters = built_in()[2].parameters().unwrap();
     let rules = Substitutions::parse("format = 1\n[attribute]\n").unwrap();
     let mut table = CostTable::new(&parameters, &rules);
-    let price = table.price(&operation("PolyText8 fontname=9x15", 8.0));
-    assert_eq!(price.basis, CostSource::Unpriced);
+    let cost = table.cost(&operation("PolyText8 fontname=9x15", 8.0));
+    assert_eq!(cost.basis, CostSource::NoCost);
     assert_eq!(
-        table
-            .price(&operation("PolyText8 fontname=6x13", 8.0))
-            .basis,
+        table.cost(&operation("PolyText8 fontname=6x13", 8.0)).basis,
         CostSource::Exact
     );
 }
@@ -155,16 +153,16 @@ fn cpu_clock_is_preferred_and_wall_clock_selectable() {
     let line = operation("PolyLine gxmode=GXcopy linewidth=0", 10.0);
     let noop = operation("NoOperation", 0.0);
     let mut cpu = CostTable::new(&measured(), &Substitutions::default());
-    let price = cpu.price(&line);
+    let cost = cpu.cost(&line);
     assert_eq!(
-        (price.server.time, price.clock),
+        (cost.server.time, cost.clock),
         (Micros(3.0), Some(Clock::Cpu))
     );
-    assert_eq!(cpu.price(&noop).clock, Some(Clock::Wall));
+    assert_eq!(cpu.cost(&noop).clock, Some(Clock::Wall));
     let mut wall = CostTable::with_clock(&measured(), &Substitutions::default(), Clock::Wall);
-    let price = wall.price(&line);
+    let cost = wall.cost(&line);
     assert_eq!(
-        (price.server.time, price.clock),
+        (cost.server.time, cost.clock),
         (Micros(4.0), Some(Clock::Wall))
     );
 }
@@ -172,25 +170,25 @@ fn cpu_clock_is_preferred_and_wall_clock_selectable() {
 #[test]
 fn costs_between_measured_widths_are_interpolated() {
     let mut table = CostTable::new(&measured(), &Substitutions::default());
-    let price = table.price(&operation("PolyLine gxmode=GXcopy linewidth=5", 10.0));
+    let cost = table.cost(&operation("PolyLine gxmode=GXcopy linewidth=5", 10.0));
     assert_eq!(
-        (price.server.time, price.basis),
+        (cost.server.time, cost.basis),
         (Micros(8.0), CostSource::Interpolated)
     );
-    assert!((price.server.low.0 - 7.2).abs() < 1e-9 && (price.server.high.0 - 8.8).abs() < 1e-9);
-    assert_eq!(price.doubts, []);
+    assert!((cost.server.low.0 - 7.2).abs() < 1e-9 && (cost.server.high.0 - 8.8).abs() < 1e-9);
+    assert_eq!(cost.doubts, []);
 }
 
 #[test]
 fn substitution_bounds_span_all_measured_values() {
     let mut table = CostTable::new(&measured(), &Substitutions::default());
-    let price = table.price(&operation("PolyLine gxmode=GXand linewidth=0", 10.0));
+    let cost = table.cost(&operation("PolyLine gxmode=GXand linewidth=0", 10.0));
     assert_eq!(
-        (price.server.time, price.basis),
+        (cost.server.time, cost.basis),
         (Micros(6.0), CostSource::Substituted)
     );
-    assert!((price.server.low.0 - 2.7).abs() < 1e-9);
-    assert_eq!(price.server.high, Micros(6.0));
+    assert!((cost.server.low.0 - 2.7).abs() < 1e-9);
+    assert_eq!(cost.server.high, Micros(6.0));
 }
 
 #[test]
@@ -199,11 +197,11 @@ fn request_without_effect_has_only_its_fixed_cost() {
     let mut line = operation("PolyLine gxmode=GXcopy linewidth=0", 10.0);
     assert_eq!(table.fixed(&line).server.time, Micros(1.0));
     line.effect = Effect::Unknown;
-    assert_eq!(table.price(&line).server.time, Micros(3.0));
+    assert_eq!(table.cost(&line).server.time, Micros(3.0));
     line.effect = Effect::Nothing;
-    let price = table.price(&line);
+    let cost = table.cost(&line);
     assert_eq!(
-        (price.server.time, price.basis),
+        (cost.server.time, cost.basis),
         (Micros(1.0), CostSource::Exact)
     );
 }
@@ -213,9 +211,9 @@ fn items_without_a_fixed_cost_count_as_one() {
     let mut table = table("sun4-ipc");
     let mut line = operation(SOLID, 100.0);
     line.items = vec![50.0, 50.0];
-    let price = table.price(&line);
+    let cost = table.cost(&line);
     assert_eq!(
-        (ms(&price, 4).as_str(), price.doubts),
+        (ms(&cost, 4).as_str(), cost.doubts),
         ("0.0522", vec![Caveat::OneItem])
     );
 }
@@ -223,10 +221,10 @@ fn items_without_a_fixed_cost_count_as_one() {
 #[test]
 fn cost_cache_is_bounded_and_changes_no_cost() {
     let mut table = table("sun4-ipc");
-    let first = table.price(&operation("PolyText8 fontname=6x13 depth=0", 8.0));
+    let first = table.cost(&operation("PolyText8 fontname=6x13 depth=0", 8.0));
     for depth in 1..=MAX_ATTRIBUTE_SETS + 10 {
         let text = format!("PolyText8 fontname=6x13 depth={depth}");
-        assert_eq!(table.price(&operation(&text, 8.0)), first);
+        assert_eq!(table.cost(&operation(&text, 8.0)), first);
     }
     let text = &table.tables[table.places[&"PolyText8".into()]];
     assert!(text.found.len() <= MAX_ATTRIBUTE_SETS);
@@ -249,10 +247,10 @@ fn cached_cost_is_reused_only_for_equal_sizes() {
             let mut line = operation(SOLID, 0.0);
             line.op_size = items.iter().sum();
             (line.items, line.effect) = (items.clone(), effect);
-            assert_eq!(remembers.price(&line), table("sun4-ipc").price(&line));
+            assert_eq!(remembers.cost(&line), table("sun4-ipc").cost(&line));
         }
     }
     let line = &remembers.tables[remembers.places[&"PolyLine".into()]];
-    let kept = line.resolved.iter().flat_map(|found| &found.prices);
+    let kept = line.resolved.iter().flat_map(|found| &found.costs);
     assert!(kept.filter(|kept| kept.op_size == 50.0).count() == 1 && line.resolved.len() == 1);
 }

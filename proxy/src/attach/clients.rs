@@ -211,7 +211,7 @@ impl<'a> Clients<'a> {
     }
 
     /// Processes one RECORD reply that was read at `read`. `process_of` finds the process of a new client.
-    pub(super) fn told(
+    pub(super) fn reported(
         &mut self,
         read: Timestamp,
         head: &Head,
@@ -260,7 +260,7 @@ impl<'a> Clients<'a> {
                     known.join(time, head.order, last, starts, self.to);
                 }
                 match starts {
-                    true => known.sender.told(time, Direction::ToClient, data, 0),
+                    true => known.sender.reported(time, Direction::ToClient, data, 0),
                     false => {
                         let clock = |millis| self.clock.time(millis, read, Direction::ToClient);
                         let messages = known.messages(clock, head.order, data, &mut self.room);
@@ -362,7 +362,8 @@ impl RecordedClient<'_> {
             }
             room.extend_from_slice(message);
             if missing > 0 {
-                self.sender.told(time, Direction::ToClient, room, missing);
+                self.sender
+                    .reported(time, Direction::ToClient, room, missing);
                 room.clear();
             }
         }
@@ -372,7 +373,7 @@ impl RecordedClient<'_> {
 
     fn flush(&self, time: Timestamp, direction: Direction, room: &mut Vec<u8>) {
         if !room.is_empty() {
-            self.sender.told(time, direction, room, 0);
+            self.sender.reported(time, direction, room, 0);
             room.clear();
         }
     }

@@ -123,7 +123,7 @@ impl ReportCosts {
 
     fn cost(&self, reported: Reported) -> f64 {
         let parts = self.0.iter().zip(reported.parts());
-        parts.map(|(price, part)| price * part).sum()
+        parts.map(|(cost, part)| cost * part).sum()
     }
 }
 
@@ -265,9 +265,9 @@ mod tests {
 
     #[test]
     fn cost_coefficients_are_solved_from_known_loads() {
-        let price = [800.0, 90.0, 0.25];
+        let cost = [800.0, 90.0, 0.25];
         let of = |parts: [f64; 3]| {
-            let time = parts.iter().zip(price).map(|(part, price)| part * price);
+            let time = parts.iter().zip(cost).map(|(part, cost)| part * cost);
             (parts, time.sum())
         };
         let loads = [
@@ -276,8 +276,8 @@ mod tests {
             [6.0, 6.0, 65_700.0],
         ];
         let found = solved(loads.map(of));
-        for (found, price) in found.iter().zip(price) {
-            assert!((found / price - 1.0).abs() < 1e-3, "{found} {price}");
+        for (found, cost) in found.iter().zip(cost) {
+            assert!((found / cost - 1.0).abs() < 1e-3, "{found} {cost}");
         }
         // Noise makes the first load cheaper than its messages alone.
         let [(first, _), ..] = loads.map(of);

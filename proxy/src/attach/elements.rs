@@ -106,12 +106,12 @@ pub(super) fn messages(data: &[u8], order: ByteOrder) -> impl Iterator<Item = (u
         rest = rest.get(4..)?;
         let code = *rest.first()?;
         let more = order.u32(rest, 4)?.saturating_mul(4);
-        let (told, missing) = match code & 0x7F {
+        let (reported, missing) = match code & 0x7F {
             REPLY if code == REPLY => (more, 0),
             GENERIC_EVENT => (0, more),
             _ => (0, 0),
         };
-        let len = usize::try_from(told).ok()?.checked_add(HEADER)?;
+        let len = usize::try_from(reported).ok()?.checked_add(HEADER)?;
         let message = rest.get(..len)?;
         rest = rest.get(len..)?;
         Some((millis, message, missing))
@@ -181,10 +181,10 @@ mod tests {
         #[test]
         fn parsed_messages_never_exceed_the_input(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             for order in [ByteOrder::Little, ByteOrder::Big] {
-                let told: usize = requests(&bytes, order).map(|(.., one)| one.len()).sum();
-                prop_assert!(told <= bytes.len());
-                let told: usize = messages(&bytes, order).map(|(_, one, _)| one.len()).sum();
-                prop_assert!(told <= bytes.len());
+                let reported: usize = requests(&bytes, order).map(|(.., one)| one.len()).sum();
+                prop_assert!(reported <= bytes.len());
+                let reported: usize = messages(&bytes, order).map(|(_, one, _)| one.len()).sum();
+                prop_assert!(reported <= bytes.len());
             }
         }
     }

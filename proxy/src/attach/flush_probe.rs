@@ -44,13 +44,13 @@ impl FlushProbe {
     /// Probes the server if its buffer may hold reports. Call this when no report has arrived for a while. Returns the
     /// time up to which the server has reported everything; `None` if that time is not known.
     pub(super) fn quiet(&mut self, conversation: &mut Conversation) -> Option<Timestamp> {
-        let told = self.answered.take();
+        let reported = self.answered.take();
         let now = clock::now();
         if self.heard || now.since(self.asked) >= SELDOM {
             (self.asked, self.heard) = (now, false);
             conversation.set_patience(PATIENCE);
             self.answered = conversation.settle().is_ok().then_some(now);
         }
-        told
+        reported
     }
 }

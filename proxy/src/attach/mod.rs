@@ -294,7 +294,7 @@ fn take(
             return false;
         }
         let data = answer.get(HEADER..).unwrap_or_default();
-        clients.told(heard.time, &head, data, |client| {
+        clients.reported(heard.time, &head, data, |client| {
             conversation.set_patience(CLIENT_PATIENCE);
             // A grabbed server replies to no other client.
             let pid = existing::process(conversation, client).ok().flatten()?;

@@ -39,7 +39,7 @@ pub(super) struct Heard {
     pub(super) garbled: Option<Garbled>,
 }
 
-/// Bytes in which no answer could be told from the next.
+/// Bytes in which no reply can be distinguished from the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Garbled {
     /// The time of the last replies before the garbled bytes.

@@ -176,7 +176,7 @@ pub fn attach_watchdog(server: Option<u32>) {
         ..WatchState::default()
     };
     let mut pulses = [0; 64];
-    let mut told = 0;
+    let mut reported = 0;
     let mut beat = BEAT;
     loop {
         std::thread::sleep(beat);
@@ -206,9 +206,9 @@ pub fn attach_watchdog(server: Option<u32>) {
             let _ = shutdown(&socket, Shutdown::Both);
             return;
         }
-        if look.held >= told + STEP {
-            told = look.held;
-            tell(&mut line, HELD, told);
+        if look.held >= reported + STEP {
+            reported = look.held;
+            tell(&mut line, HELD, reported);
         }
     }
 }

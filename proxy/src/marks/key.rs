@@ -68,12 +68,12 @@ impl Grabbed {
         talk.reply()
             .map_err(|_| format!("another program has grabbed {key}; choose another key"))?;
         let over = Arc::new(AtomicBool::new(false));
-        let told = Arc::clone(&over);
+        let reported = Arc::clone(&over);
         let text = key.to_string();
         let thread = std::thread::Builder::new()
             .name("x11prof-mark-key".to_owned())
             .spawn(move || {
-                while !told.load(Ordering::Acquire) {
+                while !reported.load(Ordering::Acquire) {
                     match talk.next_within(BEAT) {
                         Ok(Some(event))
                             if event.first().map(|kind| kind & 0x7f) == Some(KEY_PRESS) =>

@@ -130,17 +130,17 @@ impl Listening {
             symlink(first, dir.join(other))?;
         }
         let over = Arc::new(AtomicBool::new(false));
-        let told = Arc::clone(&over);
+        let reported = Arc::clone(&over);
         let thread = std::thread::Builder::new()
             .name("x11prof-marks".to_owned())
             .spawn(move || {
                 for stream in listener.incoming() {
-                    if told.load(Ordering::Acquire) {
+                    if reported.load(Ordering::Acquire) {
                         return;
                     }
-                    let room = Arc::strong_count(&told) < AT_A_TIME;
+                    let room = Arc::strong_count(&reported) < AT_A_TIME;
                     let (sender, clients) = (sender.clone(), Arc::clone(&clients));
-                    let here = Arc::clone(&told);
+                    let here = Arc::clone(&reported);
                     let begun = stream.and_then(|stream| {
                         let one = std::thread::Builder::new().name("x11prof-mark".to_owned());
                         let taking = move || {

@@ -22,7 +22,7 @@ impl Peer {
         let mut len = libc::socklen_t::try_from(size_of::<libc::ucred>()).ok()?;
         // rustix also has this call, but treats a pid of 0, from another namespace, as no pid. SAFETY: the kernel
         // writes at most `len` bytes of plain integers into `credentials`.
-        #[expect(unsafe_code, reason = "a pid of 0 must be told from others")]
+        #[expect(unsafe_code, reason = "a pid of 0 must be distinguished from others")]
         let got = unsafe {
             libc::getsockopt(
                 socket.as_fd().as_raw_fd(),

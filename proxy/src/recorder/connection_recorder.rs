@@ -112,7 +112,13 @@ impl<'a> ConnectionRecorder<'a> {
 
     /// Records whole messages that RECORD reported at `time`. RECORD omitted the last `missing` bytes of the last
     /// message.
-    pub(crate) fn told(&self, time: Timestamp, direction: Direction, bytes: &[u8], missing: u32) {
+    pub(crate) fn reported(
+        &self,
+        time: Timestamp,
+        direction: Direction,
+        bytes: &[u8],
+        missing: u32,
+    ) {
         let mut state = lock(&self.state);
         let State { omission, gaps, .. } = &mut *state;
         let pressed = omission.gaps(direction, bytes, &(0..0), self.sender.level(time), gaps);

@@ -183,7 +183,7 @@ impl Write for Disk {
 
 #[test]
 fn full_disk_is_reported_once_and_queue_is_emptied() {
-    let told = Mutex::new(Vec::new());
+    let reported = Mutex::new(Vec::new());
     let writer = Writer::new(Disk(20_000), started(true), Timestamp::from_nanos(1)).unwrap();
     let trace = Trace {
         writer: Some(writer),
@@ -195,7 +195,7 @@ fn full_disk_is_reported_once_and_queue_is_emptied() {
         path: PathBuf::from("trace"),
         watch: None,
         filter: None,
-        tell: |what| told.lock().unwrap().push(what),
+        tell: |what| reported.lock().unwrap().push(what),
     };
     let (sender, drain) = record_queue(1 << 30, true);
     // The bytes are incompressible, so that the disk fills up.
@@ -216,9 +216,9 @@ fn full_disk_is_reported_once_and_queue_is_emptied() {
     let written = trace.run(&drain);
     assert_eq!(
         written.trouble.as_deref(),
-        told.lock().unwrap().first().map(String::as_str)
+        reported.lock().unwrap().first().map(String::as_str)
     );
-    assert_eq!(told.lock().unwrap().len(), 1);
+    assert_eq!(reported.lock().unwrap().len(), 1);
     assert!(written.trouble.unwrap().starts_with("trace: "));
 }
 

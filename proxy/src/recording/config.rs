@@ -51,6 +51,9 @@ pub struct RecordConfig {
     /// The command to record, with its program first. If empty, all clients that connect until SIGINT or SIGTERM are
     /// recorded.
     pub command: Vec<OsString>,
+    /// The program that the command drives, which the trace names as the recorded command. If empty, the trace names
+    /// `command`.
+    pub driven: Vec<OsString>,
     /// Record until all clients have ended. Otherwise the recording ends when the command has ended and no client has a
     /// window.
     pub until_closed: bool,

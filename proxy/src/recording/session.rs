@@ -231,7 +231,10 @@ fn open_trace(
         path: path.clone(),
         source,
     })?;
-    let words = config.command.iter();
+    let words = match config.driven.is_empty() {
+        true => config.command.iter(),
+        false => config.driven.iter(),
+    };
     let started = Started {
         format: x11prof_trace::FORMAT,
         recorder: config.recorder.clone(),

@@ -25,14 +25,16 @@ const UPDATE_REQUEST: u8 = 3;
 pub(crate) fn view(path: &Path) -> Result<Pid> {
     let mut viewer = Viewer::new(UnixStream::connect(path)?)?;
     viewer.next()?;
-    let (tell, told) = mpsc::channel();
+    let (tell, reported) = mpsc::channel();
     thread::spawn(move || {
         // The receiver is gone only if this function has failed.
         let _ = tell.send(gettid());
         // The loop ends with the server, which closes the connection.
         while viewer.next().is_ok() {}
     });
-    told.recv().map_err(|_| Error::from(ErrorKind::BrokenPipe))
+    reported
+        .recv()
+        .map_err(|_| Error::from(ErrorKind::BrokenPipe))
 }
 
 struct Viewer {

@@ -65,7 +65,7 @@ pub(crate) fn record(
         .build()
         .map_err(system("an event loop"))?;
     let (notices, heard) = mpsc::unbounded_channel();
-    let told = notices.clone();
+    let reported = notices.clone();
     let server = RecordedServer {
         link: &link,
         timer: match &mut private {
@@ -78,7 +78,7 @@ pub(crate) fn record(
     let names = [&DisplayName::local(claimed.number()), link.name()];
     let tell = move |what| {
         // Nothing receives notices while the recording is being closed.
-        let _ = told.send(Notice::Trouble(what));
+        let _ = reported.send(Notice::Trouble(what));
     };
     let mut session = RecordingSession::start(config, server, &names, first, tell, &mut on)?;
     let cookie = Cookie::random().map_err(system("a random cookie"))?;

@@ -48,7 +48,7 @@ impl Atoms {
     }
 
     /// Stores the name of an atom from another source.
-    pub(crate) fn told(&mut self, atom: u32, text: &str) {
+    pub(crate) fn reported(&mut self, atom: u32, text: &str) {
         if predefined_atom(atom).is_none() {
             let kept = text.chars().take(LONGEST).collect::<String>();
             self.keep(atom, kept.into_boxed_str());

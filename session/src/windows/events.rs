@@ -46,16 +46,16 @@ pub(crate) fn event(drawables: &mut Drawables, client: ClientId, event: &Event<'
         }
         xproto::CONFIGURE_NOTIFY_EVENT if !is_late(window.moved) => {
             let geometry = &mut window.geometry;
-            let told = configured(event)?;
+            let reported = configured(event)?;
             // An event from a window manager has coordinates relative to the root window (ICCCM, section 4.1.5).
             *geometry = if event.sent {
                 Geometry {
-                    width: told.width,
-                    height: told.height,
+                    width: reported.width,
+                    height: reported.height,
                     ..*geometry
                 }
             } else {
-                told
+                reported
             };
         }
         xproto::REPARENT_NOTIFY_EVENT if !is_late(window.moved) => {
@@ -95,7 +95,7 @@ fn earlier(drawables: &mut Drawables, id: u32, event: &Event<'_>) -> Option<()> 
                 height: order.u16(bytes, 18)?,
                 border_width: order.u16(bytes, 20)?,
             };
-            let mut window = Window::told_of(parent, geometry);
+            let mut window = Window::reported_of(parent, geometry);
             window.override_redirect = *bytes.get(22)? != 0;
             drawables.windows.add(id, window);
             drawables.earlier.remove(id);
@@ -106,10 +106,10 @@ fn earlier(drawables: &mut Drawables, id: u32, event: &Event<'_>) -> Option<()> 
             drawables.earlier.mapped(id, None);
         }
         xproto::CONFIGURE_NOTIFY_EVENT if !event.sent => {
-            let told = configured(event)?;
+            let reported = configured(event)?;
             drawables
                 .earlier
-                .configured(id, |geometry| *geometry = told);
+                .configured(id, |geometry| *geometry = reported);
         }
         _ => {}
     }

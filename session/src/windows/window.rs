@@ -63,7 +63,7 @@ impl Window {
             background: Background::Pixel,
             mapped: true,
             override_redirect: true,
-            ..Window::told_of(root.id, geometry)
+            ..Window::reported_of(root.id, geometry)
         }
     }
 
@@ -72,12 +72,12 @@ impl Window {
         Window {
             by: Some(by),
             background: Background::Absent,
-            ..Window::told_of(parent, geometry)
+            ..Window::reported_of(parent, geometry)
         }
     }
 
     /// A window that is known only from an event, and was not created by a request in the recording.
-    pub(crate) fn told_of(parent: u32, geometry: Geometry) -> Window {
+    pub(crate) fn reported_of(parent: u32, geometry: Geometry) -> Window {
         Window {
             parent: Some(parent),
             geometry,

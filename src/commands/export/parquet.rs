@@ -53,16 +53,16 @@ pub(super) fn export(arguments: &Export) -> Outcome {
 
 fn session(path: &Path, folder: &Path) -> Result<(), CommandError> {
     let pass = Pass::open(path, None)?.tell_missing();
-    let prices = input::recorded_prices(path, false)?;
-    let priced = prices.is_some();
-    let parameters = match prices {
-        Some(prices) => prices.parameters,
+    let costs = input::recorded_costs(path, false)?;
+    let with_costs = costs.is_some();
+    let parameters = match costs {
+        Some(costs) => costs.parameters,
         None => any_parameters(path)?,
     };
     let rules = Substitutions::default();
     let profile = Profile::new(&parameters, &rules, Blocking::default()).stacked(By::Window);
     let mut gather = Gather::new(&path.to_string_lossy(), &Thresholds::default());
-    let mut more = TraceTables::new(profile, priced);
+    let mut more = TraceTables::new(profile, with_costs);
     let mut tables = Tables::new(folder)?;
     let mut written: Result<(), TableError> = Ok(());
     pass.run_until(|observation| {

@@ -16,11 +16,11 @@ use crate::pass::Pass;
 pub(super) fn export(arguments: &Export) -> Outcome {
     let path = &arguments.trace;
     let pass = Pass::open(path, None)?.tell_missing();
-    let prices = input::matching_prices(path, false)?;
+    let costs = input::matching_costs(path, false)?;
     let rules = Substitutions::default();
     let by = arguments.by.by();
     let mut functions = FunctionNames::default();
-    let mut profile = Profile::new(&prices.parameters, &rules, Blocking::default()).stacked(by);
+    let mut profile = Profile::new(&costs.parameters, &rules, Blocking::default()).stacked(by);
     let mut running = Running::default();
     let mut summary = TraceSummary::default();
     pass.run(|observation| {
@@ -49,7 +49,7 @@ pub(super) fn export(arguments: &Export) -> Outcome {
     let mut stacks = Vec::new();
     if of_requests {
         say!("server time: {basis}");
-        if let Some(why) = prices.elsewhere.filter(|_| !measured) {
+        if let Some(why) = costs.elsewhere.filter(|_| !measured) {
             say!("warning: {why}");
         }
         stacks = profile.stacks(&summary);

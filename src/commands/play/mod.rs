@@ -205,6 +205,10 @@ impl Drive<'_> {
         let stand_in = InternalProgram {
             word: driver::WORD,
             words,
+            driven: match subject {
+                Subject::Command(command) => command.clone(),
+                Subject::Window(_) | Subject::Clicked => Vec::new(),
+            },
             text: &self.session,
             label: (PLAYED, self.name.to_owned()),
             what: &what,

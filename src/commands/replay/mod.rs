@@ -198,6 +198,7 @@ fn play(
     let stand_in = InternalProgram {
         word: player::WORD,
         words,
+        driven: Vec::new(),
         text: "",
         label: (input::REPLAY_OF, input::shown_name(&arguments.trace)),
         what: &what,

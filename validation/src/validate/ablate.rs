@@ -16,7 +16,7 @@ use x11prof_trace::Reader;
 use super::division::{self, Recorded};
 use super::programs::PROGRAMS;
 use super::refit::SHOWN;
-use super::{median, told};
+use super::{median, reported};
 use xtask::run::target;
 
 /// The servers that may have been recorded, with their cost tables.
@@ -82,9 +82,9 @@ pub(crate) fn validate() -> Result<(), String> {
 fn table(recorded: &[Recorded<'_>], folder: &Path, parameters: &str) -> Result<(), String> {
     let known = built_in().iter().find(|known| known.name == parameters);
     let known = known.ok_or_else(|| format!("no parameters {parameters}"))?;
-    let all = known.parameters().map_err(told)?;
+    let all = known.parameters().map_err(reported)?;
     println!(
-        "| left out | prices: median error, % | new programs | shares: median of the largest difference, % | new programs |"
+        "| left out | costs: median error, % | new programs | shares: median of the largest difference, % | new programs |"
     );
     println!("|---|---:|---:|---:|---:|");
     let mut whole: Option<Vec<Errors>> = None;
@@ -171,8 +171,8 @@ fn errors(
         new().on(TimeSourceOption::Measured),
     ];
     let file = File::open(&trace).map_err(|error| format!("{}: {error}", trace.display()))?;
-    let mut reader = Reader::new(BufReader::new(file)).map_err(told)?;
-    let summary = profile_trace(&mut reader, &mut profiles).map_err(told)?;
+    let mut reader = Reader::new(BufReader::new(file)).map_err(reported)?;
+    let summary = profile_trace(&mut reader, &mut profiles).map_err(reported)?;
     let network = x11prof_cost_model::Network::NONE;
     let report =
         |profile: &Profile| x11prof_analyzer::ProfileReport::new("", &summary, profile, &network);

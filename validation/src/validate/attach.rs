@@ -8,7 +8,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::{median, quantile, told};
+use super::{median, quantile, reported};
 use crate::bench::x_server::XServer;
 use xtask::packages::{DEMO, TEST, ensure};
 use xtask::run::{cargo, run, target};
@@ -56,7 +56,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST])?;
     run(cargo().args(["build", "--release", "--locked", "--bin", "x11prof"]))?;
     let folder = target().join("validate/attach");
-    fs::create_dir_all(&folder).map_err(told)?;
+    fs::create_dir_all(&folder).map_err(reported)?;
     let wanted = |name: &str| {
         arguments.is_empty() || arguments.iter().any(|word| name.contains(word.as_str()))
     };
@@ -90,7 +90,7 @@ pub(super) struct Took {
     /// The CPU time for the requests at the start.
     attaching: f64,
     /// The overhead that the recorder reports.
-    told: Option<f64>,
+    reported: Option<f64>,
 }
 
 /// The share by which attaching increases the server's CPU time for a load.
@@ -111,7 +111,7 @@ fn measured(load: &Load, folder: &Path) -> Result<f64, String> {
                 recorder.transpose()
             };
             let one = once(load, attach)?;
-            said.extend(one.told);
+            said.extend(one.reported);
             took[usize::from(attached)] = one.load;
             attaching = attaching.max(one.attaching);
         }
@@ -140,7 +140,7 @@ pub(super) fn once<A: Attached>(
     load: &Load,
     attach: impl FnOnce(&str) -> Result<Option<A>, String>,
 ) -> Result<Took, String> {
-    let cpus = std::thread::available_parallelism().map_err(told)?;
+    let cpus = std::thread::available_parallelism().map_err(reported)?;
     let server = XServer::start(&format!("0-{}", cpus.get() - 1))?;
     let asleep = ran(server.pid())?;
     let attached = attach(&server.display())?;
@@ -153,11 +153,11 @@ pub(super) fn once<A: Attached>(
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status()
-        .map_err(told)?;
+        .map_err(reported)?;
     let after = ran(server.pid())?;
-    let told = attached.map(A::end).transpose()?.flatten();
+    let reported = attached.map(A::end).transpose()?.flatten();
     Ok(Took {
-        told,
+        reported,
         load: (after - before) as f64 / 1e6,
         attaching: (before - asleep) as f64 / 1e6,
     })
@@ -213,7 +213,7 @@ impl Recorder {
         let sent = Command::new("kill")
             .args([&format!("-{signal}"), &id])
             .status();
-        sent.map(drop).map_err(told)
+        sent.map(drop).map_err(reported)
     }
 
     /// Ends the recorder. Holes in the recording are not an error.
@@ -223,7 +223,7 @@ impl Recorder {
 
     /// Starts the recorder, and waits until it reports that it is recording.
     fn start(command: &mut Command) -> Result<Recorder, String> {
-        let mut child = command.stderr(Stdio::piped()).spawn().map_err(told)?;
+        let mut child = command.stderr(Stdio::piped()).spawn().map_err(reported)?;
         let pipe = child.stderr.take().ok_or("no pipe")?;
         let mut lines = BufReader::new(pipe).lines();
         let said = lines.next().and_then(Result::ok).unwrap_or_default();
@@ -241,7 +241,7 @@ impl Recorder {
         self.signal("INT")?;
         let until = Instant::now() + PATIENCE;
         while Instant::now() < until {
-            if let Some(status) = self.0.0.try_wait().map_err(told)? {
+            if let Some(status) = self.0.0.try_wait().map_err(reported)? {
                 return Ok(status);
             }
             std::thread::sleep(Duration::from_millis(10));
@@ -266,9 +266,9 @@ fn cost(line: &str) -> Option<f64> {
 
 /// The nanoseconds that a process has run (proc(5), schedstat).
 fn ran(pid: u32) -> Result<u64, String> {
-    let text = fs::read_to_string(format!("/proc/{pid}/schedstat")).map_err(told)?;
+    let text = fs::read_to_string(format!("/proc/{pid}/schedstat")).map_err(reported)?;
     let first = text.split_whitespace().next().unwrap_or_default();
-    first.parse().map_err(told)
+    first.parse().map_err(reported)
 }
 
 /// As the user "nobody", attaches to a server of root, with a copy of the cookie.
@@ -278,7 +278,7 @@ fn as_another_user() -> Result<(), String> {
         return Ok(());
     }
     let place = PathBuf::from(format!("/tmp/x11prof-attach-{}", std::process::id()));
-    fs::create_dir_all(&place).map_err(told)?;
+    fs::create_dir_all(&place).map_err(reported)?;
     let checked = attach_as_nobody(&place);
     let _ = fs::remove_dir_all(&place);
     checked
@@ -315,15 +315,17 @@ fn attach_as_nobody(place: &Path) -> Result<(), String> {
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .map_err(told)?;
+        .map_err(reported)?;
     let mut number = String::new();
     let pipe = child.stdout.take().ok_or("no pipe")?;
     let _server = Ended(child);
-    BufReader::new(pipe).read_line(&mut number).map_err(told)?;
+    BufReader::new(pipe)
+        .read_line(&mut number)
+        .map_err(reported)?;
     let display = format!(":{}", number.trim());
     cookie(&copy, &display)?;
     let binary = place.join("x11prof");
-    fs::copy(target().join("release/x11prof"), &binary).map_err(told)?;
+    fs::copy(target().join("release/x11prof"), &binary).map_err(reported)?;
     done(Command::new("chown").args(["-R", NOBODY]).arg(place))?;
     let trace = place.join("trace.mcap");
     let mut command = Command::new("setpriv");

@@ -14,7 +14,7 @@ use x11rb::protocol::record::{
 use x11rb::rust_connection::{DefaultStream, RustConnection};
 
 use super::attach::{Attached, LOADS, Load, PAIRS, Recorder, once};
-use super::{quantile, told};
+use super::{quantile, reported};
 use xtask::packages::{DEMO, TEST, ensure};
 use xtask::run::{cargo, run, target};
 
@@ -63,7 +63,7 @@ pub(super) fn validate() -> Result<(), String> {
     ensure(&[DEMO, TEST])?;
     run(cargo().args(["build", "--release", "--locked", "--bin", "x11prof"]))?;
     let folder = target().join("validate/attach");
-    std::fs::create_dir_all(&folder).map_err(told)?;
+    std::fs::create_dir_all(&folder).map_err(reported)?;
     let trace = folder.join("trace.mcap");
     println!("| load | way | more, median (quarters of {PAIRS} rounds) |");
     println!("|---|---|---:|");
@@ -110,27 +110,27 @@ struct Context {
 
 impl Context {
     fn enable(display: &str, way: Way) -> Result<Context, String> {
-        let (control, _) = RustConnection::connect(Some(display)).map_err(told)?;
-        let id = control.generate_id().map_err(told)?;
+        let (control, _) = RustConnection::connect(Some(display)).map_err(reported)?;
+        let id = control.generate_id().map_err(reported)?;
         let header =
             HType::FROM_SERVER_TIME | HType::FROM_CLIENT_TIME | HType::FROM_CLIENT_SEQUENCE;
         let (all, range) = ([CS::ALL_CLIENTS.into()], [(way.range)()]);
         let made = control.record_create_context(id, header.into(), &all, &range);
-        made.map_err(told)?.check().map_err(told)?;
+        made.map_err(reported)?.check().map_err(reported)?;
         let number = display.trim_start_matches(':');
         let socket = format!("/tmp/.X11-unix/X{number}");
-        let stream = UnixStream::connect(socket).map_err(told)?;
-        let mut data = stream.try_clone().map_err(told)?;
-        let (stream, _) = DefaultStream::from_unix_stream(stream).map_err(told)?;
-        let connection = RustConnection::connect_to_stream(stream, 0).map_err(told)?;
+        let stream = UnixStream::connect(socket).map_err(reported)?;
+        let mut data = stream.try_clone().map_err(reported)?;
+        let (stream, _) = DefaultStream::from_unix_stream(stream).map_err(reported)?;
+        let connection = RustConnection::connect_to_stream(stream, 0).map_err(reported)?;
         // The connection is dropped with the thread. Data is read directly from its socket.
         let asked = enable_context(&connection, id).map(|cookie| cookie.sequence_number());
-        asked.map_err(told)?;
-        connection.flush().map_err(told)?;
-        let mut reader = data.try_clone().map_err(told)?;
-        reader.set_nonblocking(false).map_err(told)?;
+        asked.map_err(reported)?;
+        connection.flush().map_err(reported)?;
+        let mut reader = data.try_clone().map_err(reported)?;
+        reader.set_nonblocking(false).map_err(reported)?;
         let mut first = [0; 32];
-        data.read_exact(&mut first).map_err(told)?;
+        data.read_exact(&mut first).map_err(reported)?;
         let reads = std::thread::spawn(move || {
             let _connection = connection;
             let mut room = vec![0; 1 << 20];
@@ -150,7 +150,7 @@ impl Context {
 
 impl Attached for Context {
     fn end(self) -> Result<Option<f64>, String> {
-        self.data.shutdown(Shutdown::Both).map_err(told)?;
+        self.data.shutdown(Shutdown::Both).map_err(reported)?;
         let read = self.reads.join();
         read.map(|_| None)
             .map_err(|_| "a reader broke off".to_owned())

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 
 use super::attach::{Attached as _, Recorder};
 use super::programs::PROGRAMS;
-use super::told;
+use super::reported;
 use crate::bench::x_server::XServer;
 use xtask::run::{cargo, root, run, target};
 
@@ -66,9 +66,9 @@ pub(crate) fn validate(given: &[String]) -> Result<(), String> {
     run(cargo().args(["build", "--release", "--locked"]))?;
     let place = target().join("validate/audit");
     if place.exists() {
-        fs::remove_dir_all(&place).map_err(told)?;
+        fs::remove_dir_all(&place).map_err(reported)?;
     }
-    fs::create_dir_all(&place).map_err(told)?;
+    fs::create_dir_all(&place).map_err(reported)?;
     let mut cases = kept(&root().join("tests/data"))?;
     for path in given.iter().map(PathBuf::from) {
         match path.is_dir() {
@@ -187,7 +187,9 @@ fn of_program(number: usize, name: &str, shell: &str, place: &Path) -> Vec<Case>
     };
     let work = |way: &str| {
         let folder = place.join(format!("{name}-{way}"));
-        fs::create_dir_all(&folder).map_err(told).map(|()| folder)
+        fs::create_dir_all(&folder)
+            .map_err(reported)
+            .map(|()| folder)
     };
     let recorded = |way, options: &[&str], shell: &str| {
         case(
@@ -235,9 +237,9 @@ fn record(folder: &Path, options: &[&str], shell: &str) -> Result<Recorded, Stri
         .current_dir(folder)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(fs::File::create(&said).map_err(told)?)
+        .stderr(fs::File::create(&said).map_err(reported)?)
         .status()
-        .map_err(told)?;
+        .map_err(reported)?;
     let live = options.contains(&"--live").then(|| said.clone());
     let found = ["trace.mcap", "trace-1.mcap"].map(|name| folder.join(name));
     match found.into_iter().find(|trace| trace.exists()) {
@@ -248,7 +250,7 @@ fn record(folder: &Path, options: &[&str], shell: &str) -> Result<Recorded, Stri
 
 /// Attaches to a server and records a shell command.
 fn attached(folder: &Path, shell: &str) -> Result<Recorded, String> {
-    let cpus = std::thread::available_parallelism().map_err(told)?;
+    let cpus = std::thread::available_parallelism().map_err(reported)?;
     let server = XServer::start(&format!("0-{}", cpus.get() - 1))?;
     let trace = folder.join("trace.mcap");
     let recorder = Recorder::attach(&server.display(), &trace)?;
@@ -260,7 +262,7 @@ fn attached(folder: &Path, shell: &str) -> Result<Recorded, String> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status()
-        .map_err(told)?;
+        .map_err(reported)?;
     recorder.end()?;
     Ok(Recorded { trace, live: None })
 }
@@ -269,7 +271,7 @@ fn scrubbed(trace: &Path) -> Result<Recorded, String> {
     let scrubbed = trace.with_file_name("scrubbed.mcap");
     let mut scrub = Command::new(program());
     let done = scrub.arg("scrub").arg(trace).arg("-o").arg(&scrubbed);
-    let done = done.output().map_err(told)?;
+    let done = done.output().map_err(reported)?;
     match done.status.success() {
         true => Ok(Recorded {
             trace: scrubbed,
@@ -281,8 +283,8 @@ fn scrubbed(trace: &Path) -> Result<Recorded, String> {
 
 fn cut_off(trace: &Path, hundredths: usize) -> Result<Recorded, String> {
     let cut = trace.with_file_name("cut.mcap");
-    let bytes = fs::read(trace).map_err(told)?;
-    fs::write(&cut, &bytes[..bytes.len() * hundredths / 100]).map_err(told)?;
+    let bytes = fs::read(trace).map_err(reported)?;
+    fs::write(&cut, &bytes[..bytes.len() * hundredths / 100]).map_err(reported)?;
     Ok(Recorded {
         trace: cut,
         live: None,
@@ -296,7 +298,7 @@ fn audit(recorded: &Recorded) -> Result<String, String> {
     if let Some(live) = &recorded.live {
         audit.arg("--live").arg(live);
     }
-    let output = audit.output().map_err(told)?;
+    let output = audit.output().map_err(reported)?;
     let said = String::from_utf8_lossy(&output.stdout);
     let lines = said.lines().filter(|line| !line.starts_with("not in this"));
     let said = lines.collect::<Vec<_>>().join("; ");

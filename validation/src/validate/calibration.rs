@@ -5,15 +5,15 @@ use x11prof_proxy::{DisplayName, ServerLink};
 use x11prof_session::{Operation, Value};
 use x11prof_xmeasure::{Plan, Target, measure};
 
-use super::told;
+use super::reported;
 use crate::bench::x_server::XServer;
 
 /// The costs of a server, measured according to `plan`.
 pub(super) fn calibrate(server: &XServer, plan: &Plan) -> Result<ServerParameters, String> {
     eprintln!("measuring {}", server.display());
-    let name = DisplayName::parse(&server.display()).map_err(told)?;
-    let target = Target::new(ServerLink::new(name, None)).map_err(told)?;
-    measure(&target, plan, None, &mut |_| true).map_err(told)
+    let name = DisplayName::parse(&server.display()).map_err(reported)?;
+    let target = Target::new(ServerLink::new(name, None)).map_err(reported)?;
+    measure(&target, plan, None, &mut |_| true).map_err(reported)
 }
 
 /// Parses an operation such as `PolyText8 fontname=6x13`.

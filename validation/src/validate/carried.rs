@@ -13,7 +13,7 @@ use serde_json::Value;
 use x11prof_proxy::{PrivateServer, ServerKind};
 
 use super::programs::{DRAWN, PROGRAMS, Program, packages, packages_of};
-use super::{median, quantile, told};
+use super::{median, quantile, reported};
 use xtask::packages::{DEMO, TEST, ensure};
 use xtask::run::{cargo, run, target};
 
@@ -65,7 +65,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST, &packages(), &packages_of(DRAWN)])?;
     run(cargo().args(["build", "--release", "--locked"]))?;
     let folder = target().join("validate/carried");
-    fs::create_dir_all(&folder).map_err(told)?;
+    fs::create_dir_all(&folder).map_err(reported)?;
     let twelve = PROGRAMS.iter().step_by(2).chain(DRAWN.iter().step_by(3));
     let all = PROGRAMS.iter().chain(DRAWN).filter(|program| {
         let mut names = arguments.iter();
@@ -184,7 +184,7 @@ fn replayed(trace: &Path, folder: &Path) -> Result<Vec<f64>, String> {
     }
     command.args(["--format", "json", "-o"]);
     command.arg(folder.join("replay.mcap"));
-    let output = command.output().map_err(told)?;
+    let output = command.output().map_err(reported)?;
     let compared: Value = serde_json::from_slice(&output.stdout)
         .map_err(|_| String::from_utf8_lossy(&output.stderr).into_owned())?;
     // The first entry is the recording.
@@ -206,12 +206,12 @@ fn housed(command: &mut Command, home: &Path) -> Result<(), String> {
         .stderr(Stdio::null())
         .status()
         .map(|_| ())
-        .map_err(told)
+        .map_err(reported)
 }
 
 /// Records a program on a private Xvfb.
 pub(super) fn record(program: &Program, trace: &Path) -> Result<(), String> {
-    let home = tempfile::tempdir().map_err(told)?;
+    let home = tempfile::tempdir().map_err(reported)?;
     let mut command = Command::new(target().join("release/x11prof"));
     command
         .args(["record", "--server", "xvfb", "-o"])
@@ -222,10 +222,10 @@ pub(super) fn record(program: &Program, trace: &Path) -> Result<(), String> {
 
 /// The CPU time of a server of this kind for a program that is not recorded, in milliseconds, from the kernel.
 fn truth(program: &Program, kind: ServerKind) -> Result<f64, String> {
-    let server = PrivateServer::start(kind).map_err(told)?;
+    let server = PrivateServer::start(kind).map_err(reported)?;
     std::thread::sleep(SETTLE);
     let before = processor_time(server.pid())?;
-    let home = tempfile::tempdir().map_err(told)?;
+    let home = tempfile::tempdir().map_err(reported)?;
     let mut command = Command::new("timeout");
     command
         .args(["-k", "5", "60", "sh", "-c", program.shell])

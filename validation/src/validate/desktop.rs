@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use super::told;
+use super::reported;
 use xtask::packages::Needed;
 
 /// The programs of the desktop, in addition to those of the demo and the tests.
@@ -79,7 +79,7 @@ impl Desktop {
         if let Some(authority) = authority {
             bash.env("XAUTHORITY", authority);
         }
-        let group = bash.spawn().map_err(told)?;
+        let group = bash.spawn().map_err(reported)?;
         let folder = folder.to_owned();
         Ok(Desktop { group, folder })
     }

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use super::told;
+use super::reported;
 use xtask::packages::{DEMO, TEST, ensure};
 use xtask::run::{cargo, run, target};
 
@@ -24,7 +24,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST])?;
     run(cargo().args(["build", "--release", "--locked"]))?;
     let folder = target().join("validate-diff");
-    std::fs::create_dir_all(&folder).map_err(told)?;
+    std::fs::create_dir_all(&folder).map_err(reported)?;
     let programs: [&[&str]; 2] = [&["xterm", "-e", "seq 1 3000"], &["xlsfonts", "-l"]];
     for program in programs {
         let mut found = 0;
@@ -67,7 +67,7 @@ fn record(folder: &Path, run: usize, program: &[&str]) -> Result<PathBuf, String
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status()
-        .map_err(told)?;
+        .map_err(reported)?;
     match status.success() {
         true => Ok(trace),
         false => Err(format!("recording {} failed: {status}", program[0])),
@@ -85,7 +85,7 @@ fn compare<'a>(
         .arg("--")
         .args(new)
         .output()
-        .map_err(told)?;
+        .map_err(reported)?;
     let difference: Value = serde_json::from_slice(&output.stdout)
         .map_err(|error| format!("{error}: {}", String::from_utf8_lossy(&output.stderr)))?;
     let rows = difference["rows"].as_array().ok_or("no rows")?;

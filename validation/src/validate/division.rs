@@ -15,7 +15,7 @@ use x11prof_trace::{Control, Reader, Record};
 
 use super::programs::{DRAWN, PROGRAMS, Program, packages, packages_of};
 use super::refit::{Compared, Times, held_against, summary};
-use super::told;
+use super::reported;
 use xtask::packages::{DEMO, ensure};
 use xtask::run::{cargo, root, run, target};
 
@@ -28,7 +28,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, &packages(), &packages_of(DRAWN)])?;
     run(cargo().args(["build", "--release", "--locked"]))?;
     let folder = target().join("validate/division");
-    fs::create_dir_all(&folder).map_err(told)?;
+    fs::create_dir_all(&folder).map_err(reported)?;
     let library = folder.join("dispatch_times.so");
     let source = root().join("validation/src/validate/dispatch_times.c");
     run(Command::new("cc")
@@ -104,7 +104,7 @@ fn row(
     let (shown, apart, first) = held_against(&compared.truth, &compared.divided);
     let (_, timed_apart, timed_first) = held_against(&compared.truth, &compared.timed);
     let words = shown.iter();
-    let words = words.map(|(name, told, share)| format!("{name} {told:.1} {share:.1}"));
+    let words = words.map(|(name, reported, share)| format!("{name} {reported:.1} {share:.1}"));
     let words: Vec<String> = words.collect();
     let other = |is_first| if is_first { "" } else { ", another first" };
     let row = format!(
@@ -151,7 +151,7 @@ fn record(
     times: &Path,
 ) -> Result<(), String> {
     let _ = fs::remove_file(times);
-    let home = tempfile::tempdir().map_err(told)?;
+    let home = tempfile::tempdir().map_err(reported)?;
     let host = if kind == ServerKind::Xephyr {
         "Xvfb"
     } else {
@@ -171,7 +171,7 @@ fn record(
         .stderr(Stdio::null())
         .status()
         .map(|_| ())
-        .map_err(told)
+        .map_err(reported)
 }
 
 /// The share of each request in the total time, in percent, as measured by the preloaded library.
@@ -197,9 +197,9 @@ pub(super) fn truth(trace: &Path, times: &Path) -> Result<Times, String> {
 /// The server's extensions, as recorded in the trace.
 fn extensions(trace: &Path) -> Result<Extensions, String> {
     let file = fs::File::open(trace).map_err(|error| format!("{}: {error}", trace.display()))?;
-    let mut reader = Reader::new(std::io::BufReader::new(file)).map_err(told)?;
+    let mut reader = Reader::new(std::io::BufReader::new(file)).map_err(reported)?;
     let mut known = Extensions::new();
-    while let Some(record) = reader.next().map_err(told)? {
+    while let Some(record) = reader.next().map_err(reported)? {
         if let Record::Control(_, Control::Extensions { extensions }) = record {
             for extension in extensions {
                 known.insert(Extension {

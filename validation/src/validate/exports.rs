@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::{report, told};
+use super::{report, reported};
 use xtask::packages::{EXPORTS, ensure};
 use xtask::run::{cargo, root, run, target};
 
@@ -15,7 +15,7 @@ pub(crate) fn validate() -> Result<(), String> {
     ensure(&[EXPORTS])?;
     run(cargo().args(["build", "--release", "--locked"]))?;
     let place = target().join("validate/exports");
-    std::fs::create_dir_all(&place).map_err(told)?;
+    std::fs::create_dir_all(&place).map_err(reported)?;
     for recording in ["xterm", "gtk3-widget-factory"] {
         let trace = root().join(format!("tests/data/{recording}.mcap"));
         let report = report(&trace, None)?;
@@ -86,7 +86,7 @@ fn firefox(file: &Path, place: &Path, round_trips: u64) -> Result<(), String> {
     let folder = place.join("node");
     let programs = folder.join("node_modules/.bin");
     if !programs.exists() {
-        std::fs::create_dir_all(&folder).map_err(told)?;
+        std::fs::create_dir_all(&folder).map_err(reported)?;
         // The tool needs a newer Node.js than Debian provides.
         run(Command::new("npm")
             .args(["install", "--no-audit", "--no-fund", "--prefix"])
@@ -97,7 +97,7 @@ fn firefox(file: &Path, place: &Path, round_trips: u64) -> Result<(), String> {
     let paths = [programs.clone()]
         .into_iter()
         .chain(std::env::split_paths(&path));
-    let path = std::env::join_paths(paths).map_err(told)?;
+    let path = std::env::join_paths(paths).map_err(reported)?;
     let profiler = |words: &[&str]| {
         let mut profiler = Command::new(programs.join("profiler-cli"));
         profiler

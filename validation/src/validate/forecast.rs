@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use super::{median, quantile, told};
+use super::{median, quantile, reported};
 use xtask::packages::{DEMO, MORE_PROGRAMS, TEST, ensure};
 use xtask::run::{cargo, run, target};
 
@@ -52,9 +52,9 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST, MORE_PROGRAMS])?;
     build()?;
     let folder = target().join("validate/forecast");
-    std::fs::create_dir_all(&folder).map_err(told)?;
+    std::fs::create_dir_all(&folder).map_err(reported)?;
     let image = [b"P6 1200 800 255\n".as_slice(), &[90; 3 * 1200 * 800]].concat();
-    std::fs::write(folder.join("image.ppm"), image).map_err(told)?;
+    std::fs::write(folder.join("image.ppm"), image).map_err(reported)?;
     let (here, there) = (folder.join("here.mcap"), folder.join("there.mcap"));
     let mut pairs = Vec::new();
     for (name, command) in PROGRAMS {
@@ -155,7 +155,7 @@ pub(super) fn record(
         .stderr(Stdio::null())
         .status()
         .map(drop)
-        .map_err(told)
+        .map_err(reported)
 }
 
 /// The page `network` of a trace, over a link.
@@ -165,7 +165,7 @@ pub(super) fn page(trace: &Path, options: &[&str]) -> Result<Value, String> {
         .args(options)
         .arg(trace)
         .output()
-        .map_err(told)?;
+        .map_err(reported)?;
     serde_json::from_slice(&output.stdout)
         .map_err(|error| format!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
 }

@@ -15,7 +15,7 @@ use x11rb::rust_connection::{DefaultStream, RustConnection};
 
 use super::attach::{Ended, Recorder};
 use super::desktop::{self, Desktop};
-use super::{quantile, told};
+use super::{quantile, reported};
 use xtask::packages::{DEMO, TEST, ensure};
 use xtask::run::{cargo, run};
 
@@ -101,9 +101,9 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
 
 /// True if one kind of server is within the limits.
 fn on(kind: ServerKind, seconds: Duration, has_desktop: bool) -> Result<bool, String> {
-    let server = PrivateServer::start(kind).map_err(told)?;
-    let folder = tempfile::tempdir().map_err(told)?;
-    let programs = tempfile::tempdir().map_err(told)?;
+    let server = PrivateServer::start(kind).map_err(reported)?;
+    let folder = tempfile::tempdir().map_err(reported)?;
+    let programs = tempfile::tempdir().map_err(reported)?;
     let desktop = has_desktop.then(|| {
         let display = server.display().to_string();
         Desktop::start(&display, Some(server.authority_file()), programs.path())
@@ -236,8 +236,8 @@ fn watch(server: &PrivateServer, answers: &mut Vec<f64>, memory: &mut u64) -> Re
     let until = Instant::now() + FAULT;
     while Instant::now() < until {
         let asked = Instant::now();
-        let reply = witness.get_input_focus().map_err(told)?.reply();
-        reply.map_err(told)?;
+        let reply = witness.get_input_focus().map_err(reported)?.reply();
+        reply.map_err(reported)?;
         answers.push(asked.elapsed().as_secs_f64() * 1000.0);
         *memory = (*memory).max(resident(server.pid())?);
         std::thread::sleep(EACH);
@@ -249,10 +249,11 @@ fn watch(server: &PrivateServer, answers: &mut Vec<f64>, memory: &mut u64) -> Re
 pub(super) fn connect(server: &PrivateServer) -> Result<RustConnection, String> {
     let display = server.display().to_string();
     let number = display.rsplit(':').next().unwrap_or_default();
-    let stream = UnixStream::connect(format!("/tmp/.X11-unix/X{number}")).map_err(told)?;
-    let (stream, _) = DefaultStream::from_unix_stream(stream).map_err(told)?;
+    let stream = UnixStream::connect(format!("/tmp/.X11-unix/X{number}")).map_err(reported)?;
+    let (stream, _) = DefaultStream::from_unix_stream(stream).map_err(reported)?;
     let (name, cookie) = (b"MIT-MAGIC-COOKIE-1".to_vec(), server.cookie().as_bytes());
-    RustConnection::connect_to_stream_with_auth_info(stream, 0, name, cookie.to_vec()).map_err(told)
+    RustConnection::connect_to_stream_with_auth_info(stream, 0, name, cookie.to_vec())
+        .map_err(reported)
 }
 
 /// Draws 100 images of 1 MB (25 of x11perf's repetitions) as fast as the server accepts them, every three seconds: 2 GB
@@ -271,7 +272,7 @@ fn send_images(server: &PrivateServer, over: &AtomicBool) -> Result<(), String> 
             .env("XAUTHORITY", server.authority_file())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        perf.status().map_err(told)?;
+        perf.status().map_err(reported)?;
     }
     Ok(())
 }
@@ -280,12 +281,12 @@ fn send_images(server: &PrivateServer, over: &AtomicBool) -> Result<(), String> 
 pub(super) fn busy_loop(seconds: u32) -> Result<Ended, String> {
     let mut shell = Command::new("sh");
     let bounded = shell.args(["-c", &format!("ulimit -t {seconds}; while :; do :; done")]);
-    bounded.spawn().map(Ended).map_err(told)
+    bounded.spawn().map(Ended).map_err(reported)
 }
 
 /// The bytes of a process that are in memory (proc(5), `statm`).
 fn resident(pid: u32) -> Result<u64, String> {
-    let statm = std::fs::read_to_string(format!("/proc/{pid}/statm")).map_err(told)?;
+    let statm = std::fs::read_to_string(format!("/proc/{pid}/statm")).map_err(reported)?;
     let pages: Option<u64> = statm.split(' ').nth(1).and_then(|pages| pages.parse().ok());
     pages.map(|pages| pages * 4096).ok_or("no statm".to_owned())
 }

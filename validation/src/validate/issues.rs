@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use super::told;
+use super::reported;
 use xtask::packages::{DEMO, EXPORTS, TEST, ensure};
 use xtask::run::{cargo, root, run, target};
 
@@ -26,7 +26,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     let sessions = place.join("sessions");
     let again = arguments.first().map(String::as_str) == Some("again");
     if !again && sessions.exists() {
-        std::fs::remove_dir_all(&sessions).map_err(told)?;
+        std::fs::remove_dir_all(&sessions).map_err(reported)?;
     }
     run(test("sixty_sessions").env("X11PROF_VALIDATE_ISSUES", &sessions))?;
     let venv = place.join("venv");

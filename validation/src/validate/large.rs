@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use x11prof_proxy::{PrivateServer, ServerKind};
 
-use super::told;
+use super::reported;
 use xtask::run::{cargo, run, target};
 
 /// The environment variable with the path of another build of x11prof to test.
@@ -118,7 +118,7 @@ pub(super) fn validate(names: &[String]) -> Result<(), String> {
     if std::env::var_os(BINARY).is_none() {
         run(cargo().args(["build", "--release", "--locked", "--bin", "x11prof"]))?;
     }
-    let base = tempfile::tempdir().map_err(told)?;
+    let base = tempfile::tempdir().map_err(reported)?;
     // Wine creates its folder once, which takes a minute.
     let wine = base.path().join("wine");
     let _ = Command::new("timeout")
@@ -141,7 +141,7 @@ pub(super) fn validate(names: &[String]) -> Result<(), String> {
         let once = |side: &str, recorded| {
             let folder = base.path().join("folder");
             let run = once(&folder, &wine, shell, recorded);
-            fs::rename(&folder, base.path().join(format!("{name}-{side}"))).map_err(told)?;
+            fs::rename(&folder, base.path().join(format!("{name}-{side}"))).map_err(reported)?;
             run
         };
         let (direct, recorded) = (once("direct", false)?, once("recorded", true)?);
@@ -197,7 +197,7 @@ fn is_installed(program: &str) -> bool {
 
 /// Runs a program once, and sends it some input.
 fn once(folder: &Path, wine: &Path, shell: &str, recorded: bool) -> Result<Run, String> {
-    fs::create_dir(folder).map_err(told)?;
+    fs::create_dir(folder).map_err(reported)?;
     let text: String = (1..200)
         .map(|n| format!("Line {n}: the quick brown fox\n"))
         .collect();
@@ -208,7 +208,7 @@ fn once(folder: &Path, wine: &Path, shell: &str, recorded: bool) -> Result<Run, 
         ("picture.ppm", &picture),
         ("Swing.java", SWING.as_bytes()),
     ] {
-        fs::write(folder.join(name), bytes).map_err(told)?;
+        fs::write(folder.join(name), bytes).map_err(reported)?;
     }
     let _ = Command::new("gs")
         .args([
@@ -222,7 +222,7 @@ fn once(folder: &Path, wine: &Path, shell: &str, recorded: bool) -> Result<Run, 
         .arg("/Helvetica findfont 30 scalefont setfont 72 700 moveto (text) show showpage")
         .current_dir(folder)
         .status();
-    let server = PrivateServer::start(ServerKind::Xvfb).map_err(told)?;
+    let server = PrivateServer::start(ServerKind::Xvfb).map_err(reported)?;
     let script = format!("{shell} 2>stderr >/dev/null & echo $! >pid; wait $!");
     let mut command = match recorded {
         true => {
@@ -248,10 +248,10 @@ fn once(folder: &Path, wine: &Path, shell: &str, recorded: bool) -> Result<Run, 
         .current_dir(folder)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(fs::File::create(folder.join("recorder")).map_err(told)?)
+        .stderr(fs::File::create(folder.join("recorder")).map_err(reported)?)
         .process_group(0);
     let began = Instant::now();
-    let mut child = command.spawn().map_err(told)?;
+    let mut child = command.spawn().map_err(reported)?;
     let on = |program: &str| {
         let mut command = Command::new("timeout");
         command
@@ -425,7 +425,7 @@ fn pages(folder: &Path) -> Result<Vec<String>, String> {
             .arg(command)
             .arg("t.mcap")
             .args(words);
-        let ran = x11prof.current_dir(folder).output().map_err(told)?;
+        let ran = x11prof.current_dir(folder).output().map_err(reported)?;
         let said = String::from_utf8_lossy(&ran.stderr);
         if !ran.status.success() || said.contains("panicked") {
             let line = said.lines().next().unwrap_or_default();

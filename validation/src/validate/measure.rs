@@ -13,7 +13,7 @@ use x11prof_xmeasure::{Pin, Plan};
 
 use super::calibration::calibrate;
 use super::guest::busy_loop;
-use super::{quantile, rates, told};
+use super::{quantile, rates, reported};
 use crate::bench::x_server::XServer;
 use xtask::packages::{DEMO, TEST, ensure};
 use xtask::run::{cargo, run, target};
@@ -49,7 +49,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         run(cargo().args(["build", "--release", "--locked"]))?;
     }
     let folder = target().join("validate/calibration");
-    std::fs::create_dir_all(&folder).map_err(told)?;
+    std::fs::create_dir_all(&folder).map_err(reported)?;
     if arguments.first().is_some_and(|word| word == "between") {
         interpolation(&calibrated(&folder, KINDS[0], "between", &[])?.parameters);
         return Ok(());
@@ -121,8 +121,8 @@ fn calibrated(
     let start = Instant::now();
     run(command.args(options))?;
     let seconds = start.elapsed().as_secs_f64();
-    let text = std::fs::read_to_string(&file).map_err(told)?;
-    let parameters = ServerParameters::from_toml(&text).map_err(told)?;
+    let text = std::fs::read_to_string(&file).map_err(reported)?;
+    let parameters = ServerParameters::from_toml(&text).map_err(reported)?;
     Ok(Calibrated {
         parameters,
         seconds,
@@ -160,9 +160,9 @@ fn interpolation(first: &ServerParameters) {
                 requests: vec![others],
                 ..ServerParameters::default()
             };
-            let mut prices = CostTable::new(&parameters, &Substitutions::default());
-            let price = prices.price(&operation).server.time;
-            errors.push((price.0 / time.0 - 1.0).abs());
+            let mut costs = CostTable::new(&parameters, &Substitutions::default());
+            let cost = costs.cost(&operation).server.time;
+            errors.push((cost.0 / time.0 - 1.0).abs());
         }
     }
     println!(

@@ -139,12 +139,12 @@ fn report_on(basis: &str, trace: &Path, parameters: Option<&str>) -> Result<Valu
         .args(parameters.into_iter().flat_map(|name| ["--params", name]))
         .arg(trace)
         .output()
-        .map_err(told)?;
+        .map_err(reported)?;
     serde_json::from_slice(&output.stdout)
         .map_err(|error| format!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
 }
 
-fn told(error: impl std::fmt::Display) -> String {
+fn reported(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::long_trace::LongTrace;
 use super::memory::{LENGTH, PATIENCE, peak};
-use super::told;
+use super::reported;
 use xtask::run::{cargo, root, run, target};
 
 #[path = "../../../tests/e2e/harness/browser.rs"]
@@ -30,9 +30,9 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     };
     run(cargo().args(["build", "--release", "--locked", "--bin", "x11prof"]))?;
     let folder = target().join("validate");
-    std::fs::create_dir_all(&folder).map_err(told)?;
+    std::fs::create_dir_all(&folder).map_err(reported)?;
     let recording = root().join("tests/data/xterm.mcap");
-    let trace = LongTrace::of(&recording, &folder, length * 1_000_000).map_err(told)?;
+    let trace = LongTrace::of(&recording, &folder, length * 1_000_000).map_err(reported)?;
     let megabytes = u32::try_from(trace.len() / 1_000_000).unwrap_or(u32::MAX);
     println!("a trace of {megabytes} MB: {} times xterm", trace.copies);
 
@@ -42,7 +42,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     let patience = PATIENCE.0 + PATIENCE.1 * megabytes;
     let command = ["report", "--format", "html", "-o", &to];
     let peak = peak(&command, &trace.path(), patience)?;
-    let size = std::fs::metadata(&page).map_err(told)?.len();
+    let size = std::fs::metadata(&page).map_err(reported)?.len();
     println!(
         "the page: {:.1} MB, made in {:.1} s with {} MB of memory",
         size as f64 / 1e6,

@@ -9,7 +9,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::forecast::{SECONDS, build, over_link, page, record, start_up};
-use super::{median, told};
+use super::{median, reported};
 use xtask::packages::{DEMO, MORE_PROGRAMS, TEST, ensure};
 use xtask::run::{root, run, target};
 
@@ -58,7 +58,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST, MORE_PROGRAMS])?;
     build()?;
     let folder = target().join("validate/pairs");
-    std::fs::create_dir_all(&folder).map_err(told)?;
+    std::fs::create_dir_all(&folder).map_err(reported)?;
     let client = folder.join("network_pairs");
     let source = root().join("validation/src/validate/network_pairs.c");
     run(Command::new("cc")

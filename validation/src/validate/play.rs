@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::Value;
 use x11prof_proxy::{PrivateServer, ServerKind};
 
-use super::{median, quantile, told};
+use super::{median, quantile, reported};
 use xtask::packages::{DEMO, MORE_PROGRAMS, TEST, TOOLKITS, ensure};
 use xtask::run::{cargo, run, target};
 
@@ -74,10 +74,10 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     run(cargo().args(["build", "--release", "--locked"]))?;
     run(cargo().args(["build", "--release", "--locked", "--example", "microbench"]))?;
     let folder = target().join("validate/play");
-    fs::create_dir_all(&folder).map_err(told)?;
+    fs::create_dir_all(&folder).map_err(reported)?;
     let clients = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/clients/toolkits");
     for file in ["text.tcl", "Text.java"] {
-        fs::copy(clients.join(file), folder.join(file)).map_err(told)?;
+        fs::copy(clients.join(file), folder.join(file)).map_err(reported)?;
     }
     let part = arguments.first().map(String::as_str);
     let wants = |name| part.is_none_or(|part| part == name);
@@ -124,7 +124,7 @@ fn x11prof_of(
         .env("GSETTINGS_BACKEND", "memory")
         .stdin(Stdio::null())
         .output()
-        .map_err(told)?;
+        .map_err(reported)?;
     let said = String::from_utf8_lossy(&output.stderr);
     let of_ours = said.lines().filter(|line| line.starts_with("x11prof:"));
     of_ours.for_each(|line| eprintln!("{line}"));
@@ -147,7 +147,7 @@ fn plays(folder: &Path) -> Result<(), String> {
     );
     println!("|---|---:|---:|---:|---|");
     for program in &PROGRAMS {
-        fs::write(folder.join("session.txt"), program.session).map_err(told)?;
+        fs::write(folder.join("session.txt"), program.session).map_err(reported)?;
         let times = PLAYS.to_string();
         let words = [
             "drive",
@@ -216,7 +216,7 @@ fn plays(folder: &Path) -> Result<(), String> {
 
 /// The handler times that microbench measured, in milliseconds.
 fn truth(path: &Path) -> Result<Vec<f64>, String> {
-    let text = fs::read_to_string(path).map_err(told)?;
+    let text = fs::read_to_string(path).map_err(reported)?;
     let lines = text
         .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -238,7 +238,7 @@ fn delays(folder: &Path) -> Result<(), String> {
     let program = microbench()?;
     // The program writes its measurements some time after the last key.
     let session = format!("type \"{}\"\nwait 1s\n", "abcde".repeat(DELAYS.len()));
-    fs::write(folder.join("session.txt"), session).map_err(told)?;
+    fs::write(folder.join("session.txt"), session).map_err(reported)?;
     println!(
         "| handler | keys | latency less the handler's own time, ms: median, largest |\n|---|---:|---|"
     );
@@ -272,7 +272,7 @@ fn delays(folder: &Path) -> Result<(), String> {
         "| the new version's handler takes longer by, ms | by `drive --old`: median, largest off |\n|---|---|"
     );
     for delay in DELAYS {
-        let slower = delay.parse::<u32>().map_err(told)? + 20;
+        let slower = delay.parse::<u32>().map_err(reported)? + 20;
         let old = format!("{program} keyboard sleep old.json {}", ["20"; 20].join(" "));
         let words = [
             "drive",
@@ -291,7 +291,7 @@ fn delays(folder: &Path) -> Result<(), String> {
         let difference = x11prof(folder, &[&words[..], &new, &[slower.as_str(); 20]].concat())?;
         let rows = difference["rows"].as_array().into_iter().flatten();
         let actions = rows.filter(|row| row["quantity"] == "action_ms" && !row["name"].is_null());
-        let asked: f64 = delay.parse().map_err(told)?;
+        let asked: f64 = delay.parse().map_err(reported)?;
         let off: Vec<f64> = actions.map(|row| number(&row["change"]) - asked).collect();
         let largest = off.iter().map(|off| off.abs()).fold(0.0, f64::max);
         println!(
@@ -309,7 +309,7 @@ fn screen(folder: &Path) -> Result<(), String> {
         "| program | keys of both | type, ms: median | type less the stopwatch, ms: median, 90 % within, largest |\n|---|---:|---:|---|"
     );
     for program in &PROGRAMS {
-        let server = PrivateServer::start(ServerKind::Xvfb).map_err(told)?;
+        let server = PrivateServer::start(ServerKind::Xvfb).map_err(reported)?;
         let display = server.display().to_string();
         let words = [
             "type",
@@ -368,7 +368,7 @@ fn same(folder: &Path) -> Result<(), String> {
         folder.join("session.txt"),
         "type \"hello\\n\"\nkey ctrl+l\nclick 1 60 60\n",
     )
-    .map_err(told)?;
+    .map_err(reported)?;
     let times = RUNS.to_string();
     let mut found = 0;
     for comparison in 1..=COMPARISONS {

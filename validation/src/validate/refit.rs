@@ -40,7 +40,9 @@ pub(super) fn held_against<'a>(
     let shown = names.iter();
     let shown = shown.map(|name| (*name, share(times, name), share(truth, name)));
     let shown: Vec<(&str, f64, f64)> = shown.collect();
-    let apart = shown.iter().map(|(_, told, share)| (told - share).abs());
+    let apart = shown
+        .iter()
+        .map(|(_, reported, share)| (reported - share).abs());
     let most = times.iter().max_by(|a, b| a.1.total_cmp(b.1));
     let is_first = most.map(|(name, _)| name.as_str()) == names.first().copied();
     (shown.clone(), apart.fold(0.0, f64::max), is_first)
@@ -104,9 +106,9 @@ fn factors(all: &[Compared], without: Option<usize>) -> HashMap<&str, Vec<f64>> 
         let all = |of: &Times| of.values().sum::<f64>();
         let (truth, divided) = (all(&one.truth), all(&one.divided));
         for (name, time) in &one.truth {
-            let told = one.divided.get(name).copied().unwrap_or_default();
-            if *time > 0.0 && told > 0.0 {
-                let factor = (time / truth) / (told / divided);
+            let reported = one.divided.get(name).copied().unwrap_or_default();
+            if *time > 0.0 && reported > 0.0 {
+                let factor = (time / truth) / (reported / divided);
                 factors.entry(name).or_default().push(factor);
             }
         }

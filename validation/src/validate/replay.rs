@@ -20,7 +20,7 @@ use x11rb::protocol::xproto::{ConnectionExt as _, ImageFormat};
 use x11rb::rust_connection::RustConnection;
 
 use super::programs::{PROGRAMS, Program, packages};
-use super::{median, told};
+use super::{median, reported};
 use xtask::packages::{DEMO, TEST, ensure};
 use xtask::run::{cargo, run, target};
 
@@ -51,7 +51,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST, &packages()])?;
     run(cargo().args(["build", "--release", "--locked"]))?;
     let folder = target().join("validate/replay");
-    fs::create_dir_all(&folder).map_err(told)?;
+    fs::create_dir_all(&folder).map_err(reported)?;
     println!(
         "| program | equal pictures | requests, replies and errors that differ in number | events that do | replayed / recorded, ms of the server | recorded again / recorded | said |"
     );
@@ -139,9 +139,9 @@ fn short(line: &str) -> String {
 /// Records a program on a server that this program starts, without shared memory, because its contents are never
 /// recorded. Returns the screenshots at its marks.
 fn record_with_pictures(program: &Program, trace: &Path) -> Result<Vec<(String, Vec<u8>)>, String> {
-    let server = PrivateServer::start(ServerKind::Xvfb).map_err(told)?;
+    let server = PrivateServer::start(ServerKind::Xvfb).map_err(reported)?;
     let display = server.display().to_string();
-    let home = tempfile::tempdir().map_err(told)?;
+    let home = tempfile::tempdir().map_err(reported)?;
     let x11prof = target().join("release/x11prof");
     let mut recorder = Command::new(&x11prof)
         .args([
@@ -162,11 +162,11 @@ fn record_with_pictures(program: &Program, trace: &Path) -> Result<Vec<(String, 
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
-        .map_err(told)?;
+        .map_err(reported)?;
     let screen = Screen::of(&server)?;
     let mut pictures = Vec::new();
     let mut next = Instant::now();
-    while recorder.try_wait().map_err(told)?.is_none() {
+    while recorder.try_wait().map_err(reported)?.is_none() {
         std::thread::sleep(Duration::from_millis(20));
         if Instant::now() < next {
             continue;
@@ -180,7 +180,7 @@ fn record_with_pictures(program: &Program, trace: &Path) -> Result<Vec<(String, 
             .env("HOME", home.path())
             .env("XDG_RUNTIME_DIR", home.path())
             .status()
-            .map_err(told)?;
+            .map_err(reported)?;
         // Drawing at about the time of the mark may come before or after it.
         if marked.success() && screen.picture()? == before {
             pictures.retain(|(other, _)| *other != name);
@@ -199,11 +199,12 @@ impl Screen {
         use x11rb::rust_connection::DefaultStream;
         let number = server.display().number();
         let socket = std::os::unix::net::UnixStream::connect(format!("/tmp/.X11-unix/X{number}"));
-        let (stream, _) = DefaultStream::from_unix_stream(socket.map_err(told)?).map_err(told)?;
+        let (stream, _) =
+            DefaultStream::from_unix_stream(socket.map_err(reported)?).map_err(reported)?;
         let cookie = server.cookie().as_bytes().to_vec();
         let name = b"MIT-MAGIC-COOKIE-1".to_vec();
         let x = RustConnection::connect_to_stream_with_auth_info(stream, 0, name, cookie);
-        Ok(Screen(x.map_err(told)?))
+        Ok(Screen(x.map_err(reported)?))
     }
 
     /// A screenshot in the format of `replay --pictures`.
@@ -214,7 +215,7 @@ impl Screen {
         let asked = self
             .0
             .get_image(format, screen.root, 0, 0, width, height, u32::MAX);
-        let image = asked.map_err(told)?.reply().map_err(told)?;
+        let image = asked.map_err(reported)?.reply().map_err(reported)?;
         let mut picture = format!("P6\n{width} {height}\n255\n").into_bytes();
         for pixel in image.data.chunks_exact(4) {
             picture.extend([pixel[2], pixel[1], pixel[0]]);
@@ -243,7 +244,7 @@ fn replayed(
     if let Some(folder) = pictures {
         command.arg("--pictures").arg(folder);
     }
-    let output = command.output().map_err(told)?;
+    let output = command.output().map_err(reported)?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     match serde_json::from_slice(&output.stdout) {
         Ok(compared) => Ok((compared, said)),
@@ -280,8 +281,8 @@ fn differing(
 fn counts(trace: &Path, category: &str) -> Result<BTreeMap<String, i64>, String> {
     let mut command = Command::new(target().join("release/x11prof"));
     command.arg("stats").arg(trace).args(["--format", "json"]);
-    let stats = command.output().map_err(told)?.stdout;
-    let stats: Value = serde_json::from_slice(&stats).map_err(told)?;
+    let stats = command.output().map_err(reported)?.stdout;
+    let stats: Value = serde_json::from_slice(&stats).map_err(reported)?;
     let categories = stats["categories"].as_array().into_iter().flatten();
     let mut categories = categories.filter(|one| one["name"] == category);
     let kinds = categories.next().map(|one| &one["by_message"]);

@@ -8,7 +8,7 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use super::desktop::{self, Desktop};
-use super::told;
+use super::reported;
 use crate::bench::x_server::XServer;
 use xtask::packages::{DEMO, TEST, ensure};
 use xtask::run::{cargo, run, target};
@@ -26,13 +26,13 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST, desktop::PROGRAMS])?;
     run(cargo().args(["build", "--release", "--locked", "--bin", "x11prof"]))?;
     let length = match arguments.first() {
-        Some(seconds) => Duration::from_secs(seconds.parse().map_err(told)?),
+        Some(seconds) => Duration::from_secs(seconds.parse().map_err(reported)?),
         None => LENGTH,
     };
     let folder = target().join("validate/ring");
     let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).map_err(told)?;
-    let cpus = std::thread::available_parallelism().map_err(told)?;
+    fs::create_dir_all(&folder).map_err(reported)?;
+    let cpus = std::thread::available_parallelism().map_err(reported)?;
     let server = XServer::start(&format!("0-{}", cpus.get() - 1))?;
     let desktop = Desktop::start(&server.display(), None, &folder)?;
     let mut recorder = Command::new(target().join("release/x11prof"))
@@ -54,19 +54,19 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         ])
         .current_dir(&folder)
         .spawn()
-        .map_err(told)?;
+        .map_err(reported)?;
     let (memory, disk) = watch(&mut recorder, length)?;
     let signal = |name: &str| {
         Command::new("kill")
             .args([name, &recorder.id().to_string()])
             .status()
     };
-    signal("-USR1").map_err(told)?;
+    signal("-USR1").map_err(reported)?;
     std::thread::sleep(Duration::from_secs(3));
-    signal("-INT").map_err(told)?;
-    let status = recorder.wait().map_err(told)?;
+    signal("-INT").map_err(reported)?;
+    let status = recorder.wait().map_err(reported)?;
     drop(desktop);
-    let files = fs::read_dir(&folder).map_err(told)?.flatten();
+    let files = fs::read_dir(&folder).map_err(reported)?.flatten();
     let files: Vec<_> = files
         .filter(|file| file.file_name().to_string_lossy().ends_with(".mcap"))
         .collect();
@@ -105,11 +105,11 @@ fn watch(recorder: &mut Child, length: Duration) -> Result<(u64, u64), String> {
     let (mut memory, mut disk) = (0, 0);
     let began = Instant::now();
     while began.elapsed() < length {
-        if let Some(status) = recorder.try_wait().map_err(told)? {
+        if let Some(status) = recorder.try_wait().map_err(reported)? {
             return Err(format!("the recorder ended: {status}"));
         }
         let pid = recorder.id();
-        let status = fs::read_to_string(format!("/proc/{pid}/status")).map_err(told)?;
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).map_err(reported)?;
         let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
         let peak = peak.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
         memory = memory.max(peak.unwrap_or(0));

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::told;
+use super::reported;
 use crate::bench::x_server::XServer;
 use xtask::packages::{DEMO, MORE_PROGRAMS, Needed, TEST, ensure};
 use xtask::run::{cargo, run, target};
@@ -47,7 +47,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST, MORE_PROGRAMS, &[xtrace]])?;
     run(cargo().args(["build", "--release", "--locked", "--bin", "x11prof"]))?;
     let folder = target().join("validate/roundtrips");
-    fs::create_dir_all(&folder).map_err(told)?;
+    fs::create_dir_all(&folder).map_err(reported)?;
     let mut failed = Vec::new();
     for (name, command) in PROGRAMS {
         if !arguments.is_empty() && !arguments.iter().any(|word| name.contains(word.as_str())) {
@@ -55,7 +55,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         }
         let (trace, log) = (folder.join("trace.mcap"), folder.join("xtrace.log"));
         record(command, &trace, &log)?;
-        let theirs = in_log(&fs::read_to_string(&log).map_err(told)?);
+        let theirs = in_log(&fs::read_to_string(&log).map_err(reported)?);
         let report = report(&trace)?;
         let total = &report["total"];
         let ours = total["round_trips"].as_u64().unwrap_or(0);
@@ -102,7 +102,7 @@ fn record(command: &[&str], trace: &Path, log: &Path) -> Result<(), String> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
-        .map_err(told)?;
+        .map_err(reported)?;
     let _xtrace = Running(xtrace);
     for _ in 0..500 {
         if !free(&number) {
@@ -120,7 +120,7 @@ fn record(command: &[&str], trace: &Path, log: &Path) -> Result<(), String> {
         .stderr(Stdio::null())
         .status()
         .map(drop)
-        .map_err(told)
+        .map_err(reported)
 }
 
 fn socket(number: u32) -> String {
@@ -132,7 +132,7 @@ fn report(trace: &Path) -> Result<Value, String> {
         .args(["network", "--format", "json"])
         .arg(trace)
         .output()
-        .map_err(told)?;
+        .map_err(reported)?;
     serde_json::from_slice(&output.stdout)
         .map_err(|error| format!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
 }

@@ -11,7 +11,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use super::large::binary;
-use super::told;
+use super::reported;
 use crate::bench::x_server::XServer;
 use xtask::packages::{Needed, ensure};
 use xtask::run::{cargo, run};
@@ -71,7 +71,7 @@ const SUITES: &[Suite] = &[
     Suite {
         name: "xcffib",
         needed: needed("pip", "python3-pip"),
-        // The tests start a server each, unless told otherwise, and leave their clients running. The deselected test
+        // The tests start a server each, unless reported otherwise, and leave their clients running. The deselected test
         // connects with a made-up cookie, which the recorder refuses even if the server accepts it.
         prepare: "pip install -q --target lib xcffib==1.13.0 pytest==8.4.2 && \
                   pip download -q --no-deps --no-binary :all: xcffib==1.13.0 && \
@@ -139,8 +139,10 @@ pub(super) fn validate(names: &[String]) -> Result<(), String> {
     let mut differ = Vec::new();
     for suite in SUITES.iter().filter(wanted) {
         ensure(&[&[Needed { ..suite.needed }]])?;
-        let folder = tempfile::tempdir().map_err(told)?;
-        let prepared = shell(suite.prepare, folder.path()).status().map_err(told)?;
+        let folder = tempfile::tempdir().map_err(reported)?;
+        let prepared = shell(suite.prepare, folder.path())
+            .status()
+            .map_err(reported)?;
         if !prepared.success() {
             return Err(format!("{}: {prepared}", suite.prepare));
         }
@@ -195,24 +197,24 @@ fn verdicts(
     record.arg(server.display()).arg("-o").arg(&trace);
     record
         .stdout(Stdio::null())
-        .stderr(File::create(folder.join("log")).map_err(told)?);
+        .stderr(File::create(folder.join("log")).map_err(reported)?);
     match recorder {
-        None => drop(program.status().map_err(told)?),
+        None => drop(program.status().map_err(reported)?),
         Some(["--attach"]) => {
-            let mut recorder = record.arg("--attach").spawn().map_err(told)?;
+            let mut recorder = record.arg("--attach").spawn().map_err(reported)?;
             sleep(ATTACH);
             let ended = program.status();
             let pid = recorder.id().to_string();
             let _ = Command::new("kill").args(["-INT", &pid]).status();
-            recorder.wait().map_err(told)?;
-            ended.map_err(told)?;
+            recorder.wait().map_err(reported)?;
+            ended.map_err(reported)?;
         }
         Some(options) => {
             record.args(options).args(["--", "sh", "-c", &line]);
-            record.status().map_err(told)?;
+            record.status().map_err(reported)?;
         }
     }
-    let text = fs::read(&output).map_err(told)?;
+    let text = fs::read(&output).map_err(reported)?;
     let text = String::from_utf8_lossy(&text);
     let verdict = |line: &str| {
         let marks = suite.verdicts.iter();

@@ -3,7 +3,7 @@
 
 use x11prof_cost_model::{Clock, Point, RequestCosts, ServerParameters};
 
-use super::told;
+use super::reported;
 
 /// The maximum relative deviation of a point from the line between its neighbours, also limited by the point's spread.
 /// It also applies to the slopes at both ends, which are used to extrapolate.
@@ -12,8 +12,8 @@ const AT_MOST: f64 = 0.03;
 /// Thins the files in place.
 pub(crate) fn validate(files: &[String]) -> Result<(), String> {
     for file in files {
-        let text = std::fs::read_to_string(file).map_err(told)?;
-        let mut parameters = ServerParameters::from_toml(&text).map_err(told)?;
+        let text = std::fs::read_to_string(file).map_err(reported)?;
+        let mut parameters = ServerParameters::from_toml(&text).map_err(reported)?;
         let points = |file: &ServerParameters| -> usize {
             file.requests.iter().map(|costs| costs.points.len()).sum()
         };
@@ -26,7 +26,7 @@ pub(crate) fn validate(files: &[String]) -> Result<(), String> {
             points(&parameters),
             thinner.len()
         );
-        std::fs::write(file, thinner).map_err(told)?;
+        std::fs::write(file, thinner).map_err(reported)?;
     }
     Ok(())
 }

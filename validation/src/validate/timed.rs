@@ -11,7 +11,7 @@ use x11prof_trace::{Reader, Record};
 use x11rb::connection::{Connection as _, RequestConnection as _};
 use x11rb::protocol::xproto::ConnectionExt as _;
 
-use super::{quantile, told};
+use super::{quantile, reported};
 use xtask::packages::{DEMO, Needed, TEST, ensure};
 use xtask::run::{cargo, run, target};
 
@@ -37,7 +37,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST, COMPILER])?;
     run(cargo().args(["build", "--release", "--locked", "--bin", "x11prof"]))?;
     let folder = target().join("validate/timed");
-    fs::create_dir_all(&folder).map_err(told)?;
+    fs::create_dir_all(&folder).map_err(reported)?;
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/e2e/timed/spin.c");
     let library = folder.join("spin.so");
     let mut compiler = Command::new("cc");
@@ -59,7 +59,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
             .args(["record", "--server", kind, "-o"])
             .arg(&trace)
             .arg("--")
-            .arg(std::env::current_exe().map_err(told)?)
+            .arg(std::env::current_exe().map_err(reported)?)
             .args(["validate", "timed", CLIENT])
             .env("LD_PRELOAD", &library)
             .stderr(Stdio::null());
@@ -73,24 +73,27 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
 /// follow each other.
 fn client() -> Result<(), String> {
     const NO_OPERATION: u8 = 127;
-    let (x, _) = x11rb::connect(None).map_err(told)?;
+    let (x, _) = x11rb::connect(None).map_err(reported)?;
     for _ in 0..EACH {
         for length in LENGTHS {
             let request = [NO_OPERATION, length, 1, 0];
             x.send_request_without_reply(&[IoSlice::new(&request)], Vec::new())
-                .map_err(told)?;
-            x.get_input_focus().map_err(told)?.reply().map_err(told)?;
+                .map_err(reported)?;
+            x.get_input_focus()
+                .map_err(reported)?
+                .reply()
+                .map_err(reported)?;
         }
     }
-    x.flush().map_err(told)
+    x.flush().map_err(reported)
 }
 
 /// Prints a row for each length.
 fn rows(kind: &str, trace: &Path) -> Result<(), String> {
-    let mut reader = Reader::new(File::open(trace).map_err(told)?).map_err(told)?;
+    let mut reader = Reader::new(File::open(trace).map_err(reported)?).map_err(reported)?;
     // Times by client and sequence number.
     let mut times: HashMap<u16, HashMap<u16, f64>> = HashMap::new();
-    while let Some(record) = reader.next().map_err(told)? {
+    while let Some(record) = reader.next().map_err(reported)? {
         let Record::HandlerTimes(of) = record else {
             continue;
         };

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::forecast::{SECONDS, build, over_link, program, record, start_up};
-use super::{median, quantile, told};
+use super::{median, quantile, reported};
 use crate::bench::x_server::XServer;
 use xtask::packages::{DEMO, MORE_PROGRAMS, Needed, TEST, ensure};
 use xtask::run::{run, target};
@@ -47,7 +47,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     let folder = target().join("validate/ssh");
     // ssh-keygen overwrites no keys.
     let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).map_err(told)?;
+    std::fs::create_dir_all(&folder).map_err(reported)?;
     let server = XServer::start("0")?;
     let tunnel = Tunnel::open(&folder)?;
     let (here, there) = (folder.join("here.mcap"), folder.join("there.mcap"));
@@ -131,8 +131,8 @@ impl Tunnel {
             run(Command::new("ssh-keygen").args(words))?;
         }
         // A free port, which sshd opens again.
-        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(told)?;
-        let port = free.local_addr().map_err(told)?.port();
+        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(reported)?;
+        let port = free.local_addr().map_err(reported)?.port();
         drop(free);
         let settings = format!(
             "Port {port}\nListenAddress 127.0.0.1\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\n\
@@ -141,14 +141,14 @@ impl Tunnel {
             path("host"),
             path("user.pub")
         );
-        std::fs::write(folder.join("settings"), settings).map_err(told)?;
+        std::fs::write(folder.join("settings"), settings).map_err(reported)?;
         let _ = std::fs::create_dir_all("/run/sshd");
         let sshd = Command::new("/usr/sbin/sshd")
             .args(["-D", "-f", &path("settings"), "-E", &path("log")])
             .spawn()
-            .map_err(told)?;
-        let relay = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(told)?;
-        let relay_port = relay.local_addr().map_err(told)?.port();
+            .map_err(reported)?;
+        let relay = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(reported)?;
+        let relay_port = relay.local_addr().map_err(reported)?.port();
         let tunnel = Tunnel {
             sshd,
             folder: folder.to_owned(),
@@ -182,7 +182,7 @@ impl Tunnel {
         seconds: f64,
         trace: &Path,
     ) -> Result<(), String> {
-        let user = Command::new("id").arg("-un").output().map_err(told)?;
+        let user = Command::new("id").arg("-un").output().map_err(reported)?;
         let user = String::from_utf8_lossy(&user.stdout).trim().to_owned();
         let program = program();
         // Programs load fonts and input methods by the locale.
@@ -222,7 +222,7 @@ impl Tunnel {
             .stderr(Stdio::null())
             .status()
             .map(drop)
-            .map_err(told)
+            .map_err(reported)
     }
 }
 

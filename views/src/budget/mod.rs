@@ -18,7 +18,7 @@ pub fn text(verdict: &BudgetVerdict, page: &Page) -> String {
         .filter(|line| !line.is_kept())
         .collect();
     for line in &over {
-        let line = format!("over: {}", plain(&told(line)));
+        let line = format!("over: {}", plain(&reported(line)));
         out.push_str(&page.wrap_in(Style::Caveat, &line, 6));
     }
     let kept = verdict.lines.len() - over.len();
@@ -29,7 +29,7 @@ pub fn text(verdict: &BudgetVerdict, page: &Page) -> String {
     );
     let _ = writeln!(out, "{}", page.paint(Style::Bold, &counts));
     for line in verdict.lines.iter().filter(|line| line.is_kept()) {
-        out.push_str(&page.wrap(&format!("kept: {}", plain(&told(line))), 6));
+        out.push_str(&page.wrap(&format!("kept: {}", plain(&reported(line))), 6));
     }
     out
 }
@@ -53,7 +53,7 @@ pub fn junit(verdict: &BudgetVerdict, name: &str) -> String {
             false => writeln!(
                 out,
                 "><failure message=\"{}\"/></testcase>",
-                escaped(&told(line))
+                escaped(&reported(line))
             ),
         };
     }
@@ -61,7 +61,7 @@ pub fn junit(verdict: &BudgetVerdict, name: &str) -> String {
     out
 }
 
-fn told(line: &BudgetLine) -> String {
+fn reported(line: &BudgetLine) -> String {
     match &line.found {
         Found::Figure(found) => format!(
             "{}: {} found, {} allowed",

@@ -113,7 +113,11 @@ fn of_client(client: &ClientNow, report: &NowReport) -> Row {
             .map_or_else(|| "-".to_owned(), |pid| pid.to_string()),
     ];
     cells.extend(rates(&sums, true));
-    cells.push(bytes(held));
+    cells.push(match (client.joined, held) {
+        (true, 0) => "-".to_owned(),
+        (true, held) => format!("≥ {}", bytes(held)),
+        (false, held) => bytes(held),
+    });
     cells.push(what(client, report));
     Row { cells, name, sums }
 }

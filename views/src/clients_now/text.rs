@@ -12,7 +12,7 @@ use crate::units::{bytes, duration, number, share};
 /// The verdict, then the rows. `of` names the display or recording.
 pub fn text(report: &NowReport, of: &str, by: By, order: Order, page: &Page) -> String {
     let head = format!(
-        "{}: {:.1} s to {:.1} s, {} requests per second, {} of server time per second",
+        "{}, {:.1} s to {:.1} s: {} requests and {} of server time per second",
         plain(of),
         (report.at_s - report.seconds).max(0.0),
         report.at_s,
@@ -48,7 +48,13 @@ pub fn text(report: &NowReport, of: &str, by: By, order: Order, page: &Page) -> 
     let mut basis = basis(report);
     if report.basis.is_measured() {
         let own = duration(report.own_ms_per_s);
-        basis.push_str(&format!("; {own} a second for no client"));
+        basis.push_str(&format!("; {own} per second unattributed"));
+    }
+    if by == By::Client {
+        basis.push_str(". Held: memory of the client's resources in the server");
+        if report.clients.iter().any(|one| one.joined) {
+            basis.push_str(" (≥ or -: resources from before the recording are not counted)");
+        }
     }
     let basis = page.wrap(&basis, 0);
     text.push_str(&page.paint(Style::Faint, basis.trim_end()));
@@ -80,5 +86,5 @@ pub fn basis(report: &NowReport) -> String {
         TimeSource::Extrapolated => TimeSource::Modelled,
         basis => basis,
     };
-    server_time(basis, &plain(&report.prices))
+    server_time(basis, &plain(&report.costs))
 }

@@ -9,7 +9,7 @@ use crate::table::Table;
 use crate::units::{counted, decimals, duration};
 
 /// Replaces a missing cost.
-const NO_PRICE: &str = "no cost data";
+const NO_COST: &str = "no cost data";
 /// Maximum width of a server's column.
 const COLUMN: usize = 15;
 
@@ -18,8 +18,7 @@ pub fn text(comparison: &Comparison, page: &Page) -> String {
     let mut text = verdict(comparison, page);
     if let Some(recorded) = &comparison.recorded {
         let line = format!(
-            "The recorded server took {} ({}); where a server can be started here, `x11prof replay` measures instead of \
-             forecasting",
+            "The recorded server took {} ({}). `x11prof replay` measures servers that you can start",
             duration(recorded.server_ms),
             basis_word(recorded.basis)
         );
@@ -112,8 +111,8 @@ fn verdict(comparison: &Comparison, page: &Page) -> String {
         if let Some(best) = best {
             text.push_str(&page.wrap(
                 &format!(
-                    "Fastest by estimate: {}, {} for the {count} of {all} requests with cost data on all servers \
-                     ({})",
+                    "{} is estimated as the fastest server: {} of server time ({}; {count} of {all} requests have cost \
+                     data on all servers)",
                     plain(&best.name),
                     duration(best.comparable_ms),
                     network_words(network)
@@ -129,7 +128,7 @@ fn verdict(comparison: &Comparison, page: &Page) -> String {
                 .collect();
             if !ranges.is_empty() {
                 let line = format!(
-                    "The ranking is not certain, because the ranges overlap: {} {}, {}.",
+                    "The ranking is uncertain, because the ranges overlap: {} {}, {}.",
                     plain(&best.name),
                     range(best),
                     ranges.join(", ")
@@ -190,7 +189,7 @@ fn servers(comparison: &Comparison) -> Table {
         cells.extend(ratio);
         cells.push(format!("{:.places$}", of.comparable_ms));
         cells.extend(comparable);
-        cells.push(of.unpriced.to_string());
+        cells.push(of.no_cost.to_string());
         table.row(cells);
     }
     table
@@ -234,10 +233,10 @@ pub(super) fn requests(comparison: &Comparison, page: &Page) -> String {
                 .filter_map(|at| Some((at, line.servers.get(at)?)));
             let cells = cells.map(|(at, cell)| {
                 let dominates = if cell.dominates { "+" } else { "" };
-                match cell.unpriced {
+                match cell.no_cost {
                     0 => format!("{dominates}{}", ms(at, cell.charged_ms)),
-                    unpriced if unpriced >= line.count && cell.charged_ms <= 0.0 => {
-                        NO_PRICE.to_owned()
+                    no_cost if no_cost >= line.count && cell.charged_ms <= 0.0 => {
+                        NO_COST.to_owned()
                     }
                     _ => format!("{dominates}*{}", ms(at, cell.charged_ms)),
                 }
@@ -262,7 +261,7 @@ pub(super) fn requests(comparison: &Comparison, page: &Page) -> String {
             let of = &comparison.servers[at];
             let rest = (of.total_ms - sum(&lines, at)).max(0.0);
             match of.transport_ms {
-                None if rest <= 1e-9 * of.total_ms => NO_PRICE.to_owned(),
+                None if rest <= 1e-9 * of.total_ms => NO_COST.to_owned(),
                 _ => ms(at, rest),
             }
         };
@@ -283,19 +282,19 @@ pub(super) fn requests(comparison: &Comparison, page: &Page) -> String {
 }
 
 fn legend(comparison: &Comparison, page: &Page) -> String {
-    let mut text = "Times in ms. All known: requests with cost data on all servers. + these requests together use half \
-     of the server time.".to_owned();
-    if comparison.servers.iter().any(|of| of.unpriced > 0) {
+    let mut text = "Times in ms. All known: only requests with cost data on all servers. +: the requests that together \
+     use half of the server time.".to_owned();
+    if comparison.servers.iter().any(|of| of.no_cost > 0) {
         text.push_str(
-            " * some requests have no cost data there and count as 0: compare All known. `x11prof \
-             calibrate` measures the missing ones.",
+            " *: some requests have no cost data there and count as 0, so compare All known. `x11prof \
+             calibrate` measures the missing costs.",
         );
     }
     if !page.all {
         text.push_str(" --all shows every request.");
     }
     if several_servers(comparison) && comparison.recorded.is_none() {
-        text.push_str(" `x11prof replay` measures servers that can be started here.");
+        text.push_str(" `x11prof replay` measures servers that you can start.");
     }
     let lines = page.wrap(&text, 0);
     lines

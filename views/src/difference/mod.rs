@@ -6,6 +6,7 @@ use crate::csv_tables;
 use crate::page::{Page, Style, name};
 use crate::plain::plain;
 use crate::table::Table;
+use crate::units::counted;
 
 /// Default number of rows.
 const ROWS: usize = 15;
@@ -41,11 +42,9 @@ pub fn text(difference: &Difference, page: &Page) -> String {
     }
     if shown < changed.len() {
         let more = changed.len() - shown;
-        text.push_str(&format!(
-            "{more} more counts and times differ (--all shows them); "
-        ));
+        text.push_str(&format!("{more} more figures differ (--all shows them); "));
     } else if shown > 0 {
-        text.push_str("No more differ; ");
+        text.push_str("No other figure differs; ");
     }
     let same = difference.rows.len() - changed.len();
     if shown > 0 {
@@ -60,25 +59,35 @@ pub fn text(difference: &Difference, page: &Page) -> String {
 /// The verdict in at most five lines.
 fn verdict(difference: &Difference, page: &Page) -> String {
     let (old, new) = (difference.old.traces.len(), difference.new.traces.len());
-    let changed = difference.rows.iter().filter(|row| row.change != 0.0);
-    let counts = changed.clone().filter(|row| row.count).count();
-    let first = difference.rows.first().filter(|row| row.change != 0.0);
+    // The requests that --try changed are an option, not a result.
+    let changed = difference
+        .rows
+        .iter()
+        .filter(|row| row.change != 0.0 && row.quantity != Quantity::Tried);
+    let counts = changed.clone().filter(|row| row.count).count() as u64;
+    let first = changed.clone().next();
+    let real = changed.filter(|row| row.real == Some(true)).count() as u64;
     let mut text = match (difference.real, first) {
         (_, None) => "Nothing differs.\n".to_owned(),
-        (Some(0), _) => "No significant difference.\n".to_owned(),
-        (Some(real), Some(first)) => {
-            format!(
-                "{real} significant differences; the largest: {}\n",
-                said(first)
-            )
-        }
+        (Some(_), _) if real == 0 => "No significant difference.\n".to_owned(),
+        (Some(_), Some(first)) => format!(
+            "{}; the largest: {}\n",
+            counted(real, "significant difference"),
+            said(first)
+        ),
         (None, Some(first)) if first.count => {
-            format!("{counts} counts differ; the largest: {}\n", said(first))
+            let differ = if counts == 1 {
+                "count differs"
+            } else {
+                "counts differ"
+            };
+            format!("{counts} {differ}; the largest: {}\n", said(first))
         }
         (None, Some(_)) => {
             "All counts are the same; times differ as between any two runs.\n".to_owned()
         }
     };
+    text.push_str(&speeds(difference));
     text.push_str(&lost(difference));
     text.push_str(&format!(
         "Old: {}\nNew: {}\n",
@@ -95,7 +104,7 @@ fn verdict(difference: &Difference, page: &Page) -> String {
             ));
         }
         (None, 1) => text.push_str(&format!(
-            "One recording of each version: counts are exact, times vary between runs. \
+            "With one recording of each version, only counts are reliable. \
              Record {fewest} or more of each to test for significance.\n"
         )),
         (None, _) => text.push_str(&format!(
@@ -103,6 +112,44 @@ fn verdict(difference: &Difference, page: &Page) -> String {
         )),
     }
     text
+}
+
+/// The times that became longer and shorter. If times were tested, only significant changes count.
+fn speeds(difference: &Difference) -> String {
+    let times = difference.rows.iter().filter_map(|row| {
+        let name = match (row.quantity, &row.name) {
+            (Quantity::StartUpMs, None) => "start-up",
+            (Quantity::EpisodeMs, None) => "all episodes",
+            (Quantity::ClientMs, None) => "client CPU",
+            (Quantity::ServerMs, None) => "server",
+            _ => return None,
+        };
+        let percent = row
+            .percent
+            .map(|percent| format!(" ({})", percents(percent)));
+        let (old, new) = (number(row, row.old.mean), number(row, row.new.mean));
+        let text = format!("{name} {old} → {new} ms{}", percent.unwrap_or_default());
+        Some((row, text))
+    });
+    let tested = difference.real.is_some();
+    let counts = |row: &DifferenceRow| row.change != 0.0 && (!tested || row.real == Some(true));
+    let (longer, shorter): (Vec<_>, Vec<_>) = times
+        .filter(|(row, _)| counts(row))
+        .partition(|(row, _)| row.change > 0.0);
+    let list = |word: &str, times: Vec<(&DifferenceRow, String)>| {
+        let times: Vec<String> = times.into_iter().map(|(_, text)| text).collect();
+        (!times.is_empty()).then(|| format!("{word}: {}.", times.join(", ")))
+    };
+    let lists: Vec<String> = [list("Slower", longer), list("Faster", shorter)]
+        .into_iter()
+        .flatten()
+        .collect();
+    match (lists.is_empty(), tested) {
+        (true, true) => "No time changed significantly.\n".to_owned(),
+        (true, false) => String::new(),
+        (false, true) => format!("{}\n", lists.join(" ")),
+        (false, false) => format!("{} Such changes may be chance.\n", lists.join(" ")),
+    }
 }
 
 /// The action that became slower by the most.
@@ -207,8 +254,8 @@ fn side(side: &SideReport, page: &Page) -> String {
         true => side.traces.first().cloned().unwrap_or_default(),
         false => side.command.join(" "),
     };
-    let several = if runs == 1 { "recording" } else { "recordings" };
-    name(&format!("{runs} {several} of {what}"), page.columns() - 6)
+    let runs = counted(runs as u64, "recording");
+    name(&format!("{runs} of {what}"), page.columns() - 6)
 }
 
 /// A row's name and figures.
@@ -271,7 +318,7 @@ fn title(row: &DifferenceRow) -> String {
         (None, Quantity::ResourcesCreated | Quantity::ResourcesLeft) => {
             format!("resources {quantity}")
         }
-        (None, Quantity::EpisodeMs) => "episodes, ms together".to_owned(),
+        (None, Quantity::EpisodeMs) => "all episodes ms".to_owned(),
         (None, _) => quantity.to_owned(),
         (Some(named), _) => name(&format!("{quantity}: {named}"), NAME),
     }

@@ -96,7 +96,6 @@ fn verdict(report: &EpisodesReport, page: &Page) -> String {
 
 /// The number of actions, their latencies, and the causes of the latencies.
 fn sentences(report: &EpisodesReport, page: &Page) -> Vec<String> {
-    let summary = &report.summary;
     let (input, rest): (Vec<_>, Vec<_>) =
         report.triggers.iter().partition(|of| of.trigger == "input");
     let loops = report.loops.iter().map(|one| &one.sentence).take(1);
@@ -114,15 +113,16 @@ fn sentences(report: &EpisodesReport, page: &Page) -> Vec<String> {
             ));
             let think = &report.think_and_wait;
             let waited = format!(
-                "the user waited {} of {} ({:.1} %)",
+                "the user waited {}, {:.1} % of the time",
                 latency(think.wait_ms),
-                latency(think.wait_ms + think.think_ms),
                 think.wait_percent
             );
             lines.push(match of.perceptible {
-                0 => format!("No action is over its threshold; {waited}."),
-                1 => format!("1 is over its threshold; {waited}."),
-                many => format!("{many} are over their threshold; {waited}."),
+                0 => format!("No action took longer than its threshold; {waited}."),
+                some => format!(
+                    "{} took longer than the threshold; {waited}.",
+                    counted(some, "action")
+                ),
             });
             let room = page.columns().saturating_sub(1);
             lines.push(match (of.perceptible, report.outliers.first()) {
@@ -135,10 +135,7 @@ fn sentences(report: &EpisodesReport, page: &Page) -> Vec<String> {
             });
             lines.extend(worst_of_input(report, page));
         }
-        None => lines.push(format!(
-            "No user action in {}.",
-            latency(summary.end_to_end_ms)
-        )),
+        None => lines.push("No user action.".to_owned()),
     }
     let others: u64 = rest.iter().map(|of| of.count).sum();
     if others > 0 {
@@ -149,7 +146,7 @@ fn sentences(report: &EpisodesReport, page: &Page) -> Vec<String> {
             some => some.to_string(),
         };
         lines.push(format!(
-            "{} without input: {perceptible} over the threshold, max {}.",
+            "{} without input, such as start-up: {perceptible} took longer than the threshold, max {}.",
             counted(others, "episode"),
             latency(longest)
         ));
@@ -206,7 +203,7 @@ fn worst_of_input(report: &EpisodesReport, page: &Page) -> Option<String> {
     // The cause is the most important part of the line, so the name is shortened first.
     let room = page.columns().saturating_sub(23 + mostly.chars().count());
     Some(format!(
-        "Longest: {} at {:.3} s: {mostly}.",
+        "Longest: {} at {:.3} s, {mostly}.",
         fit(&worst.landmark, room.max(12)),
         worst.start_ms / 1000.0,
     ))
@@ -239,7 +236,7 @@ fn doubts(report: &EpisodesReport, page: &Page) -> String {
     let missing: Vec<&str> = missing.map(|of| of.name.as_str()).collect();
     if !missing.is_empty() {
         doubt(&format!(
-            "No event of {} started; `x11prof dump` shows the names of events, requests and windows.",
+            "{} never started; `x11prof dump` shows the names of events, requests and windows.",
             plain(&missing.join(", "))
         ));
     }
@@ -252,7 +249,7 @@ fn doubts(report: &EpisodesReport, page: &Page) -> String {
             .iter()
             .filter(|of| of.unsure == Some(reason));
         doubt(&format!(
-            "{} may end too early or too late (marked ?): {reason}.",
+            "The end of {} is uncertain (marked ?): {reason}.",
             counted(these.count() as u64, "episode")
         ));
     }

@@ -7,7 +7,7 @@ use crate::page::{Page, WIDTH};
 
 /// Milliseconds or seconds, with a useful number of digits.
 pub(super) fn brief(value: f64) -> String {
-    if value.abs() >= 1000.0 {
+    if value.abs() >= 99.95 {
         format!("{value:.0}")
     } else if value.abs() >= 9.995 {
         format!("{value:.1}")
@@ -56,13 +56,15 @@ pub(super) fn left_out(more: usize, place: &str) -> String {
 /// The printed name of a part.
 pub(crate) fn part(culprit: &str) -> &str {
     match culprit {
+        "client" => "client CPU",
         "off_cpu" => "off-CPU",
-        "other_clients" => "others",
+        "other_clients" => "other clients",
+        "waiting" => "waiting to start",
         other => other,
     }
 }
 
-/// The causes of the latency, as many as fit, the largest first: `client code 61 %, drawing 30 %`.
+/// The causes of the latency, as many as fit, the largest first: `client CPU 61 %, drawing 30 %`.
 pub(super) fn causes(
     before: &str,
     parts: &PartsReport,
@@ -72,11 +74,11 @@ pub(super) fn causes(
     let replies = causes.reply_ms + causes.grab_ms;
     let shares = shares(&[
         ("waiting to start", parts.waiting_ms),
-        ("client code", causes.running_ms),
+        ("client CPU", causes.running_ms),
         ("CPU run queue", causes.processor_ms),
         ("sleeping", causes.sleeping_ms),
         ("lock or thread", causes.lock_ms),
-        ("a file", causes.file_ms),
+        ("file", causes.file_ms),
         ("frame or timer", causes.poll_ms),
         ("other off-CPU", causes.elsewhere_ms),
         ("round trips", replies),
@@ -138,7 +140,7 @@ mod tests {
     #[test]
     fn numbers_and_names_are_brief() {
         let written = [0.0, 1.234, 9.999, 99.96, 1234.5].map(brief);
-        assert_eq!(written, ["0.00", "1.23", "10.0", "100.0", "1234"]);
+        assert_eq!(written, ["0.00", "1.23", "10.0", "100", "1234"]);
         assert_eq!([12.34, 2345.6].map(latency), ["12.3 ms", "2.35 s"]);
         assert_eq!([fit("abcdef", 6), fit("abcdef", 4)], ["abcdef", "abc…"]);
         assert_eq!(fit("日本語日本語", 6), "日本…");

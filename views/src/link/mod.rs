@@ -6,7 +6,7 @@ use crate::page::Page;
 use crate::page::Style;
 use crate::plain::plain;
 use crate::table::Table;
-use crate::units::duration;
+use crate::units::{self, duration};
 
 /// The number of replies that xterm waits for before it shows its window (validation/results).
 const XTERM: f64 = 260.0;
@@ -49,12 +49,8 @@ pub fn text(report: &LinkReport, page: &Page) -> String {
         table.row(row(name, times));
     }
     text.push_str(&format!("\n{}", table.on(page)));
-    let speed = |speed: Option<f64>| {
-        speed.map_or_else(
-            || "too fast to measure".to_owned(),
-            |speed| format!("{:.1} MB/s", speed / 1e6),
-        )
-    };
+    let speed =
+        |speed: Option<f64>| speed.map_or_else(|| "too fast to measure".to_owned(), units::speed);
     text.push_str(&format!(
         "Speed: {} to the server, {} back\n",
         speed(report.to_server_bytes_per_second),
@@ -79,8 +75,8 @@ pub(crate) fn line(report: &LinkReport) -> String {
     };
     let relay = report.relay.as_deref();
     let relay = relay.map_or_else(String::new, |relay| format!(" through {}", plain(relay)));
-    let told = |kind| !matches!(kind, LinkKind::Far | LinkKind::Good);
-    let more = report.findings.iter().filter(|one| told(one.kind));
+    let is_line = |kind| !matches!(kind, LinkKind::Far | LinkKind::Good);
+    let more = report.findings.iter().filter(|one| is_line(one.kind));
     let more: String = more.map(|one| format!("; {}", one.what)).collect();
     let advice = report
         .findings

@@ -52,7 +52,7 @@ pub fn text(report: &PlaysReport, page: &Page) -> String {
         table.row(cells);
     }
     text.push_str(&table.on(page));
-    let mut legend = "From the input event to the end of all effects.".to_owned();
+    let mut legend = "Each latency goes from the input event to the end of all effects.".to_owned();
     if several {
         legend.push_str(" p50, p95 and Max exclude the first run, which warms up caches.");
     }
@@ -78,15 +78,15 @@ pub fn keys(report: &PlaysReport, page: &Page) -> String {
         }
         text.push_str(&distribution(run, page));
     }
-    let legend = "From the key's event in the server to the end of all effects there: what a screen, or a viewer on \
-                  another machine, shows later is not in it. Each row of parts is by itself: the parts of different keys.";
+    let legend = "A latency goes from the key's event in the server to the end of all effects in the server, without \
+                  the time of a screen or a remote viewer. Each row has its own percentiles, so the rows do not add up.";
     text.push_str(&faint(legend, page));
     text
 }
 
 fn distribution(run: &RunReport, page: &Page) -> String {
     let Some(latency) = &run.latency else {
-        let said = format!("{}: the program answered no key", plain(&run.trace));
+        let said = format!("{}: the program reacted to no key", plain(&run.trace));
         return heading(&said, page);
     };
     let keys = counted(latency.count as u64, "key");
@@ -97,7 +97,7 @@ fn distribution(run: &RunReport, page: &Page) -> String {
         duration(latency.p95_ms)
     );
     if run.unanswered > 0 {
-        first.push_str(&format!("; {} more without an answer", run.unanswered));
+        first.push_str(&format!("; {} more without a reaction", run.unanswered));
     }
     if let Some(later) = run
         .drew_later
@@ -105,7 +105,7 @@ fn distribution(run: &RunReport, page: &Page) -> String {
         .filter(|later| 2 * later.count >= latency.count)
     {
         let text = format!(
-            "; after {} of them the program drew again, at p50 {}, from a timer: the visible effect of \
+            "; after {} of them the program drew again from a timer, at p50 {}, so the visible effect of \
              the key may be that late",
             later.count,
             duration(later.median_ms)
@@ -147,9 +147,9 @@ fn distribution(run: &RunReport, page: &Page) -> String {
 /// The name of a part in text form.
 fn part(name: &str) -> &str {
     match name {
-        "waiting" => "waits for the client",
-        "client" => "the client runs",
-        "off_cpu" => "the client is off the CPU",
+        "waiting" => "waiting to start",
+        "client" => "client CPU",
+        "off_cpu" => "off-CPU",
         "server" => "server",
         "other_clients" => "other clients",
         other => other,

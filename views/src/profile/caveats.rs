@@ -23,11 +23,12 @@ pub(crate) fn of_warnings(warnings: &[Warning], page: &Page) -> String {
         };
         let count = of_kind.iter().map(|warning| warning.count).sum();
         let (what, mend) = doubt(first.kind, count);
-        let mut line = format!("? {what}; {mend}");
         // Details of a warning about the whole recording are printed in the line.
-        if let (None, Some(what)) = (&first.request, &first.from) {
-            line.push_str(&format!(" ({})", plain(what)));
-        }
+        let details = match (&first.request, &first.from) {
+            (None, Some(details)) => format!(" ({})", plain(details)),
+            _ => String::new(),
+        };
+        let line = format!("? {what}{details}; {mend}");
         text.push_str(&page.wrap_in(Style::Caveat, &line, 2));
     }
     text
@@ -38,16 +39,16 @@ pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
     let of = |noun| counted(count, noun);
     let calibrate = "run `x11prof calibrate`";
     match kind {
-        WarningKind::Unpriced => (
-            format!("{} without cost data (0 ms)", of("request")),
+        WarningKind::NoCost => (
+            format!("{} without cost data, counted as 0 ms", of("request")),
             calibrate,
         ),
         WarningKind::Substituted => (
-            format!("{} of similar attribute values", of("cost")),
+            format!("{} with the cost of a similar request", of("request")),
             calibrate,
         ),
         WarningKind::Extrapolated => (
-            format!("{} beyond the calibrated sizes", of("request")),
+            format!("{} outside of the calibrated sizes", of("request")),
             calibrate,
         ),
         WarningKind::OneItem => (
@@ -70,7 +71,7 @@ pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
             "they count as successful",
         ),
         WarningKind::UnpairedReply => (
-            format!("{count} replies without a request in the trace"),
+            format!("{} without a request in the trace", of("reply")),
             "record from the start of the client",
         ),
         WarningKind::MissingRequest => (
@@ -82,8 +83,8 @@ pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
             "the report ignores them",
         ),
         WarningKind::ClocksDiffer => (
-            "two kernel sources disagree on the CPU time of the server".to_owned(),
-            "the report uses the clock",
+            "the kernel reports two values for the server's CPU time".to_owned(),
+            "the report uses the CPU clock",
         ),
         WarningKind::LostBytes => (
             format!("{} after a hole in the trace cannot be decoded", of("byte")),
@@ -115,12 +116,12 @@ pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
         ),
         WarningKind::Joined => (
             format!("{} began before the recording", of("connection")),
-            "their earlier GCs, pictures and fonts are unknown",
+            "earlier GCs, pictures and fonts are unknown",
         ),
         WarningKind::Trouble => (
             "the recorder reported a problem".to_owned(),
             "figures may be incomplete",
         ),
-        WarningKind::Errors => (of("X error"), "`dump` lists them"),
+        WarningKind::Errors => (of("X error"), "see `dump`"),
     }
 }

@@ -87,7 +87,7 @@ fn figures(report: &ProfileReport, page: &Page) -> String {
     text.push_str(&page.wrap(
         &format!(
             "Cost data: {} of {} ({} exact, {} interpolated, {} substituted)",
-            total.count - total.unpriced.min(total.count),
+            total.count - total.no_cost.min(total.count),
             counted(total.count, "request"),
             sum(|line| line.exact),
             sum(|line| line.interpolated),

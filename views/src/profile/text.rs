@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use x11prof_analyzer::{ClientRole, ProfileReport, RequestReport, RunningReport, percent};
+use x11prof_analyzer::{ProfileReport, RequestReport, RunningReport, StartUpReport, percent};
 
 use super::caveats::caveats;
 use super::details::details;
@@ -17,25 +17,23 @@ use crate::{callers, resources, stalls};
 pub fn text(report: &ProfileReport, page: &Page) -> String {
     let mut text = verdict(report, page);
     text.push('\n');
-    // Without stacks of requests, the user requested the CPU time of functions, not requests.
-    let has_code = report.running.is_some() || !report.off_cpu.is_empty();
-    let is_of_clients = has_code && report.groups.is_none();
-    if !is_of_clients || page.all {
-        text.push_str(&table(report, page).on(page));
-        text.push_str(&legend(report, page));
+    // Without stacks of requests, the subject is the functions.
+    let waits = report.callers.as_ref().filter(|of| of.looked_at > 0);
+    let has_code = report.running.is_some() || !report.off_cpu.is_empty() || waits.is_some();
+    let mut tables = Vec::new();
+    if !has_code || report.groups.is_some() || page.all {
+        tables.push(format!(
+            "{}{}",
+            table(report, page).on(page),
+            legend(report, page)
+        ));
     }
-    if let Some(running) = &report.running {
-        if !is_of_clients || page.all {
-            text.push('\n');
-        }
-        text.push_str(&ran(running, page));
-    }
+    tables.extend(waits.map(|waits| callers::text(waits, page)));
+    tables.extend(report.running.as_ref().map(|running| ran(running, page)));
     if !report.off_cpu.is_empty() {
-        if !is_of_clients || page.all || report.running.is_some() {
-            text.push('\n');
-        }
-        text.push_str(&callers::off_cpu(&report.off_cpu, page));
+        tables.push(callers::off_cpu(&report.off_cpu, page));
     }
+    text.push_str(&tables.join("\n"));
     if page.all {
         text.push_str(&details(report, page));
     }
@@ -86,8 +84,13 @@ impl Line {
     }
 }
 
-/// Requests or groups with their transport costs, the most expensive first, and the unattributed rest.
-fn lines(report: &ProfileReport) -> Vec<Line> {
+/// The share of unattributed time from which the legend explains its row.
+const EXPLAINED: f64 = 0.05;
+/// The row of the time that belongs to no recorded client.
+const UNATTRIBUTED: &str = "(unattributed)";
+
+/// Requests or groups with their transport costs, the most expensive first; and the unattributed rest.
+fn lines(report: &ProfileReport) -> (Vec<Line>, Option<Line>) {
     let (of, grouped) = match &report.groups {
         Some(groups) => (&groups.lines, true),
         None => (&report.requests, false),
@@ -106,23 +109,15 @@ fn lines(report: &ProfileReport) -> Vec<Line> {
     let total = &report.total;
     let server_ms = total.server_ms - all.server_ms;
     let network_ms = total.network_ms - all.network_ms;
-    // A smaller rest is a rounding error.
-    if server_ms + network_ms > 1e-6 * total.time_ms {
-        // Clients include their connections.
-        let of_clients = report.groups.as_ref().is_some_and(|of| of.by == "client");
-        lines.push(Line {
-            name: match of_clients {
-                true => "(unattributed)",
-                false => "(connections, unattributed)",
-            }
-            .to_owned(),
-            server_ms: server_ms.max(0.0),
-            network_ms: network_ms.max(0.0),
-            count: 0,
-        });
-    }
     lines.sort_by(|a, b| b.time().total_cmp(&a.time()).then(b.count.cmp(&a.count)));
-    lines
+    // A smaller rest is a rounding error.
+    let rest = (server_ms + network_ms > 1e-6 * total.time_ms).then(|| Line {
+        name: UNATTRIBUTED.to_owned(),
+        server_ms: server_ms.max(0.0),
+        network_ms: network_ms.max(0.0),
+        count: 0,
+    });
+    (lines, rest)
 }
 
 fn heading(by: Option<&str>) -> &'static str {
@@ -171,7 +166,7 @@ fn table(report: &ProfileReport, page: &Page) -> Table {
         table.row(cells);
         table.bar(line.time() / total.max(f64::MIN_POSITIVE));
     };
-    let lines = lines(report);
+    let (lines, unattributed) = lines(report);
     // The last row needs no more space than "1 more".
     let shown = match lines.len() <= page.rows.saturating_add(1) {
         true => lines.len(),
@@ -182,6 +177,7 @@ fn table(report: &ProfileReport, page: &Page) -> Table {
     if !others.is_empty() {
         row(&Line::together(format!("… {} more", others.len()), others));
     }
+    unattributed.iter().for_each(&mut row);
     row(&Line {
         name: "Total".to_owned(),
         server_ms: report.total.server_ms,
@@ -224,8 +220,8 @@ fn ran(report: &RunningReport, page: &Page) -> String {
     table.bold();
     let calls = match report.by.as_str() {
         "function" => {
-            "; times include callees, except callees listed separately; (others): unlisted functions, \
-             each under 2 %"
+            ". Times include callees, except callees that have their own row. (others): functions with \
+             under 2 % each"
         }
         _ => "",
     };
@@ -242,13 +238,12 @@ fn ran(report: &RunningReport, page: &Page) -> String {
     format!("{}{about}\n", table.on(page))
 }
 
-/// The client of the recorded command, if the report has other clients too.
-fn command_client(report: &ProfileReport) -> Option<String> {
+/// The client that the page begins with, if the report has other clients too.
+fn first_client(report: &ProfileReport) -> Option<String> {
     let connections = &report.trace.connections;
-    let mut start_ups = report.start_up.iter();
-    let command = start_ups.find(|one| one.role == ClientRole::Command)?;
+    let first = StartUpReport::first(&report.start_up)?;
     let name = |id| connections.iter().find(|one| one.id == id)?.name.as_ref();
-    let name = name(command.connection)?;
+    let name = name(first.connection)?;
     let has_others = connections
         .iter()
         .any(|one| one.name.as_ref() != Some(name));
@@ -267,11 +262,17 @@ fn legend(report: &ProfileReport, page: &Page) -> String {
         false => "Time: server time, including wakeups, reading and replies",
     }
     .to_owned();
-    if !page.all {
-        text.push_str("; more: --all");
+    let unattributed = lines(report).1;
+    if unattributed.is_some_and(|of| of.time() >= EXPLAINED * report.total.time_ms) {
+        text.push_str(&format!(
+            ". {UNATTRIBUTED}: connections, the server's own work, and clients that are not in the recording"
+        ));
     }
-    if let Some(name) = command_client(report) {
-        text.push_str(&format!("; without other clients: --client {name}"));
+    if !page.all {
+        text.push_str(". More: --all");
+    }
+    if let Some(name) = first_client(report) {
+        text.push_str(&format!(". Without other clients: --client {name}"));
     }
     let mut out = String::new();
     for line in page.wrap(&text, 0).lines() {

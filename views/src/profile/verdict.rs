@@ -8,8 +8,9 @@ use super::scales::scaled_text;
 use crate::link;
 use crate::page::Page;
 use crate::plain::plain;
+use crate::roundtrips::network;
 use crate::stalls;
-use crate::units::{bytes, counted, duration, share};
+use crate::units::{counted, duration, share};
 
 /// The minimum idle share of a start-up, in percent, without a forecast: the start-up probably waited for a user.
 const MOSTLY: f64 = 50.0;
@@ -58,13 +59,11 @@ fn recorded(report: &ProfileReport) -> String {
     )
 }
 
-/// The start-up of the recorded command, else the slowest one: `Start-up 0.50 s: CPU 29 %, off-CPU 60 %, 135 round
-/// trips; over DSL 9.0 s`. The client's share is its CPU time. Off-CPU, it waited for files, other programs, or a
-/// processor. The server's share is the time that the client waited for the server.
+/// The start-up of the recorded command, else the slowest one: `Start-up 0.50 s: client CPU 29 %, off-CPU 60 %, 135
+/// round trips; over DSL 9.0 s`.
 fn start_up(report: &ProfileReport) -> Option<String> {
     let slowest = StartUpReport::first(&report.start_up)?;
-    let (latency, parts) = (slowest.latency_ms?, slowest.parts.as_ref()?);
-    let own = parts.client_ms + parts.before_connection_ms.unwrap_or(0.0);
+    let latency = slowest.latency_ms?;
     let of = |part| share(percent(part, latency));
     let several = report
         .start_up
@@ -77,18 +76,10 @@ fn start_up(report: &ProfileReport) -> Option<String> {
         false => String::new(),
     };
     let idle = slowest.idle_ms.unwrap_or(0.0);
-    let (ran, off) = match slowest.ran_ms {
-        Some(ran) => (ran, own - ran - slowest.held_ms),
-        None => (own, 0.0),
-    };
-    // The line has space only for the largest part.
-    let others = [
-        ("server wait", slowest.of_server_ms()),
-        ("network", slowest.network_ms),
-        ("server run queue", slowest.processor_ms),
-        ("off-CPU", off),
-    ];
-    let (name, most) = others.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let mut parts = slowest.components().into_iter();
+    let (first, ran) = parts.next()?;
+    // The line has space only for the largest of the other parts.
+    let (name, most) = parts.max_by(|a, b| a.1.total_cmp(&b.1))?;
     let other = format!("{name} {}", of(most));
     // A start-up that waited for a user is not forecast. A recording over a network is forecast only over
     // another one, on request.
@@ -103,7 +94,7 @@ fn start_up(report: &ProfileReport) -> Option<String> {
         false => abroad(report, slowest).map_or_else(String::new, |abroad| format!("; {abroad}")),
     };
     Some(format!(
-        "Start-up{whose} {}: CPU {}, {other}, {}{abroad}",
+        "Start-up{whose} {}: {first} {}, {other}, {}{abroad}",
         duration(latency),
         of(ran),
         counted(slowest.round_trips, "round trip"),
@@ -122,7 +113,7 @@ fn abroad(report: &ProfileReport, of: &StartUpReport) -> Option<String> {
     Some(format!("{words} {}", duration(there.forecast_ms)))
 }
 
-/// `Clients ran 369 ms, the server 40.6 ms, of 1.98 s`.
+/// `Connected for 1.98 s: client CPU 369 ms (19 %), server 40.6 ms (2.1 %)`.
 fn who(report: &ProfileReport) -> String {
     let total = &report.total;
     let wall = total.wall_ms;
@@ -132,29 +123,22 @@ fn who(report: &ProfileReport) -> String {
         false => duration(time),
     };
     let server = match &report.server.relay {
-        Some(relay) => format!("is behind {}: its time is unknown", plain(relay)),
+        Some(relay) => format!("unknown (behind {})", plain(relay)),
         None => of_wall(total.server_ms),
     };
-    match (total.client_cpu_ms, report.client_and_server.client_ran_ms) {
-        (Some(client), _) => format!(
-            "In {} clients ran {}, the server {server}",
-            duration(wall),
-            of_wall(client),
-        ),
+    let clients = match (total.client_cpu_ms, report.client_and_server.client_ran_ms) {
+        (Some(client), _) => format!("client CPU {}", of_wall(client)),
         // CPU clocks are read only at the ends of a recording.
-        (None, Some(ran)) => format!(
-            "In {} at least one client ran for {}, the server {server}",
-            duration(wall),
-            of_wall(ran),
-        ),
-        (None, None) => format!(
-            "In {} the server {server}; how long clients ran is not known",
-            duration(wall)
-        ),
-    }
+        (None, Some(ran)) => format!("at least one client ran {}", of_wall(ran)),
+        (None, None) => "client CPU unknown".to_owned(),
+    };
+    format!(
+        "Connected for {}: {clients}, server {server}",
+        duration(wall)
+    )
 }
 
-/// `Telling stacks took 6.85 ms of the clients' time`.
+/// `Capturing stacks used 6.85 ms of the clients' CPU time`.
 fn stacks(report: &ProfileReport) -> Option<String> {
     let took = report.client_and_server.stacks_ms?;
     let of_clients = percent(took, report.total.client_cpu_ms?);
@@ -166,38 +150,33 @@ fn stacks(report: &ProfileReport) -> Option<String> {
     })
 }
 
-/// The recording over the given network: `Over 188 kB/s, 50.0 ms: 14.0 s instead of 1.2 s (PutImage …)`.
+/// The recording over the given network: `Over 1.50 Mbit/s and 50.0 ms a round trip: 14.0 s (PutImage …)`.
 fn over(report: &ProfileReport) -> Option<String> {
     // The forecast session has all clients.
-    let is_told = has_network(report) && report.trace.client.is_none();
-    let forecast = report.forecast.as_ref().filter(|_| is_told)?;
+    let is_reported = has_network(report) && report.trace.client.is_none();
+    let forecast = report.forecast.as_ref().filter(|_| is_reported)?;
     let causes = forecast.causes.iter().take(1);
     let causes: Vec<String> = causes
         .map(|cause| format!("{} {}", plain(&cause.name), duration(cause.ms)))
         .collect();
     Some(format!(
-        "Over {}: {} instead of {} ({})",
+        "Over {}: {} ({})",
         network_words(&report.network),
         duration(forecast.forecast_ms),
-        duration(forecast.local_ms),
         causes.join(", "),
     ))
 }
 
-/// `188 kB/s, 50.0 ms`.
+/// `1.50 Mbit/s and 50.0 ms a round trip`.
 pub(crate) fn network_words(of: &NetworkReport) -> String {
     if of.bytes_per_second.is_none() && of.rtt_ms <= 0.0 {
         return "no network".to_owned();
     }
-    let speed = match of.bytes_per_second {
-        Some(speed) => format!("{}/s", bytes(speed as u64)),
-        None => "unlimited speed".to_owned(),
-    };
     let compression = match of.compression {
-        Some(ratio) => format!(", compressed {ratio} times"),
+        Some(ratio) => format!(", compressed {ratio}:1"),
         None => String::new(),
     };
-    format!("{speed}, {}{compression}", duration(of.rtt_ms))
+    format!("{}{compression}", network(of.bytes_per_second, of.rtt_ms))
 }
 
 /// The time source in one word.
@@ -216,12 +195,12 @@ pub(crate) fn basis_word(of: TimeSource) -> &'static str {
 const SHARES_OFF: u32 = 10;
 
 /// The source of the server's time, for any page.
-pub(crate) fn server_time(basis: TimeSource, prices: &str) -> String {
+pub(crate) fn server_time(basis: TimeSource, costs: &str) -> String {
     let source = match basis {
         TimeSource::Timed => "each request timed in the server".to_owned(),
-        TimeSource::Attributed => format!("kernel CPU time, attributed by the costs of {prices}"),
-        TimeSource::Extrapolated => format!("measured in the recording, extrapolated to {prices}"),
-        TimeSource::Modelled => format!("modelled from the costs of {prices}"),
+        TimeSource::Attributed => format!("kernel CPU time, attributed by the costs of {costs}"),
+        TimeSource::Extrapolated => format!("measured in the recording, extrapolated to {costs}"),
+        TimeSource::Modelled => format!("modelled from the costs of {costs}"),
     };
     format!("Server time: {source}")
 }
@@ -260,7 +239,7 @@ fn bounds(report: &ProfileReport) -> String {
         return String::new();
     }
     format!(
-        " ({} to {} in all)",
+        " (total {} to {})",
         duration(total.low_ms),
         duration(total.high_ms)
     )

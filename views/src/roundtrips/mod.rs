@@ -7,6 +7,7 @@ use serde::Serialize;
 use x11prof_analyzer::RoundTripsReport;
 
 use crate::csv_tables;
+pub(crate) use text::network;
 pub use text::text;
 
 /// A line of the table.

@@ -3,14 +3,14 @@
 use std::fmt::Write;
 
 use x11prof_analyzer::{
-    ClientRole, ForecastCause, ForecastReport, RoundTripsReport, StartUpReport, Suggestion,
+    ClientRole, ForecastCause, ForecastReport, RoundTripsReport, StartUpReport, Suggestion, percent,
 };
 
 use crate::callers::askers;
 use crate::page::{Page, WIDTH, name};
 use crate::plain::plain;
 use crate::table::Table;
-use crate::units::{bytes, counted};
+use crate::units::{counted, duration, share, speed};
 
 /// Default number of rows of a table and of suggestions.
 const ROWS: usize = 15;
@@ -31,14 +31,14 @@ fn verdict(report: &RoundTripsReport) -> Vec<String> {
     let forecast = report.forecast.as_ref();
     let mut lines: Vec<String> = forecast.and_then(never_came).into_iter().collect();
     lines.push(format!(
-        "{who}: {}{place}, {} waited.",
+        "{who}: {}{place}, which took {}.",
         counted(total.round_trips, "round trip"),
-        time(total.waited_ms),
+        duration(total.waited_ms),
     ));
     lines.extend(forecast.map(|forecast| over(report, forecast)));
     match report.suggestions.first() {
         Some(first) if first.saves_ms > 0.0 => {
-            let saves = time(first.saves_ms);
+            let saves = duration(first.saves_ms);
             let action = action(report, first);
             lines.push(format!("Best suggestion (saves {saves}): {action}."));
         }
@@ -51,20 +51,23 @@ fn verdict(report: &RoundTripsReport) -> Vec<String> {
 /// The forecast, and its main causes.
 fn over(report: &RoundTripsReport, forecast: &ForecastReport) -> String {
     let recorded = match forecast.recorded_rtt_ms {
-        Some(rtt) => format!("recorded with {} a round trip", time(rtt)),
-        None => "recorded".to_owned(),
+        Some(rtt) => format!("recorded with {} a round trip", duration(rtt)),
+        None => "recorded here".to_owned(),
     };
     let start_ups = forecast.start_ups.iter();
     let slowest = start_ups.max_by(|a, b| a.forecast_ms.total_cmp(&b.forecast_ms));
-    let slowest = slowest.map(|one| format!("start-up {}", time(one.forecast_ms)));
+    let slowest = slowest.map(|one| format!("start-up {}", duration(one.forecast_ms)));
     let session = (!report.start_up_only || slowest.is_none()).then(|| {
-        let (there, here) = (time(forecast.forecast_ms), time(forecast.recorded_ms));
+        let (there, here) = (
+            duration(forecast.forecast_ms),
+            duration(forecast.recorded_ms),
+        );
         format!("whole session {there} ({recorded}: {here})")
     });
     let both: Vec<String> = slowest.into_iter().chain(session).collect();
     let causes = forecast.causes.iter().take(2);
     let causes: Vec<String> = causes
-        .map(|cause| format!("{} {}", time(cause.ms), cause_words(cause)))
+        .map(|cause| format!("{} {}", duration(cause.ms), cause_words(cause)))
         .collect();
     let causes = match causes.is_empty() {
         true => String::new(),
@@ -82,16 +85,16 @@ pub(crate) fn never_came(forecast: &ForecastReport) -> Option<String> {
     let one = forecast.never_came.first()?;
     let missing = match one.missing.as_str() {
         "descriptor" => {
-            "the reply has come without its file descriptor, which a relay does not pass"
+            "the reply arrived without its file descriptor, which a relay does not pass"
         }
-        _ => "it never came",
+        _ => "the reply never arrived",
     };
     Some(format!(
-        "Client {} has waited for the reply to {} since {}, for {}: {missing}.",
+        "Client {} has waited for the reply to {} since {} after the start, for {}: {missing}.",
         one.connection,
         one.request,
-        time(one.since_ms),
-        time(one.waited_ms),
+        duration(one.since_ms),
+        duration(one.waited_ms),
     ))
 }
 
@@ -101,11 +104,10 @@ fn details(forecast: &ForecastReport) -> Vec<String> {
     if let Some(limits) = forecast.limits {
         let rtt = limits
             .rtt_ms
-            .map(|rtt| format!("a round trip takes more than {}", time(rtt)));
-        let speed = limits.bytes_per_second;
-        let speed =
-            speed.map(|speed| format!("the speed is under {:.2} Mbit/s", speed * 8.0 / 1e6));
-        let both: Vec<String> = rtt.into_iter().chain(speed).collect();
+            .map(|rtt| format!("a round trip takes more than {}", duration(rtt)));
+        let least = limits.bytes_per_second;
+        let least = least.map(|least| format!("the speed is under {}", speed(least)));
+        let both: Vec<String> = rtt.into_iter().chain(least).collect();
         if !both.is_empty() {
             let when = both.join(", or if ");
             lines.push(format!("Start-up takes over a second longer if {when}."));
@@ -117,19 +119,24 @@ fn details(forecast: &ForecastReport) -> Vec<String> {
     lines
 }
 
+/// `1.50 Mbit/s and 50.0 ms a round trip`.
+pub(crate) fn network(bytes_per_second: Option<f64>, rtt_ms: f64) -> String {
+    let bits = bytes_per_second.map_or_else(String::new, |bytes| format!("{} and ", speed(bytes)));
+    format!("{bits}{} a round trip", duration(rtt_ms))
+}
+
 fn link_words(forecast: &ForecastReport) -> String {
-    let speed = forecast.bytes_per_second;
-    let speed = speed.map_or_else(String::new, |speed| {
-        format!("{}/s and ", bytes(speed as u64))
-    });
-    format!("{speed}{} a round trip", time(forecast.rtt_ms))
+    network(forecast.bytes_per_second, forecast.rtt_ms)
 }
 
 fn cause_words(cause: &ForecastCause) -> String {
     let name = &cause.name;
     match cause.kind.as_str() {
         "round-trips" => format!("for {} of {name}", counted(cause.count, "round trip")),
-        "events" => format!("waiting for {} {name}", cause.count),
+        "events" => format!(
+            "waiting for {}",
+            counted(cause.count, &format!("{name} event"))
+        ),
         "connection" => "to connect".to_owned(),
         "bytes-back" => format!("for the bytes that {name} returns"),
         _ => format!("for the bytes of {name}"),
@@ -145,11 +152,11 @@ fn action(report: &RoundTripsReport, one: &Suggestion) -> String {
 
 fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
     let saves = match one.saves_ms - one.adds_ms < 0.01 * one.saves_ms {
-        true => format!("Saves {}", time(one.saves_ms)),
+        true => format!("Saves {}", duration(one.saves_ms)),
         false => format!(
             "Saves {} alone, {} after the suggestions above",
-            time(one.saves_ms),
-            time(one.adds_ms)
+            duration(one.saves_ms),
+            duration(one.adds_ms)
         ),
     };
     format!("{saves}: {}", action(report, one))
@@ -180,7 +187,7 @@ fn causes(report: &RoundTripsReport, out: &mut String, page: &Page) {
     };
     let heading = format!("On the critical path over {}:", link_words(forecast));
     out.push_str(&format!("\n{}", page.wrap(&heading, 0)));
-    let mut table = Table::new(["Cause", "n", "ms"]);
+    let mut table = Table::new(["Cause", "Count", "ms"]);
     let shown = if page.all { usize::MAX } else { ROWS };
     for cause in forecast.causes.iter().take(shown) {
         let words = match cause.kind.as_str() {
@@ -207,25 +214,22 @@ fn suggested(report: &RoundTripsReport, out: &mut String, page: &Page) {
     let total = &report.total;
     let times = total.before_ms.zip(total.after_ms);
     let times = times.map_or_else(String::new, |(before, after)| {
-        format!("{} → {}, ", time(before), time(after))
+        format!("{} → {}, ", duration(before), duration(after))
     });
     let together = format!(
-        "Suggestions; all of them: {times}{} → {} round trips:",
+        "Suggestions (with all of them {times}{} → {} round trips):",
         total.round_trips, total.round_trips_after
     );
     out.push_str(&format!("\n{}", page.wrap(&together, 0)));
     let shown = if page.all { usize::MAX } else { SUGGESTIONS };
-    // A suggestion without additional savings is an alternative to an earlier one.
-    let adds = |one: &&Suggestion| page.all || one.adds_ms > 0.01 * one.saves_ms;
-    let mut listed = 0;
-    for (number, one) in report
-        .suggestions
-        .iter()
-        .filter(adds)
-        .take(shown)
-        .enumerate()
-    {
-        listed += 1;
+    // A suggestion without additional savings is an alternative to an earlier one. Only --all shows alternatives: they
+    // come last, so that the others keep their numbers.
+    let adds = |one: &&Suggestion| one.adds_ms > 0.01 * one.saves_ms;
+    let (adding, alternatives): (Vec<_>, Vec<_>) = report.suggestions.iter().partition(adds);
+    let alternatives = alternatives.into_iter().filter(|_| page.all);
+    let listed = adding.into_iter().chain(alternatives).take(shown);
+    let listed: Vec<&Suggestion> = listed.collect();
+    for (number, one) in listed.iter().enumerate() {
         let line = format!("{}. {}.", number + 1, line(report, one));
         out.push_str(&page.wrap(&plain(&line), 3));
         out.push_str(&indented(&sentence(&one.why), page));
@@ -234,22 +238,22 @@ fn suggested(report: &RoundTripsReport, out: &mut String, page: &Page) {
         }
         if let Some(fix) = &one.fix {
             out.push_str(&indented(
-                &format!("To test it without a change: record --try {fix}."),
+                &format!("Try it without changing the program: record --try {fix}."),
                 page,
             ));
         }
     }
-    rest(out, report.suggestions.len(), listed, "suggestion");
+    rest(out, report.suggestions.len(), listed.len(), "suggestion");
 }
 
 fn requests(report: &RoundTripsReport, out: &mut String, page: &Page) {
     if report.places.is_empty() {
         return;
     }
-    out.push_str("\nReplies that were waited for:\n");
+    out.push_str("\nRequests with replies that clients waited for:\n");
     // A wider page shows more of the call site.
     let room = 24 + page.columns().saturating_sub(WIDTH);
-    let mut table = Table::new(["Request", "n", "waited ms", "where"]).left([3]);
+    let mut table = Table::new(["Request", "Count", "Waited ms", "When"]).left([3]);
     let rows = report.places.iter().flat_map(|place| {
         let rows = place.requests.iter();
         rows.map(|row| (row, place.place.as_str()))
@@ -277,32 +281,34 @@ fn requests(report: &RoundTripsReport, out: &mut String, page: &Page) {
     rest(out, rows.len(), shown, "row");
     if report.total.ahead > 0 {
         let ahead = counted(report.total.ahead, "reply");
-        let line = format!("Not waited for (pipelined requests): {ahead}.");
+        let line = format!("Pipelined: {ahead} arrived without a wait.");
         out.push_str(&page.wrap(&line, 2));
     }
 }
 
 fn start_up_lines(report: &RoundTripsReport, out: &mut String, page: &Page) {
-    // Helpers come last. Without --all they are shown only if there is no program.
+    // Without --all: programs that have drawn, or else the first client.
     let start_ups = &report.start_ups;
-    let programs = start_ups.iter();
-    let programs = programs
-        .filter(|one| one.role != ClientRole::Helper)
-        .count();
-    let shown = match (page.all, programs) {
-        (true, _) => usize::MAX,
-        (false, 0) => SUGGESTIONS,
-        (false, programs) => programs.min(SUGGESTIONS),
+    let has_drawn =
+        |one: &&StartUpReport| one.role != ClientRole::Helper && one.latency_ms.is_some();
+    let shown: Vec<&StartUpReport> = match (page.all, start_ups.iter().any(|one| has_drawn(&one))) {
+        (true, _) => start_ups.iter().collect(),
+        (false, true) => start_ups
+            .iter()
+            .filter(has_drawn)
+            .take(SUGGESTIONS)
+            .collect(),
+        (false, false) => start_ups.iter().take(1).collect(),
     };
-    for one in start_ups.iter().take(shown) {
+    for one in &shown {
         out.push('\n');
         let heading = plain(&start_up(one, report.forecast.as_ref())).into_owned();
         out.push_str(&page.wrap(&heading, 2));
-        if let Some(table) = start_up_parts(one) {
-            out.push_str(&table.on(page));
+        if let Some(parts) = start_up_parts(one, page) {
+            out.push_str(&parts);
         }
     }
-    rest(out, start_ups.len(), shown, "client");
+    rest(out, start_ups.len(), shown.len(), "client");
 }
 
 /// The start-up of a client in one sentence.
@@ -319,49 +325,44 @@ fn start_up(one: &StartUpReport, forecast: Option<&ForecastReport>) -> String {
         let mut start_ups = forecast.start_ups.iter();
         let over = start_ups.find(|there| there.connection == one.connection)?;
         let link = link_words(forecast);
-        Some(format!("; over {link} {}", time(over.forecast_ms)))
+        Some(format!("; over {link} {}", duration(over.forecast_ms)))
     });
     format!(
         "Start-up of {}, from its {}'s start to its first frame: {}, {trips}{}.",
         one.client,
         one.since,
-        time(latency),
+        duration(latency),
         over.unwrap_or_default(),
     )
 }
 
-/// The parts of a start-up; a part within another one is indented.
-fn start_up_parts(one: &StartUpReport) -> Option<Table> {
-    let parts = one.parts.as_ref()?;
-    let rows = [
-        ("until it connected", parts.before_connection_ms),
-        ("connection setup", Some(parts.setup_ms)),
-        ("waiting for replies", Some(parts.waited_ms)),
-        ("  server without a free processor", Some(one.processor_ms)),
-        ("in the client", Some(parts.client_ms)),
-        ("  idle", one.idle_ms),
-        ("drawing by the server", parts.server_ms),
-        ("CPU time of the client, in all parts", one.ran_ms),
-        ("on the link, in all parts", Some(one.network_ms)),
-    ];
-    let mut table = Table::new(["Part of start-up", "ms"]);
-    for (part, ms) in rows {
-        if let Some(ms) = ms.filter(|ms| *ms > 0.0) {
-            table.row([part.to_owned(), format!("{ms:.1}")]);
+/// The components of a start-up, and the parts of it that concern the connection.
+fn start_up_parts(one: &StartUpReport, page: &Page) -> Option<String> {
+    let (latency, parts) = (one.latency_ms?, one.parts.as_ref()?);
+    let mut table = Table::new(["Part of start-up", "ms", "Share"]);
+    let mut row = |part: &str, ms: f64| {
+        table.row([
+            part.to_owned(),
+            format!("{ms:.1}"),
+            share(percent(ms, latency)),
+        ]);
+    };
+    for (part, ms) in one.components() {
+        if ms > 0.0 {
+            row(part, ms);
         }
     }
-    Some(table)
-}
-
-/// Milliseconds with three digits or more.
-fn time(ms: f64) -> String {
-    match ms {
-        ms if ms == 0.0 || ms.fract() == 0.0 && ms < 10_000.0 => format!("{ms:.0} ms"),
-        ms if ms < 1.0 => format!("{ms:.2} ms"),
-        ms if ms < 100.0 => format!("{ms:.1} ms"),
-        ms if ms < 10_000.0 => format!("{ms:.0} ms"),
-        ms => format!("{:.1} s", ms / 1000.0),
-    }
+    row("Total", latency);
+    table.bold();
+    let before = parts.before_connection_ms.filter(|ms| *ms > 0.0);
+    let before = before.map_or_else(String::new, |ms| {
+        format!("{} passed before it connected. ", duration(ms))
+    });
+    let line = format!(
+        "{before}It waited {} for replies.",
+        duration(parts.waited_ms)
+    );
+    Some(format!("{}{}", table.on(page), page.wrap(&line, 2)))
 }
 
 fn rest(out: &mut String, number: usize, shown: usize, noun: &str) {
@@ -410,10 +411,7 @@ mod tests {
         let mut found = RoundTrips::new(&options);
         Pipeline::new().run_records(trace.records, |seen| found.observe(seen));
         let text = super::text(&found.finish("it"), &Page::default().whole());
-        assert!(
-            text.contains("To test it without a change: record --try answer-queries."),
-            "{text}"
-        );
+        assert!(text.contains("--try answer-queries."), "{text}");
         assert!(text.contains("3 → 1 round trips"), "{text}");
     }
 }

@@ -32,7 +32,7 @@ fn calibration_recovers_the_server_parameters() {
         "CopyArea",
     ];
     let (found, truth) = (measured(&only(&names)).unwrap(), truth());
-    let mut prices = CostTable::new(&truth, &Substitutions::default());
+    let mut costs = CostTable::new(&truth, &Substitutions::default());
     for name in names {
         assert!(
             found.requests.iter().any(|entry| entry.name == name),
@@ -48,7 +48,7 @@ fn calibration_recovers_the_server_parameters() {
                 operation.attributes.set(attribute, value);
             }
             (operation.items, operation.op_size) = (vec![point.size], point.size);
-            let expected = prices.price(&operation).server.time.0;
+            let expected = costs.cost(&operation).server.time.0;
             let time = point.cpu_us.unwrap().0;
             let off = (time - expected).abs();
             assert!(

@@ -21,7 +21,7 @@ const HEAD: u64 = 32;
 /// A server of known costs, in microseconds.
 pub(crate) struct Simulated {
     pub(crate) truth: ServerParameters,
-    prices: CostTable,
+    costs: CostTable,
     tracker: Tracker,
     /// Cached content of batches by their bytes, because batches repeat.
     known: HashMap<Vec<u8>, Content>,
@@ -58,7 +58,7 @@ impl Simulated {
     /// A server with the costs `truth`; `tracker` follows its session with `client`.
     pub(crate) fn new(truth: &ServerParameters, client: &Client, tracker: Tracker) -> Simulated {
         Simulated {
-            prices: CostTable::new(truth, &Substitutions::default()),
+            costs: CostTable::new(truth, &Substitutions::default()),
             truth: truth.clone(),
             tracker,
             known: HashMap::new(),
@@ -106,7 +106,7 @@ impl Simulated {
             rest = &rest[usize::from(words) * 4..];
         }
         for operation in self.tracker.sent(bytes) {
-            content.time += self.prices.price(&operation).server.time.0;
+            content.time += self.costs.cost(&operation).server.time.0;
             if operation.request.as_str() == "PolyFillRectangle" {
                 content.megapixels += operation.op_size / 1e6;
             }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::files::{self, Stage, told};
+use super::files::{self, Stage, reported};
 use super::{Package, materials};
 use crate::run::{output, run};
 
@@ -49,7 +49,7 @@ const COMPLETIONS: [(&str, &str); 3] = [
 
 /// Puts the program, its manual, completions and documents into the stage.
 pub(super) fn fill(package: &Package, stage: &Stage, program: &Path) -> Result<(), String> {
-    let bytes = std::fs::read(program).map_err(|error| told(program, &error))?;
+    let bytes = std::fs::read(program).map_err(|error| reported(program, &error))?;
     stage.put("usr/bin/x11prof", &bytes, 0o755)?;
     let says = |words: &[&str]| output(Command::new(program).args(words));
     let manual = says(&["man"])?;
@@ -62,7 +62,7 @@ pub(super) fn fill(package: &Package, stage: &Stage, program: &Path) -> Result<(
         stage.put(path, format!("{text}\n").as_bytes(), 0o644)?;
     }
     let docs = package.tree.join("docs");
-    let entries = std::fs::read_dir(&docs).map_err(|error| told(&docs, &error))?;
+    let entries = std::fs::read_dir(&docs).map_err(|error| reported(&docs, &error))?;
     for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if name.ends_with(".md") {

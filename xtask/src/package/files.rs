@@ -16,7 +16,7 @@ impl Stage {
     /// Creates an empty stage.
     pub(super) fn new(folder: &Path) -> Result<Stage, String> {
         if folder.exists() {
-            fs::remove_dir_all(folder).map_err(|error| told(folder, &error))?;
+            fs::remove_dir_all(folder).map_err(|error| reported(folder, &error))?;
         }
         let stage = Stage {
             folder: folder.to_owned(),
@@ -49,26 +49,26 @@ impl Stage {
 
     fn make_folder(&self, folder: &Path) -> Result<(), String> {
         let folder = self.folder.join(folder);
-        fs::create_dir_all(&folder).map_err(|error| told(&folder, &error))?;
+        fs::create_dir_all(&folder).map_err(|error| reported(&folder, &error))?;
         set_mode(&folder, 0o755)
     }
 }
 
 /// Writes a file with this mode.
 pub(super) fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), String> {
-    fs::write(path, bytes).map_err(|error| told(path, &error))?;
+    fs::write(path, bytes).map_err(|error| reported(path, &error))?;
     set_mode(path, mode)
 }
 
 /// The text of a file.
 pub(super) fn read(path: &Path) -> Result<String, String> {
-    fs::read_to_string(path).map_err(|error| told(path, &error))
+    fs::read_to_string(path).map_err(|error| reported(path, &error))
 }
 
 fn set_mode(path: &Path, mode: u32) -> Result<(), String> {
-    fs::set_permissions(path, Permissions::from_mode(mode)).map_err(|error| told(path, &error))
+    fs::set_permissions(path, Permissions::from_mode(mode)).map_err(|error| reported(path, &error))
 }
 
-pub(super) fn told(path: &Path, error: &std::io::Error) -> String {
+pub(super) fn reported(path: &Path, error: &std::io::Error) -> String {
     format!("{}: {error}", path.display())
 }

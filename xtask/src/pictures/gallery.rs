@@ -56,13 +56,13 @@ const LARGEST: u64 = 600_000;
 /// Records the programs with `x11prof`, and writes their pages.
 pub(super) fn pages(x11prof: &Path, scratch: &Path) -> Result<(), String> {
     let gallery = root().join("docs/gallery");
-    let told = |error: std::io::Error| error.to_string();
-    std::fs::create_dir_all(&gallery).map_err(told)?;
-    std::fs::create_dir_all(scratch).map_err(told)?;
+    let reported = |error: std::io::Error| error.to_string();
+    std::fs::create_dir_all(&gallery).map_err(reported)?;
+    std::fs::create_dir_all(scratch).map_err(reported)?;
     let text: String = (1..=2000)
         .map(|line| format!("Line {line}: the quick brown fox jumps over the lazy dog\n"))
         .collect();
-    std::fs::write(scratch.join("text"), text).map_err(told)?;
+    std::fs::write(scratch.join("text"), text).map_err(reported)?;
     for program in PROGRAMS {
         let trace = format!("{}.mcap", program.name);
         record(x11prof, scratch, &program, &trace)?;
@@ -74,8 +74,8 @@ pub(super) fn pages(x11prof: &Path, scratch: &Path) -> Result<(), String> {
             .arg(&trace)
             .current_dir(scratch)
             .status()
-            .map_err(told)?;
-        let length = std::fs::metadata(&page).map_err(told)?.len();
+            .map_err(reported)?;
+        let length = std::fs::metadata(&page).map_err(reported)?.len();
         if !made.success() || length > LARGEST {
             return Err(format!("{}: {length} bytes, {made}", page.display()));
         }

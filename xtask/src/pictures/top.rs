@@ -17,12 +17,7 @@ const PROGRAMS: [(&str, &[&str]); 4] = [
     ("eyes", &["poll"]),
 ];
 /// Texts on the screen when `top` has found each of the four problems.
-const FOUND: [&str; 4] = [
-    "costs the server",
-    "grabbed the server",
-    "grow by",
-    "polls:",
-];
+const FOUND: [&str; 4] = ["% of the server", "grabbed the server", "grow by", "polls:"];
 /// Time limit for finding them.
 const PATIENCE: Duration = Duration::from_secs(40);
 const COLUMNS: usize = 80;

@@ -84,7 +84,7 @@ pub struct ComparedServer {
     pub ratio: Option<f64>,
     /// Requests without cost data, which count as 0.
     #[serde(rename = "no_cost_data")]
-    pub unpriced: u64,
+    pub no_cost: u64,
     /// The total over the kinds of request for which every server has all costs, and over transport if all servers
     /// have its costs.
     pub comparable_ms: f64,
@@ -123,7 +123,7 @@ pub struct RequestOnServer {
     pub dominates: bool,
     /// Requests without cost data on this server.
     #[serde(rename = "no_cost_data")]
-    pub unpriced: u64,
+    pub no_cost: u64,
 }
 
 impl Comparison {
@@ -169,7 +169,7 @@ impl Comparison {
                 transport_ms: knows_transport(report).then_some(report.transport.time_ms),
                 transport_network_ms: report.transport.network_ms,
                 ratio: ratio(report.total.time_ms, first_on(&report.network).0),
-                unpriced: report.total.unpriced,
+                no_cost: report.total.no_cost,
                 comparable_ms: *comparable_ms,
                 comparable_ratio: ratio(*comparable_ms, first_on(&report.network).1),
             })
@@ -236,7 +236,7 @@ fn requests(reports: &[ProfileReport]) -> Vec<ComparedRequest> {
                     comparable: true,
                     servers: vec![RequestOnServer::default(); reports.len()],
                 });
-            entry.comparable &= line.unpriced == 0;
+            entry.comparable &= line.no_cost == 0;
             if let Some(cell) = entry.servers.get_mut(at) {
                 *cell = RequestOnServer {
                     time_ms: line.time_ms,
@@ -245,7 +245,7 @@ fn requests(reports: &[ProfileReport]) -> Vec<ComparedRequest> {
                     percent_of_time: line.percent_of_time,
                     charged_ms: line.charged_ms,
                     dominates: false,
-                    unpriced: line.unpriced,
+                    no_cost: line.no_cost,
                 };
             }
         }

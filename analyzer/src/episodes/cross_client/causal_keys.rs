@@ -276,6 +276,6 @@ fn sent(code: u8, word: impl Fn(usize) -> Option<u32>) -> Option<CausalKey> {
 
 /// The server's time of an event, in milliseconds, if the event is a PropertyNotify from the server.
 pub(crate) fn server_time(event: &Event<'_>) -> Option<u32> {
-    let told = event.name.as_str() == "PropertyNotify" && !event.sent;
-    told.then(|| event.order.u32(event.bytes, 12)).flatten()
+    let reported = event.name.as_str() == "PropertyNotify" && !event.sent;
+    reported.then(|| event.order.u32(event.bytes, 12)).flatten()
 }

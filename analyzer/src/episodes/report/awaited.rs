@@ -79,7 +79,7 @@ fn sentence(wait: &AwaitedRequest, findings: &Findings) -> String {
     let outcome = match wait.outcome {
         AwaitedOutcome::Answered => "",
         AwaitedOutcome::GaveUp => ", and gave up",
-        AwaitedOutcome::Unanswered => "; the answer never came",
+        AwaitedOutcome::Unanswered => "; no reply arrived",
     };
     let behind = wait.behind.as_ref().map(|request| {
         let waits = waits(request, "", findings);

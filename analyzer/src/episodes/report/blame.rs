@@ -188,47 +188,51 @@ fn sentence(blame: &Blame, episode: &Episode, findings: &Findings) -> String {
     }
     match (blame.kind, blame.request) {
         (BlameKind::Client, _) => {
-            format!("{own} itself took {part}{ready}: look at what its code does then.")
+            format!("{own} ran its own code for {part}{ready}. Profile {own}.")
         }
         (BlameKind::Queue, _) => {
-            format!("It waited {part} while {own} handled what came before: look at that first.")
+            format!(
+                "The input waited {part} while {own} handled earlier events. Look at those first."
+            )
         }
         (BlameKind::OtherClient, Some(request)) => format!(
-            "{own} had to wait for {who}, which took {part} over {request}{ready}: look at {who} first."
+            "{own} waited for {who}, which took {part} to handle {request}{ready}. Look at {who} first."
         ),
         (BlameKind::OtherClient, None) => {
-            format!("{own} had to wait for {who}, which took {part}{ready}: look at {who} first.")
+            format!("{own} waited for {who}, which took {part}{ready}. Look at {who} first.")
         }
         (BlameKind::Server, Some(request)) => format!(
-            "The display server took {part} over {request} of {who}: look at that request first."
+            "The display server took {part} for {request} of {who}. Look at that request first."
         ),
         (BlameKind::Server, None) => format!(
-            "The display server took {part} to draw what {who} had sent: look at what it draws."
+            "The display server took {part} to draw for {who}. Draw less, or with cheaper requests."
         ),
         (BlameKind::Network, _) => {
-            format!("The network took {part}: fewer round trips of {who} and less data help most.")
+            format!("The network took {part}. Reduce the round trips and the bytes of {who}.")
         }
         (BlameKind::Grab, _) => format!(
-            "{who} kept the display server to itself (GrabServer) for {part}: look at {who} first."
+            "{who} blocked the display server (GrabServer) for {part}. Look at {who} first."
         ),
         (BlameKind::Disk, _) => {
-            format!("{own} waited for a file for {part}: look at what it reads or writes then.")
+            format!(
+                "{own} waited for a file for {part}. Look at the files that it reads and writes."
+            )
         }
-        (BlameKind::Sleep, _) => format!(
-            "{own} did nothing for {part} until a time that it had set: look at its sleeps and timers."
-        ),
-        (BlameKind::Elsewhere, _) => format!(
-            "{own} waited {part} for another process, not by X: record --stacks shows what it waited for."
-        ),
+        (BlameKind::Sleep, _) => {
+            format!("{own} slept for {part} until a timer expired. Look at its sleeps and timers.")
+        }
+        (BlameKind::Elsewhere, _) => {
+            format!("{own} waited {part} outside of X: record --stacks shows what it waited for.")
+        }
         (BlameKind::Processor, _) => format!(
-            "{who} could have gone on for {part}, but no processor was free: look at what else runs."
+            "{who} was ready to run for {part}, but no processor was free. Look for other busy programs."
         ),
         (BlameKind::Awaited, request) => {
             let request = request.map_or_else(String::new, |name| format!(" to {name}"));
-            format!("{own} waited {part} for an answer{request}.")
+            format!("{own} waited {part} for a reply of another client{request}.")
         }
         (BlameKind::ServerProcessor, _) => format!(
-            "The display server could have gone on for {part}, but no processor was free: look at what else runs."
+            "The display server was ready to run for {part}, but no processor was free. Look for other busy programs."
         ),
     }
 }

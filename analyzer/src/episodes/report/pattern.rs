@@ -57,7 +57,7 @@ pub struct PatternReport {
 /// A location of time.
 #[derive(Debug, Clone, Serialize)]
 pub struct LocationReport {
-    /// The location as text: `client code`, `round trips of QueryTree`, `drawing in XTerm`.
+    /// The location as text: `client CPU`, `round trips of QueryTree`, `drawing in XTerm`.
     pub location: String,
     /// `client`, `round_trips`, `writing`, `drawing`, `waiting`, `processor`, `sleeping`, `lock`, `file`,
     /// `poll`, `elsewhere`, `network`.

@@ -65,11 +65,11 @@ fn consecutive_frames_form_a_burst() {
     all.at(900 * MS).end();
     let findings = findings(&all.trace, &EpisodeOptions::default());
     let bursts = findings.bursts.list();
-    let told: Vec<_> = bursts
+    let reported: Vec<_> = bursts
         .iter()
         .map(|one| (one.landmark.as_str(), one.frames, one.over, one.late))
         .collect();
-    assert_eq!(told, [("MotionNotify", 6, 1, 1)]);
+    assert_eq!(reported, [("MotionNotify", 6, 1, 1)]);
     let micros: Vec<_> = bursts
         .iter()
         .map(|one| {

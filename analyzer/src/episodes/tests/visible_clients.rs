@@ -12,16 +12,16 @@ fn report(display: &Display, client: Option<&str>) -> (EpisodesReport, Vec<Conne
         ..EpisodeOptions::default()
     };
     let (mut episodes, mut pipeline) = (Episodes::new(&options), Pipeline::new());
-    let (mut summary, mut told) = (TraceSummary::default(), Vec::new());
+    let (mut summary, mut reported) = (TraceSummary::default(), Vec::new());
     pipeline.run_records(display.records.iter().cloned(), |observation| {
         summary.observe(observation);
         episodes.observe(observation);
-        told.extend(episodes.settled().map(|episode| episode.client));
+        reported.extend(episodes.settled().map(|episode| episode.client));
     });
     episodes.end();
-    told.extend(episodes.settled().map(|episode| episode.client));
+    reported.extend(episodes.settled().map(|episode| episode.client));
     let findings = episodes.findings;
-    (EpisodesReport::new("it", &summary, &findings), told)
+    (EpisodesReport::new("it", &summary, &findings), reported)
 }
 
 /// The panel sends requests occasionally but shows no window. The editor shows none either.
@@ -41,14 +41,14 @@ fn clients_without_visible_output_are_omitted() {
     display.gets(1, 4000.0, key_press(0, 0));
     display.sends(1, 4005.0, poly_fill_rectangle(1));
     display.control(5000.0, Control::Ended { exit_status: None });
-    let (found, told) = report(&display, None);
+    let (found, reported) = report(&display, None);
     // The start-up of the client that draws is reported once it draws.
     assert!(
-        told.iter().all(|client| *client == ConnectionId(1)),
-        "{told:?}"
+        reported.iter().all(|client| *client == ConnectionId(1)),
+        "{reported:?}"
     );
-    assert!(!told.is_empty());
-    assert_eq!(found.summary.count, told.len() as u64);
+    assert!(!reported.is_empty());
+    assert_eq!(found.summary.count, reported.len() as u64);
     assert!(found.summary.left_out >= 3, "{:?}", found.summary);
     let (asked, _) = report(&display, Some("panel"));
     assert_eq!(
@@ -64,10 +64,10 @@ fn clients_without_visible_output_are_omitted() {
 fn all_clients_count_without_any_visible_output() {
     let mut display = driver();
     display.control(5000.0, Control::Ended { exit_status: None });
-    let (found, told) = report(&display, None);
+    let (found, reported) = report(&display, None);
     assert_eq!(
         (found.summary.count, found.summary.left_out),
-        (told.len() as u64, 0)
+        (reported.len() as u64, 0)
     );
-    assert!(told.contains(&ConnectionId(2)), "{told:?}");
+    assert!(reported.contains(&ConnectionId(2)), "{reported:?}");
 }

@@ -110,8 +110,8 @@ impl ClientsNow {
         self.summary.observe(observation);
         self.profile.observe(observation);
         self.resources.observe(observation);
-        let price = self.profile.last_price();
-        self.stalls.observe_priced(observation, price);
+        let cost = self.profile.last_cost();
+        self.stalls.observe_with_cost(observation, cost);
         self.questions.observe(observation);
         self.asked.observe(observation);
     }

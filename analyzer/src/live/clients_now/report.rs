@@ -21,7 +21,7 @@ pub struct NowReport {
     pub basis: TimeSource,
     /// The server whose cost table is used.
     #[serde(rename = "cost_data")]
-    pub prices: String,
+    pub costs: String,
     /// The server's time for all clients, including unattributed time.
     pub server_ms_per_s: f64,
     /// The part of the server's time that is unattributed.
@@ -81,6 +81,8 @@ pub struct ClientNow {
     /// The call site that sends the request most often; null without stacks.
     #[serde(rename = "polls_at")]
     pub polls_in: Option<String>,
+    /// True if the client connected before the recording: `held` lacks its earlier resources.
+    pub joined: bool,
     /// Resources held in the server, by kind.
     pub held: BTreeMap<String, HeldNow>,
     /// Grabs during the interval.

@@ -6,7 +6,7 @@ use super::{ClientsNow, NowOptions};
 use crate::live::clients_now::report::{ClientNow, NowReport};
 use crate::pipeline::Pipeline;
 use crate::testing::*;
-use crate::testing_display::{Display, prices};
+use crate::testing_display::{Display, costs};
 use crate::{FRAME_MS, TimeSource, TimeSourceOption};
 
 /// The last `seconds` of a display; with a filter, only rows with the text in a name.
@@ -16,7 +16,7 @@ fn report(display: &Display, seconds: f64, filter: Option<&str>) -> NowReport {
         frame_ms: FRAME_MS,
         basis: TimeSourceOption::Measured,
     };
-    let mut now = ClientsNow::new(&prices(), &Substitutions::default(), &options);
+    let mut now = ClientsNow::new(&costs(), &Substitutions::default(), &options);
     now.begin();
     let mut pipeline = Pipeline::new();
     pipeline.run_records(display.records.iter().cloned(), |observation| {
@@ -133,7 +133,7 @@ fn idle_period_has_zero_rates() {
         frame_ms: FRAME_MS,
         basis: TimeSourceOption::Measured,
     };
-    let mut now = ClientsNow::new(&prices(), &Substitutions::default(), &options);
+    let mut now = ClientsNow::new(&costs(), &Substitutions::default(), &options);
     now.begin();
     let mut pipeline = Pipeline::new();
     pipeline.run_records(display.records.iter().cloned(), |observation| {

@@ -104,7 +104,7 @@ impl Line {
 pub(crate) struct StartUps {
     starting: FxHashMap<ConnectionId, StartingClient>,
     /// The number of reports, and the reports that have not been read yet.
-    told: usize,
+    reported: usize,
     done: Vec<StartUpReport>,
     first: Option<Timestamp>,
     /// The recorded command.
@@ -228,7 +228,7 @@ impl StartUps {
     pub(crate) fn control(&mut self, time: Timestamp, control: &Control, processes: &Processes) {
         self.first.get_or_insert(time);
         match control {
-            Control::Opened(opened) if self.starting.len() < CLIENTS && self.told < CLIENTS => {
+            Control::Opened(opened) if self.starting.len() < CLIENTS && self.reported < CLIENTS => {
                 let mut client = StartingClient::new(time, opened);
                 client.role = ClientRole::new(opened, &self.command);
                 let ran = processes.ran(opened.pid, time.as_nanos());
@@ -262,7 +262,7 @@ impl StartUps {
         if let Some(client) = self.starting.remove(&id) {
             let first = self.first.unwrap_or_default();
             let report = StartUpReport::of(id, &client, first, processes);
-            self.told += 1;
+            self.reported += 1;
             self.done.push(report);
         }
     }

@@ -95,9 +95,29 @@ impl StartUpReport {
         first.map(|(one, _)| one)
     }
 
+    /// The components of the latency under the names that all pages use; empty without a latency. They add up to it.
+    /// Off-CPU, the client slept, or waited for a file, another process or a processor.
+    pub fn components(&self) -> Vec<(&'static str, f64)> {
+        let Some(parts) = &self.parts else {
+            return Vec::new();
+        };
+        let own = parts.client_ms + parts.before_connection_ms.unwrap_or(0.0);
+        let (ran, off) = match self.ran_ms {
+            Some(ran) => (("client CPU", ran), (own - ran - self.held_ms).max(0.0)),
+            None => (("client", own - self.held_ms), 0.0),
+        };
+        vec![
+            ran,
+            ("off-CPU", off),
+            ("server", self.of_server_ms()),
+            ("server run queue", self.processor_ms),
+            ("network", self.network_ms),
+        ]
+    }
+
     /// The wait for the server and its work on the last request, without time on the link or waiting for a processor;
     /// zero without a latency.
-    pub fn of_server_ms(&self) -> f64 {
+    pub(crate) fn of_server_ms(&self) -> f64 {
         let parts = self.parts.as_ref();
         let all = parts.map_or(0.0, |parts| {
             parts.setup_ms + parts.waited_ms + parts.server_ms.unwrap_or(0.0)

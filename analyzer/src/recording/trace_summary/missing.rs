@@ -10,7 +10,7 @@ const LIMIT: usize = 100;
 /// The missing parts of a recording, as text.
 #[derive(Debug, Clone, Default)]
 pub struct MissingParts {
-    told: Vec<String>,
+    reported: Vec<String>,
     more: u64,
     ended: bool,
     /// True if a reported problem shows that the recording was cut off.
@@ -63,8 +63,8 @@ impl MissingParts {
     }
 
     fn tell(&mut self, what: String) {
-        if self.told.len() < LIMIT {
-            self.told.push(what);
+        if self.reported.len() < LIMIT {
+            self.reported.push(what);
         } else {
             self.more += 1;
         }
@@ -72,10 +72,10 @@ impl MissingParts {
 
     /// A sentence for each part, at most `most`, and one with the number of remaining parts.
     pub fn sentences(&self, most: usize) -> impl Iterator<Item = String> {
-        let shown = self.told.len().min(most);
-        let more = self.more + (self.told.len() - shown) as u64;
+        let shown = self.reported.len().min(most);
+        let more = self.more + (self.reported.len() - shown) as u64;
         let more = (more > 0).then(|| format!("and {more} more such parts"));
-        self.told.iter().take(shown).cloned().chain(more)
+        self.reported.iter().take(shown).cloned().chain(more)
     }
 }
 

@@ -67,8 +67,8 @@ impl Insight for Colours {
 
     fn findings(&self) -> Vec<Finding> {
         let found = |(client, colormap, allocated): (ConnectionId, u32, &Allocated)| {
-            let told = allocated.colours >= COLOURS && allocated.waits.round_trips > 0;
-            (told && !self.others.contains_key(&(client, colormap))).then(|| Finding {
+            let reported = allocated.colours >= COLOURS && allocated.waits.round_trips > 0;
+            (reported && !self.others.contains_key(&(client, colormap))).then(|| Finding {
                 kind: "colours",
                 client,
                 request: Symbol::new("AllocColor"),
@@ -77,7 +77,7 @@ impl Insight for Colours {
                          visual needs no AllocColor"
                     .to_owned(),
                 why: format!(
-                    "{} AllocColor in colormap {colormap:#x}, each answered with the colour's own bits",
+                    "{} AllocColor in colormap {colormap:#x}, each reply has the bits of the requested colour",
                     allocated.colours
                 ),
                 saves: allocated.waits.saving(allocated.colours * (16 + 32)),

@@ -4,9 +4,10 @@ use rustc_hash::FxHashMap;
 use x11prof_protocol::{Body, Message, Request, Symbol};
 use x11prof_trace::ConnectionId;
 
-use super::{AvoidableTrips, Context, Finding, Groups, Insight, plural, topic};
+use super::{AvoidableTrips, Context, Finding, Groups, Insight, topic};
 use crate::pipeline::{MessageContext, Observation};
 use crate::round_trips::{CompletedRequest, PendingRequest};
+use crate::text::units::counted;
 
 /// Maximum number of stored replies of all clients; beyond it, earlier ones are dropped.
 const REMEMBERED: usize = 1 << 16;
@@ -56,7 +57,8 @@ const CHANGES: [&str; 4] = ["Grab", "Alloc", "Set", "Create"];
 struct Known {
     answer: u64,
     at: u64,
-    times: u64,
+    /// Repetitions without a change in between.
+    repeated: u64,
     /// The time of the reply.
     time: u64,
 }
@@ -66,7 +68,7 @@ struct Repeated {
     count: u64,
     bytes: u64,
     waits: AvoidableTrips,
-    /// The most frequently requested name, and the number of times.
+    /// The name that was repeated most often, and the number of repetitions.
     most: Option<(Symbol, u64)>,
 }
 
@@ -198,22 +200,22 @@ impl Insight for Duplicates {
             self.known.clear();
         }
         let same = answer.same();
-        let known = self
-            .known
-            .entry((answer.client, question.same))
-            .or_insert(Known {
-                answer: same,
-                at: self.now,
-                times: 0,
-                time: answer.time,
-            });
-        let again = known.times > 0 && known.answer == same && changed < known.at;
+        let key = (answer.client, question.same);
+        let earlier = self.known.get(&key);
+        let again = earlier.filter(|known| known.answer == same && changed < known.at);
+        let times = again.map_or(0, |known| known.repeated + 1);
         // A client that repeats a request before the first reply waits for the first reply anyway.
-        let was_known = known.time <= question.requested_at;
-        (known.answer, known.at, known.time) = (same, self.now, answer.time);
-        known.times += 1;
-        let times = known.times;
-        if again && let Some(repeated) = self.repeated.of(answer.client, question.name) {
+        let was_known = earlier.is_some_and(|known| known.time <= question.requested_at);
+        let known = Known {
+            answer: same,
+            at: self.now,
+            repeated: times.max(earlier.map_or(0, |known| known.repeated)),
+            time: answer.time,
+        };
+        self.known.insert(key, known);
+        if times > 0
+            && let Some(repeated) = self.repeated.of(answer.client, question.name)
+        {
             repeated.count += 1;
             if was_known {
                 repeated.waits.add(answer);
@@ -229,11 +231,11 @@ impl Insight for Duplicates {
 
     fn findings(&self) -> Vec<Finding> {
         let alone = |topic: Symbol, times| {
-            let asked = format!("{topic} alone was asked for {times} time{}", plural(times));
+            let asked = format!("{times} of them for {topic}");
             match topic.as_str() {
                 // The Extended Window Manager Hints: GTK 3 checks for each hint before it uses the hint.
                 "_NET_SUPPORTING_WM_CHECK" => {
-                    format!("{asked}, as toolkits do where no window manager runs")
+                    format!("{asked}, as toolkits send if no window manager runs")
                 }
                 _ => asked,
             }
@@ -244,16 +246,15 @@ impl Insight for Duplicates {
             request: name,
             count: repeated.count,
             action: format!(
-                "Keep the answers to {name}: {} {} repeated with the same answer",
-                repeated.count,
-                if repeated.count == 1 { "was" } else { "were" },
+                "Store the replies to {name}: {} had the same reply as before",
+                counted(repeated.count, "request"),
             ),
             why: match repeated.most {
                 Some((topic, times)) => format!(
-                    "nothing seen in between could have changed them; {}",
+                    "nothing recorded in between could have changed the reply; {}",
                     alone(topic, times)
                 ),
-                None => "nothing seen in between could have changed them".to_owned(),
+                None => "nothing recorded in between could have changed the reply".to_owned(),
             },
             saves: repeated.waits.saving(repeated.bytes),
         };
@@ -298,10 +299,7 @@ mod tests {
         let found = findings(&trace, Duplicates::default());
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].count, found[0].saves.round_trips), (2, 2));
-        assert!(
-            found[0].why.contains("ABCD alone was asked for 3 times"),
-            "{found:?}"
-        );
+        assert!(found[0].why.contains("2 of them for ABCD"), "{found:?}");
     }
 
     #[test]

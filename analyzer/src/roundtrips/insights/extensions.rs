@@ -55,10 +55,10 @@ impl Insight for ExtensionQueries {
                 request: Symbol::new("QueryExtension"),
                 count,
                 action: format!(
-                    "Ask for all extensions at once (xcb_prefetch_extension_data), then for their versions: {count} \
+                    "Query all extensions at once (xcb_prefetch_extension_data), then their versions: {count} \
                      round trips become {least}"
                 ),
-                why: format!("{} were waited for one by one", queries.names.list()),
+                why: format!("the client waited for {} one by one", queries.names.list()),
                 saves: Saving {
                     round_trips: saved,
                     nanos: queries.waits.nanos / count * saved,

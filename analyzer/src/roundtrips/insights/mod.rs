@@ -24,6 +24,7 @@ use x11prof_trace::ConnectionId;
 use crate::forecast::changes::Changes;
 use crate::pipeline::{MessageContext, Observation};
 use crate::round_trips::{CompletedRequest, PendingRequest};
+use crate::text::units::counted;
 
 /// Maximum number of clients and requests with findings.
 const GROUPS: usize = 4096;
@@ -248,7 +249,7 @@ impl Names {
             .map(|(name, count)| format!("{count} {name}"))
             .collect();
         if rest > 0 {
-            words.push(format!("{rest} other{}", plural(rest)));
+            words.push(counted(rest, "other"));
         }
         let last = words.pop().unwrap_or_default();
         match words.is_empty() {
@@ -256,11 +257,6 @@ impl Names {
             false => format!("{} and {last}", words.join(", ")),
         }
     }
-}
-
-/// `s` for any number but one.
-fn plural(count: u64) -> &'static str {
-    if count == 1 { "" } else { "s" }
 }
 
 /// The name in a request: an atom, a property, an extension.

@@ -4,9 +4,10 @@ use rustc_hash::FxHashMap;
 use x11prof_protocol::{Message, Symbol};
 use x11prof_trace::{ConnectionId, Control};
 
-use super::{AvoidableTrips, Context, Finding, GROUPS, Groups, Insight, Names, is_motion, plural};
+use super::{AvoidableTrips, Context, Finding, GROUPS, Groups, Insight, Names, is_motion};
 use crate::pipeline::{MessageContext, Observation};
 use crate::round_trips::CompletedRequest;
+use crate::text::units::counted;
 
 /// A request belongs to a motion if it follows the motion, or the previous reply, within this time, in nanoseconds.
 const NEAR: u64 = 20_000_000;
@@ -99,17 +100,16 @@ impl Insight for Motion {
                 .map_or_else(|| Symbol::new("MotionNotify"), |(name, _)| name),
             count: answers.waits.round_trips,
             action: format!(
-                "Ask the server nothing when the pointer moves: {events} motion events led to {} round trip{}",
-                answers.waits.round_trips,
-                plural(answers.waits.round_trips)
+                "Send no request with a reply when the pointer moves: {events} motion events caused {}",
+                counted(answers.waits.round_trips, "round trip")
             ),
             why: format!(
-                "{:.1} for each: {}; the event has the position, the rest can be kept{}",
+                "{:.1} for each event: {}; the event has the position, and the other replies can be stored{}",
                 answers.waits.round_trips as f64 / events as f64,
                 answers.names.list(),
                 match clients {
                     1 => String::new(),
-                    _ => format!("; {clients} clients do so"),
+                    _ => format!("; {clients} clients send such requests"),
                 }
             ),
             saves: answers.waits.saving(0),
@@ -147,7 +147,7 @@ mod tests {
         assert!(
             found[0]
                 .action
-                .ends_with("6 motion events led to 12 round trips"),
+                .ends_with("6 motion events caused 12 round trips"),
             "{found:?}"
         );
     }

@@ -67,10 +67,10 @@ impl Insight for Pieces {
                 request: Symbol::new("GetProperty"),
                 count: pieced.continued,
                 action: format!(
-                    "Read {topic} with one GetProperty: give it a long-length that is enough"
+                    "Read {topic} with one GetProperty that has a large enough long-length"
                 ),
                 why: format!(
-                    "{} further GetProperty went on where the last one stopped, {:.0} bytes each",
+                    "{} GetProperty each read the next part of the property, {:.0} bytes on average",
                     pieced.continued,
                     pieced.bytes as f64 / pieced.continued as f64
                 ),

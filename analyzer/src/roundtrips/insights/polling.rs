@@ -91,11 +91,11 @@ impl Insight for Polling {
                 action: format!("Do not poll {name}: {instead}"),
                 why: match seconds > 0.0 {
                     true => format!(
-                        "asked {} times, {:.0} times a second",
+                        "sent {} times, {:.0} times a second",
                         polled.count,
                         (polled.count - 1) as f64 / seconds
                     ),
-                    false => format!("asked {} times", polled.count),
+                    false => format!("sent {} times", polled.count),
                 },
                 saves: polled.waits.saving(0),
             })
@@ -120,6 +120,6 @@ mod tests {
         let found = findings(&trace, Polling::default());
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].count, found[0].saves.round_trips), (11, 11));
-        assert_eq!(found[0].why, "asked 11 times, 10 times a second");
+        assert_eq!(found[0].why, "sent 11 times, 10 times a second");
     }
 }

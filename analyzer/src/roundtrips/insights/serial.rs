@@ -96,12 +96,12 @@ impl ClientRun {
                 break;
             };
             match self.run.numbers.get(&number) {
-                Some(told) => depth = depth.max(told + 1),
+                Some(reported) => depth = depth.max(reported + 1),
                 None => self.knows(number),
             }
         }
-        if let Some(told) = self.run.opcodes.get(&question.major) {
-            depth = depth.max(told + 1);
+        if let Some(reported) = self.run.opcodes.get(&question.major) {
+            depth = depth.max(reported + 1);
         }
         let run = &mut self.run;
         if let Some(reply) = answer.reply {
@@ -229,10 +229,8 @@ impl Insight for Serial {
                     runs.needed
                 ),
                 why: format!(
-                    "each was sent after the reply to the one before, in {} run{} ({} at start-up)",
-                    runs.runs,
-                    super::plural(runs.runs),
-                    runs.starting
+                    "the client waited for each reply before it sent the next request{}",
+                    sequences(runs.runs, runs.starting)
                 ),
                 saves: Saving {
                     round_trips: saved,
@@ -246,13 +244,26 @@ impl Insight for Serial {
     }
 }
 
+/// The number of separate sequences of requests, `starting` of them at start-up.
+fn sequences(all: u64, starting: u64) -> String {
+    match (all, starting) {
+        (1, 0) => String::new(),
+        (1, _) => ", at start-up".to_owned(),
+        (_, 0) => format!(", in {all} separate sequences"),
+        (_, starting) if starting == all => {
+            format!(", in {all} separate sequences, all at start-up")
+        }
+        _ => format!(", in {all} separate sequences, {starting} of them at start-up"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Serial;
     use crate::roundtrips::insights::testing::findings;
     use crate::testing::*;
 
-    fn told(sequence: u16, number: u32) -> Vec<u8> {
+    fn reported(sequence: u16, number: u32) -> Vec<u8> {
         let mut bytes = reply(sequence);
         bytes[8..12].copy_from_slice(&number.to_le_bytes());
         bytes
@@ -287,7 +298,7 @@ mod tests {
         for number in 1..=4 {
             let atom = 300 + u32::from(number);
             trace.wait(10).client_sends(&[get_atom_name(atom)]);
-            trace.wait(50).server_sends(&[told(number, atom + 1)]);
+            trace.wait(50).server_sends(&[reported(number, atom + 1)]);
         }
         assert_eq!(findings(&trace, Serial::default()), []);
         // Another request that depends on none of them: two of five can be pipelined.

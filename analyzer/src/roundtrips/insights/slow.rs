@@ -13,6 +13,7 @@ use crate::pipeline::{MessageContext, Observation};
 use crate::round_trips::CompletedRequest;
 use crate::statistics::distribution::Distribution;
 use crate::text::label::client_name;
+use crate::text::units::counted;
 
 /// The minimum time of a slow reply, in nanoseconds: about a frame.
 const SLOW: u64 = 10_000_000;
@@ -231,7 +232,7 @@ impl SlowReplies {
                 format!("{} had grabbed the server meanwhile", self.client(by)),
             ),
             (Cause::Other(by), _) => (
-                format!("Look at what {} has the server do", self.client(by)),
+                format!("Reduce the server's work for {}", self.client(by)),
                 match self.timed {
                     true => format!(
                         "the server handled requests of {} for {:.1} ms of it",
@@ -242,23 +243,22 @@ impl SlowReplies {
                 },
             ),
             (Cause::Handler, _) => (
-                format!("Look at what the server does for {name}"),
+                format!("Send fewer or smaller {name}, or profile the server"),
                 format!(
-                    "the server took {:.1} ms for the request{} itself",
+                    "the server itself worked {:.1} ms on {}",
                     replies.handled / 1e6,
-                    if replies.count == 1 { "" } else { "s" }
+                    counted(replies.count, "request")
                 ),
             ),
             (Cause::Own, _) => (
                 format!(
-                    "Ask {name} before the drawing, or later: it waits for what was sent before it"
+                    "Send {name} before the drawing, or later: the server first handles all earlier requests"
                 ),
                 "the client had sent many requests just before".to_owned(),
             ),
             _ => (
-                format!("Look at what the server does for {name}"),
-                "nothing in the recording explains it; the server itself, or the machine"
-                    .to_owned(),
+                format!("Profile the server while it handles {name}"),
+                "nothing in the recording explains the wait".to_owned(),
             ),
         };
         Finding {
@@ -268,9 +268,8 @@ impl SlowReplies {
             count: replies.count,
             action,
             why: format!(
-                "{} repl{} took {:.0} ms, {:.0} ms at most ({:.2} ms is usual): {because}",
-                replies.count,
-                if replies.count == 1 { "y" } else { "ies" },
+                "{} took {:.0} ms, the slowest {:.0} ms ({:.2} ms is usual): {because}",
+                counted(replies.count, "reply"),
                 replies.waited as f64 / 1e6,
                 replies.longest as f64 / 1e6,
                 usual as f64 / 1e6,
@@ -389,9 +388,9 @@ impl Insight for SlowReplies {
             .filter(|(_, (name, _), replies)| far(*name, replies));
         let slow =
             slow.map(|(client, (name, cause), replies)| self.finding(client, name, cause, replies));
-        let told: Vec<Finding> = slow.collect();
+        let reported: Vec<Finding> = slow.collect();
         let quick = self.known.all().filter(|(client, name, _)| {
-            !told
+            !reported
                 .iter()
                 .any(|one| one.client == *client && one.request == *name)
         });
@@ -409,9 +408,8 @@ impl Insight for SlowReplies {
                     text(|one| &one.because)
                 ),
                 why: format!(
-                    "{} repl{}, not slow here; on other servers it is ({})",
-                    replies.count,
-                    if replies.count == 1 { "y" } else { "ies" },
+                    "{}, fast here but slow on other servers ({})",
+                    counted(replies.count, "reply"),
                     known
                         .and_then(|one| one.sources.first())
                         .map_or("", String::as_str),
@@ -420,7 +418,7 @@ impl Insight for SlowReplies {
             }
         });
         let quick: Vec<Finding> = quick.collect();
-        told.into_iter().chain(quick).collect()
+        reported.into_iter().chain(quick).collect()
     }
 }
 
@@ -467,7 +465,7 @@ mod tests {
         trace.client_sends(&[request(49, 0, &[0])]);
         trace.wait(100).server_sends(&[reply(1)]);
         let found = findings(&trace, SlowReplies::default());
-        assert!(found[0].why.contains("not slow here"), "{found:?}");
+        assert!(found[0].why.contains("fast here"), "{found:?}");
         assert_eq!(found[0].saves.nanos, 0);
     }
 
@@ -513,8 +511,11 @@ mod tests {
                 "handled requests of panel (client 2) for 39.0 ms",
             ),
             ((1, 6, 39_000_017), "just before"),
-            ((1, 7, 39_000_017), "took 39.0 ms for the request itself"),
-            ((1, 7, 1_000_000), "nothing in the recording explains it"),
+            ((1, 7, 39_000_017), "the server itself worked 39.0 ms"),
+            (
+                (1, 7, 1_000_000),
+                "nothing in the recording explains the wait",
+            ),
         ];
         for ((client, sequence, nanos), because) in causes {
             let mut trace = Display::timed();
@@ -554,7 +555,7 @@ mod tests {
         assert!(
             found[0]
                 .why
-                .contains("nothing in the recording explains it"),
+                .contains("nothing in the recording explains the wait"),
             "{found:?}"
         );
     }

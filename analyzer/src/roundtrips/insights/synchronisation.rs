@@ -39,7 +39,7 @@ impl Insight for Synchronisation {
                 syncs.waits.round_trips
             ),
             why: format!(
-                "each only waits until the server has handled all earlier requests; {} of them at start-up",
+                "each one only waits until the server has handled all earlier requests; {} at start-up",
                 syncs.starting
             ),
             saves: saving(syncs),

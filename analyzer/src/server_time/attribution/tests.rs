@@ -31,16 +31,16 @@ fn with(runs: &[(u64, u64)]) -> Attribution<char> {
 }
 
 impl Attribution<char> {
-    fn request(&mut self, micros: u64, key: char, price: f64) {
-        self.one(micros, Evidence::In, Some(key), Some(Micros(price)));
+    fn request(&mut self, micros: u64, key: char, cost: f64) {
+        self.one(micros, Evidence::In, Some(key), Some(Micros(cost)));
     }
 
-    fn one(&mut self, micros: u64, came: Evidence, key: Option<char>, price: Option<Micros>) {
+    fn one(&mut self, micros: u64, came: Evidence, key: Option<char>, cost: Option<Micros>) {
         let work = Work {
             at: micros * 1000,
             came,
             key,
-            price,
+            cost,
             question: None,
         };
         self.work(work, 1);
@@ -59,7 +59,7 @@ impl Attribution<char> {
             at: micros * 1000,
             came,
             key: Some(key),
-            price: Some(Micros(5.0)),
+            cost: Some(Micros(5.0)),
             question: Some((ConnectionId(1), SequenceNumber(1))),
         };
         self.work(work, 1);
@@ -116,7 +116,7 @@ fn timed_request_uses_handler_time_and_costs_split_the_rest() {
             at: 90_000,
             came: Evidence::In,
             key: Some(key),
-            price: Some(Micros(1.0)),
+            cost: Some(Micros(1.0)),
             question: None,
         };
         attribution.timed_request(work, (ConnectionId(1), SequenceNumber(sequence)), 1);
@@ -200,7 +200,7 @@ fn handlers_are_limited_to_the_last_run_of_a_part() {
             at: 90_000,
             came: Evidence::In,
             key: Some(key),
-            price: None,
+            cost: None,
             question: None,
         };
         attribution.timed_request(work, (ConnectionId(1), SequenceNumber(sequence)), 1);
@@ -359,7 +359,7 @@ fn cpu_clock_alone_is_attributed_as_one_run() {
 #[test]
 fn attached_work_belongs_to_the_run_that_reports_it() {
     let mut attribution = with(&[(100, 400), (2000, 2300)]);
-    attribution.told_by_server();
+    attribution.reported_by_server();
     // The server reported one request as the run ended, and the recorder read the report of the other late.
     attribution.request(395, 'a', 5.0);
     attribution.request(1900, 'b', 5.0);

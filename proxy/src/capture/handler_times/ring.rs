@@ -130,8 +130,8 @@ impl Ring {
             at += count;
         }
         self.taken = written;
-        let told: u64 = times[first..].iter().map(|one| u64::from(one.count)).sum();
-        let all = self.requests + told;
+        let reported: u64 = times[first..].iter().map(|one| u64::from(one.count)).sum();
+        let all = self.requests + reported;
         self.requests = if lost_any { all.max(requests) } else { all };
         Ok(self.requests - all)
     }

@@ -43,7 +43,7 @@ pub(crate) struct RequestStacks {
 /// The number of requests with recorded stacks, and the number of requests with lost stacks.
 #[derive(Debug, Default)]
 pub(crate) struct ReadStacks {
-    pub(crate) told: u64,
+    pub(crate) reported: u64,
     pub(crate) lost: u64,
 }
 
@@ -87,7 +87,7 @@ impl RequestStacks {
         let is_over = Arc::clone(&over);
         let thread = std::thread::Builder::new().name("x11prof-stacks".to_owned());
         let thread = thread.spawn(move || {
-            let mut told = 0;
+            let mut reported = 0;
             loop {
                 // The flag is read before the last reading, so that the last reading comes after the end.
                 let last = is_over.load(Ordering::Acquire);
@@ -95,8 +95,8 @@ impl RequestStacks {
                 if last {
                     return Ok(reader.read);
                 }
-                let is_busy = reader.read.told > told;
-                told = reader.read.told;
+                let is_busy = reader.read.reported > reported;
+                reported = reader.read.reported;
                 std::thread::park_timeout(if is_busy { BUSY_BEAT } else { BEAT });
             }
         });
@@ -140,7 +140,7 @@ fn asan_options() -> OsString {
 pub(crate) fn tell(read: Result<ReadStacks, String>, connections: u32) -> Option<String> {
     match read {
         Err(why) => Some(format!("stacks of requests are missing: {why}")),
-        Ok(ReadStacks { told: 0, .. }) if connections > 0 => Some(
+        Ok(ReadStacks { reported: 0, .. }) if connections > 0 => Some(
             "no request has a stack: the program loads no library (it is static, or runs as another user), \
              restricts its system calls, or does not send by the C library; --stacks=waits needs none of these"
                 .to_owned(),
@@ -188,9 +188,9 @@ impl Reader {
             requests.clear();
         }
         let runs = runs(requests, &self.numbers);
-        let told: u64 = runs.iter().map(|run| u64::from(run.count)).sum();
-        self.read.told += told;
-        self.read.lost += made - told;
+        let reported: u64 = runs.iter().map(|run| u64::from(run.count)).sum();
+        self.read.reported += reported;
+        self.read.lost += made - reported;
         if runs.is_empty() && now.since(self.since) < QUIET {
             return Ok(());
         }
@@ -203,13 +203,13 @@ impl Reader {
             };
             let until_ns = until.as_nanos();
             let learned = self.ring.learned()?;
-            let told = Control::RequestStacks {
+            let reported = Control::RequestStacks {
                 until_ns,
                 runs,
                 took_ns: learned.saturating_sub(self.learned),
             };
             self.learned = learned;
-            self.sender.control(self.since, told);
+            self.sender.control(self.since, reported);
             if parts.peek().is_none() {
                 break;
             }

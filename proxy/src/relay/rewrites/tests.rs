@@ -165,11 +165,11 @@ proptest! {
         prop_assert_eq!(answered, queries + atoms);
 
         // The client has received the same replies and errors, byte for byte and in order, and all events.
-        let told = messages(order, first, &to_client);
+        let reported = messages(order, first, &to_client);
         let plain = messages(order, first, &plain.said);
-        let replies: Vec<_> = told.iter().filter(|(_, message)| message[0] < 2).collect();
+        let replies: Vec<_> = reported.iter().filter(|(_, message)| message[0] < 2).collect();
         prop_assert_eq!(replies, plain.iter().collect::<Vec<_>>());
-        prop_assert_eq!(told.len() - plain.len(), events);
+        prop_assert_eq!(reported.len() - plain.len(), events);
     }
 }
 
@@ -181,18 +181,18 @@ fn serially(rewrites: &[Rewrite], asked: &[ScriptedRequest]) -> (Vec<u8>, super:
     );
     let (mut to_server, mut to_client) = (Vec::new(), Vec::new());
     rewriter.take_from_server(&take(&mut server.said, 1000), &mut to_client);
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for asked in asked {
         rewriter.take_from_client(&order.bytes(*asked), &mut to_server, &mut to_client);
-        told.push(to_client.len() > 28);
+        reported.push(to_client.len() > 28);
         server.come.append(&mut to_server);
         server.step();
         rewriter.take_from_server(&take(&mut server.said, 1000), &mut to_client);
         to_client.truncate(28);
     }
     // The messages to the client before the server's own messages.
-    let told = told.into_iter().map(u8::from).collect();
-    (told, rewriter.counts)
+    let reported = reported.into_iter().map(u8::from).collect();
+    (reported, rewriter.counts)
 }
 
 #[test]
@@ -265,12 +265,12 @@ fn in_flight_event_gets_the_latest_reply_number() {
         &mut to_client,
     );
     rewriter.take_from_server(&take(&mut server.said, 1000), &mut to_client);
-    let told = messages(order, 0, &to_client);
-    let told: Vec<_> = told
+    let reported = messages(order, 0, &to_client);
+    let reported: Vec<_> = reported
         .iter()
         .map(|(number, message)| (*number, message[0]))
         .collect();
-    assert_eq!(told, [(1, 1), (2, 1), (2, 12)]);
+    assert_eq!(reported, [(1, 1), (2, 1), (2, 12)]);
 }
 
 #[test]

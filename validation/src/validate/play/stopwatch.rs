@@ -11,7 +11,7 @@ use x11rb::protocol::damage::{ConnectionExt as _, ReportLevel};
 use x11rb::protocol::xinput::{ConnectionExt as _, Device, EventMask, XIEventMask};
 
 use crate::validate::guest::connect;
-use crate::validate::told;
+use crate::validate::reported;
 
 /// The interval between two checks for events.
 const LOOK: Duration = Duration::from_micros(200);
@@ -24,27 +24,27 @@ pub(super) fn watch(server: &PrivateServer, over: &AtomicBool) -> Result<Vec<Opt
     let x = connect(server)?;
     let root = x.setup().roots[0].root;
     x.damage_query_version(1, 1)
-        .map_err(told)?
+        .map_err(reported)?
         .reply()
-        .map_err(told)?;
+        .map_err(reported)?;
     x.xinput_xi_query_version(2, 2)
-        .map_err(told)?
+        .map_err(reported)?
         .reply()
-        .map_err(told)?;
-    let damage = x.generate_id().map_err(told)?;
+        .map_err(reported)?;
+    let damage = x.generate_id().map_err(reported)?;
     x.damage_create(damage, root, ReportLevel::RAW_RECTANGLES)
-        .map_err(told)?;
+        .map_err(reported)?;
     let mask = EventMask {
         deviceid: Device::ALL_MASTER.into(),
         mask: vec![XIEventMask::RAW_KEY_PRESS | XIEventMask::RAW_KEY_RELEASE],
     };
-    x.xinput_xi_select_events(root, &[mask]).map_err(told)?;
-    x.flush().map_err(told)?;
+    x.xinput_xi_select_events(root, &[mask]).map_err(reported)?;
+    x.flush().map_err(reported)?;
     let mut keys: Vec<Option<f64>> = Vec::new();
     let mut pressed: Option<Instant> = None;
     let mut last = Instant::now();
     loop {
-        let Some(event) = x.poll_for_event().map_err(told)? else {
+        let Some(event) = x.poll_for_event().map_err(reported)? else {
             if over.load(Ordering::Relaxed) {
                 return Ok(keys);
             }

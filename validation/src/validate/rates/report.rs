@@ -22,7 +22,7 @@ impl RequestCosts {
     pub(super) fn new(test: &Test, parameters: &ServerParameters) -> RequestCosts {
         let [wakeup, wakeup_other] = wakeups(parameters);
         RequestCosts {
-            processor: test.price(parameters, Clock::Cpu),
+            processor: test.cost(parameters, Clock::Cpu),
             wakeup,
             wakeup_other,
         }
@@ -48,11 +48,11 @@ pub(super) struct Turn {
 
 /// The column headings for a sender on another processor than the server.
 const APART: &str = "\
-x11perf, µs for one of what it counts, medians of the turns; prices beside it (goal 10 %)
+x11perf, µs for one of what it counts, medians of the turns; costs beside it (goal 10 %)
 
 x11perf on another processor than the server; the server's processor time, over
   (a) the time by x11perf's own rate   (b) the part of it in which the server ran
-  (c) the same, with the wakeups that the kernel counted, at the price of one's processor time
+  (c) the same, with the wakeups that the kernel counted, at the cost of one's processor time
                  (a) busy      (b) wakeups   fresh(a)    (b)     (c)   file(a)    (b)     (c)";
 
 /// The column headings for a sender on the server's processor.
@@ -72,12 +72,12 @@ pub(super) fn print(tests: &[(&Test, Vec<Turn>)], file: &ServerParameters) {
         together(test, turns, &RequestCosts::new(test, file));
     }
     println!();
-    println!("by turns, fresh price/x11perf's time (a), the kernel's (d)");
+    println!("by turns, fresh cost/x11perf's time (a), the kernel's (d)");
     for (test, turns) in tests {
         let each = turns.iter().map(|turn| {
-            let price = turn.fresh.processor;
+            let cost = turn.fresh.processor;
             let (apart, together) = (turn.apart.wall, turn.together.processor);
-            format!("{price:.4}/{apart:.4} {price:.4}/{together:.4}")
+            format!("{cost:.4}/{apart:.4} {cost:.4}/{together:.4}")
         });
         let each: Vec<String> = each.collect();
         println!("{:12}{}", test.name, each.join(", "));
@@ -90,11 +90,11 @@ fn apart(test: &Test, turns: &[Turn], file: &RequestCosts) {
     // Time in which other processes kept the server from running counts as busy.
     let busy = |turn: &Turn| turn.apart.busy + turn.apart.kept;
     let ran = |turn: &Turn| turn.apart.processor;
-    let columns = |prices: &dyn Fn(&Turn) -> RequestCosts| {
+    let columns = |costs: &dyn Fn(&Turn) -> RequestCosts| {
         let [rate, part, awakened] = [
-            off(&|turn| prices(turn).processor / turn.apart.wall),
-            off(&|turn| prices(turn).processor / ran(turn)),
-            off(&|turn| prices(turn).awakened_apart(&turn.apart) / ran(turn)),
+            off(&|turn| costs(turn).processor / turn.apart.wall),
+            off(&|turn| costs(turn).processor / ran(turn)),
+            off(&|turn| costs(turn).awakened_apart(&turn.apart) / ran(turn)),
         ];
         format!("{rate:+6.1} % {part:+5.1} % {awakened:+5.1} %")
     };

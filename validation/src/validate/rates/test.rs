@@ -90,10 +90,10 @@ impl Test {
     }
 
     /// The cost of the requests.
-    pub(super) fn price(&self, parameters: &ServerParameters, clock: Clock) -> f64 {
+    pub(super) fn cost(&self, parameters: &ServerParameters, clock: Clock) -> f64 {
         self.sends
             .iter()
-            .map(|send| send.times * send.price(parameters, clock))
+            .map(|send| send.times * send.cost(parameters, clock))
             .sum()
     }
 }
@@ -108,19 +108,19 @@ impl Sent {
     }
 
     /// The cost of one request, including reading its bytes.
-    pub(super) fn price(&self, parameters: &ServerParameters, clock: Clock) -> f64 {
+    pub(super) fn cost(&self, parameters: &ServerParameters, clock: Clock) -> f64 {
         let operation = self.operation();
-        let mut prices = CostTable::with_clock(parameters, &Substitutions::default(), clock);
+        let mut costs = CostTable::with_clock(parameters, &Substitutions::default(), clock);
         let bytes = TransportEstimates::with_clock(parameters, clock).byte_read();
-        prices.price(&operation).server.time.0 + bytes.time.0 * self.bytes
+        costs.cost(&operation).server.time.0 + bytes.time.0 * self.bytes
     }
 }
 
 /// The CPU time of a wakeup by a sender on the server's processor, and by a sender on another processor, for which the
 /// cost table has the same cost.
 pub(super) fn wakeups(parameters: &ServerParameters) -> [f64; 2] {
-    let prices = TransportEstimates::with_clock(parameters, Clock::Cpu);
-    let one = prices.wakeup(Micros::ZERO);
+    let costs = TransportEstimates::with_clock(parameters, Clock::Cpu);
+    let one = costs.wakeup(Micros::ZERO);
     [one.time.0; 2]
 }
 

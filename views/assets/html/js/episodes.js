@@ -13,13 +13,13 @@ const passes = (episode) => episode.latency_ms >= chosen.threshold
   && (chosen.landmark === null || episode.landmark === chosen.landmark)
   && (chosen.pattern === null || episode.pattern === chosen.pattern);
 
-const PARTS = [["waiting", "waiting_ms", "waiting to begin"], ["client", "client_ms", "client"], ["off", "off_cpu_ms", "off-CPU"],
+const PARTS = [["waiting", "waiting_ms", "waiting to start"], ["client", "client_ms", "client CPU"], ["off", "off_cpu_ms", "off-CPU"],
   ["server", "server_ms", "server"], ["network", "network_ms", "network"],
   ["others", "other_clients_ms", "other clients"]];
 
 function episodes() {
   const { summary } = DATA.episodes;
-  // What an episode of another client led to is in that one.
+  // The time of a caused episode is part of the episode that caused it.
   const all = DATA.episodes.episodes.filter((episode) => !episode.caused_by);
   const longest = all.reduce((most, episode) => Math.max(most, episode.latency_ms), 0);
   chosen.threshold = longest >= 100 ? 100 : 0;
@@ -93,7 +93,7 @@ function landmarks() {
       { name: "p50", of: (row) => row.p50_ms, show: (row) => time(row.p50_ms) },
       { name: "Longest", of: (row) => row.max_ms, show: (row) => time(row.max_ms) },
       { name: "Total", of: (row) => row.total_ms, show: (row) => time(row.total_ms) },
-      { name: "Own", of: (row) => row.exclusive_ms, show: (row) => time(row.exclusive_ms), title: "Without what they led to" },
+      { name: "Own", of: (row) => row.exclusive_ms, show: (row) => time(row.exclusive_ms), title: "Without episodes that they caused" },
     ],
   });
 }
@@ -107,7 +107,7 @@ function list(all) {
       { name: "At", of: (row) => row.start_ms, show: (row) => (row.start_ms / 1000).toFixed(3) + " s" },
       { name: "Landmark", of: (row) => row.landmark, number: false },
       { name: "Latency", of: (row) => row.latency_ms, show: (row) => time(row.latency_ms) },
-      { name: "Parts", of: (row) => row.main_cause ?? "", number: false, title: "Waiting to start, client, off-CPU, server, network, other clients",
+      { name: "Parts", of: (row) => row.main_cause ?? "", number: false, title: "Waiting to start, client CPU, off-CPU, server, network, other clients",
         show: (row) => bar(PARTS.map(([kind, key, name]) => [kind, row.parts[key], name]), row.latency_ms) },
       { name: "Main cause", of: (row) => row.main_cause ?? "", number: false },
     ],
@@ -145,7 +145,7 @@ function patterns() {
   const rows = DATA.episodes.patterns;
   if (!rows.length) return;
   table(byId("pattern-table"), {
-    caption: "Patterns: episodes that do the same (choose one to see its episodes alone; again for all)",
+    caption: "Patterns: episodes that do the same work (choose one to see only its episodes, again for all)",
     search: "Find a pattern", rows, sort: 6, limit: 20,
     pick: (row) => choose({ pattern: chosen.pattern === row.pattern ? null : row.pattern }),
     columns: [
@@ -156,11 +156,11 @@ function patterns() {
       { name: "p50", of: (row) => row.p50_ms, show: (row) => time(row.p50_ms) },
       { name: "Max", of: (row) => row.max_ms, show: (row) => time(row.max_ms) },
       { name: "Total", of: (row) => row.total_ms, show: (row) => time(row.total_ms) },
-      { name: "Parts", of: (row) => row.main_cause ?? "", number: false, title: "Waiting to start, client, off-CPU, server, network",
+      { name: "Parts", of: (row) => row.main_cause ?? "", number: false, title: "Waiting to start, client CPU, off-CPU, server, network",
         show: (row) => bar(PARTS.map(([kind, key, name]) => [kind, row.parts[key], name]), row.total_ms) },
       { name: "Main cause", of: (row) => row.main_cause ?? "", number: false },
       { name: "Shape", of: (row) => row.shape, number: false, show: (row) => make("div", { class: "clamp", title: row.shape }, row.shape),
-        title: "What is handled, what it does, and in brackets what that led to" },
+        title: "The stimulus, the work, and in brackets the caused episodes" },
     ],
   });
 }

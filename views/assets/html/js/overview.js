@@ -27,7 +27,7 @@ function split({ total, client_and_server: both, network, server }) {
   const sum = parts.reduce((sum, [, amount]) => sum + amount, 0);
   if (wall > sum) parts.push(["off", wall - sum, "idle: waiting for the user, timers, disks"]);
   byId("split").append(make("figure", {},
-    make("figcaption", {}, wall ? `Of ${time(wall)} by the wall clock` : "Time"),
+    make("figcaption", {}, wall ? `While clients were connected: ${time(wall)}` : "Time"),
     bar(parts, Math.max(sum, wall), true), legend(parts),
     both?.measured_overlap_ms > 0
       ? make("p", { class: "quiet" }, `Client and server worked at the same time for ${time(both.measured_overlap_ms)}.`) : null));

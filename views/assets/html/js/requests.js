@@ -42,7 +42,7 @@ function detail({ name }) {
 
 function doubtText(doubt) {
   const parts = [doubt.kind, doubt.request, doubt.attribute].filter(Boolean).join(" ");
-  const change = doubt.from !== undefined && doubt.from !== null ? `: ${doubt.from} priced as ${doubt.to}` : "";
+  const change = doubt.from !== undefined && doubt.from !== null ? `: ${doubt.from} with the cost of ${doubt.to}` : "";
   return `${parts}${change}${doubt.count ? ` (${whole(doubt.count)} times)` : ""}`;
 }
 
@@ -88,14 +88,14 @@ function comparison() {
   byId("compare").hidden = false;
   const most = Math.max(...compare.servers.map((server) => server.total_ms));
   table(byId("compare-table"), {
-    caption: "Time of each request on each server; – where it has no price there",
+    caption: "Time of each request on each server; – where it has no cost there",
     search: "Find a request", rows: compare.requests, sort: 2,
     columns: [
       { name: "Request", of: (row) => row.name, number: false },
       { name: "Count", of: (row) => row.count, show: (row) => whole(row.count) },
       ...compare.servers.map((server, index) => ({
         name: `${server.name} (${time(server.total_ms)})`,
-        title: `In all ${percent((100 * server.total_ms) / most)} of the slowest`,
+        title: `${percent((100 * server.total_ms) / most)} of the time of the slowest server`,
         of: (row) => row.servers[index].time_ms,
         show: (row) => (row.servers[index].no_cost_data === row.count ? "–" : time(row.servers[index].time_ms)),
       })),

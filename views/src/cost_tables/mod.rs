@@ -30,16 +30,16 @@ pub fn text(table: &TypicalCosts, page: &Page) -> String {
         }
         text.push_str(&piece(table, servers).on(page));
     }
-    let prices = || table.requests.iter().flat_map(|row| row.servers.iter());
+    let costs = || table.requests.iter().flat_map(|row| row.servers.iter());
     let mut legend =
         "Milliseconds for one item of that op-size (an area, a length, characters).".to_owned();
-    if prices().flatten().any(|price| price.substituted) {
+    if costs().flatten().any(|cost| cost.substituted) {
         legend.push_str(" * cost of a substituted attribute.");
     }
-    if prices().flatten().any(|price| price.extrapolated) {
+    if costs().flatten().any(|cost| cost.extrapolated) {
         legend.push_str(" ~ beyond what was measured.");
     }
-    if prices().any(Option::is_none) {
+    if costs().any(Option::is_none) {
         legend.push_str(" - no cost data.");
     }
     for line in page.wrap(&legend, 0).lines() {
@@ -77,16 +77,16 @@ fn piece(table: &TypicalCosts, servers: &[usize]) -> Table {
     rows
 }
 
-fn cell(price: Option<TypicalCost>) -> String {
-    let Some(price) = price else {
+fn cell(cost: Option<TypicalCost>) -> String {
+    let Some(cost) = cost else {
         return "-".to_owned();
     };
-    let mark = match (price.substituted, price.extrapolated) {
+    let mark = match (cost.substituted, cost.extrapolated) {
         (true, _) => "*",
         (false, true) => "~",
         (false, false) => "",
     };
-    format!("{mark}{}", milliseconds(price.ms))
+    format!("{mark}{}", milliseconds(cost.ms))
 }
 
 /// Three significant digits at most: costs range from nanoseconds to seconds.
@@ -134,23 +134,23 @@ struct Line<'a> {
 pub fn csv(table: &TypicalCosts) -> String {
     let mut out = csv::Writer::from_writer(Vec::new());
     for row in &table.requests {
-        for (server, price) in table.servers.iter().zip(&row.servers) {
-            csv_tables::row(&mut out, &line(row, server, price.as_ref()));
+        for (server, cost) in table.servers.iter().zip(&row.servers) {
+            csv_tables::row(&mut out, &line(row, server, cost.as_ref()));
         }
     }
     csv_tables::text(out)
 }
 
-fn line<'a>(row: &'a TypicalRequest, server: &'a str, price: Option<&TypicalCost>) -> Line<'a> {
+fn line<'a>(row: &'a TypicalRequest, server: &'a str, cost: Option<&TypicalCost>) -> Line<'a> {
     Line {
         request: &row.request,
         attributes: &row.attributes,
         size: row.size,
         server,
-        ms: price.map(|price| price.ms),
-        low_ms: price.map(|price| price.low_ms),
-        high_ms: price.map(|price| price.high_ms),
-        substituted: price.map(|price| price.substituted),
-        extrapolated: price.map(|price| price.extrapolated),
+        ms: cost.map(|cost| cost.ms),
+        low_ms: cost.map(|cost| cost.low_ms),
+        high_ms: cost.map(|cost| cost.high_ms),
+        substituted: cost.map(|cost| cost.substituted),
+        extrapolated: cost.map(|cost| cost.extrapolated),
     }
 }

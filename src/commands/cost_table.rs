@@ -4,7 +4,7 @@ use std::path::Path;
 
 use x11prof_cost_model::TypicalCosts;
 use x11prof_session::Operation;
-use x11prof_views::prices as views;
+use x11prof_views::cost_tables as views;
 
 use super::operation::operation;
 use crate::args::{TableArguments, TableFormat};
