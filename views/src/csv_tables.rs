@@ -272,7 +272,7 @@ mod tests {
         ] {
             row(&mut out, &(name, -1.5, Some(2), None::<f64>));
         }
-        let rows = "\"'=HYPERLINK(\"\"x\"\")\",-1.5,2,\n'@a,-1.5,2,\n'-title,-1.5,2,\ntwo?lines,-1.5,2,\n'\u{feff} =1,-1.5,2,\n";
+        let rows = "\"'=HYPERLINK(\"\"x\"\")\",-1.5,2,\n'@a,-1.5,2,\n'-title,-1.5,2,\ntwo?lines,-1.5,2,\n'? =1,-1.5,2,\n";
         assert_eq!(text(out), rows);
     }
 }

@@ -6,7 +6,7 @@ use crate::page::Page;
 use crate::page::Style;
 use crate::plain::plain;
 use crate::table::Table;
-use crate::units::{self, duration};
+use crate::units::duration;
 
 /// The number of replies that xterm waits for before it shows its window (validation/results).
 const XTERM: f64 = 260.0;
@@ -49,8 +49,12 @@ pub fn text(report: &LinkReport, page: &Page) -> String {
         table.row(row(name, times));
     }
     text.push_str(&format!("\n{}", table.on(page)));
-    let speed =
-        |speed: Option<f64>| speed.map_or_else(|| "too fast to measure".to_owned(), units::speed);
+    let speed = |speed: Option<f64>| {
+        speed.map_or_else(
+            || "too fast to measure".to_owned(),
+            |speed| format!("{:.0} Mbit/s", 8.0 * speed / 1e6),
+        )
+    };
     text.push_str(&format!(
         "Speed: {} to the server, {} back\n",
         speed(report.to_server_bytes_per_second),
