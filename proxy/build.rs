@@ -1,5 +1,5 @@
-//! Compiles the libraries that are parts of the program: one times an X server's handlers (src/capture/handler_times), one tells the
-//! stacks of a client's requests (src/capture/request_stacks).
+//! Compiles the libraries that are embedded in the program. One library times an X server's request handlers
+//! (src/capture/handler_times), the other records the stacks of a client's requests (src/capture/request_stacks).
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

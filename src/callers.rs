@@ -1,4 +1,4 @@
-//! The names of the functions in which a recording's waits began, from the programs' files.
+//! Names the functions in which a recording's waits began. The names come from the program files.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -20,12 +20,12 @@ use x11prof_views::callers::{
 
 use crate::error::{CommandError, shown};
 
-/// Maximum number of reported files without symbols.
+/// The maximum number of files without symbols that messages list.
 const TOLD: usize = 5;
-/// The maximum number of functions that a recording may name.
+/// The maximum number of function names that are read from one recording.
 const SYMBOLS: usize = 1_000_000;
 
-/// Collects callers and their names.
+/// Collects the call stacks of a recording and names their functions.
 #[derive(Debug, Default)]
 pub(crate) struct NamedCallers {
     callers: Callers,
@@ -42,7 +42,7 @@ pub(crate) struct FunctionNames {
     recorded: Option<SystemTime>,
     /// The build ids of the program files when they were recorded.
     build_ids: HashMap<String, String>,
-    /// True if the recording has stacks of requests.
+    /// True if the recording has call stacks of requests (`record --stacks=requests`).
     of_requests: bool,
     /// The function names that the recording contains (`record --keep-symbols`), by file and address.
     symbols: HashMap<(String, u64), Vec<FunctionReport>>,
@@ -52,7 +52,7 @@ pub(crate) struct FunctionNames {
 }
 
 impl NamedCallers {
-    /// Processes the next observation of a pass. `counts` selects the round trips to count.
+    /// Processes the next observation of a trace pass. `counts` selects the messages whose round trips count.
     pub(crate) fn observe(
         &mut self,
         observation: &Observation<'_>,
@@ -64,8 +64,8 @@ impl NamedCallers {
         self.callers.observe(observation, counts);
     }
 
-    /// The report on the round trips of the trace at `path`, with the call sites of the waits. Functions in files that
-    /// have changed since the recording have no names.
+    /// Returns the report on the round trips `found` in the trace at `path`, with the call sites of the waits.
+    /// Functions in files that have changed since the recording have no names.
     pub(crate) fn report(&self, found: RoundTrips, path: &str) -> RoundTripsReport {
         let stacks = &self.names.stacks;
         self.names.named(|name| {
@@ -77,7 +77,8 @@ impl NamedCallers {
         })
     }
 
-    /// Adds the call sites of the longest waits to the `rows` of episodes. `first` is the trace's first time.
+    /// Adds the call sites of the longest waits to the `rows` of episodes. `first` is the time of the trace's first
+    /// record.
     pub(crate) fn name_rows(&self, rows: &mut [EpisodeRow], first: Timestamp) {
         if self.names.stacks.is_empty() {
             return;
@@ -106,7 +107,7 @@ impl NamedCallers {
         }
     }
 
-    /// The names for the CPU samples of clients.
+    /// Returns the function names for the CPU samples of clients.
     fn run_names(&self) -> StackNames {
         match self.running.is_empty() {
             true => StackNames::default(),
@@ -114,7 +115,8 @@ impl NamedCallers {
         }
     }
 
-    /// Adds to each client the call site from which it polls. `window` is in nanoseconds of the trace.
+    /// Adds the call site from which each client polls to `report`. `window` is the reported interval, in nanoseconds
+    /// of the trace's clock.
     pub(crate) fn name_polls(&self, report: &mut NowReport, window: (u64, u64)) {
         if self.names.stacks.is_empty() {
             return;
@@ -131,7 +133,8 @@ impl NamedCallers {
         });
     }
 
-    /// Adds to the `episodes` of a trace the call sites of waits and of CPU time. `first` is the trace's first time.
+    /// Adds the call sites of waits and of CPU time to the `episodes` of a trace. `first` is the time of the trace's
+    /// first record.
     pub(crate) fn name_in(&self, episodes: &mut [EpisodeReport], first: Timestamp) {
         let nanos = |ms: f64| first.as_nanos().saturating_add((ms * 1e6).max(0.0) as u64);
         let places = self.run_names();
@@ -153,7 +156,7 @@ impl NamedCallers {
 }
 
 impl FunctionNames {
-    /// Takes the next observation of a pass.
+    /// Processes the next observation of a trace pass.
     pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
         self.stacks.observe(observation);
         if let Observation::Control(_, Control::Started(started)) = observation {
@@ -182,7 +185,7 @@ impl FunctionNames {
         }
     }
 
-    /// True if the recording has stacks of requests.
+    /// Returns true if the recording has call stacks of requests (`record --stacks=requests`).
     pub(crate) fn are_of_requests(&self) -> bool {
         self.of_requests
     }
@@ -208,7 +211,8 @@ impl FunctionNames {
         Err(CommandError::file(path, why))
     }
 
-    /// Names the stacks of resources, and of a profile's groups if they are functions, lines or stacks.
+    /// Names the call stacks of the resources in `held`, and of the profile's groups if `groups` groups by function,
+    /// line or stack.
     pub(crate) fn name_stacks(
         &self,
         groups: Option<(&mut Profile, By)>,
@@ -239,7 +243,7 @@ impl FunctionNames {
         }
     }
 
-    /// The names of all stacks, in the form of a group key of program code.
+    /// Returns the names of all call stacks, in the form of the group key `by` (function, line or stack).
     pub(crate) fn by(&self, by: By) -> StackNames {
         self.named(|name| {
             let names = |frames: &[_]| group_names(&program_functions(frames, &mut *name), by);
@@ -247,7 +251,7 @@ impl FunctionNames {
         })
     }
 
-    /// The names of all stacks: their named functions, without lines.
+    /// Returns the named functions of each call stack, without source lines.
     pub(crate) fn chains(&self) -> StackNames {
         self.named(|name| {
             let names = |frames: &[_]| named_functions(&program_functions(frames, &mut *name));
@@ -260,7 +264,7 @@ impl FunctionNames {
         self.named(|name| callers.report(&self.stacks, name))
     }
 
-    /// The names of all stacks: all functions.
+    /// Returns all functions of each call stack, named or not.
     pub(crate) fn whole(&self) -> StackNames {
         self.named(|name| {
             let functions = |frames: &[_]| function_names(&program_functions(frames, &mut *name));
@@ -268,7 +272,8 @@ impl FunctionNames {
         })
     }
 
-    /// Calls `act` with a function that returns names, and prints a message for each file without symbols.
+    /// Calls `act` with a function that names the functions of a stack frame. Then prints a message for each file
+    /// without symbols.
     fn named<R>(
         &self,
         act: impl FnOnce(&mut dyn FnMut(&StackFrame) -> Vec<FunctionReport>) -> R,
@@ -313,7 +318,7 @@ impl FunctionNames {
     }
 }
 
-/// Cached names, and whether the files are unchanged.
+/// A cache of function names, and of the program files that are unchanged since the recording.
 #[derive(Debug, Default)]
 struct KnownNames {
     names: Names,
@@ -321,7 +326,8 @@ struct KnownNames {
 }
 
 impl KnownNames {
-    /// The functions of a frame of a recording.
+    /// Returns the functions at a stack frame of a recording: the function itself and those inlined there. `recorded`
+    /// has the names that the recording contains.
     fn of(&mut self, frame: &StackFrame, recorded: &FunctionNames) -> Vec<FunctionReport> {
         if let Some(name) = &frame.function {
             return vec![interpreted(frame, name)];
@@ -353,7 +359,7 @@ fn functions(frame: &StackFrame, names: Option<&mut Names>) -> Vec<FunctionRepor
     reported(&frame.file, found.collect(), start.unwrap_or(frame.address))
 }
 
-/// The functions of a file. A function without a name is identified by its start address.
+/// Returns the `functions` found in `file`. A function without a name is identified by its start address `start`.
 fn reported(file: &str, functions: Vec<SymbolFunction>, start: u64) -> Vec<FunctionReport> {
     let module = file.rsplit('/').next().unwrap_or_default();
     if functions.is_empty() {
@@ -379,7 +385,7 @@ fn reported(file: &str, functions: Vec<SymbolFunction>, start: u64) -> Vec<Funct
     functions.into_iter().map(report).collect()
 }
 
-/// A function of an interpreted program.
+/// Returns the function `name` of an interpreted program, such as a Python function.
 fn interpreted(frame: &StackFrame, name: &str) -> FunctionReport {
     FunctionReport {
         name: Some(name.to_owned()),

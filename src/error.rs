@@ -6,10 +6,10 @@ use std::process::ExitCode;
 
 use x11prof_views::plain;
 
-/// The exit status of `git bisect run` for a commit that cannot be tested.
+/// The exit status with which `git bisect run` skips a commit that cannot be tested.
 const SERVER_NOT_STARTED: u8 = 125;
 
-/// The reason why a command failed.
+/// The error of a command: a message and an exit status.
 #[derive(Debug)]
 pub(crate) struct CommandError {
     message: String,
@@ -17,7 +17,7 @@ pub(crate) struct CommandError {
 }
 
 impl CommandError {
-    /// The operation failed: exit status 1.
+    /// Creates the error of an operation that failed: exit status 1.
     pub(crate) fn failed(message: impl Display) -> CommandError {
         CommandError {
             message: message.to_string(),
@@ -25,7 +25,7 @@ impl CommandError {
         }
     }
 
-    /// A usage error: exit status 2.
+    /// Creates a usage error: exit status 2.
     pub(crate) fn usage(message: impl Display) -> CommandError {
         CommandError {
             message: message.to_string(),
@@ -33,7 +33,7 @@ impl CommandError {
         }
     }
 
-    /// Converts the error of a command whose exit status 1 is a finding: exit status 2.
+    /// Changes the exit status to 2, for commands whose exit status 1 means that differences were found.
     pub(crate) fn into_trouble(self) -> CommandError {
         match self.status {
             SERVER_NOT_STARTED => self,
@@ -41,7 +41,8 @@ impl CommandError {
         }
     }
 
-    /// The server of `--server-command` did not start: exit status 125, on which `git bisect run` skips a commit.
+    /// Creates the error for a server of `--server-command` that did not start: exit status 125, for which `git bisect
+    /// run` skips a commit.
     pub(crate) fn server_not_started(message: impl Display) -> CommandError {
         CommandError {
             message: message.to_string(),
@@ -49,7 +50,8 @@ impl CommandError {
         }
     }
 
-    /// A command cannot be run. The exit status is the shell's.
+    /// Creates the error for a command that cannot be run. The exit status is the shell's: 126, or 127 if the command
+    /// was not `found`.
     pub(crate) fn not_run(message: impl Display, found: bool) -> CommandError {
         CommandError {
             message: message.to_string(),
@@ -57,26 +59,26 @@ impl CommandError {
         }
     }
 
-    /// An operation on a file failed.
+    /// Creates the error of a failed operation on the file at `path`.
     pub(crate) fn file(path: &Path, cause: impl Display) -> CommandError {
         CommandError::failed(format_args!("{}: {cause}", shown(path)))
     }
 
-    /// The message, without the program's name.
+    /// Returns the message, without the program's name.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
 
-    /// The exit status.
+    /// Returns the exit status.
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.status)
     }
 }
 
-/// The name of a file for messages, without control characters.
+/// Returns the file name for messages, without control characters.
 pub(crate) fn shown(path: &Path) -> String {
     plain(&path.to_string_lossy()).into_owned()
 }
 
-/// The result of a command: its exit status.
+/// The result of a command: the exit status, or the error.
 pub(crate) type Outcome = Result<ExitCode, CommandError>;

@@ -1,4 +1,4 @@
-//! The handler times of a server, for a calibration.
+//! Reads the CPU times of a server's request handlers, for a calibration.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use x11prof_proxy::{HandlerTimes, PrivateServer};
 use x11prof_trace::HandlerTime;
 use x11prof_xmeasure::{HandlerClock, Target};
 
-/// The handler times that a calibration reads; `None` if the server does not time its handlers.
+/// The source of the handler times that a calibration reads; `None` if the server does not time its handlers.
 type Clock = Option<Box<dyn HandlerClock>>;
 
 /// The handler times of a private server. The timer learns sequence numbers from the first client, so call this after
@@ -33,7 +33,7 @@ fn clock(timer: Result<HandlerTimes, String>) -> Clock {
     }
 }
 
-/// The timer of a server as a calibration reads it.
+/// Adapts a server's handler times to the calibration's interface.
 struct Timer(HandlerTimes);
 
 impl HandlerClock for Timer {

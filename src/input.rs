@@ -30,16 +30,16 @@ pub(crate) fn trace(path: &Path) -> Result<Reader<BufReader<File>>, CommandError
     Reader::new(BufReader::new(file)).map_err(|error| CommandError::file(path, error))
 }
 
-/// The file's name without its folder, for a label.
+/// Returns the file's name without its folder, for a label.
 pub(crate) fn shown_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default();
     name.to_string_lossy().into_owned()
 }
 
-/// The label of a replay's trace, with the name of the replayed recording.
+/// The label in the trace of a replay that holds the name of the replayed recording.
 pub(crate) const REPLAY_OF: &str = "replay-of";
 
-/// Prints which figures of a replay's trace belong to the original program.
+/// If the trace at `path` is a replay, prints which figures belong to the original program.
 pub(crate) fn tell_replay(path: &Path) -> Result<(), CommandError> {
     if let Some(played) = replay_of(path)? {
         say!(
@@ -51,7 +51,7 @@ pub(crate) fn tell_replay(path: &Path) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// The recording that a replay has played; `None` if the trace is not a replay.
+/// Returns the name of the recording that was replayed; `None` if the trace at `path` is not a replay.
 pub(crate) fn replay_of(path: &Path) -> Result<Option<String>, CommandError> {
     before_clients(path, |control| match control {
         Control::Labels { mut labels } => labels.remove(REPLAY_OF),
@@ -59,13 +59,14 @@ pub(crate) fn replay_of(path: &Path) -> Result<Option<String>, CommandError> {
     })
 }
 
-/// True if the recording was made with `record --stacks=requests`.
+/// Returns true if the recording was made with `record --stacks=requests`.
 pub(crate) fn has_request_stacks(path: &Path) -> Result<bool, CommandError> {
     let reported = |control| matches!(control, Control::RequestStacks { .. }).then_some(());
     Ok(before_clients(path, reported)?.is_some())
 }
 
-/// The process that listened for the recorded display instead of an X server.
+/// Returns the name of the process that listened for the recorded display in place of an X server, such as `ssh`;
+/// `None` if there was none.
 fn relay(path: &Path) -> Result<Option<String>, CommandError> {
     before_clients(path, |control| match control {
         Control::Link(link) => link.relay,
@@ -73,7 +74,7 @@ fn relay(path: &Path) -> Result<Option<String>, CommandError> {
     })
 }
 
-/// The first value that `find` returns for the records before the first client.
+/// Returns the first value that `find` returns for the control records before the first client in the trace at `path`.
 fn before_clients<T>(
     path: &Path,
     mut find: impl FnMut(Control) -> Option<T>,
@@ -94,24 +95,24 @@ fn before_clients<T>(
     Ok(None)
 }
 
-/// Costs for the machine of a recording.
+/// A cost table for a recording, rescaled to the recorded machine if possible.
 pub(crate) struct CostsForRecording {
-    /// The parameters.
+    /// The cost table.
     pub(crate) parameters: ServerParameters,
-    /// The reason why the costs still apply to another machine.
+    /// The reason why the costs still apply to another machine; `None` if they apply to the recorded machine.
     pub(crate) elsewhere: Option<String>,
-    /// The recorded server and the server of the costs, if they differ.
+    /// The name of the recorded server and the name of the cost table's server, if they differ.
     pub(crate) other_server: Option<(String, String)>,
 }
 
 impl CostsForRecording {
-    /// True if the recorded server, and so its costs, are unknown.
+    /// Returns true if the recorded server, and therefore its costs, are unknown.
     pub(crate) fn is_unknown(&self) -> bool {
         self.parameters.requests.is_empty()
     }
 
-    /// Caveats about the costs. If the server time was `measured`, the costs only split it, so their server and
-    /// machine do not matter.
+    /// Returns the caveats about the costs. If the server time was `measured`, the costs only split the measured time,
+    /// so the server and the machine of the costs do not matter.
     pub(crate) fn doubts(&self, measured: bool) -> Vec<Warning> {
         let machine = self.elsewhere.clone().filter(|_| !measured);
         let server = self.other_server.clone();
@@ -132,7 +133,7 @@ impl CostsForRecording {
         }
     }
 
-    /// The costs without rescaling. `host` is the machine of the recording.
+    /// Returns the cost table without rescaling. `host` is the machine of the recording.
     fn as_measured(parameters: ServerParameters, host: &Host) -> CostsForRecording {
         let models = parameters
             .host
@@ -220,7 +221,8 @@ pub(crate) fn recorded_costs(
     }))
 }
 
-/// The best matching cost table without rescaling, to distinguish expensive requests from cheap ones.
+/// Returns the best matching cost table without rescaling, which is sufficient to distinguish expensive requests from
+/// cheap ones.
 pub(crate) fn likely_parameters(path: &Path) -> Result<ServerParameters, CommandError> {
     let mut reader = trace(path)?;
     let host = recorded_host(reader.started());
@@ -249,7 +251,8 @@ pub(crate) fn live_costs(
     Ok(costs)
 }
 
-/// The unchanged cost table that best matches a server and the machine of its recording. Prints its name if `named`.
+/// Returns the unchanged cost table that best matches the recorded server and machine, and the names of the two servers
+/// if they differ. Prints the table's name if `named` is true.
 fn parameters_for(
     started: &Started,
     server: Option<&Server>,
@@ -281,13 +284,14 @@ fn parameters_for(
     Ok((machine::whole(best.parameters), other_server))
 }
 
-/// The cost table for `name`: a name from `params list`, or a file.
+/// Returns the cost table for `name`: a name from `params list`, or a file.
 pub(crate) fn parameters(name: &str) -> Result<ServerParameters, CommandError> {
     ServerParameters::from_toml(&parameter_text(name)?)
         .map_err(|error| CommandError::failed(format_args!("{name}: {error}")))
 }
 
-/// The rules for substituting values that were not measured, from the user's file at `path` or built in.
+/// Returns the rules for substituting attribute values that were not measured: from the user's file at `path`, or the
+/// built-in rules.
 pub(crate) fn substitutions(path: Option<&Path>) -> Result<Substitutions, CommandError> {
     let Some(path) = path else {
         return Ok(Substitutions::default());
@@ -296,14 +300,14 @@ pub(crate) fn substitutions(path: Option<&Path>) -> Result<Substitutions, Comman
     Substitutions::parse(&text).map_err(|error| CommandError::file(path, error))
 }
 
-/// A session with the operations in the user's file at `path`.
+/// Creates a session with the operations of the user's file at `path`.
 pub(crate) fn session(path: &Path) -> Result<Session, CommandError> {
     let text = text(path, "file of operations")?;
     let definitions = Definitions::parse(&text).map_err(|error| CommandError::file(path, error))?;
     Ok(Session::with_definitions(definitions))
 }
 
-/// The text of the parameter file for `name`: a file, a saved file of this machine, or a built-in one.
+/// Returns the text of the parameter file for `name`: a file, a saved file of this machine, or a built-in file.
 pub(crate) fn parameter_text(name: &str) -> Result<String, CommandError> {
     let given = Path::new(name);
     let kept = saved_parameters::path(&this_machine(), name).ok();
@@ -323,10 +327,11 @@ pub(crate) fn parameter_text(name: &str) -> Result<String, CommandError> {
     text(path, "parameter file")
 }
 
-/// The longest file to read as a whole, in bytes. Cost tables and definitions are far shorter.
+/// The maximum size in bytes of a file that is read as a whole. Cost tables and definitions are far shorter.
 const LONGEST: u64 = 16 << 20;
 
-/// The text of the file at `path`. Pipes are accepted, devices are not. `kind` names the expected file in errors.
+/// Reads the text of the file at `path`. Pipes are accepted, devices are not. `kind` names the expected kind of file in
+/// errors.
 pub(crate) fn text(path: &Path, kind: &str) -> Result<String, CommandError> {
     let failed = |error| CommandError::file(path, error);
     let file = File::open(path).map_err(failed)?;

@@ -1,6 +1,8 @@
-//! Rescales cost tables to the machine of a recording. One factor applies to all tables of a machine, so their order
-//! does not change. The factor comes from a server that was measured on both machines, or else from a benchmark of
-//! one second on a private Xvfb here, whose result is kept.
+//! Rescales cost tables to the machine of a recording.
+//!
+//! One factor applies to all tables of a machine, so the order of the servers does not change. The factor comes from a
+//! server that was measured on both machines, or otherwise from a one-second benchmark of a private Xvfb on this
+//! machine. x11prof stores the result of the benchmark.
 
 use std::sync::OnceLock;
 
@@ -11,7 +13,7 @@ use x11prof_xmeasure::{Pin, Plan, Target, measure, this_machine};
 use crate::handler_times;
 use crate::saved_parameters;
 
-/// The requests measured to compare two machines: cheap requests, and drawing.
+/// The requests that the benchmark measures to compare two machines: cheap requests, and drawing.
 const PROBED: [&str; 7] = [
     "NoOperation",
     "GetInputFocus",
@@ -22,17 +24,17 @@ const PROBED: [&str; 7] = [
     "CopyArea",
 ];
 
-/// Whether a machine without a stored probe may be probed. Probing is not allowed during a recording.
+/// Whether the one-second benchmark may run if this machine has no stored result. It must not run during a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Probing {
-    /// Probing is allowed.
+    /// The benchmark may run.
     Allowed,
-    /// Only stored probes may be used.
+    /// Only a stored result may be used.
     KeptOnly,
 }
 
-/// Rescales `parameters` to the machine `host` if that is a different machine and both are known. If rescaling is
-/// impossible, the parameters stay unchanged and the second value is the reason.
+/// Rescales `parameters` to the machine `host`, if both machines are known and differ. If rescaling is impossible,
+/// returns the parameters unchanged and the reason.
 pub(crate) fn bring(
     parameters: ServerParameters,
     host: &Host,
@@ -61,8 +63,8 @@ pub(crate) fn bring(
     }
 }
 
-/// The factor from the machine of `parameters` to `host`, from a kind of server that was measured on both, otherwise
-/// from Xvfb, which is probed here.
+/// Computes the factor from the machine of `parameters` to `host`, from a kind of server that was measured on both
+/// machines, or otherwise from a benchmark of Xvfb on this machine.
 fn between(
     parameters: &ServerParameters,
     host: &Host,
@@ -98,7 +100,7 @@ fn between(
     by(&probed(host, probing)?).ok_or_else(none)
 }
 
-/// The saved files, then the headers of the built-in ones.
+/// Returns the saved parameter files of this machine, then the headers of the built-in files.
 pub(crate) fn known() -> &'static [ServerParameters] {
     static KNOWN: OnceLock<Vec<ServerParameters>> = OnceLock::new();
     KNOWN.get_or_init(|| {
@@ -111,7 +113,7 @@ pub(crate) fn known() -> &'static [ServerParameters] {
     })
 }
 
-/// The complete file of one of [`known`].
+/// Reads the complete parameter file for an entry of [`known`].
 pub(crate) fn whole(known: &ServerParameters) -> ServerParameters {
     let mut shipped = built_in().iter();
     let file = shipped.find(|file| file.beginning().as_ref() == Ok(known));
@@ -119,7 +121,7 @@ pub(crate) fn whole(known: &ServerParameters) -> ServerParameters {
     whole.unwrap_or_else(|| known.clone())
 }
 
-/// A probe of Xvfb on this machine: the stored one, or a new one.
+/// Returns the benchmark of Xvfb on this machine: the stored result, or a new one if `probing` allows it.
 fn probed(host: &Host, probing: Probing) -> Result<ServerParameters, String> {
     let kind = ServerKind::Xvfb;
     let path = saved_parameters::probe_path(host, kind.name())

@@ -1,5 +1,5 @@
-//! The command line of x11prof. Arguments become plain values, libraries do the work, results go to standard output.
-//! Errors are printed only here.
+//! The command line of x11prof. This crate converts arguments to plain values; libraries do the work; results go to
+//! standard output. Errors are printed only here.
 
 #[macro_use]
 mod say;
@@ -73,7 +73,7 @@ fn main() -> ExitCode {
     ended(outcome)
 }
 
-/// Prints an error and returns the exit status. Errors are printed nowhere else.
+/// Prints the error of `outcome`, if there is one, and returns the exit status. No other function prints errors.
 fn ended(outcome: Outcome) -> ExitCode {
     outcome.unwrap_or_else(|error| {
         say!("{}", error.message());

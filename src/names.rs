@@ -1,5 +1,5 @@
-//! Handles names that the user typed and that match nothing in the trace. An unknown name is an error that suggests the
-//! nearest one.
+//! Handles names from the user that match nothing in the trace. An unknown name is an error that suggests the most
+//! similar name.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use x11prof_protocol::known_names;
 
 use crate::error::{CommandError, shown};
 
-/// Handles patterns without a match: prints a message for a name that X11 defines, and fails for any other name.
+/// Handles patterns without a match. Prints a message for a name that X11 defines, and fails for any other name.
 pub(crate) fn unmatched<'a>(
     patterns: impl IntoIterator<Item = &'a str>,
 ) -> Result<(), CommandError> {
@@ -35,7 +35,7 @@ pub(crate) fn unmatched<'a>(
     Ok(())
 }
 
-/// The error for a client or landmark that the trace does not have.
+/// Returns the error for a client or landmark that the trace at `path` does not contain.
 pub(crate) fn no_such(path: &Path, missing: &Unmatched) -> CommandError {
     let nearest = nearest_part(&missing.wanted, &missing.known);
     let nearest = nearest.map(|name| format!("; the nearest is {name:?}"));
@@ -48,7 +48,7 @@ pub(crate) fn no_such(path: &Path, missing: &Unmatched) -> CommandError {
     ))
 }
 
-/// The most similar message name; `None` if a message has exactly this name.
+/// Returns the message name that is most similar to `name`; `None` if a message has exactly this name.
 pub(crate) fn misspelt(name: &str) -> Option<String> {
     let known = known_names();
     match known.iter().any(|one| one == name) {
@@ -57,7 +57,8 @@ pub(crate) fn misspelt(name: &str) -> Option<String> {
     }
 }
 
-/// The name that is most similar to `typed`; for a pattern of an extension, the most similar pattern.
+/// Returns the `known` name that is most similar to `typed`. For a pattern of an extension (`RENDER:*`), returns the
+/// most similar pattern.
 fn nearest(typed: &str, known: &[String]) -> Option<String> {
     let extension = |name: &String| Some(format!("{}:*", name.split_once(':')?.0));
     let candidates: Vec<String> = match typed.ends_with(":*") {
@@ -79,7 +80,8 @@ fn nearest(typed: &str, known: &[String]) -> Option<String> {
         .map(|(_, name)| name)
 }
 
-/// The name with a part that is most similar to `typed`. Names of windows and clients consist of several words.
+/// Returns the `known` name with a word that is most similar to `typed`. Names of windows and clients consist of
+/// several words.
 pub(crate) fn nearest_part<'a>(typed: &str, known: &'a [String]) -> Option<&'a str> {
     let typed = typed.to_lowercase();
     let words = typed.split_whitespace().count().max(1);

@@ -15,7 +15,7 @@ use x11prof_views::EscapedJson;
 
 use crate::error::{CommandError, Outcome};
 
-/// Refuses to overwrite an input file with the result. Call it before reading anything.
+/// Fails if the result file `to` is one of the input files `read`. Call this function before reading any input.
 pub(crate) fn refuse_input<'a>(
     to: Option<&Path>,
     read: impl IntoIterator<Item = &'a Path>,
@@ -37,7 +37,7 @@ pub(crate) fn refuse_input<'a>(
     }
 }
 
-/// Before long work: checks that the result can be written to `to`, and that `to` is not the input `read`.
+/// Before long work: checks that the result can be written to `to`, and that `to` is not the input file `read`.
 pub(crate) fn try_out(to: Option<&Path>, read: Option<&Path>) -> Result<(), CommandError> {
     refuse_input(to, read)?;
     let Some(path) = to else { return Ok(()) };
@@ -47,9 +47,10 @@ pub(crate) fn try_out(to: Option<&Path>, read: Option<&Path>) -> Result<(), Comm
         .map_err(|error| CommandError::file(path, error))
 }
 
-/// Writes a result through `write`. A file appears only when it is complete, and only the owner may read it, because
-/// results contain window titles and keys. A reader that stops early (a broken pipe, as in `x11prof dump | head`) is
-/// not an error.
+/// Writes a result with `write` to the file `to`, or to standard output.
+///
+/// The file appears only when it is complete. Only the owner may read the file, because results contain window titles
+/// and keys. A reader that stops early (a broken pipe, as in `x11prof dump | head`) is not an error.
 pub(crate) fn emit(
     to: Option<&Path>,
     write: impl FnOnce(&mut dyn Write) -> Result<(), Emit>,
@@ -95,21 +96,22 @@ fn emit_as(
     }
 }
 
-/// Writes `text` as a whole.
+/// Writes `text` to the file `to`, or to standard output.
 pub(crate) fn emit_text(to: Option<&Path>, text: &str) -> Outcome {
     emit(to, |out| Ok(out.write_all(text.as_bytes())?))
 }
 
-/// Writes text that contains no session data, such as cost tables, with the permissions that the umask allows.
+/// Writes text without session data, such as a cost table, to the file `to` or to standard output. The file has the
+/// permissions that the umask allows.
 pub(crate) fn emit_shared_text(to: Option<&Path>, text: &str) -> Outcome {
     emit_as(Access::Usual, to, |out| Ok(out.write_all(text.as_bytes())?))
 }
 
-/// The reason why a result was not written: the output failed, or the computation.
+/// The reason why a result was not written.
 pub(crate) enum Emit {
-    /// Writing failed.
+    /// Writing the output failed.
     Writing(io::Error),
-    /// The computation failed.
+    /// Computing the result failed.
     Command(CommandError),
 }
 
@@ -125,7 +127,7 @@ impl From<CommandError> for Emit {
     }
 }
 
-/// Writes `value` as indented JSON.
+/// Writes `value` as indented JSON to the file `to`, or to standard output.
 pub(crate) fn emit_json(to: Option<&Path>, value: &impl serde::Serialize) -> Outcome {
     emit(to, |out| {
         serde_json::to_writer_pretty(EscapedJson::plain(&mut *out), value)

@@ -1,5 +1,5 @@
-//! A pass over a recording: the reader, the session with the user's own operations, and the pipeline. Every command
-//! that reads messages uses it.
+//! A trace pass: reads a recording once, from the file to the observations of the pipeline. Every command that reads
+//! messages uses this module.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -17,21 +17,21 @@ use crate::error::{CommandError, shown};
 use crate::input;
 use crate::read_ahead::read_ahead;
 
-/// Maximum number of missing parts to list.
+/// The maximum number of missing parts of a recording to list.
 const MISSING: usize = 3;
 
-/// A pass before its start.
+/// A trace pass before its start.
 pub(crate) struct Pass {
     path: PathBuf,
     reader: Reader<BufReader<File>>,
     pipeline: Pipeline,
-    /// True if the pass also reads the observations after a part.
+    /// True if the trace pass also reads the observations after the selected part of the recording.
     reads_on: bool,
-    /// Missing parts, if the user wants to see them.
+    /// The collected missing parts of the recording; `None` if they are not printed.
     missing: Option<MissingParts>,
 }
 
-/// A part of a recording, in seconds after its start.
+/// A time range of a recording, in seconds after its start.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Span {
     pub(crate) from: Option<f64>,
@@ -39,13 +39,13 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// True if the span is the whole recording.
+    /// Returns true if the time range covers the whole recording.
     pub(crate) fn is_all(&self) -> bool {
         *self == Span::default()
     }
 
-    /// The start and end of the span in a recording from `start` to `end`; `None` if the recording ends before the
-    /// span.
+    /// Returns the start and end of the time range in a recording from `start` to `end`; `None` if the recording ends
+    /// before the time range begins.
     pub(crate) fn within(
         &self,
         start: Timestamp,
@@ -60,7 +60,8 @@ impl Span {
         (from <= to).then_some((from, to))
     }
 
-    /// The error if the recording at `path` ends before the span begins.
+    /// Returns the error for a recording at `path` that ends before the time range begins. `length` is the length of
+    /// the recording.
     pub(crate) fn beyond(&self, path: &Path, length: Duration) -> CommandError {
         CommandError::usage(format_args!(
             "{} ends {:.3} s after its start; there is nothing at {} s",
@@ -70,7 +71,7 @@ impl Span {
         ))
     }
 
-    /// The span of `length_ms` from `start_ms` on.
+    /// Returns the time range of `length_ms` milliseconds that begins at `start_ms`.
     pub(crate) fn of(start_ms: f64, length_ms: f64) -> Span {
         Span {
             from: Some(start_ms.max(0.0) / 1e3),
@@ -79,23 +80,24 @@ impl Span {
     }
 }
 
-/// A step of a pass over a part of a recording.
+/// A step of a trace pass over a time range of a recording.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Step<'a> {
-    /// An observation before the part. It updates state but is not counted.
+    /// An observation before the time range. It updates state but is not counted.
     Before(&'a Observation<'a>),
-    /// The part begins, so counters restart. This step is missing if the part begins with the recording.
+    /// The time range begins, so counters restart. This step does not occur if the time range begins with the
+    /// recording.
     Begins,
-    /// An observation in the part.
+    /// An observation in the time range.
     Within(&'a Observation<'a>),
-    /// The part has ended, and later observations follow. Only with [`Pass::read_on`].
+    /// The time range has ended, and later observations follow. This step occurs only with [`Pass::read_on`].
     Ends,
-    /// An observation after the part.
+    /// An observation after the time range.
     After(&'a Observation<'a>),
 }
 
 impl Pass {
-    /// Opens the trace at `path`, with the operations of the file at `operations` if there is one.
+    /// Opens the trace at `path`. `operations` is the file with the user's own operations, if there is one.
     pub(crate) fn open(path: &Path, operations: Option<&Path>) -> Result<Pass, CommandError> {
         let reader = input::trace(path)?;
         let session = operations.map_or_else(|| Ok(Session::new()), input::session)?;
@@ -108,25 +110,25 @@ impl Pass {
         })
     }
 
-    /// Continues to read after a part of the recording.
+    /// Continues to read after the selected time range of the recording.
     pub(crate) fn read_on(mut self) -> Pass {
         self.reads_on = true;
         self
     }
 
-    /// Coalesces equal requests, for analyses that use the repeat count.
+    /// Coalesces repeated requests, for analyses that use the repeat count.
     pub(crate) fn take_together(mut self) -> Pass {
         self.pipeline.take_together();
         self
     }
 
-    /// Prints the missing parts of the recording, for a page without warnings.
+    /// Prints the missing parts of the recording, for reports that do not list warnings.
     pub(crate) fn tell_missing(mut self) -> Pass {
         self.missing = Some(MissingParts::default());
         self
     }
 
-    /// Passes the whole recording to `on`.
+    /// Calls `on` for each observation of the recording.
     pub(crate) fn run(self, mut on: impl FnMut(&Observation<'_>)) -> Result<(), CommandError> {
         self.run_until(|observation| {
             on(observation);
@@ -134,10 +136,11 @@ impl Pass {
         })
     }
 
-    /// Passes the recording up to the end of `span` to `on`, and returns the first and last time of the span.
+    /// Calls `on` for each observation up to the end of `span`, and returns the first and last time of the time range.
     ///
     /// # Errors
-    /// Errors of the trace; a recording that ends before `span` begins.
+    ///
+    /// Fails if the trace cannot be read, or if the recording ends before `span` begins.
     pub(crate) fn run_span(
         self,
         span: Span,
@@ -186,7 +189,7 @@ impl Pass {
         part.ok_or_else(|| span.beyond(&path, last.since(start)))
     }
 
-    /// Passes the recording to `on` until `on` breaks.
+    /// Calls `on` for each observation, until `on` returns `Break`.
     pub(crate) fn run_until(
         self,
         mut on: impl FnMut(&Observation<'_>) -> ControlFlow<()>,
@@ -222,7 +225,7 @@ pub(crate) fn tell_missing(path: &Path, missing: &MissingParts) {
     }
 }
 
-/// The beginning and end of the observation, if it has times.
+/// Returns the start and end of the observation, if it has times.
 fn times(observation: &Observation<'_>) -> Option<(Timestamp, Timestamp)> {
     match observation {
         Observation::BlockStart(block) | Observation::Lost(block) => Some((block.time, block.time)),
@@ -232,7 +235,7 @@ fn times(observation: &Observation<'_>) -> Option<(Timestamp, Timestamp)> {
     }
 }
 
-/// Reads a recording again for the messages that `timeline` selects, and adds them to `report`.
+/// Reads the recording at `path` again for the messages that `timeline` selects, and adds the messages to `report`.
 pub(crate) fn add_messages(
     path: &Path,
     mut timeline: Timeline,

@@ -1,14 +1,15 @@
-//! The progress of many steps: a bar on standard error, if this is a terminal and the steps take longer than a second.
+//! Shows the progress of many steps: a bar on standard error, if standard error is a terminal and the steps take longer
+//! than one second.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// No bar is shown for shorter work.
+/// The minimum duration of work for which a progress bar is shown.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The progress bar.
+/// Counts completed steps, and shows them in a progress bar.
 pub(crate) struct Steps {
     began: Instant,
     verb: &'static str,
@@ -19,7 +20,7 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    /// Starts at no completed step: "reading: 0 of 12 files".
+    /// Starts with no completed step of `all`. The bar shows `verb` and `noun`, such as "reading: 0 of 12 files".
     pub(crate) fn new(verb: &'static str, all: usize, noun: &'static str) -> Steps {
         Steps {
             began: Instant::now(),
@@ -31,7 +32,7 @@ impl Steps {
         }
     }
 
-    /// Counts a step as done.
+    /// Counts one step as completed.
     pub(crate) fn step(&mut self) {
         self.done += 1;
         if self.bar.is_none() && self.began.elapsed() >= PATIENCE && std::io::stderr().is_terminal()

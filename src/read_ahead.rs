@@ -1,4 +1,4 @@
-//! Reads a trace on a separate thread, so that another processor decompresses while this one analyses.
+//! Reads a trace on a separate thread, so that one processor decompresses while another one analyses.
 
 use std::io::Read;
 use std::sync::mpsc::{self, Receiver, SyncSender};
@@ -6,15 +6,15 @@ use std::thread;
 
 use x11prof_trace::{Control, Reader, Record, TraceError};
 
-/// The size at which a batch is passed on, in bytes or records.
+/// The size at which the reading thread sends a batch, in bytes (`BATCH_BYTES`) or in records (`BATCH_RECORDS`).
 const BATCH_BYTES: usize = 1 << 18;
 const BATCH_RECORDS: usize = 1 << 10;
-/// The number of batches that may wait.
+/// The maximum number of batches that wait for the analysis.
 const AHEAD: usize = 2;
 
 type Batch = Result<Vec<Record>, TraceError>;
 
-/// Calls `analyse` with an iterator over the records of `reader`.
+/// Reads the records of `reader` on a separate thread. Calls `analyse` with a function that returns the next record.
 pub(crate) fn read_ahead<R: Read + Send>(
     reader: Reader<R>,
     analyse: impl FnOnce(
@@ -51,7 +51,8 @@ fn next(
     }
 }
 
-/// Reads until the end, an error, or until the receiver has gone. An error is sent after the records before it.
+/// Reads records and sends them in batches until the end of the trace, an error, or until the receiver is dropped. An
+/// error is sent after the records before it.
 fn read<R: Read>(mut reader: Reader<R>, sender: &SyncSender<Batch>) {
     let (mut batch, mut bytes) = (Vec::new(), 0);
     loop {

@@ -1,4 +1,5 @@
-//! The user's parameter files from `calibrate`, by machine and server: `$XDG_DATA_HOME/x11prof/MACHINE/SERVER.toml`.
+//! The user's parameter files from `calibrate`, saved by machine and server:
+//! `$XDG_DATA_HOME/x11prof/MACHINE/SERVER.toml`.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -7,23 +8,24 @@ use x11prof_cost_model::{Host, ServerParameters};
 
 use crate::error::{CommandError, shown};
 
-/// The folder for files of machines with an unknown processor.
+/// The name of the folder for machines with an unknown processor.
 const UNKNOWN: &str = "unknown-machine";
-/// The folder of probes, by machine (see `machine`).
+/// The name of the folder that holds the one-second benchmarks of machines (see the module `machine`).
 const PROBES: &str = "probes";
 
-/// The path of the saved file for a server on a machine.
+/// Returns the path of the saved parameter file for the server named `server` on the machine `host`.
 pub(crate) fn path(host: &Host, server: &str) -> Result<PathBuf, CommandError> {
     Ok(folder()?.join(machine(host)).join(file_name(server)))
 }
 
-/// The path of the stored probe for this kind of server.
+/// Returns the path of the stored one-second benchmark for the kind of server `server` on the machine `host`.
 pub(crate) fn probe_path(host: &Host, server: &str) -> Result<PathBuf, CommandError> {
     let folder = folder()?.join(PROBES).join(machine(host));
     Ok(folder.join(file_name(server)))
 }
 
-/// The complete files with their paths. Prints a message for each file that cannot be read.
+/// Returns all saved parameter files that are complete, with their paths. Prints a message for each file that cannot be
+/// read.
 pub(crate) fn all() -> Vec<(PathBuf, ServerParameters)> {
     let Ok(folder) = folder() else {
         return Vec::new();
@@ -44,7 +46,7 @@ pub(crate) fn all() -> Vec<(PathBuf, ServerParameters)> {
     read.collect()
 }
 
-/// The parameters at `path`; `None` if there is no such file.
+/// Reads the parameter file at `path`; `None` if there is no such file.
 pub(crate) fn read(path: &Path) -> Result<Option<ServerParameters>, String> {
     match std::fs::read_to_string(path) {
         Ok(text) => match ServerParameters::from_toml(&text) {
@@ -96,7 +98,7 @@ fn file_name(server: &str) -> String {
     format!("{}.toml", plain(server))
 }
 
-/// True if this is a valid server name for a file name.
+/// Returns true if `name` is a server name that is allowed in a file name.
 pub(crate) fn is_name(name: &str) -> bool {
     plain(name) == name
 }

@@ -1,7 +1,7 @@
-//! The only place that writes to standard error.
+//! The only module that writes to standard error.
 //!
-//! A write error (a full disk, a closed pipe) must not end the program, and with it a recorded program. `eprintln!`
-//! would panic; the lints forbid it.
+//! A write error (a full disk, a closed pipe) must not end x11prof, because that would end a recorded program too.
+//! `eprintln!` would panic, so the lints forbid it.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,16 +37,16 @@ pub(crate) fn say_all(text: &str) {
     }
 }
 
-/// The number of bytes that a ready pipe accepts without blocking (pipe(7), PIPE_BUF).
+/// The number of bytes that a pipe accepts without blocking when it is ready (pipe(7), PIPE_BUF).
 const PART: usize = 4096;
-/// The longest wait for a reader. The clients of a recording wait in the meantime.
+/// The longest wait for a reader of standard error. The recorded clients wait during this time.
 const PATIENCE: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 300_000_000,
 };
 
-/// False if a write would block because the user has stopped the terminal (Ctrl-S) or no process reads the pipe. Only
-/// the first time, the reader gets some time.
+/// Returns false if a write to `stderr` would block, because the user has stopped the terminal (Ctrl-S) or no process
+/// reads the pipe. The first call waits for the reader for a limited time.
 fn takes(stderr: &io::StderrLock<'_>) -> bool {
     static STALLED: AtomicBool = AtomicBool::new(false);
     let patience = match STALLED.load(Ordering::Relaxed) {

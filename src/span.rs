@@ -1,4 +1,4 @@
-//! The part of a recording to which a report applies: `--from`, `--to`, `--start-up`, `--episode`.
+//! The time range of a recording to which a report applies: `--from`, `--to`, `--start-up`, `--episode`.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::args::seconds;
 use crate::error::{CommandError, shown};
 use crate::pass::{Pass, Span};
 
-/// The part of the recording to report; by default all of it.
+/// The options that select the time range of a report. By default a report covers the whole recording.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct SpanArguments {
     /// Skip the first S seconds of the recording
@@ -28,12 +28,13 @@ pub(crate) struct SpanArguments {
 }
 
 impl SpanArguments {
-    /// True if the part is one episode.
+    /// Returns true if the selected time range is one episode.
     pub(crate) fn is_episode(&self) -> bool {
         self.episode.is_some()
     }
 
-    /// Determines the part of the trace at `path`. For a start-up or an episode, searches the trace.
+    /// Returns the selected time range of the trace at `path`. For a start-up or an episode, this function searches the
+    /// trace.
     pub(crate) fn find(&self, path: &Path) -> Result<Span, CommandError> {
         if self.start_up {
             return start_up(path);

@@ -23,7 +23,7 @@ use x11prof_cost_model::{Network, ServerParameters, Substitutions, built_in};
 use x11prof_protocol::{Connection, Extensions, Input, Message, Side};
 use x11prof_trace::{ConnectionId, Direction, Part, Reader, Record};
 
-/// The stages in memory. `reading` does nothing with the records.
+/// The stages that work on records in memory. The stage `reading` does nothing with the records.
 const STAGES: [&str; 8] = [
     "framing",
     "decoding",
@@ -36,9 +36,9 @@ const STAGES: [&str; 8] = [
 ];
 /// The stages that take equal requests together, as their commands do.
 const TOGETHER: [&str; 5] = ["costs", "report", "statistics", "round trips", "episodes"];
-/// Rounds of each stage; the fastest counts, for what disturbs only ever slows down.
+/// The number of rounds of each stage. The fastest round counts, because disturbances only slow a round down.
 const ROUNDS: usize = 3;
-/// Bytes of records that are read ahead, so that reading is not measured and memory is bounded.
+/// The number of bytes of records that are read ahead, so that reading is not measured and memory is bounded.
 const BATCH: usize = 64 << 20;
 
 /// True where processor time is measured.
@@ -82,7 +82,7 @@ fn main() -> Result<(), Failure> {
     }
 }
 
-/// Runs a stage once: how many requests it saw, and what it took.
+/// Runs a stage once. Returns the number of requests and the CPU time.
 fn once(
     stage: &str,
     trace: &str,
@@ -160,7 +160,7 @@ fn open(trace: &str) -> Result<Reader<BufReader<File>>, Failure> {
     Ok(Reader::new(BufReader::new(File::open(trace)?))?)
 }
 
-/// Runs a stage a few times and prints its best.
+/// Runs a stage several times and prints the fastest round.
 fn best(
     name: &str,
     mut run: impl FnMut() -> Result<(u64, Duration), Failure>,
@@ -224,7 +224,8 @@ fn peak() -> Result<u64, Box<dyn Error>> {
     Ok(kib.ok_or("no VmHWM in /proc/self/status")? * 1024)
 }
 
-/// Message boundaries, names, numbers and pairs; and each request's fields too with `decode`.
+/// Decodes the message boundaries, names, numbers and request-reply pairs, and with `decode` also each request's
+/// fields.
 #[derive(Default)]
 struct Frames {
     connections: HashMap<ConnectionId, Connection>,

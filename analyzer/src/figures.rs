@@ -1,16 +1,17 @@
-//! The figures of all pages: name, unit, the total that each is a part of, and meaning. `cargo xtask docs` writes this
-//! table into docs/REFERENCE.md.
+//! The figures of all reports: name, unit, the total that each is a part of, and meaning. `cargo xtask docs` writes
+//! this table into docs/REFERENCE.md.
 
-/// A figure that some page prints.
+/// The definition of a figure that a report prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FigureDefinition {
-    /// The name in JSON, qualified by the enclosing object if other figures have the same name.
+    /// The name in JSON; with the enclosing object's name if other figures have the same name.
     pub name: &'static str,
-    /// The unit.
+    /// The unit of the figure, such as `ms`.
     pub unit: &'static str,
-    /// The figure that limits this one, or that all figures of its kind add up to; empty if there is none.
+    /// The figure that is at least as large as this one, or the sum of all figures of this kind; empty if there is
+    /// none.
     pub part_of: &'static str,
-    /// The meaning, in one sentence.
+    /// The meaning of the figure, in one sentence.
     pub means: &'static str,
 }
 
@@ -227,7 +228,7 @@ per_s | number/s | | Requests of this kind.
 count_per_s | number/s | | The growth of `count`.
 ";
 
-/// The definitions of all figures, in the order of the table.
+/// The definitions of all figures, in the order of the table of figures.
 pub fn figures() -> impl Iterator<Item = FigureDefinition> {
     TABLE.lines().filter_map(|line| {
         let mut cells = line.split('|').map(str::trim);
@@ -240,7 +241,8 @@ pub fn figures() -> impl Iterator<Item = FigureDefinition> {
     })
 }
 
-/// The figure at a path of a JSON page: the object names and the figure's name, separated by dots.
+/// The definition of the figure at a path of a JSON document (object names and the figure's name, separated by dots);
+/// `None` if there is no such figure.
 pub fn figure_at(path: &str) -> Option<FigureDefinition> {
     let ends = |name: &str| match path.strip_suffix(name) {
         Some(before) => before.is_empty() || before.ends_with('.'),

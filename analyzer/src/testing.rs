@@ -9,15 +9,15 @@ use crate::pipeline::Pipeline;
 use crate::profile::Profile;
 use crate::recording::trace_summary::TraceSummary;
 
-/// The root window of the synthetic server.
+/// The id of the root window of the synthetic server.
 pub const ROOT: u32 = 0x100;
-/// The first resource id of its client.
+/// The first resource id of the synthetic client.
 pub const BASE: u32 = 0x20_0000;
-/// Process ids of the server and the client.
+/// The process id of the synthetic server.
 pub const SERVER_PID: u32 = 10;
 pub const CLIENT_PID: u32 = 20;
 
-/// A trace with one little-endian client, growing record by record.
+/// A trace with one little-endian client, to which methods add records.
 pub struct Synthetic {
     pub records: Vec<Record>,
     offsets: [u64; 2],
@@ -31,7 +31,7 @@ impl Default for Synthetic {
 }
 
 impl Synthetic {
-    /// A trace of a client that connected before the recording and draws after six seconds.
+    /// Creates a trace of a client that connected before the recording, and draws after six seconds.
     pub fn joined() -> Synthetic {
         let mut trace = Synthetic::new();
         trace
@@ -48,7 +48,7 @@ impl Synthetic {
         trace
     }
 
-    /// A trace up to the end of the client's connection setup, which took no time.
+    /// Creates a trace up to the end of the client's connection setup, which took no time.
     pub fn new() -> Synthetic {
         let mut trace = Synthetic {
             records: Vec::new(),
@@ -87,18 +87,18 @@ impl Synthetic {
         trace
     }
 
-    /// Lets this many microseconds pass.
+    /// Advances the time of the trace by this number of microseconds.
     pub fn wait(&mut self, micros: u64) -> &mut Synthetic {
         self.now += micros * 1000;
         self
     }
 
-    /// The client sends these messages in one write.
+    /// Adds these messages of the client, in one write.
     pub fn client_sends(&mut self, messages: &[Vec<u8>]) -> &mut Synthetic {
         self.block(Direction::ToServer, &messages.concat())
     }
 
-    /// The server sends these.
+    /// Adds these messages of the server, in one write.
     pub fn server_sends(&mut self, messages: &[Vec<u8>]) -> &mut Synthetic {
         self.block(Direction::ToClient, &messages.concat())
     }
@@ -134,7 +134,7 @@ impl Synthetic {
         }))
     }
 
-    /// The client disconnects, and the recording ends.
+    /// Ends the connection and then the recording.
     pub fn end(&mut self) -> &mut Synthetic {
         let connection = ConnectionId(1);
         self.control(Control::Closed {
@@ -147,7 +147,7 @@ impl Synthetic {
         })
     }
 
-    /// The trace as a file.
+    /// The bytes of the trace as a file.
     pub fn file(&self) -> Vec<u8> {
         let (first, rest) = self.records.split_first().unwrap();
         let Record::Control(time, Control::Started(started)) = first else {
@@ -160,7 +160,7 @@ impl Synthetic {
         writer.finish().unwrap()
     }
 
-    /// Runs `profile` over the trace.
+    /// Runs `profile` over the trace, and returns the trace's summary.
     pub fn run(&self, profile: &mut Profile) -> TraceSummary {
         let mut summary = TraceSummary::default();
         let mut pipeline = Pipeline::new();
@@ -176,7 +176,7 @@ pub fn client_setup() -> Vec<u8> {
     vec![b'l', 0, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0]
 }
 
-/// A setup with one screen of 640×480 at depth 8: 8 bytes, then 32 and 40.
+/// The bytes of a setup with one screen of 640×480 at depth 8.
 pub fn server_setup() -> Vec<u8> {
     let mut setup = vec![1, 0, 11, 0, 0, 0, 18, 0];
     for word in [1, BASE, 0x1F_FFFF, 256] {
@@ -195,7 +195,7 @@ fn put(bytes: &mut Vec<u8>, word: u32) {
     bytes.extend(word.to_le_bytes());
 }
 
-/// A request: its opcode, second byte and the words after the header.
+/// The bytes of a request: its major opcode, its second byte, and the words after the header.
 pub fn request(major: u8, data: u8, words: &[u32]) -> Vec<u8> {
     let units = (words.len() + 1) as u16;
     let mut bytes = vec![major, data];
@@ -206,7 +206,7 @@ pub fn request(major: u8, data: u8, words: &[u32]) -> Vec<u8> {
     bytes
 }
 
-/// NoOperation of `units` times 4 bytes.
+/// The bytes of a NoOperation request of `units` times 4 bytes.
 pub fn no_operation(units: usize) -> Vec<u8> {
     request(127, 0, &vec![0; units - 1])
 }
@@ -223,7 +223,7 @@ pub fn map_window(window: u32) -> Vec<u8> {
     request(8, 0, &[window])
 }
 
-/// PolyFillRectangle of `count` rectangles of 10×10 on the root: 12 + 8·count bytes.
+/// The bytes of a PolyFillRectangle request with `count` rectangles of 10×10 on the root window: 12 + 8·count bytes.
 pub fn poly_fill_rectangle(count: usize) -> Vec<u8> {
     let mut words = vec![ROOT, BASE + 2];
     for _ in 0..count {
@@ -232,7 +232,7 @@ pub fn poly_fill_rectangle(count: usize) -> Vec<u8> {
     request(70, 0, &words)
 }
 
-/// A reply of 32 bytes to the request with this number.
+/// The bytes of a reply of 32 bytes to the request with this sequence number.
 pub fn reply(sequence: u16) -> Vec<u8> {
     let mut bytes = vec![0; 32];
     bytes[0] = 1;
@@ -240,14 +240,14 @@ pub fn reply(sequence: u16) -> Vec<u8> {
     bytes
 }
 
-/// An Expose event after the request with this number.
+/// The bytes of an Expose event after the request with this sequence number.
 pub fn expose(sequence: u16) -> Vec<u8> {
     let mut bytes = reply(sequence);
     bytes[0] = 12;
     bytes
 }
 
-/// BadWindow for the request with this number and major opcode.
+/// The bytes of a BadWindow error for the request with this sequence number and major opcode.
 pub fn bad_window(sequence: u16, major: u8) -> Vec<u8> {
     let mut bytes = reply(sequence);
     (bytes[0], bytes[1], bytes[10]) = (0, 3, major);

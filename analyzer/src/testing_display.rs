@@ -11,14 +11,14 @@ use crate::testing::{BASE, SERVER_PID, Synthetic};
 /// The record of a second in the trace's time.
 const START: u64 = 1_000_000_000;
 
-/// A trace of several clients, in milliseconds after its start.
+/// A trace of several clients, to which methods add records at times in milliseconds after its start.
 pub(crate) struct Display {
     pub(crate) records: Vec<Record>,
     offsets: [[u64; 2]; 4],
 }
 
 impl Display {
-    /// A display with the clients 1, 2 and 3, which are connected.
+    /// Creates a display to which the clients 1, 2 and 3 are connected.
     pub(crate) fn new() -> Display {
         let mut display = Display {
             records: Synthetic::new().records,
@@ -54,7 +54,7 @@ impl Display {
         display
     }
 
-    /// A display whose server reports handler times; each client has its own resource IDs.
+    /// Creates a display whose server reports handler times. Each client has its own range of resource ids.
     pub(crate) fn timed() -> Display {
         let mut display = Display::new();
         for record in &mut display.records {
@@ -79,7 +79,8 @@ impl Display {
         display
     }
 
-    /// Adds the time of the server's handler for a client's request.
+    /// Adds the time of the server's handler for a request of `client` at `ms` (milliseconds): it took `nanos`
+    /// nanoseconds.
     pub(crate) fn handled(&mut self, client: u32, ms: f64, sequence: u16, nanos: u64) {
         self.records.push(Record::HandlerTimes(vec![HandlerTime {
             start: at(ms),
@@ -117,7 +118,7 @@ impl Display {
         self.block(client, ms, Direction::ToClient, &message);
     }
 
-    /// Adds the server's switches: it runs in each of these intervals.
+    /// Adds context switches of the server, which runs in each of these intervals (in milliseconds).
     pub(crate) fn runs(&mut self, runs: &[(f64, f64)]) {
         self.control(
             0.0,

@@ -1,4 +1,4 @@
-//! Coalesced requests have the same results as individual ones, to the twelfth digit of a sum.
+//! Tests that coalesced requests have the same results as individual requests, to the twelfth digit of a sum.
 
 use serde_json::Value;
 use x11prof_cost_model::{Network, ServerParameters, Substitutions};

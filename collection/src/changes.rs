@@ -1,7 +1,7 @@
-//! New, worse and fixed issues between two versions, and the certainty of each.
+//! Finds new, worse and fixed issues between two versions, and the significance of each change.
 //!
-//! The tested figure is the time over the threshold per user action, for each session, so that a longer session is
-//! not worse. It uses the sessions that contain the issue's program. All issues of a program are tested together
+//! The tested figure is the time over the threshold per user action, for each session, so that a longer session is not
+//! worse. It uses the sessions that contain the issue's program. All issues of a program are tested together
 //! (`analyzer`'s permutation test corrects for their number).
 
 use std::collections::HashMap;
@@ -17,19 +17,20 @@ const SESSIONS: usize = 100;
 /// A nanosecond, in the figure's milliseconds.
 const RESOLUTION: f64 = 1e-6;
 
-/// A figure of two versions.
+/// The difference of an issue, or of all issues of a program, between two versions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Change {
-    /// Milliseconds over the threshold for each action, in the old version and in the new one.
+    /// The mean over sessions of the milliseconds over the threshold per user action, in the old version and in the new
+    /// one.
     pub(crate) per_action_ms: [f64; 2],
-    /// The probability of such a difference between equal versions; `None` if there are too few sessions.
+    /// The probability (0 to 1) of such a difference between equal versions; `None` if there are too few sessions.
     pub(crate) chance: Option<f64>,
-    /// True for each version, old and new, in which the issue occurs.
+    /// Whether the issue occurs, in the old version and in the new one.
     pub(crate) occurs: [bool; 2],
 }
 
 impl Change {
-    /// `new`, `fixed`, `worse`, `better`; `None` if it may be chance.
+    /// `new`, `fixed`, `worse` or `better`; `None` if the difference may be chance.
     pub(crate) fn word(&self) -> Option<&'static str> {
         let [old, new] = self.per_action_ms;
         self.chance.filter(|chance| *chance <= LEVEL)?;
@@ -42,19 +43,19 @@ impl Change {
     }
 }
 
-/// The changes in one program.
+/// The changes of one program's issues between two versions.
 pub(crate) struct Changes {
-    /// Changes of single issues, by index of the issue.
+    /// The changes of single issues, by index in the ranked list of issues.
     pub(crate) of_issue: HashMap<usize, Change>,
-    /// The change of all issues together.
+    /// The change of all tested issues of the program together; `None` if one version has no session.
     pub(crate) of_program: Option<Change>,
-    /// Sessions of the old version and of the new one.
+    /// The number of sessions of the old version and of the new one.
     pub(crate) sessions: [usize; 2],
-    /// Actions of the user in them.
+    /// The number of user actions in the program, in the sessions of the old version and of the new one.
     pub(crate) actions: [u64; 2],
 }
 
-/// Compares the sessions of two versions that contain `program`.
+/// Compares the issues of `program` (`None` if unknown) in the sessions of two versions, old and new.
 pub(crate) fn changes(
     issues: &Issues,
     ranked: &[&Issue],

@@ -1,13 +1,13 @@
-//! An episode as a row: its landmark, time, and components. It contains no key, text or title.
+//! An episode as a row of a table: its landmark, times and components. The row contains no key, text or title.
 
 use serde::{Deserialize, Serialize};
 use x11prof_analyzer::{Blamed, Episode, LatencyBreakdown, Thresholds};
 use x11prof_trace::{ConnectionId, Timestamp};
 
-/// The number of parts of a latency.
+/// The number of parts into which a latency is divided.
 pub(crate) const PARTS: usize = LatencyBreakdown::OWNERS.len();
 
-/// The parts of an episode's latency, as columns, in the order of [`LatencyBreakdown::OWNERS`].
+/// The names of the columns for the parts of a latency, in the order of [`LatencyBreakdown::OWNERS`].
 pub const PART_NAMES: [&str; PARTS] = [
     "waiting_ns",
     "client_ns",
@@ -26,50 +26,51 @@ pub const PART_NAMES: [&str; PARTS] = [
     "awaited_ns",
 ];
 
-/// An episode. Times are nanoseconds.
+/// An episode as a row of a table. Times are in nanoseconds.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct EpisodeRow {
-    /// The program of its client.
+    /// The name of the program whose client handled the episode; `None` if unknown.
     pub program: Option<String>,
-    /// The number of its client's connection.
+    /// The number of the connection of the client that handled the episode.
     pub client: u32,
-    /// The kind of action and the class of the window; a release is a part of its press.
+    /// The kind of action and the class of its window. A release counts as a part of its press.
     pub landmark: String,
-    /// `input`, `output`, `asynchronous`.
+    /// What began the episode: `input`, `output` or `asynchronous`.
     pub trigger: String,
-    /// The tree of its intervals, without their times.
+    /// The tree of the episode's intervals as text, without their times.
     pub pattern: String,
-    /// The largest cause of the latency: a request's round trips, a wait, another client.
+    /// The largest cause of the latency: a request's round trips, a wait, or another client. Empty if unknown.
     pub blame: String,
-    /// The beginning, since the session's first record.
+    /// The beginning of the episode, in nanoseconds since the session's first record.
     pub start: u64,
-    /// The latency in nanoseconds, to the end of all episodes that this one caused.
+    /// The latency in nanoseconds, until the end of all episodes that this one caused.
     pub latency: u64,
-    /// The latency from which the episode is perceptible, in nanoseconds.
+    /// The latency in nanoseconds from which the episode is perceptible.
     pub threshold: u64,
-    /// The components of the latency, in nanoseconds; they add up to it. Time of other clients counts from the end of
-    /// this client's own work.
+    /// The parts of the latency in nanoseconds, in the order of `PART_NAMES`; their sum is the latency. Time of other
+    /// clients counts from the end of this client's own work.
     pub parts: [u64; PARTS],
-    /// The client's waits for a reply.
+    /// The number of the client's waits for a reply during the episode.
     pub round_trips: u64,
-    /// Requests sent.
+    /// The number of requests that the client sent during the episode.
     pub requests: u64,
-    /// Bytes of the requests.
+    /// The size in bytes of the requests that the client sent during the episode.
     pub bytes: u64,
     /// Why the end of the episode is uncertain; `None` if it is certain.
     pub unsure: Option<String>,
-    /// The request of another client that caused it.
+    /// The request of another client that caused the episode; `None` if there is none.
     pub led_to_by: Option<String>,
-    /// The call site of the client's longest wait. It is known for recordings with stacks, and is in no table.
+    /// The call site of the client's longest wait. It is known only for recordings with stacks, and is stored in no
+    /// table.
     pub waited_in: Option<String>,
-    /// The function with the most CPU time of the client. It is known for recordings with samples of running
-    /// clients, and is in no table.
+    /// The function in which the client used the most CPU time. It is known only for recordings with samples of running
+    /// clients, and is stored in no table.
     pub ran_in: Option<String>,
 }
 
 impl EpisodeRow {
-    /// The row of `episode`, in a session whose first record has the time `first`; `name` returns the names of
-    /// clients.
+    /// Converts an episode of `program` to a row. `first` is the time of the session's first record; `name` returns the
+    /// name of a client.
     pub(crate) fn of<'a>(
         episode: &Episode,
         program: Option<&str>,

@@ -1,4 +1,4 @@
-//! Converts a trace to rows in a pass over its observations.
+//! Converts the episodes of a trace to rows, from the observations of a pass over the trace.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use crate::session::{Latencies, Session, hash};
 /// Maximum number of client names kept.
 const NAMES_LIMIT: usize = 10_000;
 
-/// Reads one trace and returns its episodes as rows.
+/// Reads one trace and converts its episodes to rows.
 pub struct Gather {
     episodes: Episodes,
     about: SessionFacts,
@@ -34,7 +34,7 @@ struct SessionFacts {
 }
 
 impl Gather {
-    /// A pass over the trace that the user calls `trace`.
+    /// Begins a pass over a trace; `trace` is the path as the user specified it.
     pub fn new(trace: &str, thresholds: &Thresholds) -> Gather {
         let options = EpisodeOptions {
             thresholds: *thresholds,
@@ -61,7 +61,7 @@ impl Gather {
         }
     }
 
-    /// Processes the next observation of a pass, and returns the rows of the episodes that it completes.
+    /// Processes the next observation of the trace. Returns the rows of the episodes that it completes.
     pub fn observe(&mut self, observation: &Observation<'_>) -> Vec<EpisodeRow> {
         self.about.observe(observation);
         self.episodes.observe(observation);
@@ -76,32 +76,32 @@ impl Gather {
             .collect()
     }
 
-    /// The episodes that the last observation completed, as [`Episodes::finished`] has them.
+    /// The episodes that the last observation completed ([`Episodes::finished`]).
     pub fn finished(&self) -> &[Episode] {
         self.episodes.finished()
     }
 
-    /// The session so far. Its id and trace are known after the first observation.
+    /// The properties of the session that are known so far. Its id is known after the first observation.
     pub fn session(&self) -> &Session {
         &self.about.session
     }
 
-    /// The time of the trace's first record.
+    /// The time of the trace's first record, on the trace's clock.
     pub fn first(&self) -> Timestamp {
         self.about.first.unwrap_or_default()
     }
 
-    /// The latencies since the last call, for a recording in progress.
+    /// Removes and returns the counts of latencies since the last call, for a recording in progress.
     pub fn take_latencies(&mut self) -> Latencies {
         std::mem::take(&mut self.about.latencies)
     }
 
-    /// The session so far, for a recording in progress.
+    /// The session with its duration until now, for a recording in progress.
     pub fn so_far(&self) -> Session {
         self.about.so_far()
     }
 
-    /// Ends the trace. Returns the rows of the last episodes, the session, and its latencies.
+    /// Ends the trace. Returns the rows of the last episodes, the session, and its counts of latencies.
     pub fn finish(mut self) -> (Vec<EpisodeRow>, Session, Latencies) {
         self.episodes.end();
         let rows = self.rows();

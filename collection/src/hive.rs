@@ -1,13 +1,13 @@
 //! Hive partitions: values in the names of folders, such as `version=1.2/user=ann/date=2026-11-22`.
 
-/// Version, user and date of a session, from folders or labels.
+/// The version, user and date of a session, as in the names of folders or in the labels of a recording.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Partition {
-    /// The version of the program.
+    /// The version of the recorded program; `None` if unknown.
     pub version: Option<String>,
-    /// The user.
+    /// The user whose session was recorded; `None` if unknown.
     pub user: Option<String>,
-    /// The day: `2026-11-22`.
+    /// The day of the recording, such as `2026-11-22`; `None` if unknown.
     pub date: Option<String>,
 }
 
@@ -15,7 +15,8 @@ pub struct Partition {
 const NONE: &str = "__HIVE_DEFAULT_PARTITION__";
 
 impl Partition {
-    /// Parses the folders of a path. If two folders have the same name, the inner one is used.
+    /// Reads version, user and date from the folders in a path. If a path has two values of one kind, the inner
+    /// folder's is used.
     pub fn of(path: &str) -> Partition {
         let mut partition = Partition::default();
         let folders = path.rsplit_once('/').map_or("", |(folders, _)| folders);
@@ -34,7 +35,7 @@ impl Partition {
         partition
     }
 
-    /// Fills missing values from `other`.
+    /// Replaces missing values with those of `other`.
     pub(crate) fn or(self, other: Partition) -> Partition {
         Partition {
             version: self.version.or(other.version),
@@ -43,7 +44,7 @@ impl Partition {
         }
     }
 
-    /// The folders: `version=1.2/user=ann/date=2026-11-22`.
+    /// The path of the folders for this partition, such as `version=1.2/user=ann/date=2026-11-22`.
     pub fn folders(&self) -> String {
         let named = [
             ("version", &self.version),

@@ -26,18 +26,18 @@ const PATTERNS_LIMIT: usize = 10_000;
 /// The name of the sum of all issues, or patterns, beyond the limit.
 const OTHERS: &str = "(others)";
 
-/// The choice of episodes that count.
+/// Decides which episodes count as slow.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Selection {
-    /// The latency in nanoseconds from which an episode counts; `None` for each episode's own threshold.
+    /// The latency in nanoseconds from which an episode counts as slow; `None` for each episode's own threshold.
     pub threshold: Option<u64>,
 }
 
-/// The index of a session, in the order in which sessions were added.
+/// The index of a session, in the order in which sessions were added to the issues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionNumber(u32);
 
-/// The properties of a session that issues need.
+/// The properties of a session that the issues need.
 #[derive(Debug)]
 pub(crate) struct SessionFacts {
     pub(crate) id: String,
@@ -45,28 +45,28 @@ pub(crate) struct SessionFacts {
     pub(crate) user: Option<String>,
     pub(crate) date: Option<String>,
     pub(crate) trace: String,
-    /// Actions of the user (episodes that input began), by program.
+    /// The number of the user's actions (episodes that input began), by program.
     pub(crate) actions: BTreeMap<Option<String>, u64>,
 }
 
-/// An episode over its threshold.
+/// An episode of an issue, with a latency over its threshold. Times are in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Occurrence {
     pub(crate) latency: u64,
-    /// The part of the latency over the threshold.
+    /// The latency minus the threshold, in nanoseconds.
     pub(crate) over: u64,
     pub(crate) session: SessionNumber,
-    /// The call site of the client's longest wait.
+    /// The number of the call site of the client's longest wait; `None` if unknown.
     pub(crate) waited_in: Option<CallSiteNumber>,
-    /// The function with the client's most CPU time.
+    /// The number of the function in which the client used the most CPU time; `None` if unknown.
     pub(crate) ran_in: Option<CallSiteNumber>,
 }
 
-/// The number of a call site.
+/// The number of a call site or function in `Issues::places`, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct CallSiteNumber(NonZeroU32);
 
-/// The worst of an issue's episodes.
+/// The episode of an issue with the greatest latency. Times are in nanoseconds.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Worst {
     pub(crate) latency: u64,
@@ -75,17 +75,17 @@ pub(crate) struct Worst {
     pub(crate) client: u32,
 }
 
-/// The episodes of an issue with the same pattern.
+/// The episodes of an issue with the same tree of intervals. Times are in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Pattern {
     pub(crate) occurrences: u64,
-    /// The sum of the parts over the threshold.
+    /// The sum over the episodes of the time over the threshold, in nanoseconds.
     pub(crate) over: u64,
-    /// The greatest latency.
+    /// The greatest latency of the episodes, in nanoseconds.
     pub(crate) worst: u64,
 }
 
-/// Episodes of one kind. Times are nanoseconds.
+/// An issue: slow episodes of equal program, landmark and blame. Times are in nanoseconds.
 #[derive(Debug, Default)]
 pub(crate) struct Issue {
     pub(crate) program: Option<String>,
@@ -102,7 +102,7 @@ pub(crate) struct Issue {
 }
 
 impl Issue {
-    /// The patterns, sorted by time over the threshold in descending order, then by name.
+    /// The issue's patterns with their names, sorted by time over the threshold in descending order, then by name.
     pub(crate) fn ranked_patterns(&self) -> Vec<(&str, Pattern)> {
         let patterns = self.patterns.iter();
         let mut list: Vec<_> = patterns.map(|(name, of)| (name.as_str(), *of)).collect();
@@ -123,7 +123,7 @@ impl Issue {
     }
 }
 
-/// The issues of the sessions that were added.
+/// The issues in the sessions that were added.
 #[derive(Debug, Default)]
 pub struct Issues {
     selection: Selection,
@@ -132,18 +132,18 @@ pub struct Issues {
     /// The index of each key's issue in `issues`.
     keys: HashMap<String, usize>,
     pub(crate) issues: Vec<Issue>,
-    /// Call sites; their numbers start at 1.
+    /// The names of call sites and functions; the first has the number 1.
     pub(crate) places: Vec<String>,
     place_numbers: HashMap<String, CallSiteNumber>,
-    /// The number of episodes by program and landmark.
+    /// The number of episodes of any latency, by program and landmark.
     pub(crate) of_landmark: HashMap<(Option<String>, String), u64>,
-    /// The number of episodes by version and step of latency.
+    /// The number of episodes by version and by lower bound of the step of latency in nanoseconds.
     pub(crate) steps: BTreeMap<Option<String>, BTreeMap<u64, u64>>,
     pub(crate) episodes: u64,
 }
 
 impl Issues {
-    /// A list of issues without a session.
+    /// Creates an empty list of issues; `selection` decides which episodes count as slow.
     pub fn new(selection: Selection) -> Issues {
         Issues {
             selection,
@@ -151,12 +151,13 @@ impl Issues {
         }
     }
 
-    /// The number of a session that is known by its id.
+    /// The number of the session with this id; `None` if it was not added.
     pub fn known(&self, id: &str) -> Option<SessionNumber> {
         self.numbers.get(id).copied()
     }
 
-    /// The number of the session with this id. A new session gets `trace` and `partition`.
+    /// The number of the session with this id. If the session is new, it is added with `trace` (its path) and
+    /// `partition`.
     pub fn session(&mut self, id: &str, trace: &str, partition: &Partition) -> SessionNumber {
         if let Some(known) = self.known(id) {
             return known;
@@ -178,7 +179,8 @@ impl Issues {
         self.sessions.get(session.0 as usize)
     }
 
-    /// The sessions that contain a program, with the number of user actions in it, sorted by id.
+    /// The sessions that contain the program (`None` if unknown), each with its number of user actions in the program,
+    /// sorted by id.
     pub(crate) fn of_program(&self, program: Option<&str>) -> Vec<(SessionNumber, u64)> {
         let program = program.map(str::to_owned);
         let numbered = (0..).map(SessionNumber).zip(&self.sessions);
@@ -191,7 +193,7 @@ impl Issues {
             .collect()
     }
 
-    /// Adds an episode if it counts.
+    /// Adds an episode of the session to its issue, if the episode is slow and no other client caused it.
     pub fn add(&mut self, session: SessionNumber, row: &EpisodeRow) {
         let threshold = self.selection.threshold.unwrap_or(row.threshold);
         if row.latency < threshold || row.led_to_by.is_some() {
@@ -262,7 +264,8 @@ impl Issues {
         Some(number)
     }
 
-    /// The call sites of these episodes with the number of episodes, the most frequent first.
+    /// The names of call sites or functions, as `place` returns their numbers for these episodes, each with its number
+    /// of episodes, the most frequent first.
     pub(crate) fn ranked_places(
         &self,
         of: &[Occurrence],
@@ -305,7 +308,8 @@ impl Issues {
         at
     }
 
-    /// Adds `count` episodes of a step of latency to the distributions.
+    /// Adds `count` episodes of a session to the distributions of latencies; `step` is the lower bound of their step in
+    /// nanoseconds.
     pub fn add_latencies(
         &mut self,
         session: SessionNumber,
@@ -331,7 +335,7 @@ impl Issues {
         }
     }
 
-    /// The issues, sorted by time over the threshold in descending order, then by name.
+    /// The issues, sorted by time over the threshold in descending order, then by program, landmark and blame.
     pub(crate) fn ranked(&self) -> Vec<&Issue> {
         let mut list: Vec<&Issue> = self.issues.iter().collect();
         list.sort_unstable_by_key(|of| (Reverse(of.over), &of.program, &of.landmark, &of.blame));
@@ -339,7 +343,7 @@ impl Issues {
     }
 }
 
-/// The median latency; for an even number of latencies, the lower of the two middle ones.
+/// The median of the latencies, for an even number the lower of the two middle ones; 0 if there are none.
 pub(crate) fn median(mut latencies: Vec<u64>) -> u64 {
     let middle = latencies.len().saturating_sub(1) / 2;
     match latencies.is_empty() {

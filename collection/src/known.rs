@@ -1,4 +1,4 @@
-//! A file of known issues: issues that are accepted or tracked.
+//! The file of known issues, which lists issues that are accepted or tracked.
 
 use serde::Deserialize;
 use x11prof_analyzer::name_matches;
@@ -8,26 +8,26 @@ use crate::issues::Issue;
 /// The version of the file.
 const FORMAT: u32 = 1;
 
-/// Why a file of known issues cannot be used.
+/// The reasons why a file of known issues cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KnownError {
-    /// Text that is no TOML, or has unknown keys.
+    /// The text is not valid TOML, or has missing or unknown keys.
     #[error("no file of known issues: line {line}: {message}")]
     Toml {
-        /// The line, from 1.
+        /// The number of the line with the error, from 1.
         line: usize,
-        /// The error.
+        /// The message of the TOML parser.
         message: String,
     },
-    /// A file of another version.
+    /// The file has this other format version.
     #[error("known issues of format {0}; this x11prof reads format {FORMAT}")]
     Format(u32),
-    /// An entry has missing or extra keys.
+    /// An entry lacks the keys that identify the issue, or those that describe it.
     #[error("known issue {number}: {why}")]
     KnownEntry {
-        /// The entry's number, from 1.
+        /// The number of the entry in the file, from 1.
         number: usize,
-        /// The error.
+        /// What the user must add to the entry.
         why: &'static str,
     },
 }
@@ -40,7 +40,7 @@ struct File {
     issue: Vec<KnownEntry>,
 }
 
-/// A known issue. A `*` in a text matches any characters.
+/// An entry of the file of known issues. A `*` in a text matches any characters.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct KnownEntry {
@@ -51,12 +51,12 @@ pub(crate) struct KnownEntry {
     pub(crate) bug: Option<String>,
 }
 
-/// The known issues.
+/// The entries of a file of known issues.
 #[derive(Debug, Clone, Default)]
 pub struct Known(Vec<KnownEntry>);
 
 impl Known {
-    /// Reads a file's text.
+    /// Parses the text of a file of known issues.
     ///
     /// # Errors
     /// Returns an error if the text is not a file of known issues, or if an entry lacks the keys that identify the
@@ -92,7 +92,7 @@ impl Known {
         Ok(Known(parsed.issue))
     }
 
-    /// The first entry that matches an issue.
+    /// The first entry that matches the issue; `None` if no entry does.
     pub(crate) fn of(&self, issue: &Issue) -> Option<&KnownEntry> {
         let fits = |wanted: &Option<String>, text: &str| {
             wanted

@@ -1,4 +1,4 @@
-//! The ranked list as a document (docs/REFERENCE.md).
+//! The ranked list of issues as a document (docs/REFERENCE.md).
 
 mod change;
 mod issue;
@@ -22,68 +22,70 @@ use points::points;
 /// The version of the JSON.
 const FORMAT: u32 = 1;
 
-/// Issues of many sessions. Times are milliseconds.
+/// The report of the issues in many sessions. Times are in milliseconds.
 #[derive(Debug, Clone, Serialize)]
 pub struct IssuesReport {
-    /// The version of this layout.
+    /// The version of the report's JSON format.
     pub format: u32,
-    /// Sessions read.
+    /// The number of sessions that were read.
     pub sessions: usize,
-    /// The number of different users, as far as they are known.
+    /// The number of different users in the sessions; sessions of unknown users do not count.
     pub users: usize,
-    /// The versions of the sessions, the oldest first: by the first day each was seen, then by name.
+    /// The versions of the program in the sessions, the oldest first: by the first day of a version's sessions, then by
+    /// name.
     pub versions: Vec<String>,
-    /// The number of all episodes.
+    /// The number of episodes of any latency in the sessions.
     pub episodes: u64,
-    /// The two versions that are compared; null if there are not two.
+    /// The two versions that are compared, the old one first; null if there are not two.
     pub compared: Option<[String; 2]>,
-    /// Issues, the most time over the threshold first.
+    /// The issues, the one with the most time over the threshold first.
     pub issues: Vec<IssueReport>,
-    /// The compared versions of each program.
+    /// The comparison of the versions for each program; empty without two versions.
     pub programs: Vec<ProgramReport>,
-    /// The latency curve of each version (the thesis, Figure 9.1).
+    /// The distribution of latencies in each version (the thesis, Figure 9.1).
     pub curves: Vec<CurveReport>,
-    /// Files that were left out.
+    /// The files that were not used, such as damaged or duplicate ones.
     #[serde(rename = "skipped")]
     pub left_out: Vec<LeftOut>,
 }
 
-/// A file that was left out.
+/// A file that was not used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
-    /// The name of the file.
+    /// The path of the file.
     pub file: String,
-    /// Why.
+    /// The reason why the file was not used.
     #[serde(rename = "reason")]
     pub why: String,
 }
 
-/// A program in the compared versions.
+/// The comparison of a program's issues between two versions.
 #[derive(Debug, Clone, Serialize)]
 pub struct ProgramReport {
-    /// The program; null if it is not known.
+    /// The name of the program; null if it is not known.
     pub program: Option<String>,
-    /// Sessions of the old version and of the new one.
+    /// The number of sessions of the old version and of the new one.
     pub sessions: [usize; 2],
-    /// The user's actions in them.
+    /// The number of the user's actions in the program, in the sessions of the old version and of the new one.
     pub actions: [u64; 2],
-    /// The change of the program's issues together; null if one version has no session of the program.
+    /// The change of all of the program's issues together; null if one version has no session of the program.
     pub change: Option<ChangeReport>,
 }
 
-/// The distribution of a version's latencies.
+/// The distribution of the latencies of a version's episodes.
 #[derive(Debug, Clone, Serialize)]
 pub struct CurveReport {
-    /// The version; null if it is not known.
+    /// The version of the program; null if it is not known.
     pub version: Option<String>,
-    /// The number of episodes.
+    /// The number of episodes of any latency in the version's sessions.
     pub episodes: u64,
-    /// Counts of episodes by least latency.
+    /// For each latency, the number of episodes with at least this latency.
     pub points: Vec<PointReport>,
 }
 
 impl IssuesReport {
-    /// The list. It compares the two named versions, or the last two if there are two.
+    /// Creates the report. It compares the two versions in `compare`, the old one first, or else the last two versions
+    /// if there are two.
     pub fn new(
         issues: &Issues,
         known: &Known,

@@ -1,4 +1,4 @@
-//! A session: one recording with its version, user and date.
+//! A session: one recording with its version, user and date, and the counts of its latencies.
 
 use std::collections::BTreeMap;
 
@@ -6,26 +6,27 @@ use crate::curve;
 use crate::episode_row::EpisodeRow;
 use crate::hive::Partition;
 
-/// A recording.
+/// A session: one recording with its properties.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Session {
-    /// A hash of the recording's time and place: equal for all copies of the recording, and different for all others.
+    /// A hash of the recording's start time, processor model and kernel: equal for all copies of the recording, and
+    /// practically different for all other recordings.
     pub id: String,
-    /// The trace, as the user named it.
+    /// The path of the trace, as the user specified it.
     pub trace: String,
-    /// Version, user and date.
+    /// The version of the program, the user, and the date.
     pub partition: Partition,
-    /// The beginning: nanoseconds since 1970, UTC.
+    /// The beginning of the recording, in nanoseconds since 1970, UTC.
     pub started: u64,
     /// The length of the recording, in nanoseconds.
     pub duration: u64,
-    /// Episodes of all its clients.
+    /// The number of episodes of all clients in the recording.
     pub episodes: u64,
     /// True if the recording ended properly.
     pub complete: bool,
 }
 
-/// Counts of episodes by program, landmark, trigger and step of latency.
+/// The number of episodes of a session by program, landmark, trigger and step of latency.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Latencies {
     counts: BTreeMap<(Option<String>, String, String, u64), u64>,
@@ -35,7 +36,7 @@ pub struct Latencies {
 const KINDS_LIMIT: usize = 20_000;
 
 impl Latencies {
-    /// Adds an episode.
+    /// Adds the episode of a row to the counts.
     pub(crate) fn add(&mut self, row: &EpisodeRow) {
         let key = (
             row.program.clone(),
@@ -48,7 +49,7 @@ impl Latencies {
         }
     }
 
-    /// Rows of program, landmark, trigger, the step's lower bound in nanoseconds, and number of episodes.
+    /// The counts as rows: program, landmark, trigger, lower bound of the step in nanoseconds, and number of episodes.
     pub fn rows(&self) -> impl Iterator<Item = (Option<&str>, &str, &str, u64, u64)> {
         self.counts
             .iter()
@@ -64,7 +65,8 @@ impl Latencies {
     }
 }
 
-/// FNV-1a of 64 bits (Fowler, Noll & Vo): the same on every machine and in every version.
+/// A hash of the parts as hexadecimal text (64-bit FNV-1a; Fowler, Noll & Vo): the same on every machine and in every
+/// version.
 pub(crate) fn hash(parts: &[&[u8]]) -> String {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for part in parts {

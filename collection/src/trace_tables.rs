@@ -1,4 +1,5 @@
-//! The other tables of one trace: requests, round trips, resources, runs of the server, marks.
+//! Computes the tables of one trace that are not about episodes: requests, round trips, resources, runs of the server,
+//! marks.
 
 use x11prof_analyzer::{
     Episode, Observation, Profile, ResourceReport, Resources, RoundTrips, Stack, TimeSource,
@@ -11,7 +12,8 @@ use crate::tables::{Cell, Schema, TableError, schema};
 /// The destination of rows.
 type Sink<'a> = dyn FnMut(&'static Schema, &[Cell<'_>]) -> Result<(), TableError> + 'a;
 
-/// Reads one trace for its tables, with the server time of `profile`.
+/// Converts one trace to rows of the tables of requests, round trips, resources, server runs and marks. The server time
+/// is that of a profile.
 pub struct TraceTables {
     profile: Profile,
     with_costs: bool,
@@ -35,17 +37,18 @@ impl TraceTables {
         }
     }
 
-    /// Adds the episodes that have just ended, as returned by [`Episodes::finished`].
+    /// Adds the episodes that have just ended, as returned by [`Episodes::finished`], for the table of round trips.
     ///
     /// [`Episodes::finished`]: x11prof_analyzer::Episodes::finished
     pub fn episodes(&mut self, finished: &[Episode]) {
         self.round_trips.episodes(finished);
     }
 
-    /// Processes the next observation; complete rows are passed to `to`.
+    /// Processes the next observation of the trace, and passes complete rows to `to`; `session` is the id of the
+    /// session.
     ///
     /// # Errors
-    /// Errors of `to`.
+    /// Returns the errors of `to`.
     pub fn observe(
         &mut self,
         session: &str,
@@ -71,10 +74,10 @@ impl TraceTables {
         Ok(())
     }
 
-    /// Ends the trace and returns the remaining rows.
+    /// Ends the trace and passes the remaining rows to `to`; `session` is the id of the session.
     ///
     /// # Errors
-    /// Errors of `to`.
+    /// Returns the errors of `to`.
     pub fn finish(mut self, session: &str, to: &mut Sink<'_>) -> Result<(), TableError> {
         self.profile.end();
         let basis = match self.profile.basis() {

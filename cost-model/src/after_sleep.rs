@@ -1,17 +1,17 @@
-//! The extra cost after the server slept: meanwhile other programs and the processor's idle state evict its code
-//! and data from the caches.
+//! The extra cost of work after the server slept. Meanwhile other programs and the processor's idle state evict the
+//! server's code and data from the caches.
 
 use crate::{AfterSleep, Clock, Cost, Micros, ServerParameters};
 
-/// Costs by the length of the server's sleep, interpolated between measured points: linear in the logarithm of the
-/// time, and constant beyond the last point. A server that has not run yet has slept infinitely long.
+/// Costs that depend on the length of the server's sleep. They are interpolated between measured points: linear in the
+/// logarithm of the time, and constant beyond the last point. A server that has not run yet has slept infinitely long.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SleepCosts {
     points: Vec<AfterSleep>,
 }
 
 impl SleepCosts {
-    /// The costs in `parameters`; none if they were not measured, or if costs are not CPU times.
+    /// The costs in `parameters`; no costs if they were not measured, or if `clock` is not the CPU clock.
     pub(crate) fn new(parameters: &ServerParameters, clock: Option<Clock>) -> SleepCosts {
         let costs = parameters
             .transport
@@ -22,7 +22,7 @@ impl SleepCosts {
         })
     }
 
-    /// The cost of a wakeup after a sleep of this length; `None` if wakeups were not measured.
+    /// The cost of a wakeup after a sleep of the duration `slept`; `None` if wakeups were not measured.
     pub(crate) fn wakeup(&self, slept: Micros) -> Option<Cost> {
         self.after(slept, |point| point.wakeup_us)
     }
@@ -36,13 +36,14 @@ impl SleepCosts {
         Some(before.asleep_us)
     }
 
-    /// The extra cost of drawing a pixel that was not accessed while the server was idle for this time.
+    /// The extra cost of drawing a pixel that was not accessed for the duration `idle`, in which the server was idle.
     pub fn pixel(&self, idle: Micros) -> Cost {
         let million = self.after(idle, |point| point.megapixel_us.unwrap_or_default());
         million.unwrap_or_default().times(1e-6)
     }
 
-    /// The cost of connecting and disconnecting a client after a sleep of this length, in addition to its wakeup.
+    /// The cost of connecting and disconnecting a client after a sleep of the duration `slept`, in addition to the
+    /// wakeup.
     pub fn connection(&self, slept: Micros) -> Cost {
         let cost = self.after(slept, |point| point.connection_us);
         cost.unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Converts the attributes of an entry in a file to those of an operation.
+//! Converts the attributes of an entry in a parameter file to the attributes of an operation.
 
 use x11prof_session::{Attributes, Value};
 
@@ -24,7 +24,7 @@ impl From<Value> for AttributeValue {
 }
 
 impl RequestCosts {
-    /// The attributes in the form of an operation.
+    /// The attributes of the entry, as an operation has them.
     pub fn attribute_set(&self) -> Attributes {
         let mut attributes = Attributes::new();
         for (name, value) in &self.attributes {

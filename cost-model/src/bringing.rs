@@ -1,21 +1,21 @@
-//! Rescales parameters to another machine by a single factor, computed from the costs that both files have. A second
-//! factor for wakeups had no benefit (validation/results).
+//! Rescales parameters to another machine by a single factor, computed from the costs that the files of both machines
+//! have. A second factor for wakeups had no benefit (validation/results).
 
 use std::collections::BTreeMap;
 
 use crate::{Host, Measured, Micros, Rescaled, ServerParameters, TransportCosts, differences};
 
 impl Rescaled {
-    /// The factor from the machine of `there` to that of `here`, which calibrated the same kind of server; `None` if
-    /// they have no cost in common, or if the first one does not name its machine. Each request counts once, by the
-    /// median of its points, because some requests have a hundred points.
+    /// The factor from the machine of `there` to the machine of `here`; both calibrated the same kind of server. `None`
+    /// if they have no cost in common, or if `there` does not name its machine. Each request counts once, by the median
+    /// of its points, because some requests have a hundred points.
     pub fn between(there: &ServerParameters, here: &ServerParameters) -> Option<Rescaled> {
         let from = there.host.cpu_model.clone()?;
         Rescaled::of(from, ratios(there, here, |_| true))
     }
 
-    /// The factor between two servers of different kinds, from the requests that do not draw: X.Org's servers share
-    /// most of that code.
+    /// The factor between two servers of different kinds, computed from the requests that do not draw: X.Org's servers
+    /// share most of the code for these. `None` if the files have no such cost in common.
     pub fn between_servers(one: &ServerParameters, other: &ServerParameters) -> Option<Rescaled> {
         let from = one.server.name.clone();
         Rescaled::of(from, ratios(one, other, |size| size == 0.0))
@@ -78,8 +78,8 @@ impl Rescaled {
 }
 
 impl ServerParameters {
-    /// Rescales the parameters to the machine `host`, which takes `by` times as long. Their spreads grow by the
-    /// spread of the factor.
+    /// Returns the parameters rescaled by the factor `by` to the machine `host`. Their spreads grow by the spread of
+    /// the factor.
     #[must_use]
     pub fn brought(mut self, by: Rescaled, host: Host) -> ServerParameters {
         for costs in &mut self.requests {

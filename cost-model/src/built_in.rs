@@ -2,22 +2,22 @@
 
 use crate::{ParameterError, ServerParameters};
 
-/// A parameter file that is compiled in.
+/// A parameter file that is compiled into the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BuiltIn {
-    /// The name by which users select it.
+    /// The name by which users select the file.
     pub name: &'static str,
-    /// The file.
+    /// The text of the file.
     pub toml: &'static str,
 }
 
 impl BuiltIn {
-    /// The parameters in it.
+    /// Parses the text of the built-in parameter file.
     pub fn parameters(&self) -> Result<ServerParameters, ParameterError> {
         ServerParameters::from_toml(self.toml)
     }
 
-    /// The parameters without the requests: enough to choose a file by, and quickly read.
+    /// Parses the file without its requests, which is fast and sufficient to choose a file.
     pub fn beginning(&self) -> Result<ServerParameters, ParameterError> {
         let requests = self.toml.find("\n[[request]]").unwrap_or(self.toml.len());
         ServerParameters::from_toml(&self.toml[..requests])
@@ -47,7 +47,7 @@ static FILES: &[BuiltIn] = files![
     "xwayland",
 ];
 
-/// The built-in files, in the order of their names.
+/// The built-in files, ordered by name.
 pub fn built_in() -> &'static [BuiltIn] {
     FILES
 }

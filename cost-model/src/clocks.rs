@@ -1,10 +1,10 @@
-//! Chooses between a file's two clocks for a cost: the requested one if all related figures have it, otherwise the
-//! other.
+//! Chooses one of the two clocks of a parameter file for a cost: the requested clock if all related figures have it,
+//! otherwise the other clock.
 
 use crate::{Clock, Cost, Measured, Micros, Point, RequestCosts, TransportCosts};
 
 impl Clock {
-    /// The clock that is not this one.
+    /// The other one of the two clocks.
     pub fn other(self) -> Clock {
         match self {
             Clock::Cpu => Clock::Wall,
@@ -14,7 +14,7 @@ impl Clock {
 }
 
 impl Measured {
-    /// The time on `clock`.
+    /// The time on `clock`; `None` if it was not measured.
     pub fn time(&self, clock: Clock) -> Option<Micros> {
         match clock {
             Clock::Cpu => self.cpu_us,
@@ -22,7 +22,7 @@ impl Measured {
         }
     }
 
-    /// The time on `clock` with its spread; an unknown spread counts as zero.
+    /// The time on `clock` with its spread; `None` if it was not measured. An unknown spread counts as zero.
     pub fn cost(&self, clock: Clock) -> Option<Cost> {
         Some(Cost::with_spread(
             self.time(clock)?,
@@ -32,7 +32,7 @@ impl Measured {
 }
 
 impl Point {
-    /// The time on `clock`; a rate is a time on the wall (equation 8).
+    /// The time on `clock`; `None` if it was not measured. A rate is a wall-clock time (equation 8).
     pub fn time(&self, clock: Clock) -> Option<Micros> {
         match clock {
             Clock::Cpu => self.cpu_us,
@@ -42,7 +42,7 @@ impl Point {
         }
     }
 
-    /// The time on `clock` with its spread; an unknown spread counts as zero.
+    /// The time on `clock` with its spread; `None` if it was not measured. An unknown spread counts as zero.
     pub fn cost(&self, clock: Clock) -> Option<Cost> {
         Some(Cost::with_spread(
             self.time(clock)?,
@@ -52,8 +52,8 @@ impl Point {
 }
 
 impl RequestCosts {
-    /// The clock for this entry's costs: `preferred` if every point and the fixed part have it, otherwise the
-    /// other; `None` if neither is complete.
+    /// The clock for the costs of this entry: `preferred` if every point and the fixed part have it, otherwise the
+    /// other clock; `None` if neither is complete.
     pub fn clock(&self, preferred: Clock) -> Option<Clock> {
         [preferred, preferred.other()].into_iter().find(|clock| {
             self.points.iter().all(|point| point.time(*clock).is_some())
@@ -63,14 +63,15 @@ impl RequestCosts {
 }
 
 impl TransportCosts {
-    /// The clock for these costs, selected as for a request.
+    /// The clock for the transport costs: `preferred` if all parts have it, otherwise the other clock; `None` if
+    /// neither is complete.
     pub fn clock(&self, preferred: Clock) -> Option<Clock> {
         [preferred, preferred.other()]
             .into_iter()
             .find(|clock| self.parts().all(|(_, part)| part.time(*clock).is_some()))
     }
 
-    /// The existing parts with their names in the file.
+    /// The parts of transport that the file has, with their names in the file.
     pub(crate) fn parts(&self) -> impl Iterator<Item = (&'static str, &Measured)> {
         [
             ("wakeup", Some(&self.wakeup)),

@@ -1,31 +1,31 @@
-//! Modelled times: the expected cost of an operation or a byte.
+//! Estimated times: the cost of an operation or of a byte.
 
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Mul, Sub};
 
 use serde::{Deserialize, Serialize};
 
-/// A modelled or measured duration in microseconds. Costs can be below a nanosecond (a byte read), so it is a real
-/// number.
+/// An estimated or measured duration in microseconds. It is a real number, because costs can be below a nanosecond
+/// (such as reading a byte).
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Micros(pub f64);
 
 impl Micros {
-    /// Zero time.
+    /// A duration of zero.
     pub const ZERO: Micros = Micros(0.0);
 
-    /// A time in milliseconds.
+    /// Creates a duration from milliseconds.
     pub fn from_ms(ms: f64) -> Micros {
         Micros(ms * 1e3)
     }
 
-    /// The time in milliseconds.
+    /// Converts the duration to milliseconds.
     pub fn as_ms(self) -> f64 {
         self.0 / 1e3
     }
 
-    /// A time in nanoseconds.
+    /// Creates a duration from nanoseconds.
     pub fn from_nanos(nanos: f64) -> Micros {
         Micros(nanos / 1e3)
     }
@@ -60,19 +60,20 @@ impl Sum for Micros {
     }
 }
 
-/// A cost with bounds from the calibration's spread and the substitutions: `low <= time <= high`.
+/// An estimated cost with bounds, which follow from the calibration's spread and from substitutions: `low <= time <=
+/// high`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Cost {
-    /// The estimate.
+    /// The estimated cost, as a duration.
     pub time: Micros,
-    /// The lower bound.
+    /// The lower bound of the time.
     pub low: Micros,
-    /// The upper bound.
+    /// The upper bound of the time.
     pub high: Micros,
 }
 
 impl Cost {
-    /// A cost known exactly.
+    /// A cost whose bounds are equal to the time.
     pub fn exact(time: Micros) -> Cost {
         Cost {
             time,
@@ -81,7 +82,7 @@ impl Cost {
         }
     }
 
-    /// A cost with a relative spread: 0.03 for plus or minus 3 %.
+    /// A cost whose bounds are the time plus and minus a relative spread, such as 0.03 for 3 %.
     pub fn with_spread(time: Micros, spread: f64) -> Cost {
         Cost {
             time,
@@ -90,7 +91,7 @@ impl Cost {
         }
     }
 
-    /// The cost multiplied by `by`.
+    /// The cost multiplied by the factor `by`.
     pub fn times(self, by: f64) -> Cost {
         Cost {
             time: self.time * by,
@@ -99,7 +100,7 @@ impl Cost {
         }
     }
 
-    /// The cost minus `part`, which was added to it before.
+    /// The cost minus `part`, which was added to this cost before.
     pub fn without(self, part: Cost) -> Cost {
         Cost {
             time: self.time - part.time,
@@ -125,12 +126,12 @@ impl AddAssign for Cost {
     }
 }
 
-/// The server's clock on which a cost was measured (docs/CONCEPTS.md).
+/// The clock by which a server's cost was measured (docs/CONCEPTS.md).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Clock {
-    /// The processor time of the server's process.
+    /// The CPU time of the server's process.
     Cpu,
-    /// The wall.
+    /// The wall-clock time.
     Wall,
 }

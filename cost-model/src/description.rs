@@ -17,20 +17,20 @@ use nom::{IResult, Parser};
 
 use crate::{AttributeValue, Clock, FORMAT, Point, RequestCosts, ServerParameters};
 
-/// An error in a server description.
+/// An error in a server description (the paper's description language).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {message}")]
 pub struct DescriptionError {
-    /// The line, from 1.
+    /// The line of the error, counted from 1.
     pub line: usize,
-    /// The column, from 1, in characters.
+    /// The column of the error in characters, counted from 1.
     pub column: usize,
-    /// The text expected there, or the fault.
+    /// The text that was expected there, or the problem.
     pub message: String,
 }
 
 impl ServerParameters {
-    /// Reads a description in Xprof's own language; the server's name is `name`.
+    /// Parses a server description in Xprof's language; `name` is the server's name.
     pub fn from_description(text: &str, name: &str) -> Result<ServerParameters, DescriptionError> {
         let mut parameters = ServerParameters {
             format: FORMAT,
@@ -66,8 +66,8 @@ impl ServerParameters {
         Ok(parameters)
     }
 
-    /// The description in Xprof's own language. It contains only wall-clock rates: spreads, fixed parts, CPU times
-    /// next to wall-clock times, transport costs, and points with zero time are left out.
+    /// The parameters as a server description in Xprof's language. It contains only wall-clock rates: spreads, fixed
+    /// parts, CPU times next to wall-clock times, transport costs, and points with zero time are left out.
     pub fn to_description(&self) -> String {
         let mut text = format!("# {}\n", self.server.name);
         for costs in &self.requests {

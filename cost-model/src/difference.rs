@@ -1,34 +1,34 @@
-//! The differences of two servers: costs that are measured on both, the largest ratio first.
+//! The differences between two servers: the costs that were measured on both, the largest ratio first.
 
 use std::collections::BTreeMap;
 
 use crate::{AttributeValue, Clock, Micros, ServerParameters};
 
-/// The cost of one request of one size on two servers.
+/// The costs of one kind of request of one size on two servers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
-    /// The request.
+    /// The name of the request.
     pub request: String,
-    /// The request's attributes, as in `gxmode=GXcopy linewidth=0`.
+    /// The attributes of the request, such as `gxmode=GXcopy linewidth=0`.
     pub attributes: String,
-    /// The op-size.
+    /// The op-size of the request.
     pub size: f64,
-    /// The clock of both times.
+    /// The clock by which both times were measured.
     pub clock: Clock,
-    /// The cost on the first server.
+    /// The cost on the first server, in microseconds.
     pub first: Micros,
-    /// The cost on the second server.
+    /// The cost on the second server, in microseconds.
     pub second: Micros,
 }
 
 impl Difference {
-    /// The second server's cost divided by the first's.
+    /// The cost on the second server divided by the cost on the first server.
     pub fn ratio(&self) -> f64 {
         self.second.0 / self.first.0
     }
 }
 
-/// The common points of two files, the largest ratio first. Points with zero time have no ratio and are left out.
+/// The costs that both files have, the largest ratio first. Points with zero time have no ratio and are left out.
 pub fn differences(first: &ServerParameters, second: &ServerParameters) -> Vec<Difference> {
     let others: BTreeMap<(&str, &BTreeMap<String, AttributeValue>), _> = second
         .requests

@@ -1,4 +1,4 @@
-//! Reading a parameter file: TOML to `ServerParameters`, with errors that name the line.
+//! Parses a parameter file in TOML to `ServerParameters`, with errors that contain the line.
 
 use serde::Deserialize;
 use toml::de::{DeTable, DeValue, Deserializer, ValueDeserializer};
@@ -6,15 +6,15 @@ use toml::de::{DeTable, DeValue, Deserializer, ValueDeserializer};
 use crate::validation::{Flaw, validate};
 use crate::{FORMAT, ServerParameters};
 
-/// An error in a parameter file.
+/// The reasons why a parameter file cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParameterError {
     /// The text is not TOML, or a field is missing, unknown or of the wrong type.
     #[error("{}{message}", at_line(*.line))]
     Syntax {
-        /// The line, from 1, where it is known.
+        /// The line of the error, counted from 1; `None` if unknown.
         line: Option<usize>,
-        /// The fault.
+        /// The problem, as a sentence.
         message: String,
     },
     /// The text is TOML, but not a parameter file.
@@ -29,17 +29,17 @@ pub enum ParameterError {
          take a newer x11prof, or measure again"
     )]
     Version {
-        /// The version in the file.
+        /// The version number in the file.
         found: i64,
     },
-    /// A figure is invalid.
+    /// A figure in the file is invalid.
     #[error("{}{entry}: {message}", at_line(*.line))]
     Invalid {
-        /// The line, from 1, where it is known.
+        /// The line of the error, counted from 1; `None` if unknown.
         line: Option<usize>,
-        /// The entry: a request with its attributes, or a part of the transport.
+        /// The entry with the error: a request with its attributes, or a part of transport.
         entry: String,
-        /// The fault and its remedy.
+        /// The problem and its remedy.
         message: String,
     },
 }
@@ -49,7 +49,7 @@ fn at_line(line: Option<usize>) -> String {
 }
 
 impl ServerParameters {
-    /// Reads and checks a parameter file (docs/REFERENCE.md).
+    /// Parses and checks a parameter file in TOML (docs/REFERENCE.md).
     pub fn from_toml(text: &str) -> Result<ServerParameters, ParameterError> {
         // The version first: a newer format may have fields that are unknown here.
         let document = DeTable::parse(text).map_err(|error| syntax(text, &error))?;

@@ -1,23 +1,23 @@
-//! Costs at sizes that were not measured: linear interpolation between measured op-sizes.
+//! Estimates costs at sizes that were not measured, by linear interpolation between measured op-sizes.
 
 use crate::{Cost, Micros};
 
-/// A cost computed from measured points, and its caveats.
+/// A cost that was computed from measured points, with its caveats.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Estimate {
     pub(crate) cost: Cost,
-    /// True if every size was measured.
+    /// True if every size of the operation was measured.
     pub(crate) exact: bool,
-    /// True if a size is below the smallest measured one.
+    /// True if a size is below the smallest measured size.
     pub(crate) below: bool,
-    /// True if a size is above the largest measured one.
+    /// True if a size is above the largest measured size.
     pub(crate) beyond: bool,
     /// True if several items were estimated as one.
     pub(crate) one_item: bool,
 }
 
 impl Estimate {
-    /// A measured cost, unchanged.
+    /// The estimate for a size that was measured: its cost, without caveats.
     pub(crate) fn measured(cost: Cost) -> Estimate {
         Estimate {
             cost,
@@ -28,7 +28,7 @@ impl Estimate {
         }
     }
 
-    /// `cost` with the caveats of both.
+    /// The estimate `cost` with the caveats of both `one` and `other`.
     pub(crate) fn of_both(cost: Cost, one: Estimate, other: Estimate) -> Estimate {
         Estimate {
             cost,
@@ -40,7 +40,7 @@ impl Estimate {
     }
 }
 
-/// Measured points of one entry on one clock: sizes ascend, and there is at least one.
+/// The measured points of one entry on one clock. Sizes ascend, and there is at least one point.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Curve {
     smallest: (f64, Cost),
@@ -49,7 +49,7 @@ pub(crate) struct Curve {
 }
 
 impl Curve {
-    /// The curve through `points`; `None` without points.
+    /// The curve through `points`, each with its op-size and cost; `None` without points.
     pub(crate) fn new(mut points: Vec<(f64, Cost)>) -> Option<Curve> {
         points.sort_by(|(one, _), (other, _)| one.total_cmp(other));
         points.dedup_by(|(one, _), (other, _)| one == other);
@@ -59,7 +59,7 @@ impl Curve {
         })
     }
 
-    /// The cost of one item of `size`, including the fixed part.
+    /// The cost of a request with one item of op-size `size`, including the fixed part.
     pub(crate) fn at(&self, size: f64) -> Estimate {
         let size = size.max(0.0);
         let after = self.points.partition_point(|(known, _)| *known < size);
@@ -105,8 +105,8 @@ impl Curve {
         }
     }
 
-    /// The largest cost of a request that does none of its work, if the fixed part is unknown: the smallest measured
-    /// cost. The cost may be zero.
+    /// The largest possible cost of a request that does none of its work, if the fixed part is unknown: the smallest
+    /// measured cost. The lower bound is zero.
     pub(crate) fn idle(&self) -> Estimate {
         let (_, cost) = self.smallest;
         Estimate {
@@ -122,7 +122,8 @@ impl Curve {
     }
 }
 
-/// `one * weight + other * other_weight`, at least zero. A negative weight, for extrapolation, swaps the bounds.
+/// The weighted sum `one * weight + other * other_weight`, at least zero. A negative weight, for extrapolation, swaps
+/// the bounds.
 pub(crate) fn blend(one: Cost, weight: f64, other: Cost, other_weight: f64) -> Cost {
     let bounds = |cost: Cost, weight: f64| {
         if weight < 0.0 {

@@ -1,12 +1,12 @@
-//! The two axes of op-size: a request costs a fixed part and the sum of g(size) over its items.
-//! A measured point is a request of one item: fixed part + g(size).
+//! The costs of requests with several items. A request costs a fixed part plus the sum of g(size) over its items. A
+//! measured point is a request with one item: fixed part + g(size).
 
 use x11prof_session::Operation;
 
 use crate::interpolate::{Curve, Estimate};
 use crate::{Clock, Cost, Micros, RequestCosts};
 
-/// The costs of a request with one set of attributes, on one clock.
+/// The costs of a request with one set of attributes, by one clock.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ItemCosts {
     pub(crate) clock: Clock,
@@ -15,7 +15,8 @@ pub(crate) struct ItemCosts {
 }
 
 impl ItemCosts {
-    /// The costs of `entry` on `preferred`, else on the other clock; `None` if neither has all of its times.
+    /// The costs of `entry` by the clock `preferred`, otherwise by the other clock; `None` if neither clock has all
+    /// times.
     pub(crate) fn new(entry: &RequestCosts, preferred: Clock) -> Option<ItemCosts> {
         let clock = entry.clock(preferred)?;
         let point = |point: &crate::Point| Some((point.size, point.cost(clock)?));
@@ -35,7 +36,7 @@ impl ItemCosts {
         })
     }
 
-    /// The cost of `operation`; its fixed part only if it does no `work`.
+    /// The cost of `operation`; only its fixed part if `work` is false.
     pub(crate) fn of(&self, operation: &Operation, work: bool) -> Estimate {
         let items = if work {
             operation.items.as_slice()

@@ -3,12 +3,12 @@
 
 use crate::{Host, ServerIdentity, ServerParameters};
 
-/// The parameters that fit a server best.
+/// The parameters that match a recorded server best.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Match<'a> {
-    /// The parameters.
+    /// The parameters of the best match.
     pub parameters: &'a ServerParameters,
-    /// True if the parameters are for this kind of server: no known property contradicts it, and the executable, or
+    /// True if the parameters are for this kind of server: no known property contradicts that, and the executable, or
     /// else vendor and release, are equal.
     pub same_server: bool,
     /// True if the parameters were measured on this machine; `None` if either machine is unknown.
@@ -27,8 +27,8 @@ use Likeness::{Differs, Equal, Unknown};
 /// The likenesses of all attributes.
 type Likenesses = [Likeness; 5];
 
-/// The candidate that best matches the server with this identity on this host; the first one among equals; `None`
-/// without candidates. The candidate may be from another machine.
+/// The candidate that best matches the identity `server` on the machine `host`. Of equally good candidates, the first
+/// one. `None` without candidates. The candidate may be from another machine.
 pub fn best_match<'a>(
     candidates: impl IntoIterator<Item = &'a ServerParameters>,
     server: &ServerIdentity,
@@ -50,7 +50,7 @@ pub fn best_match<'a>(
     })
 }
 
-/// True if the parameters of `known` are for this kind of server, on any machine.
+/// True if `known` is the identity of this kind of server, on any machine.
 pub fn is_same_server(known: &ServerIdentity, server: &ServerIdentity) -> bool {
     let nowhere = Host::default();
     same(compare(known, &nowhere, server, &nowhere)).0

@@ -1,21 +1,21 @@
-//! The network of the paper: a speed and a round-trip latency (equation 7), and a compression factor.
+//! The network of the Xprof paper: a speed and a round-trip time (equation 7), and a compression factor.
 
 use std::fmt;
 
 use crate::Micros;
 
-/// A network. By default no time passes on it.
+/// A network between client and server. The default network takes no time.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Network {
-    /// The network's speed; `None` for unlimited speed.
+    /// The speed in bytes per second; `None` for unlimited speed.
     pub bytes_per_second: Option<f64>,
-    /// The round-trip latency that a blocking request waits.
+    /// The round-trip time, for which a client waits at each round trip.
     pub rtt: Micros,
-    /// The factor by which all bytes are compressed, as with ssh `-C`; `None` without compression.
+    /// The factor by which compression reduces the number of bytes, as ssh `-C` may do; `None` without compression.
     pub compression: Option<f64>,
 }
 
-/// An error in a network description.
+/// The error for a text that does not describe a network.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "'{text}' is no network: {why}; give SPEED,RTT as in 100KB/s,10ms or 10Mbit/s,1ms, \
@@ -57,28 +57,28 @@ const PRESETS: [(&str, f64, f64); 5] = [
 ];
 
 impl Network {
-    /// No network: transfers take no time.
+    /// The network that takes no time.
     pub const NONE: Network = Network {
         bytes_per_second: None,
         rtt: Micros::ZERO,
         compression: None,
     };
 
-    /// WebPageTest's DSL: the default network of forecasts.
+    /// The default network of forecasts: DSL as defined by WebPageTest.
     pub const USUAL: Network = Network {
         bytes_per_second: Some(1.5e6 / 8.0),
         rtt: Micros(50e3),
         compression: None,
     };
 
-    /// The uncompressed bytes of requests that are transferred per second.
+    /// The number of uncompressed bytes that are transferred per second; `None` for unlimited speed.
     pub fn effective_speed(&self) -> Option<f64> {
         let factor = self.compression.unwrap_or(1.0);
         self.bytes_per_second.map(|speed| speed * factor)
     }
 
-    /// Reads `SPEED,RTT` (`100KB/s,10ms`, `10Mbit/s,1ms`, `none,10ms`), a preset, or `none`; each may end in
-    /// `,compress=RATIO`.
+    /// Parses a network: `SPEED,RTT` (such as `100KB/s,10ms`, `10Mbit/s,1ms` or `none,10ms`), a preset, or `none`. Each
+    /// may end in `,compress=RATIO`.
     pub fn parse(text: &str) -> Result<Network, NetworkError> {
         let text = text.trim();
         let error = |why: String| NetworkError {
@@ -134,12 +134,12 @@ impl Network {
         }
     }
 
-    /// The names of the presets.
+    /// The names of the preset networks.
     pub fn presets() -> impl Iterator<Item = &'static str> {
         PRESETS.iter().map(|(name, ..)| *name)
     }
 
-    /// Equation 7: the time of `bytes` on the wire, and of `blocking` round trips.
+    /// The time on the network by equation 7: of `bytes` bytes, and of `blocking` round trips.
     pub fn time(&self, bytes: u64, blocking: u64) -> Micros {
         let wire = self
             .bytes_per_second

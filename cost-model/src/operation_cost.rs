@@ -1,55 +1,55 @@
-//! Costs of operations.
+//! The cost of an operation, with its source and caveats.
 
 use x11prof_protocol::Symbol;
 use x11prof_session::Value;
 
 use crate::{Clock, Cost};
 
-/// The source of a cost, from best to worst. A cost with two sources counts as the worse one.
+/// The source of a cost, from the best to the worst. A cost with two sources counts as the worse one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum CostSource {
-    /// Measured with these attributes at these sizes.
+    /// The cost was measured with these attributes at these sizes.
     Exact,
-    /// Interpolated with these attributes, between or beyond measured sizes.
+    /// The cost was interpolated or extrapolated from measured sizes with these attributes.
     Interpolated,
-    /// Another attribute value was substituted for one that was not measured.
+    /// The cost of another attribute value was substituted.
     Substituted,
-    /// The file has no cost for the operation.
+    /// The parameter file has no cost for the operation.
     #[default]
     NoCost,
 }
 
-/// The cost of one operation.
+/// The estimated cost of one operation.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct OperationCost {
-    /// The server's time; zero without cost data.
+    /// The time of the server; zero without cost data.
     pub server: Cost,
-    /// The clock of the measurement; `None` without cost data.
+    /// The clock by which the cost was measured; `None` without cost data.
     pub clock: Option<Clock>,
-    /// The source of the cost.
+    /// The source from which the cost was determined.
     pub basis: CostSource,
-    /// Caveats for the user; usually empty.
+    /// The caveats about the cost; usually empty.
     pub doubts: Vec<Caveat>,
 }
 
-/// A caveat about a cost.
+/// A caveat about an estimated cost.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Caveat {
-    /// `attribute` was not measured with the value `from`; `to` was substituted.
+    /// The value `from` of `attribute` was not measured, so the cost of the value `to` was used.
     Substituted {
-        /// The attribute.
+        /// The name of the attribute.
         attribute: Symbol,
-        /// The value that the operation has.
+        /// The value in the operation; `None` if the operation does not have the attribute.
         from: Option<Value>,
-        /// The value that was measured.
+        /// The measured value whose cost was used.
         to: Value,
     },
-    /// A size lies outside the measured ones.
+    /// A size of the operation is outside the measured sizes.
     Extrapolated {
-        /// True if it is larger than the largest measured size.
+        /// True if the size is larger than the largest measured size, false if it is smaller than the smallest.
         beyond: bool,
     },
-    /// The request has several items and the file has no fixed part, so the cost is that of one item.
+    /// The request has several items, but the file has no fixed part, so the cost is that of one item.
     OneItem,
     /// The file has no cost for this request.
     NoCost,

@@ -1,4 +1,4 @@
-//! A server's parameters as data: `calibrate` writes them, and costs are computed from them (docs/REFERENCE.md).
+//! The parameters of a server as data: `calibrate` writes them, and costs are computed from them (docs/REFERENCE.md).
 
 use std::collections::BTreeMap;
 
@@ -6,64 +6,65 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Micros, Rescaled};
 
-/// The newest version of the file format.
+/// The newest version of the parameter file's format.
 pub const FORMAT: u32 = 1;
 
-/// The parameters of one display server.
+/// The parameters of one display server: the contents of a parameter file.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerParameters {
-    /// The file format's version: 1.
+    /// The version of the file's format: 1.
     pub format: u32,
-    /// The server's identity.
+    /// The identity of the calibrated server.
     pub server: ServerIdentity,
-    /// The machine that the server ran on.
+    /// The machine on which the server ran.
     #[serde(default)]
     pub host: Host,
-    /// The method of the measurement.
+    /// How the costs were measured.
     #[serde(default)]
     pub method: Method,
-    /// The costs of messages in addition to their operations; `None` for files from before this model.
+    /// The costs of messages in addition to their operations; absent for files without transport costs.
     pub transport: Option<TransportCosts>,
-    /// Costs of requests: one table for each request and set of attributes.
+    /// The costs of requests, with an entry for each request and set of attributes.
     #[serde(default, rename = "request")]
     pub requests: Vec<RequestCosts>,
 }
 
-/// The identity of a server.
+/// The identity of a display server.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerIdentity {
     /// The name by which users select the file.
     pub name: String,
-    /// The server's executable: `Xvfb`.
+    /// The name of the server's executable, such as `Xvfb`; absent if unknown.
     pub executable: Option<String>,
-    /// The executable's arguments.
+    /// The arguments of the executable.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<String>,
-    /// Vendor string of the setup.
+    /// The vendor in the server's setup; absent if unknown.
     pub vendor: Option<String>,
-    /// Release number of the setup.
+    /// The release number in the server's setup; absent if unknown.
     pub release: Option<u32>,
-    /// Depth of the root window.
+    /// The depth of the root window in bits; absent if unknown.
     pub depth: Option<u8>,
-    /// Width and height of the screen in pixels.
+    /// The width and height of the screen in pixels; absent if unknown.
     pub screen: Option<(u16, u16)>,
 }
 
-/// The machine that the server ran on.
+/// The machine on which a server ran.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
-    /// Processor model.
+    /// The model of the processor; absent if unknown.
     pub cpu_model: Option<String>,
-    /// Number of processors.
+    /// The number of processors; absent if unknown.
     pub cpus: Option<u32>,
-    /// Kernel name and release.
+    /// The name and release of the kernel; absent if unknown.
     pub kernel: Option<String>,
-    /// A hash of the machine id.
+    /// A hash of the machine id; absent if unknown.
     pub machine: Option<String>,
-    /// The time of a fixed computation that needs no memory, in nanoseconds: it shows the processor's clock speed.
+    /// The time of one step of a fixed computation that needs no memory, in nanoseconds: it shows the processor's clock
+    /// speed. Absent if unknown.
     pub step_ns: Option<f64>,
 }
 
@@ -71,8 +72,8 @@ pub struct Host {
 const CLOCK_SPEED: f64 = 0.2;
 
 impl Host {
-    /// True if costs measured on one machine hold on the other: same machine id, processor model, kernel and clock
-    /// speed, as far as both are known. `None` if a processor model is not known.
+    /// True if costs measured on one machine are valid on the other: same machine id, processor model, kernel and clock
+    /// speed, as far as both are known. `None` if a processor model is unknown.
     pub fn is_same_machine(&self, other: &Host) -> Option<bool> {
         let differ = |one: &Option<String>, other: &Option<String>| {
             one.as_ref()
@@ -88,25 +89,25 @@ impl Host {
     }
 }
 
-/// The method of a measurement.
+/// How the costs in a parameter file were measured.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Method {
-    /// The tool and its version, or the publication.
+    /// The name and version of the tool, or the publication; absent if unknown.
     pub source: Option<String>,
-    /// The date, `2026-11-20`.
+    /// The date of the measurement, such as `2026-11-20`; absent if unknown.
     pub date: Option<String>,
-    /// Further remarks.
+    /// Further remarks; absent if there are none.
     pub notes: Option<String>,
-    /// Requests that were not completely measured within the time limit.
+    /// The requests that were not completely measured within the time limit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unmeasured: Vec<String>,
-    /// The machine from which the costs were rescaled to `host`; null if they were measured there.
+    /// The machine from which the costs were rescaled to `host`; absent if they were measured there.
     pub brought: Option<Rescaled>,
 }
 
 impl Method {
-    /// How the costs were measured: `handler times` or `saturated loops`, else `published`.
+    /// The method of measurement: `handler times` or `saturated loops`, otherwise `published`.
     pub fn way(&self) -> &'static str {
         let source = self.source.as_deref().unwrap_or_default();
         let notes = self.notes.as_deref().unwrap_or_default();
@@ -127,51 +128,53 @@ impl Method {
     }
 }
 
-/// A measured time on the two clocks; at least one is present.
+/// A time that was measured by one or both clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measured {
-    /// Processor time of the server, in microseconds.
+    /// The CPU time of the server in microseconds; absent if not measured.
     pub cpu_us: Option<Micros>,
-    /// Wall time, in microseconds.
+    /// The wall-clock time in microseconds; absent if not measured.
     pub wall_us: Option<Micros>,
-    /// Half the width of the 95 % confidence interval, relative to the time: 0.03 for ± 3 %.
+    /// Half the width of the 95 % confidence interval, relative to the time (0.03 for ± 3 %); absent if unknown.
     pub spread: Option<f64>,
 }
 
-/// The server's costs of messages in addition to their operations (docs/CONCEPTS.md).
+/// The costs of messages in the server, in addition to their operations (docs/CONCEPTS.md).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransportCosts {
-    /// A wakeup: the server was asleep, and goes back to sleep.
+    /// The cost of a wakeup: the server was asleep, and goes back to sleep.
     pub wakeup: Measured,
-    /// Reading one byte of requests.
+    /// The cost of reading one byte of requests.
     pub byte_read: Measured,
-    /// Making one reply and putting it into the client's output.
+    /// The cost of making one reply and adding it to the client's output.
     pub reply: Measured,
-    /// Writing one byte of a reply.
+    /// The cost of writing one byte of a reply; absent if not measured.
     pub byte_written: Option<Measured>,
-    /// Making one event and putting it into the client's output, as for a reply.
+    /// The cost of making one event and adding it to the client's output.
     pub event: Measured,
-    /// The costs of emptied caches after the server's sleep, by its length, in ascending order; empty if not measured.
+    /// The extra costs after a sleep of the server, because its caches are cold, by length of the sleep in ascending
+    /// order; empty if not measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after_sleep: Vec<AfterSleep>,
 }
 
-/// The extra costs after a sleep of some length. Processor times of the server, in microseconds.
+/// The costs after a sleep of one length. Times are CPU times of the server, in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AfterSleep {
     /// The length of the sleep, in microseconds.
     pub asleep_us: Micros,
-    /// The cost of a wakeup, in place of `wakeup`.
+    /// The cost of a wakeup, instead of `TransportCosts::wakeup`, in microseconds.
     pub wakeup_us: Micros,
-    /// The cost of connecting and disconnecting a client in addition to one wakeup: accepting it, its setup, and
-    /// freeing its resources.
+    /// The cost of connecting and disconnecting a client, in addition to one wakeup, in microseconds: accepting it, its
+    /// setup, and freeing its resources.
     pub connection_us: Micros,
-    /// The additional cost of drawing a million pixels that were not accessed for that long; `None` if not measured.
+    /// The extra cost of drawing a million pixels that were not accessed during the sleep, in microseconds; absent if
+    /// not measured.
     pub megapixel_us: Option<Micros>,
-    /// Half the width of the 95 % confidence interval of the wakeup, relative to it.
+    /// Half the width of the 95 % confidence interval of the wakeup's cost, relative to the cost; absent if unknown.
     pub spread: Option<f64>,
 }
 
@@ -179,43 +182,44 @@ pub struct AfterSleep {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RequestCosts {
-    /// The request's name: `PolyLine`, `RENDER:Composite`.
+    /// The name of the request, such as `PolyLine` or `RENDER:Composite`.
     pub name: String,
-    /// Attributes and their values, names or numbers.
+    /// The attributes with their values (names or numbers).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, AttributeValue>,
-    /// The fixed part, which does not depend on the items. If it is unknown, a request is estimated as one item with
-    /// the total op-size, as in the paper.
+    /// The fixed part of the cost, which does not depend on the items. If it is absent, a request is estimated as one
+    /// item with the total op-size, as in the paper.
     pub fixed: Option<Measured>,
-    /// Measured sizes of one item, in ascending order; each time includes the fixed part.
+    /// The measured costs of one item at several sizes, in ascending order; each includes the fixed part.
     pub points: Vec<Point>,
 }
 
-/// The value of an attribute in a file: a name or a number.
+/// The value of an attribute in a parameter file: a name or a number.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum AttributeValue {
-    /// `0`
+    /// A number, such as `0`.
     Number(u32),
-    /// `"GXcopy"`
+    /// A name, such as `"GXcopy"`.
     Name(String),
 }
 
-/// The cost of a request of one item of a size.
+/// The cost of a request with one item of one size.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Point {
-    /// The op-size.
+    /// The op-size of the item.
     pub size: f64,
-    /// Processor time of the server, in microseconds.
+    /// The CPU time of the server in microseconds; absent if not measured.
     pub cpu_us: Option<Micros>,
-    /// Wall time, in microseconds.
+    /// The wall-clock time in microseconds; absent if not measured.
     pub wall_us: Option<Micros>,
-    /// Operations per second, in place of the wall time: Xprof's own unit (equation 8).
+    /// The rate in operations per second, instead of the wall-clock time: Xprof's unit (equation 8). Absent if there is
+    /// none.
     pub per_second: Option<f64>,
-    /// Half the width of the 95 % confidence interval, relative to the time.
+    /// Half the width of the 95 % confidence interval, relative to the time; absent if unknown.
     pub spread: Option<f64>,
-    /// The time of a request after different requests divided by its time after equal requests; `None` if not
-    /// measured. No estimate uses the ratio.
+    /// The time of a request after different requests divided by its time after equal requests; absent if not measured.
+    /// No estimate uses the ratio.
     pub cold: Option<f64>,
 }

@@ -1,24 +1,24 @@
-//! The origin of rescaled parameters: the machine and the factor.
+//! The origin of rescaled parameters: the machine on which they were measured, and the factor.
 
 use serde::{Deserialize, Serialize};
 
-/// The machine from which costs were rescaled, and the factor.
+/// The machine from whose costs the costs were rescaled, and the factor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rescaled {
-    /// The processor model on which the costs were measured.
+    /// The processor model of the machine on which the costs were measured.
     pub from: String,
-    /// The median ratio of the loads' times.
+    /// The factor: the median ratio of the times on the two machines.
     #[serde(rename = "factor")]
     pub times: f64,
-    /// The smallest factor.
+    /// The lower end of the range of ratios.
     pub low: f64,
-    /// The largest factor.
+    /// The upper end of the range of ratios.
     pub high: f64,
 }
 
 impl Rescaled {
-    /// True if all factors are positive and finite.
+    /// True if the factor and its range are positive and finite.
     pub(crate) fn is_sound(&self) -> bool {
         let all = [self.times, self.low, self.high];
         all.iter().all(|part| part.is_finite() && *part > 0.0)

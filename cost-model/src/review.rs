@@ -1,11 +1,11 @@
-//! Remarks on a well-formed file for a careful reader.
+//! Remarks on the limitations of a valid parameter file.
 
 use crate::{Clock, Method, RequestCosts, ServerParameters};
 
 /// A spread above this causes a remark; the goal of a measurement is 0.03.
 const WIDE: f64 = 0.1;
 
-/// Remarks on the limitations of a usable file.
+/// Remarks on the limitations of a valid parameter file, as sentences.
 pub fn review(parameters: &ServerParameters) -> Vec<String> {
     let mut remarks = Vec::new();
     if parameters.transport.is_none() {
@@ -51,7 +51,7 @@ pub fn review(parameters: &ServerParameters) -> Vec<String> {
     remarks
 }
 
-/// Remarks on the limits of a calibration: the loads that were not measured within the time limit.
+/// Remarks on the limitations of a calibration, as sentences: the loads that were not measured within the time limit.
 pub fn review_method(method: &Method) -> Vec<String> {
     let mut remarks = Vec::new();
     if let Some(first) = method.unmeasured.first() {

@@ -1,4 +1,4 @@
-//! Selects the measured entry for a set of attributes: the entry with exactly these attributes, otherwise the one
+//! Selects the measured entry for a set of attributes: the entry with exactly these attributes, otherwise the entry
 //! with the fewest and most preferred substitutions.
 
 use x11prof_session::{Attribute, Attributes, Value};
@@ -6,22 +6,22 @@ use x11prof_session::{Attribute, Attributes, Value};
 use crate::items::ItemCosts;
 use crate::{Caveat, Substitutions};
 
-/// A measured entry of a request.
+/// An entry of a request, with its measured costs.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Entry {
     pub(crate) attributes: Attributes,
     pub(crate) costs: ItemCosts,
 }
 
-/// The entries that give the cost of a set of attributes, by their indexes.
+/// The entries that determine the cost of a set of attributes, by their indexes.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Resolution {
     pub(crate) entry: usize,
-    /// The entry on the other side of an interpolated number, and the entry's weight.
+    /// The second entry for an interpolated numeric attribute, and its weight; `None` without interpolation.
     pub(crate) partner: Option<(usize, f64)>,
-    /// Entries with other values of the substituted attributes; the bounds include their costs.
+    /// The entries with other values of the substituted attributes. The bounds of the cost include their costs.
     pub(crate) alternatives: Vec<usize>,
-    /// A `Caveat::Substituted` for each attribute whose value is substituted.
+    /// The caveats: a `Caveat::Substituted` for each attribute whose value was substituted.
     pub(crate) substitutions: Vec<Caveat>,
 }
 
@@ -34,7 +34,7 @@ struct Fit {
     between: Option<(Attribute, usize, f64)>,
 }
 
-/// Finds the entry for `wanted` among `entries`; `None` if the rules allow none of them.
+/// Selects the entry for the attributes `wanted` among `entries`; `None` if the rules allow none of them.
 pub(crate) fn resolve(
     entries: &[Entry],
     wanted: &Attributes,

@@ -1,4 +1,4 @@
-//! The rules of substitution as data: `substitutions.toml`, or a user's file.
+//! The rules for the substitution of attribute values: `substitutions.toml`, or a user's file.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,7 +11,7 @@ use crate::{AttributeValue, FORMAT};
 /// The rules that come with the program.
 const DEFAULT: &str = include_str!("../substitutions.toml");
 
-/// The values of attributes that may replace values without a measurement.
+/// The rules for the substitution of attribute values that were not measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Substitutions {
     rules: HashMap<Attribute, Rule>,
@@ -19,13 +19,13 @@ pub struct Substitutions {
     others: Rule,
 }
 
-/// An error in a file of rules.
+/// An error in a file of substitution rules.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{message}", line.map_or_else(String::new, |line| format!("line {line}: ")))]
 pub struct SubstitutionError {
-    /// The line, from 1, where it is known.
+    /// The line of the error, counted from 1; `None` if unknown.
     pub line: Option<usize>,
-    /// The fault.
+    /// The problem, as a sentence.
     pub message: String,
 }
 
@@ -76,7 +76,7 @@ impl Default for Substitutions {
 }
 
 impl Substitutions {
-    /// Reads rules in the form of `substitutions.toml`; they replace all built-in rules.
+    /// Parses rules in the format of `substitutions.toml`. They replace all built-in rules.
     pub fn parse(text: &str) -> Result<Substitutions, SubstitutionError> {
         let file: File = toml::from_str(text).map_err(|error| SubstitutionError {
             line: error.span().map(|span| line_at(text, span.start)),
@@ -105,13 +105,13 @@ impl Substitutions {
         self.rules.get(&attribute).unwrap_or(&self.others)
     }
 
-    /// True if numbers of `attribute` are interpolated between measured ones.
+    /// True if numeric values of `attribute` are interpolated between measured values.
     pub(crate) fn interpolates(&self, attribute: Attribute) -> bool {
         self.rule(attribute).numbers == Some(Numbers::Interpolate)
     }
 
-    /// The rank of the substitute `to` for an operation with `from`, where 0 is the best; `None` if no rule allows
-    /// it.
+    /// The rank of the value `to` as a substitute for the value `from` of `attribute`, where 0 is the best; `None` if
+    /// no rule allows it.
     pub(crate) fn preference(
         &self,
         attribute: Attribute,

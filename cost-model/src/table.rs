@@ -1,4 +1,4 @@
-//! The costs of operations on one server: entries by request and attributes, and cached results for attributes.
+//! The costs of operations on one server: entries by request and attributes, with cached results.
 
 use x11prof_protocol::Symbol;
 use x11prof_session::{Attributes, Effect, Operation};
@@ -21,7 +21,7 @@ const REMEMBERED_ITEMS: usize = 1024;
 const REMEMBERED_COSTS: usize = 16;
 const FEW_ITEMS: usize = 64;
 
-/// Looks up the costs of operations in a server's parameters.
+/// The costs of operations on one server, from its parameters.
 #[derive(Debug, Clone)]
 pub struct CostTable {
     tables: Vec<RequestTable>,
@@ -106,12 +106,12 @@ impl CachedCost {
 }
 
 impl CostTable {
-    /// Uses CPU times if the file has them, else wall-clock times.
+    /// Creates a table of CPU times if the file has them, otherwise of wall-clock times.
     pub fn new(parameters: &ServerParameters, rules: &Substitutions) -> CostTable {
         CostTable::with_clock(parameters, rules, Clock::Cpu)
     }
 
-    /// Uses times on `clock` if the file has them, else on the other clock.
+    /// Creates a table of times by `clock` if the file has them, otherwise by the other clock.
     pub fn with_clock(
         parameters: &ServerParameters,
         rules: &Substitutions,
@@ -152,7 +152,7 @@ impl CostTable {
         self.look_up(operation).0.clone()
     }
 
-    /// The cost of `operation` if it failed and did none of its work.
+    /// The estimated cost of `operation` if it failed and did none of its work.
     pub fn fixed(&mut self, operation: &Operation) -> OperationCost {
         let mut cost = no_cost();
         if let Some((table, found)) = self.resolved(operation)
@@ -164,8 +164,8 @@ impl CostTable {
         cost
     }
 
-    /// The cost of `operation`, and its cost if it does none of its work, in one look-up without copying, because
-    /// every request needs both.
+    /// The estimated cost of `operation`, and its cost if it does none of its work. One look-up without copying returns
+    /// both, because every request needs both.
     pub fn look_up(&mut self, operation: &Operation) -> (&OperationCost, Cost) {
         let Some((table, found)) = self.resolved(operation) else {
             return (&self.no_cost, Cost::default());

@@ -1,9 +1,9 @@
-//! The server's costs of messages in addition to their operations (docs/CONCEPTS.md).
+//! The costs of messages in the server, in addition to their operations (docs/CONCEPTS.md).
 
 use crate::{Clock, Cost, Micros, ServerParameters, SleepCosts, TransportCosts};
 
-/// The transport costs of a server. If its file has none, as for servers of 1991, all are zero and `is_known` is
-/// false.
+/// The transport costs of a server. If its parameter file has none, as for servers of 1991, all costs are zero and
+/// `is_known` is false.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TransportEstimates {
     clock: Option<Clock>,
@@ -16,12 +16,12 @@ pub struct TransportEstimates {
 }
 
 impl TransportEstimates {
-    /// CPU times if the file has them, else wall-clock times.
+    /// Creates the costs from CPU times if the file has them, otherwise from wall-clock times.
     pub fn new(parameters: &ServerParameters) -> TransportEstimates {
         TransportEstimates::with_clock(parameters, Clock::Cpu)
     }
 
-    /// Times on `clock` if the file has them, else on the other clock.
+    /// Creates the costs from times by `clock` if the file has them, otherwise by the other clock.
     pub fn with_clock(parameters: &ServerParameters, clock: Clock) -> TransportEstimates {
         let costs = parameters.transport.as_ref();
         let of = |costs: &TransportCosts| {
@@ -50,37 +50,37 @@ impl TransportEstimates {
         costs.and_then(of).unwrap_or_default()
     }
 
-    /// False if the file has no transport costs.
+    /// True if the file has transport costs.
     pub fn is_known(&self) -> bool {
         self.clock.is_some()
     }
 
-    /// The clock of the measurements; `None` if the costs are unknown.
+    /// The clock by which the costs were measured; `None` if the costs are unknown.
     pub fn clock(&self) -> Option<Clock> {
         self.clock
     }
 
-    /// The cost of a wakeup after a sleep of this length.
+    /// The cost of a wakeup after a sleep of the duration `slept`.
     pub fn wakeup(&self, slept: Micros) -> Cost {
         self.sleep.wakeup(slept).unwrap_or(self.wakeup)
     }
 
-    /// The costs after a sleep, in addition to the wakeup.
+    /// The costs after a sleep of the server, in addition to the wakeup.
     pub fn sleep(&self) -> &SleepCosts {
         &self.sleep
     }
 
-    /// Reading one byte of requests.
+    /// The cost of reading one byte of requests.
     pub fn byte_read(&self) -> Cost {
         self.byte_read
     }
 
-    /// Making one reply of `bytes` in all.
+    /// The cost of making one reply of `bytes` bytes, including its header.
     pub fn reply(&self, bytes: u64) -> Cost {
         self.reply + self.byte_written.times(bytes as f64)
     }
 
-    /// Making one event.
+    /// The cost of making one event.
     pub fn event(&self) -> Cost {
         self.event
     }

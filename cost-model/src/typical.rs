@@ -58,50 +58,49 @@ const TABLE_1: [Row; 6] = [
     ),
 ];
 
-/// Costs of requests on several servers.
+/// The costs of typical requests on several servers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TypicalCosts {
-    /// The version of this layout: 1.
+    /// The version of this document's layout: 1.
     pub format: u32,
-    /// The servers' names.
+    /// The names of the servers.
     pub servers: Vec<String>,
-    /// The requests, each at each size.
+    /// The requests, with one entry for each size.
     pub requests: Vec<TypicalRequest>,
 }
 
-/// A request of one item at an op-size.
+/// A request with one item of one op-size, and its cost on each server.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TypicalRequest {
-    /// The request's name.
+    /// The name of the request.
     pub request: String,
-    /// The requested attributes; a server substitutes its own values for others.
+    /// The attributes of the request. A server may have costs of other values only, which are then substituted.
     pub attributes: String,
-    /// The op-size.
+    /// The op-size of the item.
     pub size: f64,
-    /// The costs on each server, in the servers' order; null if a server has no cost for it.
+    /// The cost on each server, in the order of the servers; null if a server has no cost for the request.
     pub servers: Vec<Option<TypicalCost>>,
 }
 
-/// The cost of a request on a server.
+/// The cost of a typical request on one server.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TypicalCost {
-    /// Milliseconds.
+    /// The cost of the request in milliseconds.
     pub ms: f64,
-    /// The lower bound in milliseconds, from the calibration's spread.
+    /// The lower bound of the cost in milliseconds, which follows from the calibration's spread.
     pub low_ms: f64,
-    /// The upper bound in milliseconds, from the calibration's spread.
+    /// The upper bound of the cost in milliseconds, which follows from the calibration's spread.
     pub high_ms: f64,
-    /// The clock of the measurement.
+    /// The clock by which the cost was measured; null if unknown.
     pub clock: Option<Clock>,
-    /// True if the value of an attribute is substituted.
+    /// True if the value of an attribute was substituted.
     pub substituted: bool,
-    /// True if the op-size is outside the measured ones.
+    /// True if the op-size is outside the measured sizes.
     pub extrapolated: bool,
 }
 
 impl TypicalCosts {
-    /// Creates a table of these requests on these servers; by default of the paper's requests. Each request is
-    /// given by its name, optionally with attributes.
+    /// Creates a table of the requests `wanted` on these servers; of the paper's requests if `wanted` is empty.
     pub fn new(servers: &[ServerParameters], wanted: &[Operation]) -> TypicalCosts {
         let rows: Vec<(Operation, Vec<f64>)> = match wanted {
             [] => TABLE_1.iter().map(typical).collect(),

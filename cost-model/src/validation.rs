@@ -1,4 +1,4 @@
-//! The conditions for a usable parameter file: finite times of one clock at ascending sizes, and no entry twice.
+//! The conditions for a valid parameter file: finite times of one clock at ascending sizes, and no entry twice.
 
 mod amounts;
 mod transport;
@@ -9,23 +9,23 @@ use self::amounts::{is_amount, validate_measured, validate_times};
 use self::transport::validate_transport;
 use crate::{Clock, Point, RequestCosts, ServerParameters};
 
-/// The fault of a file, and its place.
+/// A problem of a parameter file, and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Flaw {
-    /// The index of the request in the file.
+    /// The index of the request in the file; `None` if the problem is not in a request.
     pub(crate) request: Option<usize>,
-    /// The index of the point in the request.
+    /// The index of the point in the request; `None` if the problem is not in a point.
     pub(crate) point: Option<usize>,
-    /// A description of the entry.
+    /// A description of the entry with the problem.
     pub(crate) entry: String,
-    /// The fault.
+    /// The problem, as a sentence.
     pub(crate) message: String,
 }
 
 /// An error in an entry: the index of the point, if it is in a point, and a description.
 type Wrong = (Option<usize>, String);
 
-/// Checks `parameters` and returns the first flaw.
+/// Checks `parameters`, and returns the first problem as an error.
 pub(crate) fn validate(parameters: &ServerParameters) -> Result<(), Flaw> {
     if parameters.server.name.trim().is_empty() {
         return Err(Flaw {

@@ -7,7 +7,7 @@ use toml::{Table, Value};
 use crate::ServerParameters;
 
 impl ServerParameters {
-    /// The parameter file (docs/REFERENCE.md); parsing it results in the same parameters.
+    /// The parameters as the text of a parameter file (docs/REFERENCE.md). Parsing it results in the same parameters.
     pub fn to_toml(&self) -> String {
         let mut out = String::new();
         // TOML can represent all values: numbers, texts, and lists and tables of them.

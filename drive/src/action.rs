@@ -5,61 +5,61 @@ use std::time::Duration;
 
 use x11prof_protocol::{Chord, keysym_name, keysym_of};
 
-/// A position in pixels from the upper left corner of a window, or of the screen if no window is named.
+/// A position in pixels, from the upper left corner of a window, or of the screen if the session names no window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
-    /// To the right.
+    /// The distance to the right, in pixels.
     pub x: i16,
-    /// Down.
+    /// The distance down, in pixels.
     pub y: i16,
 }
 
-/// A window's name in a session.
+/// The name by which a session identifies a window.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WindowName {
-    /// The class in WM_CLASS.
+    /// The window's class: the second string of WM_CLASS.
     pub class: String,
-    /// The title. A window with this title is preferred to other windows of the class.
+    /// The window's title; `None` for any title. A window with this title is preferred to other windows of the class.
     pub title: Option<String>,
 }
 
-/// An action.
+/// An action of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
-    /// The window for the following actions; `None` for the whole screen.
+    /// The window to which the following actions apply; `None` for the whole screen.
     Window(Option<WindowName>),
-    /// Types a character.
+    /// Types this character.
     Type(char),
-    /// Presses and releases a key with modifiers.
+    /// Presses and releases this key with its modifiers.
     Key(Chord),
-    /// Presses and releases a button.
+    /// Presses and releases a mouse button.
     Click {
-        /// The button's number.
+        /// The number of the mouse button.
         button: u8,
-        /// Bits of modifiers, as in [`Chord`].
+        /// The modifiers that are held during the click, as bits like in [`Chord`].
         modifiers: u16,
-        /// The position; by default that of the pointer.
+        /// The position of the click; `None` for the pointer's position.
         at: Option<Place>,
     },
-    /// Presses a button at the first position, and releases it at the last.
+    /// Presses a mouse button at the first position of the path, and releases it at the last.
     Drag {
-        /// The button's number.
+        /// The number of the mouse button.
         button: u8,
-        /// The positions, at least two.
+        /// The positions of the pointer in order, at least two.
         path: Vec<Place>,
     },
-    /// Moves the pointer.
+    /// Moves the pointer to this position.
     Move(Place),
-    /// Turns the wheel down by this many steps, or up if negative.
+    /// Turns the mouse wheel.
     Scroll {
-        /// The number of steps.
+        /// The number of steps down (or to the right); negative for up (or to the left).
         steps: i32,
-        /// Turns the wheel right, or left if negative.
+        /// True to turn the wheel to the right or left, false for down or up.
         sideways: bool,
-        /// The position; by default that of the pointer.
+        /// The position of the pointer; `None` to leave the pointer where it is.
         at: Option<Place>,
     },
-    /// Waits for this long.
+    /// Waits for this duration.
     Wait(Duration),
 }
 
@@ -69,7 +69,8 @@ impl Action {
         !matches!(self, Action::Window(_) | Action::Wait(_))
     }
 
-    /// The wheel's button number in X.Org's servers.
+    /// The number of the button that X.Org's servers use for the mouse wheel in the direction of `steps` and
+    /// `sideways`.
     pub(crate) fn wheel(steps: i32, sideways: bool) -> u8 {
         match (sideways, steps < 0) {
             (false, true) => 4,
@@ -145,7 +146,7 @@ impl Display for Action {
     }
 }
 
-/// The text in quotes, on one line.
+/// The text in quotes, on one line, with special characters escaped.
 pub(crate) fn quoted(text: &str) -> String {
     let mut quoted = String::from('"');
     for character in text.chars() {
@@ -161,7 +162,7 @@ pub(crate) fn quoted(text: &str) -> String {
     quoted
 }
 
-/// The character that the key with this name types; `None` if it types none.
+/// The character that the key with this name types; `None` if there is no such key, or if it types no character.
 pub(crate) fn typed(name: &str) -> Option<char> {
     let keysym = x11prof_protocol::keysym_named(name)?;
     let character = match keysym {

@@ -1,8 +1,8 @@
-//! Random pauses with the distribution of the session's pauses.
+//! Random pauses that have the distribution of the session's pauses.
 
 use std::time::Duration;
 
-/// Draws pauses. The same seed gives the same pauses.
+/// Draws random pauses from the session's pauses. The same seed gives the same sequence.
 #[derive(Debug, Clone)]
 pub(crate) struct Human {
     pauses: Vec<Duration>,
@@ -17,7 +17,7 @@ impl Human {
         }
     }
 
-    /// The next pause; zero if the session has none.
+    /// Draws the next pause; zero if the session has no pauses.
     pub(crate) fn pause(&mut self) -> Duration {
         let count = self.pauses.len() as u64;
         let at = self.next().checked_rem(count);

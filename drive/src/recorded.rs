@@ -14,37 +14,37 @@ const RESTS: Duration = Duration::from_millis(100);
 /// The minimum interval between two stored positions of a drag.
 const PATH_STEP: Duration = Duration::from_millis(20);
 
-/// The kind of a recorded input.
+/// The kind of a recorded input, with its key or button.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InputKind {
-    /// A key, with its name without modifiers and its name with Shift.
+    /// A key was pressed or released.
     Key {
-        /// True for a press, false for a release.
+        /// True if the key was pressed, false if it was released.
         down: bool,
-        /// The name without modifiers, and the name with Shift; `None` if they are not known.
+        /// The name of the key without modifiers, and its name with Shift; `None` for an unknown name.
         names: [Option<String>; 2],
     },
-    /// A button.
+    /// A mouse button was pressed or released.
     Button {
-        /// True for a press, false for a release.
+        /// True if the button was pressed, false if it was released.
         down: bool,
-        /// The button's number.
+        /// The number of the mouse button.
         button: u8,
     },
     /// The pointer moved.
     Motion,
 }
 
-/// An input of a recording.
+/// An input event of a recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordedInput {
     /// The time since the recording began.
     pub time: Duration,
-    /// The kind.
+    /// The kind of the input.
     pub kind: InputKind,
-    /// The window that received the input; `None` for the screen.
+    /// The window that received the input; `None` for the whole screen.
     pub window: Option<WindowName>,
-    /// The pointer's position in this window.
+    /// The position of the pointer in this window, or on the screen.
     pub at: Place,
 }
 
@@ -73,7 +73,8 @@ struct Making {
 }
 
 impl Session {
-    /// Converts recorded inputs to a session. Also returns the number of keys without known names.
+    /// Converts recorded inputs to a session. Also returns the number of key presses that were omitted because the key
+    /// has no known name.
     pub fn of_inputs(inputs: impl IntoIterator<Item = RecordedInput>) -> (Session, u64) {
         let mut making = Making::default();
         for input in inputs {

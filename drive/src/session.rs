@@ -8,24 +8,24 @@ use crate::action::{Action, quoted};
 /// Characters with shorter pauses than this between them are printed as one text.
 const ONE_TEXT: Duration = Duration::from_secs(2);
 
-/// An action, and the pause before it.
+/// An action of a session, and the pause before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// The user's pause since the start of the previous action; zero if unknown.
+    /// The user's pause from the start of the previous action to the start of this one; zero if unknown.
     pub pause: Duration,
-    /// The action.
+    /// The action that follows the pause.
     pub action: Action,
 }
 
-/// A session of input.
+/// A session: a sequence of actions with pauses, to be sent to a program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Session {
-    /// The steps in order.
+    /// The actions in order, each with the pause before it.
     pub steps: Vec<Step>,
 }
 
 impl Session {
-    /// A session that types the text character by character.
+    /// Creates a session that types the text character by character, without pauses.
     pub fn of_text(text: &str) -> Session {
         let steps = text.chars().map(|character| Step {
             pause: Duration::ZERO,
@@ -36,13 +36,13 @@ impl Session {
         }
     }
 
-    /// The number of inputs.
+    /// The number of actions that send input to the program.
     pub fn inputs(&self) -> usize {
         let inputs = self.steps.iter().filter(|step| step.action.is_input());
         inputs.count()
     }
 
-    /// The user's pauses between inputs.
+    /// The pauses before inputs, without those that are zero.
     pub(crate) fn pauses(&self) -> Vec<Duration> {
         let inputs = self.steps.iter().filter(|step| step.action.is_input());
         let pauses = inputs.map(|step| step.pause);

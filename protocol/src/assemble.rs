@@ -1,4 +1,4 @@
-//! Assembles whole messages from the pieces of one direction.
+//! Assembles whole messages from the pieces of one direction of a connection.
 
 use crate::header::{Head, HeadKind, Side};
 use crate::walk::{Piece, Walker};
@@ -9,21 +9,21 @@ const LONGEST_KEPT: usize = 1 << 20;
 /// Bytes shown of a stream that has no message boundaries.
 const LOST_SHOWN: usize = 32;
 
-/// Scratch buffers for messages that arrive in several pieces. Connections share them, because few connections have a
-/// message in transfer at a time.
+/// Memory for messages that arrive in several pieces. Connections share it, because few connections have an incomplete
+/// message at the same time.
 #[derive(Debug, Default)]
 pub struct ScratchBuffers(Vec<u8>);
 
-/// The output of the assembler.
+/// An item that the assembler returns.
 pub(crate) enum Whole<'a> {
-    /// A complete message, its recorded bytes, and the number of equal messages in a row.
+    /// A complete message: its header, its recorded bytes, and the number of equal messages in a row.
     Message(Head, &'a [u8], u64),
-    /// Bytes that could not be framed: the reason, the first bytes, and their number.
+    /// Bytes without message boundaries: the reason why, the first bytes, and the number of bytes.
     Lost(&'static str, &'a [u8], u64),
 }
 
 impl Whole<'_> {
-    /// The repeat count: the number of equal messages that this message represents.
+    /// The number of equal messages that this message represents.
     pub(crate) fn times(&self) -> u64 {
         match self {
             Whole::Message(_, _, times) => *times,
@@ -32,7 +32,7 @@ impl Whole<'_> {
     }
 }
 
-/// Joins pieces into messages. A message inside the slice fed is passed without a copy.
+/// Joins pieces into messages. A message that lies within the fed slice is passed without a copy.
 #[derive(Debug)]
 pub(crate) struct Assembler {
     pub(crate) walker: Walker,
@@ -42,9 +42,10 @@ pub(crate) struct Assembler {
     cut: bool,
     /// The header of the current message, if its end is missing.
     head: Option<Head>,
-    /// The maximum number of bytes kept of a message that does not lie in one slice.
+    /// The maximum number of kept bytes of a message that does not lie within one slice.
     pub(crate) longest: usize,
-    /// Returns true for the major opcodes whose equal requests are coalesced; `None` if none are.
+    /// A function that returns true for the major opcodes whose equal requests are coalesced; `None` if none are
+    /// coalesced.
     pub(crate) together: Option<fn(u8) -> bool>,
 }
 
@@ -53,7 +54,7 @@ impl Assembler {
         Assembler::with(Walker::new(side))
     }
 
-    /// An assembler that continues at the position of `walker`.
+    /// Creates an assembler that continues at the position of `walker`.
     pub(crate) fn with(walker: Walker) -> Assembler {
         Assembler {
             walker,
@@ -65,7 +66,7 @@ impl Assembler {
         }
     }
 
-    /// Takes over the memory of `room`, unless the assembler holds part of a message.
+    /// Moves the memory of `room` into the assembler, unless the assembler has part of a message.
     #[inline]
     pub(crate) fn enter(&mut self, room: &mut ScratchBuffers) {
         if self.held.is_empty() {
@@ -73,7 +74,7 @@ impl Assembler {
         }
     }
 
-    /// Returns its memory to `room`, unless the assembler holds part of a message.
+    /// Moves the assembler's memory back to `room`, unless the assembler has part of a message.
     #[inline]
     pub(crate) fn leave(&mut self, room: &mut ScratchBuffers) {
         if self.held.is_empty() {
@@ -134,7 +135,7 @@ impl Assembler {
         }
     }
 
-    /// Skips `n` bytes that are missing.
+    /// Skips `n` bytes of a message that are missing in the trace. Passes a message that ends with them to `on`.
     pub(crate) fn omit(&mut self, n: u64, mut on: impl FnMut(Whole<'_>)) {
         self.cut |= n > 0;
         if self.walker.skip(n)
@@ -172,7 +173,7 @@ fn release(held: &mut Vec<u8>, cut: &mut bool, head: &mut Option<Head>) {
 
 #[cfg(test)]
 impl Assembler {
-    /// The capacity of the assembler in bytes.
+    /// The size of the assembler's memory in bytes.
     pub(crate) fn kept(&self) -> usize {
         self.held.capacity()
     }

@@ -14,7 +14,7 @@ pub struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    /// The body of a request.
+    /// The bytes of `request` after its header.
     #[inline]
     pub fn of(request: &Request<'a>) -> Body<'a> {
         Body {
@@ -25,54 +25,54 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// False if the recorder dropped the end of the body.
+    /// False if the recorder dropped the end of the request's body.
     #[inline]
     pub fn is_whole(&self) -> bool {
         self.whole
     }
 
-    /// The length of the body on the wire, including bytes that the recorder dropped.
+    /// The length of the body on the wire in bytes, including bytes that the recorder dropped.
     pub fn wire_len(&self) -> u64 {
         self.wire_len
     }
 
-    /// The byte at `at`; `None` past the end, as with all fields.
+    /// The byte at offset `at`; `None` past the end.
     #[inline]
     pub fn u8(&self, at: usize) -> Option<u8> {
         self.bytes.get(at).copied()
     }
 
-    /// The unsigned 16-bit field at `at`.
+    /// The unsigned 16-bit field at offset `at`; `None` past the end.
     #[inline]
     pub fn u16(&self, at: usize) -> Option<u16> {
         self.order.u16(self.bytes, at)
     }
 
-    /// The signed 16-bit field at `at`.
+    /// The signed 16-bit field at offset `at`; `None` past the end.
     #[inline]
     pub fn i16(&self, at: usize) -> Option<i16> {
         self.order.i16(self.bytes, at)
     }
 
-    /// The unsigned 32-bit field at `at`.
+    /// The unsigned 32-bit field at offset `at`; `None` past the end.
     #[inline]
     pub fn u32(&self, at: usize) -> Option<u32> {
         self.order.u32(self.bytes, at)
     }
 
-    /// The recorded bytes from `at` on.
+    /// The recorded bytes from offset `at` on; empty past the end.
     #[inline]
     pub fn from(&self, at: usize) -> &'a [u8] {
         self.bytes.get(at..).unwrap_or_default()
     }
 
-    /// `len` bytes at `at`.
+    /// The `len` bytes at offset `at`; `None` past the end.
     #[inline]
     pub fn bytes(&self, at: usize, len: usize) -> Option<&'a [u8]> {
         self.bytes.get(at..at.checked_add(len)?)
     }
 
-    /// The structures of `size` bytes each from `at` on, without a truncated last structure.
+    /// The structures of `size` bytes each from offset `at` to the end. A truncated last structure is left out.
     #[inline]
     pub fn list(&self, at: usize, size: usize) -> impl Iterator<Item = Body<'a>> + Clone + use<'a> {
         let (order, whole) = (self.order, self.whole);
@@ -84,8 +84,8 @@ impl<'a> Body<'a> {
         })
     }
 
-    /// The value of `bit` in a value list at `at` that contains the values of `mask` (protocol, LISTofVALUE: one 32-bit
-    /// unit for each set bit, lowest bit first).
+    /// The value of `bit` in the value list at offset `at`, which contains the values of the bits in `mask` (protocol,
+    /// LISTofVALUE: one 32-bit unit for each set bit, lowest bit first). `None` if the bit is not set, or past the end.
     pub fn value(&self, at: usize, mask: u32, bit: u32) -> Option<u32> {
         if mask & bit == 0 {
             return None;

@@ -3,14 +3,14 @@
 /// The byte order of one connection, in both directions (protocol, section "Connection Setup").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ByteOrder {
-    /// `l`, 0x6C: least significant byte first.
+    /// Least significant byte first; `l` (0x6C) in the setup.
     Little,
-    /// `B`, 0x42: most significant byte first.
+    /// Most significant byte first; `B` (0x42) in the setup.
     Big,
 }
 
 impl ByteOrder {
-    /// The byte order for the first byte of a client's setup; `None` for an invalid byte.
+    /// The byte order that the first byte of a client's setup means; `None` for an invalid byte.
     pub fn from_setup_byte(byte: u8) -> Option<ByteOrder> {
         match byte {
             0x6C => Some(ByteOrder::Little),
@@ -28,7 +28,7 @@ impl ByteOrder {
         }
     }
 
-    /// The CARD16 at `at`, or `None` if the bytes end earlier.
+    /// The CARD16 at offset `at`; `None` if the bytes end before its end.
     #[inline]
     pub fn u16(self, bytes: &[u8], at: usize) -> Option<u16> {
         let two: [u8; 2] = bytes.get(at..at.checked_add(2)?)?.try_into().ok()?;
@@ -38,13 +38,13 @@ impl ByteOrder {
         })
     }
 
-    /// The INT16 at `at`, or `None` if the bytes end earlier.
+    /// The INT16 at offset `at`; `None` if the bytes end before its end.
     #[inline]
     pub fn i16(self, bytes: &[u8], at: usize) -> Option<i16> {
         self.u16(bytes, at).map(u16::cast_signed)
     }
 
-    /// The CARD32 at `at`, or `None` if the bytes end earlier.
+    /// The CARD32 at offset `at`; `None` if the bytes end before its end.
     #[inline]
     pub fn u32(self, bytes: &[u8], at: usize) -> Option<u32> {
         let four: [u8; 4] = bytes.get(at..at.checked_add(4)?)?.try_into().ok()?;

@@ -1,4 +1,4 @@
-//! A key with modifiers: `F12`, `ctrl+alt+m`.
+//! A key with modifiers, such as `F12` or `ctrl+alt+m`.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
@@ -7,16 +7,16 @@ use thiserror::Error;
 
 use crate::keysyms::{keysym_name, keysym_named};
 
-/// A key with modifiers.
+/// A key with the modifiers that are held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Chord {
-    /// The keysym.
+    /// The keysym of the key.
     pub keysym: u32,
-    /// The modifiers' bits (protocol, SETofKEYMASK). Alt is Mod1 and Super is Mod4, the servers' defaults.
+    /// The mask of the modifiers (protocol, SETofKEYMASK). Alt is Mod1 and Super is Mod4, as servers define by default.
     pub modifiers: u16,
 }
 
-/// The text does not name a key.
+/// The error for a text that does not name a key.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "'{0}' is no key: F1 to F35, Pause, Page_Up, Return, another name of X11, or a character, after ctrl+, alt+, shift+ or \
@@ -33,7 +33,7 @@ impl Chord {
         ("shift", 1, 0xFFE1),
     ];
 
-    /// Splits `ctrl+shift+1` into the bits of its modifiers and the remaining name.
+    /// Splits a text such as `ctrl+shift+1` into the mask of its modifiers and the name of the key.
     ///
     /// # Errors
     /// Fails if a word is not a modifier.
@@ -53,7 +53,7 @@ impl Chord {
         Ok((modifiers, rest))
     }
 
-    /// The names of the modifiers, each followed by `+`.
+    /// The names of the modifiers in a mask, each followed by `+`.
     pub fn prefix(modifiers: u16) -> String {
         let held = Chord::MODIFIERS
             .iter()

@@ -1,4 +1,4 @@
-//! A connection: the bytes of both directions become numbered and paired messages.
+//! A connection. The bytes of both directions become numbered messages, and replies are paired with their requests.
 
 use crate::assemble::{Assembler, ScratchBuffers, Whole};
 use crate::header::GENERIC_EVENT;
@@ -18,25 +18,25 @@ const QUERY_EXTENSION: u8 = 98;
 /// The event without a sequence number (section "KeymapNotify").
 const KEYMAP_NOTIFY: u8 = 11;
 
-/// The next input of a direction's stream.
+/// The next part of one direction's stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input<'a> {
-    /// Bytes.
+    /// Bytes that the trace contains.
     Bytes(&'a [u8]),
-    /// The number of bytes of a message's body that the recorder dropped.
+    /// Bytes of a message's body that the recorder dropped; contains their number.
     Omitted(u64),
 }
 
 /// The state of a connection at a point after its setup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectionCheckpoint {
-    /// The byte order that the client chose.
+    /// The byte order that the client chose for the connection.
     pub order: ByteOrder,
-    /// The number of the last request, including an incomplete one.
+    /// The number of the last request, which may be incomplete.
     pub last_request: SequenceNumber,
-    /// True if the server's reply to the setup has not arrived.
+    /// True if the server's reply to the connection setup has not arrived.
     pub setup: bool,
-    /// Requests that wait for a reply: number, major and minor opcode, in order.
+    /// The requests that wait for a reply, in order: sequence number, major opcode, minor opcode.
     pub awaited: Vec<(SequenceNumber, u8, u8)>,
 }
 
@@ -51,7 +51,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// A connection before its setup.
+    /// Creates a connection before its setup.
     pub fn new() -> Connection {
         Connection {
             client: Assembler::new(Side::Client),
@@ -61,8 +61,8 @@ impl Connection {
         }
     }
 
-    /// Starts in the middle of a connection, at a message boundary in both directions. The next request has the
-    /// number after `joint.last_request`.
+    /// Starts in the middle of a connection, at a message boundary in both directions. The next request has the number
+    /// after `joint.last_request`.
     pub fn join(&mut self, joint: &ConnectionCheckpoint, extensions: &Extensions) {
         let order = joint.order;
         self.order = Some(order);
@@ -86,9 +86,9 @@ impl Connection {
         self.answers.go_on_after(joint.last_request);
     }
 
-    /// The state from which another [`Connection`] can continue, and the outstanding bytes of the current message in
-    /// each direction. `None` before the setup, within the first bytes of a message, and after the message boundaries
-    /// were lost.
+    /// The state from which another [`Connection`] can continue, and the number of bytes of the current message in each
+    /// direction that are still to come. `None` before the setup, within the first bytes of a message, and after
+    /// message boundaries were lost.
     pub fn joint(&self, extensions: &Extensions) -> Option<(ConnectionCheckpoint, [u64; 2])> {
         let (client, server) = (&self.client.walker, &self.server.walker);
         let under_way = [client.under_way()?, server.under_way()?];
@@ -113,8 +113,8 @@ impl Connection {
         Some((joint, under_way))
     }
 
-    /// Feeds the next part of one direction. Calls `on` for each message that the part completes, in order. Adds
-    /// replies to QueryExtension to `extensions`.
+    /// Processes the next part of one direction. Calls `on` for each message that the part completes, in order. Adds
+    /// the extensions in replies to QueryExtension to `extensions`.
     pub fn feed(
         &mut self,
         side: Side,
@@ -126,7 +126,7 @@ impl Connection {
         self.feed_in(&mut ScratchBuffers::default(), side, input, extensions, on);
     }
 
-    /// Keeps up to `longest` bytes of each request instead of a mebibyte, for recordings with whole images.
+    /// Sets the number of bytes to keep of each request, instead of a mebibyte. Recordings with whole images need more.
     pub fn keep_requests(&mut self, longest: usize) {
         self.client.longest = longest;
     }
@@ -147,8 +147,8 @@ impl Connection {
         self.client.together = together;
     }
 
-    /// Like `feed`, but assembles messages in `room`, which connections can share. `on` also receives the repeat count
-    /// of a message; the message is the first of the equal ones.
+    /// Processes the next part of one direction like `feed`, but assembles messages in `room`, which connections can
+    /// share. `on` also receives the number of equal messages in a row, of which the message is the first.
     pub fn feed_in(
         &mut self,
         room: &mut ScratchBuffers,
@@ -203,7 +203,7 @@ impl Connection {
         }
     }
 
-    /// The number of the last request that the client sent; 0 before the first.
+    /// The number of the last request that the client sent; 0 before the first request.
     pub fn last_sequence(&self) -> SequenceNumber {
         self.answers.last_sequence()
     }

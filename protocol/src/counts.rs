@@ -8,7 +8,7 @@ use crate::ByteOrder;
 
 /// The layout of a message's lists.
 enum Lists {
-    /// The offsets of the CARD32 counts; most messages have none.
+    /// The offsets of the counts (CARD32) of a message's lists. Most messages have none.
     Counted(&'static [usize]),
     /// The offset of two CARD16s, width and height, whose product is the number of pixels.
     Image(usize),
@@ -25,12 +25,12 @@ enum Lists {
         inner: usize,
         element: usize,
     },
-    /// XInput's GetDeviceControl reply. Among the kinds of control only DEVICE_RESOLUTION, 1, has a count.
+    /// The reply to XInput's GetDeviceControl. Among the kinds of control only DEVICE_RESOLUTION, 1, has a count.
     Control,
 }
 use Lists::{Control, Counted, Groups, Image, PictFormats, Single};
 
-/// True if a request's lists can fit in the request. `body` is the bytes after its header.
+/// True if the lists of a request can fit in the request. `body` is the bytes after its header.
 pub(crate) fn request_fits(
     extension: Option<&str>,
     opcode: u8,
@@ -40,7 +40,7 @@ pub(crate) fn request_fits(
     extension.is_none_or(|extension| fits(&request_lists(extension, opcode), order, body))
 }
 
-/// True if a reply's lists can fit in the reply.
+/// True if the lists of a reply can fit in the reply.
 pub(crate) fn reply_fits(
     extension: Option<&str>,
     opcode: u8,

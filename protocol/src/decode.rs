@@ -15,30 +15,30 @@ use crate::{ByteOrder, Event, Extensions, Reply, Request, ServerSetup, SetupStat
 /// The first major opcode of extensions (protocol, section "Request Format").
 const FIRST_EXTENSION: u8 = 128;
 
-/// The reason why a message could not be decoded.
+/// The reasons why a message could not be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// `x11rb-protocol` reads the byte order of this machine only. Messages of extensions whose layout depends on
-    /// their contents are not turned into it.
+    /// The message has the other byte order than this machine, and its layout depends on its contents. `x11rb-protocol`
+    /// only reads the byte order of this machine.
     #[error("an extension's message in the opposite byte order")]
     ByteOrder,
     /// The recorder dropped part of the message.
     #[error("part of the message was left out of the recording")]
     Omitted,
-    /// File descriptors belong to the message, but the trace does not contain them.
+    /// The message has file descriptors, which the trace does not contain.
     #[error("the message came with file descriptors, which are not recorded")]
     Fds,
-    /// The request of a reply, or its layout, is not known.
+    /// The request of the reply, or the layout of the message, is unknown.
     #[error("the layout of the message is not known")]
     Unknown,
     /// The server did not accept the connection, so its reply describes no display.
     #[error("the server refused the connection")]
     Refused,
-    /// A list claims to be longer than the message, or the message is of one of the few kinds whose lists cannot be
-    /// checked in advance.
+    /// A list claims to be longer than the message, or the message is of a kind whose lists cannot be checked in
+    /// advance.
     #[error("the lengths of the lists in the message cannot be relied on")]
     Lists,
-    /// The bytes do not have the layout of their type.
+    /// The bytes do not have the layout of the message's type.
     #[error("the message is malformed: {0}")]
     Malformed(ParseError),
 }
@@ -69,7 +69,7 @@ fn whole<'a>(
 }
 
 impl<'a> Request<'a> {
-    /// The request's fields.
+    /// Decodes the fields of the request.
     pub fn decode(&self, extensions: &Extensions) -> Result<protocol::Request<'a>, DecodeError> {
         let turned = || {
             let (bytes, header) = (self.bytes, self.header_len);
@@ -106,7 +106,7 @@ impl<'a> Request<'a> {
 }
 
 impl Reply<'_> {
-    /// Decodes the reply according to the type of its request.
+    /// Decodes the fields of the reply according to the type of its request.
     pub fn decode(&self, extensions: &Extensions) -> Result<protocol::Reply, DecodeError> {
         let (major, minor) = self.opcode.ok_or(DecodeError::Unknown)?;
         let bytes = whole(self.order, self.bytes, self.wire_len, || {
@@ -163,7 +163,7 @@ impl Event<'_> {
         })
     }
 
-    /// Decodes the event's fields.
+    /// Decodes the fields of the event.
     pub fn decode(&self, extensions: &Extensions) -> Result<protocol::Event, DecodeError> {
         let bytes = whole(self.order, self.bytes, self.wire_len, || {
             match self.layout_key(extensions)? {
@@ -178,7 +178,7 @@ impl Event<'_> {
 }
 
 impl<'a> ServerSetup<'a> {
-    /// The connection setup to send to a server, in this machine's byte order.
+    /// The bytes of a connection setup to send to a server, in this machine's byte order.
     pub fn request(authorization_name: &[u8], authorization_data: &[u8]) -> Vec<u8> {
         let request = xproto::SetupRequest {
             byte_order: match ByteOrder::native() {
@@ -193,7 +193,7 @@ impl<'a> ServerSetup<'a> {
         request.serialize()
     }
 
-    /// The server's complete reply to [`ServerSetup::request`].
+    /// Parses the server's complete reply to [`ServerSetup::request`].
     pub fn of_answer(answer: &'a [u8]) -> ServerSetup<'a> {
         ServerSetup {
             status: SetupStatus::of(answer.first().copied().unwrap_or_default()),
@@ -203,7 +203,7 @@ impl<'a> ServerSetup<'a> {
         }
     }
 
-    /// The text of [`ServerSetup::reason`], without padding.
+    /// The text of [`ServerSetup::reason`], without padding; `None` if the server accepted the connection.
     pub fn refusal(&self) -> Option<String> {
         let reason = String::from_utf8_lossy(self.reason()?);
         Some(reason.trim_matches(['\0', '\n', ' ']).to_owned())
@@ -220,7 +220,7 @@ impl<'a> ServerSetup<'a> {
         Ok(xproto::Setup::try_parse(&bytes)?.0)
     }
 
-    /// The server's reason for refusing the connection; `None` if it accepted.
+    /// The reason that the server gave for refusing the connection, as text; `None` if it accepted.
     pub fn reason(&self) -> Option<&'a [u8]> {
         let len = match self.status {
             SetupStatus::Success => return None,

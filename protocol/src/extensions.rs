@@ -1,4 +1,4 @@
-//! The extensions of a display server, and the names of their opcodes.
+//! The extensions of a display server, and the names of their requests, events and errors.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -22,7 +22,7 @@ pub struct Extensions {
 }
 
 impl Extensions {
-    /// A list of no extensions.
+    /// Creates an empty list of extensions.
     pub fn new() -> Extensions {
         Extensions {
             by_major: Box::new([None; 128]),
@@ -50,23 +50,23 @@ impl Extensions {
         self.opcodes[at] = OnceLock::new();
     }
 
-    /// The extension with this major opcode.
+    /// The extension with this major opcode; `None` if unknown.
     pub fn by_major(&self, major: u8) -> Option<&Extension> {
         self.by_major[slot(major)?].as_ref()
     }
 
-    /// The extension of this name.
+    /// The extension with this name; `None` if unknown.
     pub fn by_name(&self, name: &str) -> Option<&Extension> {
         self.iter()
             .find(|extension| extension.name.as_str() == name)
     }
 
-    /// The extensions, by major opcode.
+    /// The extensions, ordered by major opcode.
     pub fn iter(&self) -> impl Iterator<Item = &Extension> {
         self.by_major.iter().flatten()
     }
 
-    /// The kind of the request with these opcodes.
+    /// The kind of request with these opcodes.
     #[inline]
     pub(crate) fn opcode(&self, major: u8, minor: u8) -> &Opcode {
         let Some(at) = slot(major) else {
@@ -79,15 +79,16 @@ impl Extensions {
         })
     }
 
-    /// The extension whose events include `code`. The protocol does not report the number of events, so each range
-    /// ends at the start of the next one.
+    /// The extension whose events include `code`; `None` if there is none. The protocol does not report the number of
+    /// events, so each range of codes ends at the start of the next one.
     pub(crate) fn by_event(&self, code: u8) -> Option<&Extension> {
         self.iter()
             .filter(|extension| extension.first_event != 0 && extension.first_event <= code)
             .max_by_key(|extension| extension.first_event)
     }
 
-    /// The extension whose errors include `code`, determined in the same way.
+    /// The extension whose errors include `code`; `None` if there is none. Each range of codes ends at the start of the
+    /// next one.
     pub(crate) fn by_error(&self, code: u8) -> Option<&Extension> {
         self.iter()
             .filter(|extension| extension.first_error != 0 && extension.first_error <= code)

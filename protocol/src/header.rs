@@ -1,22 +1,22 @@
-//! Message headers: the length of a message, from its first bytes.
+//! The headers of messages. The first bytes of a message determine its length.
 
 use crate::ByteOrder;
 
-/// The sender of bytes.
+/// The side of a connection that sends bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Side {
-    /// Client to server.
+    /// The client sends, to the server.
     Client,
-    /// Server to client.
+    /// The server sends, to the client.
     Server,
 }
 
-/// The kind of message that a header begins.
+/// The kind of message that begins with a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum HeadKind {
-    /// The client's connection setup.
+    /// The connection setup that the client sends.
     ClientSetup,
-    /// The server's reply to the client's setup.
+    /// The reply of the server to the client's connection setup.
     ServerSetup,
     /// A request.
     Request,
@@ -28,50 +28,51 @@ pub enum HeadKind {
     Error,
 }
 
-/// The header of a message: all information that it contains without decoding.
+/// The header of a message, with the information that it contains without decoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
-    /// The kind of message.
+    /// The kind of the message.
     pub kind: HeadKind,
-    /// The message's first byte: major opcode, event or error code; 1 for a reply; for setups the first byte.
+    /// The first byte of the message: the major opcode of a request, the code of an event or error, 1 for a reply.
     pub code: u8,
-    /// The message's second byte: minor opcode or data.
+    /// The second byte of the message: minor opcode or data.
     pub data: u8,
-    /// Bytes of the header: 4 or 8 for a request, 12 and 8 for setups, 32 otherwise.
+    /// The length of the header in bytes: 4 or 8 for a request, 12 for the client's setup, 8 for the server's, 32 for
+    /// other messages.
     pub header_len: u32,
     /// The length of the whole message in bytes, including the header.
     pub len: u64,
 }
 
-/// The number of bytes that determine the length of any message. The setup of a client needs the most.
+/// The number of bytes at the beginning that determine the length of any message. The setup of a client needs the most.
 pub(crate) const LONGEST: usize = 12;
 
-/// The code of a GenericEvent, without the SendEvent bit (Generic Event Extension, section 3).
+/// The event code of a GenericEvent, without the SendEvent bit (Generic Event Extension, section 3).
 pub(crate) const GENERIC_EVENT: u8 = 35;
 
 /// The phase of one direction of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// The next message is the setup.
+    /// The next message is the connection setup.
     Setup,
-    /// The setup is done.
+    /// The setup is complete; requests, replies, events and errors follow.
     Messages,
-    /// The boundaries cannot be found any more, for this reason.
+    /// The boundaries of messages can no longer be found; contains the reason.
     Lost(&'static str),
 }
 
-/// The result of reading the first bytes of a message.
+/// The result of parsing the first bytes of a message.
 pub(crate) enum Found {
-    /// The message's header.
+    /// The header of the message.
     Head(Head),
-    /// There are too few bytes.
+    /// There are too few bytes for a header.
     Short,
-    /// The bytes do not begin a message, for this reason.
+    /// The bytes do not begin a message; contains the reason.
     Lost(&'static str),
 }
 
-/// Reads the header of the message at the start of `bytes`. A client's setup sets `order`. `big` is true if the client
-/// may use BIG-REQUESTS.
+/// Reads the header of the message at the start of `bytes`, which `side` sent. A client's setup sets `order`. `big` is
+/// true if the client may use BIG-REQUESTS.
 #[inline]
 pub(crate) fn find(
     side: Side,

@@ -1,4 +1,4 @@
-//! Names of keysyms (X11 protocol, appendix A; keysymdef.h): the character of a printable keysym, the name of others.
+//! Names of keysyms (X11 protocol, appendix A; keysymdef.h). The name of a printable keysym is its character.
 
 use std::sync::LazyLock;
 
@@ -15,7 +15,7 @@ static NAMED: LazyLock<Vec<(u32, Vec<&str>)>> = LazyLock::new(|| {
     lines.filter_map(entry).collect()
 });
 
-/// The name of a keysym; `None` if it has no name in the table.
+/// The name of a keysym; `None` if the table has no name for it.
 pub fn keysym_name(keysym: u32) -> Option<String> {
     match keysym {
         0x30..=0x39 | 0x41..=0x5A | 0x61..=0x7A | 0xA1..=0xFF => {
@@ -35,7 +35,8 @@ pub fn keysym_name(keysym: u32) -> Option<String> {
     }
 }
 
-/// The keysym of a name or of a single character. Case matters only if both cases are keysyms.
+/// The keysym with this name, or of a single character; `None` if there is none. Case matters only if both cases are
+/// keysyms.
 pub fn keysym_named(name: &str) -> Option<u32> {
     let mut characters = name.chars();
     if let (Some(character), None) = (characters.next(), characters.next()) {
@@ -60,7 +61,7 @@ pub fn keysym_named(name: &str) -> Option<u32> {
     }
 }
 
-/// The keysym that produces a character (protocol, "KEYSYM Encoding"). A line feed is Return.
+/// The keysym that produces a character (protocol, "KEYSYM Encoding"); `None` if there is none. A line feed is Return.
 pub fn keysym_of(character: char) -> Option<u32> {
     match character {
         '\n' => Some(0xFF0D),

@@ -1,4 +1,4 @@
-//! The table in `names.txt`: names of messages that `x11rb-protocol` lacks. The file documents its syntax.
+//! The table in `names.txt`: names of messages that `x11rb-protocol` lacks. That file documents its syntax.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -6,7 +6,8 @@ use std::sync::OnceLock;
 /// The extension name that stands for the core protocol in the table.
 pub(crate) const CORE: &str = "-";
 
-/// A request of an extension without a module in `x11rb-protocol`: its name, and whether it has a reply.
+/// The name of an extension's request with this minor opcode, and true if it has a reply; `None` if it is not in the
+/// table.
 pub(crate) fn request(extension: &str, minor: u8) -> Option<(&'static str, bool)> {
     let name = name("request", extension, minor.into())?;
     Some(match name.strip_suffix('*') {
@@ -15,22 +16,23 @@ pub(crate) fn request(extension: &str, minor: u8) -> Option<(&'static str, bool)
     })
 }
 
-/// An event, by its number relative to the extension's first event code; XKB events by their XKB type.
+/// The name of an event, by its number relative to the extension's first event code, or by the XKB type; `None` if it
+/// is not in the table.
 pub(crate) fn event(extension: &str, number: u8) -> Option<&'static str> {
     name("event", extension, number.into())
 }
 
-/// A GenericEvent of an extension, by its event type.
+/// The name of an extension's GenericEvent, by its event type; `None` if it is not in the table.
 pub(crate) fn generic_event(extension: &str, number: u16) -> Option<&'static str> {
     name("generic", extension, number)
 }
 
-/// An error, by its number relative to the extension's first error code.
+/// The name of an error, by its number relative to the extension's first error code; `None` if it is not in the table.
 pub(crate) fn error(extension: &str, number: u8) -> Option<&'static str> {
     name("error", extension, number.into())
 }
 
-/// The names of an extension's events and errors.
+/// The names of an extension's events and errors in the table.
 pub(crate) fn events_and_errors(extension: &str) -> impl Iterator<Item = &'static str> {
     ["event", "generic", "error"]
         .into_iter()

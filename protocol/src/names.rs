@@ -9,7 +9,7 @@ use crate::{Extensions, Symbol};
 
 /// The name of a request: `PolyLine` or `RENDER:Composite`; `FOO:17` for an extension without known names;
 /// `Unknown:200.3` if no extension has the major opcode. `minor` matters only for extensions. Each name is created
-/// once; later calls are table look-ups.
+/// once; later calls look it up in a table.
 #[inline]
 pub fn request_name(major: u8, minor: u8, extensions: &Extensions) -> Symbol {
     extensions.opcode(major, minor).name
@@ -20,7 +20,8 @@ fn core_error_name(code: u8) -> Option<&'static str> {
     error(CORE, code.checked_sub(1)?)
 }
 
-/// The name of an event, from its code (without the SendEvent bit) and its recorded bytes.
+/// The name of an event with this code (without the SendEvent bit) and second byte `data`. `generic_type` is the
+/// extension's opcode and the event type of a GenericEvent.
 pub(crate) fn event_name(
     code: u8,
     generic_type: Option<(u8, u16)>,
@@ -55,7 +56,7 @@ pub(crate) fn event_name(
     }
 }
 
-/// The name of an error by its code.
+/// The name of the error with this code.
 pub(crate) fn error_name(code: u8, extensions: &Extensions) -> Symbol {
     if let Some(name) = core_error_name(code) {
         return Symbol::new(name);

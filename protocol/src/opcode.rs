@@ -1,4 +1,4 @@
-//! The kinds of requests by opcode: their names and replies.
+//! The kinds of requests by opcode, with their names and replies.
 
 use std::sync::OnceLock;
 
@@ -13,23 +13,23 @@ use crate::{ByteOrder, Symbol, name_table, request_names};
 /// A blank request body, longer than the fixed part of every request.
 const BLANK: [u8; 256] = [0; 256];
 
-/// A kind of request.
+/// A kind of request, identified by its opcodes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Opcode {
-    /// The request's name.
+    /// The name of the request.
     pub(crate) name: Symbol,
-    /// The replies of the request.
+    /// Whether the request has replies.
     pub(crate) replies: Replies,
-    /// The parser of the replies; `None` for requests without replies and for replies of unknown layout.
+    /// The parser for replies to the request; `None` for requests without replies and for replies of unknown layout.
     pub(crate) parser: Option<ReplyParsingFunction>,
 }
 
-/// The replies that the protocol defines for a request.
+/// Whether a request has replies by the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Replies {
     Never,
     Always,
-    /// The request is unknown.
+    /// Unknown, because the request is unknown.
     Perhaps,
 }
 
@@ -53,7 +53,7 @@ impl Opcode {
     }
 }
 
-/// A core request. Core major opcodes end at 127.
+/// The kind of a core request with this major opcode, at most 127.
 #[inline]
 pub(crate) fn core_opcode(major: u8) -> &'static Opcode {
     static CORE: [OnceLock<Opcode>; 128] = [const { OnceLock::new() }; 128];
@@ -68,7 +68,7 @@ pub(crate) fn core_opcode(major: u8) -> &'static Opcode {
     })
 }
 
-/// A request of an extension.
+/// The kind of an extension's request with this minor opcode.
 pub(crate) fn extension_opcode(extension: &Extension, minor: u8) -> Opcode {
     let parser = reply_parser(Some(extension), extension.major, minor);
     let known = match name_table::request(extension.name.as_str(), minor) {
@@ -82,7 +82,7 @@ pub(crate) fn extension_opcode(extension: &Extension, minor: u8) -> Opcode {
     )
 }
 
-/// A request with a major opcode that belongs to no known extension.
+/// The kind of a request whose major opcode belongs to no known extension.
 pub(crate) fn unknown_opcode(major: u8, minor: u8) -> Opcode {
     let name = Symbol::new(&format!("Unknown:{major}.{minor}"));
     Opcode::new(name, None, None)

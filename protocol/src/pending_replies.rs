@@ -1,4 +1,4 @@
-//! Pairs replies, errors and events with requests.
+//! Pairs replies, errors and events of a connection with requests.
 
 use std::collections::VecDeque;
 
@@ -16,18 +16,18 @@ pub(crate) struct Pending {
     pub(crate) name: Symbol,
     pub(crate) major: u8,
     pub(crate) minor: u8,
-    /// True if the request must have a reply; false if the request is unknown.
+    /// True if the request has a reply by the protocol; false if the request is unknown.
     pub(crate) certain: bool,
-    /// The mark of the request's last reply.
+    /// The way to recognize the last reply to the request.
     pub(crate) last: Last,
-    /// The name of the extension in a QueryExtension request.
+    /// The name of the extension that a QueryExtension request queries; `None` for other requests.
     pub(crate) asks_for: Option<Box<str>>,
 }
 
-/// How the last reply to a request is recognized.
+/// The way to recognize the last reply to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Last {
-    /// The first reply is the only one.
+    /// The request has only one reply, the first.
     First,
     /// The last of several replies has this second byte.
     Data(u8),
@@ -55,19 +55,19 @@ impl PendingReplies {
         self.pending.len()
     }
 
-    /// Assigns the next number to a request.
+    /// Assigns the next sequence number to a request, and returns it.
     #[inline]
     pub(crate) fn send(&mut self) -> SequenceNumber {
         self.sent = self.sent.next();
         self.sent
     }
 
-    /// Assigns numbers to `more` further requests.
+    /// Assigns the next sequence numbers to `more` further requests.
     pub(crate) fn send_more(&mut self, more: u64) {
         self.sent.0 += more;
     }
 
-    /// Continues after the request with this number. Unknown requests before it are not expected to have replies.
+    /// Continues after request `last`. Earlier requests are unknown, and no replies to them are expected.
     pub(crate) fn go_on_after(&mut self, last: SequenceNumber) {
         self.sent = self.sent.max(last);
         if self.pending.is_empty() {
@@ -75,7 +75,7 @@ impl PendingReplies {
         }
     }
 
-    /// The requests that wait for a reply: number, major and minor opcode.
+    /// The requests that wait for a reply: sequence number, major opcode, minor opcode.
     pub(crate) fn awaited(&self) -> impl Iterator<Item = (SequenceNumber, u8, u8)> + '_ {
         let certain = self.pending.iter().filter(|one| one.certain);
         certain.map(|one| (one.sequence, one.major, one.minor))
@@ -108,8 +108,9 @@ impl PendingReplies {
         true
     }
 
-    /// The request that a reply with this number belongs to, and whether the reply is its last. It is the oldest
-    /// pending request with these low bits.
+    /// The request that a reply belongs to: the oldest pending request whose sequence number has these low 16 bits.
+    /// `data` is the second byte of the reply. Without such a request, returns the number that the bits represent, and
+    /// `None`.
     pub(crate) fn reply(&mut self, low: u16, data: u8) -> (SequenceNumber, Option<RepliedRequest>) {
         let newest = self.pending.back().map(|one| one.sequence);
         let mut number = self.forward(low, self.oldest());
@@ -127,7 +128,8 @@ impl PendingReplies {
         (self.answer(low).unwrap_or_default(), None)
     }
 
-    /// The request that failed, which then has no reply. `None` if no request has this number.
+    /// The request that failed, by the low 16 bits of its number; it gets no reply. `None` if no request has this
+    /// number.
     pub(crate) fn error(&mut self, low: u16) -> Option<SequenceNumber> {
         let number = self.answer(low)?;
         if let Ok(at) = self
@@ -139,7 +141,8 @@ impl PendingReplies {
         Some(number)
     }
 
-    /// The sequence number of an event: the last request that the server had processed.
+    /// The number of the last request that the server had handled before an event, from its low 16 bits; `None` if
+    /// there is none.
     pub(crate) fn event(&mut self, low: u16) -> Option<SequenceNumber> {
         self.answer(low)
     }
@@ -210,7 +213,7 @@ impl PendingReplies {
     }
 }
 
-/// The request that a reply belongs to.
+/// The pending request that a reply belongs to.
 #[derive(Debug)]
 pub(crate) struct RepliedRequest {
     pub(crate) name: Symbol,

@@ -1,4 +1,4 @@
-//! Names of requests by opcode, of the core protocol and of extensions.
+//! Names of requests by opcode, for the core protocol and extensions.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::Symbol;
 use crate::extension::Extension;
 use crate::name_table::request;
 
-/// The name of a core request, such as `PolyFillRectangle`.
+/// The name of the core request with this major opcode, such as `PolyFillRectangle`; `None` if there is none.
 pub(crate) fn core_request_name(major: u8) -> Option<&'static str> {
     if major >= 128 {
         return None;
@@ -17,7 +17,7 @@ pub(crate) fn core_request_name(major: u8) -> Option<&'static str> {
     known(get_request_name(&Only(None), major, 0))
 }
 
-/// The name of a request of `extension`.
+/// The name of the request of `extension` with this minor opcode.
 pub(crate) fn extension_request_name(extension: &Extension, minor: u8) -> Symbol {
     let name = known(get_request_name(
         &Only(Some(extension)),
@@ -34,7 +34,7 @@ pub(crate) fn extension_request_name(extension: &Extension, minor: u8) -> Symbol
     }
 }
 
-/// True if `x11rb-protocol` supports the request.
+/// True if `x11rb-protocol` supports the request of `extension` with this minor opcode.
 pub(crate) fn is_known_request(extension: &Extension, minor: u8) -> bool {
     known(get_request_name(
         &Only(Some(extension)),
@@ -44,7 +44,7 @@ pub(crate) fn is_known_request(extension: &Extension, minor: u8) -> bool {
     .is_some()
 }
 
-/// `RENDER:Composite` from an extension and a name.
+/// The name of an extension's message with the extension's name as prefix, such as `RENDER:Composite`.
 pub(crate) fn join(extension: &Extension, name: &str) -> Symbol {
     Symbol::new(&format!("{}:{name}", extension.name))
 }
@@ -57,7 +57,7 @@ fn known(name: Cow<'static, str>) -> Option<&'static str> {
     }
 }
 
-/// At most one extension, as x11rb-protocol's source of extension information.
+/// At most one extension, in the form in which x11rb-protocol reads extension information.
 pub(crate) struct Only<'a>(pub(crate) Option<&'a Extension>);
 
 impl ExtInfoProvider for Only<'_> {

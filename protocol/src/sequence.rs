@@ -1,4 +1,4 @@
-//! Request sequence numbers, widened from the 16 bits on the wire.
+//! Sequence numbers of requests, widened from the 16 bits on the wire.
 
 use std::fmt;
 
@@ -8,15 +8,15 @@ use std::fmt;
 pub struct SequenceNumber(pub u64);
 
 impl SequenceNumber {
-    /// The number of the request after this one.
+    /// The number of the request that follows.
     pub fn next(self) -> SequenceNumber {
         SequenceNumber(self.0 + 1)
     }
 
-    /// The largest number up to `latest` with the low 16 bits `low`.
+    /// The largest sequence number up to `latest` with the low 16 bits `low`.
     ///
-    /// `latest` is the last request sent: the server cannot have replied to a later one. `None` if no such number
-    /// exists (a reply before any request).
+    /// `latest` is the last request sent, because the server cannot have replied to a later one. `None` if there is no
+    /// such number (a reply before any request).
     pub fn widen(low: u16, latest: SequenceNumber) -> Option<SequenceNumber> {
         let behind = (latest.0 as u16).wrapping_sub(low);
         latest.0.checked_sub(u64::from(behind)).map(SequenceNumber)

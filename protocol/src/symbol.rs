@@ -1,4 +1,4 @@
-//! Interned names: request names, attribute names and values, font names.
+//! Interned names: names of requests, names and values of attributes, names of fonts.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -10,13 +10,13 @@ const CAPACITY: usize = 1 << 16;
 /// The longest interned name, in bytes.
 const LONGEST: usize = 256;
 
-/// An interned name. Copies, comparisons and hashes operate on a pointer. The text is never freed. Names beyond the
-/// table's limits all become `(other)`.
+/// An interned name. Copies, comparisons and hashes operate on a pointer. The text is never freed. All names beyond the
+/// limits of the table become `(other)`.
 #[derive(Clone, Copy)]
 pub struct Symbol(&'static str);
 
 impl Symbol {
-    /// The symbol of `name`.
+    /// Returns the symbol for `name`; equal names have the same symbol.
     pub fn new(name: &str) -> Symbol {
         static TABLE: OnceLock<Mutex<HashSet<&'static str>>> = OnceLock::new();
         let table = TABLE.get_or_init(|| Mutex::new(HashSet::new()));
@@ -38,7 +38,7 @@ impl Symbol {
         Symbol(kept)
     }
 
-    /// The text.
+    /// The text of the name.
     pub fn as_str(self) -> &'static str {
         self.0
     }

@@ -1,20 +1,20 @@
-//! Finds message boundaries from lengths alone, without buffering beyond a message's header.
+//! Finds message boundaries from the lengths of messages alone, without buffering more than a message's header.
 
 use crate::ByteOrder;
 use crate::header::{Found, Head, HeadKind, LONGEST, Phase, Side, find};
 
-/// Consecutive bytes of one message, within the slice fed.
+/// Consecutive bytes of one message, within the slice passed to `Walker::feed`.
 #[derive(Debug, Clone, Copy)]
 pub struct Piece<'a> {
-    /// The bytes; never empty.
+    /// The bytes of the piece; never empty.
     pub bytes: &'a [u8],
-    /// The offset of the bytes in the slice fed.
+    /// The offset of the bytes in the slice passed to `Walker::feed`.
     pub at: usize,
-    /// The message's header; `None` in pieces before the one that completes the length.
+    /// The header of the message; `None` in pieces before the length of the message is known.
     pub head: Option<Head>,
-    /// The offset of `bytes` in their message.
+    /// The offset of `bytes` in the message.
     pub offset: u64,
-    /// True for the last piece of a message.
+    /// True if this is the last piece of the message.
     pub ends: bool,
     /// The reason why these and all later bytes of this direction have no message boundaries; otherwise `None`.
     pub lost: Option<&'static str>,
@@ -37,7 +37,7 @@ pub struct Walker {
 }
 
 impl Walker {
-    /// A walker at the start of a connection.
+    /// Creates a walker at the start of a connection.
     pub fn new(side: Side) -> Walker {
         Walker {
             side,
@@ -50,7 +50,7 @@ impl Walker {
         }
     }
 
-    /// A walker at the start of a message, in the middle of a connection of this byte order.
+    /// Creates a walker at the start of a message, in the middle of a connection of this byte order.
     pub fn joined(side: Side, order: ByteOrder) -> Walker {
         Walker {
             order: Some(order),
@@ -59,14 +59,14 @@ impl Walker {
         }
     }
 
-    /// Sets the byte order that the client chose, in a walker of the server's direction. Call it before feeding.
+    /// Sets the byte order that the client chose, in a walker of the server's direction. Call it before `feed`.
     pub fn set_order(&mut self, order: ByteOrder) {
         self.order = Some(order);
     }
 
     /// Sets the major opcode of BIG-REQUESTS in a walker of the client's direction. Until the client enables the
-    /// extension, a request of length 0 is a bare header, which the server refuses. Without this call, a BIG-REQUESTS
-    /// length always follows.
+    /// extension, a request of length 0 is only a header, which the server refuses. Without this call, a BIG-REQUESTS
+    /// length always follows a length of 0.
     pub fn set_big_requests(&mut self, major: u8) {
         self.big_after = Some(major);
     }
@@ -81,7 +81,7 @@ impl Walker {
         }
     }
 
-    /// The header of the current message, once its length is known.
+    /// The header of the current message; `None` before its length is known.
     pub fn head(&self) -> Option<Head> {
         self.head
     }
@@ -91,12 +91,12 @@ impl Walker {
         self.phase == Phase::Messages
     }
 
-    /// The byte order, once known.
+    /// The byte order of the connection; `None` before it is known.
     pub fn order(&self) -> Option<ByteOrder> {
         self.order
     }
 
-    /// Feeds the next bytes of the stream. Calls `on` with the bytes in pieces, in order.
+    /// Processes the next bytes of the stream, and passes them to `on` in pieces, in order.
     #[inline]
     pub fn feed<'a>(&mut self, bytes: &'a [u8], mut on: impl FnMut(Piece<'a>)) {
         let mut at = 0;
@@ -107,8 +107,8 @@ impl Walker {
     }
 
     /// Skips complete requests of at most `longest` bytes at the start of `bytes`, if a message of the client begins
-    /// there. Passes their opcodes to `on` and returns the number of skipped bytes. This is a fast path of
-    /// [`feed`](Walker::feed) for the most frequent case.
+    /// there. Passes their major and minor opcodes to `on`, and returns the number of skipped bytes. This is a fast
+    /// path of [`feed`](Walker::feed) for the most frequent case.
     #[inline]
     pub fn short_requests(
         &mut self,
@@ -139,8 +139,8 @@ impl Walker {
         bytes.len() - rest.len()
     }
 
-    /// The next piece of a message, at `at` in `bytes`, as [`feed`](Walker::feed) passes it. `None` if `at` is not
-    /// inside `bytes`.
+    /// The next piece of a message, at offset `at` of `bytes`, as [`feed`](Walker::feed) passes it. `None` if `at` is
+    /// not inside `bytes`.
     #[inline]
     pub fn next_piece<'a>(&mut self, bytes: &'a [u8], at: usize) -> Option<Piece<'a>> {
         let rest = bytes.get(at..).filter(|rest| !rest.is_empty())?;

@@ -1,5 +1,5 @@
-//! Takes the reads of a recording as the relay does, without sockets: `relayed TRACE [reading]`, for a program
-//! that counts instructions. With `reading`, only the trace is read.
+//! Processes the reads of a recording as the relay does, without sockets: `relayed TRACE [reading]`. It is meant for a
+//! program that counts instructions. With `reading`, only the trace is read.
 
 use std::error::Error;
 use std::fs::File;
@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The read as it came off the socket; what the recording left out is zeros.
+/// Returns the block as it was read from the socket. Bytes that the recording left out are zeros.
 fn whole(block: &Block) -> Block {
     let mut bytes = Vec::with_capacity(block.wire_len as usize);
     for part in block.parts() {

@@ -1,5 +1,5 @@
-//! Entry points for the fuzz targets to code that parses untrusted bytes, and for the count of the relay's
-//! instructions. Not for other use.
+//! Entry points for fuzz targets to code that parses untrusted bytes, and for the count of the relay's instructions.
+//! Not for other use.
 
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
@@ -18,7 +18,7 @@ use crate::recorder::kept_bytes::KeptBytes;
 use crate::recorder::omission::{Level, Omission};
 use crate::recorder::record_queue::{DEFAULT_QUEUE_BYTES, memory, record_queue};
 
-/// Parses a client's setup, complete or not, and rewrites it.
+/// Parses a client's setup, which may be incomplete, and rewrites it.
 pub fn setup(bytes: &[u8]) {
     match setup_exchange::progress(bytes) {
         Ok(Progress::Whole(layout)) => {
@@ -34,14 +34,15 @@ pub fn setup(bytes: &[u8]) {
     }
 }
 
-/// Parses an authority file.
+/// Parses the bytes of an authority file.
 pub fn authority(bytes: &[u8]) {
     for peer in [Peer::Local, Peer::Address(Ipv4Addr::LOCALHOST.into())] {
         let _ = authority::find(bytes, &peer, b"host", 0);
     }
 }
 
-/// Splits `bytes` into the reads of two streams. Each item says whether the read is the server's.
+/// Splits `bytes` into the reads of two streams. An item is true for a read from the server, with the bytes of the
+/// read.
 pub fn reads(bytes: &[u8]) -> impl Iterator<Item = (bool, &[u8])> {
     let mut rest = bytes;
     std::iter::from_fn(move || {
@@ -53,7 +54,7 @@ pub fn reads(bytes: &[u8]) -> impl Iterator<Item = (bool, &[u8])> {
     })
 }
 
-/// Omits bytes from reads, and checks that gaps lie in their reads, in order.
+/// Omits bytes from the reads in `bytes`, and checks that the gaps lie within their reads and are in order.
 pub fn omission(bytes: &[u8]) {
     let extensions = [
         ("RENDER", 139),
@@ -95,7 +96,7 @@ pub fn omission(bytes: &[u8]) {
 const TAKEN: usize = 64;
 
 /// Processes whole reads as the relay does between receiving and sending them, and as the recorder's thread does until
-/// it writes the file. Returns the memory that the queue held in total, in bytes.
+/// it writes the file. Returns the total memory of the blocks in the queue, in bytes.
 pub fn relayed(reads: impl Iterator<Item = Block>, extensions: &[ExtensionOpcodes]) -> usize {
     let (sender, drain) = record_queue(DEFAULT_QUEUE_BYTES, false);
     let (kept, processes) = (Mutex::new(KeptBytes::default()), ClientProcesses::default());

@@ -1,4 +1,4 @@
-//! The notices of a running recording for its user.
+//! The notices that a running recording sends to its user.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -12,46 +12,46 @@ use crate::attach_cost::AttachCost;
 pub enum Notice {
     /// The display is ready for clients.
     Serving {
-        /// The clients' value of DISPLAY.
+        /// The value of DISPLAY for clients.
         display: String,
-        /// The clients' value of XAUTHORITY.
+        /// The value of XAUTHORITY for clients.
         authority: PathBuf,
-        /// The TCP addresses of the display, if any.
+        /// The TCP addresses of the display; empty without TCP.
         tcp: Vec<SocketAddr>,
     },
     /// The recorder has attached to the running clients.
     Attached {
-        /// The display.
+        /// The name of the display.
         display: String,
-        /// The number of clients.
+        /// The number of clients that were running.
         clients: u32,
     },
-    /// The command has ended, and clients are still connected.
+    /// The command has ended, but clients are still connected.
     StillConnected {
-        /// The clients' processes with their names.
+        /// The process ids of the clients that are still connected, with the names of their processes.
         clients: Vec<(u32, String)>,
-        /// True if no client has a window any more, and the recording ends while they are connected.
+        /// True if no client has a window, so that the recording ends although clients are connected.
         over: bool,
     },
-    /// A client connected.
+    /// A client connected to the display.
     Connected {
-        /// The connection's number.
+        /// The number of the connection.
         connection: ConnectionId,
-        /// The client's process, if the kernel reports it.
+        /// The id of the client's process, if the kernel reports it.
         pid: Option<u32>,
-        /// The process's name.
+        /// The name of the client's process; `None` if unknown.
         name: Option<String>,
     },
-    /// A connection ended.
+    /// A client's connection ended.
     Disconnected {
-        /// The connection's number.
+        /// The number of the connection.
         connection: ConnectionId,
-        /// `client`, `server`, `refused` or `error`.
+        /// The side that ended the connection: `client`, `server`, `refused` or `error`.
         by: String,
-        /// The cause as text, if there is more to report.
+        /// The cause as text; `None` if there is nothing more to report.
         why: Option<String>,
     },
-    /// The cost of an attached recorder to the server, once a second.
+    /// The cost that an attached recorder causes to the server; sent once a second.
     Cost(AttachCost),
     /// The recording has ended, and debug files are being requested. Downloads may take minutes.
     DebugFiles,

@@ -1,4 +1,4 @@
-//! A directory that only this user can access, removed at the end.
+//! A directory that only this user can access, and that is removed at the end.
 
 use std::fs::{DirBuilder, File, OpenOptions, read_dir, remove_dir_all};
 use std::io;
@@ -28,7 +28,7 @@ pub(crate) struct PrivateDir {
 }
 
 impl PrivateDir {
-    /// Creates a directory, and removes those whose owners were killed, because they contain cookies.
+    /// Creates a directory. Also removes the directories of recorders that were killed, because they contain cookies.
     pub(crate) fn new() -> io::Result<PrivateDir> {
         let mut refused = None;
         for base in bases() {
@@ -121,7 +121,7 @@ fn refusal(folder: &Path) -> io::Error {
     ))
 }
 
-/// The directories of all recorders of this user. A recorder outside of the session may use another base folder.
+/// The directories of all recorders of this user. A recorder outside of this session may use another base folder.
 pub(crate) fn all() -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in bases()
@@ -170,7 +170,7 @@ fn is_dead(path: &Path) -> bool {
     lock.is_ok_and(|lock| flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok())
 }
 
-/// Returns random bytes from the kernel.
+/// Returns `N` random bytes from the kernel.
 pub(crate) fn random<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     let mut filled = 0;

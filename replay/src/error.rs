@@ -3,63 +3,63 @@
 use thiserror::Error;
 use x11prof_trace::TraceError;
 
-/// The reason why a recording cannot be replayed, or was not replayed to its end.
+/// The reasons why a recording cannot be replayed, or was not replayed to its end.
 #[derive(Debug, Error)]
 pub enum ReplayError {
-    /// The trace cannot be read.
+    /// The trace file cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// Clients or resources existed before the recording.
+    /// Clients or resources existed before the recording began.
     #[error(
         "it begins in the middle of a session (recorded with --attach or --ring); play a recording of the whole \
          program: x11prof record --keep-images -- COMMAND"
     )]
     Middle,
-    /// The server accepted no client.
+    /// The recording contains no client that the server accepted.
     #[error("there is no client in it to play")]
     NoClient,
-    /// The requests do not fit in memory.
+    /// The recorded requests do not fit in memory.
     #[error("its requests have over {limit} MiB, more than a replay holds")]
     TooLong {
-        /// The maximum size in MiB.
+        /// The maximum size of the recorded requests in MiB.
         limit: u64,
     },
-    /// The display's root window has a different depth.
+    /// The root window of the display has another depth than the recorded root window.
     #[error(
         "it was recorded at depth {recorded}, the display has depth {here}; use a server of that depth{advice}"
     )]
     Depth {
-        /// The depth of the recording.
+        /// The depth of the recorded root window, in bits per pixel.
         recorded: u8,
-        /// The depth of the display.
+        /// The depth of the display's root window, in bits per pixel.
         here: u8,
-        /// Advice: the server to start instead.
+        /// Text to append to the message: the option for a suitable server. Empty if there is none.
         advice: &'static str,
     },
-    /// The display assigns fewer ids to each client.
+    /// The display assigns fewer resource ids to each client than the recorded server.
     #[error("the display's clients have fewer ids than the recorded ones")]
     Ids,
     /// The display cannot be reached, or has closed the connection.
     #[error("{what}: {why}")]
     Display {
-        /// The step that failed.
+        /// The step or the connection that failed, as text.
         what: &'static str,
-        /// The reason for the failure.
+        /// The reason for the failure, as text.
         why: String,
     },
-    /// A reply did not arrive.
+    /// The display sent no reply to a request in time.
     #[error(
         "the server did not answer request {request} of connection {connection} within {seconds} s"
     )]
     Silent {
-        /// The recorded connection's number.
+        /// The number of the connection in the recording.
         connection: u32,
-        /// The recorded request's number.
+        /// The sequence number of the request in the recording.
         request: u64,
-        /// The seconds that the player waited.
+        /// The time in seconds that the player waited for the reply.
         seconds: u64,
     },
-    /// A screenshot cannot be written.
+    /// A screenshot file cannot be written.
     #[error("cannot write a picture: {0}")]
     Picture(std::io::Error),
 }

@@ -13,13 +13,13 @@ struct Range {
     here: u32,
 }
 
-/// The recorded ids and the display's ids.
+/// Maps recorded ids, atoms, times and other numbers to the display's.
 #[derive(Debug, Default)]
 pub(crate) struct Ids {
     ranges: FxHashMap<u32, Range>,
     /// The mask of the recorded ids. A server uses one mask for all clients.
     mask: u32,
-    /// Roots and default colormaps.
+    /// The ids of the root and the default colormap on the display, by recorded id.
     pub(crate) fixed: FxHashMap<u32, u32>,
     pub(crate) visuals: FxHashMap<u32, u32>,
     pub(crate) formats: FxHashMap<u32, u32>,
@@ -29,7 +29,7 @@ pub(crate) struct Ids {
 }
 
 impl Ids {
-    /// Adds a client's ids: base and mask in the recording, base and mask on the display. Returns false if the display
+    /// Adds a client's id range as base and mask: in the recording, and on the display. Returns false if the display
     /// has too few ids.
     pub(crate) fn add_client(&mut self, recorded: (u32, u32), here: (u32, u32)) -> bool {
         let (base, mask) = recorded;
@@ -38,7 +38,8 @@ impl Ids {
         here.1 & mask == mask
     }
 
-    /// Maps the id of a client, or a root or default colormap; `None` for any other number.
+    /// Maps the recorded id of a client's resource, or of a root or default colormap, to the display's id; `None` for
+    /// any other number.
     pub(crate) fn known(&self, id: u32) -> Option<u32> {
         let range = self.ranges.get(&(id & !self.mask));
         match range.filter(|_| id != 0) {
@@ -47,8 +48,8 @@ impl Ids {
         }
     }
 
-    /// The display's id for the recorded `id`. An unknown id stays unchanged, because servers of one kind number
-    /// their own objects equally.
+    /// The display's number for the recorded number `id` of this kind. An unknown number stays unchanged, because
+    /// servers of one kind number their own objects equally.
     pub(crate) fn here(&self, id: u32, kind: IdKind) -> u32 {
         let of = |map: &FxHashMap<u32, u32>| map.get(&id).copied().unwrap_or(id);
         match kind {
@@ -61,7 +62,8 @@ impl Ids {
         }
     }
 
-    /// Notes that an event had the time `recorded` in the recording and `here` on the display.
+    /// Notes that the same event had the server time `recorded` in the recording and `here` on the display, in
+    /// milliseconds.
     pub(crate) fn add_time(&mut self, recorded: u32, here: u32) {
         let last = self.times.last().copied().unwrap_or_default();
         if recorded > last.0 {
@@ -69,8 +71,9 @@ impl Ids {
         }
     }
 
-    /// The display's time of the last event that is not later than the recorded time; CurrentTime (0) before the first
-    /// event. The server would ignore a time in the future (protocol, SetSelectionOwner).
+    /// Converts a recorded server time to a display time, in milliseconds: that of the last event not later than
+    /// `recorded`, or CurrentTime (0) before the first event. The server would ignore a time in the future (protocol,
+    /// SetSelectionOwner).
     pub(crate) fn time(&self, recorded: u32) -> u32 {
         let after = self.times.partition_point(|(then, _)| *then <= recorded);
         match after.checked_sub(1) {
@@ -79,7 +82,8 @@ impl Ids {
         }
     }
 
-    /// The display's time of an event with exactly this recorded time.
+    /// The display time of the event whose recorded time is exactly `recorded`, in milliseconds; `None` if there is
+    /// none.
     pub(crate) fn same_time(&self, recorded: u32) -> Option<u32> {
         let found = self
             .times

@@ -1,5 +1,5 @@
-//! Cache: the pixels that the server uses for the first time since it was idle. They are no longer in the processor's
-//! caches.
+//! The term "cache" of the model: the extra cost of pixels that the server uses for the first time since it was idle,
+//! because they are no longer in the processor's caches.
 //!
 //! Used pixels are stored by squares of a drawable, under the square in which an operation begins, because programs
 //! draw the same things at the same positions. A new pixmap is warm. The source of a copy was usually drawn just
@@ -19,9 +19,9 @@ const SIDE: i16 = 256;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Place {
     Known(u32, i16, i16),
-    /// A whole new pixmap. The server clears its memory.
+    /// A whole new pixmap, by id. The server clears its memory, so its pixels are in the caches.
     Made(u32),
-    /// A whole drawable.
+    /// A whole drawable, by id.
     All(u32),
 }
 
@@ -33,7 +33,7 @@ struct Warm {
     pixels: f64,
 }
 
-/// The used pixels, with the times of their use.
+/// The pixels that the server has used, with the times of their last use.
 #[derive(Debug, Default)]
 pub(crate) struct UsedPixels {
     places: FxHashMap<Place, Warm>,
@@ -48,7 +48,8 @@ struct ColdPixels {
 }
 
 impl UsedPixels {
-    /// A request's extra cost because its pixels are cold. `idled` is the server's total idle time so far.
+    /// The extra cost of a request because its pixels are cold (no longer in the processor's caches). `idled` is the
+    /// server's total idle time so far, in microseconds.
     pub(crate) fn cost(
         &mut self,
         costs: &SleepCosts,

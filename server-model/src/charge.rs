@@ -6,113 +6,115 @@ use x11prof_session::{ClientId, Operation};
 
 use crate::clock::Time;
 
-/// The components of transport.
+/// The components of transport: server time for a message in addition to its operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TransportPart {
-    /// The server was asleep and was woken.
+    /// The server was asleep and was woken by a batch.
     Wakeup,
-    /// Bytes that the server read.
+    /// The server read the bytes of a request.
     Read,
-    /// A request's extra cost because its pixels had left the caches.
+    /// A request cost more because its pixels had left the processor's caches.
     Cold,
-    /// A reply that the server wrote.
+    /// The server wrote a reply.
     Reply,
-    /// An event that the server wrote.
+    /// The server wrote an event.
     Event,
-    /// An error that the server wrote.
+    /// The server wrote an error.
     Error,
-    /// A connection setup: its bytes cross the network, and the server creates a new client. The end of the client is
-    /// also included.
+    /// The server set up a client's connection. This includes reading the setup bytes and the work at the end of the
+    /// client.
     Setup,
-    /// The recorded server's unattributed work, including screen updates, measured with the kernel's clock.
+    /// The recorded server's work that is not attributed to a message, including screen updates, measured with the
+    /// kernel's clock.
     Own,
 }
 
-/// A charge. Analyses add up charges by their own keys. Network times follow from bytes and round trips with equation
-/// 7, without a second pass.
+/// A unit of server time or network traffic that belongs to one client. Analyses add up charges by their own keys.
+/// Network times follow from bytes and round trips with equation 7, without a second pass.
 #[derive(Debug, Clone, Copy)]
 pub enum Charge<'a> {
-    /// A request.
+    /// The server time for the operation of a request.
     Request {
-        /// The request's client.
+        /// The client that sent the request.
         client: ClientId,
-        /// The request's number on the client's connection.
+        /// The sequence number of the request on the client's connection.
         sequence: SequenceNumber,
-        /// The time at which the request had been read.
+        /// The time at which the server had read the last byte of the request.
         time: Time,
-        /// The request as an operation.
+        /// The request as an operation, to which the cost belongs.
         operation: &'a Operation,
-        /// The request's bytes on the wire.
+        /// The size of the request in bytes on the wire.
         bytes: u64,
         /// The request's cost on the server.
         cost: &'a OperationCost,
     },
-    /// A request that was charged before failed.
+    /// A correction: a request that was charged before as successful has failed.
     Failed {
-        /// The request's client.
+        /// The client that sent the failed request.
         client: ClientId,
-        /// The request's number on the client's connection.
+        /// The sequence number of the failed request on the client's connection.
         sequence: SequenceNumber,
-        /// The request's name.
+        /// The name of the failed request.
         request: Symbol,
-        /// The old charge and the correct one, the fixed part. `None` if the old charge is no longer stored.
+        /// The cost that was charged and the correct cost, which is the operation's fixed part. `None` if the charged
+        /// cost is no longer stored.
         correction: Option<(Cost, Cost)>,
     },
-    /// The cost of a message in addition to its operation.
+    /// The server time for a message in addition to its operation, or for a wakeup or a screen update.
     Transport {
-        /// The client.
+        /// The client to which the cost is attributed.
         client: ClientId,
-        /// The time of the cost.
+        /// The time at which the cost arose.
         time: Time,
-        /// The component of transport.
+        /// The component of transport to which the cost belongs.
         part: TransportPart,
-        /// Bytes on the wire that do not belong to a request.
+        /// The size of the message in bytes on the wire; 0 for requests, whose bytes `Request` contains.
         bytes: u64,
-        /// The server's time.
+        /// The server time of this component.
         server: Cost,
-        /// The request that caused the cost; `None` for a wakeup, whose `Blame` follows later, and for components
-        /// without a request.
+        /// The name of the request that caused the cost; `None` for a wakeup, whose `Blame` follows later, and for
+        /// components without a request.
         request: Option<Symbol>,
     },
     /// Consecutive equal requests of one batch. For each request in turn there is a charge for reading, one for cold
     /// pixels unless that is zero, and one for the request.
     RepeatedRequests(RepeatedRequests<'a>),
-    /// Assigns an earlier wakeup to this request, the first request that was complete after the wakeup.
+    /// Assigns the cost of an earlier wakeup to the first request of the client after that wakeup.
     Blame {
-        /// The client.
+        /// The client that woke the server.
         client: ClientId,
-        /// The request.
+        /// The name of the client's first request after the wakeup.
         request: Symbol,
-        /// The wakeup's cost.
+        /// The cost of the wakeup, which was charged before as `Transport`.
         server: Cost,
     },
 }
 
-/// Consecutive equal requests.
+/// A charge for consecutive equal requests of one client.
 #[derive(Debug, Clone, Copy)]
 pub struct RepeatedRequests<'a> {
-    /// The requests' client.
+    /// The client that sent the requests.
     pub client: ClientId,
-    /// The number of the first request.
+    /// The sequence number of the first of the requests.
     pub sequence: SequenceNumber,
-    /// The time at which all requests had been read.
+    /// The time at which the server had read all of the requests.
     pub time: Time,
-    /// One of the requests as an operation.
+    /// The operation of each of the equal requests.
     pub operation: &'a Operation,
-    /// The bytes on the wire of each request.
+    /// The size of each request in bytes on the wire.
     pub bytes: u64,
     /// The cost of each request on the server.
     pub cost: &'a OperationCost,
-    /// The cost of reading each request.
+    /// The cost of reading the bytes of each request.
     pub read: Cost,
-    /// The extra cost of each request because its pixels are cold.
+    /// The extra cost of each request because its pixels have left the processor's caches.
     pub cold: Cost,
-    /// The number of requests.
+    /// The number of equal requests that this charge represents.
     pub times: u64,
 }
 
 impl Charge<'_> {
-    /// The client to which the charge belongs.
+    /// The client to which the charge is attributed.
     pub fn client(&self) -> ClientId {
         match self {
             Charge::Request { client, .. }
@@ -123,7 +125,7 @@ impl Charge<'_> {
         }
     }
 
-    /// The server time of the charge.
+    /// The server time of the charge. For a failed request it is the (negative) difference from the earlier charge.
     pub fn server(&self) -> Cost {
         match self {
             Charge::Request { cost, .. } => cost.server,
@@ -151,7 +153,7 @@ impl Charge<'_> {
         )
     }
 
-    /// A charge for server work that no message caused directly.
+    /// Creates a charge of this component for server work that no message caused directly.
     pub(crate) fn beside(
         (client, time): (ClientId, Time),
         part: TransportPart,

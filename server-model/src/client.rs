@@ -1,4 +1,4 @@
-//! The costs of a client's requests, until it is known that they did not fail.
+//! The charged costs of a client's requests, which are stored until it is known that the requests did not fail.
 
 use std::collections::VecDeque;
 
@@ -9,29 +9,29 @@ use x11prof_protocol::{SequenceNumber, Symbol};
 /// request keeps its full cost if it fails after more requests than this.
 const COST_LIMIT: usize = 4096;
 
-/// The cost of a request, or of several equal consecutive ones, which an error may still correct.
+/// The charged cost of a request, or of several equal consecutive ones, which an error may still correct.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct ChargedRequest {
-    /// The number of the first request that may still fail.
+    /// The sequence number of the first of the requests that may still fail.
     pub(crate) sequence: SequenceNumber,
     pub(crate) request: Symbol,
     pub(crate) server: Cost,
     pub(crate) fixed: Cost,
 }
 
-/// The state of a client.
+/// The model's state for a client.
 #[derive(Default)]
 pub(crate) struct Client {
-    /// The client's latest request.
+    /// The sequence number of the client's latest request.
     pub(crate) latest: SequenceNumber,
     /// Requests with their costs, each with the number of the last equal request.
     charged: VecDeque<(ChargedRequest, SequenceNumber)>,
-    /// Wakeups that were charged before their request was known.
+    /// The sum of the costs of wakeups that were charged before their request was known; `None` if there are none.
     pub(crate) wakeups: Option<Cost>,
 }
 
 impl Client {
-    /// Notes a request with its cost.
+    /// Notes that the client sent a request with this cost.
     pub(crate) fn requested(&mut self, request: ChargedRequest) {
         let before = std::mem::replace(&mut self.latest, request.sequence);
         if let Some((alike, last)) = self.charged.back_mut()
@@ -51,7 +51,7 @@ impl Client {
         self.charged.push_back((request, request.sequence));
     }
 
-    /// Notes that the client repeated its latest request `times` times.
+    /// Notes that the client sent `times` more requests that equal its latest one.
     pub(crate) fn repeated(&mut self, times: u64) {
         self.latest.0 += times;
         if let Some((_, last)) = self.charged.back_mut() {
@@ -59,7 +59,8 @@ impl Client {
         }
     }
 
-    /// Notes that the server has handled all requests before `sequence`, so they cannot fail any more.
+    /// Notes that the server has handled all requests before the sequence number `sequence`, so they cannot fail any
+    /// more.
     pub(crate) fn answered(&mut self, sequence: SequenceNumber) {
         while self
             .charged
@@ -71,8 +72,8 @@ impl Client {
         }
     }
 
-    /// Removes and returns the cost of the failed request; `None` if it is no longer stored. A request can fail only
-    /// once.
+    /// Removes and returns the cost of the failed request with this sequence number; `None` if it is no longer stored.
+    /// A request can fail only once.
     pub(crate) fn failed(&mut self, sequence: SequenceNumber) -> Option<ChargedRequest> {
         self.answered(sequence);
         let (front, last) = self.charged.front_mut()?;

@@ -3,29 +3,29 @@
 
 use x11prof_cost_model::Micros;
 
-/// A wall-clock time: nanoseconds since an origin that all times share.
+/// A wall-clock time: nanoseconds since an origin that is the same for all times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(u64);
 
 impl Time {
-    /// A time in nanoseconds since the origin.
+    /// Creates a time from nanoseconds since the origin.
     pub const fn from_nanos(nanos: u64) -> Time {
         Time(nanos)
     }
 
-    /// Nanoseconds since the origin.
+    /// Returns the time as nanoseconds since the origin.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// The time since `start`; zero if this time is earlier.
+    /// The microseconds from `start` to this time; zero if this time is earlier.
     pub(crate) fn since(self, start: Time) -> Micros {
         Micros::from_nanos(self.0.saturating_sub(start.0) as f64)
     }
 }
 
-/// Simulates batches of requests on a server. The model's times are relative to the first time that it receives, to
-/// preserve precision.
+/// Simulates when a server is busy and when it sleeps. Its own times are microseconds since the first time that it
+/// receives, to preserve precision.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct ServerClock {
     start: Option<Time>,
@@ -36,7 +36,7 @@ pub(crate) struct ServerClock {
 }
 
 impl ServerClock {
-    /// Converts a time to the model's time.
+    /// Converts a wall-clock time to microseconds since the first time that the clock received.
     pub(crate) fn at(&mut self, time: Time) -> Micros {
         time.since(*self.start.get_or_insert(time))
     }
@@ -48,8 +48,9 @@ impl ServerClock {
         Time(start.saturating_add((at.0.max(0.0) * 1e3) as u64))
     }
 
-    /// Handles the arrival of a batch. Returns the length of the sleep that the batch ends, infinite for the first
-    /// batch; `None` if the server is still busy and reads the batch before it sleeps.
+    /// Processes the arrival of a batch at `at`, in the clock's microseconds. Returns the length of the sleep that the
+    /// batch ends, infinite for the first batch; `None` if the server is still busy and reads the batch before it
+    /// sleeps.
     pub(crate) fn arrive(&mut self, at: Micros) -> Option<Micros> {
         let asleep = match self.busy_until {
             Some(busy_until) if at < busy_until => return None,
@@ -65,12 +66,12 @@ impl ServerClock {
         Some(asleep)
     }
 
-    /// Notes that the recorded server wrote something at this time, so it was not asleep yet.
+    /// Notes that the recorded server wrote a message at `at`, in the clock's microseconds, so it was not asleep yet.
     pub(crate) fn wrote(&mut self, at: Micros) {
         self.wrote = Some(at);
     }
 
-    /// Adds `time` of work on the requests that have arrived.
+    /// Adds work of this length, in microseconds, for the requests that have arrived.
     pub(crate) fn serve(&mut self, time: Micros) {
         if let Some(busy_until) = &mut self.busy_until {
             *busy_until += time;

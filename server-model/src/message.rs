@@ -1,4 +1,5 @@
-//! Message: bytes read, replies and events written, clients that connect and disconnect.
+//! The term "message" of the model: the cost of bytes read, of replies and events written, and of clients that connect
+//! and disconnect.
 
 use x11prof_cost_model::{Cost, Micros, TransportEstimates};
 use x11prof_protocol::Message;
@@ -9,17 +10,17 @@ use crate::clock::Time;
 /// A message that the server read or wrote, with the session's state.
 #[derive(Debug, Clone, Copy)]
 pub struct Traffic<'a> {
-    /// The message's client.
+    /// The client that sent the message or received it.
     pub client: ClientId,
     /// The time at which the message's last byte was read from the socket.
     pub time: Time,
-    /// The message.
+    /// The message that the server read or wrote.
     pub message: &'a Message<'a>,
-    /// The repeat count: the number of consecutive equal requests that the message represents.
+    /// The number of consecutive equal requests that the message represents.
     pub times: u64,
-    /// A request as an operation; `None` for other messages.
+    /// The request as an operation; `None` for other messages.
     pub operation: Option<&'a Operation>,
-    /// The state of the display after the message.
+    /// The state of the display after the message was processed.
     pub session: &'a Session,
 }
 

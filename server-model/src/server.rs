@@ -13,8 +13,8 @@ use crate::message::{self, Traffic};
 use crate::operation::Operations;
 use crate::wakeup::Wakeups;
 
-/// A simulated display server. Its input is ordered by time: `batch` for each batch of requests, then its messages;
-/// `wrote` for each write of the server, then its messages.
+/// A simulated display server. Its input must be ordered by time: a call of `batch` for each batch of requests, then of
+/// `message` for its messages; a call of `wrote` for each write of the server, then of `message` for its messages.
 pub struct ServerModel {
     operations: Operations,
     transport: TransportEstimates,
@@ -27,7 +27,8 @@ pub struct ServerModel {
 }
 
 impl ServerModel {
-    /// The server with these `parameters`, initially asleep.
+    /// Creates a server with the costs in `parameters`, initially asleep. `substitutions` has the attribute values that
+    /// may replace values without a measurement.
     pub fn new(parameters: &ServerParameters, substitutions: &Substitutions) -> ServerModel {
         let transport = TransportEstimates::new(parameters);
         ServerModel {
@@ -41,7 +42,7 @@ impl ServerModel {
         }
     }
 
-    /// True if the server's transport costs are known; otherwise transport takes no time.
+    /// True if the server's transport costs are known; otherwise the model charges no time for transport.
     pub fn knows_transport(&self) -> bool {
         self.transport.is_known()
     }
@@ -51,7 +52,8 @@ impl ServerModel {
         self.cost
     }
 
-    /// Handles the arrival of bytes of `client`. The messages that end in them follow.
+    /// Processes the arrival of a batch of bytes from a client. Then the caller passes the messages that end in the
+    /// bytes to `message`. `on` receives the charges.
     pub fn batch(&mut self, client: ClientId, time: Time, on: &mut impl FnMut(&Charge<'_>)) {
         if self.wakeups.arrive(&mut self.clock, time) {
             let server = self.transport.wakeup(self.wakeups.slept());
@@ -63,13 +65,14 @@ impl ServerModel {
         }
     }
 
-    /// Notes a write of the server. The messages that end in the written bytes follow.
+    /// Notes that the recorded server wrote bytes. Then the caller passes the messages that end in the bytes to
+    /// `message`.
     pub fn wrote(&mut self, time: Time) {
         let at = self.clock.at(time);
         self.clock.wrote(at);
     }
 
-    /// Removes a client that has disconnected.
+    /// Removes the state of a client that has disconnected.
     pub fn closed(&mut self, client: ClientId) {
         self.clients.remove(&client);
     }
@@ -81,7 +84,7 @@ impl ServerModel {
         Some(self.clock.time_of(busy))
     }
 
-    /// Handles a message of the current batch or write.
+    /// Processes a message of the current batch or write. `on` receives the charges.
     #[inline]
     pub fn message(&mut self, seen: &Traffic<'_>, on: &mut impl FnMut(&Charge<'_>)) {
         use TransportPart::{Cold, Error, Event, Read, Reply, Setup};

@@ -1,5 +1,5 @@
-//! A simulated server. It reads bytes like a real server, and reports its CPU time. A calibration must find the
-//! parameters with which the server was created.
+//! A simulated server for tests of calibrations. It reads bytes like a real server, and reports its CPU time. A
+//! calibration must find the parameters with which the server was created.
 
 use rustc_hash::FxHashMap;
 use x11prof_cost_model::{Micros, ServerParameters, Substitutions};
@@ -16,32 +16,32 @@ const HEAD: usize = 32;
 /// MappingNotify, an event without a window.
 const EVENT: u8 = 34;
 
-/// The simulated server's response to a request.
+/// The response of the simulated server to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Answer {
-    /// The number of bytes after the first 32 bytes of the reply, a multiple of 4.
+    /// The number of bytes of the reply after its first 32 bytes, a multiple of 4.
     pub reply_data: u32,
-    /// The number of events sent to the client.
+    /// The number of events that the server sends to the client before the reply.
     pub events: u32,
 }
 
-/// A simulated server's work.
+/// The work of a simulated server during a call.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Served {
-    /// The CPU time of the work.
+    /// The CPU time of the work in microseconds.
     pub cpu: Micros,
-    /// The number of wakeups.
+    /// The number of times that the server was woken.
     pub wakeups: u64,
-    /// The number of replies written.
+    /// The number of replies that the server wrote.
     pub replies: u64,
-    /// Bytes of the replies.
+    /// The total number of bytes of the replies.
     pub reply_bytes: u64,
-    /// The number of events written.
+    /// The number of events that the server wrote.
     pub events: u64,
 }
 
 impl Served {
-    /// Adds the work that follows.
+    /// Adds the work of a later call.
     pub fn add(&mut self, next: &Served) {
         self.cpu += next.cpu;
         self.wakeups += next.wakeups;
@@ -56,7 +56,7 @@ impl Served {
     }
 }
 
-/// A server with known costs. Its own clock advances while the server works and in `wait`.
+/// A simulated server with known costs. Its own clock advances while the server works and in `wait`.
 pub struct SimulatedServer {
     model: ServerModel,
     session: Session,
@@ -66,7 +66,7 @@ pub struct SimulatedServer {
 }
 
 impl SimulatedServer {
-    /// A server with the costs in `parameters`.
+    /// Creates a server with the costs in `parameters`.
     pub fn new(parameters: &ServerParameters) -> SimulatedServer {
         let substitutions = Substitutions::default();
         SimulatedServer {
@@ -78,12 +78,13 @@ impl SimulatedServer {
         }
     }
 
-    /// The current time on the server's clock.
+    /// The current time on the simulated server's own clock.
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// Connects a client with these setup bytes. `setup` is the server's reply.
+    /// Connects a client. `request` has the bytes of its connection setup, and `setup` those of the server's reply.
+    /// Returns the server's work.
     pub fn connect(&mut self, client: ClientId, request: &[u8], setup: &[u8]) -> Served {
         self.connections.insert(client, Connection::new());
         let mut served = Served::default();
@@ -97,19 +98,20 @@ impl SimulatedServer {
         served
     }
 
-    /// Disconnects a client. (The cost is included in the cost of connecting.)
+    /// Disconnects a client. (The cost of the end is included in the work that `connect` returns.)
     pub fn disconnect(&mut self, client: ClientId) {
         self.connections.remove(&client);
         self.session.closed(client);
         self.model.closed(client);
     }
 
-    /// Sends a batch of a client's requests. The server handles the batch and sleeps. Each reply has 32 bytes.
+    /// Sends a batch of requests of a client. The server handles the batch, with replies of 32 bytes, and then sleeps.
+    /// Returns the server's work.
     pub fn send(&mut self, client: ClientId, bytes: &[u8]) -> Served {
         self.send_answered(client, bytes, |_| Answer::default())
     }
 
-    /// Sends a batch. `answer` returns the response to each request.
+    /// Sends a batch of requests of a client. `answer` returns the response to each request. Returns the server's work.
     pub fn send_answered(
         &mut self,
         client: ClientId,

@@ -1,10 +1,10 @@
-//! Wakeup: the server's sleeps. Their lengths determine the costs of wakeups.
+//! The term "wakeup" of the model: the server's sleeps, whose lengths determine the costs of wakeups.
 
 use x11prof_cost_model::Micros;
 
 use crate::clock::{ServerClock, Time};
 
-/// The server's sleeps.
+/// The sleeps of the server.
 #[derive(Debug, Default)]
 pub(crate) struct Wakeups {
     /// The length of the last sleep.
@@ -14,7 +14,7 @@ pub(crate) struct Wakeups {
 }
 
 impl Wakeups {
-    /// Handles the arrival of a batch of requests at `time`. Returns true if the batch wakes the server.
+    /// Processes the arrival of a batch of requests at `time`. Returns true if the batch wakes the server.
     pub(crate) fn arrive(&mut self, clock: &mut ServerClock, time: Time) -> bool {
         let at = clock.at(time);
         let Some(slept) = clock.arrive(at) else {
@@ -28,12 +28,12 @@ impl Wakeups {
         true
     }
 
-    /// The length of the sleep before the last wakeup; infinite before the first wakeup.
+    /// The length of the sleep that ended with the last wakeup, in microseconds; infinite for the first wakeup.
     pub(crate) fn slept(&self) -> Micros {
         self.slept
     }
 
-    /// The time for which the server has slept so far.
+    /// The total time for which the server has slept so far, in microseconds; without the sleep before the first batch.
     pub(crate) fn idled(&self) -> Micros {
         self.idled
     }

@@ -1,4 +1,4 @@
-//! The pending requests of clients whose replies update the session.
+//! The pending requests of clients: requests whose replies update the session's state.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use crate::extension_kind::ExtensionKind;
 use crate::ids::{By, ClientId, IdMap};
 use crate::resources::atoms;
 
-/// Maximum number of pending requests of each client. Replies to older requests are ignored.
+/// The maximum number of pending requests of each client. Replies to older requests are ignored.
 const QUESTIONS_LIMIT: usize = 1 << 12;
 
 /// The information that a pending request asks for.
@@ -23,12 +23,12 @@ pub(crate) enum PendingReply {
     Region(u32),
 }
 
-/// The pending requests of all clients, in request order.
+/// The pending requests of each client, in request order.
 #[derive(Debug, Default)]
 pub(crate) struct AwaitedReplies(IdMap<VecDeque<(SequenceNumber, PendingReply)>>);
 
 impl AwaitedReplies {
-    /// Stores a request if its reply will update the session.
+    /// Stores a request of client `by` if its reply will update the session.
     pub(crate) fn request(
         &mut self,
         by: By,
@@ -47,7 +47,8 @@ impl AwaitedReplies {
         }
     }
 
-    /// Removes and returns the pending request to which a reply belongs.
+    /// Removes and returns the pending request that `reply` answers; `None` if the session needs no information from
+    /// it.
     pub(crate) fn answered(&mut self, client: ClientId, reply: &Reply<'_>) -> Option<PendingReply> {
         let open = self.0.get_mut(client.0)?;
         while open

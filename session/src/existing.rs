@@ -1,5 +1,5 @@
-//! Resources from before the first message. They were reported by the server, or by a session that observed the earlier
-//! messages. No request in the recording created them.
+//! Adds and lists resources from before the first message. The server reported them, or a session that observed the
+//! earlier messages. No request in the recording created them.
 
 use x11prof_protocol::SequenceNumber;
 
@@ -11,7 +11,7 @@ use crate::windows::drawables::{ExistingDrawable, Pixmap};
 use crate::windows::names::WindowNames;
 use crate::windows::window::Window;
 
-/// A window that exists.
+/// A window that existed before the recording.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ExistingWindow {
     /// The window's id.
@@ -20,9 +20,9 @@ pub struct ExistingWindow {
     pub parent: u32,
     /// The window's position and size.
     pub geometry: Geometry,
-    /// Bits per pixel, if the drawable has pixels and the number is known.
+    /// The depth in bits; `None` if unknown, or if the window has no pixels (InputOnly).
     pub depth: Option<u8>,
-    /// True if the window has the class InputOnly.
+    /// True if the window has the class InputOnly, so it is never drawn.
     pub input_only: bool,
     /// True if the window is mapped. Its ancestors may be unmapped.
     pub mapped: bool,
@@ -32,16 +32,16 @@ pub struct ExistingWindow {
     pub names: WindowNames,
 }
 
-/// The number before the first request, because no request created these resources.
+/// The sequence number for resources that existed before the recording. It precedes the first request.
 const BEFORE: SequenceNumber = SequenceNumber(0);
 
 impl Session {
-    /// Sets a client's resource ids.
+    /// Sets the range of resource ids of a client: its first id and its mask.
     pub fn exists_client(&mut self, client: ClientId, first: u32, mask: u32) {
         self.state.clients.accepted(client, first, mask);
     }
 
-    /// Adds a root window.
+    /// Adds a root window that existed before the recording.
     pub fn exists_root(&mut self, root: ExistingDrawable) {
         self.state.drawables.add_root(Root {
             id: root.id,
@@ -51,12 +51,13 @@ impl Session {
         });
     }
 
-    /// Sets the server's pixmap formats.
+    /// Sets the server's pixmap formats, for a recording that begins after the connection setup.
     pub fn exists_formats(&mut self, formats: Vec<PixmapFormat>) {
         self.state.pixmap_formats = formats;
     }
 
-    /// Adds a window above its existing siblings. Information from messages takes precedence.
+    /// Adds a window that existed before the recording, above its existing siblings. Information from messages takes
+    /// precedence.
     pub fn exists_window(&mut self, window: ExistingWindow) {
         let by = self.owner(window.id);
         let windows = &mut self.state.drawables.windows;
@@ -76,7 +77,7 @@ impl Session {
         self.state.drawables.earlier.remove(window.id);
     }
 
-    /// Adds a pixmap. Information from messages takes precedence.
+    /// Adds a pixmap that existed before the recording. Information from messages takes precedence.
     pub fn exists_pixmap(&mut self, pixmap: ExistingDrawable) {
         let (width, height) = pixmap.size;
         if let Some(by) = self.owner(pixmap.id)
@@ -94,19 +95,19 @@ impl Session {
         }
     }
 
-    /// Sets the name of an atom.
+    /// Sets the name of an atom that existed before the recording.
     pub fn exists_atom(&mut self, atom: u32, name: &str) {
         self.state.atoms.reported(atom, name);
     }
 
-    /// The resource ids that clients have.
+    /// The ranges of resource ids of all clients.
     pub fn existing_clients(&self) -> Vec<IdRange> {
         let mut all: Vec<IdRange> = self.state.clients.connected().collect();
         all.sort_unstable_by_key(|range| range.first);
         all
     }
 
-    /// The root windows.
+    /// The root windows of the display.
     pub fn existing_roots(&self) -> Vec<ExistingDrawable> {
         let root = |id: u32| {
             let window = self.state.drawables.windows.get(id)?;
@@ -119,8 +120,8 @@ impl Session {
         self.roots().into_iter().filter_map(root).collect()
     }
 
-    /// The windows, without roots, whose ancestors up to a root are known: parents before children, siblings from the
-    /// lowest to the highest.
+    /// The windows except root windows, as far as their ancestors up to a root are known: parents before children,
+    /// siblings from the lowest to the highest.
     pub fn existing_windows(&self) -> Vec<ExistingWindow> {
         let windows = &self.state.drawables.windows;
         let mut found = Vec::new();
@@ -146,21 +147,21 @@ impl Session {
         found
     }
 
-    /// The pixmaps, in the order of their ids.
+    /// The pixmaps of the display, in the order of their ids.
     pub fn existing_pixmaps(&self) -> Vec<ExistingDrawable> {
         let mut all: Vec<_> = self.state.drawables.pixmaps().collect();
         all.sort_unstable_by_key(|pixmap| pixmap.id);
         all
     }
 
-    /// The atoms with known names, without the predefined ones.
+    /// The atoms with known names, without the predefined atoms: number and name.
     pub fn existing_atoms(&self) -> Vec<(u32, &str)> {
         let mut all: Vec<_> = self.state.atoms.all().collect();
         all.sort_unstable();
         all
     }
 
-    /// The owner of an earlier resource: the client whose id range contains the id.
+    /// Returns the owner of a resource that existed before the recording: the client whose id range contains `id`.
     fn owner(&self, id: u32) -> Option<By> {
         let range = self.state.clients.range(id)?;
         Some(By {

@@ -32,7 +32,7 @@ const EXTENSIONS: [(&str, ExtensionKind); 11] = [
     ("DOUBLE-BUFFER", ExtensionKind::Dbe),
 ];
 
-/// The names of these extensions.
+/// The tracked extensions, by name.
 #[derive(Debug)]
 pub(crate) struct ExtensionKinds([(Symbol, ExtensionKind); EXTENSIONS.len()]);
 
@@ -41,7 +41,7 @@ impl ExtensionKinds {
         ExtensionKinds(EXTENSIONS.map(|(name, kind)| (Symbol::new(name), kind)))
     }
 
-    /// The extension with this name.
+    /// The tracked extension with this name; `None` if the session does not track it.
     #[inline]
     pub(crate) fn find(&self, name: Symbol) -> Option<ExtensionKind> {
         let mut known = self.0.iter();

@@ -9,7 +9,8 @@ use crate::state::State;
 use crate::windows::drawables::Pixmap;
 
 impl State {
-    /// Applies an extension's request. Returns the id of the resource that the request creates.
+    /// Applies an extension's request to the state. Returns the id of the resource that the request creates; `None` if
+    /// it creates none.
     pub(crate) fn extension(
         &mut self,
         by: By,
@@ -37,7 +38,8 @@ impl State {
         }
     }
 
-    /// Pixmaps from buffers of the graphics card.
+    /// Notes the pixmap that a DRI3 request creates from buffers of the graphics card. `minor` is the request's minor
+    /// opcode. Returns the id of the pixmap.
     fn buffers(&mut self, by: By, minor: u8, body: &Body<'_>) -> Option<u32> {
         match minor {
             dri3::PIXMAP_FROM_BUFFER_REQUEST => self.pixmap(by, body, 12, body.u8(18)),
@@ -46,7 +48,8 @@ impl State {
         }
     }
 
-    /// A pixmap in shared memory. Its id is the first field; its width and height are at `size`.
+    /// Notes a pixmap in shared memory. The pixmap's id is the first field of `body`; its width and height are at the
+    /// offset `size`. Returns the id.
     fn pixmap(&mut self, by: By, body: &Body<'_>, size: usize, depth: Option<u8>) -> Option<u32> {
         let (id, width, height) = (body.u32(0)?, body.u16(size)?, body.u16(size + 2)?);
         self.drawables.add_pixmap(

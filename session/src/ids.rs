@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use x11prof_protocol::{Request, SequenceNumber};
 
-/// A client's connection, with its number in the trace.
+/// The number of a client's connection in the trace, which identifies the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientId(pub u32);
 
@@ -12,22 +12,22 @@ pub struct ClientId(pub u32);
 pub struct IdRange {
     /// The first id of the range.
     pub first: u32,
-    /// The bits in which the ids differ.
+    /// The bits in which the ids of the range differ.
     pub mask: u32,
-    /// The client.
+    /// The client that the range is assigned to.
     pub client: ClientId,
-    /// True if another client had the ids earlier.
+    /// True if another client used the ids of the range earlier.
     pub reused: bool,
 }
 
 impl IdRange {
-    /// True if `id` is in the range.
+    /// True if `id` lies in the range.
     pub fn contains(&self, id: u32) -> bool {
         id & !self.mask == self.first
     }
 }
 
-/// The request of a client that created a resource, or last changed it.
+/// The request of a client that created a resource or last changed it: the client and the sequence number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct By {
     pub(crate) client: ClientId,
@@ -42,17 +42,17 @@ impl By {
         }
     }
 
-    /// True if the same client sent `other` later, so that the later request has overridden this one.
+    /// True if the same client sent `other` after this request, so that `other` has overridden it.
     pub(crate) fn is_before(self, other: Option<By>) -> bool {
         other.is_some_and(|other| other.client == self.client && self.sequence < other.sequence)
     }
 }
 
-/// Maximum number of resources of one kind. A display server has far fewer. Beyond the limit, a trace loses information
-/// about the oldest resources.
+/// The maximum number of resources of one kind. A display server has far fewer. Above this limit, the session drops the
+/// oldest resources.
 const TABLE_LIMIT: usize = 1 << 18;
 
-/// Resources of one kind by their ids.
+/// Resources of one kind by their ids, up to a maximum number.
 #[derive(Debug)]
 pub(crate) struct IdMap<V>(FxHashMap<u32, V>);
 
@@ -63,7 +63,7 @@ impl<V> Default for IdMap<V> {
 }
 
 impl<V> IdMap<V> {
-    /// Stores `value` under `id` and drops the old value. Returns false if the table is full.
+    /// Stores `value` under `id`, and drops an old value. Returns false if the table is full.
     pub(crate) fn insert(&mut self, id: u32, value: V) -> bool {
         let fits = self.0.len() < TABLE_LIMIT || self.0.contains_key(&id);
         if fits {
@@ -85,7 +85,8 @@ impl<V> IdMap<V> {
         self.0.get_mut(&id)
     }
 
-    /// The value of `id`, created if absent. Use it only for a small number of ids, such as the clients'.
+    /// The value that is stored for `id`; created if absent. Use it only for a small number of ids, such as those of
+    /// clients.
     pub(crate) fn entry(&mut self, id: u32) -> &mut V
     where
         V: Default,

@@ -1,33 +1,33 @@
-//! The user's input, as the recorded clients received it.
+//! The user's input events, as the recorded clients received them.
 
 use rustc_hash::FxHashSet;
 use x11prof_protocol::{ByteOrder, Event};
 
-/// Codes of core events (protocol, appendix B).
+/// The codes of core events (protocol, appendix B).
 const KEY_PRESS: u8 = 2;
 const MOTION_NOTIFY: u8 = 6;
 const ENTER_NOTIFY: u8 = 7;
 const LEAVE_NOTIFY: u8 = 8;
 const GENERIC_EVENT: u8 = 35;
-/// The number of stored event times. The events of one input arrive close to each other.
+/// The number of event times to remember. The events that one user input causes arrive close to each other.
 const REMEMBERED: usize = 64;
 
-/// An input.
+/// A key, button or motion event of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Input {
-    /// The code of the core event: 2 to 6.
+    /// The code of the core event: 2 (KeyPress) to 6 (MotionNotify).
     pub kind: u8,
-    /// The key or button; 0 for a motion.
+    /// The code of the key or the number of the button; 0 for a motion.
     pub detail: u8,
-    /// The window of the event.
+    /// The window that received the event.
     pub window: u32,
-    /// The pointer's position on the screen.
+    /// The pointer's position on the screen, in pixels.
     pub at: (i16, i16),
-    /// The pointer's position in the window.
+    /// The pointer's position in the window, in pixels.
     pub within: (i16, i16),
 }
 
-/// Reports each input once, although several clients receive an event for it.
+/// Finds the user's input in events, and reports each input once although several clients receive an event for it.
 #[derive(Debug, Default)]
 pub struct Inputs {
     seen: FxHashSet<(u32, u8, u8)>,
@@ -36,7 +36,8 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// The input of an event, if the event is the first one for this input. `xinput` is the major opcode of XInput.
+    /// The input of an event; `None` if the event is no input, or not the first event for the input. `xinput` is the
+    /// major opcode of XInput.
     pub fn of(&mut self, event: &Event<'_>, xinput: Option<u8>) -> Option<Input> {
         if event.sent {
             return None;
@@ -73,7 +74,7 @@ impl Inputs {
     }
 }
 
-/// The input of an event, and the server's time.
+/// Parses a core event of the code `kind`. Returns the user input and the server's time of the event, in milliseconds.
 fn core(bytes: &[u8], order: ByteOrder, kind: u8) -> Option<(Input, u32)> {
     let input = Input {
         kind,
@@ -85,8 +86,8 @@ fn core(bytes: &[u8], order: ByteOrder, kind: u8) -> Option<(Input, u32)> {
     Some((input, order.u32(bytes, 4)?))
 }
 
-/// XInput 2, "DeviceEvent": the types from KeyPress to Motion have the numbers of core events; positions are in
-/// 65536ths.
+/// Parses an XInput 2 "DeviceEvent". Types from KeyPress to Motion have the numbers of core events; positions are in
+/// 65536ths of a pixel. Returns the user input and the server's time, in milliseconds.
 fn xinput2(bytes: &[u8], order: ByteOrder) -> Option<(Input, u32)> {
     let kind = u8::try_from(order.u16(bytes, 8)?).ok()?;
     if !(KEY_PRESS..=MOTION_NOTIFY).contains(&kind) {

@@ -1,4 +1,4 @@
-//! State that a session learns from replies: state from before the recording, and state that only the server has.
+//! State that a session reads from replies: state from before the recording, and state that only the server has.
 
 use x11prof_protocol::Reply;
 
@@ -8,7 +8,7 @@ use crate::ids::{By, ClientId};
 use crate::state::State;
 
 impl State {
-    /// Updates the state from a reply. `None` if the reply has no new information.
+    /// Updates the state from a reply to `client`. Returns `None` if the reply has no new information.
     pub(crate) fn learn(&mut self, client: ClientId, reply: &Reply<'_>) -> Option<()> {
         let asked = By {
             client,
@@ -24,7 +24,8 @@ impl State {
         }
     }
 
-    /// A reply to GetWindowAttributes shows if a window is mapped and viewable.
+    /// Applies a reply to GetWindowAttributes, which shows whether the window `id` is mapped and viewable. `asked` is
+    /// the request.
     fn described(&mut self, id: u32, asked: By, reply: &Reply<'_>) -> Option<()> {
         const UNMAPPED: u8 = 0;
         const VIEWABLE: u8 = 2;
@@ -39,7 +40,8 @@ impl State {
         Some(())
     }
 
-    /// A reply to GetGeometry contains the size and the depth of a drawable.
+    /// Applies a reply to GetGeometry, which contains the size and the depth of the drawable `id`. `asked` is the
+    /// request.
     fn measured(&mut self, id: u32, asked: By, reply: &Reply<'_>) -> Option<()> {
         let (bytes, order) = (reply.bytes, reply.order);
         let depth = *bytes.get(1)?;

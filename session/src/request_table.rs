@@ -17,15 +17,15 @@ pub enum Target {
     Drawable(u32),
     /// A RENDER picture.
     Picture {
-        /// The picture's id.
+        /// The id of the picture.
         id: u32,
-        /// The picture's drawable; `None` if unknown, or if the picture has none.
+        /// The id of the picture's drawable; `None` if unknown, or if the picture has none.
         drawable: Option<u32>,
     },
 }
 
 impl Target {
-    /// The window or pixmap.
+    /// The id of the window or pixmap that the request acts on; `None` if unknown, or if the picture has none.
     pub fn drawable(self) -> Option<u32> {
         match self {
             Target::Drawable(id) => Some(id),
@@ -39,23 +39,23 @@ impl Target {
     }
 }
 
-/// The kind of drawing.
+/// The kind of drawing that a request does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Drawing {
-    /// Points, lines and areas.
+    /// The request draws points, lines and areas.
     Shapes,
-    /// Characters.
+    /// The request draws characters.
     Text,
-    /// A part of another drawable.
+    /// The request copies a part of another drawable.
     Copies,
-    /// Pixels that the client sends.
+    /// The request draws pixels that the client sends.
     Images,
-    /// A finished image, shown on a window that is not the request's target: a swap of buffers, or a video frame.
+    /// The request shows a finished image on a window that is not its target: a swap of buffers, or a video frame.
     Frames,
 }
 
 impl Drawing {
-    /// The drawing of a request, by the request's name.
+    /// The kind of drawing of the request with this name; `None` if the request does not draw.
     pub fn of(request: Symbol) -> Option<Drawing> {
         named(request).iter().find_map(|fact| match fact {
             Draws(drawing) => Some(*drawing),
@@ -64,25 +64,25 @@ impl Drawing {
     }
 }
 
-/// A fact about a request, with offsets of ids.
+/// A fact about a request. The numbers are the offsets of ids in the request's body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fact {
-    /// The request acts on this drawable.
+    /// The request acts on the drawable whose id is at this offset.
     On(usize),
-    /// The request acts on this picture.
+    /// The request acts on the picture whose id is at this offset.
     OnPicture(usize),
-    /// The request reads this drawable's pixels.
+    /// The request reads pixels of the drawable whose id is at this offset.
     Reads(usize),
-    /// The request reads this picture's pixels.
+    /// The request reads pixels of the picture whose id is at this offset.
     ReadsPicture(usize),
-    /// The request draws.
+    /// The request draws in this way.
     Draws(Drawing),
     /// The request fills areas. The position of the first area is at this offset.
     Fills(usize),
-    /// The request creates a resource.
+    /// The request creates a resource of this kind, whose id is at this offset.
     Makes(ResourceKind, usize),
-    /// The request creates a resource, with its id at the first offset, that is freed with the window whose id is at
-    /// the second offset. A picture keeps a pixmap alive, but not a window.
+    /// The request creates a resource of this kind, whose id is at the first offset. It is freed with the window whose
+    /// id is at the second offset. A picture keeps a pixmap alive, but not a window.
     MakesOfWindow(ResourceKind, usize, usize),
     /// The request frees the resource whose id is its first field.
     Frees,
@@ -94,7 +94,7 @@ use ResourceKind::{
     Pixmap, Region, Segment, Window,
 };
 
-/// Names of requests, with the facts that apply to each.
+/// The names of requests, with the properties of each request.
 const REQUESTS: &[(&str, &[Fact])] = &[
     (
         "ChangeWindowAttributes GetWindowAttributes DestroySubwindows ChangeSaveSet ReparentWindow \
@@ -211,7 +211,8 @@ const REQUESTS: &[(&str, &[Fact])] = &[
     ),
 ];
 
-/// The rows by name. Core requests are also indexed by opcode, because they are the most frequent.
+/// The rows of the request table, indexed by name. Core requests are also indexed by opcode, because they are the most
+/// frequent.
 #[derive(Debug)]
 struct Table {
     named: FxHashMap<Symbol, &'static [Fact]>,
@@ -237,7 +238,7 @@ impl Table {
 
 static TABLE: LazyLock<Table> = LazyLock::new(Table::new);
 
-/// The facts about a request.
+/// The facts about a request; empty for requests that are not in the table.
 #[inline]
 pub(crate) fn facts(request: &Request<'_>) -> &'static [Fact] {
     match TABLE.core.get(usize::from(request.major)) {
@@ -250,7 +251,7 @@ fn named(request: Symbol) -> &'static [Fact] {
     TABLE.named.get(&request).copied().unwrap_or_default()
 }
 
-/// The target of a request that has not taken effect yet; `None` if it has no target, or an unknown one.
+/// The target of a request that has not taken effect yet; `None` if the request has no target, or an unknown target.
 pub(crate) fn target(request: &Request<'_>, pictures: &Pictures) -> Option<Target> {
     let id = |at| Body::of(request).u32(at);
     facts(request).iter().find_map(|fact| match fact {

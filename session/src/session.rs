@@ -1,4 +1,5 @@
-//! The session: processes the messages of all clients of a display, in order, and returns each request as an operation.
+//! The session. It processes the messages of all clients of a display in order, and returns each request as an
+//! operation.
 
 use x11prof_protocol::{Body, Extensions, Message, Request, SequenceNumber, Symbol};
 use x11rb_protocol::protocol::xproto;
@@ -25,25 +26,26 @@ use crate::windows::names::WindowNames;
 /// The first major opcode of extensions (protocol, section "Request Format").
 const FIRST_EXTENSION: u8 = 128;
 
-/// True for core requests that only draw or do nothing, by major opcode. They change no state of the session.
+/// True if the core request with this major opcode only draws or does nothing, so that it changes no state of the
+/// session.
 pub fn only_draws(major: u8) -> bool {
     let draws = xproto::POLY_POINT_REQUEST..=xproto::POLY_FILL_ARC_REQUEST;
     draws.contains(&major) || major == xproto::NO_OPERATION_REQUEST
 }
 
-/// The meaning of a message for the session.
+/// The meaning of a message for the estimate of costs.
 #[derive(Debug, PartialEq)]
 pub enum Observed<'a> {
-    /// A request whose cost is to be estimated. The next request reuses the value.
+    /// The message is a request whose cost can be estimated from this operation. The next request reuses the value.
     Operation(&'a Operation),
-    /// The request with this number, observed earlier on the same connection, failed, so only its fixed part has a
-    /// cost.
+    /// The request with this sequence number, observed earlier on the same connection, failed. Only its fixed part has
+    /// a cost.
     Failed(SequenceNumber),
-    /// The message has no cost here.
+    /// The message is not a request, and reports no failed request.
     Nothing,
 }
 
-/// The state of a display session, shared by its clients: any of them may use any resource.
+/// The state of a display session. All clients share it, because any client may use any resource.
 #[derive(Debug)]
 pub struct Session {
     pub(crate) state: State,
@@ -60,12 +62,12 @@ impl Default for Session {
 }
 
 impl Session {
-    /// An empty session.
+    /// Creates a session without state.
     pub fn new() -> Session {
         Session::with_definitions(Definitions::default())
     }
 
-    /// An empty session in which the user's own definitions determine the operations of their requests.
+    /// Creates a session in which the user's `definitions` determine the operations of their requests.
     pub fn with_definitions(definitions: Definitions) -> Session {
         Session {
             definitions,
@@ -76,7 +78,7 @@ impl Session {
         }
     }
 
-    /// Processes the next message of `client`.
+    /// Processes the next message, which `client` sent or received.
     pub fn observe(
         &mut self,
         client: ClientId,
@@ -110,55 +112,56 @@ impl Session {
         }
     }
 
-    /// The operation of the last request.
+    /// The operation of the request that was processed last.
     pub fn operation(&self) -> &Operation {
         &self.operation
     }
 
-    /// Handles the end of the connection of `client`. Its resources are freed, unless they are retained.
+    /// Processes the end of the connection of `client`. The client's resources are freed, unless the client retains
+    /// them.
     pub fn closed(&mut self, client: ClientId) {
         self.state.inventory.start_message();
         self.state.closed(client);
     }
 
-    /// The changes to resources by the last message, or by the end of the last connection.
+    /// The changes of resources by the last message, or by the end of the last connection.
     pub fn resource_changes(&self) -> &[ResourceChange] {
         self.state.inventory.changes()
     }
 
-    /// The resource `id`; `None` if no request in the recording created it.
+    /// The resource with this id; `None` if no request in the recording created it.
     pub fn resource(&self, id: u32) -> Option<&Resource> {
         self.state.inventory.get(id)
     }
 
-    /// The id range that contains `id`, and the last client that it was assigned to. `None` for the server's own ids,
-    /// and if the setup is not in the recording.
+    /// The id range that contains `id`, with the last client that it was assigned to. `None` for the server's own ids,
+    /// or if the setup is not in the recording.
     pub fn id_range(&self, id: u32) -> Option<IdRange> {
         self.state.clients.range(id)
     }
 
-    /// The id range of a client.
+    /// The range of resource ids of a client; `None` if unknown.
     pub fn ids_of(&self, client: ClientId) -> Option<IdRange> {
         self.state.clients.ids_of(client)
     }
 
-    /// The names in a window's properties; `None` if no name has been set.
+    /// The names in the properties of a window, given by id; `None` if no name has been set.
     pub fn window_names(&self, window: u32) -> Option<&WindowNames> {
         self.state.drawables.windows.names(window)
     }
 
-    /// A window and its known ancestors, upwards.
+    /// A window and its known ancestors, from the window upwards.
     pub fn ancestry(&self, window: u32) -> impl Iterator<Item = u32> + '_ {
         self.state.drawables.windows.ancestry(window)
     }
 
-    /// The packing of this server's pixels, by depth.
+    /// The memory layout of this server's pixels, for each depth.
     pub fn pixmap_formats(&self) -> &[PixmapFormat] {
         &self.state.pixmap_formats
     }
 
-    /// The substitute for the last observed request on a server without shared memory. `None` if the request shares
-    /// no memory, or if its image is unknown.
+    /// The substitute for `request` on a server without shared memory. The request was observed last, and its operation
+    /// is `operation`. `None` if the request shares no memory, or if its image is unknown.
     pub fn across(
         &self,
         request: &Request<'_>,
@@ -170,8 +173,8 @@ impl Session {
         sharing.across(extension, request, operation)
     }
 
-    /// The pixels that `request` reads and writes, which was observed last and is `operation`. `None` if
-    /// they are unknown, or if the request draws no areas.
+    /// The pixels that `request` reads and writes. The request was observed last, and its operation is `operation`.
+    /// `None` if the pixels are unknown, or if the request draws no areas.
     pub fn pixel_access(
         &self,
         request: &Request<'_>,
@@ -185,54 +188,56 @@ impl Session {
         self.extensions.find(extension.name)
     }
 
-    /// The window or pixmap `id`; `None` if unknown.
+    /// The known properties of the window or pixmap `id`; `None` if unknown.
     pub fn drawable(&self, id: u32) -> Option<Drawable> {
         self.state.drawables.get(id)
     }
 
-    /// The client that redirects the children of a root window (SubstructureRedirect).
+    /// The client that redirects the children of a root window (SubstructureRedirect); `None` if no recorded client
+    /// does.
     pub fn window_manager(&self) -> Option<ClientId> {
         self.state.drawables.windows.window_manager()
     }
 
-    /// The root windows, in the order of their ids.
+    /// The ids of the root windows, in ascending order.
     pub fn roots(&self) -> Vec<u32> {
         let mut roots: Vec<u32> = self.state.drawables.windows.roots().collect();
         roots.sort_unstable();
         roots
     }
 
-    /// The target of a request that is not observed yet; `None` if the request has no known target.
+    /// The target of a request that has not been observed; `None` if the request has no known target.
     pub fn target(&self, request: &Request<'_>) -> Option<Target> {
         request_table::target(request, &self.state.render.pictures)
     }
 
-    /// The drawables and pictures whose pixels a request reads.
+    /// Returns the drawables and pictures whose pixels a request reads.
     pub fn sources(&self, request: &Request<'_>) -> impl Iterator<Item = Target> {
         request_table::sources(request, &self.state.render.pictures)
     }
 
-    /// The property, selection or message type of a request, or the name that it interns.
+    /// The property, selection or message type that a request names, or the atom name that it interns; `None` for other
+    /// requests.
     pub fn subject_atom(&self, request: &Request<'_>) -> Option<Symbol> {
         subject::atom(&self.state.atoms, request)
     }
 
-    /// The name of an atom; `atom` with its number if the recording does not contain the name.
+    /// The name of an atom, for display: `atom` with its number if the recording does not contain the name.
     pub fn atom_label(&self, atom: u32) -> Symbol {
         subject::label(&self.state.atoms, atom)
     }
 
-    /// The graphics context `id`; `None` if unknown.
+    /// The graphics context with this id; `None` if unknown.
     pub fn gc(&self, id: u32) -> Option<&Gc> {
         self.state.gcs.get(id)
     }
 
-    /// The name with which the font `id` was opened; `None` if unknown.
+    /// The name with which the font with this id was opened; `None` if unknown.
     pub fn font_name(&self, id: u32) -> Option<Symbol> {
         self.state.fonts.name(id)
     }
 
-    /// The name of an atom; `None` if the recording does not contain it.
+    /// The name of the atom with this number; `None` if the recording does not contain it.
     pub fn atom_name(&self, atom: u32) -> Option<&str> {
         self.state.atoms.name(atom)
     }

@@ -1,9 +1,9 @@
-//! The server's reply to a connection setup: the client's resource ids and the root windows. It may have either byte
-//! order, so it is parsed here.
+//! Parses the server's reply to a connection setup: the client's resource ids and the root windows. The reply may have
+//! either byte order.
 
 use x11prof_protocol::{ByteOrder, ServerSetup, SetupStatus};
 
-/// A screen's root window.
+/// The properties of a screen's root window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Root {
     pub(crate) id: u32,
@@ -12,18 +12,19 @@ pub(crate) struct Root {
     pub(crate) depth: u8,
 }
 
-/// The packing of a depth's pixels in images.
+/// The memory layout of pixels of one depth in images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PixmapFormat {
-    /// The depth.
+    /// The depth of pixels with this layout, in bits.
     pub depth: u8,
-    /// Bits of a pixel.
+    /// The number of bits that a pixel occupies.
     pub bits: u8,
-    /// Bits that a row is padded to.
+    /// The multiple of bits to which a row is padded.
     pub pad: u8,
 }
 
-/// The number of bytes for the pixels of this width and height; 0 for a depth that the server does not support.
+/// The number of bytes for an image of this depth, width and height (in pixels); 0 for a depth that the server does not
+/// support.
 pub(crate) fn pixel_bytes(formats: &[PixmapFormat], depth: u8, (width, height): (u16, u16)) -> u64 {
     let format = formats.iter().find(|format| format.depth == depth);
     format.map_or(0, |format| {
@@ -33,10 +34,10 @@ pub(crate) fn pixel_bytes(formats: &[PixmapFormat], depth: u8, (width, height): 
     })
 }
 
-/// The parts of a successful setup.
+/// The parts of a successful connection setup that the session uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Setup {
-    /// The base of the client's ids. Ids differ from it only in bits of the mask.
+    /// The first id of the client's range. Its ids differ from it only in bits of the mask.
     pub(crate) id_base: u32,
     pub(crate) id_mask: u32,
     pub(crate) formats: Vec<PixmapFormat>,
@@ -44,7 +45,8 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    /// Parses a setup; `None` if the client was not accepted, or if the bytes end before the ids.
+    /// Parses the server's reply to a connection setup; `None` if the client was not accepted, or if the bytes end
+    /// before the ids.
     pub(crate) fn read(setup: &ServerSetup<'_>) -> Option<Setup> {
         if setup.status != SetupStatus::Success {
             return None;
@@ -78,7 +80,8 @@ fn formats(bytes: &[u8], order: ByteOrder) -> Option<Vec<PixmapFormat>> {
     Some(read.collect())
 }
 
-/// Adds the roots to `roots`, as far as the bytes are complete (protocol, encoding of the setup).
+/// Appends the root windows of the connection setup in `bytes` to `roots`, as far as the bytes are complete (protocol,
+/// encoding of the setup).
 fn read_roots(bytes: &[u8], order: ByteOrder, roots: &mut Vec<Root>) -> Option<()> {
     let vendor = usize::from(order.u16(bytes, 24)?);
     let (screens, formats) = (*bytes.get(28)?, *bytes.get(29)?);

@@ -17,7 +17,7 @@ use crate::setup::{PixmapFormat, Setup};
 use crate::windows::drawables::Drawables;
 use crate::windows::requests;
 
-/// The server's state that requests use.
+/// The state of the server that requests use: drawables, GCs, fonts, pictures and others.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub(crate) awaited: AwaitedReplies,
@@ -33,7 +33,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// A drawable as the target of a request with a GC, and the GC. An unknown GC may clip.
+    /// A drawable as the destination of a request with a GC, and the GC. If the GC is unknown, it may have a clip.
     #[inline]
     pub(crate) fn with_gc(
         &self,
@@ -48,7 +48,7 @@ impl State {
         (target.clipped(clip, origin), Some(gc))
     }
 
-    /// Applies a core request to the state. `None` if the request was truncated.
+    /// Applies a core request to the state. Returns `None` if the request was truncated.
     pub(crate) fn apply(&mut self, by: By, request: &Request<'_>, body: &Body<'_>) -> Option<()> {
         let drawables = &mut self.drawables;
         match request.major {
@@ -64,7 +64,7 @@ impl State {
         Some(())
     }
 
-    /// Applies requests that change or free resources, and records requests whose replies describe resources.
+    /// Applies requests that change or free resources, and stores requests whose replies describe resources.
     fn change(&mut self, by: By, request: &Request<'_>, body: &Body<'_>) -> Option<()> {
         match request.major {
             xproto::CHANGE_WINDOW_ATTRIBUTES_REQUEST => {
@@ -124,8 +124,8 @@ impl State {
         }
     }
 
-    /// Handles a failed request. The resource that it should have created does not exist. The resource that it should
-    /// have changed becomes unknown.
+    /// Processes the error for a failed request. The resource that the request should have created does not exist. The
+    /// resource that it should have changed becomes unknown.
     pub(crate) fn failed(&mut self, client: ClientId, error: &ErrorMessage<'_>) {
         let by = By {
             client,
@@ -146,7 +146,7 @@ impl State {
         }
     }
 
-    /// Handles the end of a client's connection.
+    /// Processes the end of a client's connection.
     pub(crate) fn closed(&mut self, client: ClientId) {
         self.awaited.remove_client(client);
         let saved = self.clients.take_save_set(client);
@@ -166,7 +166,7 @@ impl State {
         self.free_destroyed();
     }
 
-    /// Frees the resources that are bound to destroyed windows.
+    /// Frees the resources that are freed with destroyed windows.
     pub(crate) fn free_destroyed(&mut self) {
         for id in self.drawables.windows.take_destroyed() {
             self.inventory.freed(id);

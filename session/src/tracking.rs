@@ -1,5 +1,5 @@
-//! The effects of messages on the inventory of resources. A request is tracked here after it has changed the state,
-//! which contains the sizes and depths.
+//! The effects of messages on the inventory of resources. A request is tracked after it has changed the state, because
+//! the state contains the sizes and depths.
 
 use x11prof_protocol::{Body, Event, Request};
 use x11rb_protocol::protocol::{dri3, render, shm, xproto};
@@ -13,7 +13,7 @@ use crate::setup::pixel_bytes;
 use crate::state::State;
 
 impl State {
-    /// Tracks the resources that a request created, freed and resized. `None` if the request was truncated.
+    /// Tracks the resources that a request created, freed and resized. Returns `None` if the request was truncated.
     #[inline]
     pub(crate) fn track(
         &mut self,
@@ -40,7 +40,7 @@ impl State {
         self.resized(request, extension, body)
     }
 
-    /// Tracks the windows of an event.
+    /// Tracks the destroyed and resized windows after an event.
     pub(crate) fn track_event(&mut self, event: &Event<'_>) -> Option<()> {
         self.free_destroyed();
         if event.code == xproto::CONFIGURE_NOTIFY_EVENT {
@@ -49,7 +49,7 @@ impl State {
         Some(())
     }
 
-    /// The resource that a request created.
+    /// Returns the resource that a request of the client in `by` created. `extension` is the request's extension.
     fn made(
         &mut self,
         by: By,
@@ -97,7 +97,7 @@ impl State {
         })
     }
 
-    /// A request that may change the size of an existing resource.
+    /// Applies a request that may change the size of an existing resource.
     fn resized(
         &mut self,
         request: &Request<'_>,

@@ -47,7 +47,8 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// The parsed command line; `None` if help was printed. Clap's own errors end the program here.
+    /// Parses the command line of this process. Returns `None` if help was printed. If clap finds an error, clap prints
+    /// the error and ends the process here.
     pub(crate) fn read() -> Result<Option<Arguments>, CommandError> {
         let words = options_first(std::env::args_os().collect());
         let matches = grouped().try_get_matches_from(words);
@@ -72,7 +73,7 @@ impl Arguments {
     }
 }
 
-/// The groups of commands in `--help`.
+/// The headings of `--help`, each with the names of its commands.
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Record", &["record", "mark", "server"]),
     (
@@ -88,7 +89,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Maintain", &["calibrate", "params", "ping", "recover"]),
 ];
 
-/// The command line, with its commands in groups.
+/// Builds clap's command line, whose help lists the commands in groups.
 fn grouped() -> clap::Command {
     let command = Arguments::command();
     let bold = *command.get_styles().get_header();
@@ -109,7 +110,7 @@ fn grouped() -> clap::Command {
 }
 
 /// Reorders the words of the command line. In `diff OLD -- NEW`, clap would treat options after NEW as recordings, so
-/// they move before the dashes.
+/// this function moves these options before the `--`.
 fn options_first(words: Vec<OsString>) -> Vec<OsString> {
     let is_diff = words.get(1).is_some_and(|word| word == "diff");
     let dashes = words.iter().position(|word| word == "--");
@@ -134,7 +135,8 @@ fn options_first(words: Vec<OsString>) -> Vec<OsString> {
     before
 }
 
-/// Advice for `x11prof FILE`.
+/// Returns advice if the user typed `x11prof FILE`, without a command. `error` is clap's error. `None` for other
+/// errors.
 fn file_as_command(error: &clap::Error) -> Option<String> {
     match error.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(word)) if std::path::Path::new(word).is_file() => Some(format!(
@@ -144,7 +146,8 @@ fn file_as_command(error: &clap::Error) -> Option<String> {
     }
 }
 
-/// Advice for `x11prof record COMMAND`.
+/// Returns advice if the user typed `x11prof record COMMAND`, without `--` before COMMAND. `error` is clap's error.
+/// `None` for other errors.
 fn command_without_dashes(error: &clap::Error) -> Option<String> {
     let recording = std::env::args_os()
         .nth(1)

@@ -9,7 +9,7 @@ use x11prof_proxy::ServerKind;
 
 use super::values::{SERVER, TableFormat};
 
-/// The pace of a session's actions.
+/// The pace at which a session's actions follow each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PlayPace {
     /// Each action as soon as the program is idle
@@ -120,12 +120,12 @@ pub(crate) struct Type {
     pub(crate) command: Vec<OsString>,
 }
 
-/// An existing window.
+/// The choice of an existing window, for `--window`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WindowChoice {
-    /// The window of this number.
+    /// The window with this X11 ID.
     Id(u32),
-    /// The window that the user clicks.
+    /// The window that the user clicks with the pointer.
     Click,
 }
 

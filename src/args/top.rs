@@ -42,7 +42,7 @@ pub(crate) struct Top {
     pub(crate) json: bool,
 }
 
-/// The kind of rows of `top`.
+/// The kinds of rows that `top` can list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TopBy {
     /// Clients
@@ -54,7 +54,7 @@ pub(crate) enum TopBy {
 }
 
 impl TopBy {
-    /// The view's name of the kind.
+    /// Converts the kind of rows to the analyzer's value.
     pub(crate) fn by(self) -> By {
         match self {
             TopBy::Client => By::Client,
@@ -64,7 +64,7 @@ impl TopBy {
     }
 }
 
-/// An interval in seconds, from 0.1 s to a day.
+/// Parses an interval in seconds, from 0.1 s to one day.
 fn window(text: &str) -> Result<f64, String> {
     let wide = seconds(text)?;
     match (0.1..=86_400.0).contains(&wide) {

@@ -8,7 +8,7 @@ use x11prof_analyzer::{By, NetworkModel, Scale, Thresholds, TimeSourceOption};
 use x11prof_cost_model::Network;
 use x11prof_proxy::{Rewrite, ServerKind};
 
-/// The form of a result.
+/// The output format of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// Text for a terminal
@@ -45,7 +45,7 @@ pub(crate) enum TableFormat {
     Csv,
 }
 
-/// The form and the place of a table.
+/// The output format of a table, and the file to write the table to.
 #[derive(Debug, Args)]
 pub(crate) struct TableArguments {
     /// The output format
@@ -104,7 +104,7 @@ pub(crate) enum GroupBy {
 }
 
 impl GroupBy {
-    /// The analyzer's value; `None` for requests, which are always part of a report.
+    /// Converts the key to the analyzer's value. `None` for requests, which every report contains.
     pub(crate) fn by(self) -> Option<By> {
         match self {
             GroupBy::Request => None,
@@ -119,7 +119,7 @@ impl GroupBy {
     }
 }
 
-/// The level between client and request in exported sums.
+/// The level between client and request in exported sums of server time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportBy {
     /// The window that a request acts on
@@ -129,7 +129,7 @@ pub(crate) enum ExportBy {
 }
 
 impl ExportBy {
-    /// The analyzer's value.
+    /// Converts the level to the analyzer's value.
     pub(crate) fn by(self) -> By {
         match self {
             ExportBy::Window => By::Window,
@@ -138,7 +138,7 @@ impl ExportBy {
     }
 }
 
-/// The events of a program at which its stack is recorded.
+/// The kinds of call stacks that `record --stacks` captures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum StacksOf {
     /// Each wait for a reply, while the recorder holds the reply back
@@ -149,10 +149,10 @@ pub(crate) enum StacksOf {
     Cpu,
 }
 
-/// The default trace.
+/// The default name of the trace file.
 pub(crate) const DEFAULT_TRACE: &str = "x11prof.mcap";
 
-/// A parser of values, with the names that shell completions suggest.
+/// A clap value parser that also suggests names for shell completions.
 #[derive(Debug, Clone)]
 pub(super) struct Offering<T> {
     parse: fn(&str) -> Result<T, String>,
@@ -177,7 +177,7 @@ impl<T: Clone + Send + Sync + 'static> TypedValueParser for Offering<T> {
     }
 }
 
-/// Cost tables: any text is accepted; completions suggest the built-in names.
+/// Parses the name of a cost table. Any text is accepted; completions suggest the built-in names.
 pub(super) const PARAMETERS: Offering<String> = Offering {
     parse: |text| Ok(text.to_owned()),
     names: || {
@@ -188,13 +188,13 @@ pub(super) const PARAMETERS: Offering<String> = Offering {
     },
 };
 
-/// Networks: any valid network is accepted; completions suggest the presets.
+/// Parses a network. Any valid network is accepted; completions suggest the presets.
 pub(super) const NETWORK: Offering<Network> = Offering {
     parse: |text| Network::parse(text).map_err(|error| error.to_string()),
     names: || Network::presets().chain(["none"]).collect(),
 };
 
-/// The sources of network times.
+/// Parses the model by which network times are estimated.
 pub(super) const NETWORK_MODEL: Offering<NetworkModel> = Offering {
     parse: |text| match text {
         "simulated" => Ok(NetworkModel::Simulated),
@@ -204,7 +204,7 @@ pub(super) const NETWORK_MODEL: Offering<NetworkModel> = Offering {
     names: || vec!["simulated", "paper"],
 };
 
-/// Kinds of private servers by name.
+/// Parses the name of a kind of private server.
 pub(super) const SERVER: Offering<ServerKind> = Offering {
     parse: server_kind,
     names: || ServerKind::names().collect(),
@@ -254,7 +254,7 @@ fn server_kind(text: &str) -> Result<ServerKind, String> {
     })
 }
 
-/// A label of a session.
+/// Parses a session label, `NAME=VALUE`.
 pub(super) fn label(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() && !value.is_empty() => {
@@ -271,7 +271,7 @@ pub(super) fn rewrite(text: &str) -> Result<Rewrite, String> {
     })
 }
 
-/// Where server times come from.
+/// The time source of a report's server times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TimeSourceChoice {
     /// The best source in the recording

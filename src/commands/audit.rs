@@ -1,4 +1,4 @@
-//! `x11prof audit`: compares the figures on all pages of a recording with each other.
+//! `x11prof audit`: compares the figures of all reports on a recording with each other.
 
 use std::fs;
 use std::io::Write;
@@ -13,8 +13,8 @@ use crate::error::{CommandError, Outcome};
 use crate::output::emit_text;
 use crate::pass::Pass;
 
-/// The pages: name, format, and arguments. `CUT` is replaced by the middle of the recording and `LENGTH` by its
-/// length, in seconds.
+/// The reports to compare: name, format, and arguments. `CUT` is replaced by the middle of the recording and `LENGTH`
+/// by the length of the recording, both in seconds.
 const PAGES: &[(&str, &str, &str)] = &[
     ("report", "json", "report --format json"),
     ("report.csv", "csv", "report --format csv"),
@@ -79,12 +79,13 @@ const PAGES: &[(&str, &str, &str)] = &[
 const BUDGET: &str = "[total]\nrequests = 0\nbytes = 0\nround_trips = 0\nsynchronisations = 0\nserver_ms = 0\n\
                       [start_up]\nrequests = 0\nbytes = 0\nround_trips = 0\nlatency_ms = 0\n";
 
-/// Events that most recordings contain.
+/// Definitions of events that most recordings contain, for `episodes --events`.
 const EVENTS: &str = "format = 1\n\
                       [[event]]\nname = \"Key\"\ntype = \"input\"\nstart = { event = \"KeyPress\" }\n\
                       [[event]]\nname = \"Shown\"\ntype = \"window\"\nnested = true\nstart = { request = \"MapWindow\" }\n";
 
-/// Produces all pages and prints figures that contradict each other. Exit status 1 if there are any.
+/// Produces all reports of the recording and prints figures that contradict each other. The exit status is 1 if there
+/// are contradictions.
 pub(crate) fn run(arguments: &Audit) -> Outcome {
     let path = &arguments.trace;
     // The pages also report missing parts, but their output is not printed.
@@ -123,7 +124,8 @@ pub(crate) fn run(arguments: &Audit) -> Outcome {
     })
 }
 
-/// Adds pages, two at a time.
+/// Produces the `wanted` reports of the recording at `path`, two at a time, and adds them to `pages`. `cut` is the
+/// middle of the recording, in seconds.
 fn add(
     pages: &mut Pages,
     path: &Path,
@@ -152,7 +154,7 @@ fn add(
     Ok(())
 }
 
-/// A page without the recording's name, which may read like a figure.
+/// Removes the recording's file name from a report, because the name may look like a figure.
 fn without_name(page: &str, path: &Path) -> String {
     let suite = |name: &str| format!("classname=\"{name}\"");
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
@@ -163,7 +165,8 @@ fn without_name(page: &str, path: &Path) -> String {
     }
 }
 
-/// The program's output for these arguments, as users see it.
+/// Runs x11prof with the arguments `words` on the recording at `path`, and returns the output that a user would see.
+/// `cut` is the middle of the recording, in seconds.
 fn page(path: &Path, words: &str, cut: f64) -> Result<String, CommandError> {
     let asked = words;
     let failed = |why: &str| CommandError::file(path, format_args!("{asked}: {why}"));

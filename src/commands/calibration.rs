@@ -1,5 +1,5 @@
 //! The destination of a calibration: the file of `-o`, or the saved file for this machine and server. The saved file is
-//! only replaced by a calibration that is as complete.
+//! only replaced by a calibration that is at least as complete.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,12 +12,12 @@ use crate::error::{CommandError, Outcome};
 use crate::output::emit_shared_text;
 use crate::saved_parameters;
 
-/// The destination, and the saved file that exists there.
+/// The file that a calibration writes, and the saved file that the new file would replace.
 pub(super) struct Destination {
     path: PathBuf,
-    /// True if x11prof keeps the file; false if the user named it.
+    /// True if the file is x11prof's saved file for this machine; false if the user named the file with `-o`.
     is_kept: bool,
-    /// The saved file so far.
+    /// The saved file before this calibration; `None` if there is no saved file.
     before: Option<ServerParameters>,
 }
 
@@ -56,7 +56,7 @@ impl Destination {
         })
     }
 
-    /// Writes the file, and prints what to do with it.
+    /// Writes `parameters` to the destination, and prints how to use the file.
     pub(super) fn write(&self, parameters: &ServerParameters) -> Outcome {
         let path = self.path.display();
         if self.is_worse(parameters) {
@@ -80,7 +80,7 @@ impl Destination {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// True if the new file lacks requests of the saved one.
+    /// Returns true if the calibration `newer` lacks requests that the saved file contains.
     fn is_worse(&self, newer: &ServerParameters) -> bool {
         let before = self.before.as_ref();
         before.is_some_and(|before| {

@@ -16,10 +16,11 @@ use crate::names;
 use crate::output::{emit_shared_text, emit_text, page, refuse_input};
 use crate::pass::Pass;
 
-/// The default round-trip time for budget limits on network time, in milliseconds.
+/// The round-trip time for budget limits on network time if the budget names none, in milliseconds.
 const RTT_MS: f64 = 50.0;
 
-/// Compares the trace with the budget. Exit status 1 if it exceeds the budget, 2 after an error, as in diff.
+/// Compares the trace with the budget. The exit status is 1 if the trace exceeds the budget, and 2 after an error, as
+/// in `diff(1)`.
 pub(crate) fn run(arguments: &Check) -> Outcome {
     held_against(arguments).map_err(CommandError::into_trouble)
 }
@@ -93,7 +94,7 @@ fn held_against(arguments: &Check) -> Outcome {
     })
 }
 
-/// The budget in the file. An unknown request in it is an error.
+/// Reads the budget file. A limit for an unknown request is an error.
 fn budget(arguments: &Check) -> Result<Budget, CommandError> {
     let path = &arguments.budget;
     let text = input::text(path, "budget")?;

@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &Compare) -> Outcome {
     }
 }
 
-/// Computes the comparison.
+/// Estimates the trace for every server and network, and returns the comparison.
 pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError> {
     let path = &arguments.trace;
     let read = [
@@ -144,12 +144,12 @@ pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError
     Ok(comparison)
 }
 
-/// Two calibrations were made under different conditions if the costs of requests that X.Org's servers handle with the
-/// same code differ by more than this factor.
+/// The largest ratio of the costs of requests that X.Org's servers handle with the same code, if two calibrations were
+/// made under the same conditions.
 const SAME_CODE: f64 = 1.2;
 
-/// Rescales the tables to the conditions of the recorded server's table, or of the first table. Two calibrations of one
-/// machine may have been made at different machine speeds.
+/// Rescales the cost tables `tables` to the conditions of the recorded server's table `recorded`, or else of the first
+/// table. Two calibrations of one machine may have been made at different CPU speeds.
 fn rescale(recorded: Option<&CostsForRecording>, tables: &mut [CostsForRecording]) {
     let Some(reference) = recorded.or(tables.first()) else {
         return;

@@ -57,7 +57,8 @@ pub(crate) fn run(arguments: &Diff) -> Outcome {
     }
 }
 
-/// The figures of one recording.
+/// Computes the figures of the recording at `path`. `parameters` is the cost table. `client` selects clients by name or
+/// number.
 fn figures(
     path: &Path,
     parameters: &ServerParameters,

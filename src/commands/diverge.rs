@@ -14,7 +14,7 @@ use crate::error::{CommandError, Outcome, shown};
 use crate::output::{emit_json, emit_text, page, refuse_input};
 use crate::pass::Pass;
 
-/// The recordings to compare, and their names in the result.
+/// The recordings on the two servers, and their names in the result.
 struct Sides {
     reference: PathBuf,
     again: Vec<PathBuf>,
@@ -55,7 +55,8 @@ fn diverge(arguments: &Diverge) -> Outcome {
     Ok(if differs { ExitCode::FAILURE } else { written })
 }
 
-/// The differences between the recordings, without differences that also occur between recordings of the reference.
+/// Returns the differences between the two servers' recordings, except differences that also occur between two
+/// recordings on the reference server.
 fn report(sides: &Sides) -> Result<DivergenceReport, CommandError> {
     let reference = streams(&sides.reference)?;
     let again = sides.again.iter().map(|path| {
@@ -89,7 +90,7 @@ fn details(
     Ok([reference, other])
 }
 
-/// The names of two files, without folders and extensions if they differ without them.
+/// Returns the names of two files, without folders and extensions if the shortened names still differ.
 fn names(paths: [&Path; 2]) -> [String; 2] {
     let stems = paths.map(|path| {
         let stem = path.file_stem().unwrap_or_default();
@@ -101,7 +102,7 @@ fn names(paths: [&Path; 2]) -> [String; 2] {
     }
 }
 
-/// Records the program three times on the first server and once on the second.
+/// Records the program three times on the first server (the reference) and once on the second server.
 fn recorded(arguments: &Diverge) -> Result<Sides, CommandError> {
     let servers = super::replay::servers(&arguments.server, &arguments.server_command);
     let [(reference, first), (other, second)] = servers.as_slice() else {

@@ -13,7 +13,7 @@ use crate::names;
 use crate::output::emit;
 use crate::pass::Pass;
 
-/// Prints a line for each message.
+/// Prints one line for each message.
 pub(crate) fn run(arguments: &Dump) -> Outcome {
     let path = &arguments.trace;
     let pass = Pass::open(path, None)?.tell_missing();

@@ -86,7 +86,7 @@ fn options(arguments: &Arguments) -> Result<EpisodeOptions, CommandError> {
     Ok(options)
 }
 
-/// The report on one trace.
+/// Returns the report on the episodes of the trace at `path`.
 fn report(
     arguments: &Arguments,
     options: &EpisodeOptions,

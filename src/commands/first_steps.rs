@@ -1,4 +1,4 @@
-//! `x11prof` without arguments on a terminal: the purpose of the program, and three commands to try next.
+//! `x11prof` without arguments on a terminal: prints the purpose of the program, and three commands to try next.
 
 use std::path::Path;
 use std::sync::mpsc;
@@ -12,7 +12,7 @@ use crate::args::DEFAULT_TRACE;
 use crate::error::Outcome;
 use crate::output::emit_text;
 
-/// The longest wait for the display.
+/// The longest time to wait for a reply of the display.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The number of suggested commands.
 const COMMANDS: usize = 3;
@@ -32,11 +32,11 @@ You can also watch a running display, without a recording.
 "
 );
 
-/// The recording, display and programs that were found.
+/// The recording and the display that were found, from which the suggestions follow.
 struct Found {
     /// The name of the display and the number of its clients, or the reason why there is no display.
     display: Result<(String, usize), String>,
-    /// The size of the recording in this folder, in bytes.
+    /// The size of the default recording in the current folder, in bytes; `None` if there is no such file.
     recording: Option<u64>,
 }
 
@@ -56,7 +56,8 @@ fn found() -> Found {
     }
 }
 
-/// A display that replies slowly is not waited for.
+/// Returns the name of the display and the number of its clients, or the reason why there is no display. A reply later
+/// than `PATIENCE` counts as a failure.
 fn display() -> Result<(String, usize), String> {
     let name = std::env::var("DISPLAY").unwrap_or_default();
     if name.is_empty() {
@@ -100,7 +101,7 @@ fn text(found: &Found) -> String {
     text
 }
 
-/// Suitable commands, the most useful first.
+/// Returns suitable commands with their descriptions, the most useful first.
 fn commands(found: &Found) -> Vec<(&'static str, &'static str)> {
     let has_clients = matches!(found.display, Ok((_, 1..)));
     let report = ("x11prof report", "where the time went");

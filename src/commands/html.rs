@@ -19,12 +19,12 @@ use crate::error::{CommandError, Outcome};
 use crate::output::{Emit, emit};
 use crate::pass::{self, Pass};
 
-/// Maximum number of episodes with messages on the page.
+/// The maximum number of episodes whose messages are on the page.
 const WITH_MESSAGES: usize = 20;
-/// Maximum bytes of messages of one episode.
+/// The maximum size of the messages of one episode on the page, in bytes.
 const MESSAGE_BYTES: usize = 1 << 15;
 
-/// Rejects conflicting options before long work.
+/// Fails if options conflict, before the recording is read.
 pub(crate) fn check(arguments: &Report) -> Result<(), CommandError> {
     let is_html = arguments.format == ReportFormat::Html;
     if !is_html && arguments.params.len() > 1 {
@@ -48,7 +48,7 @@ pub(crate) fn check(arguments: &Report) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// The servers of several `--params` options, as arguments of `compare`.
+/// Converts several `--params` options of `report` to the arguments of `compare`.
 pub(crate) fn compared(arguments: &Report) -> Compare {
     Compare {
         trace: arguments.trace.clone(),
@@ -69,7 +69,7 @@ pub(crate) fn compared(arguments: &Report) -> Compare {
     }
 }
 
-/// The parts of a page in addition to the profile.
+/// The results on the HTML page in addition to the profile.
 pub(crate) struct PageParts {
     statistics: Statistics,
     episodes: Episodes,
@@ -87,7 +87,7 @@ impl PageParts {
         }
     }
 
-    /// Processes the next observation of a pass over the whole recording.
+    /// Processes the next observation of a trace pass over the whole recording.
     pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
         self.statistics.observe(observation);
         self.episodes.observe(observation);
@@ -96,7 +96,8 @@ impl PageParts {
         self.marks.observe(observation);
     }
 
-    /// Reads the parts in a separate pass, for a profile of a part of the recording.
+    /// Reads the page's additional results in a separate trace pass, if the profile covers only a part of the
+    /// recording.
     pub(crate) fn read(arguments: &Report) -> Result<(PageParts, TraceSummary), CommandError> {
         let mut beside = PageParts::new();
         let mut summary = TraceSummary::default();
@@ -109,7 +110,8 @@ impl PageParts {
     }
 }
 
-/// Reads the recording again for the messages of the longest episodes, and writes the page.
+/// Reads the recording again for the messages of the longest episodes, and writes the HTML page of `report`. `beside`
+/// has the page's other results, and the summary of the trace.
 pub(crate) fn write(
     arguments: &Report,
     report: &ProfileReport,
@@ -168,7 +170,8 @@ pub(crate) fn write(
     }
 }
 
-/// The file of the page: the named one, or with `--open` a file next to the recording.
+/// Returns the path of the HTML page: the file of `-o`, or with `--open` a file next to the recording. `None` for
+/// standard output.
 fn to(arguments: &Report) -> Option<PathBuf> {
     let beside = || arguments.trace.with_extension("html");
     arguments

@@ -1,5 +1,5 @@
-//! x11prof as the command of its own recording: the player of a replay, or the driver of a session. This internal
-//! program is a client of the recorder's display, and returns its result through a file.
+//! Runs x11prof as the command of its own recording: as the player of a replay, or the driver of a session. Such an
+//! internal program is a client of the recorder's display, and returns its result through a file.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
@@ -22,24 +22,25 @@ use x11prof_trace::{ConnectionId, Control, Record, Started, Timestamp};
 use super::record::{RECORDER, why};
 use crate::error::{CommandError, Outcome};
 
-/// An internal program with its arguments.
+/// An internal program (the player of a replay, or the driver of a session) with its arguments.
 pub(super) struct InternalProgram<'a> {
-    /// The first word of the command line.
+    /// The first word of the internal program's command line, which selects the program.
     pub(super) word: &'a str,
-    /// The words after the result file.
+    /// The words of the command line after the name of the result file.
     pub(super) words: Vec<OsString>,
     /// The program that it drives, which the trace names as the recorded command; empty for none.
     pub(super) driven: Vec<OsString>,
-    /// The initial text of the result file.
+    /// The text that the result file contains before the internal program starts.
     pub(super) text: &'a str,
-    /// A label for the trace.
+    /// A label for the trace, as name and value.
     pub(super) label: (&'a str, String),
-    /// The error message if the program was killed.
+    /// The error message if the internal program was killed.
     pub(super) what: &'a str,
 }
 
 impl InternalProgram<'_> {
-    /// Records the internal program to `trace`, and returns the result of [`tell`].
+    /// Runs and records the internal program on the server `target`, writes the recording to `trace`, and returns the
+    /// result that the program wrote with [`tell`].
     pub(super) fn recorded<T: DeserializeOwned>(
         self,
         target: Target,
@@ -62,8 +63,8 @@ impl InternalProgram<'_> {
         self.end(&outcome, &recorded, trace)
     }
 
-    /// Records the existing clients of the display to `trace` while the internal program runs, and returns its
-    /// result.
+    /// Records the existing clients of the display `target` to `trace` while the internal program runs, and returns the
+    /// internal program's result.
     pub(super) fn attached<T: DeserializeOwned>(
         self,
         target: Target,
@@ -141,7 +142,7 @@ impl InternalProgram<'_> {
     }
 }
 
-/// In the internal program: writes the result, or the error, to the file named by its first argument.
+/// Called in the internal program: writes the result or the error in `done` to the result file `outcome`.
 pub(super) fn tell<T: Serialize>(outcome: &Path, done: Result<T, CommandError>) -> Outcome {
     // The process that started this program prints the error.
     let done = done.map_err(|error| error.message().to_owned());
@@ -177,12 +178,12 @@ impl Drop for OutcomeFile {
     }
 }
 
-/// Excludes the internal program's own connection, which is the first, from the trace.
+/// Returns a filter that removes the internal program's own connection, which is the first one, from the trace.
 fn without_its_own() -> Box<dyn RecordFilter> {
     Box::new(WithoutFirst(VecDeque::new()))
 }
 
-/// The internal program's own connection.
+/// The ID of the internal program's own connection.
 const OWN: ConnectionId = ConnectionId(1);
 
 struct WithoutFirst(VecDeque<Record>);

@@ -16,16 +16,17 @@ use crate::output::{emit_json, emit_text, page, refuse_input};
 use crate::pass::{self, Pass};
 use crate::sessions::{find, read};
 
-/// Maximum number of skipped files to list.
+/// The maximum number of skipped files to list.
 const NAMED: usize = 10;
-/// Maximum number of issues whose example is read again from its recording.
+/// The maximum number of issues whose worst episode is read again from its recording.
 const EXAMPLES: usize = 20;
-/// The largest difference between the start times of an example and of an episode of the same client, in milliseconds.
+/// The largest difference in milliseconds between the start times of an issue's worst episode and of an episode of the
+/// same client, for which both are the same episode.
 const NEAR_MS: f64 = 0.001;
-/// Maximum bytes of messages of an example.
+/// The maximum size of the printed messages of an issue's worst episode, in bytes.
 const MESSAGE_BYTES: usize = 1 << 16;
 
-/// Reads every session once and prints the list.
+/// Reads every session once and prints the list of issues.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let to = arguments.output.as_deref();
     refuse_input(to, arguments.inputs.iter().map(AsRef::as_ref))?;
@@ -87,7 +88,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
 }
 
-/// Writes the pages: the list, and one for each issue.
+/// Writes the HTML pages into `folder`: the list of issues, and one page for each issue.
 fn html(report: &IssuesReport, folder: &Path) -> Outcome {
     create_folder(folder, 0o777).map_err(|error| CommandError::file(folder, error))?;
     let linked = report.issues.iter().take(views::PAGES);
@@ -105,7 +106,8 @@ fn html(report: &IssuesReport, folder: &Path) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The worst episode of an issue, read from its recording, with its messages.
+/// Reads the worst episode of an issue from its recording, with its messages. `None` if the recording or the episode is
+/// missing.
 fn example(issue: &IssueReport) -> Result<Option<EpisodeReport>, CommandError> {
     let path = Path::new(&issue.example.trace);
     let at_ms = issue.example.at_s * 1e3;

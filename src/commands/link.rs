@@ -23,7 +23,7 @@ pub(crate) fn run(arguments: &Link) -> Outcome {
     }
 }
 
-/// The measurement that `record --link` stored in a trace.
+/// Returns the measurement of the connection that `record --link` stored in the trace at `path`.
 fn kept(path: &std::path::Path) -> Result<x11prof_trace::Link, CommandError> {
     let mut reader = input::trace(path)?;
     let failed = |error| CommandError::file(path, error);

@@ -9,7 +9,7 @@ use crate::args::Arguments;
 use crate::error::Outcome;
 use crate::output::emit;
 
-/// The parts of the manual that the definitions do not contain, in roff (groff_man(7)).
+/// The sections of the manual page that the command line's definitions do not contain, in roff (groff_man(7)).
 const REST: &str = r#".SH EXAMPLES
 .TP
 x11prof record \-\- xterm
@@ -65,7 +65,7 @@ x11prof.mcap
 The default recording.
 "#;
 
-/// Prints the manual page: of the program, then of each command and subcommand.
+/// Prints the manual page of the program, with its commands and subcommands.
 pub(crate) fn man() -> Outcome {
     let mut command = Arguments::command();
     command.build();
@@ -89,7 +89,7 @@ fn below(command: &Command, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The completions for a shell.
+/// Prints the completions for a shell.
 pub(crate) fn completions(shell: Shell) -> Outcome {
     let mut command = Arguments::command();
     // The generator panics on a closed pipe, so write into memory first.

@@ -1,4 +1,4 @@
-//! `x11prof mark`: a mark in the running recording.
+//! `x11prof mark`: adds a mark to the running recording.
 
 use std::process::ExitCode;
 
@@ -7,7 +7,7 @@ use x11prof_proxy::mark;
 use crate::args::Mark;
 use crate::error::{CommandError, Outcome};
 
-/// Puts a mark into each recording of the display.
+/// Adds a mark to each running recording of the display.
 pub(crate) fn run(arguments: Mark) -> Outcome {
     let display = arguments
         .display

@@ -96,14 +96,16 @@ fn target(arguments: &Measure, server: Option<&PrivateServer>) -> Result<Target,
     })
 }
 
-/// The name in the file: the private server's kind, or the output file's stem.
+/// Returns the name of the server in the parameter file: the private server's kind, or the stem of the output file's
+/// name.
 fn name(arguments: &Measure) -> Option<String> {
     let stem = arguments.output.as_deref().and_then(Path::file_stem);
     stem.map(|stem| stem.to_string_lossy().into_owned())
         .or_else(|| arguments.server.map(|kind| kind.name().to_owned()))
 }
 
-/// True after the first Ctrl-C. A second one ends the program as usual.
+/// Installs a handler for Ctrl-C and returns a flag that the first Ctrl-C sets. A second Ctrl-C ends the program as
+/// usual.
 fn stopped_by_interrupt() -> Result<Arc<AtomicBool>, CommandError> {
     let failed = |error| CommandError::failed(format_args!("cannot wait for Ctrl-C: {error}"));
     let stop = Arc::new(AtomicBool::new(false));
@@ -125,7 +127,7 @@ fn stopped_by_interrupt() -> Result<Arc<AtomicBool>, CommandError> {
     Ok(stop)
 }
 
-/// A progress bar on standard error, if that is a terminal.
+/// Creates a progress bar on standard error. The bar is hidden if standard error is not a terminal.
 fn bar() -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();

@@ -1,4 +1,4 @@
-//! The commands, one file each. They convert arguments into results.
+//! The commands, one file for each. A command converts its arguments into results.
 
 pub(crate) mod audit;
 mod calibration;

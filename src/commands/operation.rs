@@ -1,10 +1,11 @@
-//! Parses an operation that the user typed.
+//! Parses an operation (a request with attributes) that the user typed.
 
 use x11prof_session::{Operation, Value};
 
 use crate::error::CommandError;
 
-/// The operation in a text such as `PolyLine gxmode=GXcopy linewidth=0`.
+/// Returns the operation in a text such as `PolyLine gxmode=GXcopy linewidth=0`, for `items` items of `op_size` units
+/// each.
 pub(super) fn operation(
     request: &str,
     op_size: f64,

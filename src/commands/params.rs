@@ -1,4 +1,4 @@
-//! `x11prof params`: the built-in tables, checks, comparisons, Xprof's description language, and single costs.
+//! `x11prof params`: lists, checks, compares and converts cost tables, and prints single costs.
 
 use std::path::Path;
 
@@ -112,7 +112,7 @@ fn list() -> Outcome {
     emit_text(None, &text)
 }
 
-/// Checks that a file is readable, and prints its limitations.
+/// Checks that the cost table `params` is readable, and prints its limitations.
 fn check(params: &str) -> Outcome {
     let parameters = input::parameters(params)?;
     let points: usize = parameters
@@ -218,7 +218,7 @@ fn shown(cost: &OperationCost) -> String {
     format!("{} ms ({basis}{clock}{bounds})", ms(cost.time))
 }
 
-/// Four decimals as in the paper, or more for smaller costs.
+/// Formats milliseconds with four decimals, as in the Xprof paper, or with more decimals for smaller costs.
 fn milliseconds(ms: f64) -> String {
     if ms == 0.0 || ms >= 0.01 {
         format!("{ms:.4}")

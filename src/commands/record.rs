@@ -1,4 +1,4 @@
-//! `x11prof record`: makes a recording, and prints notices while it runs.
+//! `x11prof record`: makes a recording, and prints notices during the recording.
 
 mod consumer;
 
@@ -22,10 +22,10 @@ use crate::error::{CommandError, Outcome, shown};
 use crate::live::Live;
 use consumer::Consumer;
 
-/// The name and version of the recording program, for the trace.
+/// The name and version of this program, for the header of the trace.
 pub(super) const RECORDER: &str = concat!("x11prof ", env!("CARGO_PKG_VERSION"));
 
-/// The default folder of tables.
+/// The default name of the folder for `--tables-only`.
 const TABLES: &str = "x11prof-tables";
 
 /// Records until the command or the user ends the recording.
@@ -160,7 +160,7 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
     }
 }
 
-/// Prints the cost of an attached recorder to the server.
+/// Prints how much CPU time an attached recorder used in the server.
 fn tell_cost(cost: &AttachCost) {
     let ms = |time: Duration| duration(time.as_secs_f64() * 1e3);
     let held = cost.held.filter(|held| *held > 0);
@@ -175,7 +175,7 @@ fn tell_cost(cost: &AttachCost) {
     );
 }
 
-/// Converts the kind of stacks to the recorder's value.
+/// Converts the value of `--stacks` to the recorder's value.
 fn stacks(of: &StacksOf) -> Stacks {
     match of {
         StacksOf::Waits => Stacks::Waits,
@@ -196,7 +196,8 @@ fn tell_scrubbed() {
     scrub::tell_what_stays();
 }
 
-/// Shows a notice: in the live view if there is one, else on standard error.
+/// Prints a notice of the recorder: in the live view if there is one, otherwise on standard error. `serves` is true if
+/// no command is recorded.
 fn tell(live: Option<&Live>, notice: &Notice, serves: bool) {
     match (live, words(notice, serves)) {
         (_, None) => {}
@@ -205,14 +206,15 @@ fn tell(live: Option<&Live>, notice: &Notice, serves: bool) {
     }
 }
 
-/// Converts the limit of waiting data from MiB to bytes.
+/// Converts the maximum size of the memory queue from MiB to bytes. `None` is the default size.
 fn queue_bytes(mebibytes: Option<u32>) -> usize {
     mebibytes.map_or(DEFAULT_QUEUE_BYTES, |mebibytes| {
         mebibytes as usize * (1 << 20)
     })
 }
 
-/// Converts the reason why there was no recording. If the command cannot be run, the exit status is the shell's.
+/// Converts the error of a recording that did not happen to a command error. If the command cannot be run, the exit
+/// status is the one that a shell would return.
 pub(super) fn why(error: RecordError) -> CommandError {
     match &error {
         RecordError::Command { source, .. } => {
@@ -223,7 +225,7 @@ pub(super) fn why(error: RecordError) -> CommandError {
     }
 }
 
-/// The text of a notice. `serves` is true if no command is recorded.
+/// Returns the text of a notice; `None` if the notice is not printed. `serves` is true if no command is recorded.
 fn words(notice: &Notice, serves: bool) -> Option<String> {
     match notice {
         Notice::Serving {

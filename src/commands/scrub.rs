@@ -1,5 +1,5 @@
-//! `x11prof scrub`: makes a copy of a recording that can be shown to other people. `record --scrub`: makes such a
-//! recording directly.
+//! `x11prof scrub`: copies a recording without text, keys and images, so that other people may read the copy. `record
+//! --scrub` makes such a recording directly.
 
 use std::process::ExitCode;
 
@@ -12,7 +12,7 @@ use crate::error::{CommandError, Outcome};
 use crate::input;
 use crate::output::{Access, AtomicFile, refuse_input};
 
-/// Writes the copy.
+/// Writes the scrubbed copy of the recording.
 pub(crate) fn run(arguments: &Scrub) -> Outcome {
     let Scrub { trace, output } = arguments;
     refuse_input(Some(output), [trace.as_path()])?;
@@ -45,15 +45,15 @@ pub(crate) fn run(arguments: &Scrub) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A trace that is being written to a file.
+/// The scrubbed copy while it is being written.
 enum Copy {
-    /// The copy has no record yet.
+    /// The file is open, but no record is written yet.
     Before(AtomicFile),
     Begun(Box<Writer<AtomicFile>>),
 }
 
 impl Copy {
-    /// Writes the scrubbed records that are ready.
+    /// Writes the scrubbed records that are ready, and returns the copy.
     fn take(self, scrubber: &mut Scrubber) -> Result<Copy, TraceError> {
         let mut copy = self;
         while let Some(record) = scrubber.next() {
@@ -73,7 +73,7 @@ impl Copy {
     }
 }
 
-/// Prints what was removed and what stays.
+/// Prints what was removed from the copy, and what remains.
 fn tell(scrubbed: Scrubbed) {
     let Scrubbed {
         messages,
@@ -89,7 +89,7 @@ fn tell(scrubbed: Scrubbed) {
     tell_what_stays();
 }
 
-/// Prints what stays in the file.
+/// Prints what remains in a scrubbed file.
 pub(super) fn tell_what_stays() {
     say!(
         "kept: times, sizes and positions; the pointer; colours; widths of glyphs; numbers and lists of"
@@ -99,7 +99,7 @@ pub(super) fn tell_what_stays() {
     );
 }
 
-/// Scrubs the records of a recording before they reach its file.
+/// Returns a filter that scrubs the records of a recording before they are written to the file.
 pub(super) fn while_recording() -> Box<dyn RecordFilter> {
     Box::new(WhileRecording(Scrubber::new()))
 }

@@ -10,7 +10,7 @@ use x11prof_stacks::program;
 use crate::args::{Sql, SqlFormat};
 use crate::error::{CommandError, Outcome};
 
-/// The program for Python's duckdb package. The views and the query are its arguments.
+/// A Python program that runs a query with the duckdb package. Its arguments are the views and the query.
 const PYTHON: &str = include_str!("../../sql/query.py");
 
 /// The exit status of [`PYTHON`] if Python's package is missing.
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &Sql) -> Outcome {
     ))
 }
 
-/// Runs the program and returns its exit status; `None` if the program or its DuckDB module is missing.
+/// Runs `command` and returns its exit status. `None` if the program or Python's duckdb package is missing.
 fn ran(mut command: Command) -> Result<Option<ExitCode>, CommandError> {
     match command.status() {
         Ok(status) if status.code() == Some(NO_DUCKDB) => Ok(None),
@@ -64,7 +64,7 @@ fn ran(mut command: Command) -> Result<Option<ExitCode>, CommandError> {
     }
 }
 
-/// Creates a view for each table in the folder.
+/// Returns the SQL statements that create a view for each table in `folder`.
 fn views(folder: &Path) -> Result<String, CommandError> {
     let mut views = String::new();
     for table in schema::ALL {

@@ -1,4 +1,4 @@
-//! `x11prof top`: the load of each client on the server, live or at a time of a recording.
+//! `x11prof top`: shows the load of each client on the server, live or at a time of a recording.
 
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -22,10 +22,10 @@ use crate::live::{self, Live, ViewOptions};
 use crate::output::{emit_json, emit_text, page};
 use crate::pass::{Pass, Span, Step};
 
-/// The maximum number of bytes of the display's messages that a terminal view keeps in memory.
+/// The size of the queue between the recorder and the terminal view, in bytes.
 const QUEUE: usize = DEFAULT_QUEUE_BYTES / 4;
 
-/// Shows the load of each client.
+/// Shows the load of each client on the server.
 pub(crate) fn run(arguments: &Top) -> Outcome {
     let on_screen = arguments.at.is_none()
         && !arguments.json
@@ -46,7 +46,8 @@ pub(crate) fn run(arguments: &Top) -> Outcome {
     }
 }
 
-/// The configuration for attaching to the display.
+/// Returns the configuration for attaching to the display. `watch` receives the records. `time` is the length of the
+/// recording; `None` is unlimited.
 fn attaching(arguments: &Top, watch: Watch, time: Option<Duration>) -> RecordConfig {
     RecordConfig {
         target: match &arguments.display {
@@ -65,14 +66,14 @@ fn attaching(arguments: &Top, watch: Watch, time: Option<Duration>) -> RecordCon
     }
 }
 
-/// The display's name, in text form.
+/// Returns the display's name for the first line of the screen.
 fn display(arguments: &Top) -> String {
     let from_environment = || std::env::var("DISPLAY").ok();
     let name = arguments.display.clone().or_else(from_environment);
     format!("display {}", name.unwrap_or_default())
 }
 
-/// Shows a running display until the user quits.
+/// Shows the load on a running display until the user quits.
 fn watch_display(arguments: &Top) -> Outcome {
     let (live, watch) = Live::start(view_options(arguments, display(arguments)))?;
     let mut config = attaching(arguments, watch, None);
@@ -87,7 +88,7 @@ fn watch_display(arguments: &Top) -> Outcome {
     whole(&attached.map_err(why)?)
 }
 
-/// Fails if a part of the watched time is missing, or if watching ended before the user stopped it.
+/// Fails if records of the watched time are missing, or if the recording ended before the user stopped it.
 fn whole(attached: &Recorded) -> Outcome {
     match attached.trouble.first() {
         Some(trouble) => Err(CommandError::failed(trouble)),
@@ -95,7 +96,7 @@ fn whole(attached: &Recorded) -> Outcome {
     }
 }
 
-/// Watches a display for the requested time, and prints the result.
+/// Watches a display for the requested time, and prints the result as JSON.
 fn look_at_display(arguments: &Top) -> Outcome {
     let (watch, watched) = watch();
     let parameters = arguments.params.clone();
@@ -126,7 +127,7 @@ fn look_at_display(arguments: &Top) -> Outcome {
     whole(&attached)
 }
 
-/// The options of the screen.
+/// Returns the options of the terminal view. `what` is the name of the display or trace.
 fn view_options(arguments: &Top, what: String) -> ViewOptions {
     ViewOptions {
         what,
@@ -137,7 +138,7 @@ fn view_options(arguments: &Top, what: String) -> ViewOptions {
     }
 }
 
-/// Prints a report once.
+/// Prints a report once, as JSON or as text. `of` is the name of the display or trace.
 fn print(arguments: &Top, report: &NowReport, of: &str) -> Outcome {
     if arguments.json {
         return emit_json(None, report);
@@ -147,7 +148,7 @@ fn print(arguments: &Top, report: &NowReport, of: &str) -> Outcome {
     emit_text(None, &views::text(report, of, by, Order::Time, &page))
 }
 
-/// The options of counting for `arguments`.
+/// Returns the analysis options for `arguments`.
 fn options(arguments: &Top) -> NowOptions {
     NowOptions {
         seconds: arguments.seconds,
@@ -157,7 +158,7 @@ fn options(arguments: &Top) -> NowOptions {
     }
 }
 
-/// The activity in the recording at `path`, at its end or at the requested time.
+/// Returns the activity in the recording at `path`, at its end or at the time that `--at` requests.
 fn at(arguments: &Top, path: &Path) -> Result<NowReport, CommandError> {
     let costs = match &arguments.params {
         Some(name) => input::named_costs(name, path, false)?,

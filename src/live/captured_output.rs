@@ -1,8 +1,8 @@
-//! The recorded program's output while the live view uses the terminal. The view shows the last line, and prints the
-//! whole output at its end.
+//! Captures the recorded program's output while the live view uses the terminal. The view shows the last line, and
+//! prints the whole output when the view ends.
 //!
-//! The output goes to a memory file and not to a pipe, so that the program never waits for the view, and a program that
-//! outlives the view gets no SIGPIPE.
+//! The output goes to a memory file and not to a pipe. Therefore the program never waits for the view, and a program
+//! that outlives the view gets no SIGPIPE.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -11,21 +11,21 @@ use std::sync::Arc;
 
 use rustix::fs::{MemfdFlags, OFlags, fcntl_setfl, memfd_create};
 
-/// Maximum number of bytes. Beyond this limit all bytes so far are dropped.
+/// The maximum number of captured bytes. When the output exceeds this size, the captured bytes are dropped.
 const KEPT: u64 = 16 << 20;
-/// The number of last bytes that are searched for the last line.
+/// The number of bytes at the end of the output in which the last line is searched.
 const LINE: u64 = 1024;
 
 /// The captured output of a program.
 #[derive(Debug, Clone)]
 pub(super) struct CapturedOutput {
     file: Arc<File>,
-    /// The number of dropped bytes.
+    /// The number of bytes dropped so far.
     gone: u64,
 }
 
 impl CapturedOutput {
-    /// An empty output.
+    /// Creates an empty memory file for the output.
     pub(super) fn new() -> io::Result<CapturedOutput> {
         let file = memfd_create("x11prof-output", MemfdFlags::CLOEXEC)?;
         // After truncation, writes start at the beginning of the file.
@@ -45,7 +45,7 @@ impl CapturedOutput {
         self.file.metadata().map_or(0, |data| data.len())
     }
 
-    /// Drops the output if it is longer than `KEPT`.
+    /// Drops the captured bytes if there are more than `KEPT`.
     pub(super) fn bound(&mut self) {
         let len = self.len();
         if len > KEPT && self.file.set_len(0).is_ok() {
@@ -53,7 +53,7 @@ impl CapturedOutput {
         }
     }
 
-    /// The last line that is not blank.
+    /// Returns the last line of the output that is not blank.
     pub(super) fn last_line(&self) -> Option<String> {
         let len = self.len();
         let mut bytes = vec![0; usize::try_from(len.min(LINE)).unwrap_or(0)];

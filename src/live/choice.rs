@@ -1,25 +1,25 @@
-//! The user's choice of rows and their order, controlled by keys.
+//! The rows that the user selects with keys, and their order.
 
 use x11prof_views::clients_now::{By, Order};
 
-/// The keys, in two lines of at most 80 columns.
+/// The help text on the keys, in two lines of at most 80 columns.
 pub(super) const KEYS: [&str; 2] = [
     "Show: c clients, w windows, r requests. Sort: t time, n number, o round trips,",
     "b bytes, h held, a name. / filters, space freezes, q quits.",
 ];
-/// The longest filter.
+/// The maximum length of the filter, in bytes.
 const LONGEST: usize = 64;
 
-/// The displayed rows, and their order.
+/// The user's selection of rows, and their order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Choice {
     pub(super) by: By,
     pub(super) order: Order,
-    /// Only names that contain this text are displayed; empty displays all.
+    /// Only rows whose name contains this text are displayed. The empty filter displays all rows.
     pub(super) filter: String,
     /// True while the user types the filter.
     pub(super) typing: bool,
-    /// True while the figures are frozen.
+    /// True while the user has frozen the displayed figures.
     pub(super) frozen: bool,
 }
 
@@ -35,7 +35,7 @@ pub(super) enum KeyAction {
 }
 
 impl Choice {
-    /// Processes the typed keys.
+    /// Processes the typed keys, and returns what the view has to do.
     pub(super) fn take(&mut self, typed: &str) -> KeyAction {
         let mut asked = KeyAction::Nothing;
         for key in typed.chars() {
@@ -51,7 +51,7 @@ impl Choice {
         asked
     }
 
-    /// The filter; `None` if empty.
+    /// Returns the filter; `None` if it is empty.
     pub(super) fn wanted(&self) -> Option<&str> {
         (!self.filter.is_empty()).then_some(self.filter.as_str())
     }
@@ -79,7 +79,7 @@ impl Choice {
         true
     }
 
-    /// A character of the filter.
+    /// Adds a typed character to the filter, or ends the typing. Returns true if the key was used.
     fn text(&mut self, key: char) -> bool {
         match key {
             '\r' | '\n' => self.typing = false,

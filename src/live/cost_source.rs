@@ -1,4 +1,4 @@
-//! The costs of a view, chosen once the server is known.
+//! Chooses the cost table of a live view as soon as the server is known.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::source::Source;
 use crate::error::CommandError;
 use crate::input;
 
-/// The source of the costs.
+/// The source of a live view's cost table.
 pub(super) struct CostSource {
     name: Option<String>,
     started: Option<Started>,
@@ -19,7 +19,7 @@ pub(super) struct CostSource {
 }
 
 impl CostSource {
-    /// The cost table `name`; `None` selects the table that matches the server.
+    /// Uses the cost table `name`. `None` selects the table that matches the server.
     pub(super) fn of(name: Option<String>) -> Result<CostSource, CommandError> {
         // A wrong name is an error before the recording starts.
         if let Some(name) = &name {
@@ -32,7 +32,7 @@ impl CostSource {
         })
     }
 
-    /// Reads the costs again.
+    /// Reads the cost table from its source again.
     pub(super) fn read(&self) -> Result<ServerParameters, CommandError> {
         let Some(started) = &self.started else {
             return Err(CommandError::failed("the recording has no start record"));
@@ -42,7 +42,7 @@ impl CostSource {
     }
 
     /// Waits until the server is known, and returns a profile of the records so far. `None` if the recording ended
-    /// before, or if `over` is set.
+    /// earlier, or if `over` returns true. `patience` is the longest wait for one record.
     pub(super) fn begin(
         &mut self,
         source: &Source,

@@ -1,4 +1,4 @@
-//! The keys of the live view, read from the terminal. The terminal still sends Ctrl-C to the program.
+//! Reads the user's keys for the live view from the terminal. Ctrl-C still interrupts the program.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,7 +8,7 @@ use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp, tcsetattr,
 };
 
-/// The terminal's keyboard while the view reads it. Dropping restores the terminal's mode.
+/// The terminal's keyboard while the view reads keys. Dropping the value restores the terminal's mode.
 pub(super) struct Keys {
     terminal: File,
     before: Termios,
@@ -31,7 +31,7 @@ impl Keys {
         Ok(Keys { terminal, before })
     }
 
-    /// The keys typed since the last call, without waiting.
+    /// Returns the keys typed since the last call, without waiting.
     pub(super) fn typed(&mut self) -> String {
         let mut bytes = [0; 64];
         // A closed terminal has no input.

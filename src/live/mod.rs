@@ -32,25 +32,25 @@ use view::View;
 
 /// The default averaging interval of rates, in seconds: long enough to read, short enough to follow changes.
 pub(crate) const SECONDS: f64 = 5.0;
-/// The longest wait for a record of a watched display.
+/// The longest wait for a record of a watched display before the view checks for other work.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The options of a view.
 pub(crate) struct ViewOptions {
-    /// The name of the watched display or trace, in text form.
+    /// The name of the watched display or trace, for the first line of the screen.
     pub(crate) what: String,
-    /// The name of the cost table; `None` selects the matching one.
+    /// The name of the cost table; `None` selects the table that matches the server.
     pub(crate) parameters: Option<String>,
-    /// The options of the counts.
+    /// The options of the analysis.
     pub(crate) now: NowOptions,
     /// The kind of rows at the start.
     pub(crate) by: By,
-    /// True if the program's output is captured while the view has the terminal.
+    /// True if the recorded program's output is captured while the view uses the terminal.
     pub(crate) collects: bool,
 }
 
 impl ViewOptions {
-    /// The options of a view of a recording into `trace`.
+    /// Returns the options of a view for a recording to the file `trace`. `parameters` names the cost table.
     pub(crate) fn recording(trace: &Path, parameters: Option<String>) -> ViewOptions {
         ViewOptions {
             what: trace.to_string_lossy().into_owned(),
@@ -67,19 +67,20 @@ impl ViewOptions {
     }
 }
 
-/// The running view.
+/// A running live view: its thread, and the values shared with the thread.
 pub(crate) struct Live {
     thread: JoinHandle<Option<CapturedOutput>>,
     notices: Sender<String>,
     cost: Arc<Mutex<Option<WatchingCost>>>,
-    /// The recording has ended.
+    /// True when the recording has ended.
     over: Arc<AtomicBool>,
-    /// The recorded program's output, while the view has the screen.
+    /// The recorded program's output while the view uses the terminal.
     captured: Option<CapturedOutput>,
 }
 
 impl Live {
-    /// Starts the view of a recording. The view ends when the watch is dropped.
+    /// Starts a view for a recording. Returns the view, and the watch that passes records to the view. The view ends
+    /// when the watch is dropped.
     pub(crate) fn start(options: ViewOptions) -> Result<(Live, Watch), CommandError> {
         let (watch, watched) = watch();
         let live = Live::show(options, Source::Recording(watched))?;
@@ -143,7 +144,7 @@ impl Live {
         })
     }
 
-    /// Shows a notice to the user, on the screen if there is one.
+    /// Shows a notice to the user, on the view's screen if there is a screen.
     pub(crate) fn tell(&self, notice: String) {
         // The user may have quit the view.
         if let Err(SendError(notice)) = self.notices.send(notice) {
@@ -151,14 +152,14 @@ impl Live {
         }
     }
 
-    /// Shows the cost of an attached recorder.
+    /// Shows how much CPU time an attached recorder uses in the server.
     pub(crate) fn show_cost(&self, cost: &AttachCost) {
         if let Ok(mut shown) = self.cost.lock() {
             *shown = Some(watching(cost));
         }
     }
 
-    /// The file for the recorded program's output, while the view has the screen.
+    /// Returns the file for the recorded program's output; `None` if the output is not captured.
     pub(crate) fn collect(&self) -> Option<Arc<File>> {
         self.captured.as_ref().map(CapturedOutput::file)
     }
@@ -170,7 +171,7 @@ impl Live {
         self.wait();
     }
 
-    /// Waits until the user ends the view.
+    /// Waits until the view ends, and prints the recorded program's captured output.
     pub(crate) fn wait(self) {
         // The thread returns the program's captured output.
         let captured = self.thread.join().unwrap_or(self.captured);
@@ -181,7 +182,7 @@ impl Live {
     }
 }
 
-/// The cost of an attached recorder in the last seconds, in the form of a report.
+/// Converts the CPU time that an attached recorder used in the last seconds of watching to the form of a report.
 pub(crate) fn watching(cost: &AttachCost) -> WatchingCost {
     let [_, now] = cost.percent();
     WatchingCost {
@@ -191,7 +192,7 @@ pub(crate) fn watching(cost: &AttachCost) -> WatchingCost {
     }
 }
 
-/// The report on a whole recording; `None` if the recording did not start.
+/// Reads a whole recording from `watched`, and returns the report at its end; `None` if the recording did not start.
 pub(crate) fn all_of(
     watched: Watched,
     parameters: Option<String>,

@@ -1,6 +1,7 @@
-//! The terminal's screen.
+//! Draws the live view on the terminal.
 //!
-//! The screen is drawn on standard error, on the alternate screen, so the previous contents come back.
+//! The view is drawn on standard error and on the terminal's alternate screen, so the terminal's previous contents come
+//! back.
 
 use std::io::{self, Stderr};
 
@@ -19,7 +20,7 @@ use x11prof_views::units::{counted, duration, number};
 
 use super::choice::{Choice, KEYS};
 
-/// The screen of a running view. Dropping restores the terminal.
+/// The screen of a running view. Dropping the value restores the terminal.
 pub(super) struct Screen {
     terminal: Terminal<CrosstermBackend<Stderr>>,
     notices: Vec<String>,
@@ -47,12 +48,12 @@ impl Screen {
         let _ = self.terminal.draw(|frame| draw(frame, shown, &notices));
     }
 
-    /// Shows a notice until the next one. The first notice stays.
+    /// Shows a notice until the next notice. The first notice stays until the end.
     pub(super) fn notice(&mut self, notice: String) {
         self.notices.push(notice);
     }
 
-    /// Calls `print` on the normal screen.
+    /// Calls `print` while the terminal shows its normal screen.
     pub(super) fn aside(&mut self, print: impl FnOnce()) {
         let _ = execute!(io::stderr(), LeaveAlternateScreen);
         print();
@@ -60,7 +61,7 @@ impl Screen {
         let _ = self.terminal.clear();
     }
 
-    /// Restores the terminal, and prints the notices there.
+    /// Restores the terminal, and prints the notices on the normal screen.
     pub(super) fn close(mut self) {
         let notices = std::mem::take(&mut self.notices);
         drop(self);
@@ -85,15 +86,15 @@ pub(super) struct Shown<'a> {
     pub(super) report: &'a NowReport,
     /// The user's choice of rows.
     pub(super) choice: &'a Choice,
-    /// The number of records that arrived too fast for the view.
+    /// The number of records that the view missed because they arrived too fast.
     pub(super) missed: u64,
-    /// The last line that the program wrote.
+    /// The last line that the recorded program wrote.
     pub(super) output: Option<String>,
     /// True if the view reads keys.
     pub(super) keys: bool,
 }
 
-/// Draws a frame: the main result, the rows that fit, the quality of the figures, the keys.
+/// Draws a frame: the main result, as many rows as fit, the quality of the figures, and the keys.
 fn draw(frame: &mut Frame<'_>, shown: &Shown<'_>, notices: &[&str]) {
     let head = head(shown, notices);
     let foot = foot(shown);
@@ -165,7 +166,7 @@ fn foot(shown: &Shown<'_>) -> Vec<Line<'static>> {
     lines
 }
 
-/// The widths of the columns.
+/// Returns the widths of the columns for rows of the kind `by`.
 fn widths(by: By) -> Vec<Constraint> {
     let fixed = |width| Constraint::Length(width);
     match by {

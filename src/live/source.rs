@@ -1,4 +1,4 @@
-//! The source of a view's records: a recording in this process, or a trace, which may still be growing.
+//! The source of a live view's records: a recording in this process, or a trace file, which may still grow.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -12,16 +12,16 @@ use x11prof_trace::{Reader, Record, TraceError};
 
 use crate::error::CommandError;
 
-/// The most records read ahead.
+/// The maximum number of records that the reading thread reads ahead of the view.
 const AHEAD: usize = 1024;
-/// Time between two checks for new bytes of a trace.
+/// The time between two checks for new bytes at the end of a trace.
 const BEAT: Duration = Duration::from_millis(50);
 
 /// A stream of records in order.
 pub(super) enum Source {
     /// A recording in this process.
     Recording(Watched),
-    /// A trace that a thread reads.
+    /// A trace file that a separate thread reads.
     Trace(Receiver<Record>),
 }
 
@@ -45,7 +45,7 @@ impl Source {
         Ok(Source::Trace(receiver))
     }
 
-    /// The next record. Waits for at most `patience`.
+    /// Returns the next record. Waits for at most `patience`.
     pub(super) fn next(&self, patience: Duration) -> WatchEvent {
         match self {
             Source::Recording(watched) => watched.next(patience),
@@ -57,7 +57,7 @@ impl Source {
         }
     }
 
-    /// The number of records that came too fast for the view.
+    /// Returns the number of records that the view missed because they arrived too fast.
     pub(super) fn missed(&self) -> u64 {
         match self {
             Source::Recording(watched) => watched.missed(),
@@ -65,7 +65,7 @@ impl Source {
         }
     }
 
-    /// True for a recording in this process, whose time is the present.
+    /// Returns true for a recording in this process, whose records are of the present.
     pub(super) fn is_now(&self) -> bool {
         matches!(self, Source::Recording(_))
     }
@@ -94,7 +94,7 @@ struct Growing {
 }
 
 impl Growing {
-    /// True while a recorder writes the file. The recorder holds a lock.
+    /// Returns true while a recorder writes the file. The recorder holds a lock on the file.
     fn is_written(&self) -> bool {
         match flock(&self.file, FlockOperation::NonBlockingLockShared) {
             Ok(()) => {

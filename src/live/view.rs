@@ -1,4 +1,4 @@
-//! The thread of the live view: it receives records, checks signals and keys, and draws.
+//! The thread of the live view. The thread receives records, checks signals and keys, and draws.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
@@ -23,18 +23,18 @@ use crate::say::say_all;
 
 /// The shortest time between two frames.
 const REFRESH: Duration = Duration::from_millis(250);
-/// Drawing takes at most a fifth of the time.
+/// The minimum ratio of all time to drawing time: drawing uses at most a fifth of the time.
 const DRAWING: u32 = 5;
 /// The longest wait for a record between two checks of signals and keys.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// The state of a view.
+/// The state of a live view.
 pub(super) struct View {
     /// The name of the watched display or trace, for the first line.
     pub(super) what: String,
     pub(super) source: Source,
     pub(super) reported: Receiver<String>,
-    /// The cost of watching.
+    /// The CPU time that watching uses in the server.
     pub(super) cost: Arc<Mutex<Option<WatchingCost>>>,
     pub(super) over: Arc<AtomicBool>,
     pub(super) print: Arc<AtomicBool>,
@@ -140,7 +140,7 @@ impl View {
         self.captured
     }
 
-    /// The next record. After the last record it waits for `PATIENCE`.
+    /// Returns the next record. If the recording has `ended`, sleeps for `PATIENCE` and returns `Nothing`.
     fn next(&self, ended: bool) -> WatchEvent {
         if ended {
             std::thread::sleep(PATIENCE);
@@ -190,7 +190,7 @@ impl View {
     }
 }
 
-/// The time of a recording in this process.
+/// Returns the present time on the clock of a recording in this process.
 fn now() -> Timestamp {
     let time = clock_gettime(ClockId::Monotonic);
     let nanos = time.tv_sec.max(0) as u64 * 1_000_000_000 + time.tv_nsec.max(0) as u64;

@@ -1,4 +1,5 @@
-//! A file that gets its name when it is complete, so that a failure or an interruption never destroys an existing file.
+//! A file that gets its name only when it is complete, so that a failure or an interruption never destroys an existing
+//! file.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -10,33 +11,34 @@ use rustix::fs::{AtFlags, CWD, OFlags, linkat};
 use rustix::process::geteuid;
 use x11prof_proxy::{is_being_recorded, link_target};
 
-/// The permissions of a file.
+/// The permissions of a new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// As the umask, or the mode of the replaced file, allows.
+    /// The permissions that the umask allows, or the mode of the replaced file.
     Usual,
     /// Only the owner may read the file, because it contains keystrokes.
     Private,
 }
 
-/// A file that does not have its name yet.
+/// A file that gets its name only when it is complete.
 #[derive(Debug)]
 pub(crate) struct AtomicFile {
     file: BufWriter<File>,
-    /// `None` for a pipe, a device or a file without a name, which is written unchanged.
+    /// The final path and the temporary path. `None` for a pipe, a device or a file without a name, which is written
+    /// directly.
     place: Option<Place>,
 }
 
 #[derive(Debug)]
 struct Place {
     path: PathBuf,
-    /// The file's temporary name. If the file system does not support unnamed files, the file has this name from the
+    /// The file's temporary path. If the file system does not support unnamed files, the file has this path from the
     /// start.
     before: PathBuf,
 }
 
 impl AtomicFile {
-    /// Creates a file that will be at `path`. An existing file stays until [`finish`](AtomicFile::finish).
+    /// Creates a file for `path`. An existing file at `path` stays until [`finish`](AtomicFile::finish).
     pub(crate) fn begin(path: &Path, access: Access) -> io::Result<AtomicFile> {
         // `/dev/stdout` may be an unnamed file, which cannot be replaced.
         let is_nameless = path.canonicalize().is_err();
@@ -78,12 +80,12 @@ impl AtomicFile {
         Ok(beside)
     }
 
-    /// Completes the file, and gives it its name.
+    /// Completes the file, and moves it to its final path.
     pub(crate) fn finish(self) -> io::Result<()> {
         self.named(None)
     }
 
-    /// Completes the file, and gives it another name on the same file system.
+    /// Completes the file, and moves it to `path`, which is on the same file system.
     pub(crate) fn finish_as(self, path: &Path) -> io::Result<()> {
         self.named(Some(path))
     }
@@ -122,8 +124,8 @@ impl Drop for AtomicFile {
     }
 }
 
-/// Creates an unnamed file, which disappears on an interruption. If the file system does not support unnamed files, the
-/// file has the name `before`.
+/// Creates an unnamed file for `path`, which disappears if this process is interrupted. If the file system does not
+/// support unnamed files, the file has the path `before`.
 fn create(path: &Path, before: &Path, access: Access) -> io::Result<File> {
     let mut options = OpenOptions::new();
     let mode = match access {
@@ -149,7 +151,7 @@ fn create(path: &Path, before: &Path, access: Access) -> io::Result<File> {
     }
 }
 
-/// A file in `folder` that disappears when this process ends for any reason.
+/// Creates an unnamed file in `folder`, which disappears when this process ends.
 pub(crate) fn scratch(folder: &Path) -> io::Result<File> {
     let before = folder.join(format!(
         ".{}-{}.scratch",

@@ -1,4 +1,4 @@
-//! The terminal to which results are printed: its width, colours, and pager.
+//! The terminal on which results are printed: its width, colours, and pager.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -8,7 +8,8 @@ use x11prof_stacks::program;
 
 use x11prof_views::{Page, ROWS, WIDTH};
 
-/// The layout for a text that goes to `to`, or to standard output: `all` rows, or `top` rows.
+/// Returns the layout for a text that is written to the file `to`, or to standard output. The text has `all` rows, or
+/// the `top` first rows.
 pub(crate) fn page(to: Option<&Path>, all: bool, top: Option<usize>) -> Page {
     let terminal = to.is_none() && io::stdout().is_terminal();
     let page = Page {
@@ -31,21 +32,21 @@ fn width() -> Option<usize> {
     Some(usize::from(size.ws_col)).filter(|width| *width > 0)
 }
 
-/// True unless the user disables colours (no-color.org) or the terminal does not support them.
+/// Returns true unless the user disables colours (no-color.org) or the terminal does not support colours.
 fn has_colours() -> bool {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     set("NO_COLOR").is_none() && set("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// A program that shows long results a screen at a time.
+/// The pager: a program that shows long results one screen at a time.
 pub(super) struct Pager {
     child: Child,
     input: Option<ChildStdin>,
 }
 
 impl Pager {
-    /// Starts $PAGER, or less as git does, if standard output is a terminal. `None` if there is no pager, or if the
-    /// user disabled it (an empty PAGER, or cat).
+    /// Starts $PAGER, or less with git's options, if standard output is a terminal. Returns `None` if there is no
+    /// pager, or if the user disabled it with an empty PAGER or `cat`.
     pub(super) fn start() -> Option<Pager> {
         if !io::stdout().is_terminal() {
             return None;

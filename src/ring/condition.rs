@@ -6,17 +6,17 @@ use std::str::FromStr;
 /// A condition of `--when`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Condition {
-    /// An episode took longer than this, in milliseconds.
+    /// An episode took longer than this number of milliseconds.
     Episode(f64),
-    /// A client delayed the server for longer than this, in milliseconds.
+    /// A client delayed the server for longer than this number of milliseconds.
     Stall(f64),
-    /// A mark was put into the recording.
+    /// `x11prof mark` added a mark to the recording.
     Mark,
     /// The recorder received SIGUSR1.
     Signal,
 }
 
-/// The forms of a condition, for error messages.
+/// The possible conditions of `--when`, for error messages.
 const FORMS: &str = "'episode > 200ms', 'stall > 50ms', mark or signal";
 
 impl FromStr for Condition {
@@ -44,7 +44,7 @@ impl FromStr for Condition {
     }
 }
 
-/// Parses `200ms` or `0.2s` into milliseconds.
+/// Parses a duration such as `200ms` or `0.2s`. Returns milliseconds.
 fn milliseconds(text: &str) -> Result<f64, String> {
     let (number, factor) = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
         (Some(number), _) => (number, 1.0),

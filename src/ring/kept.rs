@@ -1,4 +1,5 @@
-//! The last seconds of a recording as segments, and the files made from them.
+//! The ring of `record --ring`: the last seconds of a recording as segments, and the files that are written from the
+//! segments.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -14,18 +15,18 @@ use super::segment_preamble::SegmentPreamble;
 use crate::error::shown;
 use crate::output::{Access, AtomicFile};
 
-/// The options of a ring.
+/// The options of `record --ring`.
 #[derive(Debug, Clone)]
 pub(crate) struct RingOptions {
-    /// The file name `FILE`, from which `FILE-1`, `FILE-2` … are derived.
+    /// The name of the files: `x11prof.mcap` gives `x11prof-1.mcap`, `x11prof-2.mcap` and so on.
     pub(crate) output: PathBuf,
-    /// The length of the ring.
+    /// The duration of recorded data that the ring keeps.
     pub(crate) length: Duration,
     /// The conditions for writing the ring to a file.
     pub(crate) when: Vec<Condition>,
 }
 
-/// The result of a ring.
+/// The files that a ring wrote, and its failures.
 #[derive(Debug, Default)]
 pub(crate) struct Rung {
     /// The files written.
@@ -34,23 +35,23 @@ pub(crate) struct Rung {
     pub(crate) trouble: Vec<String>,
 }
 
-/// The number of segments in the ring's length. The oldest segment is dropped as a whole.
+/// The number of segments in the ring's length. The ring drops segments as a whole, the oldest one first.
 const PARTS: u32 = 8;
-/// Maximum bytes of all segments on disk. Beyond this limit the oldest segments are dropped early.
+/// The maximum size of all segments on disk, in bytes. Above this size the ring drops the oldest segments early.
 const MAX_BYTES: u64 = 200 << 20;
-/// The delay from the condition to writing the file.
+/// The time between the moment when a condition is met and the writing of the file.
 const AFTER: Duration = Duration::from_secs(1);
-/// The longest wait for a time at which the state of all connections can be described.
+/// The longest wait for a moment at which the state of all connections can be described, so that a segment can end.
 const CUT_PATIENCE: Duration = Duration::from_secs(1);
 /// The maximum number of files of a recording.
 const MAX_FILES: usize = 100;
 
-/// A scheduled file.
+/// A file that the ring has to write.
 struct Due {
     when: Instant,
-    /// The number of records that had arrived at the scheduled time. The file must contain all of them.
+    /// The number of records that had arrived when the file became due. The file must contain all of these records.
     came: Option<u64>,
-    /// The reason.
+    /// The condition that was met, for the message.
     why: String,
 }
 
@@ -63,11 +64,11 @@ pub(super) struct Kept {
     segment: Option<Segment>,
     parts: VecDeque<Whole>,
     now: Timestamp,
-    /// The time since which the segment waits for its end.
+    /// The time since which the segment has been due to end; `None` if it is not due.
     cut_since: Option<Timestamp>,
-    /// The next scheduled file.
+    /// The file to write next; `None` if no condition was met.
     due: Option<Due>,
-    /// Records missed so far.
+    /// The number of records that the ring has missed so far.
     missed: u64,
     shortened: bool,
     rung: Rung,
@@ -94,7 +95,7 @@ impl Kept {
         }
     }
 
-    /// Processes the next record, after `pipeline` has processed it.
+    /// Adds the next record to the ring. `pipeline` must have processed the record.
     pub(super) fn take(&mut self, record: &Record, pipeline: &Pipeline) {
         match record {
             Record::Block(block) => self.now = self.now.max(block.time),
@@ -122,12 +123,12 @@ impl Kept {
         }
     }
 
-    /// Notes the number of records missed so far.
+    /// Sets the number of records that the ring has missed so far.
     pub(super) fn missed(&mut self, records: u64) {
         self.missed = records;
     }
 
-    /// Schedules a file, because a condition was met.
+    /// Schedules a file because a condition was met. `why` describes the condition.
     pub(super) fn wanted(&mut self, why: String) {
         if self.due.is_some() {
             return;
@@ -138,8 +139,8 @@ impl Kept {
         self.due = Some(Due { when, came, why });
     }
 
-    /// Writes the file if its time has come and the ring has processed (`taken`) all records that had arrived (`came`)
-    /// at that time.
+    /// Writes the scheduled file if it is due and the ring contains all its records. `taken` counts the records that
+    /// the ring has processed, `came` the records that have arrived.
     pub(super) fn write_if_due(&mut self, pipeline: &Pipeline, taken: u64, came: u64) {
         let is_due =
             |due: &mut Due| Instant::now() >= due.when && taken >= *due.came.get_or_insert(came);
@@ -148,7 +149,8 @@ impl Kept {
         }
     }
 
-    /// Ends the ring. `missed` is the number of records that the ring did not receive.
+    /// Ends the ring, and writes a file that is still scheduled. `missed` is the number of records that the ring did
+    /// not receive.
     pub(super) fn end(mut self, pipeline: &Pipeline, missed: u64) -> Rung {
         if let Some(due) = self.due.take() {
             self.write(&due.why, pipeline);
@@ -160,7 +162,7 @@ impl Kept {
         self.rung
     }
 
-    /// Starts the next segment if it is time, and drops the oldest one.
+    /// Starts the next segment when the current segment is long enough, and drops the oldest segment.
     fn turn(&mut self, pipeline: &Pipeline) {
         let Some(segment) = &self.segment else { return };
         let is_old = since(segment.from, self.now) >= self.options.length / PARTS;
@@ -193,7 +195,8 @@ impl Kept {
         }
     }
 
-    /// Ends the segment and starts the next one. `checkpoint` describes the connections at this time.
+    /// Ends the current segment and starts the next one. `checkpoint` describes the state of the connections at this
+    /// time.
     fn cut(&mut self, checkpoint: Vec<Control>) {
         self.cut_since = None;
         let Some(segment) = self.segment.take() else {
@@ -211,7 +214,8 @@ impl Kept {
         self.segment = self.worked(begun);
     }
 
-    /// Writes all segments to a file. They stay in the ring, so the next file may overlap this one.
+    /// Writes all segments to a new file. `why` is the condition that was met. The segments stay in the ring, so the
+    /// next file may overlap.
     fn write(&mut self, why: &str, pipeline: &Pipeline) {
         if self.rung.files.len() >= MAX_FILES {
             return;
@@ -243,7 +247,7 @@ impl Kept {
         }
     }
 
-    /// `FILE-N` with the first unused number.
+    /// Returns the path `FILE-N` with the first unused number.
     fn next_path(&self) -> PathBuf {
         let mut number = self.rung.files.len() + 1;
         loop {
@@ -255,7 +259,7 @@ impl Kept {
         }
     }
 
-    /// Returns the value of a result, or prints and stores a failure.
+    /// Returns the value of `result`. On a failure, prints and stores the error, and returns `None`.
     fn worked<T>(&mut self, result: Result<T, TraceError>) -> Option<T> {
         result
             .map_err(|error| {
@@ -271,7 +275,7 @@ fn since(from: Timestamp, to: Timestamp) -> Duration {
     to.since(from)
 }
 
-/// Inserts a number into a name: `x11prof.mcap` becomes `x11prof-3.mcap`.
+/// Inserts a number into a file name: `x11prof.mcap` becomes `x11prof-3.mcap`.
 fn numbered(path: &Path, number: usize) -> PathBuf {
     let mut name = OsString::from(path.file_stem().unwrap_or_default());
     name.push(format!("-{number}"));

@@ -1,5 +1,5 @@
-//! `record --ring`: keeps the last seconds of a recording in a bounded number of bytes, and writes them to
-//! a file when a condition of `--when` is met. The recording never waits for the thread of the ring.
+//! `record --ring`: keeps the last seconds of a recording in a bounded number of bytes, and writes them to a file when
+//! a condition of `--when` is met. The recorder never waits for the ring's thread.
 
 mod condition;
 mod kept;
@@ -23,17 +23,18 @@ use kept::Kept;
 pub(crate) use kept::{RingOptions, Rung};
 use waiting::Waiting;
 
-/// The longest wait for a record between two checks of the signal.
+/// The longest wait for a record between two checks for SIGUSR1.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// The running ring.
+/// A running ring: the thread that keeps the last seconds of a recording.
 pub(crate) struct Ring {
     thread: JoinHandle<Rung>,
     over: Arc<AtomicBool>,
 }
 
 impl Ring {
-    /// Starts the ring, which ends when the watch is dropped.
+    /// Starts a ring. Returns the ring, and the watch that passes records to the ring. The ring ends when the watch is
+    /// dropped.
     pub(crate) fn start(options: RingOptions) -> Result<(Ring, Watch), CommandError> {
         let signal = Arc::new(AtomicBool::new(false));
         signal_hook::flag::register(SIGUSR1, Arc::clone(&signal))
@@ -48,7 +49,7 @@ impl Ring {
         Ok((Ring { thread, over }, watch))
     }
 
-    /// Waits for the end of the ring, after the watch was dropped or no more records arrive.
+    /// Waits until the ring ends. Call it after the watch was dropped.
     pub(crate) fn finish(self) -> Rung {
         self.over.store(true, Ordering::Relaxed);
         self.thread.join().unwrap_or_else(|_| Rung {
@@ -58,7 +59,7 @@ impl Ring {
     }
 }
 
-/// Follows the records of the recording: checks the conditions, and stores the segments.
+/// Reads the records of a recording, checks the conditions of `--when`, and stores the segments of the ring.
 struct RingFollower {
     waiting: Waiting,
     kept: Kept,

@@ -1,5 +1,5 @@
-//! A segment of a recording in an unnamed file, which disappears with the recorder. A segment begins in the middle of a
-//! recording (docs/FORMAT.md) and can be read without the segments before.
+//! A segment of a ring, in an unnamed file that disappears with the recorder. A segment begins in the middle of a
+//! recording (docs/FORMAT.md) and can be read without the earlier segments.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -17,9 +17,9 @@ const LOOK_EVERY: u64 = 256;
 pub(super) struct Segment {
     writer: Writer<BufWriter<File>>,
     file: File,
-    /// The segment's start.
+    /// The time at which the segment begins.
     pub(super) from: Timestamp,
-    /// The number of records in the preamble.
+    /// The number of records in the segment's preamble.
     preamble: u64,
     records: u64,
 }
@@ -29,15 +29,16 @@ pub(super) struct Segment {
 pub(super) struct Whole {
     file: File,
     preamble: u64,
-    /// The segment's start; its end is `to`.
+    /// The time at which the segment begins. The segment ends at `to`.
     pub(super) from: Timestamp,
     pub(super) to: Timestamp,
-    /// The length on disk in bytes.
+    /// The size of the segment on disk, in bytes.
     pub(super) len: u64,
 }
 
 impl Segment {
-    /// Begins a segment in `folder` at the time `from`, with `started` and the records of `preamble`.
+    /// Begins a segment in `folder` at the time `from`. The segment begins with the record `started` and the records of
+    /// `preamble`.
     pub(super) fn begin(
         folder: &Path,
         from: Timestamp,
@@ -59,13 +60,14 @@ impl Segment {
         })
     }
 
-    /// Adds a record.
+    /// Adds a record to the segment.
     pub(super) fn write(&mut self, record: &Record) -> Result<(), TraceError> {
         self.records += 1;
         self.writer.write(record)
     }
 
-    /// True if the segment has more than `bytes` on disk. Checked every `LOOK_EVERY` records.
+    /// Returns true if the segment uses more than `bytes` bytes on disk. The size is checked every `LOOK_EVERY`
+    /// records.
     pub(super) fn exceeds(&self, bytes: u64) -> bool {
         self.records.is_multiple_of(LOOK_EVERY)
             && self.file.metadata().is_ok_and(|file| file.len() > bytes)

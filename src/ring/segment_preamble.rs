@@ -1,24 +1,25 @@
-//! The records at the start of each segment: the recording, the server, the open connections, the captures.
+//! The preamble of a segment: the records about the recording, the server, the open connections and the stack captures
+//! with which each segment begins.
 
 use std::collections::BTreeMap;
 
 use x11prof_trace::{ConnectionId, Control, Started, Timestamp};
 
-/// Maximum number of processes whose capture records are kept.
+/// The maximum number of processes whose stack-capture records are kept.
 const MAX_PROCESSES: usize = 10_000;
 
 /// The records with which a new segment must begin.
 #[derive(Debug, Default)]
 pub(super) struct SegmentPreamble {
     started: Option<(Timestamp, Started)>,
-    /// Records about the server and the kind of recording.
+    /// The records about the server and the kind of recording.
     of_all: Vec<Control>,
     opened: BTreeMap<ConnectionId, Control>,
     captures: BTreeMap<u32, Control>,
 }
 
 impl SegmentPreamble {
-    /// Stores a control record that later segments need.
+    /// Stores a control record that later segments need in their preamble.
     pub(super) fn note(&mut self, time: Timestamp, control: &Control) {
         match control {
             Control::Started(started) => self.started = Some((time, started.clone())),
@@ -48,7 +49,8 @@ impl SegmentPreamble {
         }
     }
 
-    /// The `started` record of a segment that begins at `time`; `None` before the recording's `started` record.
+    /// Returns the `started` record for a segment that begins at `time`; `None` if the recording's own `started` record
+    /// has not arrived.
     pub(super) fn started(&self, time: Timestamp) -> Option<Started> {
         let (began, started) = self.started.as_ref()?;
         let since = time.since(*began).as_nanos();
@@ -59,7 +61,7 @@ impl SegmentPreamble {
         })
     }
 
-    /// The records after `started`.
+    /// Returns the records of the preamble after `started`.
     pub(super) fn rest(&self) -> impl Iterator<Item = &Control> {
         self.of_all
             .iter()

@@ -1,4 +1,4 @@
-//! Checks the conditions of `--when` on a running recording.
+//! Checks the conditions of `record --when` while a recording runs.
 
 use std::collections::BTreeMap;
 
@@ -9,22 +9,22 @@ use x11prof_trace::{ConnectionId, Control, Started};
 use super::condition::Condition;
 use crate::input;
 
-/// Maximum number of clients whose names are kept.
+/// The maximum number of clients whose names are kept.
 const MAX_NAMES: usize = 10_000;
 
-/// The conditions, and the state needed to check them.
+/// The conditions of `record --when`, and the state that is needed to check them.
 pub(super) struct Waiting {
     episode_ms: Option<f64>,
     episodes: Option<Episodes>,
     stall_ms: Option<f64>,
     stalls: Option<Stalls>,
-    /// The number of stalls so far.
+    /// The number of stalls found so far.
     stalled: u64,
     mark: bool,
     signal: bool,
     started: Option<Started>,
     names: BTreeMap<ConnectionId, String>,
-    /// A description of the condition that was met.
+    /// A description of the condition that was met; `None` if no condition was met since the last call of `take`.
     happened: Option<String>,
 }
 
@@ -54,7 +54,7 @@ impl Waiting {
         }
     }
 
-    /// A description of the condition that was met since the last call.
+    /// Returns a description of the condition that was met since the last call, if there is one.
     pub(super) fn take(&mut self) -> Option<String> {
         self.happened.take()
     }
@@ -92,7 +92,7 @@ impl Waiting {
         }
     }
 
-    /// Notes that the recording is over, so open episodes have ended.
+    /// Notes that the recording has ended, which ends open episodes.
     pub(super) fn end(&mut self) {
         let (happened, names) = (&mut self.happened, &self.names);
         if let (Some(mut episodes), Some(ms)) = (self.episodes.take(), self.episode_ms) {
@@ -133,7 +133,7 @@ impl Waiting {
     }
 }
 
-/// Notes an episode that took longer than `ms`.
+/// Sets `happened` if `episode` took longer than `ms` milliseconds. `names` has the names of the clients.
 fn took_long(
     happened: &mut Option<String>,
     names: &BTreeMap<ConnectionId, String>,

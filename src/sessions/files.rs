@@ -1,4 +1,4 @@
-//! The input files of many sessions: recordings, tables, and other files.
+//! Finds the input files of many sessions: recordings, tables, and other files.
 
 use std::collections::HashSet;
 use std::fs::{self, Metadata};
@@ -9,9 +9,9 @@ use x11prof_collection::{LeftOut, schema};
 
 use crate::error::CommandError;
 
-/// Maximum depth of nested folders.
+/// The maximum depth of nested folders.
 const DEEPEST: usize = 32;
-/// The reason why a second name of a file is skipped.
+/// The message for a file that is skipped because another file contains the same session.
 pub(super) const TWICE: &str = "its session is in another file already";
 
 /// The found files, sorted by name within each kind.
@@ -23,14 +23,13 @@ pub(crate) struct Found {
     pub(crate) tables: Vec<(&'static str, PathBuf)>,
     /// Files of other kinds.
     pub(crate) left_out: Vec<LeftOut>,
-    /// Device and inode of each found file and folder, because links and hard links give a file several names.
+    /// The device and inode of each file and folder found so far. Links and hard links give a file several names.
     seen: HashSet<(u64, u64)>,
 }
 
-/// Searches files and folders.
+/// Searches `inputs`, which are files and folders.
 ///
-/// Hidden files and files whose names begin with an underscore are skipped, as in Spark and Hive, which use such
-/// names for their own metadata.
+/// Skips files whose names begin with a dot or an underscore. Spark and Hive use such names for their own metadata.
 pub(crate) fn find(inputs: &[PathBuf]) -> Result<Found, CommandError> {
     let mut found = Found::default();
     for input in inputs {
@@ -93,7 +92,7 @@ fn file(path: &Path, about: &Metadata, found: &mut Found) {
     }
 }
 
-/// The table that a file belongs to, according to its folder.
+/// Returns the name of the table that the file at `path` belongs to, according to its folder.
 fn table(path: &Path) -> Option<&'static str> {
     let folders = path.parent()?.components().rev();
     let mut names = folders.filter_map(|folder| folder.as_os_str().to_str());

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// Maximum number of results that wait for earlier ones.
+/// The maximum number of results that wait for earlier results.
 const WAITING: usize = 64;
 
 /// Calls `work` for each item, on all processors. Calls `take` with each result, in the order of the items.

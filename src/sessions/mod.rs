@@ -1,4 +1,4 @@
-//! Many sessions: finding their files, and reading them for issues.
+//! Many sessions: finds their files, and reads the files to compute issues.
 
 mod files;
 mod in_order;

@@ -1,5 +1,5 @@
-//! `record --tables-only`: tables of a running session, without a trace. A separate thread writes them, and the
-//! recording never waits for that thread.
+//! `record --tables-only`: writes tables of a running session, without a trace. The recorder never waits for the thread
+//! that writes the tables.
 //!
 //! The tables contain no key, text or title. They contain the episodes over their threshold, and the latencies of all
 //! episodes.
@@ -17,31 +17,32 @@ use x11prof_proxy::{Watch, WatchEvent, Watched, watch};
 use super::tables::{Tables, write_session};
 use crate::error::CommandError;
 
-/// The interval between two writes. A killed recorder loses later data.
+/// The interval between two writes of tables. If the recorder is killed, the data since the last write are lost.
 const PART: Duration = Duration::from_secs(600);
-/// The longest wait for a record before checking the clock.
+/// The longest wait for a record between two checks of the clock.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Maximum bytes of a session's files in total. Beyond the limit the oldest parts are removed.
+/// The maximum size of all files of a session, in bytes. Above this size the oldest files are removed.
 const DISK: u64 = 256 << 20;
 
-/// The running tables.
+/// The running thread that writes tables.
 pub(crate) struct Online {
     thread: JoinHandle<Result<Kept, CommandError>>,
 }
 
-/// The outcome of a session.
+/// The figures of a session whose tables were written.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     /// The number of all episodes.
     pub(crate) episodes: u64,
-    /// The number of episodes in the tables.
+    /// The number of episodes over their threshold, which are in the tables.
     pub(crate) over: u64,
-    /// The number of records that were missed because the thread was too slow.
+    /// The number of records that were missed because the table thread was too slow.
     pub(crate) missed: u64,
 }
 
 impl Online {
-    /// Starts tables in `folder`, which is created. They end when the watch is dropped.
+    /// Starts the table thread, which writes to `folder` and creates it. Returns the thread, and the watch that passes
+    /// records to it. The tables end when the watch is dropped.
     pub(crate) fn start(folder: &Path) -> Result<(Online, Watch), CommandError> {
         let (watch, watched) = watch();
         let online = Writing {
@@ -59,7 +60,7 @@ impl Online {
         Ok((Online { thread }, watch))
     }
 
-    /// Waits for the end, after the watch was dropped.
+    /// Waits until the table thread ends. Call it after the watch was dropped.
     pub(crate) fn finish(self) -> Result<Kept, CommandError> {
         let failed = |_| CommandError::failed("the thread that writes episodes failed");
         self.thread.join().map_err(failed)?
@@ -69,7 +70,7 @@ impl Online {
 struct Writing {
     folder: PathBuf,
     tables: Tables,
-    /// The written parts with their sizes in bytes, the oldest first.
+    /// The files written so far with their sizes in bytes, the oldest file first.
     files: VecDeque<(PathBuf, u64)>,
     part: u32,
     over: u64,
@@ -130,7 +131,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Writes a part, and removes the oldest ones beyond the limit.
+    /// Writes the tables since the last write, and removes the oldest files if the size limit is exceeded.
     fn write(
         mut self,
         session: &Session,

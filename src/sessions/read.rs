@@ -1,4 +1,4 @@
-//! Reads files into issues. A damaged file is reported and skipped as a whole.
+//! Reads recordings and tables to compute issues. A damaged file is reported and skipped as a whole.
 //!
 //! Files are read in parallel and added in their order, so that the result does not depend on timing. Separate
 //! processes read the tables.
@@ -30,7 +30,8 @@ use crate::progress::Steps;
 /// The tables from which issues are computed.
 const WANTED: [&Schema; 3] = [&schema::SESSIONS, &schema::EPISODES, &schema::LATENCIES];
 
-/// Reads all found files: first tables, then recordings that are not in the tables.
+/// Reads all found files: the tables first, then the recordings whose sessions are not in the tables. Returns the
+/// issues and the skipped files.
 pub(crate) fn read(found: Found, selection: Selection) -> (Issues, Vec<LeftOut>) {
     let mut issues = Issues::new(selection);
     let mut left_out = found.left_out;
@@ -109,8 +110,8 @@ pub(crate) fn read(found: Found, selection: Selection) -> (Issues, Vec<LeftOut>)
     (issues, left_out)
 }
 
-/// True if a table file was written by x11prof. Such files are named after their session, so a second file with a name
-/// is a copy.
+/// Returns true if x11prof wrote the table file `name`. x11prof names such files after their session, so a second file
+/// with the same name is a copy.
 fn is_of_a_session(name: &OsStr) -> bool {
     let id = name.as_encoded_bytes().get(..16);
     id.is_some_and(|id| id.iter().all(u8::is_ascii_hexdigit))
@@ -123,10 +124,10 @@ fn leave(left_out: &mut Vec<LeftOut>, path: &Path, why: impl ToString) {
     });
 }
 
-/// Maximum number of recordings whose missing parts are reported.
+/// The maximum number of recordings whose missing parts are listed.
 const INCOMPLETE: usize = 10;
 
-/// The session of a recording, its episodes, the number of all episodes, and the missing parts.
+/// The contents of a recording: the session, its slow episodes, the latencies of all episodes, and the missing parts.
 type Read = (Session, Vec<EpisodeRow>, Latencies, MissingParts);
 
 fn trace(path: &Path, selection: Selection) -> Result<Read, CommandError> {
@@ -160,13 +161,15 @@ fn add_trace(issues: &mut Issues, session: &Session, rows: &[EpisodeRow], latenc
         .for_each(|row| issues.add_latencies(number, row));
 }
 
-/// The number of episodes with a latency: program, landmark, trigger, the lower bound of the latency, episodes.
+/// A row of the latencies table: program, landmark, trigger, the lower bound of the latency, and the number of
+/// episodes.
 type Step = (Option<String>, String, String, u64, u64);
 
 /// The first argument of a process that runs [`serve_tables`].
 pub(crate) const TABLE_READER: &str = "x11prof-tables";
 
-/// Reads tables for another process. An untrusted table may use up all memory, or crash the library that reads it.
+/// Reads tables for another x11prof process, because an untrusted table may use up all memory, or crash the library
+/// that reads the table.
 pub(crate) fn serve_tables() -> io::Result<()> {
     serve(|(name, path, selection): (String, OsString, Selection)| {
         let mut wanted = WANTED.iter();
@@ -180,14 +183,14 @@ pub(crate) fn serve_tables() -> io::Result<()> {
     })
 }
 
-/// The memory that reading a table may take, as may its reply: 128 MiB and 1 KiB for each byte of the file. Rows and their
-/// reply take up to 600 bytes for each byte of a real table.
+/// Returns the memory limit in bytes for reading the table at `path` and for its reply: 128 MiB, and 1 KiB for each
+/// byte of the file. A real table needs up to 600 bytes of memory for each byte of the file.
 fn memory(path: &Path) -> io::Result<u64> {
     let length = std::fs::metadata(path)?.len();
     Ok((128 << 20) + length.saturating_mul(1 << 10))
 }
 
-/// Reads a table in a process of `readers`, or in a new one.
+/// Reads the table at `path` in a separate process, which is one of `readers` or a new process.
 fn isolated(
     readers: &Mutex<Vec<IsolatedProcess>>,
     (table, path, selection): (&str, &Path, Selection),
@@ -204,12 +207,12 @@ fn isolated(
     read
 }
 
-/// The rows of a table's file that issues need, each with its session.
+/// The rows of a table that issues need. The first string of each row is the name of the session.
 #[derive(Serialize, Deserialize)]
 enum TableRows {
-    /// And with its trace.
+    /// The sessions, each with the name of its trace.
     Sessions(Vec<(String, String)>),
-    /// And with its trace.
+    /// The episodes, each with the name of its session and of its trace.
     Episodes(Vec<(String, String, EpisodeRow)>),
     Latencies(Vec<(String, Step)>),
 }

@@ -1,4 +1,4 @@
-//! Writes the tables of a session: one file for each table, in the folders of its version, user and day.
+//! Writes the tables of a session: one file for each table, in a folder by version, user and day.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,15 +10,15 @@ use x11prof_proxy::create_folder;
 use crate::error::CommandError;
 use crate::output::{Access, AtomicFile};
 
-/// The tables of one session while they are written. The session's name and folders are known only at its end, so the
-/// files are unnamed until then.
+/// The tables of one session while they are being written. The session's name and folders are known only at its end, so
+/// the files are unnamed until then.
 pub(crate) struct Tables {
     folder: PathBuf,
     open: BTreeMap<&'static str, TableWriter<AtomicFile>>,
 }
 
 impl Tables {
-    /// Creates the folder. The tables have no rows yet.
+    /// Creates `folder`, and tables without rows.
     pub(crate) fn new(folder: &Path) -> Result<Tables, CommandError> {
         create_folder(folder, 0o777).map_err(|error| CommandError::file(folder, error))?;
         Ok(Tables {
@@ -44,8 +44,8 @@ impl Tables {
         }
     }
 
-    /// Ends the session and names its files, the session's own file last. For a session in progress, these are the
-    /// rows since the last `part`. Returns the files.
+    /// Ends the session and names its files, the session's own file last. Returns the files. For a session in progress,
+    /// `part` is the number of this write, and the files contain the rows since the previous write.
     pub(crate) fn finish(
         mut self,
         session: &Session,
@@ -75,7 +75,7 @@ impl Tables {
     }
 }
 
-/// Adds the data that are known at the end of a session: its row, and the distribution of its latencies.
+/// Adds what is known only at the end of a session: the session's row, and the distribution of its latencies.
 pub(crate) fn write_session(
     tables: &mut Tables,
     session: &Session,

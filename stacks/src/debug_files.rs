@@ -23,7 +23,7 @@ const INSTALLED: [&str; 2] = ["/usr/lib/debug/.build-id", "/lib/debug/.build-id"
 /// A server without the file replies faster than this. After a slower failure no server is contacted again.
 const SLOW: Duration = Duration::from_secs(3);
 
-/// Requests the debug file of each file once.
+/// Finds the debug files of program files, with one request to the servers for each program file.
 #[derive(Debug)]
 pub(crate) struct DebugFiles {
     known: HashMap<Arc<str>, Option<PathBuf>>,
@@ -31,7 +31,7 @@ pub(crate) struct DebugFiles {
 }
 
 impl DebugFiles {
-    /// Requests debug files if the user has named servers.
+    /// Creates an object that requests debug files only if the user has named servers (DEBUGINFOD_URLS).
     pub(crate) fn new() -> DebugFiles {
         DebugFiles {
             known: HashMap::new(),
@@ -39,8 +39,8 @@ impl DebugFiles {
         }
     }
 
-    /// The debug file of a program file; `None` if the program file has all debug information, or if no server has a
-    /// debug file.
+    /// The path of the debug file of a program file; `None` if the program file has all debug information, or if no
+    /// server has a debug file.
     pub(crate) fn of(&mut self, file: &Arc<str>) -> Option<PathBuf> {
         if !self.known.contains_key(file) {
             let found = self.asks.then(|| self.ask(file)).flatten();
@@ -66,7 +66,7 @@ impl DebugFiles {
     }
 }
 
-/// True if the user has configured servers for debug files.
+/// True if the user has named servers for debug files (DEBUGINFOD_URLS).
 pub fn are_named() -> bool {
     std::env::var_os(SERVERS).is_some_and(|servers| !servers.as_bytes().trim_ascii().is_empty())
 }

@@ -53,8 +53,8 @@ impl Tables {
         None
     }
 
-    /// The distance in bytes from the stack pointer to RBP at a call at `address` of the file. `code` reads the file's
-    /// code.
+    /// The distance in bytes from the stack pointer up to the address in RBP, at the call at this `address` of the
+    /// file; `None` if it is not known. `code` reads bytes of the file's code, given their address and number.
     pub(crate) fn below(
         &self,
         address: u64,
@@ -104,7 +104,7 @@ fn moved(instruction: &Instruction) -> Option<i64> {
     }
 }
 
-/// True if these bytes, which precede a return address, end with a call.
+/// True if `before`, the bytes before a return address, ends with a call instruction.
 pub(crate) fn ends_with_call(before: &[u8]) -> bool {
     let lengths = 2..=CALL.min(before.len());
     lengths.into_iter().any(|length| {
@@ -118,7 +118,7 @@ pub(crate) fn ends_with_call(before: &[u8]) -> bool {
     })
 }
 
-/// The number of bytes to read before a return address.
+/// The number of bytes to read before a return address to recognize a call.
 pub(crate) const BEFORE: usize = CALL;
 
 #[cfg(test)]

@@ -24,22 +24,22 @@ const UNKNOWN: u64 = 1;
 /// A function call on a stack.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Frame {
-    /// The file of the code; empty for code without a file, such as code generated at run time.
+    /// The path of the file that contains the code; empty for code without a file, such as code generated at run time.
     pub file: Arc<str>,
-    /// The address in the file, of the call and not of the return.
+    /// The address of the call in the file (not its address in memory, and not the return address).
     pub address: u64,
 }
 
-/// A stack.
+/// The result of unwinding a stack.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Unwound {
-    /// The frames, the innermost first.
+    /// The frames of the stack, the innermost first.
     pub frames: Vec<Frame>,
-    /// True if the last frame is the thread's first.
+    /// True if the last frame is that of the thread's first function; false if the unwinder had to stop before.
     pub is_whole: bool,
 }
 
-/// Unwinds the stacks of one process.
+/// Unwinds stacks of threads of one process.
 pub struct Unwinder {
     pid: u32,
     memory: File,
@@ -65,7 +65,7 @@ struct CodeFile {
 }
 
 impl Unwinder {
-    /// Reads the mappings of the process.
+    /// Creates an unwinder for the process with the id `pid`, and reads the process's memory mappings.
     ///
     /// # Errors
     /// Fails if the process has ended, or if this user may not inspect it.
@@ -82,7 +82,7 @@ impl Unwinder {
         })
     }
 
-    /// Unwinds a stack of the process.
+    /// Unwinds the copy of a stack of the unwinder's process.
     pub fn unwind(&mut self, copy: &StackCopy) -> Unwound {
         let unwound = self.walk(copy);
         if unwound.is_whole {
@@ -286,7 +286,7 @@ fn add_module<'d>(
     })
 }
 
-/// Unwinds a stack of zeros with the tables of a file that is mapped at its own addresses.
+/// Unwinds one frame on a stack of zeros, at `address` of a file whose contents are `file` (for the fuzz targets).
 pub fn unwind(file: &[u8], address: u64) {
     let mapping = Mapping {
         range: 0..1 << 40,

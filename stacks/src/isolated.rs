@@ -16,12 +16,12 @@ use crate::program;
 
 /// The memory that the process may use. Mapped files do not count.
 const MEMORY: u64 = 2 << 30;
-/// The CPU time that the work on a file may use.
+/// The CPU time that a separate process may use for one request, or for all requests about one file.
 pub(crate) const CPU_TIME: Duration = Duration::from_secs(60);
 /// The longest wait for a reply. It exceeds the CPU time of a file on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(240);
 
-/// A separate process, which runs [`serve`]. It ends when the value is dropped.
+/// A separate process that runs [`serve`] on untrusted files. It ends when the value is dropped.
 #[derive(Debug)]
 pub struct IsolatedProcess {
     child: Child,
@@ -57,11 +57,11 @@ impl IsolatedProcess {
         }
     }
 
-    /// The reply to a request, of at most `longest` bytes.
+    /// Sends a request to the process and returns the reply, of at most `longest` bytes.
     ///
     /// # Errors
-    /// The process ended: its work crashed, or took too much memory or time. Or the reply is longer. The process serves no
-    /// further request.
+    /// Fails if the process ended (because its work crashed, or took too much memory or time), or if the reply is
+    /// longer. Then the process serves no further request.
     pub fn reply<T: DeserializeOwned>(
         &mut self,
         request: &impl Serialize,
@@ -92,11 +92,11 @@ impl Drop for IsolatedProcess {
     }
 }
 
-/// Reads requests from standard input and writes their replies to standard output, each as a line of JSON, until the
-/// input ends. The process limits its own memory, and the CPU time of each request.
+/// Reads requests from standard input, calls `work` for each, and writes the replies to standard output, each as a line
+/// of JSON, until the input ends. The process limits its own memory, and the CPU time of each request.
 ///
 /// # Errors
-/// Fails if standard input or output fails, or if the limits cannot be set.
+/// Fails if standard input or output fails, if a request is malformed, or if the limits cannot be set.
 pub fn serve<Q: DeserializeOwned, A: Serialize>(mut work: impl FnMut(Q) -> A) -> io::Result<()> {
     limit(Resource::Data, MEMORY)?;
     limit(Resource::Core, 0)?;
@@ -112,15 +112,15 @@ pub fn serve<Q: DeserializeOwned, A: Serialize>(mut work: impl FnMut(Q) -> A) ->
     Ok(())
 }
 
-/// Limits the memory of this process, up to the limit of [`serve`].
+/// Limits the memory of this process to `most` bytes, but at most to the limit that [`serve`] sets.
 ///
 /// # Errors
-/// The limit cannot be set.
+/// Fails if the limit cannot be set.
 pub fn limit_memory(most: u64) -> io::Result<()> {
     limit(Resource::Data, most.min(MEMORY))
 }
 
-/// Makes the kernel end this process after it has used `left` more CPU time, rounded up to whole seconds.
+/// Makes the kernel end this process after it has used the CPU time `left` from now on, rounded up to whole seconds.
 pub(crate) fn limit_time(left: Duration) -> io::Result<()> {
     limit(Resource::Cpu, (cpu_time() + left).as_secs() + 1)
 }
@@ -132,7 +132,7 @@ fn limit(resource: Resource, most: u64) -> io::Result<()> {
     Ok(setrlimit(resource, Rlimit { current, ..old })?)
 }
 
-/// The CPU time of this process.
+/// The CPU time that this process has used so far.
 pub(crate) fn cpu_time() -> Duration {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     Duration::new(

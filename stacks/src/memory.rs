@@ -5,17 +5,17 @@ use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-/// A part of the memory that contains code.
+/// A range of a process's memory that contains code.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     pub(crate) range: Range<u64>,
-    /// The offset in the file.
+    /// The offset in the mapped file, in bytes, at which the range begins.
     pub(crate) offset: u64,
-    /// The file's name, or the kernel's name for the part.
+    /// The path of the mapped file, or the kernel's name for the range; empty for memory without a name.
     pub(crate) path: String,
 }
 
-/// The code mappings of a process.
+/// The ranges of a process's memory that contain code, sorted by address.
 #[derive(Debug)]
 pub(crate) struct Mappings(Vec<Mapping>);
 
@@ -52,7 +52,8 @@ fn executable(line: &str) -> Option<Mapping> {
     })
 }
 
-/// Reads from a process's memory file. Returns fewer bytes at the end of the memory.
+/// Reads `length` bytes from the address `from` of a process's memory file. Returns fewer bytes at the end of the
+/// memory.
 pub(crate) fn read(memory: &File, from: u64, length: usize) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; length];
     let got = memory.read_at(&mut bytes, from)?;

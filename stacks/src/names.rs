@@ -1,4 +1,4 @@
-//! Names and lines of functions, from the programs' files. The process may have ended.
+//! Looks up names and source lines of functions in the programs' files, also after the process has ended.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use crate::frames::Frame;
 use crate::isolated::{IsolatedProcess, PATIENCE};
 use crate::symbols::Functions;
 
-/// The first argument of a process that runs [`serve_symbols`](crate::serve_symbols).
+/// The first argument of a process of this program that runs [`serve_symbols`](crate::serve_symbols).
 pub const SYMBOL_READER: &str = "x11prof-symbols";
-/// The second argument, which enables requests to a server for debug files.
+/// The second argument of a process that runs `serve_symbols`, if it may request debug files from a server.
 pub const WITH_DEBUG_FILES: &str = "debug-files";
 /// After this many files have ended the process, no more files are read.
 const FAILURES: usize = 3;
@@ -19,8 +19,8 @@ const DOWNLOAD: Duration = Duration::from_secs(600);
 /// The maximum length of the names at an address, in bytes.
 const LONGEST: u64 = 16 << 20;
 
-/// Looks up names, each once, in a separate process ([`serve_symbols`](crate::serve_symbols)). A file that crashes
-/// the process has no names.
+/// Looks up the names of functions, each once, in a separate process ([`serve_symbols`](crate::serve_symbols)). For a
+/// file that crashes the process, no names are found.
 #[derive(Debug, Default)]
 pub struct Names {
     with_debug_files: bool,
@@ -30,7 +30,8 @@ pub struct Names {
 }
 
 impl Names {
-    /// Requests missing debug information from a server, if the user has configured one (DEBUGINFOD_URLS).
+    /// Creates an object that also requests missing debug information from a server, if the user has configured one
+    /// (DEBUGINFOD_URLS).
     pub fn with_debug_files() -> Names {
         Names {
             with_debug_files: true,
@@ -38,7 +39,7 @@ impl Names {
         }
     }
 
-    /// The functions of a frame.
+    /// The functions at the address of the frame, with inlined calls; no function if none is found.
     pub fn of(&mut self, frame: &Frame) -> &Functions {
         if !self.known.contains_key(frame) {
             let found = self.read(frame);
@@ -47,7 +48,8 @@ impl Names {
         &self.known[frame]
     }
 
-    /// The files whose symbols could not be read, because they crashed the libraries or needed too much memory or time.
+    /// The paths of files whose symbols could not be read, because they crashed the libraries or needed too much memory
+    /// or time.
     pub fn failed(&self) -> impl Iterator<Item = &str> {
         self.failed.iter().map(AsRef::as_ref)
     }

@@ -1,4 +1,4 @@
-//! Functions of program files, read by a separate process ([`IsolatedProcess`](crate::IsolatedProcess)).
+//! Looks up functions in program files. A separate process does this ([`IsolatedProcess`](crate::IsolatedProcess)).
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -19,23 +19,23 @@ use crate::frames::Frame;
 use crate::isolated::{CPU_TIME, cpu_time, limit_time, serve};
 use crate::tables::Tables;
 
-/// A function in a frame.
+/// A function that contains the address of a frame, or into which such a function was inlined.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Function {
-    /// The name.
+    /// The name of the function.
     pub name: String,
-    /// The source file and the line (`src/app.c:12`), if the program has line tables.
+    /// The source file and the line in it (`src/app.c:12`); `None` if the program has no line tables.
     pub line: Option<String>,
-    /// True if the call was inlined into the next function.
+    /// True if the call of this function was inlined into the next function of the list.
     pub is_inlined: bool,
 }
 
-/// The functions at an address, the innermost first: several if calls were inlined.
+/// The functions at an address of a file, the innermost first. There are several if calls were inlined.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Functions {
-    /// The functions; empty if no table contains the address.
+    /// The functions at the address, the innermost first; empty if no symbol table contains the address.
     pub functions: Vec<Function>,
-    /// The start address in the file of a function without a name. Stripped files also contain start addresses.
+    /// The start address in the file of a function without a known name. Stripped files also contain start addresses.
     pub start: Option<u64>,
 }
 
@@ -78,10 +78,11 @@ fn links_to_files(path: &Path, left: usize) -> bool {
     })
 }
 
-/// Serves the functions of addresses in files ([`serve`]), with a limit on the CPU time of each file.
+/// Replies to requests for the functions at an address of a file ([`serve`]), with a limit on the CPU time of each
+/// file.
 ///
 /// # Errors
-/// Fails as [`serve`] does.
+/// Fails if [`serve`] fails.
 pub fn serve_symbols(with_debug_files: bool) -> io::Result<()> {
     let mut symbols = Symbols::new(with_debug_files);
     let mut spent: HashMap<Arc<str>, Duration> = HashMap::new();
@@ -96,7 +97,7 @@ pub fn serve_symbols(with_debug_files: bool) -> io::Result<()> {
     })
 }
 
-/// Reads functions from program files, each file once.
+/// Reads the names of functions from program files. Each file is read once.
 #[derive(Default)]
 pub(crate) struct Symbols {
     symbolizer: Symbolizer,

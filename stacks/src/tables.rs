@@ -1,4 +1,5 @@
-//! A program file's tables of functions (DWARF, `.eh_frame`). Stripped files also have these tables.
+//! The unwind tables of a program file (DWARF, `.eh_frame`), which also contain the functions. Stripped files have
+//! these tables too.
 
 use std::sync::Arc;
 
@@ -8,10 +9,10 @@ use gimli::{
 };
 use object::{Object, ObjectSection};
 
-/// A part of a file.
+/// The contents of a section of a program file.
 pub(crate) type Bytes = Arc<[u8]>;
 
-/// The tables, and their positions in the file.
+/// The unwind tables of a program file, and the addresses of its sections.
 #[derive(Debug, Clone)]
 pub(crate) struct Tables {
     pub(crate) bases: BaseAddresses,
@@ -20,7 +21,7 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// The tables of a file; `None` if the file has none.
+    /// Reads the unwind tables of a program file; `None` if the file has none.
     pub(crate) fn of<'d>(elf: &impl Object<'d>) -> Option<Tables> {
         let at = |name| {
             elf.section_by_name(name)
@@ -41,7 +42,7 @@ impl Tables {
         EhFrame::new(&self.eh_frame, LittleEndian)
     }
 
-    /// The function at an address of the file.
+    /// The table entry of the function that contains this address of the file; `None` if there is none.
     pub(crate) fn function(
         &self,
         address: u64,
@@ -62,7 +63,7 @@ impl Tables {
 /// The longest section to read, in bytes. A sparse file may have any length.
 const LONGEST: u64 = 256 << 20;
 
-/// The contents of a section; `None` if the section is missing or empty.
+/// The contents of the section with this name; `None` if the section is missing, empty or too long.
 pub(crate) fn section<'d>(elf: &impl Object<'d>, name: &str) -> Option<Bytes> {
     let section = elf.section_by_name(name)?;
     let data = (section.size() <= LONGEST).then(|| section.data().ok())?;

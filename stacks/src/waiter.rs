@@ -19,21 +19,22 @@ const NEW_THREADS: Duration = Duration::from_millis(100);
 /// The interval between two checks if no known thread waits.
 const SOON: Duration = Duration::from_millis(2);
 
-/// The stack of a thread that sleeps, or that ran at a known instruction.
+/// A copy of the stack of a thread that sleeps, or that ran at a known instruction.
 #[derive(Debug, PartialEq, Eq)]
 pub struct StackCopy {
-    /// The process.
+    /// The id of the thread's process.
     pub pid: u32,
     pub(crate) pc: u64,
     pub(crate) sp: u64,
-    /// The frame pointer, if the kernel reports it.
+    /// The frame pointer (RBP), if it is known.
     pub(crate) bp: Option<u64>,
-    /// The bytes from `sp` on.
+    /// The bytes of the stack, from the address `sp` upwards.
     pub(crate) bytes: Vec<u8>,
 }
 
 impl StackCopy {
-    /// The stack of a blocked thread of the process, read from its memory (proc(5), `mem`); `None` if the process is gone.
+    /// Copies the stack of a blocked thread of a process from the process's `memory` file (proc(5), `mem`); `None` if
+    /// the process is gone. `pc` and `sp` are the thread's instruction and stack pointers.
     pub fn of_blocked(pid: u32, memory: &File, pc: u64, sp: u64) -> Option<StackCopy> {
         let bytes = memory::read(memory, sp, STACK_BYTES).ok()?;
         Some(StackCopy {
@@ -45,7 +46,8 @@ impl StackCopy {
         })
     }
 
-    /// The stack of a running thread of the process, with its registers: instruction, stack and frame pointer.
+    /// Creates a copy from the `bytes` of a running thread's stack and its registers: instruction pointer, stack
+    /// pointer and frame pointer.
     pub fn of_running(pid: u32, pc: u64, sp: u64, bp: u64, bytes: Vec<u8>) -> StackCopy {
         StackCopy {
             pid,
@@ -57,7 +59,8 @@ impl StackCopy {
     }
 }
 
-/// A process whose threads may wait. Its files stay open: opening them takes longer than reading them.
+/// Observes a process whose threads may wait. The process's files stay open, because opening them takes longer than
+/// reading them.
 #[derive(Debug)]
 pub struct Waiter {
     pid: u32,
@@ -81,17 +84,18 @@ struct BlockedThread {
 #[derive(Debug, PartialEq, Eq)]
 enum Descriptor {
     Number(u64),
-    /// The number is at this address (poll(2), `struct pollfd`).
+    /// The number of the descriptor is stored at this address (poll(2), `struct pollfd`).
     At(u64),
-    /// The descriptor below this number, if the set at the address contains no other (select(2)).
+    /// The descriptor is the one below this number, if the descriptor set at this address contains no other
+    /// (select(2)).
     Last(u64, u64),
-    /// No descriptor: the thread waits for another thread (futex(2)).
+    /// The thread waits for another thread instead of a descriptor (futex(2)).
     OfAnother,
 }
 
 impl Waiter {
-    /// Opens the process's files. Call this while the process waits for bytes of its connection, so that the first
-    /// [`Waiter::copy`] can determine the connection's descriptor.
+    /// Opens the files of the process with the id `pid`. Call this while the process waits for bytes of its connection,
+    /// so that the first [`Waiter::copy`] can determine the connection's descriptor.
     ///
     /// # Errors
     /// Fails if the process has ended, or if this user may not inspect it (ptrace(2), "access mode checking").
@@ -108,7 +112,7 @@ impl Waiter {
         Ok(waiter)
     }
 
-    /// Copies the stack of the thread that waits for bytes of the connection; `None` if no thread does.
+    /// Copies the stack of the thread that waits for bytes of the process's connection; `None` if no thread does.
     pub fn copy(&mut self) -> Option<StackCopy> {
         if self.looked.elapsed() > NEW_THREADS {
             self.find_threads().ok()?;

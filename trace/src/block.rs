@@ -8,23 +8,24 @@ use crate::{Block, ConnectionId, Direction, Gap, Part, Timestamp, TraceError};
 const HEADER_LEN: usize = 4 + 8 + 4 + 2 + 4;
 const GAP_LEN: usize = 4 + 4;
 
-/// The header of a block: the properties of one socket read, without its bytes. For [`crate::Writer::write_block`].
+/// The header of a block, for [`crate::Writer::write_block`]: the properties of one read of a socket, without its
+/// bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockHead {
-    /// The time at which the read returned.
+    /// The time at which the read of the socket returned.
     pub time: Timestamp,
-    /// The connection.
+    /// The connection of the socket.
     pub connection: ConnectionId,
-    /// The direction.
+    /// The direction in which the bytes were sent.
     pub direction: Direction,
-    /// The number of bytes in this direction before the block.
+    /// The number of bytes that were sent in this direction before the block.
     pub offset: u64,
-    /// The number of file descriptors received with the bytes.
+    /// The number of file descriptors that were received with the bytes.
     pub fds: u16,
 }
 
 impl Block {
-    /// The block's header, for [`crate::Writer::write_block`].
+    /// The header of this block, for [`crate::Writer::write_block`].
     pub fn head(&self) -> BlockHead {
         BlockHead {
             time: self.time,
@@ -36,8 +37,8 @@ impl Block {
     }
 }
 
-/// Clears `buffer` and writes a block into it. Two passes over the parts copy the bytes only once
-/// and allocate nothing.
+/// Clears `buffer` and writes a block into it. `parts` is iterated twice, so that the bytes are copied only once and
+/// nothing is allocated.
 pub(crate) fn encode<'a>(
     buffer: &mut Vec<u8>,
     head: &BlockHead,
@@ -94,7 +95,7 @@ fn narrow(n: u64) -> Result<u32, TraceError> {
     })
 }
 
-/// Decodes a block. The error describes the inconsistent lengths.
+/// Decodes the block in `message`. The error describes lengths that are inconsistent.
 pub(crate) fn decode(
     time: Timestamp,
     direction: Direction,
@@ -133,7 +134,7 @@ pub(crate) fn decode(
     })
 }
 
-/// Checks that a block's lengths are consistent.
+/// Checks that the lengths of a block are consistent: of its wire bytes, its gaps and its recorded (`kept`) bytes.
 pub(crate) fn check(wire_len: u32, gaps: &[Gap], kept: usize) -> Result<(), &'static str> {
     let mut end = 0_u64;
     let mut left = 0_u64;

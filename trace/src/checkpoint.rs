@@ -4,155 +4,156 @@ use serde::{Deserialize, Serialize};
 
 use crate::ConnectionId;
 
-/// The trace contains this connection from here on.
+/// A connection that began before the trace. The trace contains its bytes from this record on.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Joined {
-    /// The connection.
+    /// The number of the connection.
     pub connection: ConnectionId,
-    /// The byte order that the client chose.
+    /// The byte order that the client chose for the connection.
     pub byte_order: Endian,
-    /// The number of the last request before this record.
+    /// The sequence number of the last request before this record.
     pub last_request: u64,
-    /// True if the server's direction begins with the reply to the setup.
+    /// True if the bytes from the server begin with the reply to the connection setup.
     #[serde(default, skip_serializing_if = "is_false")]
     pub setup: bool,
-    /// The number of remaining bytes of a message that began before this record: to the server, and to the client.
+    /// The number of bytes that remain of a message that began before this record: to the server, and to the client.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub under_way: [u64; 2],
-    /// Earlier requests that still wait for a reply.
+    /// The earlier requests that wait for a reply.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub awaited: Vec<AwaitedReply>,
 }
 
-/// A byte order.
+/// The byte order of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Endian {
-    /// Least significant byte first.
+    /// The least significant byte comes first.
     #[default]
     Little,
-    /// Most significant byte first.
+    /// The most significant byte comes first.
     Big,
 }
 
-/// A request that still waits for a reply.
+/// A request that waits for a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AwaitedReply {
-    /// The request's number.
+    /// The sequence number of the request.
     pub request: u64,
-    /// The request's major opcode.
+    /// The major opcode of the request.
     pub major: u8,
-    /// The request's minor opcode.
+    /// The minor opcode of the request.
     pub minor: u8,
 }
 
-/// The server's state from before the trace.
+/// The state of the server from before the trace.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Existing {
-    /// The source: `server` if the recorder queried the server, `recording` for an earlier part of the recording.
+    /// The source of the state: `server` if the recorder requested it from the server, `recording` for an earlier part
+    /// of the recording.
     pub from: String,
-    /// The resource ids of each client.
+    /// The range of resource ids of each client.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub clients: Vec<ExistingClient>,
-    /// The root windows.
+    /// The root windows of the display.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub roots: Vec<ExistingDrawable>,
-    /// The pixmap formats, by depth.
+    /// The pixmap formats of the server, by depth.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub formats: Vec<ExistingFormat>,
-    /// Windows, parents before children, siblings from the lowest to the highest.
+    /// The windows: parents before children, siblings from the lowest to the highest.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub windows: Vec<ExistingWindow>,
-    /// Pixmaps.
+    /// The pixmaps that exist, of all clients.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pixmaps: Vec<ExistingDrawable>,
-    /// Names of atoms.
+    /// The names of atoms that exist in the server.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub atoms: Vec<ExistingAtom>,
 }
 
-/// The resource ids of a client.
+/// The range of resource ids of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ExistingClient {
-    /// The client.
+    /// The number of the client's connection.
     pub connection: ConnectionId,
-    /// The client's first id.
+    /// The first id of the range.
     pub first: u32,
-    /// The bits that differ among its ids.
+    /// The bits in which the ids of the range differ.
     pub mask: u32,
 }
 
-/// A root window or a pixmap.
+/// A root window or a pixmap that existed before the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ExistingDrawable {
-    /// The drawable's id.
+    /// The id of the drawable.
     pub id: u32,
-    /// The width in pixels.
+    /// The width of the drawable in pixels.
     pub width: u16,
-    /// The height in pixels.
+    /// The height of the drawable in pixels.
     pub height: u16,
-    /// Bits of a pixel.
+    /// The depth of the drawable in bits.
     pub depth: u8,
 }
 
-/// A pixmap format of the server.
+/// A pixmap format of the server: the memory layout of pixels of one depth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ExistingFormat {
-    /// The depth.
+    /// The depth of pixels with this layout, in bits.
     pub depth: u8,
-    /// Bits of a pixel.
+    /// The number of bits that a pixel occupies.
     pub bits: u8,
-    /// Bits that a row is padded to.
+    /// The multiple of bits to which a row is padded.
     pub pad: u8,
 }
 
-/// A window.
+/// A window that existed before the trace.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ExistingWindow {
-    /// The window's id.
+    /// The id of the window.
     pub id: u32,
     /// The id of the window's parent.
     pub parent: u32,
-    /// The position across in the parent, in pixels.
+    /// The horizontal position in the parent, in pixels.
     pub x: i16,
-    /// The position down in the parent, in pixels.
+    /// The vertical position in the parent, in pixels.
     pub y: i16,
-    /// The width in pixels, without the border.
+    /// The width of the window in pixels, without the border.
     pub width: u16,
-    /// The height in pixels, without the border.
+    /// The height of the window in pixels, without the border.
     pub height: u16,
-    /// The border's width in pixels.
+    /// The width of the border in pixels.
     pub border: u16,
-    /// Bits of a pixel; 0 for windows without a depth, and if the depth is unknown.
+    /// The depth in bits; 0 for windows without a depth, or if the depth is unknown.
     pub depth: u8,
-    /// True for windows of class InputOnly.
+    /// True if the window has the class InputOnly.
     #[serde(skip_serializing_if = "is_false")]
     pub input_only: bool,
-    /// True for mapped windows, also below unmapped ancestors.
+    /// True if the window is mapped. Its ancestors may be unmapped.
     #[serde(skip_serializing_if = "is_false")]
     pub mapped: bool,
-    /// The override-redirect attribute: window managers ignore the window.
+    /// True if window managers ignore the window (its override-redirect attribute).
     #[serde(skip_serializing_if = "is_false")]
     pub override_redirect: bool,
-    /// The instance in WM_CLASS.
+    /// The instance name in WM_CLASS; `None` if not set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instance: Option<String>,
-    /// The class in WM_CLASS.
+    /// The class name in WM_CLASS; `None` if not set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
-    /// The window's title.
+    /// The title of the window; `None` if not set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
 }
 
-/// The name of an atom.
+/// An atom with its name.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ExistingAtom {
-    /// The atom.
+    /// The number of the atom.
     pub atom: u32,
-    /// The atom's name.
+    /// The name of the atom.
     pub name: String,
 }
 
@@ -161,7 +162,7 @@ impl Existing {
     /// record.
     const ENTRIES: usize = 64;
 
-    /// Splits the list into records that each fit in one message of the trace.
+    /// Splits the state into records that each fit in one message of the trace.
     pub fn split(mut self) -> Vec<Existing> {
         let empty = || Existing {
             from: self.from.clone(),

@@ -6,11 +6,11 @@ use mcap::McapError;
 
 use crate::format::{COMPRESSION, FORMAT, MESSAGE_LIMIT};
 
-/// The reason why a trace could not be written or read.
+/// The reason why a trace could not be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {
-    /// The file has no bytes.
+    /// The file is empty.
     #[error("the file is empty, not an x11prof trace")]
     Empty,
     /// The file is not an MCAP file.
@@ -19,7 +19,7 @@ pub enum TraceError {
     /// The MCAP file belongs to another program.
     #[error("an MCAP file, but not an x11prof trace: its profile is {profile:?}")]
     OtherProfile {
-        /// The profile in the file's header.
+        /// The profile in the header of the file.
         profile: String,
     },
     /// The file ends before the first record.
@@ -31,36 +31,36 @@ pub enum TraceError {
          take the x11prof that recorded it, or a newer one"
     )]
     NewerFormat {
-        /// The trace's version.
+        /// The version of the trace's format.
         found: u32,
     },
-    /// The file's bytes were changed after the recording.
+    /// The bytes of the file were changed after the recording.
     #[error(
         "the trace is damaged before byte {position}: {what} \
          (x11prof recover copies what precedes the damage)"
     )]
     Damaged {
-        /// The number of bytes read before the damage was found.
+        /// The number of bytes that were read before the damage was found.
         position: u64,
         /// A description of the damage.
         what: String,
     },
-    /// The format cannot represent a record.
+    /// A record cannot be represented in the format.
     #[error("a record cannot be written to the trace: {what}")]
     Unwritable {
-        /// The reason.
+        /// The reason why the record cannot be written, as text.
         what: String,
     },
-    /// The trace could not be read.
+    /// The source of the trace could not be read.
     #[error("the trace cannot be read: {0}")]
     Read(#[source] io::Error),
-    /// The trace could not be written.
+    /// The trace could not be written to its sink.
     #[error("the trace cannot be written: {0}")]
     Write(#[source] io::Error),
 }
 
 impl TraceError {
-    /// Converts an error of the MCAP writer.
+    /// Converts an error of the MCAP writer to a trace error.
     pub(crate) fn from_writer(error: McapError) -> TraceError {
         match error {
             McapError::Io(error) => TraceError::Write(error),

@@ -1,47 +1,48 @@
 //! The constants of the trace format (docs/FORMAT.md, "Versions", "Container", "Channels").
 
-/// The version that this crate writes, and the highest that it reads.
+/// The version of the trace format that this crate writes, and the highest version that it reads.
 pub const FORMAT: u32 = 1;
 
-/// Header.profile of a trace.
+/// The field `profile` in the MCAP header of a trace.
 pub(crate) const PROFILE: &str = "x11prof";
 
-/// Header.library of a trace.
+/// The field `library` in the MCAP header of a trace.
 pub(crate) const LIBRARY: &str = concat!("x11prof/", env!("CARGO_PKG_VERSION"));
 
-/// Chunk.compression of every chunk.
+/// The field `compression` in every MCAP chunk of a trace.
 pub(crate) const COMPRESSION: &str = "zstd";
 
-/// Uncompressed bytes after which a chunk is closed.
+/// The number of uncompressed bytes after which a chunk is closed.
 pub(crate) const CHUNK_SIZE: u64 = 1 << 20;
 
-/// The longest message, in bytes.
+/// The maximum length of a message in bytes.
 pub(crate) const MESSAGE_LIMIT: usize = 16 << 20;
 
-/// The longest control record, in bytes. Only `started` may be longer.
+/// The maximum length of a control record in bytes. Only `started` may be longer.
 pub(crate) const CONTROL_LIMIT: usize = 1 << 20;
 
-/// Bytes of control records that are allowed in a file of any length.
+/// The number of bytes of control records that are allowed in a file of any length.
 pub(crate) const CONTROL_FREE: u64 = 4 << 20;
 
-/// Maximum bytes of control records for each byte of the file, because readers keep these records in memory. Real
-/// stacks and names compress by a factor of fifteen.
+/// The maximum number of bytes of control records for each byte of the file, because readers keep these records in
+/// memory. Real stacks and names compress by a factor of fifteen.
 pub(crate) const CONTROL_RATIO: u64 = 64;
 
-/// Bytes of messages that a file of any length may have: a full chunk and the longest message, which precede their padding.
+/// The number of bytes of messages that are allowed in a file of any length: a full chunk and the longest message,
+/// which precede their padding.
 pub(crate) const MESSAGES_FREE: u64 = 20 << 20;
 
-/// Maximum bytes of messages for each byte of the file. The time of an analysis is proportional to its messages, and a few
-/// bytes could hold any number of equal ones. Recordings of programs have 3 to 41.
+/// The maximum number of bytes of messages for each byte of the file. The time of an analysis is proportional to its
+/// messages, and a few bytes could contain any number of equal messages. Recordings of programs have 3 to 41.
 pub(crate) const MESSAGES_RATIO: u64 = 32;
 
-/// The opcode of the MCAP records that pad a file up to that ratio. Readers skip all opcodes of this range.
+/// The opcode of the MCAP records that pad a file up to `MESSAGES_RATIO`. Readers skip all opcodes of this range.
 pub(crate) const PADDING: u8 = 0x80;
 
-/// The longest chunk or other MCAP record, in bytes: an almost full chunk plus the longest message.
+/// The maximum length of a chunk or other MCAP record in bytes: an almost full chunk plus the longest message.
 pub(crate) const RECORD_LIMIT: usize = 32 << 20;
 
-/// A channel of the format.
+/// A channel of the trace format, for one kind of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Topic {
     ToServer,
@@ -51,7 +52,7 @@ pub(crate) enum Topic {
     HandlerTimes,
 }
 
-/// The contents of a channel record and of its schema.
+/// The contents of an MCAP channel record and of its schema record.
 pub(crate) struct ChannelSpec {
     pub(crate) id: u16,
     pub(crate) name: &'static str,
@@ -70,7 +71,7 @@ impl Topic {
         Topic::HandlerTimes,
     ];
 
-    /// The topic with this name; `None` for channels that this version does not support.
+    /// The topic of the channel with this name; `None` for channels that this version does not support.
     pub(crate) fn from_name(name: &str) -> Option<Topic> {
         Topic::ALL
             .into_iter()

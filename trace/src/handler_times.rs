@@ -9,7 +9,7 @@ const LEN: usize = 8 + 8 + 2 + 2 + 4;
 /// The maximum number of handler times in one message. Longer batches are split.
 pub(crate) const BATCH_LIMIT: usize = 1 << 15;
 
-/// Clears `buffer` and writes a batch into it.
+/// Clears `buffer` and writes a batch of handler times into it.
 pub(crate) fn encode(buffer: &mut Vec<u8>, times: &[HandlerTime]) {
     buffer.clear();
     for time in times {
@@ -21,7 +21,7 @@ pub(crate) fn encode(buffer: &mut Vec<u8>, times: &[HandlerTime]) {
     }
 }
 
-/// Decodes a batch.
+/// Decodes the batch of handler times in `message`. The error describes an inconsistency.
 pub(crate) fn decode(mut message: Bytes) -> Result<Vec<HandlerTime>, &'static str> {
     if !message.len().is_multiple_of(LEN) {
         return Err("a batch of handler times ends within one");

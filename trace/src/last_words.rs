@@ -11,7 +11,7 @@ const CHUNK: u8 = 0x06;
 const RECORD_HEAD: usize = 1 + 8;
 
 /// Returns the chunk to append to a trace that was cut back to its last [`Writer::flush`](crate::Writer::flush): a
-/// `trouble` record with the reason. `sequence` is [`Writer::flushed`](crate::Writer::flushed). The trace stays
+/// `trouble` record with the reason `what`. `sequence` is [`Writer::flushed`](crate::Writer::flushed). The trace stays
 /// incomplete.
 ///
 /// # Errors

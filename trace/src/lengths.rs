@@ -3,7 +3,8 @@
 
 use mcap::records::op;
 
-/// True if all strings that a record of this opcode announces lie within `data`. True for records without strings.
+/// True if all strings in a record with this opcode lie within `data`, according to their lengths. True for records
+/// without strings.
 pub(crate) fn strings_fit(opcode: u8, data: &[u8]) -> bool {
     fit(opcode, data).is_some()
 }

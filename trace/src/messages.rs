@@ -24,7 +24,7 @@ const ARENA_LEN: usize = 1 << 16;
 /// The longest name of a channel, in bytes. Names stay in memory, so their length is limited.
 const NAME_LIMIT: usize = 1 << 10;
 
-/// A message.
+/// A message of the file, with its channel and its time.
 #[derive(Clone)]
 pub(crate) struct Message {
     pub(crate) topic: MessageTopic,
@@ -32,15 +32,15 @@ pub(crate) struct Message {
     pub(crate) data: Bytes,
 }
 
-/// The channel of a message.
+/// The topic of the channel to which a message belongs.
 #[derive(Clone)]
 pub(crate) enum MessageTopic {
     Known(Topic),
-    /// A channel that this version does not support.
+    /// This version does not support the channel.
     Other(Arc<OtherChannel>),
 }
 
-/// A channel that this version does not support.
+/// A channel that this version does not support, with its name and encoding.
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct OtherChannel {
     pub(crate) name: String,
@@ -57,7 +57,7 @@ enum Found {
     Nothing,
 }
 
-/// Reads messages. The length of the longest chunk limits its memory.
+/// Reads the messages of a file. The length of the longest chunk limits the memory that is used.
 pub(crate) struct Messages<R> {
     source: Source<R>,
     /// Splits the file into MCAP records, and verifies its checksums.
@@ -77,17 +77,17 @@ pub(crate) struct Messages<R> {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// The header has not been read yet.
+    /// The reader has not read the header yet.
     Begin,
     Reading,
-    /// The footer has been reached.
+    /// The reader has reached the footer.
     Complete,
-    /// The file was truncated, or there was an error.
+    /// The reader has stopped, because the file was truncated or because there was an error.
     Broken,
 }
 
 impl<R: Read> Messages<R> {
-    /// Reads the file's header.
+    /// Reads the header of the file.
     pub(crate) fn new(source: R) -> Result<Messages<R>, TraceError> {
         let file = LinearReaderOptions::default()
             .with_emit_chunks(true)
@@ -127,7 +127,7 @@ impl<R: Read> Messages<R> {
         }
     }
 
-    /// The next message; `None` at the end of the file, complete or truncated, and after an error.
+    /// Returns the next message; `None` at the end of the file, complete or truncated, and after an error.
     pub(crate) fn next(&mut self) -> Result<Option<Message>, TraceError> {
         while self.state == State::Reading {
             match self.found()? {
@@ -162,12 +162,12 @@ impl<R: Read> Messages<R> {
         Ok(None)
     }
 
-    /// True after the end of a complete file was reached.
+    /// True if the end of a complete file has been reached.
     pub(crate) fn is_complete(&self) -> bool {
         self.state == State::Complete
     }
 
-    /// The error for an inconsistency in the record just read. Reading stops there.
+    /// Returns the error for an inconsistency in the record that was just read, and stops reading.
     pub(crate) fn damaged(&mut self, what: impl Into<String>) -> TraceError {
         self.state = State::Broken;
         TraceError::Damaged {

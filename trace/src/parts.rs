@@ -3,8 +3,8 @@
 use crate::{Block, Gap, Part};
 
 impl Block {
-    /// The block's parts in wire order. Recorded and omitted bytes add up to `wire_len` in every block that a
-    /// [`crate::Reader`] returned.
+    /// The parts of the block in wire order. The recorded and the omitted bytes add up to `wire_len` in every block
+    /// that a [`crate::Reader`] returned.
     pub fn parts(&self) -> impl Iterator<Item = Part<'_>> + Clone {
         Parts {
             kept: &self.bytes,
@@ -15,8 +15,8 @@ impl Block {
     }
 }
 
-/// The parts of `wire`, which contains all bytes of one read, without the `gaps`, which must be in order and must not
-/// overlap. For [`crate::Writer::write_block`].
+/// The parts of `wire`, the bytes of one read, for [`crate::Writer::write_block`]. The bytes in `gaps` are left out;
+/// `gaps` must be in order and must not overlap.
 pub fn cut<'a>(wire: &'a [u8], gaps: &'a [Gap]) -> impl Iterator<Item = Part<'a>> + Clone {
     Parts {
         kept: wire,

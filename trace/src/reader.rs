@@ -31,7 +31,7 @@ pub struct Reader<R> {
 }
 
 impl<R: Read> Reader<R> {
-    /// Reads up to the first record.
+    /// Opens a trace, and reads up to its first record.
     ///
     /// # Errors
     /// Fails if the source fails, is not a trace, has a later version, or contains no record.
@@ -46,12 +46,12 @@ impl<R: Read> Reader<R> {
         })
     }
 
-    /// The recording's first record. [`next`](Reader::next) also returns it.
+    /// The first record of the recording. [`next`](Reader::next) also returns it.
     pub fn started(&self) -> &Started {
         &self.started
     }
 
-    /// The next record; `None` at the end. Then [`is_complete`](Reader::is_complete) shows whether the file was
+    /// Returns the next record; `None` at the end. Then [`is_complete`](Reader::is_complete) shows whether the file was
     /// truncated.
     ///
     /// # Errors
@@ -75,14 +75,14 @@ impl<R: Read> Reader<R> {
         Ok(None)
     }
 
-    /// After the last record: true if the file is complete. The file of a killed recorder is incomplete, but its
+    /// True if the file is complete. Valid after the last record. The file of a killed recorder is incomplete, but its
     /// flushed records are readable.
     pub fn is_complete(&self) -> bool {
         self.messages.is_complete()
     }
 }
 
-/// Reads the first message, which is `started`, and checks the version.
+/// Reads the first message of a file, which must be `started`, and checks its version.
 pub(crate) fn begin<R: Read>(messages: &mut Messages<R>) -> Result<(Message, Started), TraceError> {
     /// The fields that are read before the version is known. They must never change.
     #[derive(Deserialize)]
@@ -115,7 +115,8 @@ pub(crate) fn begin<R: Read>(messages: &mut Messages<R>) -> Result<(Message, Sta
     }
 }
 
-/// Decodes a message of a recording that started at `began`; `None` for an unknown kind.
+/// Decodes a message of a recording that started at `began`; `None` for a kind of record that this version does not
+/// support.
 pub(crate) fn decode(message: Message, began: Timestamp) -> Result<Option<Record>, String> {
     let record = decode_any(message)?;
     match record

@@ -7,126 +7,126 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ConnectionId, Existing, Joined, Timestamp};
 
-/// A direction of a connection.
+/// The direction of bytes on a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
-    /// From the client to the server.
+    /// The client sent the bytes to the server.
     ToServer,
-    /// From the server to the client.
+    /// The server sent the bytes to the client.
     ToClient,
 }
 
-/// A record, in the order of the file.
+/// A record of a trace.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Record {
-    /// Bytes of a connection.
+    /// The bytes of one read of a connection's socket.
     Block(Block),
-    /// A fact about the session that is not part of its bytes.
+    /// A fact about the session that is not part of a connection's bytes, with its time.
     Control(Timestamp, Control),
-    /// A batch of context switches.
+    /// A batch of context switches of threads.
     Schedule(Vec<Switch>),
-    /// A batch of handler times of the server.
+    /// A batch of times of the server's request handlers.
     HandlerTimes(Vec<HandlerTime>),
 }
 
-/// The bytes of one socket read.
+/// The bytes of one read of a socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
-    /// The time at which the read returned.
+    /// The time at which the read of the socket returned.
     pub time: Timestamp,
-    /// The connection.
+    /// The number of the connection.
     pub connection: ConnectionId,
-    /// The direction.
+    /// The direction in which the bytes were sent.
     pub direction: Direction,
-    /// The number of bytes in this direction before the block.
+    /// The number of bytes that were sent in this direction before the block.
     pub offset: u64,
-    /// The number of bytes read from the socket.
+    /// The number of bytes that were read from the socket.
     pub wire_len: u32,
-    /// The number of file descriptors received with the bytes.
+    /// The number of file descriptors that were received with the bytes.
     pub fds: u16,
-    /// The omitted bytes, in order and without overlap.
+    /// The bytes that were left out, in order and without overlap.
     pub gaps: Vec<Gap>,
-    /// The recorded bytes: `wire_len` minus the lengths of the gaps.
+    /// The recorded bytes of the block. Their number is `wire_len` minus the lengths of the gaps.
     pub bytes: Bytes,
 }
 
-/// Bytes of a block that are not in the trace.
+/// A range of bytes of a block that are not in the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gap {
-    /// Offset from the first byte read from the socket.
+    /// The offset of the range from the first byte read from the socket.
     pub at: u32,
-    /// The number of bytes.
+    /// The number of bytes in the range.
     pub len: u32,
 }
 
-/// A part of a block.
+/// A part of a block: recorded bytes or a gap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part<'a> {
-    /// Recorded bytes.
+    /// The recorded bytes.
     Kept(&'a [u8]),
-    /// The number of omitted bytes.
+    /// A gap; contains the number of bytes that were left out.
     Left(u64),
 }
 
 /// A context switch of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Switch {
-    /// The time of the switch.
+    /// The time at which the switch occurred.
     pub time: Timestamp,
-    /// The process.
+    /// The id of the process.
     pub pid: u32,
-    /// The thread.
+    /// The id of the thread.
     pub tid: u32,
-    /// The processor.
+    /// The number of the processor.
     pub cpu: u16,
-    /// The kind of switch.
+    /// The kind of the switch.
     pub kind: SwitchKind,
 }
 
-/// A kind of context switch.
+/// The kind of a context switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SwitchKind {
-    /// The thread began to run.
+    /// The thread began to run on a processor.
     In,
-    /// The thread stopped in order to wait.
+    /// The thread stopped running in order to wait.
     Blocked,
     /// The kernel stopped the thread, which was ready to run.
     Preempted,
 }
 
-/// The handler time of one request in the server, or of several short requests in a row.
+/// The time of the server's handler for one request, or for several short requests in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HandlerTime {
-    /// The time at which the first handler began.
+    /// The time at which the first of the handlers began.
     pub start: Timestamp,
-    /// The total time in nanoseconds. The kernel may have run other threads in the meantime.
+    /// The total duration of the handlers in nanoseconds. The kernel may have run other threads meanwhile.
     pub took_ns: u64,
-    /// The client's index in the server: the bits of its resource ids above the resource id mask.
+    /// The index of the client in the server: the bits of its resource ids above the resource id mask.
     pub client: u16,
-    /// The low bits of the first request's sequence number.
+    /// The low 16 bits of the first request's sequence number.
     pub sequence: u16,
-    /// The number of consecutive requests, all with one major opcode.
+    /// The number of consecutive requests, all with the same major opcode.
     pub count: u32,
 }
 
-/// A frame of a stack.
+/// A frame of a call stack.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct StackFrame {
-    /// The file that contains the code; empty if there is none.
+    /// The path of the file that contains the code; empty if there is none.
     pub file: String,
-    /// The address in the file of the call, not of the return; for interpreted programs, the line of the call.
+    /// The address of the call in the file (not of the return); for interpreted programs, the line of the call.
     pub address: u64,
-    /// The function, for interpreted code, whose file does not contain function names.
+    /// The name of the function, for interpreted code; `None` for machine code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
 }
 
-/// A function of a program's file at an address.
+/// A function of a program's file at an address, from its symbols.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SymbolFunction {
-    /// The name.
+    /// The name of the function.
     pub name: String,
-    /// The source file and the line: `src/app.c:12`.
+    /// The source file and the line of the address, such as `src/app.c:12`; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<String>,
     /// True if the call was inlined into the next function.
@@ -134,17 +134,17 @@ pub struct SymbolFunction {
     pub inlined: bool,
 }
 
-/// Consecutive requests that a client sent from one stack; `[ids, sequence, count, stack]` in the file.
+/// Consecutive requests that a client sent from one stack. In the file, the array `[ids, sequence, count, stack]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "[u32; 4]", into = "[u32; 4]")]
 pub struct RequestRun {
-    /// The first resource id of the client's connection, which identifies the connection.
+    /// The first resource id of the client, which identifies its connection.
     pub ids: u32,
-    /// The low bits of the first request's sequence number.
+    /// The low 32 bits of the first request's sequence number.
     pub sequence: u32,
-    /// The number of requests.
+    /// The number of the requests.
     pub count: u32,
-    /// The stack's number.
+    /// The number of the stack.
     pub stack: u32,
 }
 
@@ -165,46 +165,47 @@ impl From<RequestRun> for [u32; 4] {
     }
 }
 
-/// The object that a blocked thread waits for.
+/// The kind of object that a blocked thread waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BlockedOn {
-    /// Time.
+    /// The thread sleeps until a time.
     Sleep,
-    /// A lock that another thread holds.
+    /// The thread waits for a lock that another thread holds.
     Lock,
-    /// Another thread: its end, a condition.
+    /// The thread waits for another thread: its end, or a condition.
     Thread,
-    /// The end of a child process.
+    /// The thread waits for the end of a child process.
     Child,
-    /// A pipe.
+    /// The thread waits for a pipe.
     Pipe,
-    /// A socket.
+    /// The thread waits for a socket.
     Socket,
-    /// A file.
+    /// The thread waits for a file.
     File,
-    /// One of several descriptors: an event loop.
+    /// The thread waits for one of several descriptors, as an event loop does.
     Events,
-    /// Anything else.
+    /// The thread waits for another kind of object.
     #[serde(other)]
     Other,
 }
 
-/// A control record. It is JSON in the file, so that it can be extended.
+/// A control record: a fact that is not part of a connection's bytes. It is JSON in the file, so that it can be
+/// extended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Control {
-    /// The first record.
+    /// The first record of the recording.
     Started(Started),
-    /// The display server. The recorder writes this record after connecting to it.
+    /// The properties of the display server. The recorder writes this record after connecting to the server.
     Server(Server),
-    /// The opcodes of the server's extensions, with which a trace can be decoded from its start.
+    /// The extensions of the server, with which a trace can be decoded from its start.
     Extensions {
-        /// The extensions of the server.
+        /// The extensions with their opcodes.
         extensions: Vec<ExtensionOpcodes>,
     },
-    /// A client connected.
+    /// A client connected to the display.
     Opened(Opened),
     /// The process of a connection has ended, and another process has the connection: its child, for a program that puts
     /// itself into the background.
@@ -214,72 +215,72 @@ pub enum Control {
         /// The process that has the connection now.
         pid: u32,
     },
-    /// A connection ended.
+    /// A client's connection ended.
     Closed {
-        /// The connection.
+        /// The number of the connection.
         connection: ConnectionId,
-        /// The side or the cause that ended the connection: `client`, `server`, `refused`, `error`.
+        /// The side or the cause that ended the connection: `client`, `server`, `refused` or `error`.
         by: String,
-        /// The reason, if there is one.
+        /// The reason as text; `None` if there is none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
     },
-    /// CPU clocks of a process, read from the kernel.
+    /// The CPU time of a process, as the kernel reported it.
     CpuTime(CpuTime),
-    /// A thread was seen waiting inside a system call.
+    /// A thread was waiting inside a system call.
     Waiting(Waiting),
     /// The relay had to wait because the peer did not accept bytes or because the recorder's queue was full.
     Stalled {
-        /// The connection.
+        /// The number of the connection.
         connection: ConnectionId,
-        /// The beginning of the stall, in monotonic nanoseconds.
+        /// The beginning of the wait, in monotonic nanoseconds.
         since_ns: u64,
-        /// `peer` or `queue`.
+        /// The cause of the wait: `peer` or `queue`.
         cause: String,
     },
-    /// The scheduling capture of a process.
+    /// Whether the context switches of a process are captured from this record on.
     Capture {
-        /// The process.
+        /// The id of the process.
         pid: u32,
-        /// `switches`, or `none`.
+        /// The kind of capture: `switches` or `none`.
         capture: String,
-        /// The reason why there is no capture.
+        /// The reason why nothing is captured; `None` if there is a capture.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
     },
-    /// Whether handler times of the server follow.
+    /// The times of the server's request handlers follow, or are not available.
     Timing {
-        /// The server's process.
+        /// The id of the server's process.
         pid: u32,
-        /// The reason why handlers are not timed.
+        /// The reason why handlers are not timed; `None` if they are timed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
     },
-    /// The user's mark.
+    /// A mark that the user set.
     Mark {
-        /// The mark's text.
+        /// The text of the mark.
         text: String,
     },
-    /// The measured connection to the display server, before the recording.
+    /// The connection to the display server, as measured before the recording.
     Link(Link),
-    /// The recorder delayed bytes between the clients and the server like this network.
+    /// The network that the recorder emulated: it delayed the bytes between the clients and the server accordingly.
     Network(EmulatedNetwork),
-    /// The recorder rewrites requests, to measure the gain of a change of the program.
+    /// The recorder changed requests, to measure the gain of a change of the program (`record --try`).
     Tried {
-        /// The change's name.
+        /// The name of the change.
         fix: String,
-        /// The number of requests changed; written at the end of a recording.
+        /// The number of requests that were changed, which is known at the end of a recording; `None` before.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         requests: Option<u64>,
     },
-    /// The bytes come from the server's RECORD extension, and the clients were already connected.
+    /// The bytes come from the server's RECORD extension. The clients were connected before the recording.
     Attached {},
-    /// An attached recorder was disconnected from the server until the time of this record. Messages of this interval
+    /// An attached recorder was disconnected from the server up to the time of this record. Messages of this interval
     /// are missing from the trace. `existing` and `joined` records follow.
     Hole {
         /// The time since which messages may be missing, in monotonic nanoseconds.
         since_ns: u64,
-        /// The reason.
+        /// The reason why the recorder was disconnected, as text.
         why: String,
     },
     /// The build id of a program file, before the first stack with its code.
@@ -289,72 +290,74 @@ pub enum Control {
         /// The id, in hexadecimal digits.
         build_id: String,
     },
-    /// A stack of a client, before the first record that refers to it.
+    /// A call stack of a client. It precedes the first record that refers to it.
     Stack {
-        /// The number.
+        /// The number of the stack in the trace.
         stack: u32,
-        /// The calls, the innermost first.
+        /// The frames, the innermost first.
         frames: Vec<StackFrame>,
-        /// True if the last frame is the thread's first.
+        /// True if the last frame is the thread's first function.
         whole: bool,
     },
-    /// The stack on which a client waited for a reply.
+    /// The call stack on which a client waited for a reply.
     WaitStack {
-        /// The connection.
+        /// The number of the connection.
         connection: ConnectionId,
         /// The time of the block with the reply, in monotonic nanoseconds.
         at_ns: u64,
-        /// The stack's number.
+        /// The number of the stack.
         stack: u32,
-        /// The delay of the reply because the stack was copied, in nanoseconds.
+        /// The time by which copying the stack delayed the reply, in nanoseconds.
         took_ns: u64,
     },
-    /// The stack on which a client ran (`record --stacks=cpu`).
+    /// The call stack on which a client ran (`record --stacks=cpu`).
     RunStack {
-        /// The process.
+        /// The id of the process.
         pid: u32,
-        /// The time, in monotonic nanoseconds.
+        /// The time of the sample, in monotonic nanoseconds.
         at_ns: u64,
-        /// The stack's number.
+        /// The number of the stack.
         stack: u32,
         /// The CPU time of the thread since the previous sample, in nanoseconds.
         ran_ns: u64,
-        /// True if the thread was also sampled inside the kernel; otherwise only time outside the kernel counts.
+        /// True if the thread was also sampled inside the kernel; otherwise only CPU time outside the kernel counts.
         #[serde(default)]
         kernel: bool,
     },
-    /// The stack on which a thread of a client was blocked (`record --stacks`).
+    /// The call stack on which a thread of a client was blocked (`record --stacks`).
     BlockedStack {
-        /// The process.
+        /// The id of the process.
         pid: u32,
-        /// The thread.
+        /// The id of the thread.
         tid: u32,
         /// The beginning of the wait, in monotonic nanoseconds.
         since_ns: u64,
-        /// The stack's number.
+        /// The number of the stack.
         stack: u32,
-        /// The awaited object.
+        /// The kind of object that the thread waits for.
         object: BlockedOn,
-        /// The object's name: a file, the thread that holds a lock, a child, the process at the other end of a pipe.
+        /// The name of the object: a file, the thread that holds a lock, a child, the process at the other end of a
+        /// pipe. `None` if unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
     },
-    /// The stacks from which clients sent requests. The time of this record is earlier than its contents.
+    /// The call stacks from which clients sent requests. The time of this record is earlier than the requests in it.
     RequestStacks {
-        /// The records so far contain all requests before this time, in monotonic nanoseconds.
+        /// The records up to this one contain all requests before this time, in monotonic nanoseconds.
         until_ns: u64,
-        /// The requests in runs.
+        /// The requests, in runs that have the same stack.
         runs: Vec<RequestRun>,
-        /// The time that clients used to unwind new stacks since the previous record, in nanoseconds.
+        /// The CPU time that clients have used to unwind new stacks since the previous record, in nanoseconds.
         #[serde(default)]
         took_ns: u64,
     },
-    /// A display server has reported all messages of clients up to a time (`record --attach`).
+    /// The server has reported all messages of clients up to a time (`record --attach`).
     Told {
-        /// The time, in monotonic nanoseconds.
+        /// The time up to which messages were reported, in monotonic nanoseconds.
         until_ns: u64,
     },
-    /// The functions at an address in stacks, from the program files as they were at the end of the recording.
+    /// The functions at an address of a program's file, which occurs in stacks. They were read at the end of the
+    /// recording.
     Symbol {
         /// The file of the code.
         file: String,
@@ -362,35 +365,35 @@ pub enum Control {
         address: u64,
         /// The functions, the innermost first; empty for a function without a name.
         functions: Vec<SymbolFunction>,
-        /// The address of a function without a name.
+        /// The start address of the function, if it has no name; otherwise `None`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         start: Option<u64>,
     },
-    /// The server's state from before the trace.
+    /// The state of the server from before the trace.
     Existing(Existing),
-    /// The trace contains a connection from here on, without its beginning.
+    /// The trace contains a connection from this record on, without its beginning.
     Joined(Joined),
     /// The trace is a copy without typed or displayed text.
     Scrubbed {},
-    /// The user's labels of the session.
+    /// The labels that the user gave to the session.
     Labels {
         /// The labels by name: `version`, `user`, `program`, and names that the user chose.
         labels: BTreeMap<String, String>,
     },
-    /// The recorder signals the command to end. Later actions of the command are not caused by the user.
+    /// The recorder signalled the command to end. The user does not cause later actions of the command.
     Ending {},
-    /// A problem of the recording itself.
+    /// The recorder has noticed a problem of the recording itself.
     Trouble {
-        /// A description of the problem.
+        /// A description of the problem, as text.
         what: String,
     },
     /// The last record of a recording that ended properly.
     Ended {
-        /// The exit status of the command, if a command was recorded.
+        /// The exit status of the recorded command; `None` if no command was recorded.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exit_status: Option<i32>,
     },
-    /// A kind that this version does not support.
+    /// A kind of record that this version does not support.
     #[serde(other)]
     Unknown,
 }
@@ -407,73 +410,74 @@ impl Control {
     }
 }
 
-/// The recording's first record.
+/// The first record of a recording.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Started {
-    /// The format's version.
+    /// The version of the trace format.
     pub format: u32,
-    /// The program that wrote the trace, with its version.
+    /// The name and version of the program that wrote the trace.
     pub recorder: String,
-    /// The wall clock at this record's time: nanoseconds since 1970, UTC.
+    /// The time of this record on the wall clock, in nanoseconds since 1970, UTC.
     pub wall_clock_ns: u64,
-    /// The recorded command, if there is one.
+    /// The recorded command and its arguments; empty without a command.
     #[serde(default)]
     pub command: Vec<String>,
-    /// Processor model of the recording machine.
+    /// The processor model of the recording machine.
     #[serde(default)]
     pub cpu_model: String,
-    /// Processors of the recording machine.
+    /// The number of processors of the recording machine.
     #[serde(default)]
     pub cpus: u32,
-    /// Kernel name and release.
+    /// The name and release of the kernel.
     #[serde(default)]
     pub kernel: String,
-    /// True if all bodies are complete (`--keep-images`).
+    /// True if the trace contains all bodies of messages (`--keep-images`).
     #[serde(default)]
     pub full: bool,
 }
 
-/// The display server.
+/// The display server that was recorded.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Server {
-    /// The display's name, such as `:0`.
+    /// The name of the display, such as `:0`.
     pub display: String,
-    /// Vendor string of the setup.
+    /// The vendor in the server's setup.
     pub vendor: String,
-    /// Release number of the setup.
+    /// The release number in the server's setup.
     pub release: u32,
-    /// Depth of the root window of the default screen.
+    /// The depth of the default screen's root window, in bits.
     pub depth: u8,
-    /// Width and height of the default screen, in pixels.
+    /// The width and height of the default screen, in pixels.
     pub screen: (u16, u16),
-    /// The server's executable, if the server is local.
+    /// The path of the server's executable; `None` if the server is not local.
     pub executable: Option<String>,
-    /// The arguments of the executable, for a local server. The argument after `-auth` is blanked.
+    /// The arguments of the executable, for a local server. The argument after `-auth` is replaced by `…`.
     #[serde(default)]
     pub arguments: Vec<String>,
-    /// The server's process id, if the server is local.
+    /// The id of the server's process; `None` if the server is not local.
     pub pid: Option<u32>,
 }
 
-/// A network that the recorder emulated.
+/// The properties of a network that the recorder emulated.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct EmulatedNetwork {
-    /// Speed in each direction; `None` for an unlimited speed.
+    /// The speed in each direction, in bytes per second; `None` for unlimited speed.
     pub bytes_per_second: Option<f64>,
-    /// The round-trip time. A packet arrives half of this time after its sending.
+    /// The round-trip time in nanoseconds. A packet arrives half of this time after it was sent.
     pub round_trip_ns: u64,
 }
 
 impl EmulatedNetwork {
     /// Maximum payload of one packet in bytes: Ethernet's 1500 minus the headers.
     pub const PACKET: usize = 1448;
-    /// Bytes of headers in a packet: 20 of IP, 20 of TCP, and 12 of TCP's timestamps.
+    /// The number of bytes of headers in a packet: 20 of IP, 20 of TCP, and 12 of TCP's timestamps.
     pub const HEADERS: usize = 52;
-    /// Bytes that a sender can leave to the line before it waits, besides those in flight: about Linux's
+    /// The number of bytes that a sender can write before it waits, in addition to the bytes in flight: about Linux's
     /// `net.core.wmem_default`.
     pub const SEND_BUFFER: u64 = 256_000;
 
-    /// The time in nanoseconds for which bytes that are sent together occupy the link, including packet headers.
+    /// The time in nanoseconds for which `bytes` bytes that are sent together occupy the line, including packet
+    /// headers.
     pub fn occupies(&self, bytes: usize) -> u64 {
         let packets = bytes.div_ceil(Self::PACKET);
         let bytes = bytes.saturating_add(packets.saturating_mul(Self::HEADERS));
@@ -482,57 +486,59 @@ impl EmulatedNetwork {
             .map_or(0, |speed| (bytes as f64 / speed * 1e9) as u64)
     }
 
-    /// Nanoseconds in which the line takes what a sender can leave to it before the sender waits; `None` if bytes take
-    /// no time.
+    /// The time in nanoseconds in which the line transmits `SEND_BUFFER` bytes, which a sender can write before it
+    /// waits; `None` if bytes take no time.
     pub fn buffered(&self) -> Option<u64> {
         let speed = self.bytes_per_second?;
         // The cast saturates.
         Some((Self::SEND_BUFFER as f64 / speed * 1e9) as u64)
     }
 
-    /// Nanoseconds between the sending and the arrival of a packet.
+    /// The time in nanoseconds between the sending and the arrival of a packet.
     pub fn latency(&self) -> u64 {
         self.round_trip_ns / 2
     }
 }
 
-/// Measurements of a connection to a display server. Times are nanoseconds.
+/// Measurements of a connection to a display server. Times are in nanoseconds.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Link {
-    /// The display's name.
+    /// The name of the display.
     pub display: String,
-    /// `unix` or `tcp`.
+    /// The kind of socket: `unix` or `tcp`.
     pub transport: String,
     /// The process that listens for the display instead of an X server, such as `sshd`; `None` if the listener is an X
     /// server or unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relay: Option<String>,
-    /// The time from connecting to the server's setup reply.
+    /// The time from connecting to the server's setup reply, in nanoseconds; `None` if not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub setup_ns: Option<u64>,
-    /// The kernel's smoothed round-trip time of a TCP connection (TCP_INFO).
+    /// The kernel's smoothed round-trip time of a TCP connection, in nanoseconds (TCP_INFO); `None` for other
+    /// connections.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp_round_trip_ns: Option<u64>,
-    /// Consecutive round trips.
+    /// The times of consecutive round trips in nanoseconds.
     pub round_trips_ns: Vec<u64>,
-    /// Round trips after pauses of random length. Empty unless `record --link` measured them.
+    /// The round trips after pauses of random length; empty unless `record --link` measured them.
     pub paced: Vec<RoundTrip>,
-    /// Round trips of two requests, each written alone. Empty unless `record --link` measured them.
+    /// The times of round trips of two requests, each in a separate write, in nanoseconds; empty unless `record --link`
+    /// measured them.
     pub two_writes_ns: Vec<u64>,
-    /// The largest transfer to the server.
+    /// The largest transfer of bytes to the server.
     pub to_server: Transfer,
-    /// The largest transfer to the recorder.
+    /// The largest transfer of bytes from the server.
     pub to_client: Transfer,
 }
 
 impl Link {
-    /// True if a network or a relay such as sshd lies between the recorder and the X server.
+    /// True if a network or a relay such as sshd is between the recorder and the X server.
     pub fn is_remote(&self) -> bool {
         self.transport == "tcp" || self.relay.is_some()
     }
 
-    /// The median of the round trips, in nanoseconds.
+    /// The median of the round-trip times in nanoseconds; `None` without measurements.
     pub fn round_trip_ns(&self) -> Option<u64> {
         let mut sorted = self.round_trips_ns.clone();
         sorted.sort_unstable();
@@ -547,84 +553,85 @@ impl Link {
     }
 }
 
-/// The start and end of a round trip.
+/// The times at which a round trip started and ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RoundTrip {
-    /// The time at which the request was sent.
+    /// The time at which the request was sent, in nanoseconds.
     pub sent_ns: u64,
-    /// The time at which the reply arrived.
+    /// The time at which the reply arrived, in nanoseconds.
     pub came_ns: u64,
 }
 
-/// A transfer of bytes.
+/// A measured transfer of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Transfer {
-    /// The number of bytes.
+    /// The number of bytes that were transferred.
     pub bytes: u64,
-    /// The duration, including a round trip.
+    /// The duration of the transfer in nanoseconds, including a round trip.
     pub took_ns: u64,
 }
 
-/// An extension of the server.
+/// An extension of the server, with its opcodes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExtensionOpcodes {
-    /// The extension's name, such as `RENDER`.
+    /// The name of the extension, such as `RENDER`.
     pub name: String,
-    /// The extension's major opcode.
+    /// The major opcode of the extension.
     pub major: u8,
-    /// The extension's first event; 0 if it has no events.
+    /// The code of the extension's first event; 0 if it has no events.
     pub first_event: u8,
-    /// The extension's first error; 0 if it has no errors.
+    /// The code of the extension's first error; 0 if it has no errors.
     pub first_error: u8,
 }
 
-/// A client connected.
+/// A client connected to the display.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Opened {
-    /// The connection.
+    /// The number of the connection.
     pub connection: ConnectionId,
-    /// `unix`, `abstract` or `tcp`.
+    /// The kind of socket: `unix`, `abstract` or `tcp`.
     pub transport: String,
-    /// The client's process, if the kernel reports it.
+    /// The id of the client's process; `None` if the kernel does not report it.
     pub pid: Option<u32>,
-    /// The process's name.
+    /// The name of the client's process; `None` if unknown.
     pub name: Option<String>,
-    /// The process's command line.
+    /// The command line of the client's process; empty if unknown.
     #[serde(default)]
     pub command: Vec<String>,
-    /// The start of the process in monotonic nanoseconds, rounded to the kernel's clock tick of some milliseconds.
+    /// The start of the process in monotonic nanoseconds, rounded to the kernel's clock tick of some milliseconds;
+    /// `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_ns: Option<u64>,
 }
 
-/// The kernel's counters for a process at a point in time.
+/// The kernel's counters for a process at the time of the record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuTime {
-    /// The process.
+    /// The id of the process.
     pub pid: u32,
-    /// CPU time of all its threads so far, in nanoseconds.
+    /// The CPU time of all threads of the process up to now, in nanoseconds.
     pub cpu_ns: u64,
-    /// Voluntary context switches of its living threads.
+    /// The number of voluntary context switches of its living threads; `None` if unknown.
     pub voluntary_switches: Option<u64>,
-    /// Involuntary context switches of its living threads.
+    /// The number of involuntary context switches of its living threads; `None` if unknown.
     pub involuntary_switches: Option<u64>,
 }
 
-/// A blocked thread.
+/// A thread that waits, with the system call in which it waits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiting {
-    /// The process.
+    /// The id of the process.
     pub pid: u32,
-    /// The thread.
+    /// The id of the thread.
     pub tid: u32,
-    /// The time at which the thread stopped running: monotonic nanoseconds of its switch.
+    /// The time at which the thread stopped running, in monotonic nanoseconds; equal to the time of its context switch.
     pub since_ns: u64,
-    /// Number of the system call in which the thread sleeps; negative if it is in none.
+    /// The number of the system call in which the thread sleeps; negative if it is in none.
     pub syscall: i64,
-    /// The kernel function in which the thread sleeps, if the kernel reports it.
+    /// The kernel function in which the thread sleeps; `None` if the kernel does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_channel: Option<String>,
-    /// The first arguments of the system call; they identify the object of the wait, such as a futex address.
+    /// The first arguments of the system call. They identify the object of the wait, such as a futex address.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<u64>,
     /// The process at the other end of the only socket or pipe that the call waits for. `None` if that is the display, if

@@ -1,4 +1,4 @@
-//! Makes a complete trace from one that was truncated or damaged (docs/FORMAT.md, "Crash safety").
+//! Makes a complete trace from a trace that was truncated or damaged (docs/FORMAT.md, "Crash safety").
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -14,19 +14,20 @@ use crate::{Control, Timestamp, TraceError};
 const CUT_OFF: &str = "the trace was cut off here";
 const DAMAGED: &str = "the trace was damaged from here on";
 
-/// True for the `trouble` that [`recover`] adds, which states that the recording ended there.
+/// True for the text of the `trouble` record that [`recover`] adds, which reports that the recording ended there.
 pub fn tells_recovery(trouble: &str) -> bool {
     trouble.starts_with(CUT_OFF) || trouble.starts_with(DAMAGED)
 }
 
-/// The result of the recovery of a trace.
+/// The result of the recovery of a damaged or truncated trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recovery {
-    /// The number of copied records, including those of unknown kinds.
+    /// The number of records that were copied, including records of unknown kinds.
     pub records: u64,
-    /// True if the trace was complete. The copy then has no added record.
+    /// True if the trace was complete, so that the copy has no additional record.
     pub complete_before: bool,
-    /// A description of the damage; `None` if the trace was only truncated. All records after the damage are lost.
+    /// A description of the damage to the file; `None` if the trace was only truncated. All records after the damage
+    /// are lost.
     pub damage: Option<String>,
 }
 

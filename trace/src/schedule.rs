@@ -9,7 +9,7 @@ const SWITCH_LEN: usize = 8 + 4 + 4 + 2 + 1 + 1;
 /// The maximum number of switches in one message. Longer batches are split.
 pub(crate) const BATCH_LIMIT: usize = 1 << 15;
 
-/// Clears `buffer` and writes a batch into it.
+/// Clears `buffer` and writes a batch of context switches into it.
 pub(crate) fn encode(buffer: &mut Vec<u8>, switches: &[Switch]) {
     buffer.clear();
     for switch in switches {
@@ -26,7 +26,8 @@ pub(crate) fn encode(buffer: &mut Vec<u8>, switches: &[Switch]) {
     }
 }
 
-/// Decodes a batch, without switches of kinds that this version does not support.
+/// Decodes the batch of context switches in `message`, without switches of kinds that this version does not support.
+/// The error describes an inconsistency.
 pub(crate) fn decode(mut message: Bytes) -> Result<Vec<Switch>, &'static str> {
     if !message.len().is_multiple_of(SWITCH_LEN) {
         return Err("a batch of context switches ends within one");

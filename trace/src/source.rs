@@ -1,10 +1,10 @@
-//! A byte source that counts its bytes and keeps the last few.
+//! A source of bytes that counts the bytes and keeps the last few.
 
 use std::io::{self, BufReader, ErrorKind, Read};
 
 use mcap::MAGIC;
 
-/// A buffered source that remembers how the file ends.
+/// A buffered source that keeps the last bytes of the file.
 pub(crate) struct Source<R> {
     inner: BufReader<R>,
     read: u64,
@@ -21,7 +21,7 @@ impl<R: Read> Source<R> {
         }
     }
 
-    /// Reads some bytes; 0 at the end of the file.
+    /// Reads some bytes into `into`. Returns their number, 0 at the end of the file.
     pub(crate) fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let len = loop {
             match self.inner.read(into) {
@@ -37,18 +37,18 @@ impl<R: Read> Source<R> {
         Ok(len)
     }
 
-    /// The number of bytes read so far.
+    /// The number of bytes that have been read.
     pub(crate) fn position(&self) -> u64 {
         self.read
     }
 
-    /// True if a very short file could be the start of an MCAP file.
+    /// True if a file of a few bytes could be the start of an MCAP file.
     pub(crate) fn is_begin_of_magic(&self) -> bool {
         MAGIC.starts_with(&self.tail)
     }
 
-    /// True if the bytes read end with MCAP's magic number. A truncated file does not end with it. A file that does may
-    /// still be damaged.
+    /// True if the bytes read so far end with MCAP's magic number. A truncated file does not end with it. A file that
+    /// ends with it may still be damaged.
     pub(crate) fn ends_finished(&self) -> bool {
         self.read > MAGIC.len() as u64 && self.tail == MAGIC
     }

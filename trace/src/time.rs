@@ -1,4 +1,4 @@
-//! Times of a trace.
+//! Points in time in a trace.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,17 +9,17 @@ use std::time::Duration;
 pub struct Timestamp(u64);
 
 impl Timestamp {
-    /// A time in nanoseconds of CLOCK_MONOTONIC.
+    /// Creates a time from nanoseconds of CLOCK_MONOTONIC.
     pub const fn from_nanos(nanos: u64) -> Timestamp {
         Timestamp(nanos)
     }
 
-    /// Nanoseconds of CLOCK_MONOTONIC.
+    /// The time in nanoseconds of CLOCK_MONOTONIC.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// The time from `earlier` to this; zero if `earlier` is later.
+    /// The duration from `earlier` to this time; zero if `earlier` is later.
     pub fn since(self, earlier: Timestamp) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }

@@ -17,9 +17,9 @@ use crate::{
     Control, Direction, HandlerTime, Part, Record, Started, Switch, Timestamp, TraceError,
 };
 
-/// Writes a trace. After a [`flush`](Writer::flush), the written records survive a crash.
+/// Writes the records of a trace. After a [`flush`](Writer::flush), the written records survive a crash.
 ///
-/// Dropping it also finishes the file, but hides errors.
+/// Dropping the writer also finishes the file, but hides errors.
 pub struct Writer<W: Write> {
     out: Container<W>,
     /// The message that is being encoded. The buffer is kept, so that messages do not allocate.
@@ -27,7 +27,7 @@ pub struct Writer<W: Write> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Starts a trace with `started` at `time`, and flushes it. Sets the format version.
+    /// Starts a trace with the record `started` at `time`, and flushes it. Sets the version of the format.
     ///
     /// # Errors
     /// Fails if the sink fails.
@@ -65,8 +65,8 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    /// Writes a block from borrowed parts, as [`cut`](crate::cut) returns them. It copies the recorded bytes once and
-    /// does not allocate.
+    /// Writes a block whose bytes are borrowed `parts`, as [`cut`](crate::cut) returns them. It copies the recorded
+    /// bytes once and does not allocate.
     ///
     /// # Errors
     /// Fails if the sink fails, or if a block is longer than 16 MiB.
@@ -138,8 +138,8 @@ impl<W: Write> Writer<W> {
         self.out.flush()
     }
 
-    /// The number of messages in the sink at the last [`flush`](Writer::flush), modulo 2³². The next
-    /// message has this number.
+    /// The number of messages in the sink at the last [`flush`](Writer::flush), modulo 2³². It is also the number of
+    /// the next message.
     pub fn flushed(&self) -> u32 {
         self.out.flushed
     }
@@ -153,7 +153,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// The MCAP file of a trace: its header, its channels, and numbered messages.
+/// The MCAP file of a trace, with its header, its channels, and its numbered messages.
 pub(crate) struct Container<W: Write> {
     mcap: mcap::Writer<NoSeek<Counted<W>>>,
     /// Bytes in the sink.
@@ -189,7 +189,7 @@ impl<W: Write> Container<W> {
         Container::starting_at(sink, 0)
     }
 
-    /// Starts a file with messages numbered from `sequence` on.
+    /// Starts a file whose messages are numbered from `sequence` on.
     pub(crate) fn starting_at(sink: W, sequence: u32) -> Result<Container<W>, TraceError> {
         let written = Arc::<AtomicU64>::default();
         let sink = Counted {

@@ -1,4 +1,4 @@
-//! The call sites of round trips and of requests.
+//! The call sites that waited for replies or sent requests, in text form.
 
 use x11prof_analyzer::{
     BlockedIn, By, CallerReport, CallersReport, FunctionReport, RanIn, interpreted, place_of,
@@ -10,18 +10,18 @@ use crate::plain::plain;
 use crate::table::Table;
 use crate::units::{counted, decimals, share};
 
-/// Default number of rows.
+/// The default number of rows.
 const ROWS: usize = 12;
-/// Number of functions shown for a suggestion.
+/// The number of calling functions shown for a suggestion.
 const ASKERS: usize = 3;
-/// Places off the processor that are named for an episode.
+/// The number of blocked call sites that are named for an episode.
 const BLOCKED: usize = 6;
-/// The width of a request's name.
+/// The width of the column with the request's name, in characters.
 const REQUEST: usize = 20;
-/// Number of functions in the name of a group of stacks.
+/// The maximum number of functions in the name of a group of stacks.
 const CALLERS: usize = 8;
 
-/// A table of the callers, after the round trips.
+/// The call sites that waited for replies, as a table after the sum of all round trips.
 pub(crate) fn text(report: &CallersReport, page: &Page) -> String {
     let more = report.looking_ms / (report.round_trips_ms - report.looking_ms).max(1e-6);
     // The waits of a program that reports its own stacks are not sampled.
@@ -86,7 +86,7 @@ pub(crate) fn text(report: &CallersReport, page: &Page) -> String {
     text
 }
 
-/// A caller with the stack that waited longest, one function per line.
+/// Writes a caller to `text`, with the call stack that waited longest, one function per line.
 fn whole(caller: &CallerReport, digits: usize, page: &Page, text: &mut String) {
     let requests = caller.requests.iter();
     let requests: Vec<String> = requests
@@ -102,7 +102,7 @@ fn whole(caller: &CallerReport, digits: usize, page: &Page, text: &mut String) {
     }
 }
 
-/// The call sites with the most requests, with their counts; `None` if no stack is known.
+/// The call sites with the most requests, each with its count; `None` if no stack is known.
 pub(crate) fn askers(callers: &[CallerReport]) -> Option<String> {
     let mut askers: Vec<(u64, String)> = callers
         .iter()
@@ -120,7 +120,7 @@ pub(crate) fn askers(callers: &[CallerReport]) -> Option<String> {
     (!named.is_empty()).then(|| named.join(", "))
 }
 
-/// The call sites at which an episode's client waited longest; `None` if no wait was sampled.
+/// The call sites at which an episode's client waited longest for replies; `None` if no wait was sampled.
 pub(crate) fn waited_in(callers: &[CallerReport]) -> Option<String> {
     let one = |one: &CallerReport| {
         let request = one
@@ -139,14 +139,15 @@ pub(crate) fn waited_in(callers: &[CallerReport]) -> Option<String> {
     (!named.is_empty()).then(|| format!("Waited in {}", named.join(", in ")))
 }
 
-/// The functions in which an episode's client ran longest; `None` without samples.
+/// The functions in which an episode's client used the most CPU time; `None` without samples.
 pub(crate) fn ran_in(places: &[RanIn]) -> Option<String> {
     let one = |one: &RanIn| format!("{} ({:.1} ms)", plain(&one.place), one.ran_ms);
     let named: Vec<String> = places.iter().take(ASKERS).map(one).collect();
     (!named.is_empty()).then(|| format!("Ran in {}", named.join(", in ")))
 }
 
-/// The places in which an episode's client was off the processor longest, with what it waited for; `None` without stacks.
+/// The functions in which an episode's client was off the processor longest, and the objects that it waited for; `None`
+/// without stacks.
 pub(crate) fn blocked_in(places: &[BlockedIn]) -> Option<String> {
     let one = |one: &BlockedIn| {
         let location = plain(&one.location);
@@ -156,7 +157,7 @@ pub(crate) fn blocked_in(places: &[BlockedIn]) -> Option<String> {
     (!named.is_empty()).then(|| format!("Off the CPU: {}", named.join("; ")))
 }
 
-/// A table of the places in which the clients were off the processor, with what they waited for.
+/// The functions in which clients were off the processor, with the objects that they waited for, as a table.
 pub(crate) fn off_cpu(places: &[BlockedIn], page: &Page) -> String {
     let mut table = Table::new(["Off the CPU in", "Total ms", "Waits", "For"]).left([3]);
     let digits = decimals(places.first().map_or(0.0, |one| one.ms));
@@ -177,7 +178,7 @@ pub(crate) fn off_cpu(places: &[BlockedIn], page: &Page) -> String {
     table.on(page)
 }
 
-/// `sleeps 500.0 ms`, `waits 20.0 ms for child process make (71)`.
+/// Returns the text of a wait, such as `sleeps 500.0 ms` or `waits 20.0 ms for child process make (71)`.
 fn awaited_object(of: &BlockedIn) -> String {
     match of.object {
         BlockedOn::Sleep => format!("sleeps {:.1} ms", of.ms),
@@ -185,7 +186,7 @@ fn awaited_object(of: &BlockedIn) -> String {
     }
 }
 
-/// The object of a wait as text.
+/// Returns the text for the object of a wait, such as `child process make (71)`.
 fn object(of: &BlockedIn) -> String {
     let name = of.name.as_deref().map(plain);
     let with = |kind: &str, by: &str| match &name {
@@ -206,12 +207,12 @@ fn object(of: &BlockedIn) -> String {
     }
 }
 
-/// The call site at which a client waited longest; `None` if no wait was sampled.
+/// The call site at which a client waited longest for replies; `None` if no wait was sampled.
 pub fn longest_wait(callers: &[CallerReport]) -> Option<String> {
     callers.first().map(|one| place(&one.functions))
 }
 
-/// The call site with the most requests of this name; `None` if no stack is known.
+/// The call site that sent the most requests named `request`; `None` if no stack is known.
 pub fn asks_most(callers: &[CallerReport], request: &str) -> Option<String> {
     let waits = |one: &CallerReport| {
         let of = one.requests.iter().find(|of| of.request == request);
@@ -222,7 +223,8 @@ pub fn asks_most(callers: &[CallerReport], request: &str) -> Option<String> {
     Some(place(&most.functions))
 }
 
-/// The names of a group of requests, by the program's functions that made them, the innermost first.
+/// The names by which requests are grouped, from the functions of their stack, the innermost first. `by` selects
+/// functions, lines or the whole stack.
 pub fn group_names(functions: &[FunctionReport], by: By) -> Vec<String> {
     let own = interpreted(functions).or(functions.first());
     match (own, by) {
@@ -237,13 +239,13 @@ pub fn group_names(functions: &[FunctionReport], by: By) -> Vec<String> {
     }
 }
 
-/// The names of functions, unchanged.
+/// The names of the functions, in their order and unchanged.
 pub fn function_names<'a>(functions: impl IntoIterator<Item = &'a FunctionReport>) -> Vec<String> {
     let named = functions.into_iter().map(function);
     named.map(|name| plain(&name).into_owned()).collect()
 }
 
-/// The names of a stack's functions, innermost first, without lines. Functions of a stripped program have their
+/// The names of a stack's functions, the innermost first, without lines. Functions of a stripped program have their
 /// address as name. A library function without a name is merged with its caller.
 pub fn named_functions(functions: &[FunctionReport]) -> Vec<String> {
     let is_program = |one: &FunctionReport| !one.module.is_empty() && !one.module.contains(".so");
@@ -260,8 +262,8 @@ fn without_line(one: &FunctionReport) -> FunctionReport {
     }
 }
 
-/// The first function of a stack and its next named callers. For an interpreted program, its own functions, after
-/// the first one with a name.
+/// Returns the first function of a call stack and its next named callers, at most `most` names. For an interpreted
+/// program, returns the program's own functions after the first named function.
 fn chain_names(functions: &[FunctionReport], most: usize) -> Vec<String> {
     let own = interpreted(functions);
     let own_at = functions.iter().position(|one| Some(one) == own);
@@ -274,8 +276,8 @@ fn chain_names(functions: &[FunctionReport], most: usize) -> Vec<String> {
     function_names(shown.take(most).map(|(_, one)| one))
 }
 
-/// A call site as text: `f < g [module]`, or `f < … < g [module]` if functions in between have no names. A module
-/// that both share is printed once.
+/// Returns the text of a call site: `f < g [module]`, or `f < … < g [module]` if functions in between have no names. If
+/// both functions are in one module, the module appears once.
 fn place(functions: &[FunctionReport]) -> String {
     let shown: Vec<&FunctionReport> = place_of(functions).filter(|one| !is_start(one)).collect();
     let [first, caller] = shown[..] else {
@@ -293,13 +295,13 @@ fn place(functions: &[FunctionReport]) -> String {
     plain(&names.join(between)).into_owned()
 }
 
-/// True for the functions of libc that call `main`.
+/// Returns true for the functions of libc that call `main`.
 fn is_start(function: &FunctionReport) -> bool {
     let name = function.name.as_deref().unwrap_or_default();
     name == "_start" || name.starts_with("__libc_start")
 }
 
-/// `main (app.c:12)`, `gdk_init [libgdk-3]`, `[app]`.
+/// Returns the text of a function, such as `main (app.c:12)`, `gdk_init [libgdk-3]` or `[app]`.
 fn function(of: &FunctionReport) -> String {
     let library = library(of);
     // A plus sign precedes the start address of a function without a name.
@@ -323,8 +325,9 @@ fn function(of: &FunctionReport) -> String {
     }
 }
 
-/// Converts `F782d6372656174652d6672616d65_x_create_frame_0`, a native function of Emacs Lisp, to `x-create-frame`
-/// (comp.el, `comp-c-func-name`).
+/// Converts the symbol of a natively compiled Emacs Lisp function, such as
+/// `F782d6372656174652d6672616d65_x_create_frame_0`, to its Lisp name `x-create-frame` (comp.el, `comp-c-func-name`).
+/// `None` for other symbols.
 fn lisp_name(name: &str) -> Option<String> {
     let (hex, rest) = name.strip_prefix('F')?.split_once('_')?;
     rest.rsplit_once('_')?.1.parse::<u32>().ok()?;
@@ -334,13 +337,13 @@ fn lisp_name(name: &str) -> Option<String> {
     (!name.is_empty() && hex.len().is_multiple_of(2)).then_some(name)
 }
 
-/// Shortens `libgdk-3.so.0` to `libgdk-3`.
+/// Returns the short name of a function's file: `libgdk-3.so.0` becomes `libgdk-3`.
 fn library(of: &FunctionReport) -> &str {
     of.module.split(".so").next().unwrap_or_default()
 }
 
-/// Shortens `A::f(int, B const&) const` to `A::f`, also in a thunk: `{virtual override thunk({offset(-16)},
-/// A::f(int))}`.
+/// Removes the parameters of a C++ name: `A::f(int, B const&) const` becomes `A::f`, also in a thunk such as `{virtual
+/// override thunk({offset(-16)}, A::f(int))}`.
 fn without_parameters(name: &str) -> &str {
     let name = match name.split_once("thunk(") {
         Some((first, rest)) if first.starts_with('{') => {

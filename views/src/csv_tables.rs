@@ -1,4 +1,4 @@
-//! Results as CSV: one table each, for spreadsheets. The columns are the JSON's fields.
+//! Results as CSV: one table for each result. The columns are the fields of the JSON.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use x11prof_analyzer::{
 use crate::plain::plain;
 use crate::profile::transport::transport_parts;
 
-/// A line of a profile: a request or a group, a part of transport, or the total.
+/// A line of a profile's CSV: a request or a group, a part of transport, or the total.
 #[derive(Serialize, Default)]
 struct ProfileRow<'a> {
     kind: &'a str,
@@ -38,7 +38,8 @@ struct ProfileRow<'a> {
     no_cost: Option<u64>,
 }
 
-/// The table of requests, or of groups if the user requested groups, followed by transport and total.
+/// The table of requests, or of groups if the user requested groups, followed by transport and total. `top` limits the
+/// number of requests or groups.
 pub fn profile(report: &ProfileReport, top: Option<usize>) -> String {
     let (kind, lines) = match &report.groups {
         Some(groups) => (groups.by.as_str(), &groups.lines),
@@ -123,7 +124,7 @@ fn profile_row<'a>(kind: &'a str, line: &'a RequestReport) -> ProfileRow<'a> {
     }
 }
 
-/// A request on a server of a comparison.
+/// A line of a comparison's CSV: the figures of a request on one server.
 #[derive(Serialize)]
 struct ComparisonRow<'a> {
     request: &'a str,
@@ -140,7 +141,7 @@ struct ComparisonRow<'a> {
     no_cost: u64,
 }
 
-/// A row for each request on each server.
+/// The table of a comparison: a row for each request on each server.
 pub fn comparison(comparison: &Comparison) -> String {
     let mut out = Writer::from_writer(Vec::new());
     for request in &comparison.requests {
@@ -166,7 +167,7 @@ pub fn comparison(comparison: &Comparison) -> String {
     text(out)
 }
 
-/// A distribution of one kind of message.
+/// A line of the statistics' CSV: a distribution for one kind of message.
 #[derive(Serialize)]
 struct DistributionRow<'a> {
     category: &'a str,
@@ -183,7 +184,7 @@ struct DistributionRow<'a> {
     exact: bool,
 }
 
-/// A row for each distribution; the distributions of a category have no message name.
+/// The table of message statistics: a row for each distribution. The distributions of a category have no message name.
 pub fn statistics(report: &StatisticsReport) -> String {
     let mut out = Writer::from_writer(Vec::new());
     let mut add = |category: &str, message: &str, quantity: &str, of: &DistributionReport| {
@@ -226,9 +227,9 @@ pub(crate) fn row(out: &mut Writer<Vec<u8>>, row: &impl Serialize) {
     let _ = out.serialize(row);
 }
 
-/// The text of the table. Names in a trace may contain any bytes. Terminals execute control characters, and
-/// spreadsheets treat text that begins with one of `=+-@` as a formula, so such a name is prefixed with an
-/// apostrophe.
+/// The text of the table that was written to `out`. Names in a trace may contain any bytes. Terminals execute control
+/// characters, and spreadsheets treat text that begins with one of `=+-@` as a formula, so such a name is prefixed with
+/// an apostrophe.
 pub(crate) fn text(out: Writer<Vec<u8>>) -> String {
     let written = out.into_inner().unwrap_or_default();
     let mut table = WriterBuilder::new();

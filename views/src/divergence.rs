@@ -1,4 +1,4 @@
-//! Compares two recordings of one program in text form.
+//! The differences between two recordings of one program, as text.
 
 use x11prof_analyzer::{
     ClientDivergence, DivergenceReport, ReceivedDifference, RequestDifference, RequestSide,
@@ -8,13 +8,13 @@ use crate::page::{Page, Style};
 use crate::plain::plain;
 use crate::units::{counted, duration};
 
-/// Default number of clients and received differences.
+/// The default number of clients and of received differences.
 const ROWS: usize = 5;
-/// Default number of characters of a value.
+/// The maximum number of characters of a value by default.
 const VALUE: usize = 60;
 
-/// The first difference of each client, and the received messages that differ before it. `names` are the names of the
-/// two recordings.
+/// Returns the text of the report: the first difference of each client, and the received messages that differ earlier.
+/// `names` are the names of the two recordings.
 pub fn text(report: &DivergenceReport, names: [&str; 2], page: &Page) -> String {
     let mut text = page.answer(verdict(report, names).iter().map(|line| plain(line)), 2);
     let shown = if page.all { usize::MAX } else { ROWS };
@@ -83,7 +83,7 @@ fn verdict(report: &DivergenceReport, [reference, other]: [&str; 2]) -> Vec<Stri
     lines
 }
 
-/// `the reply to GetOutputInfo differs: crtc is 0x4f in A and 0 in B (42 times)`.
+/// Returns a sentence such as `the reply to GetOutputInfo differs: crtc is 0x4f in A and 0 in B (42 times)`.
 fn sentence(one: &ReceivedDifference, [reference, other]: [&str; 2]) -> String {
     let message = message(one);
     let times = if one.count > 1 {
@@ -108,7 +108,7 @@ fn sentence(one: &ReceivedDifference, [reference, other]: [&str; 2]) -> String {
     }
 }
 
-/// `a reply`, `the error BadWindow`.
+/// Returns a kind of message with its article: `a reply`, `the error BadWindow`.
 fn article(kind: &str) -> String {
     match kind.split_once(' ') {
         None => format!("a {kind}"),

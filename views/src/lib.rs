@@ -1,6 +1,6 @@
-//! Typed results in text form and for other programs: text, CSV, lines of JSON, other tools' formats.
+//! Formats typed results: text, CSV, lines of JSON, and the formats of other tools.
 //!
-//! The crate is pure: it takes results and returns text, or writes to a given writer. It opens no file and never
+//! The crate is pure: it receives results and returns text, or writes to a given writer. It opens no file and never
 //! prints. `units` formats numbers, times and sizes; `table` lays out tables.
 
 pub mod audit;

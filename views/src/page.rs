@@ -1,24 +1,24 @@
-//! The size, colours and length of a text.
+//! The page that a text is formatted for: its width, its colours, and the number of rows.
 
 use unicode_width::UnicodeWidthStr;
 
 use crate::plain::plain;
 
-/// Rows of a table by default.
+/// The default number of rows of a table.
 pub const ROWS: usize = 10;
-/// The width in columns if there is no terminal.
+/// The default width in columns, if the output is no terminal.
 pub const WIDTH: usize = 80;
-/// The minimum width for which text is laid out, in columns.
+/// The minimum width of a page, in columns.
 const NARROWEST: usize = 40;
 
-/// The page that a text is written for.
+/// The properties of the page that a text is formatted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page {
-    /// The width in columns; no line is longer.
+    /// The width in columns. No line is longer.
     pub width: usize,
-    /// True if text has colours.
+    /// True if the text has colours.
     pub colour: bool,
-    /// True to print all results, not only the first screen.
+    /// True to print all results instead of only the first screen.
     pub all: bool,
     /// Maximum number of rows of a table.
     pub rows: usize,
@@ -35,21 +35,21 @@ impl Default for Page {
     }
 }
 
-/// The emphasis of text, if colours are on.
+/// The style of a part of the text, if colours are on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
-    /// Headings and totals.
+    /// Bold, for headings and totals.
     Bold,
-    /// Legends.
+    /// Faint, for legends.
     Faint,
-    /// Bars.
+    /// The style of the bars in charts.
     Bar,
-    /// A caveat.
+    /// The style of caveats.
     Caveat,
 }
 
 impl Page {
-    /// The page with all results.
+    /// Returns the page with all results.
     pub fn whole(self) -> Page {
         Page {
             all: true,
@@ -58,7 +58,7 @@ impl Page {
         }
     }
 
-    /// The width that text is laid out for.
+    /// The width in columns that text is laid out for.
     pub(crate) fn columns(&self) -> usize {
         self.width.max(NARROWEST)
     }
@@ -75,7 +75,8 @@ impl Page {
         format!("\u{1b}[{code}m{text}\u{1b}[0m")
     }
 
-    /// Formats the sentences of a verdict, wrapped with this indent; the first sentence is emphasised.
+    /// Formats the sentences of a verdict, wrapped with an indent of `indent` columns. The first sentence is
+    /// emphasised.
     pub(crate) fn answer(
         &self,
         lines: impl IntoIterator<Item = impl AsRef<str>>,
@@ -89,7 +90,7 @@ impl Page {
         lines.collect()
     }
 
-    /// `text` in `style`, wrapped as [`Page::wrap`] does.
+    /// Returns `text` in `style`, wrapped as [`Page::wrap`] does.
     pub(crate) fn wrap_in(&self, style: Style, text: &str, indent: usize) -> String {
         let text = self.wrap(text, indent);
         format!("{}\n", self.paint(style, text.trim_end()))
@@ -104,8 +105,8 @@ impl Page {
         text.lines().map(fold).collect()
     }
 
-    /// Wraps `text` to the width of the page. All lines but the first are indented by `indent`. A word that is longer
-    /// than a line is cut.
+    /// Wraps `text` to the width of the page. All lines except the first are indented by `indent` columns. A word that
+    /// is longer than a line is cut.
     pub(crate) fn wrap(&self, text: &str, indent: usize) -> String {
         let width = self.columns();
         let mut out = String::new();
@@ -152,7 +153,7 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Shortens `text` to `width` columns by cutting its middle.
+/// Shortens `text` to `width` columns, by cutting characters out of its middle.
 pub(crate) fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -180,7 +181,7 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     first
 }
 
-/// A name from a trace, in at most `width` columns.
+/// A name from a trace without control characters, shortened to `width` columns.
 pub(crate) fn name(text: &str, width: usize) -> String {
     cut(&plain(text), width)
 }

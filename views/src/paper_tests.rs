@@ -1,4 +1,4 @@
-//! Reproduces the arithmetic of the paper's tables on a trace with its published counts and bytes.
+//! Tests that the arithmetic of the paper's tables is reproduced on a trace with the published counts and bytes.
 
 use x11prof_cost_model::{Network, ServerParameters, Substitutions, built_in};
 

@@ -1,15 +1,15 @@
-//! Names and texts of a trace without control characters.
+//! Removes control characters from names and texts of a trace.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-/// Replaces control characters and direction marks in `text` by question marks: names in a trace may contain any
-/// bytes, and terminals interpret some of them.
+/// Replaces control characters and direction marks in `text` by question marks. Names in a trace may contain any bytes,
+/// and terminals interpret some of them.
 pub fn plain(text: &str) -> Cow<'_, str> {
     without(text, is_unsafe)
 }
 
-/// Like [`plain`], but keeps line feeds.
+/// Replaces control characters and direction marks like [`plain`], but keeps line feeds.
 pub fn plain_lines(text: &str) -> Cow<'_, str> {
     without(text, |c| is_unsafe(c) && c != '\n')
 }

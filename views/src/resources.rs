@@ -1,4 +1,4 @@
-//! The resource profile in text form.
+//! The resources that clients hold, as text.
 
 use x11prof_analyzer::{ClientResources, KindResources, RemainderReport, ResourceReport};
 
@@ -14,7 +14,7 @@ const TRIVIAL: (u64, u64) = (0, 1);
 /// Maximum number of groups of remaining resources shown for each client.
 const SHOWN: usize = 5;
 
-/// The section of a report.
+/// The resources as a section of a report.
 pub fn text(report: &ResourceReport, page: &Page) -> String {
     let most = |client: &ClientResources| -> (u64, u64) {
         let kinds = client.kinds.iter();

@@ -1,4 +1,4 @@
-//! Text on stalls and grabs.
+//! Stalls and grabs, as text.
 
 use x11prof_analyzer::{GrabReport, StallLine, StallsReport};
 
@@ -6,7 +6,7 @@ use crate::page::Page;
 use crate::plain::plain;
 use crate::units::{counted, duration};
 
-/// A sentence about the client that blocked the others longest; `None` if no client waited.
+/// A sentence about the client that made other clients wait longest; `None` if no client waited.
 pub fn sentence(report: &StallsReport) -> Option<String> {
     let worst = report.clients.first().filter(|one| one.waiters > 0)?;
     let by = worst.request.as_deref().unwrap_or("requests");
@@ -23,7 +23,7 @@ pub fn sentence(report: &StallsReport) -> Option<String> {
     ))
 }
 
-/// The section of a report; empty if no client held the server.
+/// The stalls as a section of a report; empty if there were none.
 pub fn text(report: &StallsReport, page: &Page) -> String {
     if report.count == 0 {
         return String::new();
@@ -77,7 +77,7 @@ fn grabbed(what: &str) -> String {
     }
 }
 
-/// The grabs of the server, the pointer and the keyboard; empty if there were none.
+/// The grabs of the server, the pointer and the keyboard, as a section of a report; empty if there were none.
 pub fn grabs(report: &GrabReport, page: &Page) -> String {
     if report.count == 0 && report.refused == 0 {
         return String::new();

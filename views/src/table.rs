@@ -1,4 +1,4 @@
-//! Columns of text, aligned, never wider than the page.
+//! A table of text whose columns are aligned. It is never wider than the page.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -12,15 +12,15 @@ const NAME: usize = 24;
 /// Minimum and maximum width of bars.
 const BARS: (usize, usize) = (8, 24);
 
-/// A table whose first column is aligned left and whose others are aligned right, with optional bars at the end. On a
-/// narrow page the first column is shortened, then the least important columns are dropped.
+/// A table whose first column is aligned left and whose other columns are aligned right, with optional bars at the end.
+/// On a narrow page the first column is shortened, then the least important columns are dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     headings: Vec<String>,
     rows: Vec<Row>,
-    /// Columns that a narrow page drops, in this order.
+    /// The indices of the columns that a narrow page drops, in the order in which they are dropped.
     spare: Vec<usize>,
-    /// Other columns that are aligned left.
+    /// The indices of further columns that are aligned left.
     left: Vec<usize>,
 }
 
@@ -32,26 +32,26 @@ struct Row {
 }
 
 impl Table {
-    /// A table with these headings.
+    /// Creates a table with these headings.
     pub(crate) fn new<const N: usize>(headings: [&str; N]) -> Table {
         let mut table = Table::default();
         table.headings(headings.iter().map(|heading| (*heading).to_owned()));
         table
     }
 
-    /// Sets the columns that a narrow page may drop, the first one first.
+    /// Sets the columns that a narrow page may drop, in this order.
     pub(crate) fn spare<const N: usize>(mut self, columns: [usize; N]) -> Table {
         self.spare = columns.to_vec();
         self
     }
 
-    /// Aligns the text of these columns to the left.
+    /// Aligns the text of the columns with these indexes to the left.
     pub(crate) fn left<const N: usize>(mut self, columns: [usize; N]) -> Table {
         self.left = columns.to_vec();
         self
     }
 
-    /// Adds a row.
+    /// Adds a row with these cells.
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         let cells = cells.into_iter();
         self.rows.push(Row {
@@ -61,34 +61,34 @@ impl Table {
         });
     }
 
-    /// Adds a bar to the last row, with the length `part` (0 to 1).
+    /// Adds a bar to the last row; its length is `part`, from 0 to 1.
     pub(crate) fn bar(&mut self, part: f64) {
         if let Some(row) = self.rows.last_mut() {
             row.bar = Some(part.clamp(0.0, 1.0));
         }
     }
 
-    /// Removes the last row's bar.
+    /// Removes the bar of the last row.
     pub(crate) fn no_bar(&mut self) {
         if let Some(row) = self.rows.last_mut() {
             row.bar = None;
         }
     }
 
-    /// Prints the last row in bold.
+    /// Prints the last row of the table in bold.
     pub(crate) fn bold(&mut self) {
         if let Some(row) = self.rows.last_mut() {
             row.bold = true;
         }
     }
 
-    /// Adds headings at the right.
+    /// Adds columns with these headings at the right.
     pub(crate) fn headings(&mut self, more: impl IntoIterator<Item = String>) {
         let more = more.into_iter().map(|heading| plain(&heading).into_owned());
         self.headings.extend(more);
     }
 
-    /// Formats the table for `page`.
+    /// The table as text for `page`.
     pub(crate) fn on(&self, page: &Page) -> String {
         let columns = self.headings.len();
         let widest = |column: usize| {
@@ -159,7 +159,7 @@ impl Table {
     }
 }
 
-/// The width of these columns, with the first column limited to `name`.
+/// Returns the width that the columns of `widths` need, with the first column limited to `name` characters.
 fn needed(widths: &[Option<usize>], name: usize) -> usize {
     let all = widths.iter().flatten();
     let first = widths.first().copied().flatten().unwrap_or_default();

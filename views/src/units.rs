@@ -1,8 +1,9 @@
-//! Numbers as text: counts, times, sizes, shares. All formatting rules are here.
+//! Formats numbers as text: counts, times, sizes, percentages. All formatting rules are here.
 
 pub use x11prof_analyzer::counted;
 
-/// A time in the largest unit that leaves a whole part, with three digits: `9.05 s`, `369 ms`, `23.1 µs`.
+/// A time in milliseconds as text, in the largest unit that leaves a whole part, with three digits: `9.05 s`, `369 ms`,
+/// `23.1 µs`.
 pub fn duration(ms: f64) -> String {
     let size = ms.abs();
     match size {
@@ -13,7 +14,7 @@ pub fn duration(ms: f64) -> String {
     }
 }
 
-/// Bytes in decimal units: `12.3 MB`.
+/// A number of bytes as text in decimal units, such as `12.3 MB`.
 pub fn bytes(count: u64) -> String {
     let size = count as f64;
     for (unit, name) in [(1e9, "GB"), (1e6, "MB"), (1e3, "kB")] {
@@ -34,7 +35,7 @@ pub fn speed(bytes_per_second: f64) -> String {
     }
 }
 
-/// A number in text form: `1,400`, `66`, `2.5`.
+/// A number as text, such as `1,400`, `66` or `2.5`.
 pub fn number(of: f64) -> String {
     if of.abs() < 9.95 {
         // The sum of an empty list is -0.
@@ -54,7 +55,7 @@ pub fn number(of: f64) -> String {
     }
 }
 
-/// A share in percent, without decimals from 10 on.
+/// A percentage as text, without decimals from 10 on.
 pub fn share(percent: f64) -> String {
     match percent {
         p if p >= 9.95 => format!("{p:.0} %"),
@@ -71,7 +72,7 @@ fn three(number: f64) -> String {
     }
 }
 
-/// Decimals for a column of milliseconds whose largest value is `most`.
+/// The number of decimals for a column of milliseconds whose largest value is `most`.
 pub(crate) fn decimals(most: f64) -> usize {
     match most {
         m if m >= 10_000.0 => 0,

@@ -1,4 +1,5 @@
-//! A complete calibration: connect, prepare, measure, fit. The list of probes defines the measurements.
+//! A complete calibration: it connects, prepares the probes, measures, and computes the costs. The list of probes
+//! defines the measurements.
 
 use std::io;
 use std::time::Duration;
@@ -97,7 +98,7 @@ pub fn measure(
     parameters
 }
 
-/// A calibration.
+/// A calibration: all its probes.
 pub(crate) struct Calibration {
     requests: RequestCostsProbe,
     others: Vec<Box<dyn Probe>>,
@@ -106,7 +107,7 @@ pub(crate) struct Calibration {
 }
 
 impl Calibration {
-    /// Prepares all probes that `plan` needs.
+    /// Prepares all probes that `plan` needs, with their resources on the server.
     pub(crate) fn prepare(client: &mut Client, plan: &Plan) -> Result<Calibration, MeasureError> {
         Ok(Calibration {
             others: others(client, plan)?,
@@ -115,7 +116,7 @@ impl Calibration {
         })
     }
 
-    /// The phases with their approximate durations.
+    /// The names of the phases, with their approximate durations.
     pub(crate) fn phases(&self, plan: &Plan) -> Vec<(&'static str, Duration)> {
         let before = self.others.iter().map(|probe| probe.lasts().begin).sum();
         let passes = [(PREPARING, before), (MEASURING, plan.limit())];
@@ -124,7 +125,8 @@ impl Calibration {
         passes.into_iter().chain(others).collect()
     }
 
-    /// Runs all probes and writes their results into `parameters`.
+    /// Runs all probes, and writes their results into `parameters`. `drawing` is a load that shows whether the server
+    /// works after its replies.
     pub(crate) fn run(
         &mut self,
         run: &mut Run<'_>,
@@ -163,7 +165,7 @@ impl Calibration {
         self.requests.begin(run)
     }
 
-    /// The measurements after the passes.
+    /// Runs the measurements after the passes, and writes the results to `parameters`.
     fn after(&mut self, run: &mut Run<'_>, parameters: &mut ServerParameters) -> io::Result<()> {
         for probe in &mut self.others {
             if !run.progress.begin(probe.name()) {
@@ -176,7 +178,7 @@ impl Calibration {
     }
 }
 
-/// The error that none of the requested requests can be measured.
+/// Returns the error for a plan whose requests cannot be measured.
 fn nothing(plan: &Plan) -> MeasureError {
     MeasureError::Nothing {
         names: plan.only.join(", "),

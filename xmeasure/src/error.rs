@@ -4,7 +4,7 @@ use std::io;
 
 use x11prof_cost_model::ServerParameters;
 
-/// Why a calibration failed.
+/// The reason why a calibration failed.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
     /// The server closed the connection during the measurement.
@@ -13,22 +13,22 @@ pub enum MeasureError {
         partial.requests.len()
     )]
     ServerGone {
-        /// The measurements before the failure.
+        /// The results of the measurements before the failure.
         partial: Box<ServerParameters>,
     },
     /// The server violated the protocol.
     #[error("the display server {what}")]
     Protocol {
-        /// The server's fault.
+        /// A description of the violation.
         what: String,
     },
-    /// The connection failed otherwise.
+    /// The connection failed for another reason.
     #[error("the connection to the display server failed: {0}")]
     Io(#[from] io::Error),
-    /// The selected requests cannot be measured.
+    /// None of the selected requests can be measured.
     #[error("no request named {names} can be measured on this server")]
     Nothing {
-        /// The names requested.
+        /// The names that were requested.
         names: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Computes the costs of a parameter file from readings.
+//! Computes the costs in a parameter file from the readings of the clocks.
 
 pub(crate) mod entries;
 pub(crate) mod handled;

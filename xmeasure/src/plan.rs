@@ -1,37 +1,38 @@
-//! The plan of a calibration: which requests are measured, and how thoroughly.
+//! The plan of a calibration: the requests to measure, and how thoroughly.
 
 use std::time::Duration;
 
 use rustix::thread::{CpuSet, sched_getaffinity};
 
-/// The plan of a calibration.
+/// The plan of a calibration, with the user's choices.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Plan {
-    /// Fewer sizes, shorter batches, fewer passes.
+    /// True to measure fewer sizes, in shorter batches and fewer passes.
     pub quick: bool,
-    /// Measures only these requests (and the transport costs); all requests if empty.
+    /// The requests to measure, in addition to transport; all requests if empty.
     pub only: Vec<String>,
-    /// Measures only entries, because the target file already has the transport costs of this server on this
+    /// True to measure only requests, because the target file already has the transport costs of this server on this
     /// machine, which take half a minute to measure.
     pub entries_only: bool,
-    /// Pins the server and this process to processors, which steadies the figures. If pinning is not permitted, the
-    /// processes are not pinned and the result contains a note.
+    /// The processors to which the server and this process are pinned, which makes the figures more stable. If pinning
+    /// is not permitted, the processes are not pinned and the result contains a note.
     pub pin: Option<Pin>,
-    /// Also measures requests that a user of the display would notice: grabs, the focus, the pointer, the keyboard
-    /// map, the screen saver. Their effects are undone afterwards.
+    /// True to also measure requests that a user of the display would notice: grabs, the focus, the pointer, the
+    /// keyboard map, the screen saver. Their effects are undone afterwards.
     pub intrusive: bool,
-    /// True if the server times its handlers: then each request's own time is read, and only the transport is measured
-    /// by saturating the server.
+    /// True if the server times its request handlers. Then each request's handler time is read, and only transport is
+    /// measured by saturating the server.
     pub timed: bool,
 }
 
-/// The processors of the server and the sender during the measurement; both are restored afterwards.
+/// The processors to which the server and the sender are pinned during the measurement. Their affinity is restored
+/// afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pin {
-    /// The processor that the server and the sender share. The server's CPU time is steadiest there, because the
+    /// The processor that the server and the sender share. The server's CPU time is most stable there, because the
     /// server always finds a full socket whose data is still in the cache.
     pub both: usize,
-    /// A second processor, for the server's helpers.
+    /// A second processor, for the server's helpers; `None` if there is none.
     pub other: Option<usize>,
 }
 
@@ -52,26 +53,26 @@ impl Pin {
     }
 }
 
-/// The progress of a calibration.
+/// The progress of a running calibration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress<'a> {
-    /// The current phase: `measuring`.
+    /// The name of the current phase, such as `measuring`.
     pub phase: &'a str,
-    /// The share that is done, from 0 to 1; it never falls.
+    /// The completed share of the calibration, from 0 to 1; it never decreases.
     pub share: f64,
-    /// The maximum remaining time.
+    /// The maximum time that remains.
     pub left: Duration,
-    /// The request being measured; empty if there is none.
+    /// The name of the request that is being measured; empty if there is none.
     pub request: &'a str,
 }
 
 impl Plan {
-    /// The number of measurements of each load.
+    /// The number of passes over the loads.
     pub(crate) fn passes(&self) -> usize {
         if self.quick { 6 } else { 12 }
     }
 
-    /// The time limit of the sampling.
+    /// The time limit for all passes.
     pub(crate) fn limit(&self) -> Duration {
         Duration::from_secs(match (self.quick, self.timed) {
             (true, true) => 4,
@@ -81,12 +82,12 @@ impl Plan {
         })
     }
 
-    /// The minimum duration of a batch.
+    /// The minimum duration of a batch of requests.
     pub(crate) fn batch(&self) -> Duration {
         Duration::from_micros(if self.quick { 850 } else { 4000 })
     }
 
-    /// The number of requests that are sent individually, for the cost of a wakeup.
+    /// The number of requests that are sent individually, to measure the cost of a wakeup.
     pub(crate) fn lone_requests(&self) -> u32 {
         if self.quick { 60 } else { 150 }
     }
@@ -97,8 +98,8 @@ impl Plan {
         self.timed && !self.quick
     }
 
-    /// The sizes to measure: the ascending `sizes`; in a thorough run also their geometric means, in a quick run
-    /// only every other size and the last.
+    /// The sizes to measure, of the ascending `sizes`: in a thorough run also their geometric means, in a quick run
+    /// only every other size and the last one.
     pub(crate) fn sizes(&self, sizes: &[u16]) -> Vec<u16> {
         let (step, last) = (1 + usize::from(self.quick), sizes.len().saturating_sub(1));
         let kept = sizes.iter().enumerate();

@@ -1,5 +1,5 @@
-//! The measurements of a calibration. Each file defines a probe: its resources on the server, its measurement, and
-//! its part of the parameter file.
+//! The measurements of a calibration. Each file defines a probe: its resources on the server, its measurement, and its
+//! part of the parameter file.
 
 pub(crate) mod fonts;
 pub(crate) mod requests;
@@ -17,9 +17,9 @@ use crate::sampling::executor::Executor;
 use crate::server::client::Client;
 use crate::server::tracker::Tracker;
 
-/// A measurement of a calibration.
+/// One kind of measurement of a calibration.
 pub(crate) trait Probe {
-    /// True if `plan` needs the probe.
+    /// True if `plan` requires the probe.
     fn is_wanted(_plan: &Plan) -> bool
     where
         Self: Sized,
@@ -27,30 +27,30 @@ pub(crate) trait Probe {
         true
     }
 
-    /// Makes the probe's resources on the server, and its requests.
+    /// Creates the probe's resources on the server, and its requests.
     fn prepare(client: &mut Client, plan: &Plan) -> Result<Self, MeasureError>
     where
         Self: Sized;
 
-    /// The probe's name, for progress reports.
+    /// The name of the probe, for progress reports.
     fn name(&self) -> &'static str;
 
-    /// The approximate duration of `begin` and `measure`.
+    /// The approximate durations of `begin` and `measure`.
     fn lasts(&self) -> ProbeDuration;
 
-    /// Makes the measurements that must precede all others.
+    /// Performs the measurements that must precede the measurements of all other probes.
     fn begin(&mut self, _run: &mut Run<'_>) -> io::Result<()> {
         Ok(())
     }
 
-    /// Makes the measurements.
+    /// Performs the probe's other measurements.
     fn measure(&mut self, run: &mut Run<'_>) -> io::Result<()>;
 
-    /// Writes the probe's results into the file. `tracker` determines the operations of requests.
+    /// Writes the results of the probe into `parameters`. `tracker` determines the operations of requests.
     fn fit(&self, plan: &Plan, tracker: &mut Tracker, parameters: &mut ServerParameters);
 }
 
-/// The approximate durations of a probe's two parts.
+/// The approximate durations of the two parts of a probe's measurement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ProbeDuration {
     pub(crate) begin: Duration,
@@ -58,7 +58,7 @@ pub(crate) struct ProbeDuration {
 }
 
 impl ProbeDuration {
-    /// The duration of a probe that measures once.
+    /// The duration of a probe that only has the part `measure`.
     pub(crate) fn once(measure: Duration) -> ProbeDuration {
         ProbeDuration {
             begin: Duration::ZERO,

@@ -4,22 +4,23 @@ use std::time::Duration;
 
 use crate::plan::Progress;
 
-/// Reports the progress.
+/// Reports the progress of a calibration.
 pub(crate) struct Meter<'a> {
     tell: &'a mut dyn FnMut(Progress<'_>) -> bool,
-    /// The remaining phases, the current one first, with their approximate durations.
+    /// The remaining phases, the current phase first, with their approximate durations.
     phases: Vec<(&'static str, Duration)>,
     /// The total duration of the completed phases.
     before: Duration,
     total: Duration,
-    /// The last reported share.
+    /// The share (0 to 1) that was last reported.
     share: f64,
-    /// True once the receiver has asked to stop.
+    /// True once the receiver of the progress has requested to stop.
     stopped: bool,
 }
 
 impl<'a> Meter<'a> {
-    /// Starts a meter at the first of `phases`.
+    /// Creates a meter at the beginning of the first of `phases`. `tell` receives the progress, and returns false to
+    /// stop the calibration.
     pub(crate) fn new(
         phases: Vec<(&'static str, Duration)>,
         tell: &'a mut dyn FnMut(Progress<'_>) -> bool,
@@ -34,7 +35,7 @@ impl<'a> Meter<'a> {
         }
     }
 
-    /// Starts the phase `name` and ends earlier ones; returns false to stop.
+    /// Begins the phase `name`, and ends earlier phases. Returns false if the calibration is to stop.
     pub(crate) fn begin(&mut self, name: &str) -> bool {
         if let Some(at) = self.phases.iter().position(|(phase, _)| *phase == name) {
             self.before += self.phases.drain(..at).map(|(_, lasts)| lasts).sum();
@@ -42,7 +43,8 @@ impl<'a> Meter<'a> {
         self.step(0.0, "")
     }
 
-    /// Reports that `part` of the phase is done and `request` is next; returns false to stop.
+    /// Reports that `part` (0 to 1) of the phase is complete and `request` is measured next. Returns false if the
+    /// calibration is to stop.
     pub(crate) fn step(&mut self, part: f64, request: &str) -> bool {
         let (phase, lasts) = self.phases.first().copied().unwrap_or_default();
         let done = self.before + lasts.mul_f64(part.clamp(0.0, 1.0));
@@ -58,7 +60,7 @@ impl<'a> Meter<'a> {
         go_on
     }
 
-    /// True once the receiver has asked to stop.
+    /// True if the receiver of the progress has stopped the calibration.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stopped
     }

@@ -1,4 +1,4 @@
-//! Runs loads on a real server repeatedly and reads the clocks.
+//! Runs the loads of a calibration repeatedly on a server, and reads the clocks.
 
 pub(crate) mod batch;
 mod busy_client;

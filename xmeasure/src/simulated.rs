@@ -1,4 +1,4 @@
-//! A server with known costs for tests; the probes must recover these costs.
+//! A server with known costs, for tests. The probes must measure these costs.
 
 mod modelled;
 mod peer;
@@ -15,12 +15,12 @@ use crate::probes::{Probe, Run};
 use crate::progress::Meter;
 use crate::server::client::Client;
 
-/// The costs of a simulated server: times on one clock, linear in the size.
+/// The known costs of the simulated server: times on one clock, linear in the size.
 pub(crate) fn truth() -> ServerParameters {
     ServerParameters::from_toml(include_str!("simulated/truth.toml")).unwrap()
 }
 
-/// The parameters that the probe `P` recovers from a server with the costs `truth`.
+/// The parameters that the probe `P` measures on a simulated server with the costs `truth`.
 pub(crate) fn calibrated<P: Probe>(truth: &ServerParameters, plan: &Plan) -> ServerParameters {
     let prepare = |client: &mut Client| P::prepare(client, plan);
     let mut parameters = ServerParameters {
@@ -37,7 +37,7 @@ pub(crate) fn calibrated<P: Probe>(truth: &ServerParameters, plan: &Plan) -> Ser
     parameters
 }
 
-/// Prepares a load and measures it on a server with the costs `truth`.
+/// Prepares a load with `prepare`, and runs `measure` on a simulated server with the costs `truth`.
 pub(crate) fn with_server<T, R>(
     truth: &ServerParameters,
     plan: &Plan,

@@ -1,4 +1,4 @@
-//! The loads of a calibration, by family.
+//! The loads of a calibration, in one file for each family of requests.
 
 pub(crate) mod loads;
 pub(crate) mod operations;
@@ -25,7 +25,7 @@ use crate::workloads::workload::{Phase, Sync, Workload};
 /// length of the server's lists determines the cost of a search.
 const RESOURCES: usize = 1024;
 
-/// Builds the loads that this server supports.
+/// Creates all loads that this server supports, with their resources.
 pub(crate) fn all(client: &mut Client, plan: &Plan) -> Result<Loads, MeasureError> {
     let mut loads = Loads::default();
     drawing::add(client, plan, &mut loads)?;
@@ -39,8 +39,8 @@ pub(crate) fn all(client: &mut Client, plan: &Plan) -> Result<Loads, MeasureErro
     Ok(loads)
 }
 
-/// The position of the `index`-th item of this size. The positions cover the window, as a program's drawing does,
-/// and are never clipped.
+/// The position of the item with index `index` and this size. The positions are spread over the window, as in a
+/// program's drawing, and are never clipped.
 pub(crate) fn place(index: usize, width: u16, height: u16) -> (i16, i16) {
     let columns = usize::from(SIDE / width.max(1)).max(1);
     let rows = usize::from(SIDE / height.max(1)).max(1);
@@ -57,7 +57,7 @@ fn scattered(at: usize) -> u64 {
     (bits ^ bits >> 27).wrapping_mul(0x94D0_49BB_1331_11EB)
 }
 
-/// A cycle of requests, each for all of `ids` before the next.
+/// Adds a cycle of requests. Each request is sent for all of `ids` before the next request.
 fn cycle(loads: &mut Loads, ids: &[u32], requests: &[&dyn Fn(u32) -> Vec<u8>]) {
     loads.push(Workload::cycle(requests.iter().map(|request| {
         Phase::new(ids.iter().map(|id| request(*id)), Sync::RoundTrip)

@@ -1,5 +1,5 @@
-//! Where threads of clients were blocked: the stacks that `record --stacks` copied of threads off the processor, joined with
-//! the context switches that ended their waits.
+//! Finds where threads of clients were blocked: the stacks of threads off the processor that `record --stacks` copied,
+//! joined with the context switches that ended their waits.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +14,17 @@ use crate::pipeline::Observation;
 use crate::recording::trace_summary::TraceSummary;
 use crate::threads::thread_states::State;
 
-/// Waits that are kept one by one.
+/// The maximum number of waits that are kept individually.
 const WAITS: usize = 200_000;
-/// Shorter waits have no stacks, in nanoseconds.
+/// The minimum length of a wait with a stack, in nanoseconds.
 const SHORTEST: u64 = 1_000_000;
 /// A wait is named if it takes at least one part in this many of a span.
 const REPORTED: u64 = 50;
 
-/// A thread's wait: the thread, and the beginning.
+/// The identity of a wait: the thread's id, and the start in nanoseconds.
 type WaitId = (u32, u64);
 
-/// A stack of a blocked thread.
+/// A captured stack of a blocked thread.
 #[derive(Debug)]
 struct BlockedStack {
     pid: u32,
@@ -34,36 +34,38 @@ struct BlockedStack {
     name: Option<String>,
 }
 
-/// Collects the waits of a recording.
+/// Collects the stacks of a recording's blocked threads, with the length of each wait.
 #[derive(Debug, Default)]
 pub struct Blocked {
-    /// The threads that are blocked now.
+    /// The threads that are blocked now, each with the start of its wait in nanoseconds.
     waiting: FxHashMap<u32, u64>,
-    /// The ends of waits.
+    /// The end of each finished wait, in nanoseconds.
     ended: FxHashMap<WaitId, u64>,
     stacks: Vec<BlockedStack>,
-    /// The processes of connections.
+    /// The process id of each connection.
     processes: FxHashMap<ConnectionId, u32>,
 }
 
-/// The time that a client's threads were blocked in one location of the program for one object.
+/// The time in which a client's threads were blocked at one location of the program, for one object.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BlockedIn {
-    /// The function.
+    /// The names of the functions of the stack, the innermost first, joined by ` < `.
     pub location: String,
-    /// The kind of the object: `sleep`, `lock`, `thread`, `child`, `pipe`, `socket`, `file`, `events`, `other`.
+    /// The kind of object that the thread waited for: `sleep`, `lock`, `thread`, `child`, `pipe`, `socket`, `file`,
+    /// `events`, `other`.
     pub object: BlockedOn,
-    /// The object's name: a file, the thread that held a lock, a child, the process at the other end of a pipe.
+    /// The name of the object that the threads waited for: a file, the thread that held a lock, a child, or the process
+    /// at the other end of a pipe; null if unknown.
     pub name: Option<String>,
-    /// The number of waits.
+    /// The number of waits at this location for this object.
     pub waits: u64,
-    /// Their time.
+    /// The total time of the waits, in milliseconds.
     #[serde(rename = "off_cpu_ms")]
     pub ms: f64,
 }
 
 impl Blocked {
-    /// Takes the next observation of a pass.
+    /// Processes the next observation of a pass over the recording.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
             Observation::Switches(steps) => {
@@ -102,7 +104,7 @@ impl Blocked {
         }
     }
 
-    /// Forgets the waits from before the part that is reported.
+    /// Drops the waits from before the reported part of the recording.
     pub fn start_afresh(&mut self) {
         self.stacks.clear();
     }
@@ -161,13 +163,14 @@ impl Blocked {
         Some((longest.location, longest.ms))
     }
 
-    /// True for a recording without such stacks.
+    /// True if the recording has no stacks of blocked threads.
     pub fn is_empty(&self) -> bool {
         self.stacks.is_empty()
     }
 
-    /// The locations in which a client's threads were blocked within `spans` of the trace, in nanoseconds, the longest time
-    /// first. Waits from before the first span are left out: these threads had nothing to do.
+    /// The locations in which a client's threads were blocked within `spans` (start and end times of the trace, in
+    /// nanoseconds), the longest time first. Waits from before the first span are left out: these threads had nothing
+    /// to do.
     pub fn within(
         &self,
         client: ConnectionId,

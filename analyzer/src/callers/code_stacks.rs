@@ -6,27 +6,27 @@ use x11prof_trace::{Control, StackFrame};
 
 use crate::pipeline::Observation;
 
-/// Maximum number of stacks, and of frames of each stack.
+/// Maximum number of stacks of a recording, and of frames of each stack.
 pub(crate) const STACKS: usize = 50_000;
 const FRAMES: usize = 256;
 
-/// The stacks of a recording.
+/// The stacks of a recording by their numbers.
 #[derive(Debug, Default)]
 pub struct CodeStacks {
     stacks: BTreeMap<u32, CodeStack>,
 }
 
-/// A stack of the recording.
+/// A call stack in the recording.
 #[derive(Debug)]
 pub(crate) struct CodeStack {
-    /// The frames, the innermost first.
+    /// The frames of the stack, the innermost first.
     pub(crate) frames: Vec<StackFrame>,
     /// True if the stack ends with the thread's first function.
     pub(crate) is_whole: bool,
 }
 
 impl CodeStacks {
-    /// Processes the next observation of a pass.
+    /// Processes the next observation of a pass over the recording.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         if let Observation::Control(
             _,
@@ -44,12 +44,12 @@ impl CodeStacks {
         }
     }
 
-    /// True for a recording without stacks.
+    /// True if the recording has no stacks.
     pub fn is_empty(&self) -> bool {
         self.stacks.is_empty()
     }
 
-    /// The stacks of the recording that have data, with their data.
+    /// The stacks that have a value in `of` (values by stack number), each with its value.
     pub(crate) fn with<'a, T>(&'a self, of: &'a BTreeMap<u32, T>) -> Vec<(&'a CodeStack, &'a T)> {
         let known = of
             .iter()
@@ -57,7 +57,7 @@ impl CodeStacks {
         known.flatten().collect()
     }
 
-    /// Names all stacks: `name` gives one or more names for the frames of a stack, the innermost first.
+    /// Names all stacks. `name` returns one or more names for the frames of a stack, the innermost first.
     pub fn named(&self, mut name: impl FnMut(&[StackFrame]) -> Vec<String>) -> StackNames {
         let mut known: HashMap<Vec<String>, u32> = HashMap::new();
         let mut first = HashMap::new();
@@ -72,22 +72,22 @@ impl CodeStacks {
     }
 }
 
-/// The names of a recording's stacks.
+/// The function names of a recording's stacks.
 #[derive(Debug, Default)]
 pub struct StackNames {
-    /// The names of each stack that is the first of its names.
+    /// The names of each stack that is the first stack with these names.
     names: HashMap<u32, Vec<String>>,
-    /// The first stack with the same names as another stack.
+    /// For each stack with the same names as an earlier stack: the earlier stack.
     first: HashMap<u32, u32>,
 }
 
 impl StackNames {
-    /// The first stack with the same names; the stack itself until the names are known.
+    /// The number of the first stack with the same names as `stack`; `stack` itself until the names are known.
     pub(crate) fn first_alike(&self, stack: u32) -> u32 {
         self.first.get(&stack).copied().unwrap_or(stack)
     }
 
-    /// The names of a stack, the innermost first.
+    /// The names of a stack's functions, the innermost first; `None` if the stack has no names.
     pub fn of(&self, stack: u32) -> Option<&[String]> {
         let names = self.names.get(&self.first_alike(stack));
         names.map(Vec::as_slice)

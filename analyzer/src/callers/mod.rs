@@ -21,13 +21,14 @@ pub use report::{
     program_functions,
 };
 
-/// Maximum number of waits, and of stacks, without a match: a stack arrives shortly before or after its reply.
+/// The maximum number of waits, and of stacks, that wait for their counterpart. A stack arrives shortly before or after
+/// its reply.
 const WAITING: usize = 4096;
 
-/// Maximum number of pending requests whose stacks are kept.
+/// The maximum number of pending requests whose stacks are kept.
 const ASKED: usize = 100_000;
 
-/// Maximum number of waits kept individually, for episodes and suggestions.
+/// The maximum number of waits with stacks that are kept individually, for episodes and suggestions.
 const MET: usize = 200_000;
 
 /// The client of a wait, and the time at which the reply's first byte was read, in nanoseconds.
@@ -41,7 +42,7 @@ struct Wait {
     nanos: u64,
 }
 
-/// Items that wait for a match, by age. The oldest are dropped.
+/// Items that wait for their counterpart, by age. The oldest items are dropped.
 #[derive(Debug)]
 struct Partners<T> {
     waiting: FxHashMap<WaitId, T>,
@@ -70,7 +71,7 @@ impl<T> Partners<T> {
     }
 }
 
-/// The waits on one stack.
+/// The sums of the waits that have one stack in common.
 #[derive(Debug, Default)]
 struct Waits {
     waits: u64,
@@ -86,7 +87,7 @@ impl Waits {
     }
 }
 
-/// A wait that has met its stack.
+/// A wait whose stack is known.
 #[derive(Debug)]
 struct Met {
     id: WaitId,
@@ -94,33 +95,33 @@ struct Met {
     wait: Wait,
 }
 
-/// A stack that was copied, and the nanoseconds that the copy took.
+/// A copied stack, and the time that the copying took in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 struct Copied {
     stack: u32,
     took: u64,
 }
 
-/// Collects the waits of a recording by their stacks.
+/// Collects a recording's waits for replies by their stacks.
 #[derive(Debug, Default)]
 pub struct Callers {
     by_stack: BTreeMap<u32, Waits>,
-    /// Waits without their stack so far, and stacks without their wait.
+    /// Waits whose stack has not arrived yet, and stacks whose wait has not arrived yet.
     waits: Partners<Wait>,
     unmet: Partners<Copied>,
     /// The stacks of pending requests, if known.
     asked: FxHashMap<(ConnectionId, SequenceNumber), u32>,
-    /// The first [`MET`] waits with stacks.
+    /// The first [`MET`] waits whose stacks are known.
     met: Vec<Met>,
-    /// All round trips.
+    /// The number of all round trips.
     round_trips: u64,
     nanos: u64,
-    /// Nanoseconds by which copying stacks delayed replies.
+    /// The time by which copying stacks delayed replies, in nanoseconds.
     looking: u64,
 }
 
 impl Callers {
-    /// Processes the next observation of a pass. `counts` selects the round trips of interest.
+    /// Processes the next observation of a trace pass. `counts` selects the messages whose round trips count.
     pub fn observe(
         &mut self,
         observation: &Observation<'_>,

@@ -1,4 +1,4 @@
-//! Callers of waits as data (docs/REFERENCE.md).
+//! The call sites that waited for replies, as a document (docs/REFERENCE.md).
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -44,83 +44,84 @@ const CRATES: [&str; 7] = [
     "alloc",
 ];
 
-/// A function of a stack.
+/// A function on a stack.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FunctionReport {
-    /// The function name; null if no symbol table has it.
+    /// The name of the function; null if no symbol table contains it.
     pub name: Option<String>,
     /// The file name of the code, without its folder; empty for code that was generated at run time.
     pub module: String,
-    /// Source file and line; null without debug information.
+    /// The source file and the line of the code; null without debug information.
     pub line: Option<String>,
     /// True if the call was inlined into the next function.
     pub inlined: bool,
-    /// True for a function of an interpreted program (Python).
+    /// True for a function of an interpreted program (Python) that the interpreter ran.
     pub interpreted: bool,
 }
 
-/// The number of waits for replies to one kind of request.
+/// The number of waits at a call site for the replies to one kind of request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestCount {
-    /// The request.
+    /// The name of the request.
     pub request: String,
-    /// The waits.
+    /// The number of waits for the replies to this request.
     pub waits: u64,
 }
 
-/// A call site that waited for replies.
+/// A call site at which a client waited for replies.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallerReport {
-    /// The number of sampled waits.
+    /// The number of waits whose stacks were sampled.
     pub waits: u64,
-    /// Their time.
+    /// The total time that clients waited at this call site, in milliseconds.
     pub waited_ms: f64,
-    /// The requests, the most frequent first.
+    /// The kinds of request that were waited for, the most frequent first.
     pub requests: Vec<RequestCount>,
     /// The functions of the stack with the longest waits, from the innermost function outside of the X libraries, libc
     /// and Rust's own crates outwards. All stacks of the call site share the first function and the next interpreted
     /// one, or the next named one if there is no interpreted function.
     pub functions: Vec<FunctionReport>,
-    /// True if that stack ends with the thread's first function.
+    /// True if the stack of `functions` ends with the thread's first function.
     #[serde(rename = "complete")]
     pub whole: bool,
 }
 
-/// The call sites that waited for replies.
+/// The call sites at which clients waited for replies.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallersReport {
-    /// All round trips, and their time.
+    /// The number of all round trips, with and without a stack.
     pub round_trips: u64,
-    /// See `round_trips`.
+    /// The total time of all round trips, in milliseconds.
     pub round_trips_ms: f64,
-    /// Round trips whose stacks were copied. The others were skipped to limit the overhead.
+    /// The number of round trips whose stacks were copied. Other stacks were skipped to limit the overhead.
     #[serde(rename = "sampled")]
     pub looked_at: u64,
     /// The number of copied stacks that reach the thread's first function.
     #[serde(rename = "complete")]
     pub whole: u64,
-    /// The time by which copying delayed replies.
+    /// The time by which copying stacks delayed replies, in milliseconds.
     #[serde(rename = "sampling_ms")]
     pub looking_ms: f64,
-    /// The call sites, the longest waits first.
+    /// The call sites at which clients waited for replies, the longest waits first.
     pub callers: Vec<CallerReport>,
 }
 
-/// A client's waits for replies to one kind of request on one stack.
+/// The waits of a client for replies to one kind of request, sent with one stack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StackWaits {
-    /// The client.
+    /// The client's name and number.
     pub client: String,
-    /// The program's functions, the outermost first.
+    /// The functions of the program on the stack, the outermost first.
     pub place: Vec<String>,
-    /// The request.
+    /// The name of the request.
     pub request: String,
-    /// The waits.
+    /// The number of replies that the client waited for.
     pub round_trips: u64,
 }
 
 impl Callers {
-    /// The report. `name` returns the functions of a frame, the innermost first. `None` for a recording without stacks.
+    /// Creates the report. `name` returns the functions of a frame, the innermost first. `None` for a recording without
+    /// stacks.
     pub fn report(
         &self,
         stacks: &CodeStacks,
@@ -144,7 +145,8 @@ impl Callers {
         })
     }
 
-    /// The waits by client, stack with these `names`, and request, while they are kept one by one.
+    /// The waits by client, stack and request, as long as the waits are kept individually. `names` has the functions of
+    /// the stacks.
     pub fn stacks(&self, names: &StackNames, summary: &TraceSummary) -> Vec<StackWaits> {
         let mut waits: BTreeMap<(ConnectionId, u32, Symbol), u64> = BTreeMap::new();
         for met in &self.met {
@@ -203,7 +205,7 @@ impl Callers {
     }
 }
 
-/// The call sites of stacks, the longest waits first.
+/// Returns the call sites of stacks with their waits, the longest waits first.
 fn places(
     mut stacks: Vec<(&CodeStack, &Waits)>,
     mut name: &mut dyn FnMut(&StackFrame) -> Vec<FunctionReport>,
@@ -251,8 +253,8 @@ fn places(
     callers
 }
 
-/// The functions that represent a call site: the first function, and the program's interpreted function, or otherwise
-/// the next named function.
+/// The functions that represent a call site: the first function of `functions`, and then the program's interpreted
+/// function or, without one, the next named function.
 pub fn place_of(functions: &[FunctionReport]) -> impl Iterator<Item = &FunctionReport> {
     let (first, callers) = functions.split_at(functions.len().min(1));
     let named = interpreted(callers).or_else(|| callers.iter().find(|one| one.name.is_some()));

@@ -1,4 +1,4 @@
-//! Client CPU by location: the stacks that `record --stacks=cpu` sampled, summed by the program's code.
+//! The CPU time of clients by location in their programs: sums over the stacks that `record --stacks=cpu` sampled.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::recording::trace_summary::TraceSummary;
 /// Maximum number of samples: half an hour of one processor.
 const SAMPLES: usize = 1_000_000;
 
-/// A function is named if it has at least one in this many of the samples' time, in a report and in an episode.
+/// A function is named in a report or an episode if it has at least one part in this many of the samples' time.
 const REPORTED: u64 = 50;
 const OF_EPISODE: u64 = 10;
 
@@ -27,31 +27,31 @@ struct Sample {
     nanos: u64,
 }
 
-/// Collects the samples of a recording.
+/// Collects the CPU samples of a recording.
 #[derive(Debug, Default)]
 pub struct Running {
     /// The samples by time.
     samples: Vec<Sample>,
-    /// True once any sample has arrived, even outside the analyzed part.
+    /// True once any sample has arrived, even outside the analysed time range.
     any: bool,
     /// True if samples include time in the kernel.
     kernel: bool,
-    /// The processes of connections.
+    /// The process id of each connection.
     processes: FxHashMap<ConnectionId, u32>,
 }
 
-/// The CPU time of clients in one location of a program.
+/// The CPU time that clients used at one location of a program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RanIn {
-    /// A function, a line or a stack.
+    /// The name of a function, a source line or a stack.
     #[serde(rename = "location")]
     pub place: String,
-    /// Milliseconds, including all callees of a function. No time is counted in two locations.
+    /// The CPU time in milliseconds, including all callees of a function. No time is counted in two locations.
     #[serde(rename = "cpu_ms")]
     pub ran_ms: f64,
 }
 
-/// A part of a process's time, by callers.
+/// A node of a call tree: a part of a process's CPU time.
 #[derive(Debug, Default)]
 struct Node<'a> {
     nanos: u64,
@@ -75,52 +75,52 @@ impl<'a> Node<'a> {
     }
 }
 
-/// Client CPU of a recording by location.
+/// The CPU time of a recording's clients, by location in their programs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunningReport {
-    /// The key of the locations: `function`, `line` or `stack`.
+    /// What distinguishes the locations: `function`, `line` or `stack`.
     pub by: String,
-    /// The number of samples.
+    /// The number of samples of running clients.
     pub samples: u64,
-    /// The CPU time that the samples represent.
+    /// The CPU time that the samples represent, in milliseconds.
     #[serde(rename = "cpu_ms")]
     pub ran_ms: f64,
-    /// True if samples include time in the kernel.
+    /// True if the samples include time in the kernel.
     pub kernel: bool,
-    /// The locations, the most time first.
+    /// The locations with their CPU time, the most time first.
     #[serde(rename = "locations")]
     pub places: Vec<RanIn>,
 }
 
-/// A sample of a running client.
+/// A sample of a client's thread that ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientSample {
-    /// The process's first connection.
+    /// The first connection of the sampled process.
     pub client: ConnectionId,
-    /// The time.
+    /// The time of the sample.
     pub at: Timestamp,
-    /// The number of the stack.
+    /// The number of the sampled stack.
     pub stack: u32,
-    /// The time that the thread had run since the sample before, in nanoseconds.
+    /// The CPU time of the thread since its previous sample, in nanoseconds.
     pub nanos: u64,
 }
 
-/// The leaf of the time that a client ran, below its functions.
+/// The name of the leaf for a client's CPU time in a tree of functions.
 pub const RUNS: &str = "(runs)";
 
-/// The time that a client ran on one stack.
+/// The CPU time of a client on one stack.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StackRun {
-    /// The process's first connection.
+    /// The name and number of the first connection of the process.
     pub client: String,
-    /// The program's functions, the outermost first.
+    /// The functions of the program on the stack, the outermost first.
     pub place: Vec<String>,
-    /// The time.
+    /// The CPU time in milliseconds.
     pub ran_ms: f64,
 }
 
 impl Running {
-    /// Processes the next observation of a pass.
+    /// Processes the next observation of a pass over the recording.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
             Observation::Control(_, control @ (Control::Opened(_) | Control::Moved { .. })) => {
@@ -148,7 +148,7 @@ impl Running {
         }
     }
 
-    /// Inserts a sample by time: samples are in order only for each processor.
+    /// Inserts a sample in the order of time. Samples arrive in order only for each processor.
     fn add(&mut self, sample: Sample) {
         self.any = true;
         let later = self.samples.iter().rev();
@@ -156,7 +156,7 @@ impl Running {
         self.samples.insert(self.samples.len() - later, sample);
     }
 
-    /// Drops the samples of clients that are not selected.
+    /// Removes the samples of clients that the user did not select.
     pub fn limit_to(&mut self, choice: &ClientChoice) {
         let processes = &self.processes;
         self.samples.retain(|sample| {
@@ -165,23 +165,23 @@ impl Running {
         });
     }
 
-    /// Forgets the samples from before the part that is reported.
+    /// Drops the samples from before the reported part of the recording.
     pub fn start_afresh(&mut self) {
         self.samples.clear();
     }
 
-    /// True without samples in the part that is reported.
+    /// True if the reported part of the recording has no samples.
     pub fn is_empty(&self) -> bool {
         self.samples.is_empty()
     }
 
-    /// True if any part of the recording has samples.
+    /// True if any part of the recording has samples of running clients.
     pub fn has_sampled(&self) -> bool {
         self.any
     }
 
-    /// The report on all samples. `names` has the functions of all stacks if the key is `function`, otherwise one name
-    /// for each stack.
+    /// The report on all samples. `by` is the key of the locations: `function`, `line` or `stack`. `names` has the
+    /// functions of all stacks for the key `function`, otherwise one name for each stack. `None` without samples.
     pub fn report(&self, names: &StackNames, by: &str) -> Option<RunningReport> {
         let nanos: u64 = self.samples.iter().map(|one| one.nanos).sum();
         (!self.is_empty()).then(|| RunningReport {
@@ -196,8 +196,8 @@ impl Running {
         })
     }
 
-    /// The functions in which a client's process ran between two times of the trace, in nanoseconds; the most time
-    /// first.
+    /// The functions in which a client's process ran between the times `from` and `to` of the trace, in nanoseconds;
+    /// the most CPU time first.
     pub fn between(
         &self,
         client: ConnectionId,
@@ -214,7 +214,7 @@ impl Running {
         functions(of_process, names, OF_EPISODE)
     }
 
-    /// The first connection of each process.
+    /// Returns the first connection of each process.
     fn clients(&self) -> BTreeMap<u32, ConnectionId> {
         let mut first: BTreeMap<u32, ConnectionId> = BTreeMap::new();
         for (connection, pid) in &self.processes {
@@ -224,7 +224,7 @@ impl Running {
         first
     }
 
-    /// All samples, in the order of time.
+    /// All samples, ordered by time.
     pub fn samples(&self) -> impl Iterator<Item = ClientSample> {
         let clients = self.clients();
         self.samples.iter().filter_map(move |one| {
@@ -237,7 +237,7 @@ impl Running {
         })
     }
 
-    /// The time by process and stack.
+    /// The CPU time by process and stack. `names` has the functions of the stacks.
     pub fn stacks(&self, names: &StackNames, summary: &TraceSummary) -> Vec<StackRun> {
         let first = self.clients();
         let mut runs: BTreeMap<(u32, u32), u64> = BTreeMap::new();
@@ -257,8 +257,8 @@ impl Running {
     }
 }
 
-/// The functions in which processes ran, with their callees. A function is replaced by its callees if they account for
-/// half of its time. Functions with little time are omitted.
+/// Returns the functions in which processes used CPU time, with their callees. A function is replaced by its callees if
+/// they account for half of its time. Functions with little time are omitted.
 fn functions<'a>(
     samples: impl Iterator<Item = &'a Sample>,
     names: &StackNames,

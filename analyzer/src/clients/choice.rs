@@ -9,11 +9,11 @@ use crate::text::pattern::means;
 /// A client or landmark filter that matches nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unmatched {
-    /// `client` or `landmark`.
+    /// The kind of filter: `client` or `landmark`.
     pub what: &'static str,
-    /// The name that the user typed.
+    /// The text that the user typed as the filter.
     pub wanted: String,
-    /// The existing names.
+    /// The names of clients or landmarks that exist.
     pub known: Vec<String>,
 }
 
@@ -27,7 +27,7 @@ pub struct ClientChoice {
 }
 
 impl ClientChoice {
-    /// A filter from the user's text; `None` selects all clients.
+    /// Creates a filter from the text that the user typed; `None` selects all clients.
     pub fn new(typed: Option<&str>) -> ClientChoice {
         ClientChoice {
             typed: typed.map(str::to_owned),
@@ -35,7 +35,7 @@ impl ClientChoice {
         }
     }
 
-    /// Processes the next control record.
+    /// Processes the next control record, which may name a client.
     pub fn control(&mut self, control: &Control) {
         if let Control::Opened(opened) = control
             && let Some(typed) = &self.typed
@@ -48,7 +48,7 @@ impl ClientChoice {
         }
     }
 
-    /// True if the user selected this client, or all clients.
+    /// Returns true if the user selected `client`, or all clients.
     pub fn holds(&self, client: ConnectionId) -> bool {
         self.typed.is_none() || self.chosen.contains(&client)
     }
@@ -58,12 +58,12 @@ impl ClientChoice {
         self.typed.is_none()
     }
 
-    /// The user's text; `None` if all clients are selected.
+    /// The text that the user typed as the filter; `None` if all clients are selected.
     pub fn typed(&self) -> Option<&str> {
         self.typed.as_deref()
     }
 
-    /// The user's filter, if it matched no client.
+    /// The user's filter, if it matched no client; `None` if it matched.
     pub fn unmatched(&self) -> Option<Unmatched> {
         let wanted = self.typed.clone().filter(|_| self.chosen.is_empty())?;
         Some(Unmatched {

@@ -7,7 +7,7 @@ use x11prof_trace::ConnectionId;
 /// a trace with more open clients is not a recording of a server.
 pub(crate) const MAX_CLIENTS: usize = 4096;
 
-/// A value for each of up to [`MAX_CLIENTS`] clients.
+/// A map with one value for each client, up to [`MAX_CLIENTS`] clients.
 #[derive(Debug, Clone)]
 pub(crate) struct PerClient<T>(FxHashMap<ConnectionId, T>);
 
@@ -26,14 +26,14 @@ impl<T> PerClient<T> {
         self.0.get_mut(&client)
     }
 
-    /// Sets the value of a client. A client beyond the limit has no value.
+    /// Sets the value of a client. Does nothing for a new client beyond the limit.
     pub(crate) fn insert(&mut self, client: ConnectionId, value: T) {
         if self.has_room(client) {
             self.0.insert(client, value);
         }
     }
 
-    /// The value of a client, a default one for a new client; `None` beyond the limit.
+    /// The value of a client. A new client gets a default value; `None` beyond the limit of clients.
     pub(crate) fn entry(&mut self, client: ConnectionId) -> Option<&mut T>
     where
         T: Default,

@@ -7,10 +7,10 @@ use crate::pipeline::open_requests::OpenRequest;
 /// Maximum number of requests kept for an episode.
 const MAX_KEPT: usize = 16;
 
-/// How a wait for a reply to an open request ended.
+/// The end of a client's wait for the reply to an open request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AwaitedOutcome {
-    /// The reply arrived.
+    /// The reply that the client waited for arrived.
     Answered,
     /// The client continued without the reply.
     GaveUp,
@@ -18,16 +18,16 @@ pub enum AwaitedOutcome {
     Unanswered,
 }
 
-/// A request of an episode to another client, and how the wait for its reply ended.
+/// An open request of an episode (a request to another client), and the end of the wait for its reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AwaitedRequest {
-    /// The request.
+    /// The open request, for whose reply the client waited.
     pub request: OpenRequest,
-    /// The end of the wait.
+    /// The time at which the wait ended.
     pub until: Timestamp,
-    /// The outcome of the wait.
+    /// How the wait for the reply ended.
     pub outcome: AwaitedOutcome,
-    /// The request whose reply the other client waited for meanwhile.
+    /// The open request whose reply the other client itself waited for meanwhile; `None` if there is none.
     pub behind: Option<OpenRequest>,
 }
 
@@ -39,7 +39,7 @@ impl AwaitedRequest {
     }
 }
 
-/// The open requests of an episode, and the longest completed ones.
+/// The open requests of an episode, and the longest waits that have ended.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Awaits {
     open: Vec<OpenRequest>,
@@ -47,12 +47,12 @@ pub(crate) struct Awaits {
 }
 
 impl Awaits {
-    /// The request that the client waits for: the latest open one.
+    /// The request whose reply the client waits for: the latest open one; `None` if there is none.
     pub(crate) fn current(&self) -> Option<&OpenRequest> {
         self.open.last()
     }
 
-    /// The request that the client waits for, or last waited for.
+    /// The request that the client waits for or, without one, a request that it waited for.
     pub(crate) fn latest(&self) -> Option<&OpenRequest> {
         let over = self.over.last().map(|one| &one.request);
         self.current().or(over)
@@ -62,7 +62,7 @@ impl Awaits {
         !self.open.is_empty()
     }
 
-    /// True if the client does nothing else for its action until a reply has arrived.
+    /// True if the client does nothing else for its action until the reply to an open request has arrived.
     pub(crate) fn blocks(&self) -> bool {
         self.open.iter().any(|one| one.kind.definition().blocks)
     }
@@ -73,7 +73,7 @@ impl Awaits {
         }
     }
 
-    /// Notes the client that a request has reached.
+    /// Stores the client `party` that open request `number` has reached.
     pub(crate) fn reached(&mut self, number: u64, party: Option<ConnectionId>) {
         let mut open = self.open.iter_mut();
         if let Some(one) = open.find(|one| one.number == number) {
@@ -81,7 +81,8 @@ impl Awaits {
         }
     }
 
-    /// Ends the wait for this request. Returns false if the episode has no such request.
+    /// Ends the wait for open request `number` at `time` (nanoseconds). Returns false if the episode has no such
+    /// request.
     pub(crate) fn ends(&mut self, number: u64, time: u64, outcome: AwaitedOutcome) -> bool {
         let Some(at) = self.open.iter().position(|one| one.number == number) else {
             return false;
@@ -100,21 +101,21 @@ impl Awaits {
         true
     }
 
-    /// The time of the last reply.
+    /// The time of the last reply to an open request, in nanoseconds; `None` if no reply has arrived.
     pub(crate) fn answered_at(&self) -> Option<u64> {
         let answered = self.over.iter();
         let answered = answered.filter(|one| one.outcome == AwaitedOutcome::Answered);
         answered.map(|one| one.until.as_nanos()).max()
     }
 
-    /// All waits end at `time`.
+    /// Ends all waits at `time` (nanoseconds) with this outcome.
     pub(crate) fn end_all(&mut self, time: u64, outcome: AwaitedOutcome) {
         while let Some(one) = self.current() {
             self.ends(one.number, time, outcome);
         }
     }
 
-    /// The ended waits, the longest first.
+    /// The waits that have ended, the longest first.
     pub(crate) fn finish(mut self) -> Vec<AwaitedRequest> {
         self.over.sort_by_key(|one| std::cmp::Reverse(one.nanos()));
         self.over

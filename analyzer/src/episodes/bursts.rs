@@ -14,7 +14,7 @@ const PAUSE: u64 = 2;
 /// Maximum number of bursts kept, and of clients tracked.
 const MAX_BURSTS: usize = 1000;
 
-/// A burst of one client, times in nanoseconds.
+/// A burst of one client. Times are in nanoseconds.
 #[derive(Debug, Clone)]
 pub(crate) struct Burst {
     pub(crate) client: ConnectionId,
@@ -22,15 +22,15 @@ pub(crate) struct Burst {
     pub(crate) start: Timestamp,
     pub(crate) end: Timestamp,
     pub(crate) frames: u64,
-    /// Frames that took longer than the budget.
+    /// The number of frames that took longer than the budget of a frame.
     pub(crate) over: u64,
-    /// Frames that were complete more than one and a half budgets after the previous frame.
+    /// The number of frames that were complete more than one and a half budgets after the previous frame.
     pub(crate) late: u64,
     pub(crate) longest: u64,
     pub(crate) total: u64,
 }
 
-/// Finds bursts.
+/// Finds the bursts of each client.
 #[derive(Debug, Default)]
 pub(crate) struct Bursts {
     budget: u64,
@@ -46,7 +46,7 @@ impl Bursts {
         }
     }
 
-    /// Adds an episode. The episodes of one client arrive in time order.
+    /// Adds a finished episode. The episodes of one client arrive in time order.
     pub(crate) fn add(&mut self, episode: &Episode) {
         let (latency, end) = (episode.latency(), episode.end());
         let goes_on = self.open.get_mut(&episode.client).filter(|burst| {
@@ -88,7 +88,7 @@ impl Bursts {
         }
     }
 
-    /// The bursts in the order of time.
+    /// The bursts in time order.
     pub(crate) fn list(&self) -> Vec<&Burst> {
         let open = self.open.values().filter(|burst| burst.frames >= FEWEST);
         let mut list: Vec<&Burst> = self.found.iter().chain(open).collect();

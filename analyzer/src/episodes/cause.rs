@@ -3,7 +3,7 @@
 /// Why a client does not run in the middle of an episode (thesis, section 4.3.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Cause {
-    /// The thread is ready, but another thread has the processor.
+    /// The thread is ready, but runs on no processor because another thread occupies it.
     Processor,
     /// The thread sleeps.
     Sleeping,
@@ -13,18 +13,18 @@ pub enum Cause {
     File,
     /// The thread waits in poll: for its next frame, a timer, another program.
     Poll,
-    /// The thread waits for a process, a pipe, or for something that is not in the trace.
+    /// The thread waits for a process, for a pipe, or for an object that is not in the trace.
     Elsewhere,
 }
 
-/// Why the server is responsible for an instant.
+/// Why an instant of an episode counts as server time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ServerCause {
-    /// The client waits for a reply, or until its data are accepted.
+    /// The client waits for a reply, or until the server accepts the client's data.
     Reply,
     /// The client waits while another client has grabbed the server.
     Grabbed,
-    /// The server draws the last requests.
+    /// The server draws the client's last requests.
     Drawing,
     /// The server is ready, but no processor is free.
     Processor,

@@ -33,9 +33,9 @@ use motions::Motions;
 /// The durations that determine what belongs to one episode, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Spans {
-    /// A frame of an animation.
+    /// The length of an animation's frame in nanoseconds.
     pub(crate) frame: u64,
-    /// The silence after which a client is quiet, if context switches are missing.
+    /// The length of a silence after which a client counts as quiet, if context switches are missing.
     pub(crate) silence: u64,
 }
 
@@ -46,14 +46,14 @@ impl Spans {
     }
 }
 
-/// One client.
+/// The state of one client: its current episode, its waiting stimuli and its threads.
 #[derive(Debug)]
 pub(crate) struct ClientState {
     client: ConnectionId,
     /// The number of the current episode, and the number of the next one.
     number: u64,
     next_number: u64,
-    /// The process id.
+    /// The id of the client's process; `None` if unknown.
     pub(crate) pid: Option<u32>,
     threads: ClientThreads,
     /// The combined state of all threads that communicate for the client.
@@ -75,7 +75,7 @@ pub(crate) struct ClientState {
     motions: Motions,
     /// The beginning of the last response to a backlog of motion, for input that came behind the motion.
     behind_motion: Option<u64>,
-    /// Pointer motion that arrived too fast, until the tracker takes it.
+    /// Pointer motion that arrived faster than the client handled it, until the tracker removes it.
     pub(crate) backlogs: Vec<Backlog>,
     /// The time at which the last reply arrived.
     answer_came: Option<u64>,
@@ -100,7 +100,7 @@ pub(crate) struct ClientState {
     /// True if the threads last woke from a wait in the middle of a handling, as far as known.
     mid_way: bool,
     names: Names,
-    /// Episodes that the client has ended, with the end time, until the tracker removes them.
+    /// The episodes that the client has ended, each with its end time in nanoseconds, until the tracker removes them.
     pub(crate) ended_episodes: Vec<(Episode, u64)>,
 }
 
@@ -113,8 +113,8 @@ struct Names {
 }
 
 impl ClientState {
-    /// A client that connected at `time`, which begins its first episode. `far` is true if the server runs on another
-    /// machine.
+    /// Creates a client that connected at `time` (nanoseconds). Connecting begins the client's first episode. `far` is
+    /// true if the server runs on another machine.
     pub(crate) fn new(
         client: ConnectionId,
         pid: Option<u32>,
@@ -167,7 +167,7 @@ impl ClientState {
         }
     }
 
-    /// The client connected long before the recording, so its start is unknown.
+    /// Notes that the client connected before the recording began, so its start-up is unknown.
     pub(crate) fn joined(&mut self) {
         self.open.take_if(|open| open.starts_up());
         self.set_up = true;
@@ -180,8 +180,8 @@ impl ClientState {
         self.thread = Thread::Unknown;
     }
 
-    /// The process's switches are recorded from `time` on: the process runs, or waits until the server has accepted the
-    /// client.
+    /// Notes that the context switches of the client's process are recorded from `time` on. The process runs, or waits
+    /// until the server has accepted the client.
     pub(crate) fn captured(&mut self, time: u64) {
         match (self.thread, self.set_up) {
             (Thread::Unknown, true) => self.runs(),
@@ -190,13 +190,13 @@ impl ClientState {
         }
     }
 
-    /// A thread of the client is on a processor.
+    /// Notes that a thread of the client runs on a processor.
     pub(crate) fn runs(&mut self) {
         self.thread = Thread::Running;
     }
 
-    /// Notes that no thread of the client is on a processor. With `ready`, a thread is runnable; otherwise all threads
-    /// wait.
+    /// Notes that no thread of the client runs on a processor since `time`. With `ready`, a thread is runnable;
+    /// otherwise all threads wait.
     pub(crate) fn does_not_run(&mut self, time: u64, ready: bool) {
         self.thread = if ready {
             Thread::Preempted
@@ -212,7 +212,7 @@ impl ClientState {
         };
     }
 
-    /// The beginning of the threads' wait; `None` while they run.
+    /// The time at which the threads began to wait, in nanoseconds; `None` while a thread runs.
     pub(crate) fn waits_since(&self) -> Option<u64> {
         match self.thread {
             Thread::Blocked { since, .. } => Some(since),
@@ -220,7 +220,7 @@ impl ClientState {
         }
     }
 
-    /// The time of the last requests that the client sent while no reply was pending.
+    /// The time of the client's last requests that were sent while no reply was pending, in nanoseconds.
     pub(crate) fn requested_at(&self) -> u64 {
         self.requested_at
     }
@@ -233,7 +233,7 @@ impl ClientState {
         }
     }
 
-    /// The position of the current episode in the tree of causes.
+    /// The position of the open episode in its tree of causes; `None` if no episode is open.
     pub(crate) fn position(&self) -> Option<TreePosition> {
         self.open.as_ref().map(|open| open.position(self.id()))
     }
@@ -254,8 +254,9 @@ impl ClientState {
             .chain(self.motions.roots())
     }
 
-    /// Adds the time until `time`. For `grabbed` nanoseconds of it, other clients had grabbed the server, the last of
-    /// them `by`. `ready` contains the times in which the server lacked a processor.
+    /// Adds the time up to `time` (nanoseconds) to the episode's components. For `grabbed` nanoseconds of it, other
+    /// clients had grabbed the server, most recently `by`. `ready` contains the times in which the server lacked a
+    /// processor.
     pub(crate) fn pass(
         &mut self,
         time: u64,
@@ -344,7 +345,7 @@ impl ClientState {
         open.quiet_for().saturating_add(now) <= self.spans.tick()
     }
 
-    /// The recording has a gap up to now.
+    /// Notes that the recording has a gap that ends now.
     pub(crate) fn hole(&mut self) {
         if let Some(open) = &mut self.open {
             open.unsure.get_or_insert(Unsure::Hole);

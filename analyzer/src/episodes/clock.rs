@@ -1,4 +1,4 @@
-//! Converts the server's clock, milliseconds in events, to the recording's time.
+//! Converts times of the server's clock (milliseconds in events) to times of the recording.
 
 use x11prof_trace::Timestamp;
 
@@ -9,7 +9,7 @@ const SAME_CLOCK: u32 = 1000;
 /// The maximum time that an event may have been in flight.
 const OLDEST: u32 = 60_000;
 
-/// The offset of the server's milliseconds from the recording's clock.
+/// The offset between the server's clock and the recording's clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ServerClock {
     same: bool,
@@ -18,8 +18,8 @@ pub(crate) struct ServerClock {
 }
 
 impl ServerClock {
-    /// The time of an event that was delivered at `delivered` with the server's time `millis`; the delivery time if
-    /// the clocks cannot be aligned.
+    /// The time of an event that was delivered at `delivered` and has the server time `millis` (milliseconds). Returns
+    /// the delivery time if the clocks cannot be aligned.
     pub(crate) fn happened(&mut self, millis: u32, delivered: Timestamp) -> Timestamp {
         let nanos = delivered.as_nanos();
         // CurrentTime is no time.

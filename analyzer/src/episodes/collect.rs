@@ -24,7 +24,7 @@ use crate::text::label::Label;
 /// Bytes of an error (the core protocol, section 1).
 const ERROR: u64 = 32;
 
-/// Turns observations into timeline events.
+/// Converts the pipeline's observations to timeline events.
 #[derive(Debug, Default)]
 pub(crate) struct Collector {
     newest: u64,
@@ -43,7 +43,7 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    /// A collector that also matches user-defined events.
+    /// Creates a collector that also matches the user-defined events of `definitions`.
     pub(crate) fn new(definitions: EventDefinitions) -> Collector {
         Collector {
             matcher: Matcher::new(definitions),
@@ -51,7 +51,7 @@ impl Collector {
         }
     }
 
-    /// Processes an observation, and returns its timeline events with their times.
+    /// Processes an observation, and returns its timeline events with their times in nanoseconds.
     pub(crate) fn observe(&mut self, observation: &Observation<'_>) -> Vec<(u64, TimelineEvent)> {
         let (time, timeline_event) = match observation {
             Observation::BlockStart(block) => {
@@ -132,7 +132,7 @@ impl Collector {
         None
     }
 
-    /// The last time seen.
+    /// The latest time of an observation so far, in nanoseconds.
     pub(crate) fn newest(&self) -> u64 {
         self.newest
     }

@@ -1,4 +1,4 @@
-//! Events that a client causes itself: it shows, hides or moves a window, so the pointer is in another window without
+//! Events that a client causes itself. When it shows, hides or moves a window, the pointer is in another window without
 //! having moved, or the visibility of other windows changes. The server sends these events while it handles the
 //! request, so they have the request's sequence number.
 
@@ -12,12 +12,13 @@ const KEPT: usize = 16;
 /// An event that arrives later than this after the request, in nanoseconds, has another cause.
 const WITHIN: u64 = 50_000_000;
 
-/// The latest requests that show, hide or move windows, or the pointer.
+/// Each client's latest requests that show, hide or move windows, or move the pointer; each with its time in
+/// nanoseconds.
 #[derive(Debug, Default)]
 pub(crate) struct Crossings(HashMap<ConnectionId, VecDeque<(SequenceNumber, u64)>>);
 
 impl Crossings {
-    /// A client sent this at `time`.
+    /// Notes a request that `client` sent at `time` (nanoseconds).
     pub(crate) fn request(&mut self, time: u64, client: ConnectionId, request: &Request<'_>) {
         if matches!(
             request.name.as_str(),
@@ -40,7 +41,8 @@ impl Crossings {
         }
     }
 
-    /// True if the client itself caused an event that it received at `time`, after the request with this number.
+    /// True if the client itself caused an event that it received at `time` (nanoseconds). `after` is the sequence
+    /// number in the event.
     pub(crate) fn made(
         &self,
         time: u64,
@@ -53,7 +55,7 @@ impl Crossings {
         same.next().is_some_and(recent)
     }
 
-    /// Forgets a disconnected client.
+    /// Drops the requests of a disconnected client.
     pub(crate) fn closed(&mut self, client: ConnectionId) {
         self.0.remove(&client);
     }

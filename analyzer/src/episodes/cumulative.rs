@@ -8,7 +8,7 @@ pub(crate) const STEPS: [f64; 16] = [
     5000.0,
 ];
 
-/// The number of `latencies`, in nanoseconds, of at least `ms`.
+/// The number of `latencies` (nanoseconds) that are at least `ms` milliseconds.
 pub(crate) fn at_least(latencies: &Distribution, ms: f64) -> u64 {
     let least = (ms * 1e6) as u64;
     let counts = latencies.counts();
@@ -16,7 +16,8 @@ pub(crate) fn at_least(latencies: &Distribution, ms: f64) -> u64 {
     long.map(|(_, count)| count).sum()
 }
 
-/// The value that this share of the values does not exceed (nearest rank).
+/// The percentile of `values`: the smallest value that at least `share` (0 to 1) of the values do not exceed (nearest
+/// rank). `None` without values.
 pub(crate) fn percentile(values: &Distribution, share: f64) -> Option<u64> {
     let rank = ((values.number() as f64 * share).ceil() as u64).max(1);
     let mut below = 0;

@@ -14,22 +14,22 @@ use super::user::tag::Tags;
 use crate::forecast::ForecastTimes;
 use crate::text::label::Label;
 
-/// The stimulus of an episode (thesis, section 4.3.2).
+/// The kind of stimulus that begins an episode (thesis, section 4.3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Trigger {
-    /// An event of a device: the user did something.
+    /// An event of an input device: the user did something.
     Input,
-    /// Drawing is due or complete: Expose, ConfigureNotify, Present, a frame's tick.
+    /// Drawing is due or complete: Expose, ConfigureNotify, a Present event, or the tick of a frame.
     Output,
-    /// Anything else: a message of another client, a timer, a file.
+    /// Any other stimulus: a message of another client, a timer, a file.
     Asynchronous,
 }
 
 impl Trigger {
-    /// The three triggers.
+    /// The three kinds of trigger.
     pub const ALL: [Trigger; 3] = [Trigger::Input, Trigger::Output, Trigger::Asynchronous];
 
-    /// The trigger's name in results and on the command line.
+    /// The name of the trigger in results and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Trigger::Input => "input",
@@ -39,40 +39,41 @@ impl Trigger {
     }
 }
 
-/// The landmark of a client's start.
+/// The landmark of a client's start-up.
 pub(crate) const START_UP: &str = "Start-up";
-/// Shorter children are merged into their parent, because they would print as 0.0 ms.
+/// The shortest kept child, in nanoseconds. Shorter children are merged into their parent, because they would print as
+/// 0.0 ms.
 pub(crate) const SHORTEST_CHILD: u64 = 1_000_000;
 
-/// An effect of an episode: a part of its handling that an event caused by its own requests began, or an episode of
-/// another client.
+/// A part of an episode that the episode's own requests caused: the handling of an event in the same client, or an
+/// episode of another client.
 #[derive(Debug, Clone)]
 pub struct Child {
-    /// The client, if the child is an episode of another client.
+    /// The client of the child, if the child is an episode of another client; otherwise `None`.
     pub client: Option<ConnectionId>,
     /// The request that caused the child, if the child is an episode of another client.
     pub request: Option<Symbol>,
-    /// The event and its window.
+    /// The event that began the child, and its window.
     pub landmark: Label,
-    /// The time of the event's delivery.
+    /// The time at which that event was delivered.
     pub start: Timestamp,
-    /// The time from the delivery to the next event that is not nested in this one, or to the episode's last request.
-    /// For an episode of another client, the time to the end of all its effects. In nanoseconds.
+    /// Nanoseconds from the event's delivery to the next event that is not nested in this one, or to the episode's last
+    /// request. For an episode of another client: nanoseconds to the end of all its effects.
     pub latency: u64,
-    /// The latency without the children's.
+    /// The latency without the latencies of `children`, in nanoseconds.
     pub exclusive: u64,
-    /// Effects of the child's own requests.
+    /// The effects of the child's own requests.
     pub children: Vec<Child>,
 }
 
 impl Child {
-    /// The end of the child.
+    /// The time at which the child ends.
     pub(crate) fn end(&self) -> Timestamp {
         Timestamp::from_nanos(self.start.as_nanos().saturating_add(self.latency))
     }
 }
 
-/// The rest of a latency without these children, in nanoseconds.
+/// `latency` without the latencies of these children, in nanoseconds.
 pub(crate) fn without(latency: u64, children: &[Child]) -> u64 {
     let children = children.iter().map(|child| child.latency);
     latency.saturating_sub(children.fold(0, u64::saturating_add))
@@ -88,7 +89,7 @@ pub(crate) fn add_times(sums: &mut Vec<(Symbol, u64)>, more: &[(Symbol, u64)]) {
     }
 }
 
-/// Why the end of an episode may be wrong.
+/// The reason why the end of an episode may be wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unsure {
     /// A thread of the client waited for another thread.
@@ -102,7 +103,7 @@ pub enum Unsure {
 }
 
 impl Unsure {
-    /// The reason in text form.
+    /// The reason why the end of the episode is uncertain, as text.
     pub fn why(self) -> &'static str {
         match self {
             Unsure::AnotherProcess => {
@@ -119,79 +120,81 @@ impl Unsure {
     }
 }
 
-/// The handling of one stimulus by one client.
+/// An episode: the handling of one stimulus by one client.
 #[derive(Debug, Clone)]
 pub struct Episode {
     pub(crate) id: EpisodeId,
-    /// False when the client has ended the episode, true when its effects on other clients are known and counted.
+    /// True when the effects of the episode on other clients are known and counted; false while only the client has
+    /// ended it.
     pub settled: bool,
-    /// The client.
+    /// The client that handled the stimulus.
     pub client: ConnectionId,
-    /// The landmark: trigger, window, and key or button.
+    /// The landmark of the episode: stimulus, window, and key or button.
     pub landmark: Label,
-    /// The kind of action and the class of the window.
+    /// The kind of user action and the class of the window.
     pub group: Symbol,
-    /// The kind of stimulus.
+    /// The kind of stimulus that began the episode.
     pub trigger: Trigger,
-    /// The beginning of the episode.
+    /// The time at which the episode began.
     pub start: Timestamp,
-    /// The parts of the latency; they add up to it.
+    /// The components of the latency. Their sum is the latency.
     pub parts: LatencyBreakdown,
-    /// The client's waits for a reply.
+    /// The number of replies that the client waited for.
     pub round_trips: u64,
-    /// Requests sent.
+    /// The number of requests that the client sent.
     pub requests: u64,
-    /// Bytes of the requests.
+    /// The number of bytes of the client's requests in the episode.
     pub bytes: u64,
-    /// Bytes of the replies that the client waited for; for a start-up, all bytes that the client received.
+    /// The number of bytes of the replies that the client waited for; for a start-up, of all messages that the client
+    /// received.
     pub received: u64,
-    /// Events that the client handled.
+    /// The number of events that the client handled.
     pub events: u64,
-    /// Nanoseconds for which threads of the client could run, added up over the threads.
+    /// Nanoseconds in which threads of the client were running or ready, added up over the threads.
     pub runnable: u64,
-    /// Nanoseconds of the handling, by the state of the client.
+    /// Nanoseconds of the handling, by state of the client.
     pub(crate) busy: Busy,
-    /// Nanoseconds for which the stimulus waited while the client handled nothing.
+    /// Nanoseconds in which the stimulus waited although the client handled nothing else.
     pub(crate) waited_idle: u64,
-    /// Why the end may be wrong.
+    /// The reason why the end of the episode may be wrong; `None` if the end is certain.
     pub unsure: Option<Unsure>,
-    /// Effects within the latency: events caused by the client's own requests, such as the Expose of a
-    /// window that it mapped, and episodes of other clients.
+    /// The effects within the latency: events that the client's own requests caused, such as the Expose of a window
+    /// that it mapped, and episodes of other clients.
     pub children: Vec<Child>,
-    /// Nanoseconds of the latency that belong to children.
+    /// Nanoseconds of the latency that belong to `children`.
     pub(crate) of_children: u64,
-    /// The request of another client that caused the episode.
+    /// The request of another client that caused the episode; `None` if no client caused it.
     pub(crate) link: Option<CausalEdge>,
-    /// Events of other clients that arrived during the handling.
+    /// The requests of other clients whose events arrived during the handling.
     pub(crate) fed: Vec<CausalEdge>,
-    /// The latency components over time, until the path is known.
+    /// The latency components over time, kept until `path` is known.
     pub(crate) steps: Steps,
-    /// The time of the stimulus's delivery.
+    /// The time at which the stimulus was delivered, in nanoseconds; `None` without a delivered stimulus.
     pub(crate) delivered: Option<u64>,
     /// The user-defined events that the episode starts and ends, and the resources that it creates.
     pub(crate) tags: Tags,
-    /// The chain of waits from its beginning to its end.
+    /// The chain of waits from the beginning of the episode to its end.
     pub(crate) path: Vec<PathStep>,
-    /// The intervals without their times, which decide the pattern.
+    /// The tree of the episode's intervals without their times, which decides the pattern.
     pub(crate) tree: Tree,
-    /// The number of the pattern, from 1; `None` before it is assigned, and if there are too many patterns.
+    /// The number of the episode's pattern, from 1; `None` before it is assigned, and if there are too many patterns.
     pub pattern: Option<u64>,
-    /// Nanoseconds of waits for replies, by request.
+    /// Nanoseconds that the client waited for replies, by request.
     pub(crate) asked: Vec<(Symbol, u64)>,
-    /// The window of the last drawing, if known.
+    /// The window that the client last drew on; `None` if unknown.
     pub(crate) drawn: Option<Label>,
-    /// Nanoseconds from the last request until its drawing was done, including the time in flight.
+    /// Nanoseconds from the last request until the server had drawn it, including the time in flight.
     pub(crate) presentation: u64,
     /// Nanoseconds of the server's handlers while replies were pending, by request; empty if the server was not timed.
     pub(crate) handled: Vec<(Symbol, u64)>,
-    /// The requests that other clients had to reply to, the longest waits first.
+    /// The open requests to other clients, the longest waits first.
     pub awaited: Vec<AwaitedRequest>,
-    /// True if the latency components come from context switches, false if only from the protocol stream.
+    /// True if the latency components are based on context switches, false if they are based on messages only.
     pub scheduled: bool,
 }
 
 impl Episode {
-    /// Nanoseconds from the beginning to the end of all effects, including those in other clients: the user's wait.
+    /// Nanoseconds from the beginning of the episode to the end of all its effects, including effects in other clients.
     pub fn latency(&self) -> u64 {
         self.parts.total()
     }
@@ -201,13 +204,13 @@ impl Episode {
         self.landmark.as_str() == START_UP
     }
 
-    /// The part of the latency up to the end of the client's own response.
+    /// The part of the latency up to the end of the client's own response, in nanoseconds.
     pub(crate) fn of_client(&self) -> u64 {
         self.latency()
             .saturating_sub(self.parts.of(LatencyComponent::Others))
     }
 
-    /// Nanoseconds for which its stimulus waited while its client handled something else.
+    /// Nanoseconds in which the stimulus waited while the client handled something else.
     pub(crate) fn queued(&self) -> u64 {
         let waited = self.parts.of(LatencyComponent::Waiting);
         waited.saturating_sub(self.waited_idle)
@@ -219,7 +222,7 @@ impl Episode {
         all.saturating_sub(self.presentation)
     }
 
-    /// The latency without the children's.
+    /// The latency without the latencies of the children, in nanoseconds.
     pub fn exclusive(&self) -> u64 {
         self.latency().saturating_sub(self.of_children)
     }
@@ -235,17 +238,17 @@ impl Episode {
         Some(awaited.next().unwrap_or(link).request)
     }
 
-    /// True if another client's episode caused this one: that episode's latency includes the time.
+    /// True if another client's episode caused this one. The latency of the other episode then includes this one.
     pub fn is_led_to(&self) -> bool {
         self.link.is_some()
     }
 
-    /// The intervals without times, as text: equal for episodes of one pattern.
+    /// The tree of the episode's intervals without times, as text. Episodes of one pattern have equal texts.
     pub fn shape(&self) -> String {
         self.tree.to_string()
     }
 
-    /// The episode over a link: latency that the simulation adds is attributed to the network.
+    /// The episode over another link. Latency that the simulation adds is attributed to the network.
     pub(crate) fn over(&self, link: &ForecastTimes) -> Episode {
         let mut episode = self.clone();
         let (start, drawing) = (self.start.as_nanos(), self.presentation);
@@ -269,7 +272,7 @@ impl Episode {
         episode
     }
 
-    /// The time at which the episode's client had finished its own response.
+    /// The time at which the episode's client had finished its own response, without effects in other clients.
     pub fn end(&self) -> Timestamp {
         Timestamp::from_nanos(self.start.as_nanos().saturating_add(self.of_client()))
     }

@@ -35,7 +35,7 @@ struct TrackedClient {
     grabbed: u64,
 }
 
-/// The state machines.
+/// The state machines of all clients of a trace.
 #[derive(Debug, Default)]
 pub(crate) struct EpisodeTracker {
     spans: Spans,
@@ -46,9 +46,9 @@ pub(crate) struct EpisodeTracker {
     around: SharedContext,
     causes: Causes,
     forest: EpisodeForest,
-    /// Clients that repeatedly cause each other's messages.
+    /// Loops of clients that repeatedly cause each other's messages.
     pub(crate) loops: Loops,
-    /// Ended and settled episodes, until the caller removes them.
+    /// Ended and settled episodes, until the caller of the tracker removes them.
     pub(crate) finished: Vec<Episode>,
 }
 
@@ -142,22 +142,22 @@ impl EpisodeTracker {
         std::mem::take(&mut self.around.obstacles)
     }
 
-    /// The server's process.
+    /// Sets the id of the server's process; `None` if unknown.
     pub(crate) fn set_server(&mut self, pid: Option<u32>) {
         self.around.server.set_pid(pid);
     }
 
-    /// The recorder emulates a link to the server.
+    /// Notes that the recorder emulates a slower link to the server.
     pub(crate) fn emulated_link(&mut self) {
         self.around.emulated = true;
     }
 
-    /// The trace contains the server's report of its clients.
+    /// Notes that the trace was recorded by attaching to a server, which reports its clients' messages.
     pub(crate) fn attached(&mut self) {
         self.around.server.ready.attached();
     }
 
-    /// The recording has a gap up to now.
+    /// Notes that the recording has a gap that ends now.
     pub(crate) fn hole(&mut self) {
         self.clients
             .values_mut()
@@ -410,7 +410,7 @@ impl EpisodeTracker {
         }
     }
 
-    /// The trace ends at `time`: open episodes end with it.
+    /// Ends the trace at `time` (nanoseconds), and with it all open episodes.
     pub(crate) fn finish(&mut self, time: u64) {
         for (id, client) in &mut self.clients {
             self.around

@@ -1,4 +1,4 @@
-//! Sums over finished episodes, in bounded memory.
+//! Sums over all finished episodes of a trace, in bounded memory.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -39,9 +39,9 @@ pub(crate) struct ByTrigger {
     pub(crate) latencies: Distribution,
     pub(crate) parts: LatencyBreakdown,
     pub(crate) perceptible_parts: LatencyBreakdown,
-    /// Threads that could run, times nanoseconds.
+    /// The sum over time of the number of running or ready threads, in thread-nanoseconds.
     pub(crate) runnable: u64,
-    /// The time over which these were counted, in nanoseconds.
+    /// The time over which `runnable` was counted, in nanoseconds.
     pub(crate) counted: u64,
 }
 
@@ -52,7 +52,7 @@ pub struct Findings {
     names: BTreeMap<ConnectionId, String>,
     /// The names without the numbers.
     programs: BTreeMap<ConnectionId, String>,
-    /// The recording's first record.
+    /// The time of the recording's first record; `None` before it.
     pub(crate) first: Option<Timestamp>,
     /// The time at which the recorder signalled the command to end.
     ending: Option<Timestamp>,
@@ -62,7 +62,7 @@ pub struct Findings {
     /// The number of episodes that were kept at some time.
     seen: u64,
     pub(crate) omitted: u64,
-    /// Episodes of clients without windows, which are not counted.
+    /// The number of episodes of clients without windows, which are left out of all sums.
     pub(crate) left_out: u64,
     pub(crate) latencies: Distribution,
     pub(crate) total: u64,
@@ -78,29 +78,30 @@ pub struct Findings {
     pub(crate) unscheduled: u64,
     pub(crate) bursts: Bursts,
     pub(crate) long: LongEpisodes,
-    /// Modal windows and grabs.
+    /// The times in which modal windows or grabs were active.
     pub(crate) modal: Modal,
-    /// Motion events that arrived faster than clients handled them.
+    /// Pointer motion that arrived faster than clients handled it.
     pub(crate) backlogs: Vec<Backlog>,
-    /// Clients that repeatedly cause each other's messages.
+    /// Exchanges of clients that repeatedly cause each other's messages.
     pub(crate) loops: Loops,
     /// What kept clients from working.
     pub(crate) obstacles: Obstacles,
-    /// The user-defined events.
+    /// The occurrences of the user-defined events.
     pub(crate) user: Instances,
-    /// The time covered by episodes.
+    /// The time in which at least one episode was open.
     pub(crate) covered: IntervalUnion,
     /// The first connection.
     first_act: Option<Timestamp>,
     /// The last message or connection.
     last_act: Timestamp,
-    /// The time covered by episodes that the user caused: the user waited.
+    /// The time in which at least one episode that the user caused was open: the user waited.
     pub(crate) waits: IntervalUnion,
-    /// The time that the network adds to all latencies, and to those of the user's actions.
+    /// Nanoseconds that the network adds to all latencies, and nanoseconds that it adds to the latencies of user
+    /// actions.
     pub(crate) added: [u64; 2],
-    /// The time of clients that were busy, by their state.
+    /// The time in which clients were busy, by state of the client, in nanoseconds.
     pub(crate) busy: Busy,
-    /// The time in which events waited for idle clients.
+    /// The time in which events waited although their clients handled nothing, in nanoseconds.
     pub(crate) waited_idle: u64,
     /// The connection time of each connected client, and the total time of the disconnected ones.
     connected: BTreeMap<ConnectionId, Timestamp>,
@@ -124,7 +125,7 @@ impl Findings {
         }
     }
 
-    /// Processes an observation: the clients, the server and the threads of the recording.
+    /// Processes an observation: the connections, the processes and the threads of the recording.
     pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
         self.modal.observe(observation);
         self.user.observe(observation);
@@ -201,7 +202,7 @@ impl Findings {
         self.series.switch(step, whose);
     }
 
-    /// Utilisation and latency over time.
+    /// The CPU utilisation and the latency over time.
     pub(crate) fn series(&self) -> Series {
         let mut series = self.series.clone();
         for stretch in self.waits.unsettled() {
@@ -228,7 +229,7 @@ impl Findings {
         Some(first.saturating_add((seconds? * 1e9) as u64))
     }
 
-    /// The trace ends.
+    /// Ends the trace at `time`.
     pub(crate) fn ended(&mut self, time: Timestamp) {
         self.user.finish(time);
         // After the analyzed part, or after the last client has disconnected, no client waits: requests may still be on
@@ -251,19 +252,19 @@ impl Findings {
         self.series.end(time.as_nanos(), whose);
     }
 
-    /// A client's name and number.
+    /// The name and number of a client.
     pub(crate) fn client(&self, client: ConnectionId) -> String {
         let name = self.names.get(&client).cloned();
         name.unwrap_or_else(|| format!("client {}", client.0))
     }
 
-    /// A client's program, or the client's number if the program is unknown.
+    /// The name of a client's program, or the client's number if the program is unknown.
     pub(crate) fn program(&self, client: ConnectionId) -> String {
         let name = self.programs.get(&client).cloned();
         name.unwrap_or_else(|| format!("client {}", client.0))
     }
 
-    /// The filter that matches no name; `None` for an empty recording.
+    /// The client or landmark filter that matches no name; `None` if all filters match, or for an empty recording.
     pub fn unmatched(&self) -> Option<Unmatched> {
         if let Some(wanted) = &self.options.client
             && !self.names.is_empty()
@@ -319,7 +320,7 @@ impl Findings {
         names.iter().any(|name| holds(name.as_str(), wanted))
     }
 
-    /// True if a person perceives the latency.
+    /// True if the episode counts, and its latency reaches the threshold for its trigger and landmark.
     pub(crate) fn is_perceptible(&self, episode: &Episode) -> bool {
         let threshold = self
             .options
@@ -328,8 +329,8 @@ impl Findings {
         self.counts(episode) && episode.latency() as f64 >= threshold * 1e6
     }
 
-    /// True if the episode counts. Another client's latency already includes an episode that it caused; with a client
-    /// or landmark filter, both count.
+    /// True if the episode counts in the sums. Another client's latency already includes an episode that it caused;
+    /// with a client or landmark filter, both count.
     pub(crate) fn counts(&self, episode: &Episode) -> bool {
         let of = &self.options;
         of.client.is_some() || of.landmark.is_some() || !episode.is_led_to()
@@ -420,12 +421,13 @@ impl Findings {
         }
     }
 
-    /// The number of episodes that count.
+    /// The number of episodes that count in the sums.
     pub fn count(&self) -> u64 {
         self.number
     }
 
-    /// The number and total latency of the kept episodes that the user caused at a client from `start` to `end`.
+    /// The number of the kept episodes that the user caused at a client from `start` to `end`, and their total latency
+    /// in nanoseconds.
     pub(crate) fn input_within(
         &self,
         client: ConnectionId,
@@ -443,7 +445,7 @@ impl Findings {
         })
     }
 
-    /// The kept episodes: the longest first if only the worst are wanted, otherwise by time.
+    /// The kept episodes: the longest first if only the longest are wanted, otherwise by time.
     pub fn episodes(&self) -> Vec<&Episode> {
         let mut episodes: Vec<&Episode> = self.kept.values().rev().collect();
         if self.options.worst.is_none() {

@@ -7,14 +7,14 @@ const MAX_OPEN: usize = 4096;
 /// Maximum number of intervals kept individually: the longest.
 const MAX_STRETCHES: usize = 1000;
 
-/// An interval of time, in nanoseconds.
+/// An interval of time between two times in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Interval {
     pub(crate) length: u64,
     pub(crate) start: u64,
 }
 
-/// The union of intervals.
+/// A union of time intervals.
 #[derive(Debug, Default)]
 pub(crate) struct IntervalUnion {
     /// Beginnings and ends of intervals that do not touch.
@@ -26,7 +26,7 @@ pub(crate) struct IntervalUnion {
 }
 
 impl IntervalUnion {
-    /// Adds the time from `start` to `end`. Returns the interval that this settles, if any.
+    /// Adds the time from `start` to `end` (nanoseconds). Returns an interval that can no longer grow, if any.
     pub(crate) fn add(&mut self, start: u64, end: u64) -> Option<Interval> {
         let (mut start, mut end) = (start.max(self.until), end);
         if start >= end {
@@ -57,7 +57,7 @@ impl IntervalUnion {
         None
     }
 
-    /// Drops the time from `time` on.
+    /// Drops the time after `time` (nanoseconds).
     pub(crate) fn end_at(&mut self, time: u64) {
         for (start, end) in self.open.split_off(&time) {
             self.total -= end - start;
@@ -70,7 +70,7 @@ impl IntervalUnion {
         }
     }
 
-    /// The intervals that are not settled.
+    /// The intervals that can still grow.
     pub(crate) fn unsettled(&self) -> impl Iterator<Item = Interval> {
         self.open.iter().map(|(&start, &end)| Interval {
             length: end - start,
@@ -78,12 +78,12 @@ impl IntervalUnion {
         })
     }
 
-    /// The number of covered nanoseconds.
+    /// The total length of the union in nanoseconds.
     pub(crate) fn total(&self) -> u64 {
         self.total
     }
 
-    /// The longest intervals, in the order of time.
+    /// The longest intervals of the union, in the order of time.
     pub(crate) fn longest(&self) -> Vec<Interval> {
         let settled = self.settled.iter().copied();
         let mut all: Vec<Interval> = settled.chain(self.unsettled()).collect();

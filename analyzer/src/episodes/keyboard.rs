@@ -1,5 +1,5 @@
-//! Names of keys by code: the keyboard map that the server sent to any client of the trace (GetKeyboardMapping,
-//! XkbGetMap). Most clients request the map when they start.
+//! Names of keys by key code. They come from the keyboard map that the server sent to any client of the trace
+//! (GetKeyboardMapping, XkbGetMap). Most clients request the map when they start.
 //!
 //! A key is named after its first group's keysym without modifiers, or with Shift if Shift is held. The last reply is
 //! used, also after a MappingNotify: clients that depend on the keyboard request the map again then.
@@ -18,7 +18,7 @@ const MAP: usize = 40;
 const KEY_TYPES: u16 = 1;
 const KEY_SYMS: u16 = 2;
 
-/// The names of keys, by their codes.
+/// The names of keys, by key code.
 #[derive(Debug, Default)]
 pub(crate) struct Keyboard {
     /// Alone and with Shift.
@@ -28,7 +28,7 @@ pub(crate) struct Keyboard {
 }
 
 impl Keyboard {
-    /// Learns from the next message.
+    /// Stores the keyboard map if the next message contains one.
     pub(crate) fn observe(&mut self, seen: &MessageContext<'_>) {
         match seen.message {
             Message::Request(request) if request.name.as_str() == "GetKeyboardMapping" => {
@@ -58,13 +58,14 @@ impl Keyboard {
         }
     }
 
-    /// The name of the key with this code, without or with Shift; `None` if the trace does not contain the name.
+    /// The name of the key with this code, without Shift or with Shift (`shifted`); `None` if the trace does not
+    /// contain the name.
     pub(crate) fn key(&self, code: u32, shifted: bool) -> Option<Symbol> {
         let [alone, with_shift] = self.names.get(&u8::try_from(code).ok()?)?;
         with_shift.filter(|_| shifted).or(*alone)
     }
 
-    /// True for a modifier key.
+    /// True if the key with this code is a modifier key.
     pub(crate) fn is_modifier(&self, code: u32) -> bool {
         let name = self.key(code, false).map_or("", Symbol::as_str);
         let sided = name.strip_suffix("_L").or(name.strip_suffix("_R"));

@@ -6,7 +6,7 @@
 use x11prof_protocol::Symbol;
 use x11prof_session::Drawing;
 
-/// A set of kinds of requests.
+/// A set of kinds of requests, one bit for each kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Kinds(u16);
 
@@ -26,7 +26,7 @@ const NAMES: [&str; 9] = [
 const DRAWING: u16 = 0b11111 << 4;
 
 impl Kinds {
-    /// The kind of a request of this name, if it has one.
+    /// The kind of a request of this name; an empty set if the request has no kind.
     pub(crate) fn of(request: Symbol) -> Kinds {
         let kind = match request.as_str() {
             "CreateWindow"
@@ -59,17 +59,17 @@ impl Kinds {
         Kinds(1 << kind)
     }
 
-    /// True for drawing on a window, or on a drawable that is copied to a window later.
+    /// True if a request drew on a window, or on a drawable that is copied to a window later.
     pub(crate) fn draws(self) -> bool {
         self.0 & DRAWING != 0
     }
 
-    /// Adds the kinds of `more`.
+    /// Adds the kinds of `more` to this set.
     pub(crate) fn add(&mut self, more: Kinds) {
         self.0 |= more.0;
     }
 
-    /// The names of the kinds.
+    /// The names of the kinds in this set.
     pub(crate) fn names(self) -> impl Iterator<Item = &'static str> {
         let named = NAMES.into_iter().enumerate();
         named

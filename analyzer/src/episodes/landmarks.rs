@@ -13,27 +13,27 @@ const MAX_LANDMARKS: usize = 2000;
 /// The name of the sum of all landmarks beyond the limit.
 const OTHERS: &str = "(others)";
 
-/// The episodes of one landmark, in nanoseconds.
+/// The sums over the episodes of one landmark. Times are in nanoseconds.
 #[derive(Debug, Clone)]
 pub(crate) struct Landmark {
     pub(crate) trigger: Trigger,
     pub(crate) group: Symbol,
     pub(crate) latencies: Distribution,
     pub(crate) total: u64,
-    /// INP's phases: until the handling begins, until the last request, and until its drawing is done.
+    /// The sums of INP's three phases: input delay, processing, presentation delay.
     pub(crate) phases: [u64; 3],
     pub(crate) perceptible: u64,
     pub(crate) parts: LatencyBreakdown,
-    /// The latency without that of the children: minimum, sum, maximum.
+    /// The minimum, the sum and the maximum of the exclusive latencies (without the latencies of children).
     pub(crate) exclusive: (u64, u64, u64),
 }
 
-/// All landmarks, or all groups of landmarks.
+/// All landmarks, or all groups of landmarks, by name.
 #[derive(Debug, Default)]
 pub(crate) struct Landmarks(FxHashMap<Label, Landmark>);
 
-/// INP's three phases of an episode: input delay, processing with the effects on other clients, presentation delay. They
-/// add up to the latency.
+/// INP's three phases of an episode, in nanoseconds: input delay, processing with the effects on other clients,
+/// presentation delay. They add up to the latency.
 pub(crate) fn phases(episode: &Episode) -> [u64; 3] {
     let delay = episode.parts.of(LatencyComponent::Waiting);
     let presentation = episode.presentation;
@@ -44,7 +44,8 @@ pub(crate) fn phases(episode: &Episode) -> [u64; 3] {
 }
 
 impl Landmarks {
-    /// Adds an episode to the landmark or the group `name`.
+    /// Adds an episode to the landmark or group called `name`; `perceptible` is true if its latency is over its
+    /// threshold.
     pub(crate) fn add(&mut self, name: &Label, episode: &Episode, perceptible: bool) {
         let full = self.0.len() >= MAX_LANDMARKS && !self.0.contains_key(name);
         let others = Label::new(OTHERS);
@@ -76,12 +77,12 @@ impl Landmarks {
         landmark.parts.merge(&episode.parts);
     }
 
-    /// The landmark of this name.
+    /// The landmark of this name; `None` if there is no such landmark.
     pub(crate) fn of(&self, name: &Label) -> Option<&Landmark> {
         self.0.get(name)
     }
 
-    /// The landmarks, the most time first.
+    /// The landmarks with their names, the most time first.
     pub(crate) fn list(&self) -> Vec<(&Label, &Landmark)> {
         let mut list: Vec<_> = self.0.iter().collect();
         list.sort_by(|(a, one), (b, other)| other.total.cmp(&one.total).then_with(|| a.cmp(b)));

@@ -1,19 +1,19 @@
-//! The owners of an episode's time.
+//! The components of a latency: each instant of an episode has one owner.
 
 use super::cause::{Cause, ServerCause};
 
-/// The owner of an instant of an episode.
+/// The party to which an instant of an episode is attributed, such as the client or the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum LatencyComponent {
-    /// The stimulus waits: no client handles it yet.
+    /// The stimulus waits: the client has not begun to handle it.
     Waiting,
-    /// The client runs.
+    /// The client runs on a processor.
     Client,
-    /// The client does not run, for this reason.
+    /// The client does not run on a processor, for this reason.
     OffCpu(Cause),
     /// The server works for the client, or a reply is pending.
     Server(ServerCause),
-    /// The link between client and server.
+    /// Bytes are in flight between client and server.
     Network,
     /// The client has finished; other clients handle the effects.
     Others,
@@ -21,12 +21,12 @@ pub enum LatencyComponent {
     Awaited,
 }
 
-/// Nanoseconds by owner.
+/// The nanoseconds of a latency, by owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LatencyBreakdown([u64; 15]);
 
 impl LatencyBreakdown {
-    /// The owners, in the order of [`LatencyBreakdown`].
+    /// All owners, in the order of the array in [`LatencyBreakdown`].
     pub const OWNERS: [LatencyComponent; 15] = [
         LatencyComponent::Waiting,
         LatencyComponent::Client,
@@ -52,32 +52,32 @@ impl LatencyBreakdown {
             .unwrap_or(0)
     }
 
-    /// Adds nanoseconds of an owner.
+    /// Adds `nanos` nanoseconds to an owner.
     pub(crate) fn add(&mut self, owner: LatencyComponent, nanos: u64) {
         let part = &mut self.0[LatencyBreakdown::index(owner)];
         *part = part.saturating_add(nanos);
     }
 
-    /// Sets the nanoseconds of an owner.
+    /// Sets the nanoseconds of an owner to `nanos`.
     pub(crate) fn set(&mut self, owner: LatencyComponent, nanos: u64) {
         self.0[LatencyBreakdown::index(owner)] = nanos;
     }
 
-    /// Moves up to `nanos` from one owner to another.
+    /// Moves up to `nanos` nanoseconds from owner `from` to owner `to`.
     pub(crate) fn shift(&mut self, from: LatencyComponent, to: LatencyComponent, nanos: u64) {
         let nanos = nanos.min(self.of(from));
         self.0[LatencyBreakdown::index(from)] -= nanos;
         self.add(to, nanos);
     }
 
-    /// Adds all of `more`.
+    /// Adds the nanoseconds of `more`, owner by owner.
     pub(crate) fn merge(&mut self, more: &LatencyBreakdown) {
         for (part, more) in self.0.iter_mut().zip(more.0) {
             *part = part.saturating_add(more);
         }
     }
 
-    /// The difference to `first`, an earlier sum of the same.
+    /// The difference to `first`, an earlier state of the same sums.
     pub(crate) fn without(mut self, first: &LatencyBreakdown) -> LatencyBreakdown {
         for (part, first) in self.0.iter_mut().zip(first.0) {
             *part = part.saturating_sub(first);
@@ -85,12 +85,12 @@ impl LatencyBreakdown {
         self
     }
 
-    /// Nanoseconds of an owner.
+    /// The nanoseconds of an owner.
     pub fn of(&self, owner: LatencyComponent) -> u64 {
         self.0[LatencyBreakdown::index(owner)]
     }
 
-    /// The total nanoseconds of all owners.
+    /// The sum of the nanoseconds of all owners: the latency.
     pub fn total(&self) -> u64 {
         self.0.iter().fold(0, |sum, part| sum.saturating_add(*part))
     }
@@ -100,22 +100,22 @@ impl LatencyBreakdown {
         owners.fold(0, |sum, owner| sum.saturating_add(self.of(owner)))
     }
 
-    /// Nanoseconds off the processor, for any cause.
+    /// The nanoseconds in which the client was off the processor, for any cause.
     pub fn off_cpu(&self) -> u64 {
         self.sum(|owner| matches!(owner, LatencyComponent::OffCpu(_)))
     }
 
-    /// Nanoseconds of other clients: in effects of the episode, or awaited.
+    /// The nanoseconds in which other clients handled effects of the episode, or the client waited for them.
     pub fn others(&self) -> u64 {
         self.sum(|owner| matches!(owner, LatencyComponent::Others | LatencyComponent::Awaited))
     }
 
-    /// Nanoseconds of the server.
+    /// The nanoseconds of the server, for any cause.
     pub fn server(&self) -> u64 {
         self.sum(|owner| matches!(owner, LatencyComponent::Server(_)))
     }
 
-    /// The name of the largest component; the first if several are equal.
+    /// The name of the component with the most time; the first one if several are equal.
     pub fn culprit(&self) -> &'static str {
         let parts = [
             ("waiting", self.of(LatencyComponent::Waiting)),

@@ -9,21 +9,21 @@ use super::cause::{Cause, ServerCause};
 use super::episode::{Episode, LatencyBreakdown, LatencyComponent};
 use crate::text::label::Label;
 
-/// A location of time.
+/// A location of an episode's time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Location {
-    /// Any other location, by the owner.
+    /// A location that is named by its owner.
     Of(LatencyComponent),
-    /// The wait for replies to a request of this name.
+    /// The client waited for replies to requests of this name.
     RoundTrips(Symbol),
-    /// The wait until the server accepted the written bytes.
+    /// The client waited until the server accepted the bytes that it wrote.
     Writing,
-    /// The drawing on a window.
+    /// The server drew on a window with this label.
     Drawing(Label),
 }
 
 impl Location {
-    /// The locations of an episode's time, with nanoseconds that add up to the latency.
+    /// The locations of an episode's time, each with nanoseconds. They add up to the latency.
     pub(crate) fn of(episode: &Episode) -> Vec<(Location, u64)> {
         let mut all = Vec::new();
         let mut replies = 0_u64;
@@ -50,7 +50,7 @@ impl Location {
         all
     }
 
-    /// The location without the request or the window.
+    /// The location without the name of the request or the window.
     pub(crate) fn like(self) -> Location {
         match self {
             Location::RoundTrips(_) => Location::Of(LatencyComponent::Server(ServerCause::Reply)),
@@ -59,7 +59,7 @@ impl Location {
         }
     }
 
-    /// The kind, as results name it.
+    /// The kind of location, as reports name it.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Location::Drawing(_) | Location::Of(LatencyComponent::Server(ServerCause::Drawing)) => {
@@ -82,7 +82,7 @@ impl Location {
         }
     }
 
-    /// The request or the window.
+    /// The name of the request or the window; `None` for other locations.
     pub(crate) fn what(&self) -> Option<&str> {
         match self {
             Location::RoundTrips(what) => Some(what.as_str()),

@@ -1,21 +1,22 @@
-//! Long episodes: the time between them (the latency-benchmark paper's Table 2), and their share of the total latency.
+//! The long episodes of a trace: the time between them (the latency-benchmark paper's Table 2), and the share of each
+//! class of duration in the total latency.
 
 use crate::statistics::distribution::Distribution;
 
-/// Thresholds of Table 2 in addition to the user's own, in milliseconds: around the perceptible 100 ms.
+/// Thresholds of Table 2 in addition to the user's threshold, in milliseconds: values around the perceptible 100 ms.
 pub(crate) const THRESHOLDS: [f64; 4] = [50.0, 100.0, 150.0, 200.0];
-/// Edges of the classes of duration, in milliseconds.
+/// The lower bounds of the classes of durations, in milliseconds.
 pub(crate) const EDGES: [f64; 7] = [0.0, 3.0, 10.0, 50.0, 100.0, 200.0, 1000.0];
 
 /// Maximum number of episodes whose beginnings are kept.
 const MAX_STARTS: usize = 1 << 16;
 
-/// Long episodes, and all episodes by class.
+/// The long episodes, and the sums over all episodes by class of duration.
 #[derive(Debug, Default)]
 pub(crate) struct LongEpisodes {
     /// Beginning and latency of episodes that are perceptible or above the lowest threshold; true if perceptible.
     long: Vec<(u64, u64, bool)>,
-    /// Episodes and nanoseconds by class.
+    /// For each class of duration, the number of episodes and their total latency in nanoseconds.
     pub(crate) classes: [(u64, u64); EDGES.len()],
 }
 
@@ -33,7 +34,7 @@ impl LongEpisodes {
         *total = total.saturating_add(latency);
     }
 
-    /// The number of episodes longer than `above_ms`, or than their own threshold if `above_ms` is `None`, and the
+    /// The number of episodes longer than `above_ms` (or than their own threshold if `above_ms` is `None`), and the
     /// nanoseconds between their beginnings. Sorts the episodes by beginning, because they arrive by end.
     pub(crate) fn apart(&self, above_ms: Option<f64>) -> (u64, Distribution) {
         let above = self.long.iter().filter(|(_, nanos, perceptible)| {

@@ -83,26 +83,26 @@ pub use user::definition::{EventDefinition, EventDefinitions};
 pub use user::file::EventFileError;
 pub(crate) use windows::shows;
 
-/// The user's choices.
+/// The options of an analysis of episodes.
 #[derive(Debug, Clone)]
 pub struct EpisodeOptions {
-    /// The latency from which an episode is perceptible, by trigger.
+    /// The latencies from which episodes are perceptible, by trigger.
     pub thresholds: Thresholds,
-    /// The length of a frame, in milliseconds.
+    /// The length of a frame of the screen, in milliseconds.
     pub frame_ms: f64,
-    /// Only clients whose name contains this text, or the client with this number.
+    /// Selects clients whose name contains this text, or the client with this number; `None` selects all clients.
     pub client: Option<String>,
-    /// Only landmarks that contain this text.
+    /// Selects landmarks that contain this text; `None` selects all landmarks.
     pub landmark: Option<String>,
-    /// Only episodes that begin N seconds after the recording's start or later.
+    /// Selects episodes that begin this many seconds after the recording's start, or later.
     pub from_s: Option<f64>,
-    /// Only episodes that begin N seconds after the recording's start or earlier.
+    /// Selects episodes that begin this many seconds after the recording's start, or earlier.
     pub to_s: Option<f64>,
-    /// Only the episode that begins at `from_s` and ends at `to_s`.
+    /// If true, selects only the episode that begins at `from_s` and ends at `to_s`.
     pub single: bool,
-    /// Only list this many of the longest episodes.
+    /// The number of longest episodes to list; `None` lists all episodes.
     pub worst: Option<usize>,
-    /// The link whose times replace the recorded times.
+    /// The times over another link, which replace the recorded times; `None` keeps the recorded times.
     pub link: Option<Arc<ForecastTimes>>,
     /// The user-defined events; empty without an event file.
     pub events: EventDefinitions,
@@ -126,13 +126,13 @@ impl Default for EpisodeOptions {
 }
 
 impl EpisodeOptions {
-    /// The length of a frame in nanoseconds.
+    /// The length of a frame of the screen in nanoseconds.
     pub(crate) fn frame(&self) -> u64 {
         (self.frame_ms.clamp(0.1, 10_000.0) * 1e6) as u64
     }
 }
 
-/// Finds the episodes in the observations of a pass.
+/// Finds the episodes in a recording, from the observations of a pass.
 #[derive(Debug)]
 pub struct Episodes {
     collector: Collector,
@@ -145,7 +145,7 @@ pub struct Episodes {
 }
 
 impl Episodes {
-    /// An analysis without observations.
+    /// Creates an analysis that has observed nothing.
     pub fn new(options: &EpisodeOptions) -> Episodes {
         Episodes {
             collector: Collector::new(options.events.clone()),
@@ -161,7 +161,7 @@ impl Episodes {
         }
     }
 
-    /// Processes the next observation of a pass.
+    /// Processes the next observation of a pass over the recording.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         self.finished.clear();
         self.findings.observe(observation);
@@ -196,13 +196,13 @@ impl Episodes {
         }
     }
 
-    /// The episodes that the last observation completed, in two states ([`Episode::settled`]): first when the
-    /// client has ended the episode, and again when its effects on other clients are known, if it counts.
+    /// The episodes that the last observation completed. Each is returned in two states ([`Episode::settled`]): first
+    /// when the client has ended the episode, and again, if it counts, when its effects on other clients are known.
     pub fn finished(&self) -> &[Episode] {
         &self.finished
     }
 
-    /// The settled episodes of [`Episodes::finished`].
+    /// The settled episodes among [`Episodes::finished`].
     pub fn settled(&self) -> impl Iterator<Item = &Episode> {
         self.finished.iter().filter(|episode| episode.settled)
     }

@@ -1,6 +1,6 @@
 //! Modal phases (LiLa, section 3.3): a client shows a window that is modal or transient for another window, or grabs
 //! the pointer or the keyboard, as a menu does. User actions during the phase are separate episodes. The user's
-//! thinking time belongs to no episode, in particular not to the episode that began the phase.
+//! thinking time belongs to no episode, in particular not to the episode that opened the window.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,14 +18,14 @@ const MAX_OPEN: usize = 4096;
 /// Maximum number of phases kept; the first ones are kept.
 const MAX_PHASES: usize = 10_000;
 
-/// The evidence for a phase.
+/// The evidence for a modal phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum PhaseEvidence {
-    /// The window is transient for another window (ICCCM, WM_TRANSIENT_FOR).
+    /// The client's window is transient for another window (ICCCM, WM_TRANSIENT_FOR).
     Transient,
-    /// The window has the state modal (EWMH, _NET_WM_STATE_MODAL).
+    /// The client's window has the state modal (EWMH, _NET_WM_STATE_MODAL).
     Modal,
-    /// The pointer or the keyboard is grabbed.
+    /// The client has grabbed the pointer or the keyboard.
     Grab,
 }
 
@@ -39,15 +39,15 @@ impl PhaseEvidence {
     }
 }
 
-/// A modal phase of a client.
+/// A modal phase of a client: it shows a modal or transient window, or grabs the pointer or the keyboard.
 #[derive(Debug, Clone)]
 pub(crate) struct Phase {
     pub(crate) client: ConnectionId,
     pub(crate) how: PhaseEvidence,
-    /// The name of the window.
+    /// The name of the modal window; `None` for a grab, or if unknown.
     pub(crate) window: Option<String>,
     pub(crate) start: Timestamp,
-    /// `None` while the phase continues.
+    /// The end of the phase; `None` while the phase continues.
     pub(crate) end: Option<Timestamp>,
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct Modal {
 }
 
 impl Modal {
-    /// Processes the next observation of a pass.
+    /// Processes the next observation of a pass over the recording.
     pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
             Observation::Message(seen) => {
@@ -196,7 +196,7 @@ impl Modal {
         }
     }
 
-    /// The phases of a client that began from `start` to `end`, in the order of time.
+    /// The modal phases of a client that began from `start` to `end`, in time order.
     pub(crate) fn begun_in(
         &self,
         client: ConnectionId,

@@ -1,4 +1,4 @@
-//! An episode that continues.
+//! An episode that its client has not ended.
 
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Timestamp};
@@ -65,16 +65,16 @@ struct FrameSnapshot {
     resumed: (u64, TimeBuckets),
 }
 
-/// An episode that its client has begun to handle.
+/// An episode that its client has begun to handle and has not ended. Times are in nanoseconds.
 #[derive(Debug, Clone)]
 pub(crate) struct OpenEpisode {
     pub(crate) stimulus: Option<Stimulus>,
     about: EpisodeLabel,
     trigger: Trigger,
     start: u64,
-    /// The time at which the client began to handle the episode.
+    /// The time at which the client began to handle the episode's stimulus, in nanoseconds.
     pub(crate) begun: u64,
-    /// The end of the time in `until_sent` and `since_sent`.
+    /// The time up to which `until_sent` and `since_sent` have been summed, in nanoseconds.
     pub(crate) since: u64,
     /// Sums up to the last request.
     until_sent: TimeBuckets,
@@ -86,7 +86,7 @@ pub(crate) struct OpenEpisode {
     quiet_for: u64,
     /// Time in which the client was quiet, up to the first wakeup that no bytes caused.
     ticked_for: u64,
-    /// The time of the last request.
+    /// The time of the client's last request in the episode, in nanoseconds; `None` before the first request.
     pub(crate) last_sent: Option<u64>,
     pub(crate) draws: bool,
     /// The time of the first request.
@@ -102,37 +102,38 @@ pub(crate) struct OpenEpisode {
     paused: Option<FrameSnapshot>,
     /// True if the episode is a frame of an animation.
     is_frame: bool,
-    /// True after an event that the client had requested to start a frame.
+    /// True if the client has received an event that it had requested to start a frame.
     pub(crate) ticked: bool,
-    /// The time at which the pressed key or button was released while the client was quiet, before any drawing.
+    /// The time in nanoseconds at which the pressed key or button was released while the client was quiet, before any
+    /// drawing; `None` if it was not.
     pub(crate) released: Option<u64>,
     pub(crate) round_trips: u64,
     pub(crate) requests: u64,
     pub(crate) bytes: u64,
-    /// Bytes of the replies that the client waited for.
+    /// The number of bytes of the replies that the client waited for.
     pub(crate) received: u64,
     pub(crate) events: u64,
     pub(crate) scheduled: bool,
     starts_up: bool,
-    /// The client handles other stimuli while it waits for the reply to an open request.
+    /// True if the client handles other stimuli while it waits for the reply to an open request.
     pub(crate) goes_on_meanwhile: bool,
-    /// Time in which the stimulus waited while the client handled nothing.
+    /// The time in which the stimulus waited although the client handled nothing, in nanoseconds.
     pub(crate) waited_idle: u64,
-    /// A reason why the end may be wrong.
+    /// The reason why the end of the episode may be wrong; `None` if there is none.
     pub(crate) unsure: Option<Unsure>,
     outline: Outline,
-    /// The request of another client that caused this episode.
+    /// The request of another client that caused this episode; `None` if no client caused it.
     pub(crate) link: Option<CausalEdge>,
     /// Events caused by other clients during the handling.
     fed: Vec<CausalEdge>,
     steps: Steps,
-    /// The delivery of the stimulus.
+    /// The time at which the stimulus was delivered, in nanoseconds; `None` without a delivered stimulus.
     pub(crate) delivered: Option<u64>,
     /// The user-defined events that the episode starts and ends.
     pub(crate) tags: Tags,
     /// The window of the last drawing.
     drawn: Option<Label>,
-    /// The requests that other clients have to reply to.
+    /// The open requests of the episode, which other clients have to reply to.
     pub(crate) awaits: Awaits,
     /// Nanoseconds of the server's handlers while replies were pending, by request.
     handled: Vec<(Symbol, u64)>,
@@ -141,7 +142,7 @@ pub(crate) struct OpenEpisode {
 }
 
 impl OpenEpisode {
-    /// An episode that began at `start` and that its client began to handle at `handled`.
+    /// Creates an episode that began at `start`, and that its client began to handle at `handled` (nanoseconds).
     pub(crate) fn new(
         stimulus: Option<Stimulus>,
         about: EpisodeLabel,
@@ -204,7 +205,7 @@ impl OpenEpisode {
         add_times(&mut self.handled, handled);
     }
 
-    /// The episode of a stimulus that its client begins to handle at `time`.
+    /// Creates the episode of a stimulus that its client begins to handle at `time` (nanoseconds).
     pub(crate) fn begin(first: WaitingStimulus, time: u64) -> OpenEpisode {
         let mut open = OpenEpisode::new(Some(first.stimulus), first.about, first.start, time);
         open.events = first.events;
@@ -214,7 +215,7 @@ impl OpenEpisode {
         open
     }
 
-    /// The stimulus of an episode without a result so far, so that it can begin again.
+    /// Turns an episode without a result back into its waiting stimulus; `None` if it has no stimulus.
     pub(crate) fn into_waiting(self) -> Option<WaitingStimulus> {
         Some(WaitingStimulus {
             stimulus: self.stimulus?,
@@ -227,7 +228,7 @@ impl OpenEpisode {
         })
     }
 
-    /// True if the episode waits for this open request.
+    /// True if the episode has to wait for the reply to this open request.
     pub(crate) fn takes_open(&self, request: &OpenRequest) -> bool {
         match request.kind {
             // Selection owners and window managers continue meanwhile.
@@ -237,7 +238,8 @@ impl OpenEpisode {
         }
     }
 
-    /// Adds the time until `time` as a wait for a reply during which the client did other things.
+    /// Adds the time up to `time` (nanoseconds) as a wait for an open request, during which the client did other
+    /// things.
     pub(crate) fn awaited_until(&mut self, time: u64) {
         self.pass(
             time,
@@ -249,14 +251,15 @@ impl OpenEpisode {
         );
     }
 
-    /// Notes that the client read this press together with the episode's stimulus.
+    /// Adds a press that the client had read by `time` (nanoseconds), together with the episode's stimulus.
     pub(crate) fn read_together(&mut self, press: WaitingStimulus, time: u64) {
         if self.together.len() < MAX_FED {
             self.together.push(ReadPress { press, time });
         }
     }
 
-    /// The client has waited for work since `since`, so it could have started at the delivery.
+    /// Notes that the client waited for work since `since` (nanoseconds), so it could have started at the delivery: the
+    /// time in between counts as off-CPU, not as waiting.
     pub(crate) fn could_begin(&mut self, since: u64) {
         let delivered = self.delivered.unwrap_or(self.begun);
         let ready = self.begun.saturating_sub(delivered.max(since));
@@ -271,19 +274,19 @@ impl OpenEpisode {
         }
     }
 
-    /// The episode's place in the tree of episodes that caused each other.
+    /// The position of the episode, which has this id, in the tree of episodes that caused each other.
     pub(crate) fn position(&self, id: EpisodeId) -> TreePosition {
         TreePosition::of(id, self.link.as_ref())
     }
 
-    /// Notes an event that another client caused during the handling.
+    /// Adds a request of another client whose event arrived during the handling.
     pub(crate) fn fed(&mut self, link: CausalEdge) {
         if self.fed.len() < MAX_FED {
             self.fed.push(link);
         }
     }
 
-    /// The start of a client, which counts even without a request.
+    /// Creates the episode of a client's start-up at `time` (nanoseconds), which counts even without a request.
     pub(crate) fn start_up(about: EpisodeLabel, time: u64) -> OpenEpisode {
         OpenEpisode {
             starts_up: true,
@@ -291,8 +294,8 @@ impl OpenEpisode {
         }
     }
 
-    /// Adds the time until `time` to its latency component, with the number of runnable threads. `asks` is the request
-    /// whose reply is pending; with `draws`, the server still draws earlier requests.
+    /// Adds the time up to `time` (nanoseconds) to the component `owner`. `runnable` is the number of runnable threads,
+    /// `asks` the request whose reply is pending. `draws` is true if the server still draws earlier requests.
     pub(crate) fn pass(
         &mut self,
         time: u64,
@@ -324,7 +327,7 @@ impl OpenEpisode {
         self.since = self.since.max(time);
     }
 
-    /// The server was grabbed by another client for the last `nanos` of the wait for a reply.
+    /// Attributes the last `nanos` nanoseconds of the wait for a reply to client `by`, which had grabbed the server.
     pub(crate) fn grabbed(&mut self, nanos: u64, by: Option<ConnectionId>) {
         let asked = LatencyComponent::Server(ServerCause::Reply);
         let grabbed = LatencyComponent::Server(ServerCause::Grabbed);
@@ -333,7 +336,8 @@ impl OpenEpisode {
             .change_last(nanos, &[asked], grabbed, StepCause::Client(by));
     }
 
-    /// The reply left the server `nanos` ago: it was in flight, or the recorder had no processor.
+    /// Attributes the last `nanos` nanoseconds of the wait for a reply to `owner`: the reply had left the server
+    /// before.
     pub(crate) fn had_left(&mut self, nanos: u64, owner: LatencyComponent) {
         let since = self.last_sent.unwrap_or(self.begun);
         let nanos = nanos.min(self.since.saturating_sub(since));
@@ -343,8 +347,9 @@ impl OpenEpisode {
             .change_last(nanos, &[asked], owner, StepCause::Request(None));
     }
 
-    /// An arriving message was in flight for up to `nanos` of its sender's wait: attributes this time to `owner`,
-    /// except `unserved`, in which no processor was free for the server. `asks` is the message's request.
+    /// Attributes up to `nanos` nanoseconds of the wait before an arriving message to `owner`, because the message was
+    /// in flight. For `unserved` nanoseconds of it no processor was free for the server. `asks` is the message's
+    /// request.
     pub(crate) fn on_the_way(
         &mut self,
         nanos: u64,
@@ -371,7 +376,7 @@ impl OpenEpisode {
         self.outline.on_the_way(nanos);
     }
 
-    /// Requests at `time`: all time until then belongs to the response.
+    /// Adds requests that the client sent at `time` (nanoseconds). All time up to then belongs to the response.
     pub(crate) fn sent(&mut self, time: u64, sent: &SentRequests) {
         self.outline.sent(sent.kinds, sent.first);
         if sent.drawn.is_some() {
@@ -386,7 +391,7 @@ impl OpenEpisode {
         self.quiet_for = 0;
     }
 
-    /// True for the start of a client.
+    /// True for the episode of a client's start-up.
     pub(crate) fn starts_up(&self) -> bool {
         self.starts_up
     }
@@ -407,12 +412,13 @@ impl OpenEpisode {
         (crossing || about) && self.link.is_none_or(|link| !link.is_awaited())
     }
 
-    /// True for a user action without drawing so far: the client has requested a frame event and will draw then.
+    /// True for a user action that has drawn nothing so far, whose client has to wait for a frame event before it
+    /// draws.
     pub(crate) fn awaits_its_frame(&self) -> bool {
         self.is_input() && !self.draws && !self.ticked
     }
 
-    /// True for the tick of a drawn frame when another frame begins at `time`.
+    /// True if this is the tick of a frame that was drawn at least half a `frame` (nanoseconds) before `time`.
     pub(crate) fn ticks_again(&self, time: u64, frame: u64) -> bool {
         self.is_tick()
             && self
@@ -420,7 +426,7 @@ impl OpenEpisode {
                 .is_some_and(|last| time.saturating_sub(last) >= frame / 2)
     }
 
-    /// The tick of the next frame, which began when this one had been sent.
+    /// Returns the tick of the next frame, which began when this frame had been sent.
     pub(crate) fn next_tick(&mut self) -> OpenEpisode {
         let start = self.last_sent.unwrap_or(self.since);
         let mut next = OpenEpisode::new(None, self.about.clone(), start, start);
@@ -434,7 +440,7 @@ impl OpenEpisode {
     }
 
     /// Notes that the client drew at `time`. The drawing is a new frame if half a `frame` has passed since the last
-    /// one.
+    /// frame was drawn (both in nanoseconds).
     pub(crate) fn drew(&mut self, time: u64, frame: u64) {
         if self
             .last_drawn
@@ -447,7 +453,7 @@ impl OpenEpisode {
         self.paused = None;
     }
 
-    /// The client has been waiting by itself, or for another thread, since `since`.
+    /// Notes that the client has waited since `since` (nanoseconds) for time to pass or for another thread.
     pub(crate) fn pauses(&mut self, since: u64) {
         self.not_quiet_since(since);
         if let Some(end) = self.last_sent.filter(|_| self.draws) {
@@ -462,7 +468,7 @@ impl OpenEpisode {
         }
     }
 
-    /// The client continues after a pause.
+    /// Notes that the client continues at `time` (nanoseconds) after a pause.
     pub(crate) fn resumes(&mut self, time: u64) {
         if let Some(shown) = &mut self.paused {
             let mut all = self.until_sent;
@@ -471,8 +477,8 @@ impl OpenEpisode {
         }
     }
 
-    /// The client has waited since `since`, too briefly to determine the kind of wait. Right after drawing, the wait
-    /// may be for the next frame.
+    /// Notes a wait since `since` that was too brief to determine its kind. If the client drew less than `brief`
+    /// nanoseconds before, the wait may be for the next frame.
     pub(crate) fn pauses_briefly(&mut self, since: u64, brief: u64) {
         let sent = self.last_sent.unwrap_or_default();
         match since.saturating_sub(sent) < brief {
@@ -481,8 +487,8 @@ impl OpenEpisode {
         }
     }
 
-    /// Ends an episode that has drawn several frames, with pauses of the client in between, at its first frame. Returns
-    /// the rest as the next frame of an animation, labelled `about`.
+    /// Splits an episode that has drawn several frames with pauses in between. Ends it at its first frame, and returns
+    /// the rest as the next frame of an animation, with the label `about`; `None` if there are not enough frames.
     pub(crate) fn next_frame(&mut self, about: EpisodeLabel) -> Option<OpenEpisode> {
         let enough = if self.is_frame {
             1
@@ -532,7 +538,8 @@ impl OpenEpisode {
         self.at_quiet.is_none() && self.frames >= MANY_FRAMES
     }
 
-    /// True if `stimulus` repeats the episode's stimulus. If so, counts it, and adopts its landmark if more specific.
+    /// True if `stimulus` repeats the episode's stimulus. If so, counts it, and adopts its label if it is more
+    /// specific.
     pub(crate) fn knows(&mut self, stimulus: &Stimulus, about: &EpisodeLabel, tags: &Tags) -> bool {
         let Some(known) = self.stimulus.filter(|known| stimulus.repeats(known)) else {
             return false;
@@ -545,7 +552,7 @@ impl OpenEpisode {
         true
     }
 
-    /// Adopts the waiting stimulus if the user caused it and the episode has shown nothing yet. Returns false if the
+    /// Adopts a waiting stimulus if the user caused it and the episode has shown nothing yet. Returns false if the
     /// stimulus belongs to another episode.
     pub(crate) fn is_of(&mut self, waiting: &WaitingStimulus) -> bool {
         let shown = self.first_sent.is_some_and(|sent| sent < waiting.start);
@@ -560,7 +567,8 @@ impl OpenEpisode {
         true
     }
 
-    /// Begins a child: an event caused by the client's own request with this number.
+    /// Begins a child of the episode: the handling of an event at `time` (nanoseconds) that the client's own request
+    /// number `answers` caused.
     pub(crate) fn child(
         &mut self,
         about: EpisodeLabel,
@@ -570,7 +578,8 @@ impl OpenEpisode {
         self.outline.child(about, time, answers);
     }
 
-    /// The client may be quiet since `time`, unless it was quiet before: a wakeup that sent nothing had no effect.
+    /// Notes that the client may be quiet since `time` (nanoseconds). If it was quiet before, the earlier time remains:
+    /// a wakeup that sent nothing had no effect.
     pub(crate) fn maybe_quiet(&mut self, time: u64) {
         // A client with an open request is not quiet.
         if !self.awaits.is_open() {
@@ -578,12 +587,12 @@ impl OpenEpisode {
         }
     }
 
-    /// Notes that the client was not quiet from `time` on after all.
+    /// Notes that the client was not quiet at or after `time` (nanoseconds).
     pub(crate) fn not_quiet_since(&mut self, time: u64) {
         self.at_quiet.take_if(|(since, _)| *since >= time);
     }
 
-    /// Notes that the client was quiet for `nanos`, until bytes (`fed`) or something else ended that.
+    /// Notes that the client was quiet for `nanos` nanoseconds. `fed` is true if arriving bytes ended the quiet time.
     pub(crate) fn rested(&mut self, nanos: u64, fed: bool) {
         self.quiet_for = self.quiet_for.saturating_add(nanos);
         if !fed {
@@ -592,22 +601,22 @@ impl OpenEpisode {
     }
 
     /// True if drawing without new bytes may still be part of this response: the episode has drawn nothing yet and has
-    /// not waited for longer than a `tick`. A periodic clock is not a response.
+    /// not waited for longer than `tick` nanoseconds. A periodic clock is not a response.
     pub(crate) fn may_draw(&self, tick: u64) -> bool {
         !self.draws && (self.starts_up || self.ticked_for <= tick)
     }
 
-    /// Time in which the client was quiet since its last request.
+    /// The nanoseconds in which the client was quiet since its last request.
     pub(crate) fn quiet_for(&self) -> u64 {
         self.quiet_for
     }
 
-    /// The time since which the client may be quiet.
+    /// The time since which the client may be quiet, in nanoseconds; `None` if it is not quiet.
     pub(crate) fn quiet_since(&self) -> Option<u64> {
         self.at_quiet.map(|(since, _)| since)
     }
 
-    /// Turns the episode into one that a frame's tick began.
+    /// Turns the episode into one that began with the tick of a frame.
     pub(crate) fn is_frame(&mut self, about: EpisodeLabel) {
         (self.trigger, self.about) = (Trigger::Output, about);
     }
@@ -623,12 +632,12 @@ impl OpenEpisode {
         shape == Some(Shape::Press)
     }
 
-    /// True if the episode counts: it has a stimulus or requests.
+    /// True if the episode counts in results: it has a stimulus or requests.
     pub(crate) fn counts(&self) -> bool {
         self.stimulus.is_some() || self.requests > 0 || self.starts_up
     }
 
-    /// Ends the client's part of the episode. Returns the episode and its end time.
+    /// Ends the client's part of the episode. Returns the episode, with the number `id`, and its end time.
     pub(crate) fn finish(mut self, id: EpisodeId) -> FinishedEpisode {
         // Without a pending reply the action is not complete; after the reply it ends when the client has handled the
         // reply. An episode without requests ends when the client becomes quiet.

@@ -1,4 +1,4 @@
-//! The tree of an open episode: its handling and, nested in it, the events that its own requests caused.
+//! The tree of an open episode: its handling and, nested in it, the handling of events that its own requests caused.
 //!
 //! By sequence number, an event belongs within another event if a request sent during the handling of the other event
 //! caused it. Events after the last request belong to no response.
@@ -17,7 +17,7 @@ use crate::text::label::Label;
 const MAX_CHILDREN: usize = 64;
 /// Maximum nesting depth of children; deeper children count at this depth.
 const DEEPEST: usize = 8;
-/// Shorter waits are ignored: LiLa's filter, 3 ms.
+/// The shortest wait that is part of the tree, in nanoseconds: LiLa's filter, 3 ms.
 pub(super) const SHORTEST_WAIT: u64 = 3_000_000;
 /// Maximum number of requests with separate round trips in an episode.
 const MAX_REQUESTS: usize = 32;
@@ -42,7 +42,7 @@ struct Pending {
     wait: Option<(Cause, u64)>,
 }
 
-/// The tree of an open episode.
+/// The tree of the intervals of an open episode.
 #[derive(Debug, Clone)]
 pub(crate) struct Outline {
     /// A parent precedes its children; the last node is the current one.
@@ -51,11 +51,11 @@ pub(crate) struct Outline {
     pending: Pending,
 }
 
-/// The tree of a finished episode.
+/// The tree of the intervals of a finished episode.
 pub(crate) struct Outlined {
     pub(crate) tree: Tree,
     pub(crate) children: Vec<Child>,
-    /// Nanoseconds of waits for replies, by request.
+    /// Nanoseconds that the client waited for replies, by request.
     pub(crate) asked: Vec<(Symbol, u64)>,
 }
 
@@ -76,7 +76,7 @@ impl Outline {
         }
     }
 
-    /// The kinds of the episode's own requests.
+    /// The kinds of all requests that the episode's client sent itself.
     pub(crate) fn kinds(&self) -> Kinds {
         self.nodes[0].tree.kinds
     }
@@ -85,7 +85,7 @@ impl Outline {
         self.nodes.len() - 1
     }
 
-    /// Adds `nanos` to a latency component; `asks` is the request whose reply is pending, if any.
+    /// Adds `nanos` nanoseconds of the component `owner`; `asks` is the request whose reply is pending, if any.
     pub(crate) fn pass(&mut self, owner: LatencyComponent, asks: Option<Symbol>, nanos: u64) {
         if nanos == 0 {
             return;
@@ -123,14 +123,14 @@ impl Outline {
         }
     }
 
-    /// The last `nanos` of waiting were in flight to the server.
+    /// Removes the last `nanos` nanoseconds of waiting, in which a message was in flight to the server.
     pub(crate) fn on_the_way(&mut self, nanos: u64) {
         if let Some((Cause::Poll | Cause::Elsewhere, length)) = &mut self.pending.wait {
             *length = length.saturating_sub(nanos);
         }
     }
 
-    /// Notes requests of these kinds; the first of them has this number.
+    /// Adds requests of these kinds; `first` is the sequence number of the first of them.
     pub(crate) fn sent(&mut self, kinds: Kinds, first: Option<SequenceNumber>) {
         self.wait_is_over();
         let Pending { asked, waited, .. } = std::mem::take(&mut self.pending);
@@ -151,7 +151,8 @@ impl Outline {
         }
     }
 
-    /// Begins a child: an event caused by the client's own request with this number.
+    /// Begins a child: the handling of an event at `time` (nanoseconds) that the client's own request number `answers`
+    /// caused.
     pub(crate) fn child(
         &mut self,
         about: EpisodeLabel,
@@ -181,7 +182,7 @@ impl Outline {
         });
     }
 
-    /// Ends the episode at `end`; `about` is its label.
+    /// Ends the tree at `end` (nanoseconds); `about` is the label of its root.
     pub(crate) fn finish(self, about: Symbol, end: u64) -> Outlined {
         // Iterates backwards and moves complete children into their parents.
         let mut open: Vec<(usize, Child, Tree)> = Vec::new();

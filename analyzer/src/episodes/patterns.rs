@@ -1,5 +1,5 @@
-//! Patterns: episodes whose interval trees have the same shape (the thesis, chapter 4), summed in bounded memory. A
-//! slow landmark in a group of fast ones is a separate pattern: for example, one key among all typed keys.
+//! Patterns: episodes whose interval trees have the same shape (the thesis, chapter 4), summed in bounded memory. If
+//! only one landmark of a group is slow, such as one key among all typed keys, it has a separate pattern.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,12 +19,12 @@ const MAX_PATTERNS: usize = MAX_OF_LANDMARKS + 500;
 /// Maximum number of locations kept in a pattern; further locations count with a similar one.
 const MAX_LOCATIONS: usize = 64;
 
-/// The share of a pattern's episodes that are perceptible (LagAlyzer).
+/// How many of a pattern's episodes are perceptible (LagAlyzer).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Occurrence {
     Always,
     Sometimes,
-    /// One of several episodes is perceptible.
+    /// Exactly one episode is perceptible.
     Once,
     Never,
 }
@@ -49,26 +49,27 @@ impl Occurrence {
     }
 }
 
-/// The episodes of one pattern; times in nanoseconds.
+/// The sums over the episodes of one pattern. Times are in nanoseconds.
 #[derive(Debug, Clone)]
 pub(crate) struct Pattern {
-    /// The pattern's number from 1, in the order of first sight; 0 for patterns over the limit.
+    /// The number of the pattern from 1, in the order in which patterns first occur; 0 for the sum of patterns over the
+    /// limit.
     pub(crate) number: u64,
-    /// The tree; `None` beyond the limit.
+    /// The tree of the pattern; `None` for the sum of patterns over the limit.
     pub(crate) tree: Option<Tree>,
-    /// The landmark of all episodes, if it is slow and the other landmarks of its group are not.
+    /// The landmark of all episodes of the pattern, if it is slow and the other landmarks of its group are not.
     pub(crate) landmark: Option<Label>,
     pub(crate) trigger: Trigger,
     pub(crate) latencies: Distribution,
     pub(crate) total: u64,
-    /// The latency without that of the children.
+    /// The sum of the exclusive latencies (without the latencies of children), in milliseconds.
     pub(crate) exclusive: u64,
     pub(crate) perceptible: u64,
-    /// The total latency of the perceptible episodes.
+    /// The total latency of the perceptible episodes, in nanoseconds.
     pub(crate) perceptible_total: u64,
     pub(crate) parts: LatencyBreakdown,
     locations: HashMap<Location, u64>,
-    /// The longest episode: its latency, its client, its beginning.
+    /// The longest episode: its latency in nanoseconds, its client and its beginning.
     pub(crate) longest: (u64, ConnectionId, Timestamp),
 }
 
@@ -143,7 +144,7 @@ impl Pattern {
         Occurrence::of(self.perceptible, self.latencies.number())
     }
 
-    /// The locations of the pattern's time, the most first.
+    /// The locations of the pattern's time, each with nanoseconds, the most time first.
     pub(crate) fn locations(&self) -> Vec<(Location, u64)> {
         let mut list: Vec<_> = self
             .locations
@@ -158,7 +159,7 @@ impl Pattern {
 /// A tree, with the landmark of its episodes.
 type Shaped = (Option<Tree>, Option<Label>);
 
-/// All patterns: before they are settled, one for each tree of each landmark.
+/// All patterns. Until `Patterns::settle`, each landmark has separate patterns.
 #[derive(Debug, Default)]
 pub(crate) struct Patterns {
     numbers: HashMap<Shaped, usize>,
@@ -167,7 +168,7 @@ pub(crate) struct Patterns {
 }
 
 impl Patterns {
-    /// Adds an episode to its pattern, and returns the number of the pattern.
+    /// Adds an episode to its pattern. Returns the number of the pattern; `None` if there are too many patterns.
     pub(crate) fn add(&mut self, episode: &Episode, perceptible: bool) -> Option<u64> {
         let mut shaped = (Some(episode.tree.clone()), Some(episode.landmark.clone()));
         if self.list.len() >= MAX_OF_LANDMARKS && !self.numbers.contains_key(&shaped) {
@@ -191,8 +192,8 @@ impl Patterns {
         Some(pattern.number).filter(|number| *number > 0)
     }
 
-    /// Merges landmarks with the same tree at the end, except those that alone are slow. Returns the new number of each
-    /// pattern.
+    /// Merges patterns with the same tree, except landmarks that are slow alone. Returns the new number of each
+    /// pattern, by its old number. Called at the end of the trace.
     pub(crate) fn settle(&mut self) -> HashMap<u64, u64> {
         let alone = self.slow_alone();
         self.numbers.clear();
@@ -247,7 +248,7 @@ impl Patterns {
         alone
     }
 
-    /// The patterns: the most perceptible time first, then the most time.
+    /// The patterns, sorted by perceptible time in descending order, then by time.
     pub(crate) fn list(&self) -> Vec<&Pattern> {
         let mut list: Vec<&Pattern> = self.list.iter().chain(self.others.as_deref()).collect();
         list.sort_by_key(|of| {

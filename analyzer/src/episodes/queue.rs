@@ -1,4 +1,4 @@
-//! Stimuli that wait for their client. Several events that a person perceives as one are one stimulus.
+//! The stimuli that wait for their client. Several events that a user perceives as one are one stimulus.
 
 use std::collections::VecDeque;
 
@@ -15,17 +15,18 @@ const MAX_STIMULI: usize = 1024;
 /// because the relay may have read them separately. In nanoseconds.
 const TOGETHER: u64 = 1_000_000;
 
-/// A stimulus that its client has not begun to handle. Times in nanoseconds.
+/// A stimulus that its client has not begun to handle. Times are in nanoseconds.
 #[derive(Debug, Clone)]
 pub(crate) struct WaitingStimulus {
     pub(crate) stimulus: Stimulus,
     pub(crate) about: EpisodeLabel,
-    /// The time of the stimulus.
+    /// The time at which the stimulus occurred, in nanoseconds; `delivered` is the time at which the client received
+    /// it.
     pub(crate) start: u64,
     pub(crate) delivered: u64,
-    /// Events that it represents.
+    /// The number of events that the stimulus represents.
     pub(crate) events: u64,
-    /// The request of another client that caused it.
+    /// The request of another client that caused the stimulus; `None` if no client caused it.
     pub(crate) link: Option<CausalEdge>,
     /// The user-defined events that the stimulus starts and ends.
     pub(crate) tags: Tags,
@@ -46,7 +47,7 @@ impl WaitingStimulus {
         together && idle && !last.is_awaited() && self.is_awaited()
     }
 
-    /// True for a press that may have a separate response.
+    /// True if the stimulus is a press that may have a separate response: of no modifier, and not repeated.
     pub(crate) fn is_press(&self) -> bool {
         self.stimulus.shape == Shape::Press && !self.stimulus.modifier && !self.stimulus.repeated
     }
@@ -61,14 +62,14 @@ impl WaitingStimulus {
     }
 }
 
-/// The stimuli that a client has read at once.
+/// The stimuli that a client has read together.
 #[derive(Debug, Default)]
 pub(crate) struct ReadStimuli {
     pub(crate) events: u64,
-    /// The requests that caused them.
+    /// The requests of other clients that caused the stimuli.
     pub(crate) links: Vec<CausalEdge>,
     pub(crate) tags: Tags,
-    /// The user's input: the first one, and presses.
+    /// The user's input among the stimuli: the first input, and all presses.
     pub(crate) inputs: Vec<WaitingStimulus>,
 }
 
@@ -87,12 +88,13 @@ impl Queue {
         all.any(|one| one.stimulus.trigger == Trigger::Input)
     }
 
-    /// True if another client waits for one of the stimuli.
+    /// True if another client waits for the handling of one of the stimuli.
     pub(crate) fn has_awaited(&self) -> bool {
         self.0.iter().any(WaitingStimulus::is_awaited)
     }
 
-    /// The next one to begin with.
+    /// Removes and returns the stimulus to handle next. A stimulus that another client waits for may precede the first
+    /// one.
     pub(crate) fn next(&mut self) -> Option<WaitingStimulus> {
         let first = self.0.front()?;
         // A stimulus that requires drawing may be between the two.
@@ -108,7 +110,7 @@ impl Queue {
         }
     }
 
-    /// Returns a stimulus that the client has not responded to.
+    /// Puts a stimulus that the client has not responded to back to the front of the queue.
     pub(crate) fn put_back(&mut self, stimulus: WaitingStimulus) {
         self.0.push_front(stimulus);
     }
@@ -124,7 +126,7 @@ impl Queue {
         self.0.iter().filter_map(|one| one.link.as_ref())
     }
 
-    /// Removes and returns the stimuli that were delivered by `time`.
+    /// Removes and returns the stimuli that were delivered by `time` (nanoseconds).
     pub(crate) fn delivered_by(&mut self, time: u64) -> ReadStimuli {
         let mut read = ReadStimuli::default();
         while let Some(first) = self.0.pop_front_if(|first| first.delivered <= time) {
@@ -142,12 +144,12 @@ impl Queue {
         read
     }
 
-    /// True if the press that `stimulus` releases is waiting.
+    /// True if the queue contains the press of the key or button that `stimulus` releases.
     pub(crate) fn holds_press_of(&self, stimulus: &Stimulus) -> bool {
         self.0.iter().any(|one| stimulus.releases(&one.stimulus))
     }
 
-    /// Removes the leading releases, and returns the number of events that they represent.
+    /// Removes the releases at the front of the queue, and returns the number of events that they represent.
     pub(crate) fn take_releases(&mut self) -> u64 {
         let mut events = 0;
         while let Some(first) = self.0.front()
@@ -159,8 +161,8 @@ impl Queue {
         events
     }
 
-    /// Counts `stimulus` with the last one, or with the press that it releases, if a person perceives them as one
-    /// action. Returns true if so.
+    /// Merges `stimulus` into the last waiting stimulus, or into the press that it releases, if a user perceives both
+    /// as one action. Returns false if they are separate.
     pub(crate) fn takes(
         &mut self,
         stimulus: &Stimulus,
@@ -183,8 +185,8 @@ impl Queue {
         .is_some()
     }
 
-    /// Merges `stimulus` into a waiting one that it repeats, and adopts its landmark if more specific. Returns false if
-    /// no waiting stimulus is repeated.
+    /// Merges `stimulus` into a waiting stimulus that it repeats, and adopts its label if it is more specific. Returns
+    /// false if `stimulus` repeats no waiting stimulus.
     pub(crate) fn knows(&mut self, stimulus: &Stimulus, about: &EpisodeLabel, tags: &Tags) -> bool {
         let mut all = self.0.iter_mut();
         let Some(known) = all.find(|one| stimulus.repeats(&one.stimulus)) else {
@@ -198,7 +200,7 @@ impl Queue {
         true
     }
 
-    /// Adds one that is not.
+    /// Adds a stimulus to the end of the queue. It replaces waiting stimuli that are only a part of it.
     pub(crate) fn add(&mut self, mut waiting: WaitingStimulus) {
         while self.0.back().is_some_and(|last| waiting.is_after(last))
             && let Some(last) = self.0.pop_back()

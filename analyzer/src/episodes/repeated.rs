@@ -10,12 +10,12 @@ use super::report::{EpisodesReport, LandmarkReport};
 /// The version of the JSON.
 const FORMAT: u32 = 1;
 
-/// A figure of several recordings.
+/// A figure over several recordings: mean and standard deviation.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Figure {
-    /// The mean over the recordings that have the figure.
+    /// The mean of the figure over the recordings that have it.
     pub mean: f64,
-    /// The standard deviation (of a sample); null for fewer than two recordings.
+    /// The sample standard deviation; null for fewer than two recordings.
     pub standard_deviation: Option<f64>,
 }
 
@@ -31,51 +31,51 @@ impl Figure {
     }
 }
 
-/// Figures over several recordings.
+/// The combined figures of several recordings.
 #[derive(Debug, Clone, Serialize)]
 pub struct RepeatedReport {
-    /// The version of this layout.
+    /// The version of this document's layout.
     pub format: u32,
-    /// The traces.
+    /// The paths of the traces.
     pub traces: Vec<String>,
-    /// Episodes of a recording.
+    /// The number of episodes in a recording.
     pub count: Figure,
-    /// Episodes over their threshold.
+    /// The number of episodes over their threshold in a recording.
     pub perceptible: Figure,
-    /// The time in which at least one episode continued.
+    /// The time of a recording in which at least one episode was in progress, in milliseconds.
     pub in_episode_ms: Figure,
-    /// The time in which the user waited.
+    /// The time of a recording in which the user waited, in milliseconds.
     pub wait_ms: Figure,
-    /// Landmarks grouped by the kind of action and the class of the window, the most time first.
+    /// The groups of landmarks (by the kind of action and the class of the window), the most time first.
     pub groups: Vec<RepeatedLandmark>,
-    /// Landmarks, the most time first.
+    /// The landmarks, the most time first.
     pub landmarks: Vec<RepeatedLandmark>,
 }
 
 /// A landmark of several recordings. Its figures cover the recordings that contain it.
 #[derive(Debug, Clone, Serialize)]
 pub struct RepeatedLandmark {
-    /// The name.
+    /// The name of the landmark or the group.
     pub landmark: String,
-    /// The recordings that have it.
+    /// The number of recordings that contain the landmark.
     pub recordings: u64,
-    /// Episodes in a recording.
+    /// The number of the landmark's episodes in a recording.
     pub count: Figure,
-    /// Episodes over their threshold.
+    /// The number of the landmark's episodes over their threshold in a recording.
     pub perceptible: Figure,
-    /// The mean latency of the episodes.
+    /// The mean latency of the landmark's episodes in a recording, in milliseconds.
     pub mean_ms: Figure,
-    /// The median latency of the episodes.
+    /// The median latency of the landmark's episodes in a recording, in milliseconds.
     #[serde(rename = "p50_ms")]
     pub median_ms: Figure,
-    /// The greatest latency of the episodes.
+    /// The greatest latency of the landmark's episodes in a recording, in milliseconds.
     pub max_ms: Figure,
-    /// The total latency of the episodes.
+    /// The total latency of the landmark's episodes in a recording, in milliseconds.
     pub total_ms: Figure,
 }
 
 impl RepeatedReport {
-    /// Combines these reports.
+    /// Combines the reports of several recordings.
     pub fn new(reports: &[EpisodesReport]) -> RepeatedReport {
         let figure = |of: fn(&EpisodesReport) -> f64| {
             let values: Vec<f64> = reports.iter().map(of).collect();

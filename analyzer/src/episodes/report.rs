@@ -1,4 +1,4 @@
-//! The report on episodes as data (docs/REFERENCE.md).
+//! The report on episodes, as a document (docs/REFERENCE.md).
 
 mod awaited;
 mod blame;
@@ -38,24 +38,24 @@ pub use user::{EventTypeReport, ResourceUse};
 /// The version of the JSON.
 const FORMAT: u32 = 1;
 
-/// The results of `x11prof episodes`.
+/// The result of `x11prof episodes`.
 #[derive(Debug, Clone, Serialize)]
 pub struct EpisodesReport {
-    /// The version of this layout.
+    /// The version of this document's layout.
     pub format: u32,
-    /// The trace.
+    /// The path of the trace.
     pub trace: String,
-    /// LagAlyzer's Table 4.2 for the recording.
+    /// Sums over all episodes of the recording (LagAlyzer's Table 4.2).
     pub summary: SummaryReport,
-    /// The cumulative latency distribution.
+    /// The cumulative distribution of the episodes' latencies.
     pub distribution: Vec<CumulativeReport>,
-    /// The episodes by trigger, with the location and cause of their time.
+    /// The episodes by trigger, with the locations and causes of their time.
     pub triggers: Vec<TriggerReport>,
-    /// Landmarks grouped by the kind of action and the class of the window, the most time first.
+    /// The groups of landmarks (by the kind of action and the class of the window), the most time first.
     pub groups: Vec<LandmarkReport>,
-    /// The landmark profile, the most time first.
+    /// The landmarks, the most time first.
     pub landmarks: Vec<LandmarkReport>,
-    /// Episodes of one shape, the most perceptible time first.
+    /// The patterns (episodes of one shape), the most perceptible time first.
     pub patterns: Vec<PatternReport>,
     /// Actions that took far longer than the same actions usually take, the most time first.
     pub outliers: Vec<OutliersReport>,
@@ -65,27 +65,27 @@ pub struct EpisodesReport {
     /// Pointer motion that arrived faster than clients handled it, the oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub backlogs: Vec<BacklogReport>,
-    /// Contiguous short episodes.
+    /// Bursts: contiguous short episodes, such as the frames of an animation.
     pub bursts: Vec<BurstReport>,
-    /// Think and wait time.
+    /// The time in which the user waited, and the time in which the user could think.
     pub think_and_wait: ThinkReport,
-    /// Utilisation and latency over time.
+    /// CPU utilisation and latency over time.
     pub series: SeriesReport,
-    /// The share of all latency, by the episodes' duration.
+    /// The share of all latency in each class of duration.
     pub durations: Vec<DurationReport>,
     /// Times between the beginnings of long episodes (the latency-benchmark paper's Table 2).
     pub long_apart: Vec<ApartReport>,
-    /// The episodes by time; with `--worst`, the longest first.
+    /// The listed episodes in time order; with `--worst`, the longest first.
     pub episodes: Vec<EpisodeReport>,
-    /// Episodes that are not in the list.
+    /// The number of episodes that are not listed.
     pub omitted: u64,
-    /// The user-defined events by type; null without --events.
+    /// The user-defined events by type; null without the option --events.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<EventTypeReport>,
-    /// The marks of the user, with the activity around each.
+    /// The marks that the user set, with the activity around each mark.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<MarkReport>,
-    /// Marks after the first thousand, which are not in the list.
+    /// The number of marks that are not listed, because there are over a thousand.
     #[serde(skip_serializing_if = "none_omitted")]
     pub marks_omitted: u64,
 }
@@ -95,7 +95,8 @@ fn none_omitted(count: &u64) -> bool {
 }
 
 impl EpisodesReport {
-    /// The report on `findings`, in a trace summarized by `summary`; `path` is the trace's path as given by the user.
+    /// Creates the report on `findings`, in a trace summarized by `summary`. `path` is the trace's path as given by the
+    /// user.
     pub fn new(path: &str, summary: &TraceSummary, findings: &Findings) -> EpisodesReport {
         let first = summary.first().unwrap_or_default();
         EpisodesReport {

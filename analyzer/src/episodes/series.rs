@@ -1,5 +1,5 @@
-//! Utilisation and latency over time (the latency-benchmark paper's Figure 3), in steps that grow with the
-//! session, so that memory is bounded.
+//! CPU utilisation and latency over time (the latency-benchmark paper's Figure 3). The steps grow with the session, so
+//! that memory is bounded.
 
 use rustc_hash::FxHashMap;
 
@@ -10,18 +10,18 @@ const MAX_STEPS: usize = 1000;
 /// The first length of a step, in nanoseconds: the paper's.
 const FIRST_STEP: u64 = 1_000_000;
 
-/// Sums over a step of time, in nanoseconds.
+/// Sums over one step of a session. Times are in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Step {
-    /// Processor time of the clients.
+    /// The CPU time of the clients in nanoseconds.
     pub(crate) client: u64,
-    /// Processor time of the server.
+    /// The CPU time of the server in nanoseconds.
     pub(crate) server: u64,
-    /// The user waited.
+    /// The time in which the user waited, in nanoseconds.
     pub(crate) waits: u64,
-    /// Episodes that began.
+    /// The number of episodes that began in the step.
     pub(crate) episodes: u64,
-    /// The longest one.
+    /// The latency of the longest episode that began in the step, in nanoseconds.
     pub(crate) longest: u64,
 }
 
@@ -35,7 +35,7 @@ impl Step {
     }
 }
 
-/// The steps of a session.
+/// The steps of a session, all of the same length.
 #[derive(Debug, Clone)]
 pub(crate) struct Series {
     /// The time of its beginning, once that is known.
@@ -46,11 +46,11 @@ pub(crate) struct Series {
     running: FxHashMap<u32, (u32, u64)>,
     /// The end of the recording, once that is known.
     until: u64,
-    /// True if the trace has context switches.
+    /// True if the trace contains context switches.
     pub(crate) switches: bool,
 }
 
-/// The owner of processor time.
+/// The owner of a process's CPU time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProcessorOwner {
     Client,
@@ -72,12 +72,12 @@ impl Default for Series {
 }
 
 impl Series {
-    /// Begins the session at `time`, unless it has already begun.
+    /// Begins the first step at `time` (nanoseconds), unless it has already begun.
     pub(crate) fn begin(&mut self, time: u64) {
         self.origin.get_or_insert(time);
     }
 
-    /// The beginning, the length of a step, and the steps.
+    /// The beginning of the first step, the length of a step (both in nanoseconds), and the steps.
     pub(crate) fn steps(&self) -> (u64, u64, &[Step]) {
         (self.origin.unwrap_or(0), self.length, &self.steps)
     }
@@ -123,12 +123,12 @@ impl Series {
         }
     }
 
-    /// The user waited.
+    /// Adds a wait of the user between the two times, in nanoseconds.
     pub(crate) fn waited(&mut self, from: u64, to: u64) {
         self.add(from, to, |step| &mut step.waits);
     }
 
-    /// An episode began.
+    /// Adds an episode that began at `start`, with its latency (both in nanoseconds).
     pub(crate) fn episode(&mut self, start: u64, latency: u64) {
         let at = self.step(start);
         if let Some(step) = self.steps.get_mut(at) {
@@ -137,7 +137,7 @@ impl Series {
         }
     }
 
-    /// Notes a thread's state change; `whose` returns the owner of a process.
+    /// Adds a thread's change of state; `whose` returns the owner of a process, by its id.
     pub(crate) fn switch(
         &mut self,
         step: &thread_states::Step,
@@ -165,12 +165,12 @@ impl Series {
         }
     }
 
-    /// The recording ended at `time`: later than the last observation of the session.
+    /// Notes that the recording ended at `time` (nanoseconds), which is later than the session's last observation.
     pub(crate) fn recorded_until(&mut self, time: u64) {
         self.until = time;
     }
 
-    /// The session ends.
+    /// Ends the session at `time` (nanoseconds); `whose` returns the owner of a process, by its id.
     pub(crate) fn end(&mut self, time: u64, whose: impl Fn(u32) -> ProcessorOwner) {
         let time = time.max(self.until);
         for (pid, since) in std::mem::take(&mut self.running).into_values() {

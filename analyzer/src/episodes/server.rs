@@ -1,4 +1,4 @@
-//! The server's runs, and the server time after a client's last request.
+//! The server's runs on a processor, and the server time after a client's last request.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -44,14 +44,14 @@ struct Presenting {
     landed: VecDeque<(u64, Shown)>,
 }
 
-/// The server's CPU activity, and episodes whose last drawing the server may still be busy with.
+/// The server's runs, and the episodes whose last drawing the server may not have completed.
 #[derive(Debug, Default)]
 pub(crate) struct ServerActivity {
     /// Reads the switches, and contains the current run.
     runs: Option<Runs>,
     /// The last finished runs: from waking until waiting again.
     ended_runs: VecDeque<(u64, u64)>,
-    /// The stretches in which the server had no processor.
+    /// The intervals in which the server was ready, but had no processor.
     pub(crate) ready: ServerReady,
     /// The time at which the current run could have begun.
     called: Option<u64>,
@@ -61,7 +61,7 @@ pub(crate) struct ServerActivity {
 }
 
 impl ServerActivity {
-    /// The server's process.
+    /// Sets the id of the server's process; `None` if unknown.
     pub(crate) fn set_pid(&mut self, pid: Option<u32>) {
         if pid != self.pid() {
             self.runs = pid.map(Runs::of);
@@ -73,7 +73,7 @@ impl ServerActivity {
         self.runs.as_ref().map(Runs::server)
     }
 
-    /// Notes a thread's state change. Returns true if the server waits now.
+    /// Processes a thread's change of state. Returns true if the server now waits for work.
     pub(crate) fn step(&mut self, step: &Step) -> bool {
         self.switches = true;
         let Some(runs) = &mut self.runs else {
@@ -97,8 +97,9 @@ impl ServerActivity {
         rests
     }
 
-    /// The time in which the server did not run between `from` and `to`, if it exceeds [`WOKEN_WITHIN`]; otherwise 0.
-    /// Also 0 without the server's switches, and for an attached server: its requests may have waited for a grab.
+    /// The nanoseconds in which the server did not run between `from` and `to`, if they exceed [`WOKEN_WITHIN`];
+    /// otherwise 0. Also 0 without the server's context switches, and for an attached server, whose requests may have
+    /// waited for a grab.
     pub(crate) fn rested(&self, from: u64, to: u64) -> u64 {
         if self.ready.is_attached() {
             return 0;
@@ -109,7 +110,7 @@ impl ServerActivity {
         if rested > WOKEN_WITHIN { rested } else { 0 }
     }
 
-    /// Adds an episode whose client ended it at `end`.
+    /// Adds an episode that its client ended at `end` (nanoseconds), and that waits for its last drawing.
     pub(crate) fn finish(&mut self, episode: Episode, end: u64) {
         if self.waiting.len() == MAX_WAITING {
             self.waiting.pop_front();
@@ -155,7 +156,7 @@ impl ServerActivity {
         }
     }
 
-    /// Notes that a client received the completion events of these pictures.
+    /// Notes that a client received the completion events of these pictures at `time` (nanoseconds).
     pub(crate) fn landed(&mut self, time: u64, client: ConnectionId, pictures: &[Shown]) {
         let Some(of) = self.presenting.get_mut(&client) else {
             return;
@@ -175,7 +176,7 @@ impl ServerActivity {
         }
     }
 
-    /// Forgets a disconnected client.
+    /// Drops the pictures of a disconnected client.
     pub(crate) fn closed(&mut self, client: ConnectionId) {
         self.presenting.remove(&client);
         let of = self
@@ -185,13 +186,13 @@ impl ServerActivity {
         of.for_each(|one| one.shown = None);
     }
 
-    /// The roots of the trees of the waiting episodes.
+    /// The roots of the trees of the episodes that wait for their last drawing.
     pub(crate) fn roots(&self) -> impl Iterator<Item = EpisodeId> {
         let all = self.waiting.iter().map(|one| &one.episode);
         all.map(|episode| episode.link.as_ref().map_or(episode.id, |link| link.root))
     }
 
-    /// The episodes whose last drawing the server has completed at `now`.
+    /// Removes and returns the episodes whose last drawing the server has completed at `now` (nanoseconds).
     pub(crate) fn settle(&mut self, now: u64) -> Vec<Episode> {
         let mut settled = Vec::new();
         for _ in 0..self.waiting.len() {

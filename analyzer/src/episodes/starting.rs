@@ -1,5 +1,5 @@
-//! Start-ups as episodes, by the pipeline's one definition (`start_up`): to the end of the first frame. The
-//! client's state machine ends its first episode at the first rest, before or after that frame.
+//! The episodes of start-ups, by the pipeline's one definition (`start_up`): to the end of the first frame. The
+//! client's state machine ends its first episode when the client is first idle, before or after that frame.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -43,10 +43,10 @@ struct FirstFrame {
     report: StartUpReport,
 }
 
-/// The starting clients. All episodes pass through here.
+/// Clients whose start-up has not ended. All episodes of a trace pass through this type.
 #[derive(Debug, Default)]
 pub(crate) struct Starting {
-    /// Complete episodes, until the caller removes them.
+    /// Episodes that belong to no pending start-up, until the caller removes them.
     pub(crate) ready: Vec<Episode>,
     held: HashMap<ConnectionId, Held>,
     /// The ends of the start-ups of other clients.
@@ -57,21 +57,21 @@ pub(crate) struct Starting {
 }
 
 impl Starting {
-    /// A client connects.
+    /// Notes that a client connects.
     pub(crate) fn opened(&mut self, client: ConnectionId) {
         if self.held.len() + self.over.len() < MAX_CLIENTS {
             self.held.insert(client, Held::default());
         }
     }
 
-    /// A client that connected before the recording has no start-up in the recording.
+    /// Notes that a client connected before the recording: the recording does not contain its start-up.
     pub(crate) fn joined(&mut self, client: ConnectionId) {
         if let Some(held) = self.held.remove(&client) {
             self.ready.extend(held.episodes());
         }
     }
 
-    /// Notes that a start-up ended, in a recording that began at `first`.
+    /// Processes the end of a client's start-up. `first` is the time of the trace's first record.
     pub(crate) fn started(&mut self, report: &StartUpReport, first: Timestamp) {
         let client = ConnectionId(report.connection);
         if let Some(held) = self.held.get_mut(&client) {
@@ -80,7 +80,7 @@ impl Starting {
         }
     }
 
-    /// Advances to `now`: start-ups that are complete by then become ready.
+    /// Advances to `now` (nanoseconds): episodes of start-ups that are complete by then become ready.
     pub(crate) fn until(&mut self, now: u64) {
         self.now = now;
         if self.due.is_some_and(|due| due <= now) {
@@ -128,7 +128,7 @@ impl Starting {
         }
     }
 
-    /// The trace has ended.
+    /// Ends all start-ups: the trace has ended.
     pub(crate) fn finish(&mut self) {
         let held: BTreeMap<_, _> = self.held.drain().collect();
         self.ready

@@ -3,23 +3,23 @@
 //! A client is busy while one of its episodes is in progress. The times of the states are summed together with the
 //! episodes' components, so that both always agree.
 
-/// The state of a client that handles something.
+/// The state of a client that handles a stimulus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct BusyState {
-    /// User events have arrived that the client has not begun to handle.
+    /// True if user events have arrived that the client has not begun to handle.
     pub(crate) events: bool,
-    /// Waiting for a reply.
+    /// True if the client waits for a reply.
     pub(crate) outstanding: bool,
-    /// Waiting for a file.
+    /// True if the client waits for a file.
     pub(crate) file: bool,
 }
 
-/// Nanoseconds of a busy client by state.
+/// The nanoseconds of busy clients, by state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Busy([u64; 8]);
 
 impl Busy {
-    /// Adds nanoseconds in a state.
+    /// Adds `nanos` nanoseconds in a state.
     pub(crate) fn add(&mut self, state: BusyState, nanos: u64) {
         let at = usize::from(state.events)
             | usize::from(state.outstanding) << 1
@@ -27,14 +27,14 @@ impl Busy {
         self.0[at] = self.0[at].saturating_add(nanos);
     }
 
-    /// Adds all of `more`.
+    /// Adds the nanoseconds of `more`, state by state.
     pub(crate) fn merge(&mut self, more: &Busy) {
         for (time, more) in self.0.iter_mut().zip(more.0) {
             *time = time.saturating_add(more);
         }
     }
 
-    /// The difference to `first`, an earlier sum of the same.
+    /// The difference to `first`, an earlier state of the same sums.
     pub(crate) fn without(mut self, first: &Busy) -> Busy {
         for (time, first) in self.0.iter_mut().zip(first.0) {
             *time = time.saturating_sub(first);
@@ -42,12 +42,12 @@ impl Busy {
         self
     }
 
-    /// The total time of all states.
+    /// The total nanoseconds of all states.
     pub(crate) fn total(&self) -> u64 {
         self.0.iter().fold(0, |sum, time| sum.saturating_add(*time))
     }
 
-    /// The states, each with its nanoseconds.
+    /// The states of the client, each with its total time in nanoseconds.
     pub(crate) fn times(&self) -> impl Iterator<Item = (BusyState, u64)> {
         self.0.into_iter().enumerate().map(|(n, time)| {
             let state = BusyState {

@@ -1,37 +1,37 @@
-//! Events as stimuli, with the properties that decide whether a person perceives two of them as one.
+//! Events as stimuli, with the properties that decide whether a user perceives two of them as one.
 
 use x11prof_protocol::{Event, SequenceNumber, Symbol};
 use x11prof_session::event_window;
 
 use super::episode::Trigger;
 
-/// The key, button, finger or atom of an event.
+/// The object that distinguishes events of one name: a key, button, finger or atom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Detail {
     /// The event has no detail.
     None,
-    /// A key, by its code.
+    /// A key, given by its keycode.
     Key(u32),
-    /// A pointer's button, by its number.
+    /// A button of a pointer, given by its number.
     Button(u32),
-    /// A finger on a screen, by its number.
+    /// A finger on a touchscreen, given by its number.
     Touch(u32),
-    /// An atom: a property, a selection or a message's type.
+    /// An atom: the name of a property or selection, or the type of a message.
     Atom(u32),
 }
 
-/// The position of an event in a sequence.
+/// The position of an event in a sequence of input events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// A key or button was pressed.
     Press,
     /// A key or button was released.
     Release,
-    /// A part of a movement.
+    /// The pointer or a finger moved.
     Motion,
     /// A picture was shown: the client may draw the next one.
     Frame,
-    /// The event has another shape.
+    /// The event has none of the other shapes.
     Other,
 }
 
@@ -39,23 +39,23 @@ pub(crate) enum Shape {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stimulus {
     pub(crate) trigger: Trigger,
-    /// The event's name without that of its extension.
+    /// The name of the event, without the name of its extension.
     pub(crate) name: Symbol,
     pub(crate) shape: Shape,
     pub(crate) detail: Detail,
-    /// The window that it was sent to.
+    /// The window that the event was sent to; `None` for an event without a window.
     pub(crate) window: Option<u32>,
-    /// The server's time in the event, in milliseconds.
+    /// The server's time in the event, in milliseconds; `None` for an event without a time.
     pub(crate) server_time: Option<u32>,
-    /// The last request that the server had handled.
+    /// The sequence number in the event: the last request of the client that the server had handled.
     pub(crate) sequence: Option<SequenceNumber>,
-    /// Held buttons, or modifiers with XI2. They distinguish a drag from a movement.
+    /// The held buttons, or modifiers with XI2, as a bit mask. They distinguish a drag from a movement.
     pub(crate) held: u16,
-    /// Shift is held.
+    /// True if Shift is held.
     pub(crate) shifted: bool,
-    /// True for a modifier key.
+    /// True if the event is of a modifier key.
     pub(crate) modifier: bool,
-    /// True for the keyboard's auto-repeat.
+    /// True if the keyboard's auto-repeat sent the event.
     pub(crate) repeated: bool,
 }
 
@@ -67,7 +67,7 @@ const SHIFT: u32 = 1;
 const BUTTONS: u16 = 0x1F00;
 
 impl Stimulus {
-    /// The event as a stimulus.
+    /// Converts an event to a stimulus.
     pub(crate) fn of(event: &Event<'_>) -> Stimulus {
         let (extension, name) = match event.name.as_str().split_once(':') {
             Some((extension, name)) => (Some(extension), name),
@@ -173,8 +173,8 @@ impl Stimulus {
         (self.trigger, self.shape, self.detail) = (Trigger::Input, shape, detail);
     }
 
-    /// True for a second report of the stimulus `earlier`: a raw event of the device next to that of a
-    /// window, or of each of several devices.
+    /// True if this is a second report of the stimulus `earlier`: the raw event of a device in addition to the event of
+    /// a window, or the same event from another device.
     pub(crate) fn repeats(&self, earlier: &Stimulus) -> bool {
         let another = self.name != earlier.name || self.window != earlier.window;
         self.trigger == Trigger::Input
@@ -185,7 +185,7 @@ impl Stimulus {
             && self.server_time == earlier.server_time
     }
 
-    /// True for a device's own event, which is independent of focus and pointer window (XI2 protocol,
+    /// True if the event is a device's raw event, which is independent of focus and pointer window (XI2 protocol,
     /// "RawEvent").
     pub(crate) fn is_raw(&self) -> bool {
         self.name.as_str().starts_with("Raw")
@@ -210,7 +210,8 @@ impl Stimulus {
         self.shape == Shape::Release && press.shape == Shape::Press && self.detail == press.detail
     }
 
-    /// True if `earlier` waits and a person perceives both as one: a movement that continues, or a repeating key.
+    /// True if a user perceives this stimulus and the waiting stimulus `earlier` as one: a movement that continues, or
+    /// a repeating key.
     pub(crate) fn continues(&self, earlier: &Stimulus) -> bool {
         let same = self.name == earlier.name
             && self.window == earlier.window

@@ -1,21 +1,21 @@
-//! The combined state of the threads that communicate for a client, and the latency component of their time.
+//! The combined state of the threads that communicate for a client, and the latency component that results.
 
 use super::cause::{Cause, ServerCause};
 use super::episode::LatencyComponent;
 use super::timeline_event::Wait;
 use crate::threads::delays::WOKEN_WITHIN;
 
-/// The common state of the threads that communicate for a client.
+/// The combined state of the threads that communicate for a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Thread {
-    /// The state is not known.
+    /// The state of the thread is not known.
     Unknown,
     Running,
-    /// Ready to run, without a processor.
+    /// At least one thread is ready to run, but has no processor.
     Preempted,
-    /// All threads wait, since `since`. `wait` is the kind of the wait, `unsure` if that is an assumption. `fed`:
-    /// bytes have arrived since. `answered`: the time at which all requested replies had arrived. `taken`: the latest
-    /// time at which the relay read bytes that were written long before.
+    /// All threads wait, since `since` (nanoseconds). `wait` is the kind of wait, which is an assumption if `unsure` is
+    /// true. `fed` is true if bytes have arrived since. `answered` is the time at which all requested replies had
+    /// arrived. `taken` is the latest time at which the relay read bytes that were written long before.
     Blocked {
         since: u64,
         wait: Option<Wait>,
@@ -27,7 +27,7 @@ pub(crate) enum Thread {
 }
 
 impl Thread {
-    /// The latency component of an episode's time up to `time`, with a reply pending (`outstanding`) or not.
+    /// The latency component of the time up to `time` (nanoseconds). `outstanding` is true if a reply is pending.
     pub(crate) fn owner(self, time: u64, outstanding: bool) -> LatencyComponent {
         match self {
             Thread::Unknown if outstanding => LatencyComponent::Server(ServerCause::Reply),

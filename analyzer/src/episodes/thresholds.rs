@@ -1,23 +1,23 @@
-//! The latency from which on a person perceives an episode, by trigger.
+//! The latency from which on a user perceives an episode, by trigger.
 
 use super::episode::Trigger;
 
-/// An error in a threshold on the command line.
+/// An error in a threshold on the command line, with its message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}: expected MS, or TRIGGER=MS with one of input, output, asynchronous, keyboard, mouse")]
 pub struct ThresholdError(String);
 
-/// Latency in milliseconds from which on an episode is perceptible: 100 in general (Shneiderman), 150 for the keyboard
-/// and 195 for the mouse (Dabrowski & Munson).
+/// The latency from which on an episode is perceptible, in milliseconds: 100 in general (Shneiderman), 150 for the
+/// keyboard and 195 for the mouse (Dabrowski & Munson).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Thresholds {
-    /// The threshold in general.
+    /// The general threshold in milliseconds.
     pub general: f64,
     /// Thresholds by trigger, in the order of `Trigger::ALL`; `None` for the general one.
     triggers: [Option<f64>; 3],
-    /// The threshold for keys.
+    /// The threshold for keys in milliseconds.
     pub keyboard: f64,
-    /// The threshold for the pointer.
+    /// The threshold for the pointer in milliseconds.
     pub mouse: f64,
 }
 
@@ -33,7 +33,8 @@ impl Default for Thresholds {
 }
 
 impl Thresholds {
-    /// Parses `100`, or `input=100,output=50,keyboard=150`. A single number applies to all triggers.
+    /// Parses thresholds in milliseconds, such as `100` or `input=100,output=50,keyboard=150`. A single number applies
+    /// to all triggers.
     pub fn parse(text: &str) -> Result<Thresholds, ThresholdError> {
         let mut thresholds = Thresholds::default();
         let wrong = || ThresholdError(text.to_owned());
@@ -63,7 +64,7 @@ impl Thresholds {
         Ok(thresholds)
     }
 
-    /// The threshold of an episode, in milliseconds; its landmark distinguishes keys from the pointer.
+    /// The threshold of an episode in milliseconds. The landmark distinguishes keys from the pointer.
     pub fn of(&self, trigger: Trigger, landmark: &str) -> f64 {
         let at = Trigger::ALL.iter().position(|one| *one == trigger);
         if trigger == Trigger::Input {

@@ -1,4 +1,4 @@
-//! The timeline of a trace as input of the episodes' state machines: events, each with its time.
+//! The timeline of a trace, the input of the episodes' state machines: a sequence of events with their times.
 
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, SystemCall, Waiting};
@@ -15,7 +15,7 @@ use crate::threads::thread_states::Step;
 /// An event of the timeline.
 #[derive(Debug, Clone)]
 pub(crate) enum TimelineEvent {
-    /// A client connected.
+    /// A client connected; `pid` is its process.
     Opened {
         client: ConnectionId,
         pid: Option<u32>,
@@ -24,9 +24,9 @@ pub(crate) enum TimelineEvent {
     Moved { client: ConnectionId, pid: u32 },
     /// A client connected before the recording.
     Joined(ConnectionId),
-    /// A connection ended.
+    /// The connection with this number ended.
     Closed(ConnectionId),
-    /// A client's thread was seen waiting in this call.
+    /// A client's thread has been waiting since `since` (nanoseconds) in the call `place`.
     Waits {
         pid: u32,
         tid: u32,
@@ -34,17 +34,17 @@ pub(crate) enum TimelineEvent {
         place: Place,
         obstacle: Option<Obstacle>,
     },
-    /// Whether the context switches of a process are recorded.
+    /// The recording of a process's context switches begins (`switches` is true) or is not possible.
     Captured { pid: u32, switches: bool },
     /// A thread changed its state.
     Step(Step),
-    /// The owner of the server's grab changed: the new owner.
+    /// The server's grab changed; contains the client that now grabs the server, if any.
     Grabbed(Option<ConnectionId>),
-    /// An open request changed its state, except through a message of its own client.
+    /// An open request changed its state, but not through a message of the client that sent it.
     OpenRequest(OpenRequestChange),
-    /// A client received bytes.
+    /// The client with this connection received bytes.
     Delivered(ConnectionId, Delivery),
-    /// A client sent bytes.
+    /// The client with this connection sent bytes.
     Sent(ConnectionId, SentRequests),
 }
 
@@ -61,17 +61,17 @@ pub(crate) enum Wait {
     File,
     /// A signal or a debugger has stopped the thread.
     Stopped,
-    /// Anything else.
+    /// The thread waits for another object.
     Other,
 }
 
-/// The kind of a thread's wait, and its object.
+/// The location of a thread's wait: the kind of wait, and its object.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
     pub(crate) wait: Wait,
-    /// The address of a futex, or the number of another system call; 0 for poll and if unknown.
+    /// The address of a futex, or the number of another system call; 0 for poll, or if unknown.
     pub(crate) at: u64,
-    /// True if a wait for a condition has a time limit; `None` for other waits.
+    /// True if a wait for a condition has a time limit, false if it has none; `None` for other waits.
     pub(crate) timed: Option<bool>,
 }
 
@@ -86,7 +86,7 @@ impl PartialEq for Place {
 const SAME_CONDITION: u64 = !7;
 
 impl Place {
-    /// The wait location in the record of a waiting thread.
+    /// The location of the wait in the record of a waiting thread.
     pub(crate) fn of(waiting: &Waiting) -> Place {
         let channel = waiting.wait_channel.as_deref();
         let argument = |n: usize| waiting.arguments.get(n).copied();
@@ -159,17 +159,17 @@ impl Wait {
     }
 }
 
-/// The subject of an episode.
+/// The names of an episode: its landmark and its group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct EpisodeLabel {
-    /// The event, its key or button, its window.
+    /// The landmark: the event, its key or button, and its window.
     pub(crate) landmark: Label,
     /// The kind of action and the class of the window, by which landmarks are grouped.
     pub(crate) group: Symbol,
 }
 
 impl EpisodeLabel {
-    /// A label that is a separate group.
+    /// Creates a label whose group has the same name.
     pub(crate) fn alone(name: &str) -> EpisodeLabel {
         EpisodeLabel {
             landmark: Label::new(name),
@@ -178,76 +178,77 @@ impl EpisodeLabel {
     }
 }
 
-/// An event that a client received.
+/// An event that arrived at a client.
 #[derive(Debug, Clone)]
 pub(crate) struct Arrival {
     pub(crate) stimulus: Stimulus,
     pub(crate) about: EpisodeLabel,
-    /// The causal keys that another client's request would have if it caused the event.
+    /// The causal keys that a request of another client has if it caused the event.
     pub(crate) causal_keys: Vec<CausalKey>,
     /// The user-defined events that the event starts and ends.
     pub(crate) tags: Tags,
     /// The time of the event on the server's clock, in milliseconds, if the stimulus has no time.
     pub(crate) millis: Option<u32>,
-    /// The event is the reply to an open request of the client.
+    /// True if the event is the reply to an open request of the client.
     pub(crate) answers: bool,
 }
 
-/// A picture that a client has shown with Present: its window and its number.
+/// A picture that a client has shown with Present: its window and its serial number.
 pub(crate) type Shown = (u32, u32);
 
-/// Messages that a client received in one block.
+/// The messages that a client received in one block of the trace.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Delivery {
-    /// The requests that got a reply or an error.
+    /// The sequence numbers of the requests that got a reply or an error.
     pub(crate) answered: Vec<SequenceNumber>,
     /// The number of replies that the client waited for.
     pub(crate) round_trips: u64,
-    /// Bytes of these replies.
+    /// The number of bytes of the replies that the client waited for.
     pub(crate) received: u64,
-    /// The events.
+    /// The events among the messages.
     pub(crate) events: Vec<Arrival>,
-    /// The time at which the server had sent the last reply.
+    /// The time at which the server had sent the last reply, in nanoseconds; `None` if unknown.
     pub(crate) left_at: Option<u64>,
-    /// The last request that the server had handled.
+    /// The last request that the server had handled when it sent the messages.
     pub(crate) handled: Option<SequenceNumber>,
-    /// Pictures that are on the screen now, and the time of the server's last report.
+    /// The pictures that are on the screen according to the messages; `landed_at` is the time of the server's last
+    /// report.
     pub(crate) landed: Vec<Shown>,
     pub(crate) landed_at: u64,
     /// Nanoseconds of the server's handlers since the previous block, by request of the client.
     pub(crate) handled_for: Vec<(Symbol, u64)>,
-    /// The open requests of the client that were completed.
+    /// The open requests of the client to which the received messages are replies.
     pub(crate) answered_requests: Vec<OpenRequest>,
 }
 
-/// The requests that a client sent in one block.
+/// The requests that a client sent in one block of the trace.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SentRequests {
     pub(crate) requests: u64,
     pub(crate) bytes: u64,
-    /// The time at which the server received the last request.
+    /// The time at which the server received the last request, in nanoseconds.
     pub(crate) arrived_at: u64,
-    /// The first request.
+    /// The sequence number of the first request.
     pub(crate) first: Option<SequenceNumber>,
-    /// Requests that have a reply, with their names.
+    /// The sequence numbers and names of the requests that have a reply.
     pub(crate) questions: Vec<(SequenceNumber, Symbol)>,
     pub(crate) kinds: Kinds,
-    /// The first and the last drawing request, on any drawable.
+    /// The sequence numbers of the first and the last drawing request, on any drawable.
     pub(crate) drawing: Option<(SequenceNumber, SequenceNumber)>,
-    /// The window that is drawn on last, if known.
+    /// The window that the requests draw on last; `None` if unknown.
     pub(crate) drawn: Option<Label>,
-    /// True if the requests draw on a window, or show or move one.
+    /// True if the requests draw on, show or move a window.
     pub(crate) draws: bool,
     /// True if the requests draw on, show or move a window of this client.
     pub(crate) shows: bool,
-    /// Requests that may cause events of other clients.
+    /// The requests that may cause events in other clients.
     pub(crate) causal_requests: Vec<CausalRequest>,
     /// The user-defined events that the requests start and end.
     pub(crate) tags: Tags,
-    /// The last picture shown with Present.
+    /// The last picture that the requests show with Present; `None` without a picture.
     pub(crate) shown: Option<Shown>,
     /// True if the client has requested an event when such pictures are on the screen.
     pub(crate) is_reported: bool,
-    /// Requests that other clients have to reply to.
+    /// The open requests among the sent requests: those that other clients have to reply to.
     pub(crate) opened: Vec<OpenRequest>,
 }

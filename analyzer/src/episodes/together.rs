@@ -1,4 +1,4 @@
-//! Presses that a client read together: each is an episode, from its own time to the end of the common response.
+//! Presses that a client read together. Each press is an episode, from its own time to the end of the common response.
 
 use x11prof_trace::Timestamp;
 
@@ -12,11 +12,11 @@ use super::tree::Tree;
 #[derive(Debug, Clone)]
 pub(crate) struct ReadPress {
     pub(crate) press: WaitingStimulus,
-    /// The time by which the client had read it.
+    /// The time by which the client had read the press, in nanoseconds.
     pub(crate) time: u64,
 }
 
-/// An episode that its client ended at `end`, and the presses that were read together with its stimulus.
+/// An episode that its client ended at `end` (nanoseconds), and the presses that were read together with its stimulus.
 #[derive(Debug)]
 pub(crate) struct FinishedEpisode {
     pub(crate) episode: Episode,
@@ -25,7 +25,8 @@ pub(crate) struct FinishedEpisode {
 }
 
 impl ReadPress {
-    /// The press as an episode with the common response of `episode`, and its end. The requests count with `episode`.
+    /// Turns the press into an episode with number `id`, which ends with the common response of `episode` at `end`
+    /// (nanoseconds). Returns the episode and its end. The requests count only with `episode`.
     pub(crate) fn episode(self, id: EpisodeId, episode: &Episode, end: u64) -> (Episode, u64) {
         let ReadPress { press, time: read } = self;
         let mut steps = Steps::default();

@@ -14,7 +14,7 @@ use super::kinds::Kinds;
 /// Maximum number of requests with waits that a node distinguishes.
 const MAX_REQUESTS: usize = 16;
 
-/// A set of causes of waiting.
+/// A set of causes of waiting, one bit for each cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Causes(u8);
 
@@ -26,7 +26,7 @@ const CAUSES: [(Cause, &str); 4] = [
 ];
 
 impl Causes {
-    /// Adds a cause. Waits for a processor and for the next frame are omitted, because their lengths vary by chance.
+    /// Adds a cause. Waits for a processor and for the next frame are left out, because their lengths vary by chance.
     pub(crate) fn add(&mut self, cause: Cause) {
         if let Some(at) = CAUSES.iter().position(|(one, _)| *one == cause) {
             self.0 |= 1 << at;
@@ -41,10 +41,10 @@ impl Causes {
     }
 }
 
-/// A node of the tree, with its descendants.
+/// A node of the interval tree, with its descendants.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Tree {
-    /// The kind of action or event, and the class of its window.
+    /// The kind of action or event of the interval, and the class of its window.
     pub(crate) about: Symbol,
     pub(crate) kinds: Kinds,
     /// The requests that were waited for, in the order of their names.
@@ -54,7 +54,7 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// A tree with a subject only.
+    /// Creates a node without requests, waits and children.
     pub(crate) fn new(about: Symbol) -> Tree {
         Tree {
             about,
@@ -65,12 +65,12 @@ impl Tree {
         }
     }
 
-    /// Adds requests of these kinds.
+    /// Adds requests of these kinds to the node.
     pub(crate) fn sends(&mut self, kinds: Kinds) {
         self.kinds.add(kinds);
     }
 
-    /// Adds a wait for the reply to a request of this name.
+    /// Adds a wait for the reply to a request of this name to the node.
     pub(crate) fn asks(&mut self, request: Symbol) {
         if let Err(at) = self.asked.binary_search(&request)
             && self.asked.len() < MAX_REQUESTS
@@ -79,12 +79,12 @@ impl Tree {
         }
     }
 
-    /// Adds a wait that is not for a reply.
+    /// Adds a wait with this cause to the node, which is not for a reply.
     pub(crate) fn waits(&mut self, cause: Cause) {
         self.causes.add(cause);
     }
 
-    /// Adds all of `other` to this node.
+    /// Adds the requests, waits and children of `other` to this node.
     pub(crate) fn absorb(&mut self, other: Tree) {
         self.kinds.add(other.kinds);
         other.asked.into_iter().for_each(|one| self.asks(one));
@@ -92,7 +92,7 @@ impl Tree {
         other.children.into_iter().for_each(|one| self.child(one));
     }
 
-    /// Adds a child, unless the last one is equal.
+    /// Adds a child, unless the last child is equal.
     pub(crate) fn child(&mut self, child: Tree) {
         if self.children.last() != Some(&child) {
             self.children.push(child);
@@ -108,7 +108,7 @@ impl fmt::Display for Tree {
 }
 
 impl Tree {
-    /// The text with this landmark's name instead of the name of its group.
+    /// The tree as text, with `landmark` in place of the name of its group.
     pub(crate) fn of(&self, landmark: &str) -> impl fmt::Display {
         fmt::from_fn(move |f| self.called(landmark, f))
     }

@@ -19,13 +19,14 @@ pub(crate) struct VisibleClients {
     has: HashSet<ConnectionId>,
     /// Episodes of clients that may still show something.
     held: VecDeque<Episode>,
-    /// Episodes that count, until the caller removes them.
+    /// Episodes of visible clients, until the caller removes them.
     pub(crate) ready: Vec<Episode>,
     left_out: u64,
 }
 
 impl VisibleClients {
-    /// Processes the next timeline event. If it shows that a client is visible, the client's held episodes count.
+    /// Processes the next timeline event. If it shows that a client is visible, the client's held episodes become
+    /// ready.
     pub(crate) fn happened(&mut self, timeline_event: &TimelineEvent) {
         let client = match timeline_event {
             TimelineEvent::Sent(client, sent) if sent.shows => *client,
@@ -51,8 +52,8 @@ impl VisibleClients {
         }
     }
 
-    /// Adds an episode, and holds it until its client is visible. The effects of a client that never becomes visible
-    /// count as separate episodes.
+    /// Adds an episode, and holds it until its client is visible. Effects of a client that never becomes visible count
+    /// as separate episodes.
     pub(crate) fn take(&mut self, mut episode: Episode) {
         let has = |client| self.has.contains(&client) || self.has.len() >= MAX_CLIENTS;
         if has(episode.client) {
@@ -66,7 +67,7 @@ impl VisibleClients {
         }
     }
 
-    /// Ends the trace. If no client is visible, all episodes count. Returns the number of episodes that do not count.
+    /// Ends the trace. If no client is visible, all episodes count. Returns the number of episodes that were left out.
     pub(crate) fn finish(&mut self) -> u64 {
         let held = std::mem::take(&mut self.held);
         if self.has.is_empty() {

@@ -1,4 +1,4 @@
-//! Names of windows, and requests that change the screen, from the session's state.
+//! The names of windows, and the requests that change the screen, according to the session's state.
 
 use x11prof_protocol::Request;
 use x11prof_session::{DrawableKind, Drawing, Session, Target};
@@ -8,7 +8,7 @@ use crate::pipeline::MessageContext;
 /// The maximum length of a used part of a name, in bytes.
 const LONGEST: usize = 60;
 
-/// True for a request that changes the screen: it draws on a window, or shows, moves or hides one.
+/// True if the request changes the screen: it draws on a window, or shows, moves or hides one.
 pub(crate) fn shows(seen: &MessageContext<'_>, request: &Request<'_>) -> bool {
     if let Some(drawing) = Drawing::of(request.name) {
         return drawing == Drawing::Frames || target(seen).is_some();
@@ -26,14 +26,14 @@ pub(crate) fn shows(seen: &MessageContext<'_>, request: &Request<'_>) -> bool {
     )
 }
 
-/// The window that a request acts on.
+/// The window that the request in `seen` acts on; `None` if there is none.
 pub(crate) fn target(seen: &MessageContext<'_>) -> Option<u32> {
     let id = seen.target.and_then(Target::drawable)?;
     let drawable = seen.session.drawable(id)?;
     (drawable.kind == DrawableKind::Window).then_some(id)
 }
 
-/// True if the target window belongs to the client, or to no client, like the root.
+/// True if the window that the request acts on belongs to the client, or to no client (like the root window).
 pub(crate) fn is_own(seen: &MessageContext<'_>) -> bool {
     let of = target(seen).and_then(|id| seen.session.id_range(id));
     of.is_none_or(|range| range.client.0 == seen.connection.0)
@@ -55,14 +55,14 @@ fn seen(session: &Session, window: u32) -> impl Iterator<Item = u32> + '_ {
     in_sight.chain(session.ancestry(window).filter(beside))
 }
 
-/// The class of the nearest of a window and its ancestors that has one.
+/// The class of a window, or of its nearest ancestor that has a class; `None` if no ancestor has one.
 pub(crate) fn class(session: &Session, window: u32) -> Option<&str> {
     let mut ancestry = seen(session, window);
     ancestry.find_map(|id| session.window_names(id)?.class.as_deref().map(brief))
 }
 
-/// The name of a window: class and first title, from the nearest of the window and its ancestors that has either. A
-/// title that only repeats the class is omitted.
+/// The name of a window: the class and first title of the window, or of its nearest ancestor that has either. A title
+/// that only repeats the class is left out.
 pub(crate) fn name(session: &Session, window: u32) -> Option<String> {
     seen(session, window).find_map(|id| {
         let names = session.window_names(id)?;

@@ -1,22 +1,22 @@
-//! Changes to a recording whose effect a second simulation determines.
+//! Changes to a recorded program's behaviour, whose effect a second simulation determines.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use x11prof_protocol::SequenceNumber;
 use x11prof_trace::ConnectionId;
 
-/// Changes of the program's behaviour.
+/// Changes of the recorded program's behaviour.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Changes {
-    /// Replies that the client does not wait for.
+    /// The requests whose replies the client does not wait for.
     pub(crate) not_awaited: FxHashSet<(ConnectionId, SequenceNumber)>,
-    /// Requests that the client does not send, with their bytes.
+    /// The requests that the client does not send, with their number of bytes.
     pub(crate) not_sent: FxHashMap<(ConnectionId, SequenceNumber), u64>,
     /// Bytes of replies, by request, that the server does not send.
     pub(crate) not_returned: FxHashMap<(ConnectionId, SequenceNumber), u64>,
 }
 
 impl Changes {
-    /// Adds other changes.
+    /// Adds the changes of `others`.
     pub(crate) fn add(&mut self, others: Changes) {
         self.not_awaited.extend(others.not_awaited);
         for (all, others) in [
@@ -31,7 +31,7 @@ impl Changes {
         }
     }
 
-    /// Adds requests whose replies the client does not wait for.
+    /// Notes requests of a client whose replies the client does not wait for in the forecast.
     pub(crate) fn do_not_await(
         &mut self,
         client: ConnectionId,

@@ -1,4 +1,4 @@
-//! Collects what a simulation needs: each write of a client and each read from the server, with their causes.
+//! Collects the input of a simulation: each write of a client and each read from the server, with their causes.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use x11prof_protocol::{Message, SequenceNumber, Symbol};
@@ -14,91 +14,92 @@ use crate::threads::processes::Processes;
 /// Maximum number of writes and of reads. Of a longer recording, only the first part is forecast.
 const KEPT: usize = 1 << 18;
 
-/// The number of a write or a read in [`Recorded`].
+/// The index of a write in `Recorded::writes`, or of a read in `Recorded::reads`.
 pub(super) type Id = usize;
 
-/// Bytes that a client wrote, or its end (no bytes).
+/// Bytes that a client wrote, or the end of its connection (no bytes). Times are in nanoseconds.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Write {
     pub(super) client: ConnectionId,
-    /// The time of the recorder's read.
+    /// The time at which the recorder read the bytes from the client.
     pub(super) at: u64,
-    /// The time from which on the recorded link did not hold the client up.
+    /// The time at which the recorded link stopped holding up the client, in nanoseconds.
     pub(super) returned: u64,
-    /// The time at which the server received the bytes.
+    /// The time at which the server received the bytes, in nanoseconds.
     pub(super) arrived: u64,
     pub(super) bytes: u64,
-    /// Bytes that replace images in shared memory.
+    /// The number of bytes of images in shared memory, which another link would have to transmit.
     pub(super) unshared: u64,
-    /// The server's time for the requests that end in these bytes.
+    /// The server's time for the requests that end in the written bytes, in nanoseconds.
     pub(super) service: u64,
-    /// The write of the same client before it.
+    /// The previous write of the same client; `None` for the first write.
     pub(super) previous: Option<Id>,
-    /// What the client waited for before the write; `None` for a connection that begins independently.
+    /// The write or read that the client waited for before this write; `None` for a connection that begins
+    /// independently.
     pub(super) after: Option<Moment>,
-    /// The request with the most bytes, and the last request.
+    /// The request with the most bytes in this write; `last` is the sequence number of its last request.
     pub(super) name: Option<Symbol>,
     pub(super) last: SequenceNumber,
-    /// True for the first bytes of a connection.
+    /// True if the write contains the first bytes of a connection.
     pub(super) connects: bool,
 }
 
-/// Bytes from the server.
+/// Bytes that a client received from the server. Times are in nanoseconds.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Read {
     pub(super) client: ConnectionId,
-    /// The time of the recorder's read.
+    /// The time at which the recorder read the bytes from the server.
     pub(super) at: u64,
-    /// The time at which the server sent the bytes.
+    /// The time at which the server sent the bytes, in nanoseconds.
     pub(super) sent: u64,
     pub(super) bytes: u64,
     pub(super) unshared: u64,
-    /// The write that the server replied to, or the latest write before.
+    /// The write that the server replied to, or else the latest write before; `None` if there is none.
     pub(super) cause: Option<Id>,
     pub(super) awaited: Awaited,
-    /// The latest bytes with an event since the awaited request.
+    /// The latest read with an event since the client sent the request that it waits for; `None` without such an event.
     pub(super) event: Option<Id>,
 }
 
-/// The message that a client waited for.
+/// The message that a client waited for when it read from the server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Awaited {
     #[default]
     Nothing,
-    /// The reply to a request.
+    /// The client waited for the reply to a request.
     Reply {
         request: Symbol,
         sequence: SequenceNumber,
-        /// Only the server's progress counted.
+        /// True if the client waited only until the server had handled its requests (such as XSync).
         synchronises: bool,
-        /// A client without shared memory does not wait for it.
+        /// True if a client without shared memory would not wait for the reply.
         shared: bool,
     },
     Event(Symbol),
     /// An event that only occurs with shared memory.
     SharedEvent,
-    /// The setup's reply.
+    /// The client waited for the reply to its connection setup.
     Setup,
 }
 
-/// A moment of a client.
+/// A write or a read of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Moment {
     Write(Id),
     Read(Id),
 }
 
-/// The recorded writes and reads, in the order of their times.
+/// The recorded writes and reads, in time order.
 #[derive(Debug, Default)]
 pub(crate) struct Recorded {
     pub(super) writes: Vec<Write>,
     pub(super) reads: Vec<Read>,
-    /// The writes of each client.
+    /// The indices of each client's writes.
     pub(super) of_client: FxHashMap<ConnectionId, Vec<Id>>,
     pub(super) first: u64,
-    /// Clients whose writes and reads do not end the recording.
+    /// The clients whose writes and reads do not count for the end of the recording.
     pub(super) not_wanted: FxHashSet<ConnectionId>,
-    /// True if the recording exceeded the memory limit.
+    /// True if the recording exceeded the limit of writes and reads, so that only its first part is forecast.
     pub(super) is_cut: bool,
 }
 
@@ -110,7 +111,7 @@ impl Recorded {
         }
     }
 
-    /// The writes and reads that may end the recording.
+    /// The writes and reads that may be the end of the recording.
     pub(super) fn ends(&self) -> impl Iterator<Item = Moment> {
         let is_wanted = |client| !self.not_wanted.contains(&client);
         let writes = self.writes.iter().enumerate();
@@ -121,13 +122,13 @@ impl Recorded {
         writes.chain(reads.map(|(id, _)| Moment::Read(id)))
     }
 
-    /// The number of moments until a time.
+    /// The number of writes and reads up to a time in nanoseconds.
     pub(super) fn moments_until(&self, time: u64) -> usize {
         let writes = self.writes.partition_point(|one| one.at <= time);
         writes + self.reads.partition_point(|one| one.at <= time)
     }
 
-    /// The beginning of the recording, until a time.
+    /// The first part of the recording, up to a time in nanoseconds.
     pub(super) fn until(&self, time: u64) -> Recorded {
         let writes = self.writes.partition_point(|one| one.at <= time);
         let reads = self.reads.partition_point(|one| one.at <= time);
@@ -185,7 +186,7 @@ struct Current {
     images: FxHashSet<Vec<u8>>,
 }
 
-/// Collects a recording, and forecasts it over other links.
+/// Collects a recording, and forecasts its times over other links.
 #[derive(Debug, Default)]
 pub struct Forecasts {
     pub(super) recorded: Recorded,
@@ -207,7 +208,7 @@ pub struct Forecasts {
 }
 
 impl Forecasts {
-    /// Processes the next observation of a pass.
+    /// Processes the next observation of a pass over the recording.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         self.missing.observe(observation);
         match observation {

@@ -1,4 +1,4 @@
-//! The critical path of a forecast: from the last event backwards, what each event waited for.
+//! The critical path of a forecast. It leads from the last event backwards: each event waited for the one before it.
 
 use std::collections::BTreeMap;
 
@@ -10,23 +10,24 @@ use super::simulate::{ForecastLink, Simulated};
 /// A kind of time on the critical path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum PathKind {
-    /// A client works or pauses.
+    /// A client works, or pauses without waiting for bytes.
     Client,
-    /// The link's latency, for a reply that a client waits for.
+    /// The link's latency for a reply that a client waits for.
     RoundTrip,
-    /// The link's latency, for an event that a client waits for.
+    /// The link's latency for an event that a client waits for.
     Event,
-    /// The link's latency, for a connection.
+    /// The link's latency for connecting.
     Connection,
-    /// Bytes of requests.
+    /// The link transmits the bytes of requests.
     BytesToServer,
-    /// Bytes of replies and events.
+    /// The link transmits the bytes of replies and events.
     BytesBack,
-    /// The server.
+    /// The server handles requests.
     Server,
 }
 
-/// Time on the critical path by kind and name, with the number of occurrences.
+/// The time on the critical path in nanoseconds and the number of occurrences, by kind and by the name of the request
+/// or event.
 pub(super) type CriticalPath = BTreeMap<(PathKind, Symbol), (u64, u64)>;
 
 struct Walk<'a> {
@@ -36,7 +37,7 @@ struct Walk<'a> {
     path: CriticalPath,
 }
 
-/// The critical path of a simulation that ends with `end`, back to a recorded time.
+/// The critical path of a simulation, from its end `end` back to the recorded time `from` (nanoseconds).
 pub(super) fn critical_path(
     recorded: &Recorded,
     times: &Simulated,

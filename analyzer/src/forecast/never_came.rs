@@ -22,18 +22,18 @@ const WITH_DESCRIPTORS: [&str; 5] = [
     "MIT-SHM:CreateSegment",
 ];
 
-/// A reply that a client waited for and never received. Times are milliseconds.
+/// A reply, or a reply's file descriptor, that a client waited for and never received. Times are milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NeverCame {
-    /// The number of the client's connection.
+    /// The number of the connection of the client that waited.
     pub connection: u32,
-    /// The request.
+    /// The name of the request.
     pub request: String,
-    /// `reply` or `descriptor`.
+    /// The missing object: `reply` or `descriptor`.
     pub missing: String,
-    /// The time of the request, from the trace's first record on.
+    /// The time of the request, in milliseconds since the trace's first record.
     pub since_ms: f64,
-    /// The time from the request to the end of the connection or of the recording.
+    /// The time in milliseconds from the request to the end of the connection or of the recording.
     pub waited_ms: f64,
 }
 
@@ -46,7 +46,7 @@ struct Open {
     came: bool,
 }
 
-/// Tracks requests whose replies have not arrived.
+/// Tracks the requests whose replies have not arrived.
 #[derive(Debug, Default)]
 pub(super) struct Missing {
     open: FxHashMap<ConnectionId, VecDeque<Open>>,
@@ -133,7 +133,7 @@ impl Missing {
         }
     }
 
-    /// The replies that never arrived, the longest wait first.
+    /// The replies and descriptors that never arrived, the longest wait first.
     pub(super) fn report(&self) -> Vec<NeverCame> {
         let open = self.open.iter();
         let open = open.filter_map(|(client, open)| Some((*client, *open.front()?, self.last)));

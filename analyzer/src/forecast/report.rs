@@ -21,71 +21,74 @@ const SPEEDS: (f64, f64) = (1e3, 1e9);
 /// Moments of the recording that are simulated for start-ups, at most. The longest start-ups come first.
 const START_UP_MOMENTS: usize = 1 << 21;
 
-/// A recording over a link. Times are milliseconds.
+/// The forecast of a recording over another link. Times are milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ForecastReport {
-    /// The link's speed; null if bytes take no time.
+    /// The speed of the link, in bytes per second; null if bytes take no time.
     pub bytes_per_second: Option<f64>,
-    /// The link's round trip.
+    /// The round-trip time of the link in milliseconds.
     pub rtt_ms: f64,
-    /// The round trip of the recorded link; null if there was no link.
+    /// The round-trip time of the recorded link, in milliseconds; null if the recording was made without a link.
     pub recorded_rtt_ms: Option<f64>,
-    /// The time from the trace's first record to the last write or read of a client.
+    /// The recorded time from the trace's first record to the last write or read of a client, in milliseconds.
     pub recorded_ms: f64,
-    /// The same time without a link.
+    /// The simulated time from the trace's first record to the last write or read of a client, in milliseconds, without
+    /// a link.
     pub local_ms: f64,
-    /// The same time over the link.
+    /// The simulated time from the trace's first record to the last write or read of a client, over the link, in
+    /// milliseconds.
     pub forecast_ms: f64,
-    /// The causes of the difference on the critical path, the largest first.
+    /// The causes of the network's time on the critical path, the largest first.
     pub causes: Vec<ForecastCause>,
-    /// The start-up of each client that drew a first frame. What came after the first frame has no part in it.
+    /// The start-up of each client that drew a first frame. Work after the first frame does not count.
     pub start_ups: Vec<ForecastStartUp>,
-    /// The limits from which on a start-up takes noticeably longer; null if no start-up is complete.
+    /// The limits of latency and bandwidth from which a start-up takes noticeably longer; null if no start-up is
+    /// complete.
     pub limits: Option<LinkLimits>,
     /// The replies that clients waited for and never received, the longest wait first.
     pub never_came: Vec<NeverCame>,
-    /// True if the recording was too long and only its first part was forecast.
+    /// True if the recording was too long, so that only its first part was forecast.
     pub is_cut: bool,
 }
 
-/// A cause of time over a link.
+/// A cause of the network's time on the critical path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ForecastCause {
-    /// `round-trips`, `events`, `connection`, `bytes-to-server` or `bytes-back`.
+    /// The kind of cause: `round-trips`, `events`, `connection`, `bytes-to-server` or `bytes-back`.
     pub kind: String,
-    /// The request or the event.
+    /// The name of the request or the event.
     pub name: String,
-    /// How often it is on the critical path.
+    /// The number of times that the cause is on the critical path.
     pub count: u64,
-    /// The time on the critical path.
+    /// The time of the cause on the critical path, in milliseconds.
     pub ms: f64,
 }
 
-/// A start-up over a link.
+/// The forecast of a client's start-up over another link.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ForecastStartUp {
-    /// The client.
+    /// The name of the client whose start-up is forecast.
     pub client: String,
-    /// The number of its connection.
+    /// The number of the client's connection.
     pub connection: u32,
-    /// The recorded time.
+    /// The recorded time of the start-up in milliseconds.
     pub recorded_ms: f64,
-    /// The time over the link.
+    /// The simulated time of the start-up over the link, in milliseconds.
     pub forecast_ms: f64,
 }
 
-/// The slowest link on which a start-up takes less than a second longer.
+/// The limits of a link on which a start-up takes less than a second longer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LinkLimits {
-    /// The round trip, with unlimited speed; null if two seconds are not noticed.
+    /// The longest round-trip time, at unlimited speed; null if even a round trip of two seconds is not noticed.
     pub rtt_ms: Option<f64>,
-    /// The speed without latency; null if 1 kB/s is not noticed.
+    /// The lowest speed, in bytes per second, without latency; null if even 1 kB/s is not noticed.
     pub bytes_per_second: Option<f64>,
 }
 
 impl Forecasts {
-    /// Keeps the recording up to a time, in milliseconds after the trace's first record. The recording then ends with
-    /// the last write or read of a `wanted` client.
+    /// Keeps only the recording up to `until_ms`, in milliseconds after the trace's first record. The recording then
+    /// ends with the last write or read of a client for which `wanted` returns true.
     pub fn keep(&mut self, until_ms: Option<f64>, wanted: impl Fn(ConnectionId) -> bool) {
         if let Some(until) = until_ms {
             // The cast saturates.
@@ -117,17 +120,18 @@ impl Forecasts {
         trips.reduce(u64::saturating_add)
     }
 
-    /// True if the recording can be forecast.
+    /// True if the recording contains bytes that clients wrote, so that it can be forecast.
     pub(crate) fn has_any(&self) -> bool {
         !self.recorded.writes.is_empty()
     }
 
-    /// The forecast over a network.
+    /// The forecast of the recording over a network.
     pub fn over(&self, network: &Network) -> ForecastReport {
         self.report(network.effective_speed(), network.rtt.as_ms())
     }
 
-    /// The causes of time over a network, the largest first, in a part of the recording, in seconds after its start.
+    /// The causes of the network's time on the critical path, the largest first. `from_s` and `to_s` limit them to a
+    /// part of the recording, in seconds after its start.
     pub fn causes_over(
         &self,
         network: &Network,
@@ -147,13 +151,13 @@ impl Forecasts {
         causes(&recorded, &times, link, from)
     }
 
-    /// The length of the recording over a link of this speed and round trip, in milliseconds.
+    /// The simulated length of the recording over a link of this speed and round-trip time, in milliseconds.
     pub fn length_ms(&self, bytes_per_second: Option<f64>, rtt_ms: f64) -> f64 {
         let changes = Changes::default();
         ms(self.length_with(bytes_per_second, rtt_ms, &changes))
     }
 
-    /// The forecast over a link of this speed and round trip.
+    /// The forecast of the recording over a link of this speed and round-trip time.
     pub fn report(&self, bytes_per_second: Option<f64>, rtt_ms: f64) -> ForecastReport {
         let link = link(bytes_per_second, rtt_ms);
         let none = Changes::default();
@@ -177,7 +181,8 @@ impl Forecasts {
         }
     }
 
-    /// The time that changes save over a link, in nanoseconds.
+    /// The simulated length of the recording over a link of this speed and round-trip time, with `changes` of the
+    /// program's behaviour, in nanoseconds.
     pub(crate) fn length_with(
         &self,
         bytes_per_second: Option<f64>,
@@ -294,7 +299,7 @@ fn first_frame(beginning: &Recorded, one: &StartUpReport, link: ForecastLink) ->
     Some(done as f64)
 }
 
-/// The link of this speed and round trip; `None` if it has no delays.
+/// The link of this speed and round-trip time (in milliseconds); `None` if the link has no delays.
 pub(super) fn link(bytes_per_second: Option<f64>, rtt_ms: f64) -> ForecastLink {
     let is_there = bytes_per_second.is_some() || rtt_ms > 0.0;
     is_there.then_some(EmulatedNetwork {

@@ -9,59 +9,59 @@ use x11prof_trace::EmulatedNetwork;
 use super::changes::Changes;
 use super::collect::{Awaited, Id, Moment, Recorded};
 
-/// The link of a forecast; `None` without a link.
+/// The link of a forecast; `None` for a server without a link.
 pub(super) type ForecastLink = Option<EmulatedNetwork>;
 
 /// Something that happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// The client writes.
+    /// The client writes the bytes of the write with this number.
     Write(Id),
-    /// The server has the bytes.
+    /// The server has received the bytes of the write with this number.
     Arrive(Id),
-    /// The server sends.
+    /// The server sends the bytes of the read with this number.
     Send(Id),
-    /// The client has the bytes.
+    /// The client has received the bytes of the read with this number.
     Deliver(Id),
 }
 
-/// The forecast times of a write.
+/// The forecast times of a write, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct WriteTimes {
-    /// The client writes.
+    /// The time at which the client writes, in nanoseconds.
     pub(super) start: u64,
-    /// The time at which the line takes the first byte.
+    /// The time at which the first byte enters the line to the server.
     pub(super) begin: u64,
-    /// The time at which the client can continue.
+    /// The time at which the client can continue, in nanoseconds.
     pub(super) returned: u64,
-    /// The time at which the server has received all bytes.
+    /// The time at which the server has received all bytes, in nanoseconds.
     pub(super) arrived: u64,
-    /// The time at which the server starts to process the bytes.
+    /// The time at which the server starts to process the bytes, in nanoseconds.
     pub(super) served: u64,
-    /// The previous write on the line, if the line was still occupied.
+    /// The previous write on the line, if it still occupied the line; `None` if the line was free.
     pub(super) behind: Option<Id>,
 }
 
-/// The forecast times of a read.
+/// The forecast times of a read, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ReadTimes {
     pub(super) sent: u64,
     pub(super) delivered: u64,
 }
 
-/// All forecast times.
+/// The forecast times of all writes and reads.
 #[derive(Debug, Default)]
 pub(super) struct Simulated {
     pub(super) writes: Vec<WriteTimes>,
     pub(super) reads: Vec<ReadTimes>,
-    /// The event after which each write follows, and the client's own time since.
+    /// For each write, the write or read that it follows, and the nanoseconds of the client's own time since.
     pub(super) after: Vec<(Option<Moment>, u64)>,
-    /// The last moment of a client.
+    /// The last write or read of the simulation that counts for its end.
     pub(super) end: Option<Moment>,
 }
 
 impl Simulated {
-    /// The time of a write or a read as its client sees it.
+    /// The time at which the client writes or reads, in nanoseconds.
     pub(super) fn time(&self, moment: Moment) -> u64 {
         match moment {
             Moment::Write(id) => self.writes[id].start,
@@ -107,7 +107,7 @@ struct Simulation<'a> {
     queue: BinaryHeap<Reverse<(u64, Event)>>,
 }
 
-/// Simulates a recording over a link, with changes.
+/// Simulates a recording over a link, with changes of the program's behaviour.
 pub(super) fn simulate(recorded: &Recorded, link: ForecastLink, changes: &Changes) -> Simulated {
     let mut simulation = Simulation::new(recorded, link, changes);
     while let Some(Reverse((time, event))) = simulation.queue.pop() {

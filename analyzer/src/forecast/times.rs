@@ -1,4 +1,4 @@
-//! Times of a recording over a link: the end of an episode or a start-up there.
+//! The times of a recording over another link: the end of an episode or a start-up.
 
 use x11prof_cost_model::Network;
 use x11prof_trace::ConnectionId;
@@ -8,7 +8,7 @@ use super::collect::{Forecasts, Id, Recorded};
 use super::report::link;
 use super::simulate::{Simulated, simulate};
 
-/// A recording and its simulated times over a link.
+/// A recording, and its simulated times over a network link.
 #[derive(Debug)]
 pub struct ForecastTimes {
     recorded: Recorded,
@@ -16,7 +16,7 @@ pub struct ForecastTimes {
 }
 
 impl Forecasts {
-    /// The recording's times over a network.
+    /// Simulates the recording over a network, and returns its times.
     pub fn times(self, network: &Network) -> ForecastTimes {
         let link = link(network.effective_speed(), network.rtt.as_ms());
         ForecastTimes {
@@ -27,8 +27,9 @@ impl Forecasts {
 }
 
 impl ForecastTimes {
-    /// The time over the link from `start` until the client's work up to `end` is complete, including a final server
-    /// part of at most `drawing`. `None` if the client sent nothing between `start` and `end`.
+    /// The nanoseconds over the link from `start` until the client's work up to `end` is complete, including the
+    /// server's last work, which takes at most `drawing` nanoseconds. `None` if the client sent nothing between `start`
+    /// and `end`.
     pub(crate) fn latency(
         &self,
         client: ConnectionId,
@@ -57,8 +58,9 @@ impl ForecastTimes {
 }
 
 impl Recorded {
-    /// The forecast time at which the server has done what a client had sent by `end`, and the client has read the
-    /// replies to it. The client wrote last at `wrote`, and the server's last part took `drawing` at most.
+    /// The forecast time, in nanoseconds, at which the server has handled all requests that the client had sent by
+    /// `end`, and the client has read the replies. The client's last write was at or before `wrote`, and the server's
+    /// last work took at most `drawing` nanoseconds. `None` if the client wrote nothing since `start`.
     pub(super) fn done(
         &self,
         times: &Simulated,

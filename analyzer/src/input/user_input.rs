@@ -1,4 +1,5 @@
-//! The user's input in a recording: each key, button and motion with its window, for replaying elsewhere.
+//! The user's input in a recording: each key, button and motion with its window, so that `drive` can repeat it
+//! elsewhere.
 
 use x11prof_protocol::{Event, Message, Symbol};
 use x11prof_session::{DrawableKind, Input, Inputs, Session};
@@ -10,47 +11,48 @@ use crate::pipeline::Observation;
 /// Maximum number of kept inputs; further inputs are only counted.
 const LIMIT: usize = 1_000_000;
 
-/// An input of the user.
+/// A key, button or motion event of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserInput {
     /// The time at which the first client received the input.
     pub time: Timestamp,
-    /// The input, with its position relative to the client's window.
+    /// The input. Its position is relative to the client's window.
     pub input: Input,
-    /// The key's names, without and with Shift; `None` if it is not a key, or if the recording has no keyboard.
+    /// The names of the key, without and with Shift; `None` if the input is not a key, or if the recording has no
+    /// keyboard map.
     pub key: [Option<Symbol>; 2],
-    /// The number of the window in [`UserInputs::windows`]; `None` for the root.
+    /// The index of the window in [`UserInputs::windows`]; `None` for the root window.
     pub window: Option<usize>,
 }
 
-/// The window of a client, identified as in other recordings.
+/// A window that received input, identified by properties that are equal in other recordings.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct InputWindow {
-    /// The class in WM_CLASS; empty if the window only has a title.
+    /// The class of the window in WM_CLASS; empty if the window only has a title.
     pub class: String,
-    /// The latest title.
+    /// The latest title of the window.
     pub title: String,
 }
 
-/// Collects the inputs of a recording.
+/// Collects the user's inputs in a recording.
 #[derive(Debug, Default)]
 pub struct UserInputs {
     seen: Inputs,
     keyboard: Keyboard,
-    /// The inputs, in the order of time.
+    /// The inputs in time order, up to a limit.
     pub list: Vec<UserInput>,
-    /// The windows that had input.
+    /// The windows that received input.
     pub windows: Vec<InputWindow>,
-    /// Inputs that are not in the list.
+    /// The number of inputs over the limit, which are not in the list.
     pub omitted: u64,
-    /// The number of touches from XInput 2. They are not in the list, because XTEST cannot send them.
+    /// The number of touches from XInput 2. The list of inputs does not contain them, because XTEST cannot send them.
     pub touches: u64,
     /// True if clients connected before the recording: their keyboard and windows may be unknown.
     pub from_the_middle: bool,
 }
 
 impl UserInputs {
-    /// Processes the next observation of a pass.
+    /// Processes the next observation of a pass over the recording.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
             Observation::Message(seen) => {

@@ -1,4 +1,4 @@
-//! Properties of a connection to a display and their likely causes, from measurements (`trace::Link`).
+//! The properties of a connection to a display and their likely causes, from measurements (`trace::Link`).
 
 mod steps;
 
@@ -20,80 +20,81 @@ const NARROW: f64 = 12.5e6;
 /// ms.
 const DELAYED: f64 = 25.0;
 
-/// Properties of a connection. Times are milliseconds.
+/// The measured properties of a connection to a display. Times are milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinkReport {
-    /// The version of this layout.
+    /// The version of this document's layout.
     pub format: u32,
-    /// The display.
+    /// The name of the display, such as `:0`.
     pub display: String,
-    /// `unix` or `tcp`.
+    /// The kind of socket: `unix` or `tcp`.
     pub transport: String,
     /// The process that listens for the display instead of an X server; null if the listener is an X server or unknown.
     #[serde(default)]
     pub relay: Option<String>,
-    /// Consecutive round trips.
+    /// The times of consecutive round trips.
     pub round_trips: SpreadReport,
-    /// Round trips after pauses of random length.
+    /// The times of round trips after pauses of random length.
     pub paced: SpreadReport,
-    /// The median round trip of two requests in separate writes.
+    /// The median time of a round trip whose two requests are in separate writes, in milliseconds; null if not
+    /// measured.
     pub two_writes_ms: Option<f64>,
-    /// The period of a timer that delays replies; null if there is none.
+    /// The period of a timer that delays replies, in milliseconds; null if there is none.
     pub step_ms: Option<f64>,
-    /// The speed to the server; null if the data took no longer than a round trip.
+    /// The speed of data to the server, in bytes per second; null if the data took no longer than a round trip.
     pub to_server_bytes_per_second: Option<f64>,
-    /// The speed to the client.
+    /// The speed of data to the client, in bytes per second; null if the data took no longer than a round trip.
     pub to_client_bytes_per_second: Option<f64>,
-    /// Findings, the gravest first.
+    /// The findings, the gravest first.
     pub findings: Vec<LinkFinding>,
 }
 
-/// A distribution of times.
+/// The distribution of a set of measured times.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SpreadReport {
-    /// The number.
+    /// The number of measured times.
     pub count: usize,
-    /// The minimum; null if there are none.
+    /// The smallest time in milliseconds; null without measurements.
     pub min_ms: Option<f64>,
-    /// The median.
+    /// The median time in milliseconds; null without measurements.
     #[serde(rename = "p50_ms")]
     pub median_ms: Option<f64>,
-    /// Nineteen of twenty are below.
+    /// The 95th percentile of the times in milliseconds; null without measurements.
     pub p95_ms: Option<f64>,
-    /// The most.
+    /// The greatest time in milliseconds; null without measurements.
     pub max_ms: Option<f64>,
 }
 
-/// A property of a connection.
+/// A finding: a property of the connection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinkFinding {
-    /// The kind.
+    /// The kind of the finding about the connection.
     pub kind: LinkKind,
-    /// The finding as text.
+    /// The finding as a sentence.
     pub what: String,
-    /// The remedy; null if none is needed.
+    /// The remedy as a sentence; null if none is needed.
     pub advice: Option<Cow<'static, str>>,
-    /// The source of the finding; null if there is none.
+    /// The document that explains the finding; null if there is none.
     pub source: Option<Cow<'static, str>>,
 }
 
-/// The kind of a finding.
+/// The kind of a finding about a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkKind {
-    /// Replies arrive in steps.
+    /// Replies arrive in steps, at the ticks of a timer.
     Steps,
     /// A small request after another one waits for an acknowledgement.
     DelayedAcknowledgement,
-    /// A low speed.
+    /// The speed of the connection is low.
     Narrow,
-    /// Round trips are long.
+    /// Round trips on the connection take long.
     Far,
     /// Round-trip times vary: some are much longer than others.
     Uneven,
-    /// A connection within the machine.
+    /// The connection stays within the machine.
     Local,
-    /// The link is good.
+    /// The link has no problem.
     Good,
 }
 
@@ -113,7 +114,7 @@ impl SpreadReport {
 }
 
 impl LinkReport {
-    /// Judges the measurements.
+    /// Creates the report with the findings that follow from the measurements.
     pub fn new(link: &Link) -> LinkReport {
         let round_trips = SpreadReport::of(link.round_trips_ns.iter().copied());
         let lengths = link.paced.iter();

@@ -15,10 +15,10 @@ const FEWEST: usize = 20;
 /// no steps by chance.
 const CLEAR: f64 = 0.7;
 
-/// The step in milliseconds; `None` if there is none.
+/// The step in milliseconds; `None` if replies do not arrive in steps.
 ///
-/// Requests were sent after pauses of random length. If a timer delays replies, the time between two replies is still a
-/// multiple of the timer's period; otherwise it is random.
+/// `paced` contains round trips after pauses of random length. If a timer delays replies, the time between two replies
+/// is still a multiple of the timer's period; otherwise it is random.
 pub(super) fn step(paced: &[RoundTrip]) -> Option<f64> {
     if paced.len() < FEWEST {
         return None;

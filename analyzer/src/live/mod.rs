@@ -1,5 +1,5 @@
-//! A recording while it continues: receives records, returns the profile so far and the clients' current activity, and
-//! can restart all counts at any time.
+//! The analysis of a recording while it continues. It receives records, returns the profile so far and the clients'
+//! current activity, and can restart all counts at any time.
 
 pub(crate) mod clients_now;
 
@@ -14,14 +14,14 @@ use crate::resources::report::ResourceReport;
 use crate::stalls::grabs::report::GrabReport;
 use crate::stalls::report::StallsReport;
 
-/// A profile that grows.
+/// The profile of a live recording.
 pub struct LiveProfile {
     pipeline: Pipeline,
     clients: ClientsNow,
 }
 
 impl LiveProfile {
-    /// An empty profile, for the server that `parameters` describe.
+    /// Creates an empty profile. `parameters` has the costs of the server.
     pub fn new(
         parameters: &ServerParameters,
         substitutions: &Substitutions,
@@ -35,20 +35,20 @@ impl LiveProfile {
         }
     }
 
-    /// Adds the next record. The record counts once all earlier data has arrived.
+    /// Adds the next record. The record counts once all earlier records have arrived.
     pub fn feed(&mut self, record: Record) {
         let LiveProfile { pipeline, clients } = self;
         pipeline.feed(record, |observation| clients.observe(observation));
     }
 
-    /// Ends the recording and counts all messages so far.
+    /// Ends the recording, and counts all messages up to its end.
     pub fn end(&mut self) {
         let LiveProfile { pipeline, clients } = self;
         pipeline.end(|observation| clients.observe(observation));
         clients.end();
     }
 
-    /// Notes that no record arrived before `time`.
+    /// Notes that no record arrived before `time`, and advances the analysis to it.
     pub fn until(&mut self, time: Timestamp) {
         let LiveProfile { pipeline, clients } = self;
         let known = pipeline.until(time, |observation| clients.observe(observation));
@@ -56,17 +56,18 @@ impl LiveProfile {
         clients.until(time);
     }
 
-    /// Restarts all counts, with `parameters` from now on. The session state, the clients and their resources are kept.
+    /// Restarts all counts, with the costs of `parameters` from now on. The state of the session, the clients and their
+    /// resources are kept.
     pub fn afresh(&mut self, parameters: &ServerParameters, substitutions: &Substitutions) {
         self.clients.afresh(parameters, substitutions);
     }
 
-    /// The current activity of the clients; with a `filter`, only names that contain it.
+    /// The current activity of the clients. With a `filter`, only names that contain that text.
     pub fn now(&mut self, filter: Option<&str>) -> NowReport {
         self.clients.report(filter)
     }
 
-    /// The profile so far; `path` names the trace, and `held` adds resources, grabs and stalls.
+    /// The profile so far. `path` names the trace. If `held` is true, the report includes resources, grabs and stalls.
     pub fn report(&mut self, path: &str, network: &Network, held: bool) -> ProfileReport {
         let ClientsNow {
             summary,

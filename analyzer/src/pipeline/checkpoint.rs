@@ -1,4 +1,4 @@
-//! Converts a trace's records of the state before it (docs/FORMAT.md) to the form of the framer and the session, and
+//! Converts a trace's records of the state before it (docs/FORMAT.md) to the types of the framer and the session, and
 //! back.
 
 use x11prof_protocol::{ByteOrder, ConnectionCheckpoint, SequenceNumber};
@@ -10,7 +10,7 @@ use x11prof_trace::{
     Joined,
 };
 
-/// The state of a connection in mid-stream, for the framer.
+/// Converts the record of a connection in mid-stream to the framer's state.
 pub(crate) fn joint(joined: &Joined) -> ConnectionCheckpoint {
     ConnectionCheckpoint {
         order: match joined.byte_order {
@@ -27,7 +27,8 @@ pub(crate) fn joint(joined: &Joined) -> ConnectionCheckpoint {
     }
 }
 
-/// The state of a connection as a record.
+/// Converts the framer's state of a connection in mid-stream to a record. `under_way` are the bytes of an incomplete
+/// message in each direction.
 pub(crate) fn joined(
     connection: ConnectionId,
     joint: &ConnectionCheckpoint,
@@ -54,7 +55,7 @@ pub(crate) fn joined(
     }
 }
 
-/// Adds existing objects to the session.
+/// Adds the objects of a record of existing objects to the session.
 pub(crate) fn tell(session: &mut Session, existing: &Existing) {
     for client in &existing.clients {
         session.exists_client(ClientId(client.connection.0), client.first, client.mask);
@@ -103,7 +104,7 @@ pub(crate) fn tell(session: &mut Session, existing: &Existing) {
     }
 }
 
-/// All objects of a session, as records.
+/// Converts all objects of a session to records of existing objects.
 pub(crate) fn existing(session: &Session) -> Vec<Existing> {
     let text = |name: &Option<Box<str>>| name.as_deref().map(str::to_owned);
     let all = Existing {

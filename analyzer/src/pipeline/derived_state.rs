@@ -141,7 +141,7 @@ impl DerivedState {
         }
     }
 
-    /// The trace has no more records.
+    /// Ends the trace, and emits the observations that follow from its end.
     pub(crate) fn end(&mut self, on: &mut impl FnMut(&Observation<'_>)) {
         if let Some(runs) = &mut self.runs {
             runs.end();

@@ -23,47 +23,47 @@ pub enum Device {
     Pointer,
     /// The core keyboard.
     Keyboard,
-    /// A device of XInput 2, by its number.
+    /// A device of XInput 2, with its number.
     Numbered(u16),
 }
 
-/// A step in the life of a grab.
+/// A step in the life of a device grab.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GrabStep {
-    /// The client has the device now.
+    /// The client has grabbed the device.
     Began,
-    /// The server refused the grab.
+    /// The server refused the client's grab.
     Refused,
-    /// The client released the grab.
+    /// The client released its grab.
     Ungrabbed,
-    /// Another client has the device now.
+    /// The client lost its grab, because another client has grabbed the device.
     Lost,
-    /// The window of the grab was unmapped.
+    /// The grab ended because its window was unmapped.
     Unmapped,
-    /// The client's connection ended.
+    /// The grab ended because the client's connection ended.
     Closed,
 }
 
-/// A change of a grab.
+/// A change of a device grab.
 #[derive(Debug, Clone, Copy)]
 pub struct DeviceGrab {
-    /// The device.
+    /// The device whose grab changed.
     pub device: Device,
-    /// The client that has or had the grab.
+    /// The client that has, had or requested the grab.
     pub by: ConnectionId,
-    /// For a refused grab, the client that has the device; `None` if unknown.
+    /// For a refused grab, the client that has grabbed the device; `None` if unknown.
     pub holder: Option<ConnectionId>,
-    /// The window of the grab.
+    /// The window that the client grabbed the device for.
     pub window: u32,
-    /// The time of the request for the grab.
+    /// The time at which the client requested the grab.
     pub asked: Timestamp,
-    /// The time of the change.
+    /// The time at which the grab changed.
     pub time: Timestamp,
-    /// The change.
+    /// The kind of change of the grab.
     pub step: GrabStep,
 }
 
-/// The active grabs, and the changes that have not been read yet.
+/// The active device grabs, and the changes that have not been emitted yet.
 #[derive(Debug, Default)]
 pub(crate) struct DeviceGrabs {
     asked: HashMap<(ConnectionId, SequenceNumber), DeviceGrab>,
@@ -72,12 +72,12 @@ pub(crate) struct DeviceGrabs {
 }
 
 impl DeviceGrabs {
-    /// The next change, until all are taken.
+    /// Removes and returns the next change; `None` after the last.
     pub(crate) fn take_change(&mut self) -> Option<DeviceGrab> {
         self.changes.pop_front()
     }
 
-    /// Processes the next message of a pass.
+    /// Processes the next message of a pass, and stores the changes of grabs that it causes.
     pub(crate) fn message(&mut self, seen: &MessageContext<'_>) {
         match seen.message {
             Message::Request(request) => self.request(seen, request),
@@ -89,7 +89,7 @@ impl DeviceGrabs {
         }
     }
 
-    /// A connection has ended.
+    /// Ends the grabs of a connection that ended at `time`.
     pub(crate) fn closed(&mut self, connection: ConnectionId, time: Timestamp) {
         self.asked.retain(|(of, _), _| *of != connection);
         self.end(time, GrabStep::Closed, |grab| grab.by == connection);

@@ -1,10 +1,10 @@
-//! The span of a pass so far: its first record, and the latest time in it.
+//! The span of a pass so far: from its first record to the latest time.
 
 use x11prof_trace::Timestamp;
 
 use crate::pipeline::Observation;
 
-/// The time that a pass covers.
+/// The span of time that a pass has covered.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Elapsed {
     start: Option<Timestamp>,
@@ -24,12 +24,12 @@ impl Elapsed {
         self.now = self.now.max(time);
     }
 
-    /// The trace's first record.
+    /// The time of the trace's first record.
     pub(crate) fn start(&self) -> Timestamp {
         self.start.unwrap_or_default()
     }
 
-    /// The time of the latest record.
+    /// The time of the latest record so far.
     pub(crate) fn now(&self) -> Timestamp {
         self.now
     }

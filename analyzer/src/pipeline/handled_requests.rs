@@ -1,4 +1,4 @@
-//! The times of the server's handlers, joined with their requests: the server time of each request in a timed recording.
+//! Joins the times of the server's handlers with their requests: the server time of each request in a timed recording.
 
 use std::collections::VecDeque;
 
@@ -26,7 +26,8 @@ pub(crate) struct HandledRequests {
 }
 
 impl HandledRequests {
-    /// Notes a request, or several equal ones. Returns true if their server time will be reported.
+    /// Adds a request that `client` sent at `time`; `times` is the number of equal requests. Returns true if the server
+    /// will report their handler times.
     pub(crate) fn request(
         &mut self,
         (client, time): (ConnectionId, Timestamp),
@@ -75,8 +76,8 @@ impl HandledRequests {
         }
     }
 
-    /// Joins the handlers that had ended by `now`, when all switches up to then are known. Time of other processes that
-    /// the kernel ran during a long handler does not count.
+    /// Joins the handlers that had ended by `now` (nanoseconds). All context switches up to then must be known. The
+    /// time of other processes that ran during a handler does not count.
     pub(crate) fn settle(&mut self, now: u64, runs: Option<&Runs>) {
         let Some(timed) = &mut self.timed else { return };
         let on = &mut |happened| self.joined.push_back(happened);
@@ -91,7 +92,7 @@ impl HandledRequests {
         }
     }
 
-    /// Ends the recording: joins the remaining handlers.
+    /// Ends the recording, and joins the remaining handlers.
     pub(crate) fn end(&mut self, runs: Option<&Runs>) {
         self.settle(u64::MAX, runs);
         if let Some(timed) = &mut self.timed {
@@ -99,7 +100,7 @@ impl HandledRequests {
         }
     }
 
-    /// Emits the requests that have matched their handler times.
+    /// Emits the requests that have been joined with their handler times.
     pub(crate) fn emit(&mut self, on: &mut impl FnMut(&Observation<'_>)) {
         while let Some(joined) = self.joined.pop_front() {
             match joined {

@@ -12,7 +12,8 @@ use x11prof_trace::{ConnectionId, HandlerTime, Timestamp};
 /// Maximum number of requests, or of times, of one client that wait for a match. Older ones are considered unmatched.
 const WAITING_LIMIT: u64 = 1 << 16;
 
-/// Requests that wait for their handlers' times, and times that wait for their requests.
+/// Requests that wait for their handler times, and handler times that wait for their requests. `K` identifies a
+/// request.
 #[derive(Debug)]
 pub(crate) struct Timed<K> {
     /// The client's index in the server, of each connection.
@@ -46,12 +47,13 @@ impl<K> Waiting<K> {
     }
 }
 
-/// A match of requests with a time, or the failure of a match.
+/// A match of requests with a handler time, or a handler time without a request.
 #[derive(Debug)]
 pub(crate) enum Match<K> {
-    /// The handlers of this number of requests with the key took these nanoseconds, starting at this time.
+    /// Requests with this key were handled: their number, the nanoseconds of their handlers, and the start of the first
+    /// handler.
     Timed(K, u64, f64, Timestamp),
-    /// The server spent these nanoseconds, starting at this time, on requests that are not in the trace.
+    /// The server handled requests that are not in the trace: the start of the handler, and its nanoseconds.
     Unclaimed(Timestamp, f64),
 }
 
@@ -63,8 +65,8 @@ impl<K: Copy> Timed<K> {
         }
     }
 
-    /// Notes the resource IDs that the server assigned to `connection`. An earlier client with the same index has
-    /// disconnected.
+    /// Stores the resource ids (base and mask) that the server assigned to `connection`. An earlier client with the
+    /// same index has disconnected.
     pub(crate) fn accepted(
         &mut self,
         connection: ConnectionId,
@@ -86,8 +88,8 @@ impl<K: Copy> Timed<K> {
         self.indices.remove(&connection);
     }
 
-    /// Adds `count` equal requests, the first with this number. Returns false if their client cannot be identified in
-    /// the server.
+    /// Adds `times` equal requests of `connection`; `first` is the sequence number of the first, and `key` identifies
+    /// them. Returns false if the client's index in the server is unknown.
     pub(crate) fn requests(
         &mut self,
         (connection, first): (ConnectionId, SequenceNumber),
@@ -109,7 +111,7 @@ impl<K: Copy> Timed<K> {
         true
     }
 
-    /// Adds a handler time, of which `nanos` were CPU time.
+    /// Adds a handler time; `nanos` is its CPU time in nanoseconds.
     pub(crate) fn handled(&mut self, time: &HandlerTime, nanos: u64, on: &mut dyn FnMut(Match<K>)) {
         let Some(client) = self
             .clients
@@ -123,7 +125,7 @@ impl<K: Copy> Timed<K> {
         client.settle(on);
     }
 
-    /// Considers waiting requests and times as unmatched.
+    /// Ends the trace: requests and handler times that still wait have no match.
     pub(crate) fn end(&mut self, on: &mut dyn FnMut(Match<K>)) {
         for client in self.clients.values_mut() {
             std::mem::replace(client, Client::new()).end(on);

@@ -4,16 +4,17 @@ use x11prof_trace::Record;
 
 use crate::pipeline::{Observation, Pipeline};
 
-/// A follower of a recording.
+/// An analysis that follows a live recording.
 pub trait Follows {
-    /// Processes the next observation.
+    /// Processes the next observation of the pass.
     fn observe(&mut self, observation: &Observation<'_>);
 
-    /// Called after all observations of `record`; `pipeline` is at the current position.
+    /// Called after the pipeline has emitted all observations of `record`; `pipeline` has the state at this position.
     fn took(&mut self, record: &Record, pipeline: &Pipeline);
 }
 
-/// A live pass. Equal requests are coalesced ([`Pipeline::take_together`]), to keep up with the recording.
+/// A pass over a live recording. Equal requests are coalesced ([`Pipeline::take_together`]), to keep up with the
+/// recording.
 pub struct LivePass {
     pipeline: Pipeline,
 }
@@ -27,18 +28,18 @@ impl Default for LivePass {
 }
 
 impl LivePass {
-    /// The pipeline at the current position.
+    /// The pipeline in its current state.
     pub fn pipeline(&self) -> &Pipeline {
         &self.pipeline
     }
 
-    /// Adds the next record. The follower receives its observations once all earlier data has arrived.
+    /// Adds the next record. `who` receives its observations once all earlier records have arrived.
     pub fn feed(&mut self, record: Record, who: &mut impl Follows) {
         self.pipeline.put(record);
         self.follow(who);
     }
 
-    /// Ends the recording and emits all waiting observations.
+    /// Ends the recording, and passes all waiting observations to `who`.
     pub fn end(&mut self, who: &mut impl Follows) {
         self.pipeline.no_more();
         self.follow(who);

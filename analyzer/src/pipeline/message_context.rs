@@ -1,4 +1,4 @@
-//! A message with its context, as the pass emits it.
+//! A message of a connection with its context, as a pass over the recording emits it.
 
 use x11prof_protocol::{Extensions, Message};
 use x11prof_session::{Operation, Session, Target};
@@ -6,33 +6,33 @@ use x11prof_trace::{ConnectionId, Timestamp};
 
 use crate::round_trips::CompletedRequest;
 
-/// A message in its place.
+/// A message with its connection, its times, and the state of the session.
 #[derive(Debug, Clone, Copy)]
 pub struct MessageContext<'a> {
-    /// The connection.
+    /// The connection of the message.
     pub connection: ConnectionId,
-    /// The time at which the message's last byte was read off the socket.
+    /// The time at which the message's last byte was read from the socket.
     pub time: Timestamp,
-    /// The time at which the server received or sent the last byte. It differs from `time` only on an emulated link.
+    /// The time at which the server received or sent the message's last byte. It differs from `time` only on an
+    /// emulated or measured link.
     pub at_server: Timestamp,
-    /// The message.
+    /// The decoded message; the first of several coalesced requests.
     pub message: &'a Message<'a>,
-    /// The number of equal consecutive requests that the message represents; the message is the first of them. 1 unless
-    /// the pass coalesces requests.
+    /// The number of equal consecutive requests that this message represents; 1 unless the pass coalesces requests.
     pub times: u64,
-    /// A request as an operation in the session state; `None` for other messages.
+    /// The operation of a request; `None` for other messages.
     pub operation: Option<&'a Operation>,
-    /// The target of a request; `None` if unknown, and for other messages.
+    /// The object that a request acts on; `None` if unknown, and for other messages.
     pub target: Option<Target>,
-    /// The number of the stack on which a request was made, if the trace has it.
+    /// The number of the call stack that made the request; `None` if the trace does not have it.
     pub stack: Option<u32>,
     /// True for a request whose server time follows as [`crate::Observation::HandledRequest`].
     pub(crate) timed: bool,
-    /// The request that a reply or an error completes, and whether its client waited.
+    /// For a reply or an error, the request that it completes, and whether the client waited for it; otherwise `None`.
     pub(crate) answer: Option<&'a CompletedRequest<'a>>,
-    /// The client is starting.
+    /// True if the client is starting up.
     pub(crate) starting: bool,
-    /// The extensions known so far, to decode with.
+    /// The extensions that the display has, as far as known; needed to decode messages.
     pub extensions: &'a Extensions,
     /// The state of the display after the message.
     pub session: &'a Session,

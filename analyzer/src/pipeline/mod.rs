@@ -1,5 +1,5 @@
-//! The single forward pass, from records to observations. Live and offline analysis differ only in the source of the
-//! records.
+//! The single forward pass over a trace, from records to observations. Live and offline analysis differ only in the
+//! source of the records.
 
 mod checkpoint;
 mod derived_state;
@@ -66,8 +66,8 @@ impl Client {
     }
 }
 
-/// The state of the pass: the records that wait for their turn, the threads, a framer for each connection, the session,
-/// the list of extensions, the round trips, the start-ups.
+/// The state of a pass: the records that wait for earlier ones, the threads, a framer for each connection, the session,
+/// the extensions, the round trips, the start-ups.
 pub struct Pipeline {
     order: ReorderBuffer,
     threads: WatchedThreads,
@@ -92,12 +92,12 @@ impl Default for Pipeline {
 }
 
 impl Pipeline {
-    /// An empty pass.
+    /// Creates a pass that has read nothing.
     pub fn new() -> Pipeline {
         Pipeline::with_session(Session::new())
     }
 
-    /// An empty pass in which `session` creates the operations.
+    /// Creates a pass that has read nothing, in which `session` creates the operations.
     pub fn with_session(session: Session) -> Pipeline {
         Pipeline {
             order: ReorderBuffer::default(),
@@ -115,8 +115,8 @@ impl Pipeline {
         }
     }
 
-    /// From now on, coalesces equal drawing requests in a row into one message with a count, for analyses that count
-    /// with [`MessageContext::times`].
+    /// Coalesces equal drawing requests in a row into one message with a count from now on, for analyses that use
+    /// [`MessageContext::times`].
     pub fn take_together(&mut self) {
         self.takes_together = true;
     }
@@ -126,33 +126,33 @@ impl Pipeline {
         &self.session
     }
 
-    /// Adds the next record, and emits the observations that are due.
+    /// Adds the next record, and passes the observations that are due to `on`.
     pub fn feed(&mut self, record: Record, mut on: impl FnMut(&Observation<'_>)) {
         self.put(record);
         while self.next(&mut on).is_some() {}
     }
 
-    /// Ends the trace, and emits the remaining records' observations.
+    /// Ends the trace, and passes the remaining observations to `on`.
     pub fn end(&mut self, mut on: impl FnMut(&Observation<'_>)) {
         self.no_more();
         while self.next(&mut on).is_some() {}
     }
 
-    /// Notes that no record arrived before `time`, and emits the observations that are due by then. Returns the time up
-    /// to which all observations have been emitted.
+    /// Notes that no record arrived before `time`, and passes the observations that are due by then to `on`. Returns
+    /// the time up to which all observations have been emitted.
     pub fn until(&mut self, time: Timestamp, mut on: impl FnMut(&Observation<'_>)) -> Timestamp {
         self.order.until(time);
         while self.next(&mut on).is_some() {}
         self.order.known_until()
     }
 
-    /// The trace has no more records.
+    /// Ends the trace: no more records follow.
     pub(crate) fn no_more(&mut self) {
         self.over = true;
         self.order.end();
     }
 
-    /// Adds the next record. Call `next` for the records that are due.
+    /// Adds the next record. `Pipeline::next` returns the records that are due.
     pub(crate) fn put(&mut self, record: Record) {
         self.order.put(record);
     }
@@ -218,7 +218,7 @@ impl Pipeline {
         )
     }
 
-    /// Processes all records of `next`, until `on` stops the pass.
+    /// Emits the observations of the records that `next` returns, until `on` stops the pass.
     pub fn run_until(
         &mut self,
         mut next: impl FnMut() -> Result<Option<Record>, TraceError>,
@@ -250,7 +250,7 @@ impl Pipeline {
         }
     }
 
-    /// Feeds `records`, then ends.
+    /// Emits the observations of `records`, and ends the trace.
     pub fn run_records(
         &mut self,
         records: impl IntoIterator<Item = Record>,
@@ -314,8 +314,8 @@ impl Pipeline {
         }
     }
 
-    /// True if another pass could continue all connections from here: no connection is within the first bytes of a
-    /// message or within its setup.
+    /// True if another pass could continue all connections from here: no connection is within its setup or the first
+    /// bytes of a message.
     pub fn can_go_on_elsewhere(&self) -> bool {
         let reported = |client: &Client| {
             client.seen == [Some(0), Some(0)]
@@ -325,8 +325,7 @@ impl Pipeline {
         self.clients.values().all(reported)
     }
 
-    /// Records from which another pass can continue: all existing objects, then the state of each
-    /// connection.
+    /// The records from which another pass can continue: all existing objects, then the state of each connection.
     pub fn checkpoint(&self) -> Vec<Control> {
         let mut records: Vec<Control> = checkpoint::existing(&self.session)
             .into_iter()

@@ -1,4 +1,4 @@
-//! The observations that a pass emits to analyses.
+//! The observations that a pass emits to the analyses.
 
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_session::Session;
@@ -13,39 +13,39 @@ use crate::threads::thread_states::Step;
 /// A request that the server has handled, or several equal consecutive ones.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HandledRequest {
-    /// The client.
+    /// The client that sent the request.
     pub connection: ConnectionId,
-    /// The name of the request.
+    /// The name of the handled request.
     pub request: Symbol,
-    /// The sequence number of the message. Further equal requests follow if the message represents more than one.
+    /// The sequence number of the request, or of the first of several.
     pub sequence: SequenceNumber,
-    /// The number of requests that were handled.
+    /// The number of requests that the server handled.
     pub count: u64,
     /// The time at which the client sent the request.
     pub sent: Timestamp,
-    /// The time at which the server's handler began.
+    /// The time at which the server's handler of the first request began.
     pub start: Timestamp,
-    /// CPU time of the handlers, in nanoseconds.
+    /// The CPU time of the handlers, in nanoseconds.
     pub nanos: f64,
 }
 
-/// A run of the recorded server's first thread, which serves the clients: from a wake-up until its next wait.
+/// A run of the first thread of the recorded server, which serves the clients: from a wakeup to its next wait.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ServerRun {
-    /// The beginning.
+    /// The time at which the server woke up.
     pub from: Timestamp,
-    /// The end.
+    /// The time at which the server waited again.
     pub to: Timestamp,
-    /// Nanoseconds on a processor.
+    /// Nanoseconds that the server ran on a processor.
     pub nanos: u64,
 }
 
-/// An observation about the trace. Analyses receive observations in the order of time.
+/// A fact about the trace. Analyses receive observations in time order.
 #[derive(Debug, Clone, Copy)]
 pub enum Observation<'a> {
     /// Bytes were read from a socket; the messages that end in them follow.
     BlockStart(&'a Block),
-    /// A message ended in the current block.
+    /// A message in the current block; its last byte is in this block.
     Message(MessageContext<'a>),
     /// The end of a block: no further message ends in this block.
     BlockEnd(&'a Block),
@@ -60,26 +60,26 @@ pub enum Observation<'a> {
     },
     /// Changes of threads' states since the previous message.
     Switches(&'a [Step]),
-    /// Times of the server's handlers since the previous message.
+    /// The times of the server's handlers since the previous message.
     Handled(&'a [HandlerTime]),
-    /// The server time of a request, in a recording whose server reports handler times.
+    /// The server handled a request. Only recordings whose server reports handler times have these.
     HandledRequest(&'a HandledRequest),
-    /// The server handled requests that are not in the trace: the beginning, and the CPU time in nanoseconds.
+    /// The server handled requests that are not in the trace: the start, and the CPU time in nanoseconds.
     HandledUnrecorded(Timestamp, f64),
     /// A run of the server ended, according to the context switches.
     ServerRan(ServerRun),
-    /// The server grab changed: the client that has grabbed the server now, if any.
+    /// The server grab changed: the time, and the client that has now grabbed the server, if any.
     Grabbed(Timestamp, Option<ConnectionId>),
     /// A device grab changed, or a grab was refused.
     DeviceGrab {
-        /// The change.
+        /// The change of the grab.
         grab: DeviceGrab,
         /// The state of the display after the message; `None` at the end of a connection.
         session: Option<&'a Session>,
     },
-    /// A request to another client was sent, has reached that client, or was replied to.
+    /// An open request was sent, has reached the other client, or was replied to.
     OpenRequest(OpenRequestChange),
-    /// The start-up of a client ended.
+    /// The start-up of a client ended, with its report.
     Started(&'a StartUpReport),
     /// Bytes of a connection that cannot be decoded: their beginning is not in the trace, or there are too many
     /// connections.

@@ -1,7 +1,7 @@
-//! Sorts records by time, with context switches and the waits of threads between the messages of their time.
+//! Sorts records by time, so that context switches and the waits of threads precede later messages.
 //!
 //! The recorder reads the kernel's switches every few milliseconds, so a trace contains them after the messages of that
-//! time. Messages of different connections may be out of order by some microseconds; those of one connection are in
+//! time. Messages of different connections may be out of order by some microseconds; messages of one connection are in
 //! order.
 
 use std::collections::VecDeque;
@@ -44,7 +44,7 @@ struct WaitingRecord {
     record: Record,
 }
 
-/// Records that wait for their turn.
+/// Records that wait until all earlier records are known.
 #[derive(Debug, Default)]
 pub(crate) struct ReorderBuffer {
     /// The records by turn, then by arrival.
@@ -74,7 +74,7 @@ pub(crate) struct ReorderBuffer {
 }
 
 impl ReorderBuffer {
-    /// Adds the next record.
+    /// Adds the next record of the trace.
     pub(crate) fn put(&mut self, record: Record) {
         let time = match record {
             Record::Schedule(switches) => return self.switches(&switches),
@@ -211,7 +211,7 @@ impl ReorderBuffer {
         self.until = self.until.max(until);
     }
 
-    /// Notes that the clock is at `time` and no record has arrived since. Late records may still arrive on a busy
+    /// Notes that the clock has reached `time` and no record has arrived since. Late records may still arrive on a busy
     /// machine.
     pub(crate) fn until(&mut self, time: Timestamp) {
         let before = |late| time.as_nanos().saturating_sub(late);
@@ -223,17 +223,18 @@ impl ReorderBuffer {
         }
     }
 
-    /// The time up to which all records have had their turn.
+    /// The time up to which all records have been returned.
     pub(crate) fn known_until(&self) -> Timestamp {
         Timestamp::from_nanos(self.until)
     }
 
-    /// Ends the trace: each waiting record is due.
+    /// Ends the trace: all waiting records are due.
     pub(crate) fn end(&mut self) {
         self.until = u64::MAX;
     }
 
-    /// Returns the next due record. Switches are returned in batches up to the next record.
+    /// Removes and returns the next record that is due; `None` if no record is due. Context switches are returned in
+    /// batches up to the next record.
     pub(crate) fn next(&mut self) -> Option<Record> {
         let full = self.bytes > MAX_BYTES || self.records.len() > MAX_RECORDS;
         let until = match self.records.front() {

@@ -36,12 +36,12 @@ pub(crate) struct ReportTimes {
 }
 
 impl ReportTimes {
-    /// True if messages have RECORD's times.
+    /// True if RECORD reported the messages of the trace.
     pub(crate) fn is_attached(&self) -> bool {
         self.attached
     }
 
-    /// Processes a control record.
+    /// Processes a control record at `time` (nanoseconds).
     pub(crate) fn control(&mut self, time: u64, control: &Control) {
         match control {
             Control::Attached {} => self.attached = true,
@@ -56,7 +56,7 @@ impl ReportTimes {
         }
     }
 
-    /// Sets the times of all messages of a connection that has ended.
+    /// Fixes the times of all messages of a connection that has ended.
     pub(crate) fn closed(&mut self, connection: ConnectionId) {
         self.last.remove(connection);
         if let Some(pid) = self.processes.remove(connection)
@@ -66,7 +66,7 @@ impl ReportTimes {
         }
     }
 
-    /// Processes a context switch.
+    /// Processes a context switch of a client's thread.
     pub(crate) fn switch(&mut self, switch: &Switch) {
         if !self.attached {
             return;

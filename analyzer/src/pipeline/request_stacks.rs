@@ -11,9 +11,9 @@ const WAITING: usize = 1 << 16;
 /// Maximum number of tracked connections.
 const CONNECTIONS: usize = 4096;
 
-/// Runs that wait for their requests, by the connection's first resource ID.
+/// Runs of requests with one stack, which wait for their requests, by the connection's first resource id.
 ///
-/// After a connection ends, another connection may get its ID. The sequence numbers then start again.
+/// After a connection ends, another connection may get its id. The sequence numbers then start again.
 #[derive(Debug, Default)]
 pub(crate) struct RequestStacks {
     waiting: FxHashMap<u32, VecDeque<WaitingRun>>,
@@ -38,12 +38,12 @@ fn is_from(number: u32, other: u32) -> bool {
 }
 
 impl RequestStacks {
-    /// True if the trace has had stacks so far.
+    /// True if the trace has contained stacks so far.
     pub(crate) fn any(&self) -> bool {
         self.any
     }
 
-    /// Adds runs, which arrive before their requests.
+    /// Adds runs of requests with their stacks, which arrive before the requests.
     pub(crate) fn take(&mut self, runs: &[RequestRun]) {
         self.any |= !runs.is_empty();
         for run in runs {
@@ -71,7 +71,8 @@ impl RequestStacks {
         }
     }
 
-    /// The stack of a request whose connection has this first resource ID.
+    /// The number of the stack that made a request. `ids` is the connection's first resource id. `None` if the stack is
+    /// unknown.
     pub(crate) fn of(&mut self, ids: u32, sequence: SequenceNumber) -> Option<u32> {
         let waiting = self.waiting.get_mut(&ids)?;
         let sequence = sequence.0 as u32;

@@ -8,7 +8,7 @@ use x11prof_trace::ConnectionId;
 /// Maximum number of clients that wait for the server.
 const WAITING: usize = 64;
 
-/// The owner of the server's grab, and the waiting clients.
+/// The client that has grabbed the server, and the clients that wait for the grab.
 #[derive(Debug, Default)]
 pub(crate) struct ServerGrab {
     by: Option<ConnectionId>,
@@ -16,12 +16,12 @@ pub(crate) struct ServerGrab {
 }
 
 impl ServerGrab {
-    /// The holder of the grab.
+    /// The client that has grabbed the server; `None` without a grab.
     pub(crate) fn by(&self) -> Option<ConnectionId> {
         self.by
     }
 
-    /// Processes a request with this major opcode.
+    /// Processes a request of `client` with this major opcode.
     pub(crate) fn request(&mut self, client: ConnectionId, major: u8) {
         // GrabServer, UngrabServer (protocol, appendix B).
         match major {

@@ -1,4 +1,4 @@
-//! The link between the recorder and the server: computes when the server received the bytes that the recorder read
+//! The link between the recorder and the server. It computes when the server received the bytes that the recorder read
 //! from a client, and when the server sent the bytes that the recorder read later. The recorder emulated the link
 //! (`record --net`), or measured it.
 
@@ -38,7 +38,7 @@ struct LastBytes {
 }
 
 impl ServerLink {
-    /// Processes a control record.
+    /// Processes a control record, which may describe the link.
     pub(crate) fn control(&mut self, control: &Control) {
         match control {
             Control::Network(network) => self.network = Some(*network),
@@ -50,8 +50,8 @@ impl ServerLink {
         }
     }
 
-    /// The time at which the server received or sent the bytes of this read. Without a link, that is the time of the
-    /// recorder's read.
+    /// The time at which the server received or sent the bytes of `block`. Without a link, this is the time at which
+    /// the recorder read them.
     pub(crate) fn at_server(&mut self, block: &Block) -> Timestamp {
         if self.network.is_none() && self.measured.is_none() {
             return block.time;

@@ -9,10 +9,10 @@ const PIXMAPS: usize = 100_000;
 /// Pixmaps may be copied to pixmaps; maximum length of such a chain.
 const LONGEST_CHAIN: usize = 16;
 
-/// A window or a pixmap: its ID, and the client that the ID belongs to.
+/// A window or a pixmap: its id, and the client that created it, if known.
 pub(crate) type DrawableKey = (u32, Option<ConnectionId>);
 
-/// A generation of a pixmap: IDs are reused.
+/// The number of a pixmap among all created pixmaps, because ids are reused.
 pub(crate) type PixmapGeneration = u64;
 
 /// The destination of a pixmap.
@@ -22,7 +22,7 @@ enum Destination {
     Pixmap(PixmapGeneration),
 }
 
-/// The pixmaps and the targets of their copies.
+/// The pixmaps of a trace, and the windows or pixmaps that each is first copied to.
 #[derive(Debug, Default)]
 pub(crate) struct Copies {
     next: PixmapGeneration,
@@ -31,7 +31,7 @@ pub(crate) struct Copies {
 }
 
 impl Copies {
-    /// A pixmap is created.
+    /// Notes that a pixmap is created.
     pub(crate) fn created(&mut self, pixmap: DrawableKey) {
         if self.generations.len() >= PIXMAPS {
             self.generations.clear();
@@ -44,12 +44,12 @@ impl Copies {
         self.generations.insert(pixmap, self.next);
     }
 
-    /// The current generation of a pixmap.
+    /// The number of the pixmap that currently has this id; `None` if the drawable is no known pixmap.
     pub(crate) fn generation(&self, drawable: DrawableKey) -> Option<PixmapGeneration> {
         self.generations.get(&drawable).copied()
     }
 
-    /// The contents of `from` are copied to `to`.
+    /// Notes that the contents of `from` are copied to `to`.
     pub(crate) fn copied(&mut self, from: DrawableKey, to: DrawableKey) {
         let Some(generation) = self.generation(from) else {
             return;
@@ -62,7 +62,7 @@ impl Copies {
         self.goes.entry(generation).or_insert(goes);
     }
 
-    /// The window to which a pixmap is finally copied; `None` if there is none.
+    /// The window to which a pixmap is finally copied; `None` if it is copied to no window.
     pub(crate) fn window(&self, mut generation: PixmapGeneration) -> Option<DrawableKey> {
         for _ in 0..LONGEST_CHAIN {
             match self.goes.get(&generation)? {

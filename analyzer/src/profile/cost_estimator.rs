@@ -6,20 +6,20 @@ use x11prof_trace::{ConnectionId, Control, Direction, Timestamp};
 
 use crate::pipeline::Observation;
 
-/// Estimates the costs of observations for one server.
+/// Estimates the costs of a trace's observations on one server.
 pub struct CostEstimator {
     model: ServerModel,
 }
 
 impl CostEstimator {
-    /// An estimator with the costs of the server that `parameters` describe.
+    /// Creates an estimator with the costs of the server that `parameters` describe.
     pub fn new(parameters: &ServerParameters, substitutions: &Substitutions) -> CostEstimator {
         CostEstimator {
             model: ServerModel::new(parameters, substitutions),
         }
     }
 
-    /// True if transport costs are known; otherwise transport counts as zero time.
+    /// True if the server's transport costs are known; otherwise transport counts as zero time.
     pub fn knows_transport(&self) -> bool {
         self.model.knows_transport()
     }
@@ -29,7 +29,7 @@ impl CostEstimator {
         self.model.last_cost()
     }
 
-    /// Processes the next observation and passes its charges to `on`.
+    /// Processes the next observation, and passes its charges to `on`.
     #[inline]
     pub fn observe(&mut self, observation: &Observation<'_>, mut on: impl FnMut(&Charge<'_>)) {
         let CostEstimator { model } = self;

@@ -1,8 +1,8 @@
-//! Times on another server than the recorded one: the other server's costs, times measured time over cost
-//! on the recorded one.
+//! Times on another server than the recorded server: the other server's estimated cost, times the ratio of measured
+//! time to estimated cost on the recorded server.
 //!
-//! Costs that are in neither cost are about the same on both servers: cold caches, page faults, this
-//! machine's hour.
+//! Effects that neither estimate contains are about the same on both servers: cold caches, page faults, the load of the
+//! machine.
 
 use rustc_hash::FxHashMap;
 use x11prof_cost_model::{Cost, Micros};
@@ -21,10 +21,10 @@ const CAUSED: [TransportPart; 4] = [
     TransportPart::Error,
 ];
 
-/// A measured time, and its estimated cost.
+/// A measured time, and the estimated cost of the same work, in microseconds.
 pub(super) type MeasuredAndEstimate = (Micros, Micros);
 
-/// Measured over estimated, on the recorded server.
+/// The ratios of measured time to estimated cost on the recorded server, by request and by part of transport.
 pub(super) struct ExtrapolationRatios {
     requests: FxHashMap<Symbol, f64>,
     parts: [f64; PARTS.len()],
@@ -38,8 +38,8 @@ pub(super) struct ExtrapolationRatios {
 }
 
 impl ExtrapolationRatios {
-    /// The ratios from the time of each request and each part of transport on the recorded server, and its cost there,
-    /// to the other server's sums.
+    /// Computes the ratios. `requests` and `parts` have the measured time and the estimated cost on the recorded
+    /// server. `there` has the estimated costs on the other server.
     pub(super) fn new(
         requests: impl Iterator<Item = (Symbol, MeasuredAndEstimate)>,
         parts: impl Fn(TransportPart) -> MeasuredAndEstimate,
@@ -96,7 +96,7 @@ impl ExtrapolationRatios {
         }
     }
 
-    /// A request's line.
+    /// Extrapolates the estimated line of a request on the other server.
     pub(super) fn line(&self, name: Symbol, line: &Line) -> Line {
         let ratio = self.requests.get(&name).copied().unwrap_or(self.all);
         Line {
@@ -107,7 +107,7 @@ impl ExtrapolationRatios {
         }
     }
 
-    /// A group's line, which sums many requests.
+    /// Extrapolates the estimated line of a group of requests on the other server.
     pub(super) fn group(&self, line: &Line) -> Line {
         Line {
             server: line.with_cold().times(self.groups),
@@ -117,7 +117,7 @@ impl ExtrapolationRatios {
         }
     }
 
-    /// A part of transport.
+    /// Extrapolates the estimated line of a part of transport on the other server.
     pub(super) fn part(&self, part: TransportPart, line: TransportLine) -> TransportLine {
         // Requests have what is cold of them.
         if part == TransportPart::Cold {

@@ -23,27 +23,27 @@ const MAX_DRAWABLES: usize = 100_000;
 /// Maximum number of pending requests of a connection whose groups are kept.
 const RECENT: usize = 4096;
 
-/// The key of a breakdown, in addition to the request names.
+/// The key of a breakdown of requests, in addition to their names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum By {
-    /// The client's connection.
+    /// The connection of the client that sent the request.
     Client,
-    /// The window that a request acts on.
+    /// The window that the request acts on.
     Window,
-    /// The window or pixmap that a request acts on.
+    /// The window or pixmap that the request acts on.
     Drawable,
-    /// The property, selection or message type of the request.
+    /// The property, selection or message type in the request.
     Atom,
-    /// The program's function that sent the request (`record --stacks=requests`).
+    /// The function of the program that sent the request (`record --stacks=requests`).
     Function,
-    /// The line of the program's source.
+    /// The line of the program's source that sent the request.
     Line,
-    /// The functions with their callers.
+    /// The functions of the whole stack that sent the request.
     Stack,
 }
 
 impl By {
-    /// The grouping's name on the command line and in JSON.
+    /// The name of the key on the command line and in JSON.
     pub fn name(self) -> &'static str {
         match self {
             By::Client => "client",
@@ -56,30 +56,30 @@ impl By {
         }
     }
 
-    /// True if the stacks of requests determine the group.
+    /// True if the key is determined by the stacks of requests.
     pub fn is_of_code(self) -> bool {
         matches!(self, By::Function | By::Line | By::Stack)
     }
 }
 
-/// The key of a group.
+/// A group of a breakdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum GroupKey {
-    /// A client.
+    /// The requests of a client.
     Client(ConnectionId),
-    /// A window or a pixmap.
+    /// The requests on a window or a pixmap.
     Drawable(DrawableKey),
-    /// An atom by its name.
+    /// The requests with an atom of this name.
     Atom(Symbol),
-    /// A stack by its number in the trace.
+    /// The requests that were sent on a stack, by the stack's number in the trace.
     Stack(u32),
-    /// One generation of a pixmap. Its time belongs to the window that the pixmap is copied to.
+    /// The requests on a pixmap. Their time belongs to the window that the pixmap is copied to, if any.
     Pixmap(PixmapGeneration),
-    /// Events and connection setups, if stacks of requests determine the group.
+    /// Events and connection setups, if the key is determined by the stacks of requests.
     Events,
-    /// Requests without a group.
+    /// The requests without a group.
     None,
-    /// The sum of cheap groups, once there were too many.
+    /// The sum of the cheap groups, if there are too many groups.
     Others,
 }
 
@@ -92,7 +92,7 @@ struct Description {
     title: Option<String>,
 }
 
-/// The lines of all groups.
+/// The sums of all groups of a breakdown.
 pub(crate) struct Groups {
     by: By,
     tally: Tally<GroupKey>,
@@ -126,7 +126,7 @@ impl Groups {
         self.by
     }
 
-    /// Determines the group of the next observation's charges.
+    /// Determines the group that the charges of the next observation belong to.
     pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
             Observation::Message(seen) => {
@@ -163,22 +163,22 @@ impl Groups {
         }
     }
 
-    /// Restarts all lines; the state of windows and pixmaps stays.
+    /// Restarts all sums; the state of windows and pixmaps is kept.
     pub(crate) fn start_afresh(&mut self) {
         self.tally = Tally::default();
     }
 
-    /// Adds a charge to the group of the observation that it belongs to.
+    /// Adds a charge, multiplied by `factor`, to the current observation's group.
     pub(crate) fn add(&mut self, charge: &Charge<'_>, factor: f64) {
         self.tally.line(self.current).add(charge, factor);
     }
 
-    /// The group of the current observation.
+    /// The group of the current observation's charges.
     pub(crate) fn current(&self) -> GroupKey {
         self.current
     }
 
-    /// The line that a measured share of the group belongs to.
+    /// The sums to which a measured share of group `key` is added.
     pub(crate) fn line(&mut self, key: GroupKey) -> &mut Line {
         let ends_in = self.ends_in(key);
         let mut keys = [key, ends_in].into_iter();
@@ -186,7 +186,8 @@ impl Groups {
         self.tally.line(known.unwrap_or(GroupKey::Others))
     }
 
-    /// The group of the window if `key` is a pixmap that is copied to one; for a stack, the first equal stack.
+    /// The group that finally includes `key`: for a pixmap, the window that it is copied to; for a stack, the first
+    /// stack with the same names; otherwise `key`.
     pub(crate) fn ends_in(&self, key: GroupKey) -> GroupKey {
         match key {
             GroupKey::Pixmap(generation) => {
@@ -374,12 +375,12 @@ impl Groups {
         self.descriptions.insert(key, description);
     }
 
-    /// Names the stacks. Stacks with equal names become one group.
+    /// Sets the names of the stacks. Stacks with equal names become one group.
     pub(crate) fn name_stacks(&mut self, names: StackNames) {
         self.stacks = names;
     }
 
-    /// The names of a group, the innermost function of a stack first.
+    /// The names of a group: for a stack, of its functions, the innermost first. `client` returns the name of a client.
     pub(crate) fn labels(
         &self,
         key: GroupKey,
@@ -391,7 +392,7 @@ impl Groups {
         }
     }
 
-    /// The groups with their lines, in no order.
+    /// The groups with their sums, in no particular order.
     pub(crate) fn lines(&self) -> impl Iterator<Item = (GroupKey, Line)> {
         let settled = self.settled(|key| match key {
             GroupKey::Pixmap(_) => GroupKey::None,
@@ -400,7 +401,7 @@ impl Groups {
         settled.into_lines()
     }
 
-    /// A group's name in text form; clients are named by `client`.
+    /// The name of a group in text form. `client` returns the name of a client.
     pub(crate) fn label(&self, key: GroupKey, client: impl Fn(ConnectionId) -> String) -> String {
         match key {
             GroupKey::Client(connection) => client(connection),

@@ -1,4 +1,4 @@
-//! The share of each charge in the recorded server's runs.
+//! The share that each charge has in the CPU time of the recorded server's runs.
 
 use x11prof_cost_model::{Micros, ServerIdentity, TransportEstimates};
 use x11prof_protocol::{Message, Symbol};
@@ -12,15 +12,15 @@ use crate::server_time::{
 };
 use x11prof_server_model::{Charge, ClientId, Time, TransportPart};
 
-/// The sums that a charge's share of a run is added to.
+/// The key of the sums that a charge's share of a run is added to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     pub(super) request: Option<Symbol>,
-    /// The part of transport; `None` for the operation of the request itself.
+    /// The part of transport that was charged; `None` for the operation of the request itself.
     pub(super) part: Option<TransportPart>,
     pub(super) event: Option<Symbol>,
     pub(super) group: Option<GroupKey>,
-    /// The client; `None` for unattributed work.
+    /// The client that caused the work; `None` for unattributed work.
     pub(super) client: Option<ClientId>,
 }
 
@@ -37,21 +37,22 @@ impl AttributionKey for Key {
     }
 }
 
-/// The source of server times that the user selected.
+/// The time source of server times that the user selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TimeSourceOption {
-    /// Measured if the costs are those of the recorded server and the trace has the server's time.
+    /// Measured if the cost table is of the recorded server and the trace has the server's CPU time; otherwise
+    /// modelled.
     #[default]
     Auto,
-    /// Timed by the server's handlers, or else measured, regardless of the cost table.
+    /// The times of the server's handlers, or else measured CPU time, regardless of the cost table.
     Timed,
-    /// Measured and attributed by costs if the trace has the server's time, regardless of the cost table.
+    /// Measured CPU time, attributed by costs, if the trace has it; regardless of the cost table.
     Measured,
-    /// Modelled by costs alone.
+    /// The costs of the cost table alone.
     Model,
 }
 
-/// Measures the recorded server's time, charge by charge.
+/// Measures the recorded server's time for each charge.
 pub(super) struct Measuring {
     basis: TimeSourceOption,
     /// The server whose costs are used.
@@ -83,7 +84,7 @@ impl Measuring {
         self.basis = basis;
     }
 
-    /// Adds a charge for the message `seen`.
+    /// Adds a charge for the message `seen`, which belongs to `group`.
     #[inline]
     pub(super) fn charge(
         &mut self,
@@ -194,7 +195,7 @@ impl Measuring {
         }
     }
 
-    /// Processes an observation after its charges, and credits the shares that are known by now.
+    /// Processes an observation after its charges. Passes the shares that are known by now to `credit`.
     pub(super) fn observe(
         &mut self,
         observation: &Observation<'_>,
@@ -308,7 +309,8 @@ impl Measuring {
         }
     }
 
-    /// Attributes the runs that had ended by `now`. All earlier observations must have been processed.
+    /// Attributes the server's runs that had ended by `now` (nanoseconds), and passes the shares to `credit`. All
+    /// earlier observations must have been processed.
     pub(super) fn settle(&mut self, now: u64, mut credit: impl FnMut(Key, Share)) {
         let Some(attribution) = &mut self.attribution else {
             return;
@@ -331,7 +333,7 @@ impl Measuring {
         });
     }
 
-    /// Ends the trace.
+    /// Ends the trace, and passes the remaining shares to `credit`.
     pub(super) fn end(&mut self, credit: impl FnMut(Key, Share)) {
         if let Some(attribution) = &mut self.attribution {
             attribution.end();
@@ -341,8 +343,8 @@ impl Measuring {
         self.finish(credit);
     }
 
-    /// Processes observations after the reported part: the rate from switches to the clock is computed over the whole
-    /// recording.
+    /// Processes an observation after the reported part. The rate from context switches to the clock is computed over
+    /// the whole recording.
     pub(super) fn after(&mut self, observation: &Observation<'_>) {
         let Some(attribution) = &mut self.attribution else {
             return;
@@ -367,7 +369,7 @@ impl Measuring {
         }
     }
 
-    /// Attributes all finished runs, for a report.
+    /// Attributes all finished runs for a report, and passes the shares to `credit`.
     pub(super) fn finish(&mut self, mut credit: impl FnMut(Key, Share)) {
         let Measuring {
             attribution,
@@ -382,7 +384,7 @@ impl Measuring {
         }
     }
 
-    /// The attribution of the waiting runs as it would be now.
+    /// The shares of the runs that are not attributed yet, as they would be now.
     pub(super) fn pending(&self) -> Vec<(Key, Share)> {
         self.attribution
             .as_ref()
@@ -390,7 +392,7 @@ impl Measuring {
             .unwrap_or_default()
     }
 
-    /// The rate from shares to the kernel's time; `None` if nothing is measured.
+    /// The factor from shares to the kernel's CPU time; `None` if nothing is measured.
     pub(super) fn rate(&self) -> Option<Rate> {
         self.attribution.as_ref()?.rate(self.credited)
     }
@@ -400,30 +402,30 @@ impl Measuring {
         self.attribution.as_ref().is_some_and(Attribution::is_timed)
     }
 
-    /// The server's run time by switches and by clock, if they differ.
+    /// The server's CPU time in microseconds, by context switches and by its clock, if the two differ.
     pub(super) fn doubt(&self) -> Option<(Micros, Micros)> {
         self.attribution.as_ref()?.doubt()
     }
 
-    /// True if another server's measured times may be extrapolated, because nothing is measured here.
+    /// True if times measured on another server may be extrapolated to this one, because nothing is measured here.
     pub(super) fn carries(&self) -> bool {
         self.basis == TimeSourceOption::Auto && self.rate().is_none()
     }
 
-    /// Unattributed runs and the run time of the server's other threads; `None` if runs are unknown.
+    /// The unattributed runs, and the CPU time of the server's other threads; `None` if the runs are unknown.
     pub(super) fn own(&self) -> Option<(UnattributedRuns, Share)> {
         let attribution = self.attribution.as_ref()?;
         (attribution.source() == Source::Switches)
             .then(|| (attribution.unattributed(), attribution.threads()))
     }
 
-    /// The same settings, with counts and times from now on.
+    /// Returns the same settings with all counts and times reset.
     pub(super) fn afresh(mut self) -> Measuring {
         self.start_afresh();
         self
     }
 
-    /// Resets counts and times.
+    /// Resets all counts and times.
     pub(super) fn start_afresh(&mut self) {
         self.credited = Share::default();
         if let Some(attribution) = &mut self.attribution {

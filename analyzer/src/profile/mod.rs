@@ -1,4 +1,4 @@
-//! The execution profile: charges summed by request name, with transport in separate sums.
+//! The execution profile: charges summed by name of request, with separate sums for transport.
 
 mod copies;
 pub(crate) mod cost_estimator;
@@ -46,22 +46,23 @@ use tally::Line;
 pub use transport::TransportLine;
 use transport::index;
 
-/// The source of network times.
+/// The model from which network times are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum NetworkModel {
-    /// The simulated forecast.
+    /// The forecast that simulates the network.
     #[default]
     Simulated,
-    /// Xprof's equation 7: bytes by the speed, and a round trip for each blocking request.
+    /// Equation 7 of Xprof: bytes divided by the speed, plus a round trip for each request with a reply that blocks the
+    /// client.
     Paper,
 }
 
-/// The requests that are charged the network's latency (equation 7).
+/// The requests to which the network's latency is charged (equation 7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Blocking {
-    /// Requests that have a reply by the protocol, as in the paper.
+    /// Requests that have a reply by the protocol, as in the Xprof paper.
     ByType,
-    /// Round trips.
+    /// Requests whose reply the client waited for.
     #[default]
     Observed,
 }
@@ -96,7 +97,7 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// An empty profile for the server that `parameters` describe.
+    /// Creates an empty profile for the server that `parameters` describe.
     pub fn new(
         parameters: &ServerParameters,
         substitutions: &Substitutions,
@@ -115,13 +116,13 @@ impl Profile {
         }
     }
 
-    /// Sets the time source of server times.
+    /// Sets the time source of the server times.
     pub fn on(mut self, basis: TimeSourceOption) -> Profile {
         self.measuring.set_basis(basis);
         self
     }
 
-    /// A new profile with these parameters, with counts and times from now on.
+    /// Returns a new profile with these parameters, whose counts and times begin now.
     pub(crate) fn afresh(
         self,
         parameters: &ServerParameters,
@@ -136,13 +137,13 @@ impl Profile {
         }
     }
 
-    /// Resets counts and times. Clients, windows and caches are kept.
+    /// Resets all counts and times. Clients, windows and caches are kept.
     pub fn start_afresh(&mut self) {
         self.measuring.start_afresh();
         self.sums.start_afresh();
     }
 
-    /// Sets the factors of a hypothetical server.
+    /// Sets the factors of a hypothetical server (`--scale`).
     pub fn scaled(mut self, scales: Scales) -> Profile {
         self.sums.scales = scales;
         self
@@ -154,24 +155,24 @@ impl Profile {
         self
     }
 
-    /// The clients that count.
+    /// The clients that the profile counts.
     pub fn choice(&self) -> &ClientChoice {
         &self.sums.choice
     }
 
-    /// Adds a breakdown by another key.
+    /// Adds a breakdown by the key `by`.
     pub fn grouped(mut self, by: By) -> Profile {
         self.sums.groups = Some(Groups::new(by));
         self
     }
 
-    /// Adds a breakdown by client, `by` (a window, or a stack) and request.
+    /// Adds a breakdown by client, by the key `by` (a window or a stack), and by request.
     pub fn stacked(mut self, by: By) -> Profile {
         self.sums.stacks = Some(Stacks::default());
         self.grouped(by)
     }
 
-    /// Processes the next observation of a pass.
+    /// Processes the next observation of a pass over the recording.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         let Profile {
             estimator,
@@ -215,7 +216,7 @@ impl Profile {
         self.estimator.last_cost()
     }
 
-    /// Attributes the server's runs until `time`. All earlier observations must have been processed.
+    /// Attributes the server's runs up to `time`. All earlier observations must have been processed.
     pub(crate) fn until(&mut self, time: Timestamp) {
         let Profile {
             measuring, sums, ..
@@ -223,7 +224,7 @@ impl Profile {
         measuring.settle(time.as_nanos(), |key, share| sums.credit(key, share));
     }
 
-    /// Ends the trace, with or without an end record.
+    /// Ends the trace, with or without a record of its end.
     pub fn end(&mut self) {
         let Profile {
             measuring, sums, ..
@@ -231,12 +232,12 @@ impl Profile {
         measuring.end(|key, share| sums.credit(key, share));
     }
 
-    /// Processes observations after the end of the reported part.
+    /// Processes an observation after the end of the reported part.
     pub fn after(&mut self, observation: &Observation<'_>) {
         self.measuring.after(observation);
     }
 
-    /// Runs `look` on a live profile, with pending runs attributed provisionally.
+    /// Runs `look` on the profile of a live recording, with pending runs attributed provisionally.
     pub(crate) fn now<R>(&mut self, look: impl FnOnce(&Profile) -> R) -> R {
         let (pending, runs) = (self.measuring.pending(), self.sums.runs);
         for (key, share) in &pending {
@@ -250,7 +251,7 @@ impl Profile {
         seen
     }
 
-    /// The source of the server's times.
+    /// The time source of the server times.
     pub fn basis(&self) -> TimeSource {
         match (self.measuring.rate(), &self.carried) {
             (Some(_), _) if self.measuring.is_timed() => TimeSource::Timed,
@@ -260,9 +261,9 @@ impl Profile {
         }
     }
 
-    /// Extrapolates the times measured on the recorded server, profiled by `here`, to this server. Does nothing if this
-    /// profile is itself measured or uses the model only, if its costs are not CPU time, or if `here` has no measured
-    /// times. Call it at the end of the trace.
+    /// Extrapolates the times that `here` measured on the recorded server to this profile's server. Does nothing if
+    /// this profile is itself measured or uses the model only, if its costs are not CPU time, or if `here` has no
+    /// measured times. Call it at the end of the trace.
     pub fn carry(&mut self, here: &Profile) {
         let of_processor = self.knows_transport() && self.clock() == Some(Clock::Cpu);
         if self.measuring.carries() && of_processor {
@@ -286,17 +287,17 @@ impl Profile {
         Some(ExtrapolationRatios::new(requests, part, there))
     }
 
-    /// The name of the server in its parameters.
+    /// The name of the server in its parameter file.
     pub fn server(&self) -> &str {
         &self.server
     }
 
-    /// The machine of the cost table, and how the costs were rescaled, if they were.
+    /// The machine of the cost table, and the rescaling of its costs; `None` if unknown or not rescaled.
     pub(crate) fn machine(&self) -> (Option<String>, Option<Rescaled>) {
         (self.machine.clone(), self.brought.clone())
     }
 
-    /// The clock of the server's times. If they use two clocks, the clock of most requests; `None` if no request has a
+    /// The clock that measured the costs; if there are two, the clock of most requests. `None` if no request has a
     /// cost.
     pub fn clock(&self) -> Option<Clock> {
         match (self.sums.clocks.cpu, self.sums.clocks.wall) {
@@ -306,23 +307,23 @@ impl Profile {
         }
     }
 
-    /// The number of requests whose costs are on the less frequent clock.
+    /// The number of requests whose costs were measured by the less frequent of two clocks.
     pub fn on_other_clock(&self) -> u64 {
         self.sums.clocks.cpu.min(self.sums.clocks.wall)
     }
 
-    /// True if transport costs are known; otherwise transport counts as zero time.
+    /// True if the server's transport costs are known; otherwise transport counts as zero time.
     pub fn knows_transport(&self) -> bool {
         self.estimator.knows_transport()
     }
 
-    /// The lines, in no order.
+    /// The sums of each kind of request, in no particular order.
     pub fn lines(&self) -> impl Iterator<Item = (Symbol, Line)> {
         let lines = self.sums.lines.iter();
         lines.map(|(name, line)| (name, self.timed(name, line)))
     }
 
-    /// The line of `request`.
+    /// The sums of the requests with this name; `None` if there are none.
     pub fn line(&self, request: Symbol) -> Option<Line> {
         let line = self.sums.lines.get(request)?;
         Some(self.timed(request, line))
@@ -336,19 +337,19 @@ impl Profile {
         }
     }
 
-    /// Sets whether stacks are named by functions, lines or whole stacks. Call it before a report.
+    /// Sets the names of the stacks: functions, lines or whole stacks. Call it before a report.
     pub fn name_stacks(&mut self, names: StackNames) {
         if let Some(groups) = &mut self.sums.groups {
             groups.name_stacks(names);
         }
     }
 
-    /// The groups, if grouping is enabled.
+    /// The groups of the breakdown; `None` without a breakdown.
     pub(crate) fn groups(&self) -> Option<&Groups> {
         self.sums.groups.as_ref()
     }
 
-    /// The groups' lines, in no order.
+    /// The groups of the breakdown with their sums, in no particular order.
     pub(crate) fn group_lines(&self) -> impl Iterator<Item = (GroupKey, Line)> {
         let (rate, carried) = (self.measuring.rate(), self.carried.as_ref());
         let timed = move |line: Line| match (rate, carried) {
@@ -359,8 +360,8 @@ impl Profile {
         groups.flat_map(move |groups| groups.lines().map(move |(key, line)| (key, timed(line))))
     }
 
-    /// Sums over each client's requests on each window, in the order of their names; empty unless the
-    /// profile is `stacked`. Their times add up to the server's total in a report.
+    /// The sums over each client's requests on each window, ordered by name; empty unless the profile is `stacked`.
+    /// Their times add up to the server's total in a report.
     pub fn stacks(&self, summary: &TraceSummary) -> Vec<Stack> {
         let (Some(stacks), Some(groups)) = (&self.sums.stacks, &self.sums.groups) else {
             return Vec::new();
@@ -376,17 +377,17 @@ impl Profile {
         stacks.named(groups, summary, self.measuring.rate(), (unblamed, own))
     }
 
-    /// The sums of the stacks, if the profile is `stacked`.
+    /// The sums by client, window or stack, and request; `None` unless the profile is `stacked`.
     pub(crate) fn stack_sums(&self) -> Option<&Stacks> {
         self.sums.stacks.as_ref()
     }
 
-    /// The sums of the stacks, to change.
+    /// The sums by client, window or stack, and request, for changes; `None` unless the profile is `stacked`.
     pub(crate) fn stack_sums_mut(&mut self) -> Option<&mut Stacks> {
         self.sums.stacks.as_mut()
     }
 
-    /// The name of a stack's window.
+    /// The name of the window in a stack's key.
     pub(crate) fn window_label(&self, window: GroupKey, summary: &TraceSummary) -> String {
         let Some(groups) = &self.sums.groups else {
             return String::new();
@@ -398,12 +399,12 @@ impl Profile {
         groups.label(window, |id| summary.client_name(id))
     }
 
-    /// The rate from measured shares to times; `None` if nothing is measured.
+    /// The factor from measured shares to times; `None` if nothing is measured.
     pub(crate) fn rate(&self) -> Option<Rate> {
         self.measuring.rate()
     }
 
-    /// The unattributed server time so far; zero if runs are not measured.
+    /// The unattributed server time so far; zero if the server's runs are not measured.
     pub(crate) fn own_share(&self) -> Share {
         let own = self.measuring.own();
         own.map_or_else(Share::default, |(unattributed, threads)| {
@@ -411,7 +412,7 @@ impl Profile {
         })
     }
 
-    /// Sums by kind of event, in no order.
+    /// The sums by kind of event, in no particular order.
     pub fn events(&self) -> impl Iterator<Item = (Symbol, TransportLine)> {
         let (rate, carried) = (self.measuring.rate(), self.carried.as_ref());
         let events = self.sums.events.iter();
@@ -421,7 +422,7 @@ impl Profile {
         })
     }
 
-    /// The sums of a part of transport.
+    /// The sums of one part of transport over the trace.
     pub fn transport(&self, part: TransportPart) -> TransportLine {
         let line = self.sums.transport[index(part)];
         let Some(rate) = self.measuring.rate() else {
@@ -447,23 +448,24 @@ impl Profile {
         }
     }
 
-    /// The what-if rules and the requests that they matched.
+    /// The what-if factors, with the number of requests that they matched.
     pub fn scales(&self) -> &Scales {
         &self.sums.scales
     }
 
-    /// The server's run time by switches and by clock over the same interval, if they differ.
+    /// The server's CPU time in microseconds, by context switches and by its clock over the same interval, if the two
+    /// differ.
     pub(crate) fn doubt(&self) -> Option<(Micros, Micros)> {
         self.measuring.doubt()
     }
 
-    /// Warnings about the cost estimates.
+    /// The warnings about the cost estimates.
     pub fn warnings(&self) -> &Warnings {
         &self.sums.warnings
     }
 }
 
-/// Runs all `profiles` over the records of `reader` in one pass and returns a summary of the trace. On an error, the
+/// Runs all `profiles` over the records of `reader` in one pass, and returns a summary of the trace. On an error, the
 /// profiles contain everything before the error.
 pub fn profile_trace<R: io::Read>(
     reader: &mut Reader<R>,

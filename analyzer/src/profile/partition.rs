@@ -9,50 +9,53 @@ use crate::profile::total::TotalReport;
 use crate::recording::activity::ActivityFigures;
 use crate::text::units::duration_ms;
 
-/// Table 8 of the Xprof paper. Times are in ms; null if the trace lacks the kernel's figure.
+/// The partition of a program's time between clients and server (Table 8 of the Xprof paper). Times are in ms; null if
+/// the trace lacks the kernel's figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PartitionReport {
-    /// CPU time of the clients by the kernel (the paper's gprof).
+    /// The clients' CPU time as the kernel measured it, in milliseconds (the paper used gprof).
     pub client_ms: Option<f64>,
-    /// The server's time as reported: requests and events with their transport (equation 3).
+    /// The server's time in milliseconds as reported: requests and events with their transport (equation 3).
     pub server_ms: f64,
-    /// The part for requests: their operations, and the transport of requests and replies.
+    /// The part of `server_ms` for requests in milliseconds: their operations, and the transport of requests and
+    /// replies.
     pub requests_ms: f64,
-    /// The part for events.
+    /// The part of `server_ms` for events in milliseconds.
     pub events_ms: f64,
-    /// The sum of `client_ms` and `server_ms` (equation 1).
+    /// The sum of `client_ms` and `server_ms` in milliseconds (equation 1); null without `client_ms`.
     pub sum_ms: Option<f64>,
-    /// The time from the first client's connecting to the last activity of a client.
+    /// The time from the first client's connection to the last activity of a client, in milliseconds.
     pub wall_ms: f64,
-    /// The minimum time for which the two must have overlapped (equation 2): the excess of the sum over the wall-clock
-    /// time.
+    /// The minimum time in milliseconds for which clients and server must have run at the same time (equation 2): the
+    /// excess of `sum_ms` over `wall_ms`.
     pub overlap_ms: Option<f64>,
     /// Time in which neither ran because a client or the server, which could run, had no processor, by the context
     /// switches.
     pub run_queue_ms: Option<f64>,
     /// The excess of the wall-clock time over the sum and over `run_queue_ms`: neither worked.
     pub idle_ms: Option<f64>,
-    /// The clients' CPU time for unwinding the stacks of their requests, part of `client_ms`; null if no client
-    /// reported it.
+    /// The clients' CPU time in milliseconds for unwinding the stacks of their requests, part of `client_ms`; null if
+    /// no client reported it.
     pub stacks_ms: Option<f64>,
-    /// Time in which at least one thread of a client ran, by the context switches.
+    /// The time in which at least one thread of a client ran, by the context switches, in milliseconds.
     pub client_ran_ms: Option<f64>,
-    /// Time in which clients and server ran at once, by the context switches.
+    /// The time in which clients and server ran at the same time, by the context switches, in milliseconds.
     pub measured_overlap_ms: Option<f64>,
-    /// Wake-ups of waiting clients by events alone.
+    /// The number of wakeups of waiting clients that only events caused.
     pub event_wakeups: Option<u64>,
-    /// Time of clients from such a wake-up to their next wait.
+    /// The time of clients from a wakeup by events alone to their next wait, in milliseconds.
     pub event_client_ms: Option<f64>,
-    /// `sum_ms` in per cent of the wall clock.
+    /// `sum_ms` as a percentage of the wall-clock time.
     pub percent_of_wall: Option<f64>,
-    /// CPU time of the server by the kernel.
+    /// The server's CPU time as the kernel measured it, in milliseconds.
     pub server_cpu_ms: Option<f64>,
-    /// The ratio of the reported time to the measured server CPU time.
+    /// `server_ms` divided by the server's measured CPU time.
     pub estimate_ratio: Option<f64>,
 }
 
 impl PartitionReport {
-    /// The partition of a profile's totals, and of the server's time for events.
+    /// Computes the partition from a profile's totals, the server's time for events, and the clients' activity and
+    /// stack time.
     pub(crate) fn new(
         total: &TotalReport,
         events_ms: f64,

@@ -1,4 +1,4 @@
-//! The document of a profile, the summary of its trace, and a network.
+//! Creates the document of a profile, with the summary of its trace and a network.
 
 use rustc_hash::FxHashMap;
 use x11prof_cost_model::{Cost, Network};
@@ -26,7 +26,8 @@ use x11prof_trace::ConnectionId;
 const FORMAT: u32 = 1;
 
 impl ProfileReport {
-    /// The report of a pass over `profile` and `summary`; `path` is the trace's path as given by the user.
+    /// Creates the report on `profile` over `network`. `summary` is of the same trace, and `path` is the trace's path
+    /// as given by the user.
     pub fn new(
         path: &str,
         summary: &TraceSummary,
@@ -72,9 +73,9 @@ impl ProfileReport {
 }
 
 impl ProfileReport {
-    /// The report over a network: the time of each line is the time of its `causes` on the critical path of the
-    /// forecast. Each request and event gets its own causes, and transport the others. Groups share the requests' time
-    /// in proportion to their bytes and round trips.
+    /// Returns the report over another network. `causes` is the time on the critical path of the forecast: each request
+    /// and event gets its own causes, and transport the rest. Groups share the requests' time in proportion to their
+    /// bytes and round trips.
     pub fn over(mut self, network: &Network, causes: &[ForecastCause]) -> ProfileReport {
         let mut by_name: FxHashMap<&str, f64> = FxHashMap::default();
         let (mut all, mut of_requests) = (0.0, 0.0);
@@ -115,7 +116,7 @@ impl ProfileReport {
     }
 
     /// Limits the report to a part of the trace, in seconds after its start. The kernel's clocks are read only at the
-    /// ends of a recording, so they are omitted for a part.
+    /// ends of a recording, so their figures are left out for a part.
     pub fn of_part(mut self, from_s: Option<f64>, to_s: Option<f64>) -> ProfileReport {
         self.trace.from_s = from_s;
         self.trace.to_s = to_s;
@@ -144,7 +145,7 @@ impl ProfileReport {
 }
 
 impl ProfileReport {
-    /// Drops the start-ups, stalls, grabs and resources of other clients.
+    /// Removes the start-ups, stalls, grabs and resources of clients that the user did not select.
     pub fn limit_to(&mut self, choice: &ClientChoice, summary: &TraceSummary) {
         if choice.is_all() {
             return;
@@ -245,7 +246,7 @@ fn events(profile: &Profile, network: &Network) -> Vec<EventReport> {
 }
 
 impl NetworkReport {
-    /// Describes `network`.
+    /// Describes `network` and the source of its times.
     pub fn new(network: &Network, model: NetworkModel) -> NetworkReport {
         let model = match model {
             NetworkModel::Simulated => "simulated",

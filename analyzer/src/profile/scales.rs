@@ -12,28 +12,28 @@ use crate::text::pattern::matches;
 /// The maximum factor: no server is slower by more, and sums of times remain finite.
 const MAX_FACTOR: f64 = 1e6;
 
-/// A rule: `PolyFillRectangle=0.5`, `MIT-SHM:*=0`.
+/// A what-if rule, such as `PolyFillRectangle=0.5` or `MIT-SHM:*=0`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scale {
-    /// A request's name; `*` matches anything.
+    /// The name of the requests that the rule applies to; `*` matches any text.
     pub pattern: String,
-    /// The factor on the server's time.
+    /// The factor on the server's time for the requests that match the rule; 0 omits them.
     pub factor: f64,
 }
 
-/// Why a text is no rule.
+/// The error of a text that is not a valid what-if rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScaleError {
-    /// The rule has no `=`.
+    /// The text has no `=`.
     #[error("expected REQUEST=FACTOR, such as PolyFillRectangle=0.5 or 'MIT-SHM:*=0'")]
     Form,
-    /// The factor cannot be multiplied with a time.
+    /// The factor is not a number from 0 to 1,000,000.
     #[error("{0:?} is no factor: expected a number from 0 to 1000000")]
     Factor(String),
 }
 
 impl Scale {
-    /// Reads a rule.
+    /// Parses a rule of the form `REQUEST=FACTOR`.
     pub fn parse(text: &str) -> Result<Scale, ScaleError> {
         let (pattern, factor) = text.rsplit_once('=').ok_or(ScaleError::Form)?;
         let pattern = pattern.trim();
@@ -50,18 +50,18 @@ impl Scale {
     }
 }
 
-/// The requests that a rule matched.
+/// A what-if rule, and the number of requests that it matched.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ScaleReport {
-    /// The rule's pattern.
+    /// The name in the rule; `*` matches any text.
     pub pattern: String,
-    /// The factor; 0 omits the requests.
+    /// The factor on the server's time; 0 omits the requests.
     pub factor: f64,
-    /// The number of requests.
+    /// The number of requests that the rule matched.
     pub requests: u64,
 }
 
-/// The rules. If several match a request, the last one applies.
+/// All what-if rules. If several rules match a request, the last one applies.
 #[derive(Debug, Clone, Default)]
 pub struct Scales {
     rules: Vec<(Scale, u64)>,
@@ -70,7 +70,7 @@ pub struct Scales {
 }
 
 impl Scales {
-    /// The rules in the order given.
+    /// Creates the rules in the given order.
     pub fn new(rules: impl IntoIterator<Item = Scale>) -> Scales {
         Scales {
             rules: rules.into_iter().map(|rule| (rule, 0)).collect(),
@@ -78,17 +78,17 @@ impl Scales {
         }
     }
 
-    /// Restarts the counts.
+    /// Resets the counts of matched requests.
     pub(crate) fn start_afresh(&mut self) {
         self.rules.iter_mut().for_each(|rule| rule.1 = 0);
     }
 
-    /// The factor for `request`: 1 if no rule matches.
+    /// The factor by which the costs of `request` are multiplied: 1 if no rule matches.
     pub(crate) fn factor(&mut self, request: Symbol) -> f64 {
         self.rule(request).map_or(1.0, |rule| rule.0.factor)
     }
 
-    /// Counts requests that are now estimated, or omitted.
+    /// Counts `times` requests that the profile now estimates or omits.
     pub(crate) fn count(&mut self, request: Symbol, times: u64) {
         if let Some(rule) = self.rule(request) {
             rule.1 += times;
@@ -112,7 +112,7 @@ impl Scales {
         at.and_then(|at| self.rules.get_mut(at))
     }
 
-    /// The number of requests that each rule matched.
+    /// The rules, each with the number of requests that it matched.
     pub fn report(&self) -> Vec<ScaleReport> {
         let report = |(rule, requests): &(Scale, u64)| ScaleReport {
             pattern: rule.pattern.clone(),

@@ -16,28 +16,28 @@ use crate::server_time::{Rate, Share};
 /// Maximum number of stacks. Further stacks are summed by client and request, and beyond twice as many by request alone.
 const STACKS_LIMIT: usize = 100_000;
 
-/// Sums over one client's requests of one name on one window.
+/// The sums over one client's requests of one name on one window, or from one program stack.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Stack {
-    /// The client; `(server)` for unattributed work.
+    /// The client's name; `(server)` for unattributed work.
     pub client: String,
-    /// The window, `(no window)` if there is none; or the program's functions, the outermost first.
+    /// The name of the window (`(no window)` without one), or the program's functions, the outermost first.
     pub place: Vec<String>,
-    /// The request, the event, or the part of transport that belongs to neither.
+    /// The name of the request, the event, or the part of transport that belongs to neither.
     pub request: String,
-    /// The number of requests.
+    /// The number of requests with this stack.
     pub count: u64,
-    /// Bytes of the requests on the wire.
+    /// The number of bytes of the requests on the wire.
     pub sent: u64,
-    /// Bytes that the server sent in reply to the requests, and of events.
+    /// The number of bytes that the server sent in reply to the requests, and of events.
     pub returned: u64,
     /// The server's time for the requests and events, in microseconds.
     pub server: Micros,
-    /// The time that the client ran, in microseconds.
+    /// The CPU time of the client, in microseconds.
     pub ran: Micros,
 }
 
-/// A client, a window, and the kind of work for the client on the window.
+/// The key of a sum: a client, a window (or a stack), and the kind of work for the client on the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct StackKey {
     pub(crate) client: Option<ConnectionId>,
@@ -45,7 +45,7 @@ pub(crate) struct StackKey {
     pub(crate) what: WorkKind,
 }
 
-/// A kind of the server's work.
+/// A kind of the server's work: a request, an event, or a part of transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum WorkKind {
     Request(Symbol),
@@ -81,7 +81,7 @@ impl WorkKind {
     }
 }
 
-/// Sums of one stack.
+/// The sums over the work under one key.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct StackSum {
     pub(crate) count: u64,
@@ -92,7 +92,7 @@ pub(crate) struct StackSum {
 }
 
 impl StackSum {
-    /// The difference from an earlier sum.
+    /// The difference of this sum to `before`, an earlier sum under the same key.
     pub(crate) fn since(&self, before: &StackSum) -> StackSum {
         let (now, was) = (self.modelled, before.modelled);
         StackSum {
@@ -104,18 +104,18 @@ impl StackSum {
         }
     }
 
-    /// True if there were no messages.
+    /// True if the sum contains no messages and no bytes.
     pub(crate) fn is_nothing(&self) -> bool {
         self.count == 0 && self.sent == 0 && self.returned == 0
     }
 
-    /// The server's time: measured with this rate if there is one, otherwise modelled.
+    /// The server's time in microseconds: measured at this rate, or modelled without a rate.
     pub(crate) fn server(&self, rate: Option<Rate>) -> Micros {
         rate.map_or(self.modelled, |rate| rate.time(self.measured))
     }
 }
 
-/// The sums of all stacks.
+/// The sums of all keys: client, window (or stack) and kind of work.
 #[derive(Debug, Default)]
 pub(crate) struct Stacks {
     sums: FxHashMap<StackKey, StackSum>,
@@ -124,7 +124,7 @@ pub(crate) struct Stacks {
 }
 
 impl Stacks {
-    /// The sums by key.
+    /// The sums by their keys.
     pub(crate) fn sums(&self) -> &FxHashMap<StackKey, StackSum> {
         &self.sums
     }
@@ -152,7 +152,7 @@ impl Stacks {
         self.sums.entry(key).or_default()
     }
 
-    /// Adds a charge; `event` is the name of its event.
+    /// Adds a charge for work on `window`; `event` is the name of the charged event, if any.
     pub(super) fn charge(&mut self, charge: &Charge<'_>, event: Option<Symbol>, window: GroupKey) {
         let what = match charge {
             Charge::Request { operation, .. }
@@ -192,7 +192,7 @@ impl Stacks {
         }
     }
 
-    /// Adds a share of the server's measured time.
+    /// Adds a share of the server's measured time to the sum that `key` belongs to.
     pub(super) fn credit(&mut self, key: Key, share: Share) {
         let part = key.part.unwrap_or(TransportPart::Own);
         self.sum(StackKey {
@@ -203,8 +203,8 @@ impl Stacks {
         .measured += share;
     }
 
-    /// The stacks by name. `wakeups` is the total cost of wake-ups, including those without a request, and `own` the
-    /// unattributed time.
+    /// The sums with the names of their keys. `wakeups` is the total cost of wakeups, including wakeups without a
+    /// request, and `own` the unattributed time.
     pub(super) fn named(
         &self,
         groups: &Groups,

@@ -1,4 +1,4 @@
-//! Sums of charges, and of shares of measured time.
+//! Sums of charges, and of shares of the server's measured time.
 
 use rustc_hash::FxHashMap;
 use x11prof_cost_model::{Clock, Cost, Micros};
@@ -16,7 +16,7 @@ use crate::clients::ClientChoice;
 use crate::recording::warnings::Warnings;
 use crate::server_time::Share;
 
-/// Sums over all charges.
+/// The sums over all charges of a profile.
 #[derive(Default)]
 pub(super) struct Sums {
     pub(super) choice: ClientChoice,
@@ -26,15 +26,15 @@ pub(super) struct Sums {
     pub(super) events: FxHashMap<Symbol, TransportLine>,
     pub(super) transport: [TransportLine; 9],
     pub(super) scales: Scales,
-    /// The wake-up of an omitted request: it belongs to the next request of the batch, or to no request.
+    /// The wakeup of an omitted request: it belongs to the next request of the batch, or to no request.
     pub(super) unclaimed: Option<(ClientId, Cost)>,
     pub(super) warnings: Warnings,
     pub(super) clocks: Clocks,
-    /// Server runs that were attributed.
+    /// The number of server runs that were attributed.
     pub(super) runs: u64,
 }
 
-/// The number of requests with costs on each of the server's clocks.
+/// The number of requests whose costs were measured by each of the two clocks.
 #[derive(Default)]
 pub(super) struct Clocks {
     pub(super) cpu: u64,
@@ -42,7 +42,7 @@ pub(super) struct Clocks {
 }
 
 impl Sums {
-    /// Resets all sums.
+    /// Resets all sums to zero.
     pub(super) fn start_afresh(&mut self) {
         let mut before = std::mem::take(self);
         if let Some(groups) = &mut before.groups {
@@ -58,7 +58,7 @@ impl Sums {
         };
     }
 
-    /// Adds a share of the server's measured time.
+    /// Adds a share of the server's measured time to the sums that `key` belongs to.
     pub(super) fn credit(&mut self, key: Key, share: Share) {
         let is_chosen = |client: ClientId| self.choice.holds(ConnectionId(client.0));
         if !key.client.map_or(self.choice.is_all(), is_chosen) {
@@ -93,7 +93,7 @@ impl Sums {
         }
     }
 
-    /// Adds a charge; `event` is the name of its event.
+    /// Adds a charge; `event` is the name of the charged event, if any.
     #[inline]
     pub(super) fn charge(&mut self, charge: &Charge<'_>, event: Option<Symbol>) {
         if !self.choice.holds(ConnectionId(charge.client().0)) {
@@ -173,7 +173,7 @@ impl Sums {
         }
     }
 
-    /// Charges the network's latency to a request of this client.
+    /// Charges the network's latency to a request of this client, which has this name.
     pub(super) fn blocks(&mut self, client: ConnectionId, request: Symbol) {
         if !self.choice.holds(client) || self.scales.factor(request) == 0.0 {
             return;
@@ -196,7 +196,7 @@ impl Sums {
         }
     }
 
-    /// At the end of a batch, removes a wake-up that only omitted requests caused.
+    /// Removes a wakeup that only omitted requests of `client` caused. Called at the end of a batch.
     pub(super) fn unclaimed_of(&mut self, client: ClientId) {
         if let Some((_, server)) = self.unclaimed.take_if(|(of, _)| *of == client) {
             let wakeups = &mut self.transport[index(TransportPart::Wakeup)];

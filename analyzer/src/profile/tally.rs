@@ -1,4 +1,4 @@
-//! Charges summed by a key: a request's name, a client, a window.
+//! Charges summed by a key: the name of a request, a client, or a window.
 
 use std::hash::Hash;
 
@@ -8,40 +8,40 @@ use x11prof_server_model::{Charge, TransportPart};
 
 use crate::server_time::{Rate, Share};
 
-/// Sums over the requests under one key.
+/// The sums over the requests under one key.
 #[derive(Debug, Clone, Default)]
 pub struct Line {
-    /// The number.
+    /// The number of requests in the sums.
     pub count: u64,
-    /// Bytes of the requests on the wire.
+    /// The number of bytes of the requests on the wire.
     pub bytes: u64,
-    /// Requests charged with the network's latency.
+    /// The number of requests that are charged the network's latency.
     pub blocking: u64,
-    /// Requests that failed.
+    /// The number of requests that failed with an X error.
     pub failed: u64,
-    /// The server's time for the operations.
+    /// The server's time for the operations of the requests, without transport.
     pub server: Cost,
-    /// Bytes of replies and errors to the requests; for a client or a window, also of its events.
+    /// The number of bytes of replies and errors to the requests; for a client or a window, also of its events.
     pub returned: u64,
-    /// The server's time for their transport, which is part of the transport's line.
+    /// The server's time for the transport of the requests, which is also part of the sums of transport.
     pub transport: Cost,
-    /// The part of the cost for code and pixels that had been evicted from the caches.
+    /// The part of `transport` for code and pixels that had been evicted from the caches.
     pub(crate) cold: Cost,
-    /// The measured part of `server` and of `transport`.
+    /// The measured share of the server's time in `server` and in `transport`.
     pub(crate) measured: Share,
     pub(crate) measured_transport: Share,
-    /// Requests with a measured cost.
+    /// The number of requests with a cost measured at their size.
     pub exact: u64,
-    /// Requests with sizes between or beyond the measured ones.
+    /// The number of requests with a size between or beyond the measured sizes.
     pub interpolated: u64,
-    /// Requests that use the cost for another value of an attribute.
+    /// The number of requests with the cost of another value of an attribute.
     pub substituted: u64,
     /// Requests without cost data.
     pub no_cost: u64,
 }
 
 impl Line {
-    /// Adds a charge, an operation's cost multiplied by `factor`.
+    /// Adds a charge. The cost of an operation is multiplied by `factor`.
     pub(crate) fn add(&mut self, charge: &Charge<'_>, factor: f64) {
         match charge {
             Charge::Request { bytes, cost, .. } => {
@@ -99,7 +99,7 @@ impl Line {
         self.server + self.cold
     }
 
-    /// The line with times measured at this `rate`, or unchanged without a rate.
+    /// The line with measured times at this rate; unchanged without a rate.
     pub(crate) fn at(&self, rate: Option<Rate>) -> Line {
         match rate {
             None => self.clone(),
@@ -114,7 +114,7 @@ impl Line {
         }
     }
 
-    /// Adds another line to this one.
+    /// Adds the sums of another line to this line.
     pub(crate) fn join(&mut self, other: &Line) {
         self.count += other.count;
         self.bytes = self.bytes.saturating_add(other.bytes);
@@ -146,7 +146,7 @@ pub(crate) fn measured(time: Micros, cost: Cost) -> Cost {
     }
 }
 
-/// Lines by key.
+/// The sums of each key.
 #[derive(Debug)]
 pub(crate) struct Tally<K> {
     lines: Vec<(K, Line)>,
@@ -166,7 +166,7 @@ impl<K> Default for Tally<K> {
 }
 
 impl<K: Eq + Hash + Copy> Tally<K> {
-    /// The line of `key`.
+    /// The sums of `key`, for changes.
     pub(crate) fn line(&mut self, key: K) -> &mut Line {
         if self.lines.get(self.last).is_none_or(|(of, _)| *of != key) {
             self.last = *self.places.entry(key).or_insert(self.lines.len());
@@ -177,7 +177,7 @@ impl<K: Eq + Hash + Copy> Tally<K> {
         &mut self.lines[self.last].1
     }
 
-    /// Keeps the `count` most expensive lines, and adds the remaining lines to the line of `into`.
+    /// Keeps the sums of the `count` most expensive keys, and adds all other sums to the key `into`.
     pub(crate) fn fold(&mut self, count: usize, into: K) {
         let mut lines = std::mem::take(self).lines;
         let own = lines.iter().position(|(key, _)| *key == into);
@@ -200,12 +200,12 @@ impl<K: Eq + Hash + Copy> Tally<K> {
         self.lines.get(*place).map(|(_, line)| line)
     }
 
-    /// The lines, in no order.
+    /// The keys with their sums, in no particular order.
     pub(crate) fn into_lines(self) -> impl Iterator<Item = (K, Line)> {
         self.lines.into_iter()
     }
 
-    /// The lines, in no order.
+    /// The keys with their sums, in no particular order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (K, &Line)> {
         self.lines.iter().map(|(key, line)| (*key, line))
     }

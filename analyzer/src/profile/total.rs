@@ -1,31 +1,31 @@
-//! The totals of requests and transport, with the kernel's figures for comparison.
+//! The totals of requests and transport, with the kernel's CPU times for comparison.
 
 use serde::{Deserialize, Serialize};
 
-/// The totals of requests and transport, and the kernel's figures.
+/// The totals of requests and transport, with the kernel's CPU times. Times are milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TotalReport {
-    /// Requests.
+    /// The number of requests in the profile.
     pub count: u64,
-    /// Bytes of the requests.
+    /// The number of bytes of the requests.
     pub bytes: u64,
-    /// The time of server and network.
+    /// The time of the server and the network, in milliseconds.
     pub time_ms: f64,
-    /// The server's time.
+    /// The part of `time_ms` that the server uses, in milliseconds.
     pub server_ms: f64,
-    /// The network's time.
+    /// The part of `time_ms` that the network takes, in milliseconds.
     pub network_ms: f64,
-    /// The lower bound of `time_ms`, from the spread of the calibration.
+    /// The lower bound of `time_ms`, which follows from the spread of the calibration, in milliseconds.
     pub low_ms: f64,
-    /// The upper bound of `time_ms`, from the spread of the calibration.
+    /// The upper bound of `time_ms`, which follows from the spread of the calibration, in milliseconds.
     pub high_ms: f64,
-    /// Requests without cost data.
+    /// The number of requests without cost data.
     #[serde(rename = "no_cost_data")]
     pub no_cost: u64,
-    /// CPU time of the clients by the kernel.
+    /// The clients' CPU time as the kernel measured it, in milliseconds; null if unknown.
     pub client_cpu_ms: Option<f64>,
-    /// CPU time of the server by the kernel.
+    /// The server's CPU time as the kernel measured it, in milliseconds; null if unknown.
     pub server_cpu_ms: Option<f64>,
-    /// The time from the first client's connecting to the last activity of a client.
+    /// The time from the first client's connection to the last activity of a client, in milliseconds.
     pub wall_ms: f64,
 }

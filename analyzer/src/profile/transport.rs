@@ -1,4 +1,4 @@
-//! The parts of transport, and the sums of each.
+//! The parts of transport, and the sums over each part.
 
 use x11prof_cost_model::Cost;
 use x11prof_server_model::TransportPart;
@@ -6,21 +6,21 @@ use x11prof_server_model::TransportPart;
 use super::tally::measured;
 use crate::server_time::{Rate, Share};
 
-/// Sums of one part of transport.
+/// The sums over one part of transport.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TransportLine {
-    /// The number.
+    /// The number of charges, such as wakeups or events.
     pub count: u64,
-    /// Bytes on the wire that are not a request's.
+    /// The number of bytes on the wire that do not belong to requests.
     pub bytes: u64,
-    /// The server's time.
+    /// The server's time for this part.
     pub server: Cost,
-    /// The measured part of the server's time.
+    /// The measured share of the server's time in `server`.
     pub(crate) measured: Share,
 }
 
 impl TransportLine {
-    /// The line with the time measured at this `rate`, or unchanged without a rate.
+    /// The line with the measured time at this rate; unchanged without a rate.
     pub(super) fn at(self, rate: Option<Rate>) -> TransportLine {
         let server = rate.map_or(self.server, |rate| {
             measured(rate.time(self.measured), self.server)
@@ -34,7 +34,7 @@ impl TransportLine {
         self.server += server;
     }
 
-    /// Adds `times` parts without bytes, each with this cost.
+    /// Adds this cost `times` times, without bytes.
     pub(super) fn add_times(&mut self, server: Cost, times: u64) {
         self.count += times;
         self.server += server.times(times as f64);
@@ -53,7 +53,7 @@ pub(crate) const PARTS: [TransportPart; 8] = [
     TransportPart::Own,
 ];
 
-/// The position in an array of the parts.
+/// The index of a part in `PARTS`.
 pub(super) fn index(part: TransportPart) -> usize {
     match part {
         TransportPart::Wakeup => 0,

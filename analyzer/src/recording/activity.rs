@@ -1,4 +1,4 @@
-//! Figures of the runs of clients and server, from the context switches: how long they ran at the same time, and how
+//! Figures of the runs of clients and server, from the context switches: how long both ran at the same time, and how
 //! long clients ran because of events alone.
 
 use std::time::Duration;
@@ -44,27 +44,27 @@ impl Process {
     }
 }
 
-/// Sums over the context switches.
+/// The sums over a recording's context switches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ActivityFigures {
     /// Time in which a thread of any client ran. For a process that started during the recording, this includes its CPU
     /// time before it connected, from its CPU clock.
     pub clients: Duration,
-    /// Time in which the server ran.
+    /// The time in which the server ran.
     pub server: Duration,
-    /// Starts of the server after a wait.
+    /// The number of times that the server woke up from a wait.
     pub server_wakeups: u64,
-    /// Time in which both ran.
+    /// The time in which clients and the server ran at the same time.
     pub both: Duration,
     /// Time in which neither ran because a client or the server, which could run, had no processor.
     pub run_queue: Duration,
-    /// Wake-ups of waiting clients by events alone.
+    /// The number of wakeups of waiting clients that only events caused.
     pub event_wakeups: u64,
-    /// Time of clients from such a wake-up to their next wait.
+    /// The time of clients from a wakeup by events alone to their next wait.
     pub for_events: Duration,
 }
 
-/// Follows which processes run.
+/// Sums the runs of clients and the server, from the context switches.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Activity {
     server: Option<u32>,
@@ -187,17 +187,18 @@ impl Activity {
         }
     }
 
-    /// The sums so far; `None` if the trace has no switches.
+    /// The sums so far; `None` if the trace has no context switches.
     pub(crate) fn figures(&self) -> Option<ActivityFigures> {
         self.switches.then_some(self.figures)
     }
 
-    /// Run times since the last reading of each process's clock; `None` if the trace has no switches.
+    /// The CPU times of processes since the last reading of each process's clock; `None` if the trace has no context
+    /// switches.
     pub(crate) fn since_reading(&self) -> Option<&SinceReading> {
         self.switches.then_some(&self.since_reading)
     }
 
-    /// Drops the figures, but keeps the state of running processes.
+    /// Resets the sums, but keeps the state of running processes.
     pub(crate) fn start_afresh(&mut self) {
         self.figures = ActivityFigures::default();
     }

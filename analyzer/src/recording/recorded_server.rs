@@ -1,9 +1,9 @@
-//! The recorded server and its machine as named in cost tables, for comparison.
+//! The recorded server and its machine, described as in cost tables, for comparison with them.
 
 use x11prof_cost_model::{Host, ServerIdentity};
 use x11prof_trace::{Server, Started};
 
-/// The recorded server.
+/// The description of the recorded server as in a cost table.
 pub fn recorded_server(server: &Server) -> ServerIdentity {
     ServerIdentity {
         name: server.display.clone(),
@@ -16,7 +16,7 @@ pub fn recorded_server(server: &Server) -> ServerIdentity {
     }
 }
 
-/// The machine on which the server was recorded.
+/// The description of the recording machine as in a cost table.
 pub fn recorded_host(started: &Started) -> Host {
     Host {
         cpu_model: Some(started.cpu_model.clone()).filter(|model| !model.is_empty()),

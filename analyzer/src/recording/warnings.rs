@@ -1,4 +1,4 @@
-//! Caveats about a result, counted, and how to resolve each one.
+//! Caveats about a result, each with its count and a remedy.
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -8,53 +8,55 @@ use x11prof_protocol::Symbol;
 /// Maximum number of different warnings. Beyond it, further warnings of a malicious trace are counted without a name.
 const MAX_WARNINGS: usize = 10_000;
 
-/// The subject of a warning.
+/// The kind of a warning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WarningKind {
-    /// The cost table has no cost for these requests, which count as zero time.
+    /// The cost table has no cost for some requests, which count as zero time.
     #[serde(rename = "no-cost-data")]
     NoCost,
-    /// The cost for attribute value `to` was used, because the cost for `from` was not measured.
+    /// The cost of the attribute value `to` was used, because the cost of the value `from` was not measured.
     Substituted,
-    /// Sizes outside the measured range: `from` is `larger` or `smaller`.
+    /// The size of requests is outside the measured sizes: `from` is `larger` or `smaller`.
     Extrapolated,
-    /// Requests with several items counted as one item, because the fixed part of the cost is unknown.
+    /// Requests with several items were counted as one item, because the fixed part of their cost is unknown.
     OneItem,
-    /// Costs on the server's other clock than most costs.
+    /// The costs of some requests were measured by another clock than most costs.
     OtherClock,
     /// The cost table has no transport costs: transport counts as zero server time.
     NoTransport,
-    /// Requests that failed too late for a correction of their cost.
+    /// Some requests failed too late for a correction of their estimated cost.
     Uncorrected,
-    /// Replies to requests that are not in the trace.
+    /// The trace contains replies to requests that are not in the trace.
     UnpairedReply,
-    /// Replies to later requests than those in the trace.
+    /// The trace contains replies to later requests than its last request.
     MissingRequest,
-    /// Bytes that are not X11 messages.
+    /// The trace contains bytes that are not X11 messages.
     Malformed,
-    /// Bytes of connections whose beginning is missing in the trace.
+    /// The trace contains bytes of connections whose beginning is missing.
     LostBytes,
-    /// The recording did not end properly: its end may be missing.
+    /// The recording did not end properly, so its end may be missing.
     Incomplete,
-    /// The costs come from another machine and could not be rescaled to the recorded one; `from` has the reason.
+    /// The costs come from another machine and could not be rescaled to this machine; `from` has the reason.
     OtherMachine,
-    /// The recorder changed requests to test a possible program change; `from` names the change.
+    /// The recorder changed requests for an experiment (`record --try`); `from` names the experiment.
     Tried,
-    /// There are no costs of the recorded server; the costs of another server, `to`, were used.
+    /// There are no costs of the recorded server, so the costs of the server `to` were used.
     OtherServer,
-    /// The recorder emulated a network; `from` names it.
+    /// The recorder emulated a network, which `from` names.
     EmulatedNetwork,
     /// The recording is what the server's RECORD extension reported (`record --attach`): what was read when,
     /// descriptors and XKB events are not known.
     Attached,
-    /// Connections that began before the recording: their earlier state is only partly known.
+    /// Some connections began before the recording, so that their earlier state is only partly known.
     Joined,
-    /// The server's context switches and its clock give different times for the same interval; `from` has the times.
+    /// The server's context switches and its CPU clock give different times for the same interval; `from` has both
+    /// times.
     ClocksDiffer,
-    /// X errors that the server sent; `from` has the number of each, and the first one with its resource and who destroyed it.
+    /// The server sent X errors; `from` has the number of each kind, and the first one with its resource and the client
+    /// that destroyed the resource.
     Errors,
-    /// The recorder reported a problem; `from` has its text.
+    /// The recorder reported a problem, whose text is in `from`.
     Trouble,
 }
 
@@ -66,30 +68,30 @@ struct Key {
     doubt: Option<Caveat>,
 }
 
-/// A warning with its count.
+/// A warning with the number of times that it applies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
-    /// The subject.
+    /// The kind of the warning.
     pub kind: WarningKind,
-    /// The request; null if the warning is not about a request.
+    /// The name of the request; null if the warning is not about a request.
     pub request: Option<String>,
-    /// The attribute; null if the warning is not about an attribute.
+    /// The name of the attribute; null if the warning is not about an attribute.
     pub attribute: Option<String>,
-    /// The value in the trace.
+    /// The value in the trace, or another detail (see `WarningKind`); null if there is none.
     pub from: Option<String>,
-    /// The value used instead.
+    /// The value that was used instead; null if there is none.
     pub to: Option<String>,
-    /// The number.
+    /// The number of requests, messages or bytes that the warning is about.
     pub count: u64,
 }
 
 impl Warning {
-    /// The costs come from another machine, and were not rescaled for the given reason.
+    /// Creates the warning that the costs come from another machine, and were not rescaled for the reason `why`.
     pub fn other_machine(why: String) -> Warning {
         Warning::general(WarningKind::OtherMachine, Some(why), 1)
     }
 
-    /// A warning that costs of the server `from` are missing and those of `to` were used.
+    /// Creates the warning that the costs of server `from` are missing, so the costs of server `to` were used.
     pub fn other_server(from: String, to: String) -> Warning {
         Warning {
             to: Some(to),
@@ -97,7 +99,7 @@ impl Warning {
         }
     }
 
-    /// A warning that is not about a request.
+    /// Creates a warning that is not about a request.
     pub fn general(kind: WarningKind, from: Option<String>, count: u64) -> Warning {
         Warning {
             kind,
@@ -110,12 +112,12 @@ impl Warning {
     }
 }
 
-/// Warnings about costs, summed.
+/// The caveats about costs, with their counts.
 #[derive(Debug, Clone, Default)]
 pub struct Warnings(FxHashMap<Key, u64>);
 
 impl Warnings {
-    /// Counts a caveat about the costs of `times` requests.
+    /// Adds the caveat `doubt` about the costs of `times` requests.
     pub fn doubt(&mut self, request: Symbol, doubt: &Caveat, times: u64) {
         let kind = match doubt {
             Caveat::Substituted { .. } => WarningKind::Substituted,
@@ -133,7 +135,7 @@ impl Warnings {
         );
     }
 
-    /// Counts a failed request whose cost could not be corrected.
+    /// Adds a failed request whose estimated cost could not be corrected.
     pub fn uncorrected(&mut self, request: Symbol) {
         let kind = WarningKind::Uncorrected;
         self.count(
@@ -157,7 +159,7 @@ impl Warnings {
         *self.0.entry(key).or_default() += times;
     }
 
-    /// The warnings, by kind and the most frequent first.
+    /// The warnings, ordered by kind, and the most frequent first.
     pub fn list(&self) -> Vec<Warning> {
         let mut counts: Vec<(&Key, &u64)> = self.0.iter().collect();
         counts.sort();

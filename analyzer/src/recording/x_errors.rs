@@ -1,4 +1,4 @@
-//! X errors: how many of each, and who destroyed the resource of the first one that names a destroyed one.
+//! X errors: the number of each kind, and the client that destroyed the resource which the first such error names.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -32,7 +32,7 @@ struct XError {
     gone: Gone,
 }
 
-/// The errors of a recording.
+/// The X errors of a recording.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct XErrors {
     by_name: BTreeMap<Symbol, u64>,
@@ -43,7 +43,7 @@ pub(crate) struct XErrors {
 }
 
 impl XErrors {
-    /// Takes the next observation of a pass.
+    /// Processes the next observation of a pass.
     pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
             Observation::Message(seen) => self.message(seen),
@@ -94,18 +94,19 @@ impl XErrors {
         }
     }
 
-    /// Starts the counts afresh. The destroyed resources stay.
+    /// Resets the counts. The known destroyed resources are kept.
     pub(crate) fn start_afresh(&mut self) {
         self.by_name.clear();
         self.first = None;
     }
 
-    /// The number of errors.
+    /// The number of X errors.
     pub(crate) fn count(&self) -> u64 {
         self.by_name.values().sum()
     }
 
-    /// The number of each error, and the first one with the end of its resource. `start` is the recording's beginning.
+    /// A sentence with the number of each kind of error, and the first error about a destroyed resource. `start` is the
+    /// beginning of the recording; `client_name` returns the name of a client.
     pub(crate) fn describe(
         &self,
         start: Timestamp,

@@ -1,4 +1,4 @@
-//! The clients whose resources are tracked, with separate entries as far as memory allows.
+//! The clients whose resources are tracked, with separate entries up to a limit.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ const GONE_LIMIT: usize = 100;
 /// Maximum number of clients with separate entries; later clients are not tracked.
 const CLIENTS_LIMIT: usize = 10_000;
 
-/// A group of resources that a client still held when it disconnected.
+/// A group of equal resources that a client still held when it disconnected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Remainder {
     pub(crate) count: u64,
@@ -24,7 +24,7 @@ pub(crate) struct Remainder {
 }
 
 impl Remainder {
-    /// Merges another group into this one.
+    /// Adds the resources of another group to this group.
     pub(crate) fn join(&mut self, other: &Remainder) {
         self.count += other.count;
         self.bytes = self.bytes.saturating_add(other.bytes);
@@ -33,10 +33,11 @@ impl Remainder {
     }
 }
 
-/// The key of remaining resources: kind, creating request, width, height, depth and the creating request's stack.
+/// The key of a group of remaining resources: kind, creating request, width, height, depth, and the number of the
+/// creating request's stack.
 pub(crate) type RemainderKey = (ResourceKind, Symbol, u16, u16, u8, Option<u32>);
 
-/// The resources of a client.
+/// The resources that a client uses.
 #[derive(Debug, Default)]
 pub(crate) struct ClientUse {
     pub(crate) id_base: Option<u32>,
@@ -54,7 +55,7 @@ impl ClientUse {
         }
     }
 
-    /// The maximum that the client held: bytes, and resources.
+    /// The most bytes, and the most resources, that the client held, summed over the kinds.
     pub(crate) fn most(&self) -> (u64, u64) {
         let of = |part: fn(&KindUse) -> u64| {
             let parts = self.kinds.values().map(part);
@@ -81,13 +82,13 @@ fn forget_small(remained: &mut BTreeMap<RemainderKey, Remainder>, kind: Resource
     }
 }
 
-/// Sums of one kind over the clients without a separate entry.
+/// The sums over the resources of one kind, of the clients without a separate entry.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SummedUse {
-    /// Resources held when the clients' connections ended.
+    /// The number of resources held when the clients' connections ended.
     pub(crate) held: u64,
     pub(crate) held_bytes: u64,
-    /// The maximum that one client held at once.
+    /// The largest number of resources that one client held at the same time.
     pub(crate) most: u64,
     pub(crate) most_bytes: u64,
     pub(crate) created: u64,
@@ -95,17 +96,17 @@ pub(crate) struct SummedUse {
     pub(crate) freed_at_once: u64,
 }
 
-/// The resources of all clients.
+/// The resources of all clients of a recording.
 #[derive(Debug, Default)]
 pub(crate) struct Clients {
     apart: BTreeMap<ConnectionId, ClientUse>,
     gone: usize,
-    /// The number of clients without a separate entry, and their sums.
+    /// The number of clients without a separate entry, and the sums of their resources by kind.
     pub(crate) others: (u64, BTreeMap<ResourceKind, SummedUse>),
 }
 
 impl Clients {
-    /// The entry of a client, which connected at `now` if it is new; `None` if there are too many clients.
+    /// The entry of a client. A new client gets an entry that begins at `now`; `None` if there are too many clients.
     pub(crate) fn entry(&mut self, id: ConnectionId, now: Timestamp) -> Option<&mut ClientUse> {
         if self.apart.len() >= CLIENTS_LIMIT && !self.apart.contains_key(&id) {
             return None;
@@ -118,12 +119,12 @@ impl Clients {
         self.apart.get_mut(&id)
     }
 
-    /// Clients with separate entries, in the order of their connections.
+    /// The clients with separate entries, in the order of their connections.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (ConnectionId, &ClientUse)> {
         self.apart.iter().map(|(id, client)| (*id, client))
     }
 
-    /// Notes that a client disconnected and held `remained`.
+    /// Notes that a client disconnected at `now`, and still held the resources in `remained`.
     pub(crate) fn closed(
         &mut self,
         id: ConnectionId,
@@ -173,7 +174,7 @@ impl Clients {
         }
     }
 
-    /// Drops the disconnected clients, and restarts the others' counts from the resources held at `now`.
+    /// Drops the disconnected clients, and restarts the counts of the other clients from the resources held at `now`.
     pub(crate) fn start_afresh(&mut self, now: Timestamp) {
         self.apart.retain(|_, client| client.closed.is_none());
         self.gone = 0;

@@ -1,4 +1,4 @@
-//! A count over time in bounded memory: its minimum and maximum in each of a few slots.
+//! A count over time in bounded memory: its minimum and maximum in each of a few intervals.
 
 use x11prof_trace::Timestamp;
 
@@ -7,16 +7,16 @@ const SLOTS: usize = 64;
 /// The initial width of a slot: a millisecond.
 const NARROWEST: u64 = 1_000_000;
 
-/// A slot of a history.
+/// One interval of a history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Slot {
-    /// The minimum of the count in the slot.
+    /// The minimum of the count in the interval.
     pub(crate) least: u64,
-    /// The most.
+    /// The maximum of the count in the interval.
     pub(crate) most: u64,
 }
 
-/// A count over time.
+/// A count over time, as a list of intervals.
 #[derive(Debug, Clone)]
 pub(crate) struct History {
     start: u64,
@@ -26,7 +26,7 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// A history that begins at `start` with a count of `value`.
+    /// Creates a history that begins at `start` with the count `value`.
     pub(crate) fn of(start: Timestamp, value: u64) -> History {
         History {
             start: start.as_nanos(),
@@ -49,7 +49,7 @@ impl History {
         }
     }
 
-    /// Notes that the count has not changed until `time`.
+    /// Notes that the count has not changed up to `time`.
     pub(crate) fn until(&mut self, time: Timestamp) {
         let since = time.as_nanos().saturating_sub(self.start);
         while since / self.width >= SLOTS as u64 {
@@ -78,7 +78,7 @@ impl History {
             .collect();
     }
 
-    /// The slots with the time of their beginning.
+    /// The intervals, each with the time of its beginning.
     pub(crate) fn slots(&self) -> impl Iterator<Item = (Timestamp, Slot)> {
         let begin = |n: usize| {
             self.start
@@ -90,8 +90,8 @@ impl History {
             .map(move |(n, slot)| (Timestamp::from_nanos(begin(n)), *slot))
     }
 
-    /// True if the minimum of each quarter of the time is larger than that of the previous quarter: used resources rise
-    /// and fall, leaked ones only rise.
+    /// True if the minimum in each quarter of the time is larger than in the previous quarter: the number of used
+    /// resources rises and falls, the number of leaked resources only rises.
     pub(crate) fn grows(&self) -> bool {
         let count = self.slots.len();
         if count < 8 {

@@ -1,4 +1,4 @@
-//! A client's resources of one kind: currently held and maximum, created, freed, over time and by size.
+//! A client's resources of one kind: the number held, its maximum, created, freed, over time and by size.
 
 use std::cmp::Reverse;
 
@@ -9,24 +9,24 @@ use x11prof_trace::Timestamp;
 
 use crate::resources::history::History;
 
-/// Number of listed groups of a kind, the largest first.
+/// Maximum number of listed groups of a kind; the largest groups are listed.
 pub(crate) const LISTED_LIMIT: usize = 100;
 /// Maximum number of sizes kept for a kind and client.
 const SIZES_LIMIT: usize = 1024;
 
-/// Width, height and depth.
+/// The width and height of a window or pixmap in pixels, and its depth in bits.
 pub(crate) type Size = (u16, u16, u8);
 
-/// A resource that is held.
+/// A resource that a client holds.
 #[derive(Debug)]
 pub(crate) struct Held {
     pub(crate) resource: Resource,
     pub(crate) created: Timestamp,
-    /// The stack on which it was created, if the trace has one.
+    /// The number of the stack on which the resource was created; `None` if the trace does not have it.
     pub(crate) stack: Option<u32>,
 }
 
-/// A client's resources of one kind.
+/// The resources of one kind that a client uses.
 #[derive(Debug)]
 pub(crate) struct KindUse {
     pub(crate) held: u64,
@@ -38,7 +38,7 @@ pub(crate) struct KindUse {
     pub(crate) freed: u64,
     pub(crate) freed_at_once: u64,
     pub(crate) history: History,
-    /// Width, height and depth: created and held.
+    /// The number of created and of held resources, by size.
     pub(crate) sizes: FxHashMap<Size, (u64, u64)>,
 }
 
@@ -91,7 +91,7 @@ impl KindUse {
         self.gone(now, held);
     }
 
-    /// Restarts from the resources held at `now`; false if there are none.
+    /// Restarts the counts from the resources held at `now`. Returns false if the client holds none.
     pub(crate) fn start_afresh(&mut self, now: Timestamp) -> bool {
         self.most = self.held;
         self.most_bytes = self.held_bytes;
@@ -105,7 +105,7 @@ impl KindUse {
         self.held > 0
     }
 
-    /// Forgets the sizes that are not listed.
+    /// Drops the smallest sizes, beyond the listed ones.
     pub(crate) fn forget_small_sizes(&mut self) {
         if self.sizes.len() > LISTED_LIMIT {
             let of = |(size, (created, _)): (&Size, &(u64, u64))| {
@@ -130,12 +130,12 @@ impl KindUse {
     }
 }
 
-/// The order of the sizes: pixels of all resources created.
+/// The number of pixels in all created resources of a size, by which sizes are ordered.
 pub(crate) fn pixels_created((width, height, _): Size, created: u64) -> u64 {
     created.saturating_mul(u64::from(width) * u64::from(height))
 }
 
-/// Width, height and depth; 0 if there is none.
+/// The size of a resource; zeros if it has no size.
 pub(crate) fn size(resource: &Resource) -> Size {
     let (width, height) = resource.size;
     (width, height, resource.depth.unwrap_or(0))

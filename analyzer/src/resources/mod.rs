@@ -24,7 +24,7 @@ use crate::recording::trace_summary::TraceSummary;
 use clients::{ClientUse, Clients, Remainder, RemainderKey};
 use kind_use::{Held, KindUse, size};
 
-/// The resources of all clients.
+/// The resources of all clients, over time.
 #[derive(Debug, Default)]
 pub struct Resources {
     pub(crate) formats: Vec<PixmapFormat>,
@@ -35,21 +35,21 @@ pub struct Resources {
     stacks: StackNames,
 }
 
-/// Server memory held by a client, allocated on one stack.
+/// The server memory that a client holds, allocated on one call stack.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StackHeld {
-    /// The client.
+    /// The name of the client that holds the memory.
     pub client: String,
-    /// The program's functions, the outermost first.
+    /// The functions of the program on the stack, the outermost first.
     pub place: Vec<String>,
-    /// The request that created the resources.
+    /// The name of the request that created the resources.
     pub request: String,
-    /// Bytes.
+    /// The number of bytes that the client holds.
     pub bytes: u64,
 }
 
 impl Resources {
-    /// Processes the next observation of a pass.
+    /// Processes the next observation of a pass over the recording.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         self.elapsed.observe(observation);
         match observation {
@@ -60,7 +60,7 @@ impl Resources {
         }
     }
 
-    /// Restarts all counts, from the resources held now.
+    /// Restarts all counts, from the resources that clients hold now.
     pub fn start_afresh(&mut self) {
         self.clients.start_afresh(self.elapsed.now());
     }
@@ -149,7 +149,7 @@ impl Resources {
             .closed(connection, self.elapsed.now(), remained);
     }
 
-    /// The present resources of a client, in groups.
+    /// The resources that a client holds now, in groups.
     pub(crate) fn remaining(&self, client: ConnectionId) -> BTreeMap<RemainderKey, Remainder> {
         let mut groups: BTreeMap<RemainderKey, Remainder> = BTreeMap::new();
         let of_client = |held: &&Held| owner(&held.resource) == client;
@@ -172,7 +172,7 @@ impl Resources {
         groups
     }
 
-    /// The groups, with groups of equal function names merged.
+    /// The groups of remaining resources; groups whose stacks have equal function names are merged.
     pub(crate) fn by_function(
         &self,
         remained: BTreeMap<RemainderKey, Remainder>,
@@ -191,8 +191,8 @@ impl Resources {
         groups
     }
 
-    /// Bytes that each client holds at the end of the recording, or held when it disconnected, by the stack on which
-    /// the resources were created.
+    /// The bytes that each client holds at the end of the recording, or held when it disconnected, by the stack on
+    /// which the resources were created. `names` has the functions of the stacks.
     pub fn held_by_stack(&self, names: &StackNames, summary: &TraceSummary) -> Vec<StackHeld> {
         let mut held: BTreeMap<(ConnectionId, u32, Symbol), u64> = BTreeMap::new();
         for (id, of) in self.clients.iter() {
@@ -218,12 +218,12 @@ impl Resources {
         held.into_iter().filter_map(of).collect()
     }
 
-    /// The name of a stack.
+    /// The name of the function that represents a stack; `None` if unknown.
     pub(crate) fn function(&self, stack: u32) -> Option<String> {
         self.stacks.of(stack).map(|names| names.join(" < "))
     }
 
-    /// Names the stacks on which resources were created.
+    /// Sets the names of the stacks on which resources were created.
     pub fn name_stacks(&mut self, names: StackNames) {
         self.stacks = names;
     }

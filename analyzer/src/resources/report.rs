@@ -10,164 +10,169 @@ use crate::resources::{ClientUse, Resources};
 use crate::text::units::duration_ms;
 use x11prof_session::ResourceKind;
 
-/// Resources of the clients in the server. Times are milliseconds from the trace's first record.
+/// The resources that clients hold in the server. Times are milliseconds from the trace's first record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ResourceReport {
-    /// Sizes of pixels on the server.
+    /// The memory layout of pixels on the server, for each depth.
     pub pixel_formats: Vec<PixelFormatReport>,
-    /// The clients, in the order of their connections.
+    /// The clients with a separate entry, in the order of their connections.
     pub clients: Vec<ClientResources>,
-    /// The sum over ended clients without a separate entry, those with the fewest resources.
+    /// The sum over the disconnected clients without a separate entry, which held the fewest resources.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others: Option<SummedClients>,
 }
 
-/// The size of pixels of one depth.
+/// The memory layout of pixels of one depth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PixelFormatReport {
-    /// The depth.
+    /// The depth of pixels with this layout, in bits.
     pub depth: u8,
-    /// Bits for each pixel.
+    /// The number of bits that each pixel occupies.
     pub bits_per_pixel: u8,
-    /// Rows are padded to this many bits.
+    /// The multiple of bits to which each row of pixels is padded.
     pub scanline_pad: u8,
 }
 
-/// Resources of one client.
+/// The resources of one client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClientResources {
-    /// The number of its connection.
+    /// The number of the client's connection.
     pub client: u32,
-    /// The name.
+    /// The name of the client that created the resources.
     pub name: String,
-    /// The first resource ID, by which the X-Resource extension identifies the client.
+    /// The first resource id of the client, by which the X-Resource extension identifies it; null if unknown.
     pub id_base: Option<u32>,
-    /// The end of the connection; null if it was open at the end of the trace.
+    /// The time at which the connection ended, in milliseconds since the trace's first record; null if it was open at
+    /// the end of the trace.
     pub closed_ms: Option<f64>,
-    /// The kinds that the client ever held.
+    /// The kinds of resources that the client ever held.
     pub kinds: Vec<KindResources>,
 }
 
-/// The resources of many clients, summed.
+/// The sums over the resources of many clients.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SummedClients {
-    /// The number of clients.
+    /// The number of clients whose resources are summed.
     pub count: u64,
-    /// The kinds that one of the clients ever held.
+    /// The kinds of resources that one of the clients ever held.
     pub kinds: Vec<SummedKind>,
 }
 
-/// The resources of one kind of many clients, summed.
+/// The sums over the resources of one kind, of many clients.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SummedKind {
-    /// The kind, as in [`KindResources`].
+    /// The kind of resource, as in [`KindResources`].
     pub kind: String,
-    /// The number of resources held when the clients disconnected.
+    /// The number of resources that clients still held when they disconnected.
     pub held: u64,
-    /// Bytes of the resources held.
+    /// The number of bytes of the resources held when the clients disconnected.
     pub held_bytes: u64,
-    /// The maximum that one client held at once.
+    /// The largest number of resources that one client held at the same time.
     #[serde(rename = "peak")]
     pub most: u64,
-    /// The maximum number of bytes that one client held at once.
+    /// The largest number of bytes that one client held at the same time.
     #[serde(rename = "peak_bytes")]
     pub most_bytes: u64,
-    /// Resources created.
+    /// The number of resources created.
     pub created: u64,
-    /// Resources freed before the connection ended.
+    /// The number of resources freed before the connection ended.
     pub freed: u64,
-    /// Resources freed in the same socket read as created.
+    /// The number of resources that the client freed in the same write (one read of the socket) in which it created
+    /// them.
     pub freed_at_once: u64,
 }
 
-/// Resources of one kind of a client.
+/// A client's resources of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KindResources {
-    /// `window`, `pixmap`, `gc`, …
+    /// The kind of resource: `window`, `pixmap`, `gc`, …
     pub kind: String,
-    /// Resources held at the end of the client's connection, or of the trace.
+    /// The number of resources held at the end of the client's connection, or of the trace.
     pub held: u64,
-    /// Bytes of the resources held: pixels of pixmaps, images of glyphs, shared memory of known size, and the stored
-    /// pixels of windows.
+    /// The number of bytes of the held resources: pixels of pixmaps, images of glyphs, shared memory of known size, and
+    /// the stored pixels of windows.
     pub held_bytes: u64,
-    /// The maximum held at once.
+    /// The largest number of resources held at the same time.
     #[serde(rename = "peak")]
     pub most: u64,
-    /// The most bytes at once.
+    /// The largest number of bytes held at the same time.
     #[serde(rename = "peak_bytes")]
     pub most_bytes: u64,
-    /// The time at which the client first held the maximum.
+    /// The time at which the client first held the largest number of resources, in milliseconds since the trace's first
+    /// record.
     #[serde(rename = "peak_at_ms")]
     pub most_at_ms: f64,
-    /// Resources created.
+    /// The number of resources created.
     pub created: u64,
-    /// Resources freed before the client's connection ended.
+    /// The number of resources freed before the client's connection ended.
     pub freed: u64,
-    /// Resources freed in the same socket read as created.
+    /// The number of resources that the client freed in the same write (one read of the socket) in which it created
+    /// them.
     pub freed_at_once: u64,
     /// True if the client holds more in each quarter of its time than at any time in the previous quarter.
     pub grows: bool,
-    /// The number held over time.
+    /// The number of held resources over time.
     pub over_time: Vec<HeldOverTime>,
-    /// Resources by size, for windows and pixmaps.
+    /// The number of windows or pixmaps by size; empty for other kinds.
     pub sizes: Vec<SizeReport>,
-    /// Resources held at the end, by the request that created them.
+    /// The resources held at the end, in groups by the request that created them.
     pub remained: Vec<RemainderReport>,
 }
 
-/// The number held during one interval.
+/// The number of held resources during one interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct HeldOverTime {
-    /// The beginning.
+    /// The beginning of the interval, in milliseconds since the trace's first record.
     pub from_ms: f64,
-    /// The least.
+    /// The smallest number of held resources in the interval.
     #[serde(rename = "min")]
     pub least: u64,
-    /// The most.
+    /// The largest number of held resources in the interval.
     #[serde(rename = "max")]
     pub most: u64,
 }
 
-/// Windows or pixmaps of one size, as created.
+/// The windows or pixmaps of one size, as they were created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SizeReport {
-    /// Pixels across.
+    /// The width of the windows or pixmaps in pixels.
     pub width: u16,
-    /// Pixels down.
+    /// The height of the windows or pixmaps in pixels.
     pub height: u16,
-    /// Bits per pixel; 0 if unknown.
+    /// The depth in bits; 0 if unknown.
     pub depth: u8,
-    /// Resources created.
+    /// The number of resources created with this size.
     pub created: u64,
-    /// Resources held at the end.
+    /// The number of resources of this size held at the end.
     pub held: u64,
 }
 
-/// Resources that were held at the end.
+/// A group of resources that were held at the end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RemainderReport {
-    /// The request that created them.
+    /// The name of the request that created the resources.
     pub request: String,
-    /// The program's function that sent the request; null without stacks of requests.
+    /// The function of the program that sent the request; null without stacks of requests.
     pub function: Option<String>,
-    /// The width of the resources, if they have one.
+    /// The width of the resources in pixels; 0 if they have none.
     pub width: u16,
-    /// The height of the resources, if they have one.
+    /// The height of the resources in pixels; 0 if they have none.
     pub height: u16,
-    /// The depth of the resources, if they have one.
+    /// The depth of the resources in bits; 0 if they have none.
     pub depth: u8,
-    /// The number.
+    /// The number of resources in the group.
     pub count: u64,
-    /// Bytes of these resources.
+    /// The number of bytes of the resources in the group.
     pub bytes: u64,
-    /// The time at which the first was created.
+    /// The time at which the first of the group's resources was created, in milliseconds since the trace's first
+    /// record.
     pub first_ms: f64,
-    /// The time at which the last was created.
+    /// The time at which the last of the group's resources was created, in milliseconds since the trace's first record.
     pub last_ms: f64,
 }
 
 impl ResourceReport {
-    /// The report of a pass over `resources` and `summary`.
+    /// Creates the report on `resources`; `summary` is of the same trace.
     pub fn new(resources: &Resources, summary: &TraceSummary) -> ResourceReport {
         let start = resources.elapsed.start();
         let clients = resources

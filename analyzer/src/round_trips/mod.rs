@@ -25,26 +25,26 @@ const QUESTIONS: usize = 4096;
 /// Maximum number of request bytes kept.
 const BODY_LIMIT: usize = 512;
 
-/// How a client received a reply.
+/// The way in which a client received a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReplyKind {
-    /// The client waited: a round trip.
+    /// The client waited for the reply: a round trip.
     Waited,
-    /// The client waited until the server had handled all earlier requests: GetInputFocus, as XSync sends it. Also a
-    /// round trip.
+    /// The client waited only until the server had handled all earlier requests (GetInputFocus, as XSync sends it).
+    /// Also a round trip.
     Synchronised,
-    /// The client pipelined the request, and worked or sent other requests in the meantime.
+    /// The client did not wait for the reply: it worked or sent other requests meanwhile.
     Pipelined,
 }
 
 impl ReplyKind {
-    /// True for a round trip.
+    /// True if the client waited for the reply.
     pub(crate) fn is_round_trip(self) -> bool {
         self != ReplyKind::Pipelined
     }
 }
 
-/// A request that has a reply by the protocol.
+/// A request that has a reply by the protocol, and whose reply has not arrived.
 #[derive(Debug, Clone)]
 pub(crate) struct PendingRequest {
     pub(crate) name: Symbol,
@@ -53,44 +53,45 @@ pub(crate) struct PendingRequest {
     pub(crate) sequence: SequenceNumber,
     /// The time at which the relay had read the request, in nanoseconds.
     pub(crate) requested_at: u64,
-    /// The time at which the server received the request.
+    /// The time at which the server received the request, in nanoseconds.
     pub(crate) arrived_at: u64,
     pub(crate) order: ByteOrder,
-    /// The bytes after the header, up to a limit.
+    /// The bytes of the request after its header, up to a limit.
     pub(crate) body: Box<[u8]>,
-    /// A hash that is equal for equal requests, whatever their sequence numbers.
+    /// A hash that is equal for equal requests, regardless of their sequence numbers.
     pub(crate) same: u64,
-    /// Requests and bytes that the client sent between the last reply and this request.
+    /// The number of requests that the client sent between the last reply and this request; `bytes_ahead` is their
+    /// number of bytes.
     pub(crate) requests_ahead: u64,
     pub(crate) bytes_ahead: u64,
     write: u64,
 }
 
 impl PendingRequest {
-    /// A 32-bit field, by its offset after the header.
+    /// The 32-bit field of the request at an offset after its header; `None` beyond the kept bytes.
     pub(crate) fn u32(&self, at: usize) -> Option<u32> {
         self.order.u32(&self.body, at)
     }
 
-    /// A 16-bit field.
+    /// The 16-bit field of the request at an offset after its header; `None` beyond the kept bytes.
     pub(crate) fn u16(&self, at: usize) -> Option<u16> {
         self.order.u16(&self.body, at)
     }
 }
 
-/// A request with its reply or error.
+/// A request that received its reply or error.
 #[derive(Debug)]
 pub(crate) struct CompletedRequest<'a> {
     pub(crate) client: ConnectionId,
     pub(crate) question: PendingRequest,
-    /// `None` if the server sent an error.
+    /// The reply; `None` if the server sent an error.
     pub(crate) reply: Option<&'a Reply<'a>>,
-    /// The times at which the first and the last byte of the reply were read, in nanoseconds.
+    /// The time at which the first byte of the reply was read, in nanoseconds; `time` is the time of the last byte.
     pub(crate) began: u64,
     pub(crate) time: u64,
-    /// The time at which the server had sent the reply.
+    /// The time at which the server had sent the reply, in nanoseconds.
     pub(crate) left_at: u64,
-    /// Time of the wait in which no processor was free for the server or the recorder.
+    /// Nanoseconds of the wait in which no processor was free for the server or the recorder.
     pub(crate) unserved: u64,
     pub(crate) how: ReplyKind,
 }
@@ -104,7 +105,7 @@ impl CompletedRequest<'_> {
         }
     }
 
-    /// The part of the wait in which request and reply were on an emulated link.
+    /// Nanoseconds of the client's wait in which the request or the reply was on an emulated link.
     pub(crate) fn on_link(&self) -> u64 {
         let server = self.left_at.saturating_sub(self.question.arrived_at);
         self.waited().saturating_sub(server)
@@ -115,7 +116,7 @@ impl CompletedRequest<'_> {
         self.waited() - self.on_link()
     }
 
-    /// A hash that is equal for equal replies to equal requests.
+    /// A hash of the reply that is equal for equal replies to equal requests; 0 without a reply.
     pub(crate) fn same(&self) -> u64 {
         let Some(reply) = self.reply else { return 0 };
         let mut hasher = FxHasher::default();
@@ -140,7 +141,7 @@ struct RequestingClient {
     arriving: Arrival,
 }
 
-/// Tracks the requests of all clients.
+/// Tracks the pending requests of all clients.
 #[derive(Debug, Default)]
 pub(crate) struct RoundTripTracker {
     clients: PerClient<RequestingClient>,
@@ -151,7 +152,7 @@ pub(crate) struct RoundTripTracker {
 }
 
 impl RoundTripTracker {
-    /// Handles the context switches of threads.
+    /// Processes changes of threads' states.
     pub(crate) fn steps(&mut self, steps: &[Step]) {
         for step in steps {
             self.processes.step(step);
@@ -159,7 +160,7 @@ impl RoundTripTracker {
         }
     }
 
-    /// Notes bytes read from a socket, which the server received or sent at `at_server`.
+    /// Notes a block of bytes read from a socket, which the server received or sent at `at_server`.
     pub(crate) fn read(&mut self, block: &Block, at_server: Timestamp) {
         if block.direction == Direction::ToServer {
             let (sent, arrives) = (block.time.as_nanos(), at_server.as_nanos());
@@ -167,7 +168,7 @@ impl RoundTripTracker {
         }
     }
 
-    /// The messages that end in these bytes follow.
+    /// Notes the beginning of a block. The messages that end in it follow.
     pub(crate) fn block_begins(&mut self, block: &Block) {
         let time = block.time.as_nanos();
         let Some(client) = self.clients.get_mut(block.connection) else {
@@ -183,7 +184,7 @@ impl RoundTripTracker {
         }
     }
 
-    /// The block ends: no further message ends in this block.
+    /// Notes the end of a block: no further message ends in it.
     pub(crate) fn block_ends(&mut self, block: &Block) {
         if let Some(client) = self.clients.get_mut(block.connection)
             && block.direction == Direction::ToClient
@@ -192,18 +193,18 @@ impl RoundTripTracker {
         }
     }
 
-    /// The processes' run times.
+    /// The run times of the processes.
     pub(crate) fn processes(&self) -> &Processes {
         &self.processes
     }
 
-    /// True while a reply to the client is pending.
+    /// True while the client has a request whose reply is pending.
     pub(crate) fn asks(&self, client: ConnectionId) -> bool {
         let client = self.clients.get(client);
         client.is_some_and(|client| !client.questions.is_empty())
     }
 
-    /// Processes a control record.
+    /// Processes a control record of the trace.
     pub(crate) fn control(&mut self, control: &Control) {
         match control {
             Control::Server(server) => {
@@ -228,9 +229,9 @@ impl RoundTripTracker {
         }
     }
 
-    /// Processes a message that ended in a block, before analyses observe the message. `at_server` is the time at which
-    /// the server had received or sent the message, which represents `times` equal requests. Returns the request
-    /// completed by the message, if any.
+    /// Processes a message that ended in `block`, before analyses observe the message. `at_server` is the time at which
+    /// the server received or sent the message, which represents `times` equal requests. Returns the request that the
+    /// message completes, if any.
     pub(crate) fn message<'a>(
         &mut self,
         block: &Block,

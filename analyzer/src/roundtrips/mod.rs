@@ -1,7 +1,7 @@
 //! Round trips: every request whose reply a client waited for, its phase of the session, and ways to avoid it.
 //!
-//! `round_trips` defines a round trip, `start_up` start-up, and `episodes` user actions. This module counts round trips
-//! by request and phase; [`insights`] looks for ways to avoid them.
+//! `round_trips` defines a round trip, `start_up` defines a start-up, and `episodes` defines user actions. This module
+//! counts round trips by request and phase; [`insights`] finds ways to avoid them.
 
 mod insights;
 mod places;
@@ -31,14 +31,15 @@ const REQUESTS: usize = 1 << 12;
 /// Maximum number of listed round trips; the first ones are kept.
 const LISTED: usize = 10_000;
 
-/// The user's choices.
+/// The options of an analysis of round trips.
 #[derive(Debug, Clone, Default)]
 pub struct RoundTripOptions {
-    /// The link of the forecast; `None` for the recorded link, or for a typical one if none was recorded.
+    /// The link of the forecast; `None` for the recorded link, or for a typical link if the recording was made without
+    /// one.
     pub link: Option<Network>,
-    /// Only clients whose name contains this text, or the client with this number.
+    /// Selects clients whose name contains this text, or the client with this number; `None` selects all clients.
     pub client: Option<String>,
-    /// Only start-up.
+    /// If true, counts only round trips during start-up.
     pub start_up: bool,
 }
 
@@ -50,7 +51,7 @@ struct ClientTotals {
     ahead: u64,
 }
 
-/// Finds the round trips in the observations of a pass.
+/// Finds the round trips of clients in a recording, from the observations of a pass.
 #[derive(Debug, Default)]
 pub struct RoundTrips {
     options: RoundTripOptions,
@@ -69,7 +70,7 @@ pub struct RoundTrips {
 }
 
 impl RoundTrips {
-    /// An analysis without observations.
+    /// Creates an analysis that has observed nothing.
     pub fn new(options: &RoundTripOptions) -> RoundTrips {
         RoundTrips {
             options: options.clone(),
@@ -79,13 +80,14 @@ impl RoundTrips {
         }
     }
 
-    /// Disables the simulation: suggestions show the time that the recording waited, and none is omitted.
+    /// Disables the forecast. Suggestions then show the time that clients waited in the recording, and all suggestions
+    /// are kept.
     pub fn without_forecast(mut self) -> RoundTrips {
         self.forecasts = None;
         self
     }
 
-    /// Processes the next observation of a pass.
+    /// Processes the next observation of a pass over the recording.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         self.insights.observe(observation);
         if let Some(forecasts) = &mut self.forecasts {
@@ -105,8 +107,7 @@ impl RoundTrips {
         }
     }
 
-    /// Processes the episodes that clients have just ended, from [`Episodes::finished`]: assigns the round trips in
-    /// them to a phase.
+    /// Assigns round trips to the episodes that clients have just ended (from [`Episodes::finished`]).
     ///
     /// [`Episodes::finished`]: crate::Episodes::finished
     pub fn episodes(&mut self, finished: &[Episode]) {
@@ -114,7 +115,7 @@ impl RoundTrips {
         ended.for_each(|episode| self.places.episode(episode));
     }
 
-    /// The user's filter of clients, if no client matched it.
+    /// The user's filter of clients, if it matched no client; otherwise `None`.
     pub fn unmatched(&self) -> Option<Unmatched> {
         self.choice.unmatched()
     }
@@ -123,7 +124,7 @@ impl RoundTrips {
         self.choice.holds(client)
     }
 
-    /// True if the message replies to a request that the user selected.
+    /// True if the message is the reply to a request that the user selected.
     pub fn counts(&self, seen: &MessageContext<'_>) -> bool {
         let is_timely = seen.starting || !self.options.start_up;
         is_timely

@@ -18,7 +18,7 @@ const WAITING_IN_ALL: usize = 1 << 16;
 /// The phase of round trips that belong to no action.
 const NONE: &str = "outside episodes";
 
-/// Counts by phase and request.
+/// The round trips by phase and request.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     counted: BTreeMap<(Label, Kind), Waited>,
@@ -27,7 +27,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Adds the next round trip.
+    /// Adds a round trip, which waits until its phase is known.
     pub(super) fn add(&mut self, single: &RoundTrip) {
         if single.starting {
             return self.count(Label::new("start-up"), single);
@@ -43,7 +43,7 @@ impl Places {
         }
     }
 
-    /// Assigns the waiting round trips of a complete episode to it. The episodes of a client arrive in order.
+    /// Assigns the waiting round trips of a finished episode to its landmark. The episodes of a client arrive in order.
     pub(super) fn episode(&mut self, episode: &Episode) {
         let (start, end) = (episode.start.as_nanos(), episode.end().as_nanos());
         while let Some(waiting) = self.waiting.get_mut(&episode.client)
@@ -67,7 +67,8 @@ impl Places {
         self.counted.entry(key).or_default().add(single.waited);
     }
 
-    /// The counts. Round trips that still wait belong to no action.
+    /// The number and the wait of the round trips, by phase and request. Round trips that still wait belong to no
+    /// action.
     pub(super) fn finish(mut self) -> BTreeMap<(Label, Kind), Waited> {
         for (_, waiting) in std::mem::take(&mut self.waiting) {
             waiting

@@ -26,185 +26,187 @@ const LISTED: usize = 1000;
 /// A suggestion must save at least this share of the forecast, and this many milliseconds.
 const LEAST: (f64, f64) = (0.005, 1.0);
 
-/// Round trips of a trace. Times are milliseconds.
+/// The round trips of a trace. Times are milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RoundTripsReport {
-    /// The version of this layout.
+    /// The version of this document's layout.
     pub format: u32,
-    /// The trace's path as given by the user.
+    /// The path of the trace, as the user specified it.
     pub trace: String,
-    /// The round trip of the link.
+    /// The round-trip time of the forecast's link, in milliseconds.
     pub rtt_ms: f64,
-    /// The recording over the link; null without a forecast.
+    /// The forecast of the recording over the link; null without a forecast.
     pub forecast: Option<ForecastReport>,
-    /// True if only start-up was counted.
+    /// True if the report contains only round trips of start-ups.
     pub start_up_only: bool,
-    /// Round trips by request, the most first.
+    /// The round trips by request, the most frequent first.
     #[serde(rename = "round_trips")]
     pub blocking: Vec<BlockingRequest>,
-    /// The call sites of the waits; null without `record --stacks`.
+    /// The call sites that waited for replies; null without `record --stacks`.
     pub callers: Option<CallersReport>,
-    /// Round trips by phase of the session, the most first.
+    /// The round trips by phase of the session, the most frequent first.
     #[serde(rename = "phases")]
     pub places: Vec<Place>,
-    /// Pipelined requests: no client waited for the reply.
+    /// The pipelined requests, for whose replies no client waited.
     #[serde(rename = "pipelined")]
     pub ahead: Vec<Ahead>,
-    /// Unnecessarily repeated requests.
+    /// The requests that clients repeated unnecessarily.
     pub duplicates: Vec<DuplicateRequest>,
-    /// Advice, the largest saving first. A saving is the difference of two simulations.
+    /// The suggestions, the largest saving first. A saving is the difference of two simulations.
     pub suggestions: Vec<Suggestion>,
     /// The start-up of each client.
     pub start_ups: Vec<StartUpReport>,
     /// The round trips of each client.
     pub clients: Vec<ClientRoundTrips>,
-    /// The individual round trips, in the order of time; the first 10,000.
+    /// The individual round trips in time order, up to the first 10,000.
     pub in_order: Vec<Wait>,
-    /// The number of round trips not listed.
+    /// The number of round trips that are not in `in_order`.
     pub in_order_omitted: u64,
-    /// The totals of all clients.
+    /// The sums over all clients.
     pub total: TotalRoundTrips,
 }
 
-/// Round trips of one kind of request.
+/// The round trips with one kind of request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BlockingRequest {
     /// The request.
     pub request: String,
     /// `request`, or `synchronisation` (GetInputFocus, as XSync sends it).
     pub kind: String,
-    /// The number.
+    /// The number of round trips.
     pub count: u64,
-    /// Time really waited.
+    /// The time that clients waited in the recording, in milliseconds.
     pub waited_ms: f64,
 }
 
-/// Round trips in one phase of the session.
+/// The round trips in one phase of the session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Place {
-    /// `start-up`, an action of the user by its landmark, or `outside episodes`.
+    /// The phase: `start-up`, the landmark of a user action, or `outside episodes`.
     #[serde(rename = "phase")]
     pub place: String,
-    /// The number.
+    /// The number of round trips.
     pub count: u64,
-    /// Time really waited.
+    /// The time that clients waited in the recording, in milliseconds.
     pub waited_ms: f64,
-    /// The round trips by request.
+    /// The round trips of the phase by request.
     pub requests: Vec<BlockingRequest>,
 }
 
-/// Pipelined requests.
+/// The pipelined requests of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ahead {
-    /// The request.
+    /// The name of the request.
     pub request: String,
-    /// The number.
+    /// The number of pipelined requests.
     pub count: u64,
 }
 
-/// A request repeated with the same reply.
+/// A request that was repeated with the same reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DuplicateRequest {
-    /// The request.
+    /// The name of the request.
     pub request: String,
-    /// The number of unnecessary requests.
+    /// The number of requests that are unnecessary.
     pub count: u64,
-    /// Repeated requests that the client waited for.
+    /// The number of unnecessary requests whose reply the client waited for.
     pub round_trips: u64,
 }
 
-/// An advice with its savings.
+/// A suggestion, with its savings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Suggestion {
     /// The kind of insight: `serial`, `duplicates`, `synchronisation`, `extensions`, `motion`, `polling`,
     /// `pieces`, `slow`, `images`, `properties`, `fonts`.
     pub kind: String,
-    /// The client.
+    /// The name of the client that the suggestion is for.
     pub client: String,
-    /// The main request of the suggestion.
+    /// The main request that the suggestion is about.
     pub request: String,
-    /// The number of requests concerned.
+    /// The number of requests that the suggestion is about.
     pub count: u64,
-    /// The advice.
+    /// What to change in the client, as a sentence.
     pub action: String,
-    /// The observation behind it.
+    /// The reason for the suggestion, as a sentence.
     #[serde(rename = "reason")]
     pub why: String,
-    /// Round trips that it saves.
+    /// The number of round trips that the suggestion saves.
     pub round_trips: u64,
-    /// Bytes that it saves.
+    /// The number of bytes that the suggestion saves.
     pub bytes: u64,
-    /// The time saved in the session over the link by this advice alone.
+    /// The time that this suggestion alone saves in the session over the link, in milliseconds.
     pub saves_ms: f64,
-    /// The additional time saved after the suggestions before it.
+    /// The additional time that this suggestion saves after the suggestions before it, in milliseconds.
     pub adds_ms: f64,
-    /// The `record --try` option that tests it without changing the program; null if there is none.
+    /// The experiment of `record --try` that tests the suggestion without changing the program; null if there is none.
     #[serde(rename = "experiment")]
     pub fix: Option<String>,
-    /// The call sites that waited for these replies; empty without stacks.
+    /// The call sites that waited for the replies; empty without stacks.
     pub callers: Vec<CallerReport>,
 }
 
 /// The round trips of a client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClientRoundTrips {
-    /// The client.
+    /// The name of the client that made the round trips.
     pub client: String,
-    /// The number of its connection.
+    /// The number of the client's connection.
     pub connection: u32,
-    /// The number, with synchronisations.
+    /// The number of round trips, including synchronisations.
     pub round_trips: u64,
-    /// Round trips that only synchronised.
+    /// The number of round trips that only synchronised.
     pub synchronisations: u64,
-    /// Pipelined requests.
+    /// The number of pipelined requests.
     #[serde(rename = "pipelined")]
     pub ahead: u64,
-    /// Time really waited.
+    /// The time that the client waited in the recording, in milliseconds.
     pub waited_ms: f64,
 }
 
-/// A round trip.
+/// A single round trip of a client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Wait {
-    /// The time of the request, after the first record.
+    /// The time of the request, in milliseconds since the trace's first record.
     pub at_ms: f64,
-    /// The number of the connection.
+    /// The number of the client's connection.
     pub connection: u32,
-    /// The request.
+    /// The name of the request.
     pub request: String,
-    /// True if the round trip was at start-up.
+    /// True if the round trip was during the client's start-up.
     pub start_up: bool,
-    /// Time really waited.
+    /// The time that the client waited in the recording, in milliseconds.
     pub waited_ms: f64,
 }
 
-/// The sums over all round trips.
+/// The sums over all round trips of the report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TotalRoundTrips {
-    /// The number, with synchronisations.
+    /// The number of round trips, including synchronisations.
     pub round_trips: u64,
-    /// Round trips that only synchronised.
+    /// The number of round trips that only synchronised.
     pub synchronisations: u64,
-    /// Pipelined requests.
+    /// The number of pipelined requests.
     #[serde(rename = "pipelined")]
     pub ahead: u64,
-    /// Time really waited.
+    /// The time that clients waited in the recording, in milliseconds.
     pub waited_ms: f64,
-    /// The session over the link; null without a forecast.
+    /// The forecast length of the session over the link, in milliseconds; null without a forecast.
     pub before_ms: Option<f64>,
-    /// The session over the link with all advice followed.
+    /// The forecast length of the session over the link if all suggestions are followed, in milliseconds; null without
+    /// a forecast.
     pub after_ms: Option<f64>,
-    /// The remaining round trips with all advice followed.
+    /// The number of round trips that remain if all suggestions are followed.
     pub round_trips_after: u64,
 }
 
 impl RoundTrips {
-    /// Returns the findings at the end of the trace; `path` is the trace's path as given by the user.
+    /// Creates the report at the end of the trace. `path` is the trace's path as given by the user.
     pub fn finish(self, path: &str) -> RoundTripsReport {
         self.finish_with(path, |_, _| Vec::new())
     }
 
-    /// The report, with the call sites at which a client waited for the replies to some requests.
+    /// Creates the report at the end of the trace. `callers` returns the call sites at which a client waited for the
+    /// replies to the given requests.
     pub fn finish_with(
         mut self,
         path: &str,

@@ -1,9 +1,9 @@
-//! A round trip, and sums of round trips with their wait time.
+//! A round trip, and sums over round trips with their wait times.
 
 use x11prof_protocol::Symbol;
 use x11prof_trace::ConnectionId;
 
-/// Round trips, and their total wait in nanoseconds.
+/// The number of round trips, and their total wait in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Waited {
     pub(crate) count: u64,
@@ -17,10 +17,10 @@ impl Waited {
     }
 }
 
-/// The request, and true if it only synchronised.
+/// The name of the request, and true if the client only synchronised.
 pub(super) type Kind = (Symbol, bool);
 
-/// A round trip.
+/// A round trip of a client. Times are in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RoundTrip {
     pub(super) client: ConnectionId,

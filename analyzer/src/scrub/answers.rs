@@ -1,4 +1,4 @@
-//! The parts of replies and events to replace. Offsets are from the message's first byte.
+//! The parts of replies and events that are replaced. Offsets are from the message's first byte.
 
 use x11prof_protocol::{Event, Reply, ServerSetup, SetupStatus};
 use x11prof_trace::ConnectionId;
@@ -17,14 +17,14 @@ const FIXED: usize = 32;
 const HEADER: usize = 8;
 
 impl Replacements {
-    /// Scrubs the server's reply to a setup: the reason for a refusal may name the host.
+    /// Replaces text in the server's reply to a setup: the reason for a refusal may name the host.
     pub(super) fn setup(setup: &ServerSetup<'_>, bytes: &mut [u8]) {
         if setup.status != SetupStatus::Success {
             from(bytes, HEADER).fill(0);
         }
     }
 
-    /// Scrubs a reply.
+    /// Replaces the text and ids in a reply.
     pub(super) fn reply(&mut self, reply: &Reply<'_>, bytes: &mut [u8]) {
         let order = reply.order;
         let short = |bytes: &[u8], at| order.u16(bytes, at).map_or(0, usize::from);
@@ -85,7 +85,7 @@ impl Replacements {
         }
     }
 
-    /// Scrubs an event.
+    /// Replaces the text, key codes and ids in an event to `client`.
     pub(super) fn event(&mut self, client: ConnectionId, event: &Event<'_>, bytes: &mut [u8]) {
         let order = event.order;
         if event.code <= LAST_CORE_EVENT {

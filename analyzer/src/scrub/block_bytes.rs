@@ -1,10 +1,11 @@
-//! The bytes of a block within a range of its stream: overwritten, or omitted.
+//! The bytes of a block within a range of its stream: they are overwritten or left out.
 
 use std::ops::Range;
 
 use x11prof_trace::{Block, Gap};
 
-/// The parts of a block in wire order: position in the stream, number of bytes, and position in the recorded bytes.
+/// The parts of a block in wire order: the range in the stream, and the index in the `kept` recorded bytes (`None` for
+/// a gap).
 pub(super) fn pieces(block: &Block, kept: usize) -> Vec<(Range<u64>, Option<usize>)> {
     let mut pieces = Vec::with_capacity(2 * block.gaps.len() + 1);
     let (mut at, mut from) = (0_u64, 0_usize);
@@ -37,7 +38,7 @@ pub(super) fn overwrite(block: &Block, bytes: &mut [u8], range: Range<u64>, scru
     }
 }
 
-/// Turns `range` of the stream into a gap, as far as it lies in the block.
+/// Turns `range` of the stream into a gap, as far as the range lies in the block.
 pub(super) fn leave_out(block: &mut Block, bytes: &mut Vec<u8>, range: Range<u64>) {
     let mut kept = Vec::with_capacity(bytes.len());
     let mut gaps: Vec<Gap> = Vec::with_capacity(block.gaps.len() + 1);

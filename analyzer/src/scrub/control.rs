@@ -1,4 +1,4 @@
-//! The parts of control records to replace: arguments, folders, hosts, marks. Names of programs, the machine's
+//! The parts of control records that are replaced: arguments, folders, hosts, marks. Names of programs, the machine's
 //! processor and all numbers are kept.
 
 use x11prof_trace::{BlockedOn, Control, Started};
@@ -9,7 +9,7 @@ use super::well_known::is_atom;
 /// The replacement for removed text.
 const GONE: &str = "…";
 
-/// Scrubs a control record.
+/// Replaces the private parts of a control record.
 pub(super) fn scrub(control: Control, secrets: &Secrets) -> Control {
     match control {
         Control::Started(before) => Control::Started(started(before)),
@@ -131,7 +131,7 @@ pub(super) fn scrub(control: Control, secrets: &Secrets) -> Control {
     }
 }
 
-/// Scrubs the first record.
+/// Replaces the private parts of the trace's first record.
 pub(super) fn started(mut started: Started) -> Started {
     started.command = program_only(started.command);
     started

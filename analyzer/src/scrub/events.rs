@@ -1,4 +1,4 @@
-//! The parts of core events to replace, as delivered or inside SendEvent.
+//! The parts of core events that are replaced, as delivered or inside SendEvent.
 
 use x11prof_protocol::ByteOrder;
 use x11prof_trace::ConnectionId;
@@ -6,9 +6,9 @@ use x11prof_trace::ConnectionId;
 use super::bytes::from;
 use super::keys::KeyCodes;
 
-/// The code of KeyPress (protocol, appendix "Encoding").
+/// The event code of KeyPress (protocol, appendix "Encoding").
 pub(super) const KEY_PRESS: u8 = 2;
-/// The code of KeyRelease.
+/// The event code of KeyRelease.
 pub(super) const KEY_RELEASE: u8 = 3;
 const BUTTON_PRESS: u8 = 4;
 const LEAVE_NOTIFY: u8 = 8;
@@ -16,7 +16,7 @@ const KEYMAP_NOTIFY: u8 = 11;
 const CLIENT_MESSAGE: u8 = 33;
 pub(super) const LAST_CORE_EVENT: u8 = 34;
 
-/// Scrubs an event of 32 bytes, as delivered or as in SendEvent.
+/// Replaces the key code or text in an event of 32 bytes to `client`, as delivered or inside SendEvent.
 pub(super) fn core_event(
     keys: &mut KeyCodes,
     client: ConnectionId,
@@ -36,7 +36,7 @@ pub(super) fn core_event(
     }
 }
 
-/// Scrubs a key event.
+/// Replaces the key code in a key event to `client`.
 pub(super) fn key_event(
     keys: &mut KeyCodes,
     client: ConnectionId,

@@ -1,5 +1,5 @@
-//! Replaces glyph IDs, which reveal the letters to anyone with the font, with different ones for each glyph set. Sizes
-//! are kept, because costs depend on them; glyph images are removed.
+//! Replaces glyph ids by other ids, separately for each glyph set, because ids reveal the letters to anyone with the
+//! font. Sizes are kept, because costs depend on them; glyph images are removed.
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::ByteOrder;
@@ -10,7 +10,7 @@ use super::secrets::Secrets;
 /// Maximum number of additional glyph set IDs that are tracked.
 const IDS_LIMIT: usize = 1 << 16;
 
-/// The sets that additional IDs refer to.
+/// The glyph sets, with the set that each further id of a set refers to.
 #[derive(Debug, Default)]
 pub(super) struct GlyphIds {
     sets: FxHashMap<u32, u32>,
@@ -31,7 +31,8 @@ impl GlyphIds {
         }
     }
 
-    /// AddGlyphs: the ids, then the sizes, then the images.
+    /// Replaces the ids in AddGlyphs, whose body contains the ids, then the sizes, then the images. The images are
+    /// removed.
     pub(super) fn added(&self, secrets: &Secrets, order: ByteOrder, body: &mut [u8]) {
         let count = order.u32(body, 4).unwrap_or(0) as usize;
         let images = count.saturating_mul(16).saturating_add(8);
@@ -47,8 +48,8 @@ impl GlyphIds {
         self.replace(secrets, order, set, from(body, 4), 4);
     }
 
-    /// CompositeGlyphs8, 16 and 32: runs of glyphs, each with its count and place; a count of 255 changes
-    /// the set (RENDER protocol, GLYPHITEM).
+    /// Replaces the ids in CompositeGlyphs8, 16 and 32, whose ids have `width` bytes. The body contains runs of glyphs,
+    /// each with its count and position; a count of 255 changes the set (RENDER protocol, GLYPHITEM).
     pub(super) fn drawn(&self, secrets: &Secrets, order: ByteOrder, body: &mut [u8], width: usize) {
         let mut set = order.u32(body, 16);
         let mut at = 24;

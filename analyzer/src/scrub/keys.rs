@@ -1,5 +1,5 @@
 //! Key codes that do not reveal the key. Each press gets a new code from a rotating range; its release and its repeats
-//! get the same code, so that actions are still found.
+//! get the same code, so that reports still find the actions.
 
 use rustc_hash::FxHashMap;
 use x11prof_trace::ConnectionId;
@@ -10,7 +10,7 @@ const FIRST: u8 = 8;
 /// Keys of a client.
 type Keys = FxHashMap<u32, Key>;
 
-/// The current codes of keys, for each client that receives key events.
+/// The current replacement codes of keys, for each client that receives key events.
 #[derive(Debug)]
 pub(super) struct KeyCodes {
     clients: FxHashMap<ConnectionId, Keys>,
@@ -34,7 +34,8 @@ impl KeyCodes {
         }
     }
 
-    /// The code for an event about `key`, at the server's `time` if the event has one. 0, which is not a key, is kept.
+    /// The replacement code for an event about `key`; `time` is the server's time in the event, in milliseconds. 0,
+    /// which is not a key, is kept.
     pub(super) fn code(
         &mut self,
         client: ConnectionId,

@@ -1,8 +1,8 @@
 //! Copies a trace without typed or displayed text. Lengths and times are kept, so all reports are the same except for
 //! names.
 //!
-//! The name of each request, reply and event determines which of its parts are replaced (requests.rs, answers.rs).
-//! Messages of unknown extensions keep only their headers.
+//! The name of each request, reply and event determines which of its parts are replaced (requests.rs, answers.rs). Only
+//! the headers of messages of unknown extensions are kept.
 
 mod answers;
 mod block_bytes;
@@ -30,22 +30,22 @@ use pending_records::PendingRecords;
 use replacements::Replacements;
 use secrets::Secrets;
 
-/// Scrubs the records of a trace. Call [`feed`](Scrubber::feed) for each, then take the available ones with
-/// [`next`](Scrubber::next). Call [`finish`](Scrubber::finish) after the last one.
+/// Replaces text in the records of a trace. Call [`feed`](Scrubber::feed) for each record, then remove the available
+/// ones with [`next`](Scrubber::next). Call [`finish`](Scrubber::finish) after the last record.
 pub struct Scrubber {
     pipeline: Pipeline,
     held: PendingRecords,
     editor: Editor,
 }
 
-/// The work of a scrubber.
+/// The number of changes that a scrubber has made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Scrubbed {
-    /// Messages seen.
+    /// The number of messages in the trace.
     pub messages: u64,
-    /// Messages with a replaced part.
+    /// The number of messages in which a part was replaced.
     pub changed: u64,
-    /// Bytes in which no messages could be found, all replaced by zeros.
+    /// The number of bytes in which no messages could be found; all of them were replaced by zeros.
     pub lost_bytes: u64,
 }
 
@@ -64,7 +64,7 @@ impl Default for Scrubber {
 }
 
 impl Scrubber {
-    /// A scrubber with a new random key.
+    /// Creates a scrubber with a new random key.
     pub fn new() -> Scrubber {
         let secrets = Secrets::default();
         let keys = KeyCodes::new(secrets.first_key());
@@ -83,7 +83,7 @@ impl Scrubber {
         }
     }
 
-    /// Processes the first record of a trace and returns its scrubbed form, for a caller that begins a file with it.
+    /// Processes the first record of a trace. Returns its scrubbed form, for a caller that begins a file with it.
     pub fn begin(&mut self, time: Timestamp, started: Started) -> Started {
         let record = Record::Control(time, Control::Started(started.clone()));
         self.pipeline.take(&record, |_| {});
@@ -135,7 +135,7 @@ impl Scrubber {
         }
     }
 
-    /// The next record of the copy, if it is ready.
+    /// Removes and returns the next record of the copy; `None` if it is not ready.
     #[expect(
         clippy::should_implement_trait,
         reason = "none now does not mean none later, as with an Iterator"
@@ -144,7 +144,7 @@ impl Scrubber {
         self.held.pop()
     }
 
-    /// Ends the trace: pending records become available. Returns the numbers of changes.
+    /// Ends the trace, so that the pending records become available. Returns the numbers of changes.
     pub fn finish(&mut self) -> Scrubbed {
         self.held.end_all();
         self.editor.scrubbed

@@ -1,4 +1,4 @@
-//! Holds records until the messages that began in them are complete and thus scrubbed. Records leave in their original
+//! Holds records until the messages that began in them are complete and scrubbed. Records leave in their original
 //! order.
 
 use std::collections::{HashMap, VecDeque};
@@ -13,10 +13,10 @@ const HELD_LIMIT: usize = 32 << 20;
 /// Approximate memory of a record in addition to its bytes.
 const RECORD_LEN: usize = 128;
 
-/// A direction of a connection.
+/// One direction of a connection.
 pub(super) type Stream = (ConnectionId, Direction);
 
-/// The records that wait.
+/// The records that wait for the end of their messages.
 #[derive(Debug, Default)]
 pub(super) struct PendingRecords {
     records: VecDeque<PendingRecord>,
@@ -48,7 +48,7 @@ struct Progress {
 }
 
 impl PendingRecords {
-    /// Adds the next record.
+    /// Adds the next record of the trace.
     pub(super) fn push(&mut self, mut record: Record) {
         let mut bytes = Vec::new();
         let mut is_done = true;
@@ -75,8 +75,8 @@ impl PendingRecords {
         });
     }
 
-    /// Completes the next message of a stream, with `wire_len` bytes. If `scrubbed` is given, it replaces the recorded
-    /// bytes from the start; further bytes become zeros.
+    /// Completes the next message of a stream, which has `wire_len` bytes. If `scrubbed` is given, it replaces the
+    /// recorded bytes from the start, and further bytes become zeros.
     pub(super) fn message(&mut self, stream: Stream, wire_len: u64, scrubbed: Option<&[u8]>) {
         let Some(progress) = self.streams.get_mut(&stream) else {
             return;
@@ -105,7 +105,7 @@ impl PendingRecords {
         }
     }
 
-    /// The latest record is a block without known message boundaries.
+    /// Notes that the latest record is a block in which message boundaries are unknown: all its bytes become zeros.
     pub(super) fn lost(&mut self, stream: Stream) {
         let latest = self.first + (self.records.len() as u64).saturating_sub(1);
         if let Some(progress) = self.streams.get_mut(&stream) {
@@ -119,13 +119,13 @@ impl PendingRecords {
         }
     }
 
-    /// The stream has ended: its last message stays unchanged.
+    /// Ends a stream: its last incomplete message stays unchanged.
     pub(super) fn end(&mut self, stream: Stream) {
         self.cut(stream);
         self.streams.remove(&stream);
     }
 
-    /// Ends all streams.
+    /// Ends the streams of all connections.
     pub(super) fn end_all(&mut self) {
         let streams: Vec<Stream> = self.streams.keys().copied().collect();
         for stream in streams {
@@ -133,7 +133,7 @@ impl PendingRecords {
         }
     }
 
-    /// The next record that is done.
+    /// Removes and returns the next finished record; `None` if it is not finished.
     pub(super) fn pop(&mut self) -> Option<Record> {
         // A message that was cut in progress stays cut.
         while self.bytes > HELD_LIMIT
@@ -215,7 +215,7 @@ fn size(record: &Record, bytes: &[u8]) -> usize {
     RECORD_LEN + bytes.len() + more
 }
 
-/// The parts of a block, for tests.
+/// The bytes (`Ok`) and gaps (`Err`, with their length) of a block, for tests.
 #[cfg(test)]
 pub(super) fn shape(record: &Record) -> Vec<Result<Vec<u8>, u64>> {
     let Record::Block(block) = record else {

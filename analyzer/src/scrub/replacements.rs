@@ -1,4 +1,4 @@
-//! Replacements of properties, names and text.
+//! Replacements of properties, names and displayed text in messages.
 
 use super::bytes::split;
 use super::glyphs::GlyphIds;
@@ -9,7 +9,7 @@ use super::secrets::Secrets;
 /// (protocol, "Predefined Atoms"). Later requests use these ids.
 const NUMBERS: [u32; 9] = [4, 5, 7, 8, 17, 18, 20, 32, 33];
 
-/// The replacements of texts and IDs in requests and replies.
+/// Replaces texts and ids in requests, replies and events.
 #[derive(Debug)]
 pub(super) struct Replacements {
     pub(super) secrets: Secrets,
@@ -18,7 +18,8 @@ pub(super) struct Replacements {
 }
 
 impl Replacements {
-    /// Replaces the value of a property: text becomes letters, IDs are kept, and all other data is removed.
+    /// Replaces the value of a property, which has `count` items of `format` bits. `kind` is the atom of its type. Text
+    /// becomes letters, ids are kept, and all other data is removed.
     pub(super) fn property(
         &mut self,
         kind: Option<u32>,
@@ -37,7 +38,7 @@ impl Replacements {
         }
     }
 
-    /// A name of `len` bytes, and its padding.
+    /// Replaces a name of `len` bytes, and zeroes its padding. A name for which `stays` returns true is kept.
     pub(super) fn name(&mut self, bytes: &mut [u8], len: usize, stays: fn(&[u8]) -> bool) {
         let (name, padding) = split(bytes, len);
         if !stays(name) {
@@ -46,7 +47,8 @@ impl Replacements {
         padding.fill(0);
     }
 
-    /// Strings, each after a byte with its length (protocol, LISTofSTR).
+    /// Replaces strings, each after a byte with its length (protocol, LISTofSTR). A string for which `stays` returns
+    /// true is kept.
     pub(super) fn strings(&mut self, mut bytes: &mut [u8], stays: fn(&[u8]) -> bool) {
         while let Some((len, rest)) = std::mem::take(&mut bytes).split_first_mut() {
             let (name, rest) = split(rest, usize::from(*len));
@@ -57,7 +59,7 @@ impl Replacements {
         }
     }
 
-    /// The items of PolyText; fonts among them are kept.
+    /// Replaces the characters in the items of PolyText. Changes of the font among the items are kept.
     pub(super) fn text_items(&mut self, bytes: &mut [u8], bytes_per_character: usize) {
         let mut at = 0;
         while let Some(&[count, _, ..]) = bytes.get(at..) {

@@ -1,4 +1,5 @@
-//! The parts of requests to replace. Offsets follow the protocol's encodings, from the first byte after the header.
+//! The parts of requests that are replaced. Offsets follow the protocol's encodings, from the first byte after the
+//! header.
 
 use x11prof_protocol::{ByteOrder, Request};
 use x11prof_trace::ConnectionId;
@@ -9,7 +10,7 @@ use super::replacements::Replacements;
 use super::well_known::{is_atom, is_font, is_known};
 
 impl Replacements {
-    /// Scrubs a request, whose bytes after the header are `body`.
+    /// Replaces the text and ids in a request of `client`; `body` is the bytes after the header.
     pub(super) fn request(&mut self, client: ConnectionId, request: &Request<'_>, body: &mut [u8]) {
         let name = request.name.as_str();
         let order = request.order;

@@ -1,4 +1,5 @@
-//! Replacements of words and bytes with equal length. They are irreversible without the key, which is not stored.
+//! Replacements of words and bytes, which keep their length. They are irreversible without the key, which is not
+//! stored.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -37,8 +38,8 @@ impl Secrets {
         }
     }
 
-    /// Replaces a body with zeros and a final hash, which shows whether two such bodies were equal, because repeated
-    /// replies are counted.
+    /// Replaces a body with zeros and a hash at the end, so that equal bodies are still equal: reports count repeated
+    /// replies.
     pub(super) fn blank(&self, bytes: &mut [u8]) {
         let tag = self.key.hash_one(Use::Content(bytes)).to_be_bytes();
         bytes.fill(0);
@@ -78,7 +79,8 @@ impl Secrets {
         characters.into_remainder().fill(0);
     }
 
-    /// The glyph of the set that replaces `glyph`: a distinct one with as many bytes on the wire.
+    /// The glyph id of the set that replaces `glyph`: each id has a different replacement, with as many bytes on the
+    /// wire.
     pub(super) fn glyph(&self, set: u32, glyph: u32) -> u32 {
         let (half, least) = match glyph {
             0..=0xFF => (4, 0),
@@ -107,7 +109,7 @@ impl Secrets {
         left << half | right
     }
 
-    /// The beginning of the rotating range of key codes.
+    /// The first code of the rotating range of key codes.
     pub(super) fn first_key(&self) -> u8 {
         self.key.hash_one(Use::Begin) as u8
     }

@@ -1,4 +1,4 @@
-//! Names that reveal nothing about a user: those of the protocol, of the window manager conventions, and of X.Org's own
+//! Names that reveal nothing about a user: names of the protocol, of the window manager conventions, and of X.Org's own
 //! fonts, which the cost tables use.
 
 use x11prof_session::PREDEFINED_ATOMS;
@@ -33,7 +33,7 @@ const ALIASES: &str = "\
     *,a14,cursor,decw$cursor,decw$session,fixed,hanzigb16fs,hanzigb16st,hanzigb24st,heb6x13,\
     heb8x13,k14,kana14,kanji16,kanji24,nil2,olcursor,r14,r16,r24,rk14,rk16,rk24,variable";
 
-/// True for a well-known name of an atom.
+/// True if `name` is a well-known name of an atom.
 pub(super) fn is_atom(name: &[u8]) -> bool {
     let of_convention = |prefix: &&str| name.starts_with(prefix.as_bytes());
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
@@ -44,7 +44,7 @@ pub(super) fn is_atom(name: &[u8]) -> bool {
         || (name.len() <= LONGEST && name.iter().all(plain) && PREFIXES.iter().any(of_convention))
 }
 
-/// True for the name or pattern of one of X.Org's own fonts.
+/// True if `name` is the name or the pattern of one of X.Org's own fonts.
 pub(super) fn is_font(name: &[u8]) -> bool {
     let name = name.to_ascii_lowercase();
     is_one_of(ALIASES, &name) || is_cell(&name) || is_description(&name)
@@ -91,7 +91,7 @@ const KNOWN: &str = "\
     MIT-SCREEN-SAVER,MIT-SHM,Present,RANDR,RENDER,SHAPE,SYNC,XC-MISC,XFIXES,XINERAMA,\
     XInputExtension,XKEYBOARD,XTEST,XVideo";
 
-/// True if the layout of messages of this name is known.
+/// True if the layout of messages with this name is known.
 pub(super) fn is_known(name: &str) -> bool {
     match name.split_once(':') {
         Some(("Unknown", _)) => false,

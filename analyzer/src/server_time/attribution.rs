@@ -1,4 +1,4 @@
-//! Attributes each run of the recorded server to the work in it, in proportion to estimated costs.
+//! Attributes the CPU time of each run of the recorded server to the work in it, in proportion to estimated costs.
 
 use std::collections::VecDeque;
 
@@ -22,43 +22,43 @@ const WAITING_LIMIT: usize = 1 << 16;
 /// Number of waiting items that are searched for an equal one of the same time: each request has a few charges.
 const ALIKE: usize = 4;
 
-/// The source of the server's run times.
+/// The source of the server's CPU time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Source {
-    /// The trace has no server times.
+    /// The trace has no server time.
     #[default]
     None,
-    /// The server's context switches, and its clock.
+    /// The context switches of the server, and its CPU clock.
     Switches,
-    /// Only the server's CPU clock: all of its time is attributed as one run.
+    /// Only the server's CPU clock: all its time is attributed as one run.
     Clock,
 }
 
-/// Evidence that the server ran for a message.
+/// Evidence in the trace that the server ran for a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Evidence {
-    /// The server received the message.
+    /// The server received a message from the client.
     In,
     /// The server sent a reply or an error, or updated its screen.
     CompletedRequest,
-    /// The server sent an event.
+    /// The server sent an event to the client.
     Event,
 }
 
-/// Identifies a request that has a reply, and the reply itself.
+/// The client and sequence number of a request that has a reply; identifies also the reply.
 pub(crate) type RequestId = (ConnectionId, SequenceNumber);
 
-/// Work that the server ran for.
+/// Work that the server ran for. `K` is the key that its time is attributed to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Work<K> {
-    /// The time at which the work was seen, in the trace's nanoseconds.
+    /// The time at which the recorder saw the work, in nanoseconds of the trace.
     pub(crate) at: u64,
     pub(crate) came: Evidence,
-    /// `None` for the beginning of a long request, whose kind is not known yet.
+    /// The key of the work; `None` for the beginning of a long request, whose kind is not known yet.
     pub(crate) key: Option<K>,
     /// `None` if there is no cost data.
     pub(crate) cost: Option<Micros>,
-    /// The request, if it has a reply, or the request that this reply belongs to.
+    /// The request, if it has a reply, or the request that this reply belongs to; `None` for other work.
     pub(crate) question: Option<RequestId>,
 }
 
@@ -73,16 +73,16 @@ struct TimedWork<K> {
     cost: Option<Micros>,
 }
 
-/// Server runs that no recorded client caused.
+/// Runs of the server that no recorded client caused.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct UnattributedRuns {
-    /// The number of runs.
+    /// The number of runs of the server.
     pub(crate) runs: u64,
-    /// The time of the runs.
+    /// The CPU time of the server's runs that no recorded client caused.
     pub(crate) share: Share,
 }
 
-/// Attributes a server's runs to keys.
+/// Attributes the runs of a server to keys.
 #[derive(Debug)]
 pub(crate) struct Attribution<K> {
     source: Source,
@@ -132,7 +132,7 @@ pub(crate) struct Attribution<K> {
 }
 
 impl<K: AttributionKey> Attribution<K> {
-    /// An attribution of the runs of the server with this process id.
+    /// Creates an attribution of the runs of the server with this process id.
     pub(crate) fn of(server: u32) -> Attribution<K> {
         Attribution {
             source: Source::None,
@@ -168,7 +168,7 @@ impl<K: AttributionKey> Attribution<K> {
         self.source
     }
 
-    /// Notes whether the recorder captures the server's `switches`, or only its clock.
+    /// Notes that the recorder captures the server's context switches (`switches` is true), or only its CPU clock.
     pub(crate) fn captured(&mut self, switches: bool) {
         self.source = match switches {
             true => Source::Switches,
@@ -181,17 +181,17 @@ impl<K: AttributionKey> Attribution<K> {
         self.reported = true;
     }
 
-    /// Notes that the server reports the times of its handlers.
+    /// Notes that the server reports the times of its request handlers.
     pub(crate) fn time_handlers(&mut self) {
         self.timed = true;
     }
 
-    /// True if the server reports the times of its handlers.
+    /// True if the server reports the times of its request handlers.
     pub(crate) fn is_timed(&self) -> bool {
         self.timed
     }
 
-    /// Adds handler times that the server reported.
+    /// Adds times of request handlers that the server reported.
     pub(crate) fn handled(&mut self, times: &[HandlerTime]) {
         if self.timed {
             let from = self.handled_from;
@@ -200,7 +200,7 @@ impl<K: AttributionKey> Attribution<K> {
         }
     }
 
-    /// Adds a request, or several equal ones from `first` on, whose handler times follow.
+    /// Adds a request whose handler time follows, or `times` equal requests from `first` on.
     pub(crate) fn timed_request(&mut self, work: Work<K>, first: RequestId, times: u64) {
         if let Some(key) = work.key {
             let expected = self.expected.entry(first.0).or_default();
@@ -223,8 +223,8 @@ impl<K: AttributionKey> Attribution<K> {
         self.work(work, times);
     }
 
-    /// Credits a request with its handler's time. Earlier requests of the client without a time fall back to their
-    /// cost.
+    /// Credits `count` requests from `sequence` on with the time of their handlers: its start and its nanoseconds.
+    /// Earlier requests of the client without a handler time get their estimated cost.
     pub(crate) fn handled_request(
         &mut self,
         (client, sequence): RequestId,
@@ -258,7 +258,7 @@ impl<K: AttributionKey> Attribution<K> {
         }
     }
 
-    /// Notes that the server handled requests that are not in the trace.
+    /// Notes that the server handled requests that are not in the trace: the start, and the nanoseconds.
     pub(crate) fn handled_unrecorded(&mut self, start: Timestamp, nanos: f64) {
         if self.timed {
             self.unattributed.share += self.of_part(start.as_nanos(), nanos);
@@ -336,17 +336,17 @@ impl<K: AttributionKey> Attribution<K> {
         }
     }
 
-    /// Notes a reading of the kernel's clock of the server.
+    /// Notes a reading of the server's CPU clock: its time and its value, both in nanoseconds.
     pub(crate) fn clock(&mut self, at: u64, clock: u64) {
         self.runs.clock(at, clock);
     }
 
-    /// Adds the threads' steps. All steps up to the time of a `settle` must be added before it.
+    /// Adds changes of threads' states. All changes up to the time of a `settle` must be added before it.
     pub(crate) fn steps(&mut self, steps: &[Step]) {
         steps.iter().for_each(|step| self.runs.step(step));
     }
 
-    /// Adds `times` equal items of server work.
+    /// Adds `times` equal items of work that the server ran for.
     pub(crate) fn work(&mut self, work: Work<K>, times: u64) {
         if let Some(cost) = work.cost {
             self.known_costs.0 += cost.0 * times as f64;
@@ -392,7 +392,7 @@ impl<K: AttributionKey> Attribution<K> {
         self.waiting.pop_front_if(|(work, _)| asked(work))
     }
 
-    /// Forgets a disconnected client's pending requests.
+    /// Drops the pending requests of a disconnected client.
     pub(crate) fn gone(&mut self, client: ConnectionId) {
         self.questions.remove(&client);
         let mut expected = self.expected.get(&client).into_iter().flatten();
@@ -406,8 +406,9 @@ impl<K: AttributionKey> Attribution<K> {
         *self.sure.entry(key).or_default() += cost.0;
     }
 
-    /// Attributes the runs that had ended by `now`. All work until then must have been added. `wakeup` returns the cost
-    /// of a wake-up after a sleep, and `woken` the key for the work that woke the server.
+    /// Attributes the runs that had ended by `now` (nanoseconds), and passes the shares to `credit`. All work up to
+    /// then must have been added. `wakeup` returns the cost of a wakeup after a sleep of the given nanoseconds, and
+    /// `woken` the key of a wakeup by the given work.
     pub(crate) fn settle(
         &mut self,
         now: u64,
@@ -528,13 +529,14 @@ impl<K: AttributionKey> Attribution<K> {
         self.fit.run(share, parts.chain(woken));
     }
 
-    /// Attributes the runs that still wait: for a report, and at the end.
+    /// Attributes all runs that are not attributed yet, and passes the shares to `credit`. Called for a report, and at
+    /// the end.
     pub(crate) fn finish(&mut self, mut credit: impl FnMut(K, Share)) {
         hand_out(&mut self.matched, &mut credit);
         self.fit.divide(&mut credit);
     }
 
-    /// The attribution of the waiting runs as it would be now.
+    /// The shares of the runs that are not attributed yet, as they would be now.
     pub(crate) fn pending(&self) -> Vec<(K, Share)> {
         let mut pending = Vec::new();
         self.fit
@@ -553,13 +555,14 @@ impl<K: AttributionKey> Attribution<K> {
         self.over = true;
     }
 
-    /// Ends the analyzed part: later data only affects the rate.
+    /// Ends the analyzed part. Later data only affects the rate.
     pub(crate) fn stop(&mut self) {
         self.handled_until = self.handled_until.min(self.runs.reported_until());
         self.runs.stop();
     }
 
-    /// First-thread runs that no recorded client caused, and runs for which no complete message ever arrived.
+    /// The runs of the server's first thread that no recorded client caused, or for which no complete message ever
+    /// arrived.
     pub(crate) fn unattributed(&self) -> UnattributedRuns {
         let share = self.unattributed.share + self.carried;
         UnattributedRuns {
@@ -568,12 +571,12 @@ impl<K: AttributionKey> Attribution<K> {
         }
     }
 
-    /// Runs of the server's other threads.
+    /// The CPU time of the server's other threads.
     pub(crate) fn threads(&self) -> Share {
         self.runs.others()
     }
 
-    /// The server's run time by switches and by clock, if they differ.
+    /// The server's CPU time in microseconds, by context switches and by its clock, if the two differ.
     pub(crate) fn doubt(&self) -> Option<(Micros, Micros)> {
         self.runs
             .doubt()
@@ -588,8 +591,8 @@ impl<K: AttributionKey> Attribution<K> {
         }
     }
 
-    /// The rate from shares to the kernel's time. `credited` is the sum of all credited shares. `None` if there are
-    /// neither switches nor clock readings.
+    /// The factor from shares to the kernel's CPU time; `credited` is the sum of all credited shares. `None` without
+    /// context switches and clock readings.
     pub(crate) fn rate(&self, credited: Share) -> Option<Rate> {
         let timed = self.is_timed();
         let rate = match self.source {
@@ -610,7 +613,7 @@ impl<K: AttributionKey> Attribution<K> {
         rate.map(|rate| Rate { timed, ..rate })
     }
 
-    /// Resets counts and times.
+    /// Resets all counts and times.
     pub(crate) fn start_afresh(&mut self) {
         self.runs.start_afresh();
         // Runs that still wait belong to the time before the reset.

@@ -26,9 +26,9 @@ const STEPS: usize = 30;
 /// dominates a run would lose all of its time to a kind that does.
 const PRIOR: f64 = 0.1;
 
-/// Work to which time can be attributed.
+/// The key of work to which server time can be attributed.
 pub(crate) trait AttributionKey: Copy + Eq + Hash {
-    /// The kind: costs of one kind may all be wrong by one factor.
+    /// The kind of work. The costs of one kind may all be wrong by one factor.
     fn kind(self) -> Self;
 }
 
@@ -40,7 +40,7 @@ struct Part {
     cost: f64,
 }
 
-/// Runs that wait for their attribution.
+/// Runs that wait until the costs of their work have been corrected.
 #[derive(Debug, Clone)]
 pub(super) struct Fit<K> {
     /// The runs: the share to attribute, and the end index of its parts.
@@ -69,7 +69,7 @@ impl<K: AttributionKey> Fit<K> {
         }
     }
 
-    /// Adds a run and its parts. There must be at least one part.
+    /// Adds a run, with the keys and estimated costs of its parts. There must be at least one part.
     pub(super) fn run(&mut self, share: Share, parts: impl Iterator<Item = (K, f64)>) {
         for (key, cost) in parts {
             let next = self.factors.len();
@@ -88,12 +88,12 @@ impl<K: AttributionKey> Fit<K> {
         self.runs.push((share, self.parts.len()));
     }
 
-    /// True if the window is full.
+    /// True if there are enough runs for an attribution.
     pub(super) fn is_full(&self) -> bool {
         self.kinds_of_runs >= WINDOW || self.parts.len() >= PARTS_LIMIT
     }
 
-    /// Attributes the runs of the window, and credits each key's share.
+    /// Attributes the waiting runs, and passes each key's share to `credit`.
     pub(super) fn divide(&mut self, credit: &mut impl FnMut(K, Share)) {
         let sums = self.sums();
         let before = self.begin(&sums);

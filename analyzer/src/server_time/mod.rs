@@ -1,7 +1,8 @@
 //! Measured server time: the kernel's CPU time of the recorded server, attributed to the server's work.
 //!
 //! The kernel reports when the server ran (`server_runs`). The requests that had arrived by then show for which clients
-//! (`attribution`). Costs only attribute the time within a run, so the total is the kernel's on every machine.
+//! it ran (`attribution`). Costs only attribute the time within a run, so the total is always the total that the kernel
+//! measured.
 
 mod attribution;
 mod fit;

@@ -11,27 +11,27 @@ use crate::threads::thread_states::{State, Step};
 /// Switches and clock differ if their difference exceeds both this share of the larger and this time: a clock that is
 /// read while its process runs may be one tick of 4 ms late, and each switch leaves some microseconds on either side.
 const DIFFER: (f64, Micros) = (0.1, Micros(5000.0));
-/// The kernel may have run other threads during a handler that took longer than this. In nanoseconds.
+/// If a handler took longer than this, in nanoseconds, the kernel may have run other threads during it.
 pub(crate) const INTERRUPTED: u64 = 20_000;
 /// Maximum number of runs kept until they are attributed; beyond it, the oldest runs are merged.
 const RUNS_LIMIT: usize = 1 << 14;
 /// Stretches kept to compute how long the server had run by the time of a clock reading.
 const STRETCHES_LIMIT: usize = 1 << 12;
 
-/// A run of the server, from a wake-up until the next wait. Times are the trace's nanoseconds.
+/// A run of the server, from a wakeup to the next wait. Times are in nanoseconds of the trace.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Run {
     pub(crate) from: u64,
-    /// The end of the run; `None` while the run continues.
+    /// The end of the run, in nanoseconds; `None` while the run continues.
     pub(crate) to: Option<u64>,
-    /// The length of the wait before the run; `None` if the trace does not contain the whole wait.
+    /// The length of the wait before the run, in nanoseconds; `None` if the trace does not contain the whole wait.
     pub(crate) slept: Option<u64>,
     nanos: u64,
     stretches: u32,
 }
 
 impl Run {
-    /// Nanoseconds on a processor.
+    /// The nanoseconds that the server ran on a processor.
     pub(crate) fn nanos(&self) -> u64 {
         self.nanos
     }
@@ -58,8 +58,8 @@ struct SwitchTotals {
     stretches: u64,
 }
 
-/// The runs of one server: those of its first thread, which communicates with the clients. Runs of other threads are
-/// counted separately.
+/// The runs of one server's first thread, which communicates with the clients. Runs of other threads are counted
+/// separately.
 #[derive(Debug, Default)]
 pub(crate) struct Runs {
     server: u32,
@@ -97,7 +97,7 @@ impl Runs {
         self.server
     }
 
-    /// The first run that is not attributed yet, and when the next run began.
+    /// The first run that is not attributed yet, and the time at which the next run began, in nanoseconds.
     pub(crate) fn front(&self) -> Option<(&Run, Option<u64>)> {
         let next = self.runs.get(1).map(|run| run.from);
         Some((self.runs.front()?, next))
@@ -107,12 +107,12 @@ impl Runs {
         self.runs.pop_front();
     }
 
-    /// Runs of the server's other threads.
+    /// The CPU time of the server's other threads.
     pub(crate) fn others(&self) -> Share {
         self.others_ran
     }
 
-    /// A thread changed its state.
+    /// Processes a thread's change of state.
     pub(crate) fn step(&mut self, step: &Step) {
         if step.pid != self.server {
             return;
@@ -201,7 +201,7 @@ impl Runs {
         keep(&mut self.stretches, (since, until));
     }
 
-    /// Notes a reading of the kernel's clock of the process, at `time`.
+    /// Notes a reading of the process's CPU clock at `time`; both are in nanoseconds.
     pub(crate) fn clock(&mut self, time: u64, clock: u64) {
         let reported = self.reported_by(time);
         let reading = Reading { clock, reported };
@@ -228,13 +228,13 @@ impl Runs {
         reported
     }
 
-    /// The threads' run time between two times, as far as the runs are kept.
+    /// The nanoseconds that the server's threads ran between two times, as far as the runs are kept.
     pub(crate) fn ran_between(&self, from: u64, to: u64) -> u64 {
         let running = self.running.values().map(|since| (*since, to));
         between(&self.stretches, running, from, to)
     }
 
-    /// The time between `from` and `to` in which the first thread was ready but had no processor.
+    /// The nanoseconds between `from` and `to` in which the first thread was ready but had no processor.
     pub(crate) fn preempted_between(&self, from: u64, to: u64) -> u64 {
         let now = self.preempted_since.map(|since| (since, to));
         between(&self.preempted, now.into_iter(), from, to)
@@ -245,7 +245,8 @@ impl Runs {
         self.stretches.back().map_or(0, |(_, until)| *until)
     }
 
-    /// Run time by switches and by clock over the whole recording, if they differ by more than [`DIFFER`].
+    /// The CPU time in microseconds by context switches and by clock over the whole recording, if the two differ by
+    /// more than [`DIFFER`].
     pub(crate) fn doubt(&self) -> Option<(Micros, Micros)> {
         let (first, last) = (self.first?, self.last?);
         let reported = micros(last.reported.nanos.saturating_sub(first.reported.nanos));
@@ -255,8 +256,8 @@ impl Runs {
         (apart > least.0 && apart > share * reported.0.max(clock.0)).then_some((reported, clock))
     }
 
-    /// The factor from switches to the clock, between the clock's first and last reading. It is one factor for the
-    /// whole recording, so that the times of parts add up to the total.
+    /// The factor from context switches to the clock, between the clock's first and last reading. There is one factor
+    /// for the whole recording, so that the times of parts add up to the total.
     pub(crate) fn rate(&self) -> Option<Rate> {
         let (first, last) = (self.first?, self.last?);
         let reported = Share {
@@ -269,7 +270,7 @@ impl Runs {
         Some(Rate::of(passed(first, last)?, reported))
     }
 
-    /// The clock's time in the analyzed part: from its last reading before the part to its last reading in it.
+    /// The clock's time in the analyzed part, from its last reading before the part to its last reading in it.
     pub(crate) fn clocked(&self) -> Option<Micros> {
         passed(self.since.or(self.first)?, self.until.unwrap_or(self.last)?)
     }
@@ -293,12 +294,12 @@ impl Runs {
         }
     }
 
-    /// Ends the analyzed part: later data only affects the rate.
+    /// Ends the analyzed part. Later data only affects the rate.
     pub(crate) fn stop(&mut self) {
         self.until.get_or_insert(self.last);
     }
 
-    /// Resets counts and times. The current run keeps only its time from now on.
+    /// Resets all counts and times. The current run keeps only its time from now on.
     pub(crate) fn start_afresh(&mut self) {
         self.runs.retain(|run| run.to.is_none());
         for run in &mut self.runs {

@@ -1,44 +1,44 @@
-//! Amounts of the server's measured time, and their time sources.
+//! Shares of the server's measured time, and the sources of server times.
 
 use std::ops::{Add, AddAssign};
 
 use serde::{Deserialize, Serialize};
 use x11prof_cost_model::Micros;
 
-/// The source of a server time, the most precise first.
+/// The source of a server time. The most precise source is first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TimeSource {
-    /// The recorded server's own handler times, and the kernel's clock for the rest.
+    /// The handler times of the recorded server, and the kernel's clock for the rest of its time.
     Timed,
-    /// The kernel's clock of the recorded server, attributed by costs.
+    /// The CPU time of the recorded server by the kernel's clock, attributed by costs.
     #[serde(rename = "attributed")]
     Attributed,
-    /// Measured on the recorded server, and extrapolated to another server by the ratio of two costs.
+    /// The time measured on the recorded server, extrapolated to another server by the ratio of two costs.
     #[serde(rename = "extrapolated")]
     Extrapolated,
-    /// Costs alone.
+    /// The estimated costs alone.
     Modelled,
 }
 
 impl TimeSource {
-    /// True if the total was measured on the recorded server.
+    /// True if the total time was measured on the recorded server.
     pub fn is_measured(self) -> bool {
         matches!(self, TimeSource::Timed | TimeSource::Attributed)
     }
 }
 
-/// A share of the server's runs.
+/// A share of the server's CPU time.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Share {
-    /// Time on a processor by the context switches.
+    /// The time on a processor by the context switches, in microseconds.
     pub(crate) time: Micros,
-    /// The number of runs, possibly fractional.
+    /// The number of intervals on a processor, possibly fractional.
     pub(crate) stretches: f64,
 }
 
 impl Share {
-    /// The share minus a part of its time; not below zero.
+    /// The share minus `time`, but not below zero.
     pub(crate) fn less(self, time: Micros) -> Share {
         Share {
             time: Micros((self.time - time).0.max(0.0)),
@@ -71,21 +71,21 @@ impl AddAssign for Share {
     }
 }
 
-/// The rate from shares to the kernel's clock. The kernel reports a switch some microseconds after the thread's clock
-/// starts. Clock time beyond the switches is spread evenly over the stretches.
+/// The rate from shares to the kernel's CPU clock. The kernel reports a context switch some microseconds after the
+/// thread's clock starts. Clock time beyond the context switches is spread evenly over the intervals on a processor.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Rate {
-    /// Factor on a share's time. It is below 1 if the switches show more time than the clock, for example after lost
-    /// switches.
+    /// The factor on a share's time. It is below 1 if the context switches show more time than the clock, for example
+    /// after lost context switches.
     pub(crate) scale: f64,
-    /// The clock's time beyond the switches, for each run.
+    /// The clock's time beyond the context switches, in microseconds for each interval on a processor.
     pub(crate) each: Micros,
     /// True if the server timed its requests, so that their times have no bounds.
     pub(crate) timed: bool,
 }
 
 impl Rate {
-    /// The unscaled switches.
+    /// The rate that leaves the times of the context switches unchanged.
     pub(crate) const PLAIN: Rate = Rate {
         scale: 1.0,
         each: Micros::ZERO,
@@ -110,7 +110,7 @@ impl Rate {
         }
     }
 
-    /// The kernel's time of a share.
+    /// The kernel's CPU time of a share, in microseconds.
     pub(crate) fn time(self, share: Share) -> Micros {
         share.time * self.scale + self.each * share.stretches
     }

@@ -1,10 +1,10 @@
-//! Episodes that waited during another client's stall.
+//! The episodes that waited during another client's stall.
 
 use super::report::{StallLine, StallsReport};
 use crate::episodes::{EpisodeReport, EpisodesReport, HeldUpReport};
 
 impl StallsReport {
-    /// Stores in each episode the longest stall that delayed it, if the delay was longer than a frame.
+    /// Stores in each episode of the report the longest stall that delayed it, if the delay was longer than a frame.
     pub fn name_in(&self, episodes: &mut EpisodesReport) {
         for episode in &mut episodes.episodes {
             let held_up = self

@@ -1,4 +1,4 @@
-//! The requests that the server handled recently, by its own handler times.
+//! The requests that the server handled recently, according to its handler times.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,20 +11,20 @@ use crate::pipeline::HandledRequest;
 /// Maximum number of kept requests.
 const KEPT: usize = 1 << 16;
 
-/// The client with the most handler time in an interval.
+/// The client whose requests used the most handler time in an interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Busiest {
     pub(super) blamed: Blamed,
-    /// Nanoseconds of the handlers of the client's requests.
+    /// The handler time of the client's requests, in nanoseconds.
     pub(super) nanos: f64,
 }
 
-/// Requests that the server handled, in the order of their handling.
+/// The requests that the server handled recently, in the order of their handling.
 #[derive(Debug, Default)]
 pub(super) struct HandledLately(VecDeque<HandledRequest>);
 
 impl HandledLately {
-    /// Adds a handled request. Requests before `turned` are dropped.
+    /// Adds a handled request. Drops requests whose handlers ended before `turned` (nanoseconds).
     pub(super) fn add(&mut self, one: &HandledRequest, turned: u64) {
         while self
             .0
@@ -36,8 +36,8 @@ impl HandledLately {
         }
     }
 
-    /// The client whose requests used the server longest between `from` and `to`; `None` if the server handled no
-    /// requests.
+    /// The client whose requests used the most handler time between `from` and `to` (nanoseconds); `None` if the server
+    /// handled no requests.
     pub(super) fn busiest(&self, from: u64, to: u64) -> Option<Busiest> {
         let mut clients: BTreeMap<ConnectionId, BTreeMap<Symbol, f64>> = BTreeMap::new();
         let until = |one: &&HandledRequest| one.start.as_nanos() <= to;

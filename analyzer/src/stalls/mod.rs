@@ -3,7 +3,7 @@
 //!
 //! A server does one thing at a time. A reply shows that the server worked until then: for the client that receives the
 //! reply, and on earlier requests without a reply. The client whose part of the work took longest in the server's
-//! handlers held the server; if the server reports no handler times, the client whose part has the highest cost. The
+//! handlers caused the stall; if the server reports no handler times, the client whose part has the highest cost. The
 //! server's context switches, if available, show the beginning and end of the work; otherwise a stall begins with the
 //! request whose reply ends it.
 
@@ -28,7 +28,7 @@ use handled::HandledLately;
 use queue::{Queue, WaitingClient};
 use stall::{HoldKind, Stall, Waited};
 
-/// The longest frame without a perceptible delay: at 60 Hz, in milliseconds.
+/// The longest frame without a perceptible delay, in milliseconds: the length of a frame at 60 Hz.
 pub const FRAME_MS: f64 = 1000.0 / 60.0;
 /// Number of kept stalls: when there are twice as many, the shorter half is dropped.
 const STALLS_LIMIT: usize = 10_000;
@@ -45,7 +45,7 @@ const WAITS_BY_ITSELF: [&str; 7] = [
     "ListFontsWithInfo",
 ];
 
-/// The stalls and the grabs of a trace.
+/// Collects the stalls and the grabs of a trace.
 pub struct Stalls {
     frame: u64,
     costs: CostTable,
@@ -75,8 +75,8 @@ pub struct Stalls {
 }
 
 impl Stalls {
-    /// Stalls without observations, for a minimum length of `frame_ms`. The costs of the server that `parameters`
-    /// describe identify the most expensive of several requests.
+    /// Creates an analysis of stalls longer than `frame_ms` milliseconds. The costs of `parameters` identify the most
+    /// expensive of several requests.
     pub fn new(
         parameters: &ServerParameters,
         substitutions: &Substitutions,
@@ -101,12 +101,12 @@ impl Stalls {
         }
     }
 
-    /// The grabs.
+    /// The grabs of the trace.
     pub fn grabs(&self) -> &Grabs {
         &self.grabs
     }
 
-    /// The number of stalls, and the latest one: its client, its request, and its nanoseconds.
+    /// The number of stalls, and the latest stall: its client, its request, and its length in nanoseconds.
     pub fn latest(&self) -> (u64, Option<(ConnectionId, Option<Symbol>, u64)>) {
         let latest = self.stalls.last();
         let latest = latest.map(|stall| (stall.client, stall.request, stall.held()));
@@ -117,13 +117,13 @@ impl Stalls {
         &self.stalls
     }
 
-    /// The active server grab, if it is long enough for a stall.
+    /// The active server grab, if it is long enough to be a stall; otherwise `None`.
     pub(crate) fn open_grab(&self) -> Option<Stall> {
         let grab = self.grabs.server_grab(self.grabs.now())?;
         (grab.held() > self.frame).then_some(grab)
     }
 
-    /// Processes the next observation of a pass.
+    /// Processes the next observation of a pass over the recording.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         let operation = match observation {
             Observation::Message(seen) => seen.operation,
@@ -167,7 +167,7 @@ impl Stalls {
         }
     }
 
-    /// Restarts the counts; the waiting clients stay.
+    /// Resets the counts. Waiting clients are kept.
     pub fn start_afresh(&mut self) {
         self.stalls.clear();
         (self.count, self.nanos) = (0, 0);

@@ -1,7 +1,7 @@
-//! Requests of each client that the server may not have handled yet.
+//! The requests of each client that the server may not have handled yet.
 //!
 //! A server handles the requests of a client in order. So a reply shows that all earlier requests of its client are
-//! done. No request after an open request is done.
+//! handled. No request after a pending request is handled.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -23,7 +23,7 @@ struct OfKind {
     cost: f64,
 }
 
-/// Consecutive requests of one client.
+/// Consecutive requests of one client, with their costs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Work {
     kinds: Vec<OfKind>,
@@ -105,12 +105,12 @@ pub(super) struct RepliedRequest {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct WaitingClient {
     pub(super) client: ConnectionId,
-    /// The time of the client's first request.
+    /// The time of the client's first request that waits, in nanoseconds.
     pub(super) since: u64,
     pub(super) requests: u64,
 }
 
-/// The client that the server worked for.
+/// The client that the server worked for, by estimated cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Blamed {
     pub(super) client: ConnectionId,
@@ -119,7 +119,7 @@ pub(super) struct Blamed {
     pub(super) alone: bool,
 }
 
-/// The requests that may not be done yet, of all clients.
+/// The requests of all clients that the server may not have handled yet.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     clients: PerClient<ClientQueue>,
@@ -132,7 +132,8 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// Adds `times` equal requests with this cost; `answered` is true if the protocol has a reply for it.
+    /// Adds equal requests that `client` sent at `time` (nanoseconds). `price` has the cost of one request and the
+    /// number of requests. `answered` is true if the request has a reply by the protocol.
     pub(super) fn sent(
         &mut self,
         client: ConnectionId,
@@ -176,7 +177,8 @@ impl Queue {
         }
     }
 
-    /// A request of a client received its reply, so everything that the client sent before is done.
+    /// Notes that a request of `client` received its reply: everything that the client sent before is handled. Returns
+    /// the request; `None` if it is unknown.
     pub(super) fn answered(
         &mut self,
         client: ConnectionId,
@@ -203,7 +205,7 @@ impl Queue {
         answered
     }
 
-    /// A request received its reply before earlier requests of other clients (sent before `time`), so these wait for
+    /// Notes that a request sent at `time` received its reply before earlier requests of other clients: these wait for
     /// something other than the server.
     pub(super) fn overtaken(&mut self, time: u64) {
         while let Some(first) = self.waiting.first_entry()
@@ -213,8 +215,8 @@ impl Queue {
         }
     }
 
-    /// Marks all work that arrived until `until` as done. Requests without a reply that clients sent before `since`
-    /// were done long ago and are dropped.
+    /// Marks all work that arrived by `until` as handled. Drops requests without a reply that clients sent before
+    /// `since`, because they were handled long ago. Times are in nanoseconds.
     pub(super) fn done(&mut self, since: u64, until: u64) {
         self.ready.retain(|id| {
             let Some(client) = self.clients.get_mut(*id) else {
@@ -233,7 +235,7 @@ impl Queue {
         });
     }
 
-    /// The client with most of the finished work, by cost.
+    /// The client with the highest total cost of handled work; `None` if no work was handled.
     pub(super) fn blamed(&self) -> Option<Blamed> {
         let done = self.done.iter().filter(|(_, work)| !work.kinds.is_empty());
         let by_cost = done.clone().map(|(id, work)| (work.cost(), *id, work));
@@ -245,12 +247,13 @@ impl Queue {
         })
     }
 
-    /// Forgets the requests that are done.
+    /// Drops the requests that are handled.
     pub(super) fn forget_done(&mut self) {
         self.done.clear();
     }
 
-    /// Clients that wait for a reply, in the order of their connections.
+    /// The clients that wait for the reply to a request for which `counts` returns true, in the order of their
+    /// connections.
     pub(super) fn waiting(&self, counts: impl Fn(Symbol) -> bool) -> Vec<WaitingClient> {
         let mut waiting: BTreeMap<ConnectionId, WaitingClient> = BTreeMap::new();
         let questions = self.waiting.iter().filter(|(_, request)| counts(**request));
@@ -265,7 +268,7 @@ impl Queue {
         waiting.into_values().collect()
     }
 
-    /// Removes a disconnected client.
+    /// Removes the state of a client that has disconnected.
     pub(super) fn closed(&mut self, client: ConnectionId) {
         if let Some(mut of) = self.clients.remove(client) {
             let done = self.done.entry(client).or_default();

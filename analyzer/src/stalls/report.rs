@@ -13,17 +13,17 @@ use crate::text::units::nanos_ms;
 /// Maximum number of listed stalls: the longest.
 const LISTED: usize = 1000;
 
-/// Stalls: intervals longer than a frame in which one client occupied the server. Times are milliseconds from the
-/// trace's first record.
+/// The stalls of a trace: intervals longer than a frame in which one client occupied the server. Times are milliseconds
+/// from the trace's first record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StallsReport {
-    /// The length of a frame.
+    /// The length of a frame of the screen in milliseconds.
     pub frame_ms: f64,
-    /// The number of stalls.
+    /// The number of stalls in the trace.
     pub count: u64,
-    /// The total time of the stalls.
+    /// The total time of the stalls in milliseconds.
     pub held_ms: f64,
-    /// The clients that caused the known stalls, the one that caused the longest waits first.
+    /// The clients that caused the known stalls, in the order of the other clients' waits, the longest first.
     pub clients: Vec<StallingClient>,
     /// The 1000 longest stalls, in time order.
     pub stalls: Vec<StallLine>,
@@ -32,62 +32,63 @@ pub struct StallsReport {
 /// A client that caused stalls.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StallingClient {
-    /// The client's name.
+    /// The name of the client that caused the stalls.
     pub client: String,
-    /// The number.
+    /// The number of stalls that the client caused.
     pub count: u64,
-    /// The total time.
+    /// The total time of the stalls that the client caused, in milliseconds.
     pub held_ms: f64,
-    /// The longest.
+    /// The length of the longest of the stalls that the client caused, in milliseconds.
     #[serde(rename = "max_ms")]
     pub worst_ms: f64,
-    /// The request of the longest stall.
+    /// The most expensive request of the longest stall; null for none.
     pub request: Option<String>,
-    /// The number of other clients that waited.
+    /// The number of other clients that waited during the stalls that the client caused.
     #[serde(rename = "waiter_count")]
     pub waiters: u64,
-    /// The total wait of the other clients.
+    /// The total time that other clients waited during the stalls that the client caused, in milliseconds.
     pub waited_ms: f64,
 }
 
-/// A stall.
+/// A stall that one client caused.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StallLine {
-    /// `busy` with the client's work, or `grabbed`.
+    /// The kind of stall: `busy` (with the client's work) or `grabbed`.
     #[serde(rename = "kind")]
     pub how: String,
-    /// The client that caused it.
+    /// The name of the client that caused the stall.
     pub client: String,
-    /// The connection.
+    /// The number of the client's connection.
     pub connection: u32,
-    /// The most expensive request in it.
+    /// The most expensive request in the stall; null for none.
     pub request: Option<String>,
-    /// The beginning.
+    /// The time at which the stall began, in milliseconds since the trace's first record.
     #[serde(rename = "start_ms")]
     pub since_ms: f64,
-    /// The length.
+    /// The length of the stall in milliseconds.
     pub held_ms: f64,
-    /// CPU time of the server in the stall; null without context switches.
+    /// The server's CPU time in the stall, in milliseconds; null without context switches.
     #[serde(rename = "cpu_ms")]
     pub ran_ms: Option<f64>,
-    /// The time of the server's handlers for the client's requests in it, if the server reports handler times.
+    /// The time of the server's handlers for the client's requests in the stall, in milliseconds; null if the server
+    /// reports no handler times.
     #[serde(default)]
     pub handlers_ms: Option<f64>,
-    /// Other clients that waited for a reply during the stall; for a grab, with any request.
+    /// The other clients that waited for a reply during the stall; for a grab, with any request.
     #[serde(rename = "waiters")]
     pub waited: Vec<StallWaiter>,
 }
 
-/// A client that waited.
+/// A client that waited during a stall.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StallWaiter {
-    /// The client's name.
+    /// The name of the client that waited during the stall.
     pub client: String,
-    /// The connection.
+    /// The number of the client's connection.
     pub connection: u32,
-    /// The number of requests that waited.
+    /// The number of the client's requests that waited.
     pub requests: u64,
-    /// The wait, as a part of the stall.
+    /// The part of the stall in which the client waited, in milliseconds.
     pub waited_ms: f64,
 }
 
@@ -121,7 +122,7 @@ impl StallLine {
 }
 
 impl StallsReport {
-    /// The report of a pass over `stalls` and `summary`.
+    /// Creates the report on `stalls`; `summary` is of the same trace.
     pub fn new(stalls: &Stalls, summary: &TraceSummary) -> StallsReport {
         let start = stalls.grabs.start();
         let open = stalls.open_grab();

@@ -3,16 +3,16 @@
 use x11prof_protocol::Symbol;
 use x11prof_trace::ConnectionId;
 
-/// The way in which the client occupied the server.
+/// The way in which a client occupied the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HoldKind {
-    /// The server did one client's work.
+    /// The server did the client's work.
     Busy,
-    /// The server was grabbed.
+    /// The client had grabbed the server.
     Grabbed,
 }
 
-/// A client that waited during a stall of another client.
+/// A client that waited during another client's stall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Waited {
     pub(crate) client: ConnectionId,
@@ -20,7 +20,7 @@ pub(crate) struct Waited {
     pub(crate) nanos: u64,
 }
 
-/// A stall, in the trace's nanoseconds.
+/// A stall. Times are in nanoseconds of the trace.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Stall {
     pub(crate) how: HoldKind,
@@ -28,10 +28,10 @@ pub(crate) struct Stall {
     pub(crate) request: Option<Symbol>,
     pub(crate) from: u64,
     pub(crate) to: u64,
-    /// The server's run time in the stall; `None` without context switches.
+    /// The nanoseconds that the server ran in the stall; `None` without context switches.
     pub(crate) ran: Option<u64>,
-    /// The time of the server's handlers for the requests of `client` in it; `None` if the server reports no handler
-    /// times.
+    /// The nanoseconds of the server's handlers for the requests of `client` in the stall; `None` if the server reports
+    /// no handler times.
     pub(crate) handled: Option<u64>,
     pub(crate) waited: Vec<Waited>,
 }

@@ -1,8 +1,8 @@
-//! The distribution of a quantity in bounded memory: the exact values while there are few different ones, then a sketch
+//! The distribution of a quantity in bounded memory: exact values if there are few different ones, otherwise a sketch
 //! of them.
 //!
 //! Number, range, mean and standard deviation are always exact (Chan, Golub and LeVeque, 1983). Mode, median and
-//! histogram of a sketch are those of its cells, whose width is at most 1/128 of their values (`hdrhistogram`).
+//! histogram of a sketch are computed from its cells, whose width is at most 1/128 of their values (`hdrhistogram`).
 
 use hdrhistogram::Histogram as Sketch;
 use rustc_hash::FxHashMap;
@@ -12,7 +12,7 @@ const MAX_VALUES: usize = 4096;
 /// Significant decimal digits of a sketch.
 const DIGITS: u8 = 2;
 
-/// A distribution that grows.
+/// A distribution to which values can be added.
 #[derive(Debug, Clone)]
 pub struct Distribution {
     number: u64,
@@ -43,12 +43,12 @@ impl Default for Distribution {
 }
 
 impl Distribution {
-    /// Adds a value.
+    /// Adds a value to the distribution.
     pub fn add(&mut self, value: u64) {
         self.add_times(value, 1);
     }
 
-    /// Adds a value `times` times.
+    /// Adds `value` as often as `times`.
     pub(crate) fn add_times(&mut self, value: u64, times: u64) {
         if times == 0 {
             return;
@@ -97,32 +97,32 @@ impl Distribution {
         }
     }
 
-    /// The number of values.
+    /// The number of values in the distribution.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// The smallest and the largest value; `None` without values.
+    /// The smallest and the largest value of the distribution; `None` without values.
     pub fn range(&self) -> Option<(u64, u64)> {
         (self.number > 0).then_some((self.least, self.most))
     }
 
-    /// The mean; `None` without values.
+    /// The mean of the values; `None` without values.
     pub fn mean(&self) -> Option<f64> {
         (self.number > 0).then_some(self.mean)
     }
 
-    /// The standard deviation of the sample; `None` for fewer than two values.
+    /// The sample standard deviation; `None` for fewer than two values.
     pub fn standard_deviation(&self) -> Option<f64> {
         (self.number > 1).then(|| (self.squares / (self.number - 1) as f64).sqrt())
     }
 
-    /// True if mode and median are exact.
+    /// True if the mode and the median are exact.
     pub fn is_exact(&self) -> bool {
         matches!(self.values, Values::Exact(_))
     }
 
-    /// The most frequent value; the smallest of several.
+    /// The most frequent value, the smallest if several are equally frequent; `None` without values.
     pub fn mode(&self) -> Option<u64> {
         self.counts()
             .into_iter()
@@ -130,7 +130,7 @@ impl Distribution {
             .map(|(value, _)| value)
     }
 
-    /// The value that half of the values do not exceed.
+    /// The median: the smallest value that at least half of the values do not exceed; `None` without values.
     pub fn median(&self) -> Option<u64> {
         let half = self.number.div_ceil(2);
         let mut below = 0;
@@ -143,7 +143,7 @@ impl Distribution {
             .map(|(value, _)| value)
     }
 
-    /// The values, or the middles of a sketch's cells, in order, each with its count.
+    /// The values in ascending order with their counts. The values of a sketch are the middles of its cells.
     pub fn counts(&self) -> Vec<(u64, u64)> {
         match &self.values {
             Values::Exact(counts) => {
@@ -165,7 +165,7 @@ impl Distribution {
         }
     }
 
-    /// The distribution without its zeros.
+    /// A copy of the distribution without the values that are zero.
     pub fn without_zeros(&self) -> Distribution {
         let zeros = self
             .counts()

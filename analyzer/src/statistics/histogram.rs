@@ -1,4 +1,4 @@
-//! Histograms: logarithmic for time, linear with a step width for sizes (the paper's choice for each).
+//! Histograms: logarithmic for times, linear with a step width for sizes, as in the paper.
 
 use std::cmp::Reverse;
 
@@ -9,18 +9,18 @@ use crate::statistics::distribution::Distribution;
 /// Maximum number of cells of a linear histogram: what fits on a terminal.
 const CELLS: u64 = 16;
 
-/// A cell of a histogram.
+/// A cell of a histogram: a range of values, and the number of values in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cell {
-    /// The least value in it.
+    /// The smallest value of the cell.
     pub from: u64,
-    /// The least value above it.
+    /// The upper bound of the cell, which is not part of it.
     pub to: u64,
-    /// The number of values.
+    /// The number of values in the cell.
     pub count: u64,
 }
 
-/// Cells by powers of two and a cell for zeros, including empty cells in between.
+/// The cells by powers of two, and a cell for zeros. Empty cells in between are included.
 pub(crate) fn logarithmic(distribution: &Distribution) -> Vec<Cell> {
     // The cell of zeros is 0, that of values of n bits is n.
     let cell = |value: u64| u64::from(u64::BITS - value.leading_zeros());
@@ -57,7 +57,7 @@ pub(crate) fn mode_of_times(times: &Distribution) -> Option<u64> {
         .map(|(value, _)| value)
 }
 
-/// The width of the cells, chosen from the range, and the cells.
+/// The width of the cells, which depends on the range of the values, and the cells.
 pub(crate) fn linear(distribution: &Distribution) -> (u64, Vec<Cell>) {
     let Some((_, most)) = distribution.range() else {
         return (1, Vec::new());

@@ -21,21 +21,21 @@ use distribution::Distribution;
 /// category.
 const MAX_KINDS: usize = 4096;
 
-/// A category of messages.
+/// A category of messages in the statistics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Category {
-    /// Requests.
+    /// The category of requests, which clients send.
     Requests,
-    /// Replies, by their requests.
+    /// Replies, named after their requests.
     Replies,
-    /// Events.
+    /// Events, named after their kind.
     Events,
-    /// Errors.
+    /// Errors, named after their kind.
     Errors,
 }
 
 impl Category {
-    /// The categories, in the paper's order.
+    /// All categories, in the order of the paper.
     pub const ALL: [Category; 4] = [
         Category::Requests,
         Category::Replies,
@@ -43,7 +43,7 @@ impl Category {
         Category::Errors,
     ];
 
-    /// `Requests`.
+    /// The name of the category, such as `Requests`.
     pub fn name(self) -> &'static str {
         match self {
             Category::Requests => "Requests",
@@ -54,16 +54,16 @@ impl Category {
     }
 }
 
-/// The distributions of one kind of message, or of a category.
+/// The distributions of one kind of message, or of one category.
 #[derive(Debug, Clone, Default)]
 pub struct MessageStatistics {
     /// The total number of bytes of the messages.
     pub total_bytes: u64,
-    /// Nanoseconds from one message to the next.
+    /// The nanoseconds from one message to the next.
     pub inter_arrival: Distribution,
-    /// Bytes of each.
+    /// The number of bytes of each message.
     pub bytes: Distribution,
-    /// Op-sizes of requests, rounded to whole units; empty for other messages.
+    /// The op-size of each request, rounded to whole units; empty for other messages.
     pub op_size: Distribution,
     last: Option<Timestamp>,
 }
@@ -86,7 +86,7 @@ impl MessageStatistics {
     }
 }
 
-/// The statistics of a trace.
+/// The message statistics of a trace.
 #[derive(Debug, Default)]
 pub struct Statistics {
     categories: [MessageStatistics; 4],
@@ -96,8 +96,8 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// Statistics of each kind of message that matches a pattern in `only`, or of all kinds if `only` is empty. `*`
-    /// matches any characters, `?` matches one.
+    /// Creates statistics of the kinds of messages whose name matches a pattern in `only`, or of all kinds if `only` is
+    /// empty. In a pattern, `*` matches any characters, and `?` matches one.
     pub fn new(only: Vec<String>) -> Statistics {
         Statistics {
             only,
@@ -105,7 +105,7 @@ impl Statistics {
         }
     }
 
-    /// Processes the next observation of a pass.
+    /// Processes the next observation of a pass over the recording.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         if let Observation::Message(seen) = observation {
             self.message(seen);
@@ -137,12 +137,12 @@ impl Statistics {
         }
     }
 
-    /// The statistics of a category.
+    /// The statistics over all messages of a category.
     pub fn category(&self, category: Category) -> &MessageStatistics {
         &self.categories[category as usize]
     }
 
-    /// The selected kinds of messages, by category and name.
+    /// The statistics of the selected kinds of messages, by category and name.
     pub fn kinds(&self) -> Vec<(Category, Symbol, &MessageStatistics)> {
         let wanted = |name: Symbol| {
             self.only.is_empty() || self.only.iter().any(|only| matches(only, name.as_str()))
@@ -157,7 +157,7 @@ impl Statistics {
         kinds
     }
 
-    /// All kinds of messages of a category, each with its bytes and number.
+    /// All kinds of messages in a category: name, number of bytes, number of messages.
     pub fn bytes(&self, category: Category) -> Vec<(Symbol, u64, u64)> {
         let mut bytes: Vec<_> = self
             .kinds
@@ -169,7 +169,7 @@ impl Statistics {
         bytes
     }
 
-    /// Selected names that match no message.
+    /// The selected patterns that match no message.
     pub fn missing(&self) -> Vec<&str> {
         let seen = |only: &String| {
             let mut kinds = self.kinds.keys();

@@ -10,96 +10,97 @@ use crate::statistics::{Category, MessageStatistics, Statistics};
 /// The version of the JSON.
 const FORMAT: u32 = 1;
 
-/// The statistics of a trace.
+/// The message statistics of a trace.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StatisticsReport {
-    /// The version of this layout: 1.
+    /// The version of this document's layout: 1.
     pub format: u32,
-    /// The trace's path as given by the user.
+    /// The path of the trace, as the user specified it.
     pub trace: String,
-    /// Requests, replies, events and errors, with the bytes of each kind (Tables 4 and 5).
+    /// The four categories (requests, replies, events and errors), with the bytes of each kind (Tables 4 and 5).
     pub categories: Vec<CategoryReport>,
-    /// The kinds of messages (Table 6).
+    /// The selected kinds of messages (Table 6).
     pub messages: Vec<MessageReport>,
 }
 
-/// A category of messages.
+/// The statistics of one category of messages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CategoryReport {
-    /// `Requests`.
+    /// The name of the category, such as `Requests`.
     pub name: String,
-    /// Bytes in all.
+    /// The number of bytes of all messages.
     pub total_bytes: u64,
-    /// Milliseconds from one message to the next, of any kind.
+    /// Milliseconds from one message to the next in the category.
     pub inter_arrival_ms: DistributionReport,
-    /// Times without messages that arrived together with the previous one.
+    /// `inter_arrival_ms` without the messages that arrived together with the previous one (0 ms).
     pub zeros_removed_ms: DistributionReport,
-    /// Bytes of each.
+    /// The number of bytes of each message.
     pub bytes: DistributionReport,
-    /// The bytes of each kind, the most first.
+    /// The bytes of each kind of message, the most bytes first.
     pub by_message: Vec<BytesReport>,
 }
 
-/// The bytes of a kind of message.
+/// The total bytes of one kind of message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BytesReport {
-    /// The name; for replies that of the request.
+    /// The name of the message; for replies, the name of the request.
     pub name: String,
-    /// Bytes in all.
+    /// The number of bytes of all messages of this kind.
     pub total_bytes: u64,
-    /// The number.
+    /// The number of messages of this kind.
     pub count: u64,
 }
 
-/// A kind of message.
+/// The statistics of one kind of message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MessageReport {
-    /// `Requests`.
+    /// The name of the category, such as `Requests`.
     pub category: String,
-    /// The name; for replies that of the request.
+    /// The name of the message; for replies, the name of the request.
     pub name: String,
-    /// Bytes in all.
+    /// The number of bytes of all messages of this kind.
     pub total_bytes: u64,
-    /// Milliseconds from one message to the next of its kind.
+    /// Milliseconds from one message of this kind to the next.
     pub inter_arrival_ms: DistributionReport,
-    /// Times without messages that arrived together with the previous one.
+    /// `inter_arrival_ms` without the messages that arrived together with the previous one (0 ms).
     pub zeros_removed_ms: DistributionReport,
-    /// Bytes of each.
+    /// The number of bytes of each message.
     pub bytes: DistributionReport,
-    /// Op-sizes, for requests.
+    /// The op-size of each request; null for other messages.
     pub op_size: Option<DistributionReport>,
 }
 
-/// A summary of a distribution. Figures are null if there are too few values.
+/// The summary of a distribution. A figure is null if there are too few values for it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DistributionReport {
-    /// The number of values.
+    /// The number of values in the distribution.
     #[serde(rename = "count")]
     pub number: u64,
-    /// The least.
+    /// The smallest of the values; null without values.
     pub min: Option<f64>,
-    /// The most.
+    /// The largest of the values; null without values.
     pub max: Option<f64>,
-    /// The mode; for times, the median of the fullest cell of the histogram.
+    /// The most frequent value; for times, the median of the histogram's fullest cell.
     pub mode: Option<f64>,
-    /// The median.
+    /// The median of the values.
     pub median: Option<f64>,
-    /// The mean.
+    /// The mean of the values.
     pub mean: Option<f64>,
-    /// The standard deviation of a sample.
+    /// The sample standard deviation.
     pub standard_deviation: Option<f64>,
-    /// True if every value was kept; otherwise mode, median and histogram are approximate, within 1/128 of the value.
+    /// True if all values were kept; otherwise mode, median and histogram are approximate, within 1/128 of the value.
     pub exact: bool,
-    /// The cells of the histogram, with `--histograms`: nanoseconds on a logarithmic scale, or sizes on a linear one.
+    /// The cells of the histogram: nanoseconds on a logarithmic scale, or sizes on a linear scale; null without
+    /// `--histograms`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub histogram: Option<Vec<Cell>>,
-    /// The width of a linear histogram's cells.
+    /// The width of the cells in a linear histogram; null for other histograms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grain: Option<u64>,
 }
 
 impl StatisticsReport {
-    /// The report of a pass over `statistics`, with or without histograms; `path` is the trace's path as given by the
+    /// Creates the report on `statistics`, with or without `histograms`. `path` is the trace's path as given by the
     /// user.
     pub fn new(path: &str, statistics: &Statistics, histograms: bool) -> StatisticsReport {
         let categories = Category::ALL

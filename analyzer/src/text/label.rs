@@ -1,6 +1,6 @@
-//! Names of landmarks, windows and locations. They contain window titles, of which a session may have any number.
+//! Names of landmarks, windows and locations. They contain window titles, and a session may have any number of titles.
 //!
-//! A `Symbol` lives as long as the program, and there is room for about ten thousand symbols. A label lives as long as
+//! A `Symbol` lives as long as the program, and there is space for about ten thousand symbols. A label lives as long as
 //! its owner.
 
 use std::fmt;
@@ -16,17 +16,17 @@ pub fn client_name(process: Option<&str>, connection: ConnectionId) -> String {
     }
 }
 
-/// A shared name, freed with its last reference.
+/// A name that its users share. It is freed with its last reference.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Label(Arc<str>);
 
 impl Label {
-    /// A label of this text.
+    /// Creates a label with this text.
     pub fn new(text: &str) -> Label {
         Label(text.into())
     }
 
-    /// The text.
+    /// The text of the label.
     pub fn as_str(&self) -> &str {
         &self.0
     }

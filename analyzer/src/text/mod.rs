@@ -1,4 +1,4 @@
-//! Names, name patterns and units in results.
+//! Names, patterns of names, and units in results.
 
 pub(crate) mod label;
 pub(crate) mod pattern;

@@ -1,4 +1,4 @@
-//! Patterns that a user types for names of messages (`dump`, `stats`, what-ifs) and clients.
+//! Patterns that a user types for names of messages (`dump`, `stats`, what-if rules) and clients.
 
 use x11prof_trace::Opened;
 
@@ -31,7 +31,7 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     pattern[at..].iter().all(|byte| *byte == b'*')
 }
 
-/// True if the user typed this client's number or a part of its name. A number does not match names.
+/// True if `typed` is the number of this client, or a part of its name. A number does not match names.
 pub(crate) fn means(typed: &str, opened: &Opened) -> bool {
     let name = opened.name.as_deref().unwrap_or_default();
     match typed.parse::<u32>() {

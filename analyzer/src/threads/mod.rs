@@ -1,8 +1,8 @@
 //! The state of each thread, from the kernel's context switches. The pipeline has the only instance
-//! (`watched::WatchedThreads`). `thread_states` turns a batch of switches into steps, and the other files use these
-//! steps to compute when a process last stopped or rested (`processes`), how many threads were ready (`runnable`), when
-//! the server was ready but not running (`server_ready`), and how much CPU time a process used since a clock was read
-//! (`since_reading`). `delays` contains the bounds that these files share.
+//! (`watched::WatchedThreads`). `thread_states` turns a batch of context switches into steps. The other files use these
+//! steps to compute when a process last stopped or was idle (`processes`), how many threads were ready (`runnable`),
+//! when the server was ready but not running (`server_ready`), and how much CPU time a process used since a clock was
+//! read (`since_reading`). `delays` contains the bounds that these files share.
 
 pub(crate) mod delays;
 pub(crate) mod processes;

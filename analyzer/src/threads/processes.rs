@@ -1,5 +1,5 @@
-//! Processes by their switches: when a process was last off the processor, whether all its threads waited for long, and
-//! when the server fell asleep, as needed for waits for replies.
+//! The state of processes by their context switches: when a process was last off the processor, whether all its threads
+//! waited for long, and when the server fell asleep. The detection of round trips uses these facts.
 
 use std::collections::VecDeque;
 
@@ -70,7 +70,7 @@ impl Process {
     }
 }
 
-/// Processes by their context switches.
+/// The state of processes, by process id.
 #[derive(Debug, Default)]
 pub(crate) struct Processes {
     known: FxHashMap<u32, Process>,
@@ -86,7 +86,7 @@ impl Processes {
         self.server = pid;
     }
 
-    /// A thread changed its state.
+    /// Processes a thread's change of state.
     pub(crate) fn step(&mut self, step: &Step) {
         if Some(step.pid) == self.server && step.now == State::Waiting {
             if self.server_runs.len() >= SERVER_RUNS_LIMIT {
@@ -102,20 +102,21 @@ impl Processes {
         }
     }
 
-    /// True if a process was off the processor after `from`, or is unknown.
+    /// True if process `pid` was off the processor after `from` (nanoseconds), or is unknown.
     pub(crate) fn was_off(&self, pid: Option<u32>, from: u64) -> bool {
         let process = pid.and_then(|pid| self.known.get(&pid));
         process.is_none_or(|process| process.off >= from)
     }
 
-    /// True if a thread of the process is on a processor, according to its switches.
+    /// True if a thread of the process runs on a processor, according to its context switches.
     pub(crate) fn runs(&self, pid: u32) -> bool {
         self.known
             .get(&pid)
             .is_some_and(|process| process.running > 0)
     }
 
-    /// True if a client has rested between `last`, its latest request or reply, and `now`.
+    /// True if process `pid` was idle for long between `last`, the time of the client's latest request or reply, and
+    /// `now` (nanoseconds).
     pub(crate) fn has_rested(&self, pid: Option<u32>, last: u64, now: u64) -> bool {
         let Some(process) = pid.and_then(|pid| self.known.get(&pid)) else {
             return now.saturating_sub(last) >= SILENCE;
@@ -125,14 +126,14 @@ impl Processes {
         rested || process.idle_since.is_some_and(|since| long((since, now)))
     }
 
-    /// The time up to `now` with at least one of the process's threads on a processor, according to its switches;
+    /// The nanoseconds up to `now` in which at least one thread of the process ran, according to its context switches;
     /// `None` if the process is unknown.
     pub(crate) fn ran(&self, pid: Option<u32>, now: u64) -> Option<u64> {
         let process = pid.and_then(|pid| self.known.get(&pid))?;
         Some(process.ran(now))
     }
 
-    /// The rests of a process from `from` until `until`; `None` if the process is unknown.
+    /// The nanoseconds of long idle times of a process between `from` and `until`; `None` if the process is unknown.
     pub(crate) fn rested(&self, pid: Option<u32>, from: u64, until: u64) -> Option<u64> {
         let process = pid.and_then(|pid| self.known.get(&pid))?;
         let rests = process.rests.iter();
@@ -140,8 +141,8 @@ impl Processes {
         Some(rests.map(within).filter(|within| *within >= BRIEF).sum())
     }
 
-    /// The time at which the server fell asleep after work that arrived at `time`; `None` if unknown. If the server
-    /// stays asleep, it had done the work before: an attached recorder receives reports late.
+    /// The time in nanoseconds at which the server fell asleep after work that arrived at `time`; `None` if unknown. If
+    /// the server stays asleep, it had done the work before: an attached recorder receives reports late.
     pub(crate) fn server_done(&self, time: u64) -> Option<u64> {
         let at = self.server_runs.partition_point(|(_, end)| *end <= time);
         let (since, end) = self.server_runs.get(at)?;

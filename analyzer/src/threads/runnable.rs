@@ -1,4 +1,4 @@
-//! The number of ready or running threads of each process: the concurrency of the thesis, section 4.3.4.
+//! The number of running or ready threads of each process: the concurrency of the thesis, section 4.3.4.
 
 use rustc_hash::FxHashMap;
 
@@ -7,7 +7,7 @@ use crate::threads::thread_states::Step;
 /// Maximum number of tracked processes.
 const PROCESSES_LIMIT: usize = 1 << 14;
 
-/// The running or ready threads, by process.
+/// The threads that run or are ready to run, by process.
 #[derive(Debug, Default)]
 pub(crate) struct Runnable {
     /// Threads of each process that has been seen to run: ready or running, and running.
@@ -15,7 +15,7 @@ pub(crate) struct Runnable {
 }
 
 impl Runnable {
-    /// A thread changed its state.
+    /// Processes a thread's change of state.
     pub(crate) fn count(&mut self, step: &Step) {
         let (before, now) = (step.before, step.now);
         if before.could_run() == now.could_run() && before.runs() == now.runs() {
@@ -29,17 +29,17 @@ impl Runnable {
         change(run, before.runs(), now.runs());
     }
 
-    /// True if a thread of the process has been seen to run.
+    /// True if a thread of the process with this id has been seen to run.
     pub(crate) fn knows(&self, pid: u32) -> bool {
         self.counts.contains_key(&pid)
     }
 
-    /// True if a thread of the process is on a processor.
+    /// True if a thread of the process runs on a processor.
     pub(crate) fn runs(&self, pid: u32) -> bool {
         self.counts.get(&pid).is_some_and(|(_, run)| *run > 0)
     }
 
-    /// The number of ready or running threads of a process.
+    /// The number of running or ready threads of a process; 0 if the process is unknown.
     pub(crate) fn of(&self, pid: Option<u32>) -> u64 {
         let count = pid.and_then(|pid| self.counts.get(&pid));
         count.map_or(0, |(could, _)| *could)

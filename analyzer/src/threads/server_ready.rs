@@ -14,9 +14,9 @@ const STRETCHES_LIMIT: usize = 1 << 12;
 /// Why the server can run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReadyReason {
-    /// The kernel preempted the server.
+    /// The kernel preempted the server while it ran.
     Preempted,
-    /// A request arrived.
+    /// A request arrived and woke the server.
     Woken,
 }
 
@@ -37,22 +37,22 @@ pub(crate) struct ServerReady {
 }
 
 impl ServerReady {
-    /// The server's process.
+    /// Sets the id of the server's process; `None` if unknown.
     pub(crate) fn server(&mut self, pid: Option<u32>) {
         self.server = pid;
     }
 
-    /// Notes an attached trace: the server has handled a request by the time of its record.
+    /// Notes that the trace is of an attached recording: the server has handled a request by the time of its record.
     pub(crate) fn attached(&mut self) {
         self.attached = true;
     }
 
-    /// True if requests have the server's own times.
+    /// True if the trace is of an attached recording, whose requests have the server's times.
     pub(crate) fn is_attached(&self) -> bool {
         self.attached
     }
 
-    /// A thread changed its state.
+    /// Processes a thread's change of state.
     pub(crate) fn step(&mut self, step: &Step) {
         if Some(step.tid) != self.server || step.tid != step.pid {
             return;
@@ -85,15 +85,16 @@ impl ServerReady {
         self.stretches.push_back((since, until));
     }
 
-    /// Stores the kind of the wait that began at `since`: requests end only a wait in `poll`.
+    /// Stores the kind of wait of thread `tid` that began at `since` (nanoseconds). `poll` is true for a wait in poll,
+    /// which requests end.
     pub(crate) fn waits(&mut self, tid: u32, since: u64, poll: bool) {
         if Some(tid) == self.server && self.waits == Some(since) && !poll {
             (self.waits, self.ready) = (None, None);
         }
     }
 
-    /// A request is sent to the server, which would read it at `arrives`: later than `time` on an emulated
-    /// link.
+    /// Notes that a request was sent to the server at `time` and arrived at `arrives`, which is later on an emulated
+    /// link (nanoseconds).
     pub(crate) fn sent(&mut self, time: u64, arrives: u64) {
         if self.attached {
             return;
@@ -106,14 +107,14 @@ impl ServerReady {
         }
     }
 
-    /// The time since which the server is ready at `time`; `None` if it runs or waits.
+    /// The time since which the server is ready at `time`, in nanoseconds; `None` if the server runs or waits.
     pub(crate) fn since(&self, time: u64) -> Option<u64> {
         let (since, why) = self.ready.filter(|(since, _)| *since <= time)?;
         counts(since, why, time).then_some(since)
     }
 
-    /// Time until `time`, and since `from`, in which the server's messages waited for the recorder. The
-    /// server has waited since it wrote them, so the recorder had no processor.
+    /// Nanoseconds between `from` and `time` in which the server's messages waited for the recorder. The server has
+    /// waited since it wrote them, so the recorder had no processor.
     pub(crate) fn said_before(&self, from: u64, time: u64) -> u64 {
         let waited = self.waits.map(|since| time.saturating_sub(since.max(from)));
         waited
@@ -121,7 +122,7 @@ impl ServerReady {
             .unwrap_or(0)
     }
 
-    /// Nanoseconds in which the server was ready between two times; `to` is not past.
+    /// Nanoseconds between `from` and `to` in which the server was ready but did not run; `to` is not in the past.
     pub(crate) fn between(&self, from: u64, to: u64) -> u64 {
         let now = self.since(to).map(|since| (since, to));
         let all = self.stretches.iter().rev().copied();

@@ -1,4 +1,4 @@
-//! Run time of processes since the last reading of each process's kernel clock: a program that ends has often exited
+//! The CPU time of processes since the last reading of each process's CPU clock: a program that ends has often exited
 //! before its clock can be read again.
 
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::threads::thread_states::Step;
 /// Maximum number of tracked processes and threads.
 const PROCESSES_LIMIT: usize = 1 << 14;
 
-/// Run time by the context switches, since the last reading of each process.
+/// The CPU time of each process by context switches, since the last reading of its clock.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SinceReading {
     /// Nanoseconds by process.
@@ -22,7 +22,7 @@ pub(crate) struct SinceReading {
 }
 
 impl SinceReading {
-    /// A thread changed its state.
+    /// Processes a thread's change of state.
     pub(crate) fn step(&mut self, step: &Step) {
         let thread = step.thread();
         if let Some(ran) = step.ran() {
@@ -37,7 +37,7 @@ impl SinceReading {
         }
     }
 
-    /// Notes a reading of a process's clock, so its CPU time until then is known.
+    /// Notes a reading of a process's CPU clock at `time` (nanoseconds), so its CPU time up to then is known.
     pub(crate) fn read(&mut self, pid: u32, time: u64) {
         self.sums.remove(&pid);
         if self.read_at.len() < PROCESSES_LIMIT || self.read_at.contains_key(&pid) {
@@ -45,7 +45,8 @@ impl SinceReading {
         }
     }
 
-    /// Notes that a process has a connection. If it had none recently, it counts from now on.
+    /// Notes that a process has a connection at `time` (nanoseconds). If it had no connection before, its CPU time
+    /// counts from then on.
     pub(crate) fn connected(&mut self, pid: u32, time: u64) {
         if let Some(read_at) = self.read_at.get_mut(&pid)
             && *read_at == u64::MAX
@@ -54,7 +55,7 @@ impl SinceReading {
         }
     }
 
-    /// Notes that a process has no more connections: its later CPU time does not count.
+    /// Notes that a process has no more connections at `time` (nanoseconds). Its later CPU time does not count.
     pub(crate) fn disconnected(&mut self, pid: u32, time: u64) {
         let ran = u64::try_from(self.of(pid, time).as_nanos()).unwrap_or(u64::MAX);
         if self.read_at.len() < PROCESSES_LIMIT || self.read_at.contains_key(&pid) {
@@ -63,7 +64,8 @@ impl SinceReading {
         }
     }
 
-    /// The run time of a process from its last reading to `now`, as far as the switches are known.
+    /// The CPU time of a process from its last reading to `now` (nanoseconds), as far as the context switches are
+    /// known.
     pub(crate) fn of(&self, pid: u32, now: u64) -> Duration {
         let read_at = self.read_at(pid);
         let threads = self.running.iter().filter(|((of, _), _)| *of == pid);
@@ -72,7 +74,7 @@ impl SinceReading {
         self.over(pid).saturating_add(Duration::from_nanos(goes_on))
     }
 
-    /// The part of this run time in finished runs.
+    /// The CPU time of a process since its last reading, in finished runs only.
     pub(crate) fn over(&self, pid: u32) -> Duration {
         Duration::from_nanos(self.sums.get(&pid).copied().unwrap_or_default())
     }

@@ -17,22 +17,22 @@ use x11prof_trace::{Switch, SwitchKind, Timestamp};
 /// Maximum number of threads. Beyond it, waiting threads are forgotten.
 const THREADS_LIMIT: usize = 1 << 14;
 
-/// The state of a thread. Times are the trace's nanoseconds.
+/// The state of a thread. Times are in nanoseconds of the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum State {
-    /// The state is not known, or the thread ended.
+    /// The state of the thread is not known, or the thread has ended.
     #[default]
     Unknown,
-    /// The thread is on a processor.
+    /// The thread runs on a processor.
     Running {
-        /// The beginning of the run.
+        /// The time at which the run began.
         since: u64,
-        /// The processor.
+        /// The number of the processor.
         cpu: u16,
     },
-    /// Stopped although it was runnable.
+    /// The thread is ready to run, but the kernel stopped it.
     Ready,
-    /// The thread blocked.
+    /// The thread waits (it is blocked).
     Waiting,
 }
 
@@ -47,7 +47,7 @@ impl State {
     }
 }
 
-/// A thread changed its state.
+/// A thread's change of state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
     pub(crate) pid: u32,
@@ -58,26 +58,26 @@ pub struct Step {
 }
 
 impl Step {
-    /// The time of the change.
+    /// The time at which the state changed.
     #[must_use]
     pub fn time(&self) -> Timestamp {
         Timestamp::from_nanos(self.time)
     }
 
-    /// The process and the thread.
+    /// The ids of the process and of the thread.
     #[must_use]
     pub fn thread(&self) -> (u32, u32) {
         (self.pid, self.tid)
     }
 
-    /// True if the thread runs from now on.
+    /// True if the thread runs after the change.
     #[must_use]
     pub fn runs(&self) -> bool {
         self.now.runs()
     }
 }
 
-/// A thread ran without a break.
+/// A run of a thread on a processor, without a break. Times are in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ThreadRun {
     pub(crate) from: u64,
@@ -86,7 +86,7 @@ pub(crate) struct ThreadRun {
 }
 
 impl Step {
-    /// The run that this step ends; `None` if the thread did not run, or continues to run.
+    /// The run that this change ends; `None` if the thread did not run, or continues to run.
     pub(crate) fn ran(&self) -> Option<ThreadRun> {
         match (self.before, self.now) {
             (_, State::Running { .. }) => None,
@@ -99,7 +99,7 @@ impl Step {
         }
     }
 
-    /// True if the thread begins to run.
+    /// True if the thread did not run before the change, and runs after it.
     pub(crate) fn starts(&self) -> bool {
         self.now.runs() && !self.before.runs()
     }
@@ -107,7 +107,8 @@ impl Step {
 
 #[cfg(test)]
 impl Step {
-    /// The first thread of a process runs from one time to another, and waits before and after.
+    /// The changes of state of a process's first thread that runs from `from` to `to` (nanoseconds), and waits before
+    /// and after.
     pub(crate) fn run(pid: u32, from: u64, to: u64) -> [Step; 2] {
         let runs = State::Running {
             since: from,
@@ -127,7 +128,7 @@ impl Step {
     }
 }
 
-/// The threads of all processes.
+/// The states of the threads of all processes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Threads {
     known: FxHashMap<u32, (u32, State)>,
@@ -138,7 +139,8 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// Processes a switch, and returns its effects: the end of another thread, and the new state of the thread.
+    /// Processes a context switch. Returns the changes of state: the end of another thread, and the new state of this
+    /// thread.
     pub(crate) fn switch(&mut self, switch: &Switch) -> impl Iterator<Item = Step> + use<> {
         let time = switch.time.as_nanos();
         let (mut ended, mut step) = (None, None);
@@ -170,7 +172,8 @@ impl Threads {
         threads
     }
 
-    /// Stops the observation of a process's threads at `time`; the threads continue to run.
+    /// The changes of state when the capture of a process's switches stops at `time` (nanoseconds). The threads
+    /// continue to run.
     pub(crate) fn leave_process(&self, pid: u32, time: u64) -> Vec<Step> {
         let threads = self.of_process(pid).into_iter();
         let left = threads.map(|(tid, before)| Step {
@@ -183,7 +186,8 @@ impl Threads {
         left.collect()
     }
 
-    /// Resumes the observation. A running thread counts as started at `time`.
+    /// The changes of state when the capture of a process's switches resumes at `time` (nanoseconds). A running thread
+    /// counts as started then.
     pub(crate) fn resume_process(&mut self, pid: u32, time: u64) -> Vec<Step> {
         let mut steps = Vec::new();
         for (tid, state) in self.of_process(pid) {

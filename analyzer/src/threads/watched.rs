@@ -1,4 +1,5 @@
-//! The threads of a pass, updated by each switch and each end of a process. The pipeline has the only instance.
+//! The threads of the server and of the clients, updated by each context switch and each end of a process. The pipeline
+//! has the only instance.
 
 use rustc_hash::FxHashSet;
 use x11prof_trace::{ConnectionId, Control, Switch, Timestamp};
@@ -23,7 +24,7 @@ pub(crate) struct WatchedThreads {
 }
 
 impl WatchedThreads {
-    /// Processes switches, in the order of their times.
+    /// Processes context switches in time order, and passes the changes of state to `on`.
     pub(crate) fn switches(&mut self, switches: &[Switch], on: impl FnMut(&[Step])) {
         self.steps.clear();
         for switch in switches {
@@ -35,8 +36,8 @@ impl WatchedThreads {
         tell(&self.steps, on);
     }
 
-    /// Processes a control record. A process is no longer a client after its last connection has ended. Most such
-    /// processes have exited: the kernel reports no switch of a thread that exits.
+    /// Processes a control record, and passes the changes of state to `on`. A process is no longer a client after its
+    /// last connection has ended. Most such processes have exited: the kernel reports no switch of a thread that exits.
     pub(crate) fn control(&mut self, time: Timestamp, control: &Control, on: impl FnMut(&[Step])) {
         match control {
             Control::Server(server) => self.server = server.pid,

@@ -1,19 +1,19 @@
-//! The change between two versions.
+//! The change of an issue between two versions, in the report.
 
 use serde::Serialize;
 
 use crate::changes::Change;
 
-/// A difference between two versions.
+/// The difference of an issue, or of a program's issues, between two versions.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct ChangeReport {
-    /// `new`, `fixed`, `worse`, `better`; null if it may be chance.
+    /// `new`, `fixed`, `worse` or `better`; null if the difference may be chance.
     pub change: Option<&'static str>,
-    /// Time over the threshold for each action of the user, in the old version.
+    /// Milliseconds over the threshold per user action, in the old version.
     pub old_per_action_ms: f64,
-    /// Milliseconds over the threshold for each action in the new version.
+    /// Milliseconds over the threshold per user action, in the new version.
     pub new_per_action_ms: f64,
-    /// The probability of such a difference between equal versions; null if there are too few sessions.
+    /// The probability (0 to 1) of such a difference between equal versions; null if there are too few sessions.
     #[serde(rename = "p_value")]
     pub chance: Option<f64>,
 }

@@ -1,4 +1,4 @@
-//! An issue of the list.
+//! An issue in the report's ranked list.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -18,143 +18,146 @@ const PATTERNS: usize = 20;
 const PARTS_WITHOUT_CAUSE: [&str; 4] =
     ["waiting_ns", "client_ns", "network_ns", "other_clients_ns"];
 
-/// An issue.
+/// An issue: slow episodes of equal program, landmark and blame.
 #[derive(Debug, Clone, Serialize)]
 pub struct IssueReport {
-    /// The rank; the worst issue has 1.
+    /// The rank of the issue in the list, from 1, by time over the threshold.
     pub rank: usize,
-    /// The program; null if it is not known.
+    /// The name of the program; null if it is not known.
     pub program: Option<String>,
-    /// The kind of action and the class of the window.
+    /// The kind of user action and the class of its window.
     pub landmark: String,
-    /// The location of most of each episode's time.
+    /// The largest cause of the episodes' latencies: a request's round trips, a wait, or another client.
     pub blame: String,
-    /// The pattern with the most time over the threshold: a tree of intervals.
+    /// The pattern (tree of intervals) of the issue with the most time over the threshold.
     pub pattern: String,
-    /// At most twenty patterns, the most time over the threshold first.
+    /// The patterns (trees of intervals) of the issue, at most twenty, the one with the most time over the threshold
+    /// first.
     pub patterns: Vec<PatternReport>,
-    /// The number of all patterns.
+    /// The number of the issue's patterns, including those that are not listed.
     pub pattern_count: usize,
-    /// The call sites of clients' longest waits, at most twenty, the most frequent first; only for recordings with
-    /// stacks.
+    /// The call sites of clients' longest waits during the episodes, at most twenty, the most frequent first; only for
+    /// recordings with stacks.
     #[serde(rename = "blocked_at")]
     pub waited_in: Vec<CallSiteReport>,
-    /// The functions with clients' most CPU time, as for `waited_in`; only for recordings with samples of running
-    /// clients.
+    /// The functions in which clients used the most CPU time during the episodes, at most twenty, the most frequent
+    /// first; only for recordings with samples of running clients.
     #[serde(rename = "cpu_at")]
     pub ran_in: Vec<CallSiteReport>,
-    /// Sessions in which it occurred.
+    /// The number of sessions in which the issue occurred.
     pub sessions: usize,
-    /// The number of known users with this issue.
+    /// The number of known users in whose sessions the issue occurred.
     pub users: usize,
-    /// Episodes over the threshold.
+    /// The number of episodes of the issue. Each has a latency over its threshold.
     pub occurrences: usize,
-    /// The number of episodes of this landmark in this program, however short.
+    /// The number of all episodes with this landmark in this program, however short.
     pub of_landmark: u64,
-    /// The latency that half of its episodes do not exceed.
+    /// The median latency of the issue's episodes in milliseconds.
     #[serde(rename = "p50_ms")]
     pub median_ms: f64,
-    /// The greatest latency.
+    /// The greatest latency of the issue's episodes in milliseconds.
     #[serde(rename = "max_ms")]
     pub worst_ms: f64,
-    /// The sum over all episodes of the time over the threshold; the list is ordered by this.
+    /// The sum over the issue's episodes of the time over the threshold, in milliseconds. The list is ordered by this
+    /// sum.
     pub total_over_threshold_ms: f64,
-    /// The parts of the time.
+    /// The sum over the issue's episodes of the latencies, divided into parts.
     pub parts: PartsReport,
-    /// Time by cause.
+    /// The time by cause, in milliseconds, summed over the issue's episodes.
     pub causes: BTreeMap<String, f64>,
-    /// Round trips.
+    /// The number of round trips during the issue's episodes.
     pub round_trips: u64,
-    /// Requests sent.
+    /// The number of requests sent during the issue's episodes.
     pub requests: u64,
-    /// Episodes whose end is not certain.
+    /// The number of the issue's episodes whose end is not certain.
     #[serde(rename = "uncertain")]
     pub unsure: u64,
-    /// Versions in which it occurred, in their order.
+    /// The versions in which the issue occurred, the oldest first.
     pub versions: Vec<String>,
-    /// The first version with the issue, by day.
+    /// The version of the first session (by day) with the issue; null if it is not known.
     pub first_version: Option<String>,
-    /// The last version with the issue.
+    /// The version of the last session (by day) with the issue; null if it is not known.
     pub last_version: Option<String>,
-    /// Figures by version.
+    /// The figures of the issue for each version in which it occurred.
     pub by_version: Vec<ByVersion>,
-    /// The distribution of latencies.
+    /// For each latency, the number of the issue's episodes with at least this latency.
     pub distribution: Vec<PointReport>,
-    /// The change between the compared versions; null unless there are two.
+    /// The change of the issue between the compared versions; null unless two versions are compared.
     pub change: Option<ChangeReport>,
-    /// The entry in the file of known issues; null if there is none.
+    /// The matching entry in the file of known issues; null if there is none.
     pub known: Option<KnownReport>,
-    /// The worst episode.
+    /// The episode of the issue with the greatest latency.
     pub example: Example,
 }
 
-/// Episodes of an issue with the same pattern.
+/// The episodes of an issue with the same tree of intervals.
 #[derive(Debug, Clone, Serialize)]
 pub struct PatternReport {
-    /// The tree of intervals as text.
+    /// The tree of the episodes' intervals as text.
     pub pattern: String,
-    /// Episodes over the threshold.
+    /// The number of episodes with this pattern. Each has a latency over its threshold.
     pub occurrences: u64,
-    /// The greatest latency.
+    /// The greatest latency of the episodes in milliseconds.
     #[serde(rename = "max_ms")]
     pub worst_ms: f64,
-    /// The sum over all episodes of the time over the threshold.
+    /// The sum over the episodes of the time over the threshold, in milliseconds.
     pub total_over_threshold_ms: f64,
 }
 
-/// A call site of the longest wait, or a function with the most CPU time, in episodes of an issue.
+/// A call site of the longest wait, or a function with the most CPU time, in some episodes of an issue.
 #[derive(Debug, Clone, Serialize)]
 pub struct CallSiteReport {
-    /// The calling function and its nearest named caller; or the running function.
+    /// For a call site, the calling function and its nearest named caller; otherwise the running function.
     #[serde(rename = "location")]
     pub place: String,
-    /// Episodes over the threshold.
+    /// The number of episodes with this call site or function.
     pub occurrences: usize,
 }
 
-/// An issue in one version.
+/// The figures of an issue for one version.
 #[derive(Debug, Clone, Serialize)]
 pub struct ByVersion {
-    /// The version; null if it is not known.
+    /// The version of the program; null if it is not known.
     pub version: Option<String>,
-    /// Sessions with it.
+    /// The number of this version's sessions in which the issue occurred.
     pub sessions: usize,
-    /// Episodes.
+    /// The number of this version's episodes of the issue.
     pub occurrences: usize,
-    /// The call site of the longest wait in most episodes; null if no stack is known.
+    /// The most frequent call site of the episodes' longest waits; null if no stack is known.
     #[serde(rename = "blocked_at")]
     pub waited_in: Option<String>,
-    /// The function with the most CPU time in most episodes; null without samples.
+    /// The most frequent function with the most CPU time in an episode; null without samples.
     #[serde(rename = "cpu_at")]
     pub ran_in: Option<String>,
-    /// The median latency of the episodes.
+    /// The median latency of this version's episodes of the issue in milliseconds.
     #[serde(rename = "p50_ms")]
     pub median_ms: f64,
-    /// The sum over all episodes of the time over the threshold.
+    /// The sum over this version's episodes of the issue of the time over the threshold, in milliseconds.
     pub total_over_threshold_ms: f64,
-    /// The sum divided by the number of user actions in this version of the program; null without actions.
+    /// `total_over_threshold_ms` divided by the number of user actions in this version of the program, in milliseconds;
+    /// null without actions.
     pub per_action_ms: Option<f64>,
 }
 
 /// An issue's entry in the file of known issues.
 #[derive(Debug, Clone, Serialize)]
 pub struct KnownReport {
-    /// Why it is accepted.
+    /// The reason why the issue is accepted; null if the file does not give one.
     pub accepted: Option<String>,
-    /// The issue tracker entry.
+    /// The issue's entry in a bug tracker; null if the file does not give one.
     pub bug: Option<String>,
 }
 
-/// An example episode.
+/// The worst episode of an issue, as an example.
 #[derive(Debug, Clone, Serialize)]
 pub struct Example {
-    /// The trace's path.
+    /// The path of the trace that contains the episode.
     pub trace: String,
-    /// The beginning, in seconds since the trace's first record.
+    /// The beginning of the episode, in seconds since the trace's first record.
     pub at_s: f64,
-    /// The latency.
+    /// The latency of the episode in milliseconds.
     pub latency_ms: f64,
-    /// The number of its client's connection.
+    /// The number of the connection of the client that handled the episode.
     pub client: u32,
 }
 
@@ -162,10 +165,11 @@ fn ms(nanos: u64) -> f64 {
     nanos as f64 / 1e6
 }
 
-/// Actions of the user, by program and version.
+/// The number of the user's actions, by program and version.
 pub(super) type Actions<'a> = HashMap<(Option<&'a str>, Option<&'a str>), u64>;
 
-/// The issue of this rank.
+/// Creates the report of the issue `of`; `change` is its change between the compared versions, and `known` its entry in
+/// the file of known issues.
 pub(super) fn report(
     rank: usize,
     of: &Issue,

@@ -1,19 +1,20 @@
-//! Distributions: counts of episodes by least latency.
+//! Distributions of latencies: the number of episodes with at least each latency.
 
 use serde::Serialize;
 
 use crate::curve::EDGES_MS;
 
-/// A point of a distribution.
+/// A point of a distribution of latencies.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct PointReport {
-    /// A latency.
+    /// The latency from which episodes are counted, in milliseconds.
     pub at_least_ms: u64,
-    /// Episodes with that latency or more.
+    /// The number of episodes with at least the latency `at_least_ms`.
     pub count: u64,
 }
 
-/// Counts the episodes with at least each step's latency (in nanoseconds); steps without episodes are omitted.
+/// Counts, for each step, the episodes with at least the step's latency. `of` has pairs of a latency in nanoseconds and
+/// a number of episodes. Steps without episodes are omitted.
 pub(super) fn points(of: impl Iterator<Item = (u64, u64)>) -> Vec<PointReport> {
     let mut counts = [0_u64; EDGES_MS.len()];
     for (latency, count) in of {

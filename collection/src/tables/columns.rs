@@ -1,52 +1,52 @@
-//! Columns of tables: integers and text.
+//! The columns and cells of tables: integers and text.
 
-/// The type of a column.
+/// The type of a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// INT64.
+    /// Integers (Parquet's INT64).
     Integer,
-    /// BYTE_ARRAY (UTF8).
+    /// Text (Parquet's BYTE_ARRAY with UTF8).
     Text,
 }
 
-/// A column.
+/// A column of a table.
 #[derive(Debug, Clone, Copy)]
 pub struct Column {
-    /// The name. The suffix `_ns` means nanoseconds.
+    /// The name of the column. The suffix `_ns` means nanoseconds.
     pub name: &'static str,
-    /// The type.
+    /// The type of the column's values.
     pub kind: Kind,
-    /// True if values may be missing.
+    /// True if rows may lack a value in this column.
     pub optional: bool,
 }
 
-/// A table.
+/// A table: its name and its columns.
 #[derive(Debug, Clone, Copy)]
 pub struct Schema {
-    /// The name of the table and of its folder.
+    /// The name of the table and of the folder that contains its files.
     pub name: &'static str,
-    /// The columns. Version, user and date are in the folders' names, not in the files.
+    /// The columns of the table. Version, user and date are in the names of folders, not in the files.
     pub columns: &'static [Column],
 }
 
-/// A value of a row.
+/// The value of a row in one column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cell<'a> {
-    /// The absence of a value.
+    /// The row has no value in this column.
     Null,
-    /// An integer.
+    /// An integer, such as a count or a number of nanoseconds.
     Integer(i64),
-    /// Text.
+    /// A text, such as a name.
     Text(&'a str),
 }
 
 impl<'a> Cell<'a> {
-    /// A count or a time. A larger value becomes the largest possible one.
+    /// Creates the cell of a count or a time. A value that is too large becomes the largest possible one.
     pub fn number(value: u64) -> Cell<'a> {
         Cell::Integer(i64::try_from(value).unwrap_or(i64::MAX))
     }
 
-    /// Text, if there is any.
+    /// Creates the cell of a text, or an empty cell for `None`.
     pub fn text(value: Option<&'a str>) -> Cell<'a> {
         value.map_or(Cell::Null, Cell::Text)
     }

@@ -1,4 +1,5 @@
-//! Reads a table, a few thousand rows at a time: tables written by x11prof, or merged by another engine.
+//! Reads a table from a file, a few thousand rows at a time. The file was written by x11prof, or merged from such files
+//! by another engine.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -25,11 +26,11 @@ const ROW: u64 = 64;
 enum Values {
     Integers(Vec<Option<i64>>),
     Texts(Vec<Option<ByteArray>>),
-    /// The file has no such column.
+    /// The file does not have the column.
     Nothing,
 }
 
-/// The rows of one file.
+/// The rows of a table in one file.
 pub struct Rows<R: ChunkReader + 'static> {
     file: SerializedFileReader<R>,
     schema: &'static Schema,
@@ -40,10 +41,10 @@ pub struct Rows<R: ChunkReader + 'static> {
 }
 
 impl<R: ChunkReader + 'static> Rows<R> {
-    /// Opens the table in `file`.
+    /// Opens a file that contains a table with this schema.
     ///
     /// # Errors
-    /// Returns an error if the file is not such a table.
+    /// Returns an error if the file does not contain such a table.
     pub fn open(schema: &'static Schema, file: R) -> Result<Rows<R>, TableError> {
         caught(|| Rows::opened(schema, file))
     }
@@ -81,7 +82,7 @@ impl<R: ChunkReader + 'static> Rows<R> {
         })
     }
 
-    /// Passes every row to `on`: a cell for each column, in the order of the schema.
+    /// Passes each row of the table to `on`, as a cell for each column, in the order of the schema.
     ///
     /// # Errors
     /// Returns an error if the file is damaged. The rows before the damage have been passed to `on`.

@@ -1,4 +1,4 @@
-//! Converts rows of the tables from which issues are computed from cells and to cells.
+//! Converts episodes and sessions to the cells of table rows, and cells to episodes.
 
 use super::columns::Cell;
 use crate::episode_row::{EpisodeRow, PARTS};
@@ -19,7 +19,7 @@ fn text(cell: Option<&Cell<'_>>) -> Option<String> {
 }
 
 impl EpisodeRow {
-    /// The cells of the episode's row in the table `episodes`.
+    /// The cells of the episode's row in the table `episodes`, in the order of its columns.
     pub fn cells<'a>(&'a self, session: &'a Session) -> Vec<Cell<'a>> {
         let mut cells = vec![
             Cell::Text(&session.id),
@@ -45,12 +45,13 @@ impl EpisodeRow {
         cells
     }
 
-    /// The latency and the threshold of a row of the table `episodes`.
+    /// The latency and the threshold in nanoseconds, from the cells of a row of the table `episodes`.
     pub fn latency_of(cells: &[Cell<'_>]) -> (u64, u64) {
         (number(cells.get(9)), number(cells.get(10)))
     }
 
-    /// A row of the table `episodes`: its session, the trace, the rest.
+    /// Converts the cells of a row of the table `episodes` to the id of the session, the path of the trace, and the
+    /// rest.
     pub fn from_cells<'a>(cells: &'a [Cell<'a>]) -> (&'a str, &'a str, EpisodeRow) {
         let of = |at: usize| cells.get(at);
         let name = |at: usize| match of(at) {
@@ -82,7 +83,7 @@ impl EpisodeRow {
 }
 
 impl Session {
-    /// The cells of the session's row in the table `sessions`.
+    /// The cells of the session's row in the table `sessions`, in the order of its columns.
     pub fn cells(&self) -> Vec<Cell<'_>> {
         vec![
             Cell::Text(&self.id),

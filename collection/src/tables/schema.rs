@@ -3,15 +3,15 @@
 
 use super::columns::{Column, Schema, integer, optional, text};
 
-/// The version of the tables, stored in the metadata of each file under [`KEY`].
+/// The version of the tables' format, stored in the metadata of each file under [`KEY`].
 pub const VERSION: &str = "1";
-/// The name of the version in a file's metadata.
+/// The key of the version in a file's metadata.
 pub const KEY: &str = "x11prof.tables";
 
 /// The session of a row.
 const SESSION: Column = text("session");
 
-/// A row for each recording.
+/// The table with a row for each recording.
 pub const SESSIONS: Schema = Schema {
     name: "sessions",
     columns: &[
@@ -24,7 +24,7 @@ pub const SESSIONS: Schema = Schema {
     ],
 };
 
-/// A row for each episode; with `--tables-only` only for episodes over their threshold.
+/// The table with a row for each episode; with `--tables-only` only for episodes over their threshold.
 pub const EPISODES: Schema = Schema {
     name: "episodes",
     columns: &[
@@ -62,7 +62,7 @@ pub const EPISODES: Schema = Schema {
     ],
 };
 
-/// Counts of all episodes by kind and step of latency.
+/// The table with the numbers of all episodes, by session, program, landmark, trigger and step of latency.
 pub const LATENCIES: Schema = Schema {
     name: "latencies",
     columns: &[
@@ -75,7 +75,8 @@ pub const LATENCIES: Schema = Schema {
     ],
 };
 
-/// Requests by client, window and kind, with events and the parts of transport that used server time.
+/// The table of requests by client, window and kind. It also has events, and the parts of transport that used server
+/// time.
 pub const REQUESTS: Schema = Schema {
     name: "requests",
     columns: &[
@@ -91,7 +92,7 @@ pub const REQUESTS: Schema = Schema {
     ],
 };
 
-/// Awaited replies, by call site and request.
+/// The table of replies that clients awaited, by call site and request.
 pub const ROUND_TRIPS: Schema = Schema {
     name: "round_trips",
     columns: &[
@@ -103,7 +104,7 @@ pub const ROUND_TRIPS: Schema = Schema {
     ],
 };
 
-/// Resources of clients in the server, by kind.
+/// The table of the resources that clients created in the server, by kind.
 pub const RESOURCES: Schema = Schema {
     name: "resources",
     columns: &[
@@ -120,19 +121,19 @@ pub const RESOURCES: Schema = Schema {
     ],
 };
 
-/// The runs of the recorded server.
+/// The table with a row for each run of the recorded server (a time in which the server used a processor).
 pub const SERVER_RUNS: Schema = Schema {
     name: "server_runs",
     columns: &[SESSION, integer("start_ns"), integer("length_ns")],
 };
 
-/// The user's marks.
+/// The table with a row for each mark that the user set during the recording.
 pub const MARKS: Schema = Schema {
     name: "marks",
     columns: &[SESSION, integer("at_ns"), text("text")],
 };
 
-/// The tables.
+/// All tables, in the order of this file.
 pub const ALL: [&Schema; 8] = [
     &SESSIONS,
     &EPISODES,

@@ -1,4 +1,4 @@
-//! Writes rows into a Parquet file.
+//! Writes the rows of a table into a Parquet file.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ enum Values {
     Texts(Vec<ByteArray>, Vec<i16>),
 }
 
-/// Writes one table.
+/// Writes the rows of one table into a Parquet file.
 pub struct TableWriter<W: Write + Send> {
     file: SerializedFileWriter<W>,
     schema: &'static Schema,
@@ -32,10 +32,10 @@ pub struct TableWriter<W: Write + Send> {
 }
 
 impl<W: Write + Send> TableWriter<W> {
-    /// Creates an empty table that is written to `out`.
+    /// Creates an empty table with this schema, which is written to `out`.
     ///
     /// # Errors
-    /// Errors of `out`.
+    /// Returns the errors of `out`.
     pub fn new(schema: &'static Schema, out: W) -> Result<TableWriter<W>, TableError> {
         let fields = schema
             .columns
@@ -59,10 +59,10 @@ impl<W: Write + Send> TableWriter<W> {
         })
     }
 
-    /// Adds a row: a cell for each column, in their order.
+    /// Adds a row to the table: a cell for each column, in the order of the schema.
     ///
     /// # Errors
-    /// Errors of the file.
+    /// Returns the errors of the output.
     pub fn row<'a>(&mut self, cells: impl IntoIterator<Item = Cell<'a>>) -> Result<(), TableError> {
         for (values, cell) in self.columns.iter_mut().zip(cells) {
             match (values, cell) {
@@ -84,10 +84,10 @@ impl<W: Write + Send> TableWriter<W> {
         }
     }
 
-    /// Writes the remaining rows, and the file's end.
+    /// Writes the remaining rows and the end of the file. Returns the output.
     ///
     /// # Errors
-    /// Errors of the file.
+    /// Returns the errors of the output.
     pub fn finish(mut self) -> Result<W, TableError> {
         self.flush()?;
         Ok(self.file.into_inner()?)

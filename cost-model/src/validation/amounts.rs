@@ -31,7 +31,8 @@ pub(super) fn validate_times(
     }
 }
 
-/// True for a valid size, time in microseconds or spread: finite when many are added.
+/// True if `number` is a valid size, spread or time in microseconds: not negative, and so small that sums of many stay
+/// finite.
 pub(super) fn is_amount(number: f64) -> bool {
     (0.0..=1e15).contains(&number)
 }

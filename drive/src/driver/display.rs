@@ -1,4 +1,4 @@
-//! The driver's connection: windows, focus, and input by XTEST.
+//! The driver's connection to the display: it finds windows, sets the focus, and sends input through XTEST.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,7 +33,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Codes of core events (protocol, appendix B).
 const MOTION: u8 = 6;
 
-/// The connection.
+/// The driver's connection to the display.
 pub(super) struct Display {
     x: RustConnection,
     screen: Screen,
@@ -50,13 +50,13 @@ pub(super) struct Display {
     before: HashSet<Window>,
 }
 
-/// A window of a client.
+/// A visible window of a client.
 #[derive(Debug, Clone)]
 pub(super) struct ClientWindow {
     pub(super) id: Window,
     pub(super) name: WindowName,
-    /// True for a menu, a tooltip or a list of completions, which the window manager ignores. Keys go to the popup's
-    /// owner.
+    /// True for a window that the window manager ignores, such as a menu, a tooltip or a list of completions. Keys go
+    /// to the popup's owner.
     pub(super) is_popup: bool,
 }
 
@@ -118,14 +118,14 @@ impl Display {
         })
     }
 
-    /// Excludes the windows that exist now, because they belong to other programs.
+    /// Excludes the windows that exist now from later searches, because they belong to other programs.
     pub(super) fn leave_out_what_is_there(&mut self) -> Result<(), DriveError> {
         let windows = self.windows()?.into_iter();
         self.before = windows.map(|window| window.id).collect();
         Ok(())
     }
 
-    /// The process of a window's client (X-Resource, "QueryClientIds").
+    /// The id of the process whose client owns the window (X-Resource, "QueryClientIds").
     pub(super) fn process(&self, window: Window) -> Result<Pid, DriveError> {
         let spec = ClientIdSpec {
             client: window,
@@ -150,8 +150,8 @@ impl Display {
         })
     }
 
-    /// Waits for the user to click a client's window, also inside a window manager's frame. Releases the pointer when
-    /// `stop` is true.
+    /// Waits until the user clicks a client's window, also inside a window manager's frame, and returns the window.
+    /// Stops waiting when `stop` becomes true.
     pub(super) fn clicked(&self, stop: &AtomicBool) -> Result<Window, DriveError> {
         let mask = EventMask::BUTTON_PRESS | EventMask::BUTTON_RELEASE;
         let mode = GrabMode::ASYNC;
@@ -185,7 +185,8 @@ impl Display {
         self.client_window(over.unwrap_or(x11rb::NONE))
     }
 
-    /// The client's window that is `id`, contains it, or is inside it (if `id` is a window manager's frame).
+    /// The client's window that contains the window `id` or is inside it (if `id` is a window manager's frame), or is
+    /// `id` itself.
     pub(super) fn client_window(&self, id: Window) -> Result<Window, DriveError> {
         for window in self.windows()?.iter().rev() {
             if self.is_in(id, window.id)? || self.is_in(window.id, id)? {
@@ -197,7 +198,7 @@ impl Display {
         )))
     }
 
-    /// Waits for a reply, after which the server has handled all earlier requests.
+    /// Waits for the reply to a request, after which the server has handled all earlier requests of the driver.
     pub(super) fn sync(&self) -> Result<(), DriveError> {
         self.x
             .get_input_focus()
@@ -207,7 +208,7 @@ impl Display {
         Ok(())
     }
 
-    /// The visible windows of clients, the topmost last.
+    /// The visible windows of clients, the topmost last; without those that existed before the program.
     pub(super) fn windows(&self) -> Result<Vec<ClientWindow>, DriveError> {
         let mut found = Vec::new();
         self.search(self.screen.root, 0, &mut found)?;
@@ -270,7 +271,8 @@ impl Display {
         Ok(value.map(|reply| String::from_utf8_lossy(&reply.value).into_owned()))
     }
 
-    /// Converts a position in the window to a position on the screen; `None` if the window no longer exists.
+    /// Converts a position in a window to a position on the screen; `None` if the window no longer exists. Without a
+    /// window, the position stays the same.
     pub(super) fn on_screen(
         &self,
         window: Option<Window>,
@@ -289,8 +291,8 @@ impl Display {
         }))
     }
 
-    /// Sets the focus to the window if there is no window manager. Returns the name of the window that has the focus
-    /// instead.
+    /// Sets the keyboard focus to the window if there is no window manager. Returns the name of another window that has
+    /// the focus afterwards; `None` if the window has it.
     pub(super) fn focus(&mut self, window: Window) -> Result<Option<String>, DriveError> {
         // A program may have set the focus itself, and still wait for a message of a window manager, as Swing does.
         if self.has_focus(window)? && self.focused.contains(&window) {
@@ -319,7 +321,7 @@ impl Display {
         }
     }
 
-    /// True if the driver gave the focus to the window before.
+    /// True if the driver gave the keyboard focus to the window before.
     pub(super) fn was_focused(&self, window: Window) -> bool {
         self.focused.contains(&window)
     }
@@ -338,8 +340,8 @@ impl Display {
         Ok(())
     }
 
-    /// The name of a modal dialog of the window (EWMH, _NET_WM_STATE_MODAL), during which the program accepts no input
-    /// for the window.
+    /// The name of a modal dialog of the window `of` (EWMH, _NET_WM_STATE_MODAL), during which the program accepts no
+    /// input for the window; `None` if there is none.
     pub(super) fn modal_dialog(&self, of: Window) -> Result<Option<String>, DriveError> {
         for window in self.windows()?.into_iter().filter(|window| window.id != of) {
             let owner = self.numbers(window.id, AtomEnum::WM_TRANSIENT_FOR.into())?;
@@ -375,7 +377,8 @@ impl Display {
         self.is_in(focus, window)
     }
 
-    /// The error message, with a remedy, for a window that does not have the focus.
+    /// The error message, with a remedy, for a window without the keyboard focus; `other` is the name of the window
+    /// that has the focus.
     pub(super) fn lacks_focus(&self, window: Window, other: &str) -> Result<String, DriveError> {
         let windows = self.windows()?;
         let named = windows.iter().find(|one| one.id == window);
@@ -423,8 +426,8 @@ impl Display {
         Ok(false)
     }
 
-    /// The name of another client's window that covers the position; `None` if the window's own client is visible
-    /// there.
+    /// The name of another client's window that covers the window at this position on the screen; `None` if the
+    /// window's own client is visible there.
     pub(super) fn covered(&self, window: Window, at: Place) -> Result<Option<String>, DriveError> {
         let mask = self.x.setup().resource_id_mask;
         let mut id = self.screen.root;
@@ -455,7 +458,7 @@ impl Display {
         }))
     }
 
-    /// Moves the pointer.
+    /// Moves the pointer to this position on the screen.
     pub(super) fn move_to(&self, at: Place) -> Result<(), DriveError> {
         let root = self.screen.root;
         let moved = self
@@ -465,7 +468,8 @@ impl Display {
         self.x.flush().map_err(gone)
     }
 
-    /// Presses or releases a key or a button, depending on the event code.
+    /// Presses or releases a key or a button. `event` is the code of the core event (such as 2 for KeyPress), `detail`
+    /// the keycode or the number of the button.
     pub(super) fn input(&self, event: u8, detail: u8) -> Result<(), DriveError> {
         let input =
             self.x

@@ -1,4 +1,4 @@
-//! One action: find the window, check the focus, send the input, and wait until the program is idle.
+//! Performs one action: finds the window, checks the focus, sends the input, and waits until the program is idle.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,12 +29,12 @@ const BEAT: Duration = Duration::from_millis(3);
 const KEY: [u8; 2] = [2, 3];
 const BUTTON: [u8; 2] = [4, 5];
 
-/// The reason why a session stops.
+/// The reason why a session stops before its end.
 #[derive(Debug)]
 pub(super) enum Stop {
-    /// The display cannot be used any more.
+    /// The display cannot be used any more, for this reason.
     Display(DriveError),
-    /// Another reason.
+    /// Another reason, as text.
     Because(String),
 }
 
@@ -64,13 +64,13 @@ fn matching<'a>(
     exact.or_else(|| of_class().next())
 }
 
-/// The positions of an action on the screen.
+/// The positions on the screen at which an action takes place.
 #[derive(Debug, Default)]
 pub(super) struct Target {
     places: Vec<Place>,
 }
 
-/// The input injector of the driver.
+/// Performs the actions of a session on the display.
 pub(super) struct InputInjector {
     display: Display,
     program: Program,
@@ -117,7 +117,7 @@ impl InputInjector {
         self.stop.load(Ordering::Acquire)
     }
 
-    /// Waits until `until`, or until the session must stop.
+    /// Waits until the time `until`, or until the session must stop.
     pub(super) fn rest(&self, until: Instant) {
         while Instant::now() < until && !self.is_stopped() {
             std::thread::sleep(BEAT.min(until.saturating_duration_since(Instant::now())));
@@ -128,7 +128,8 @@ impl InputInjector {
         self.program.is_over()
     }
 
-    /// Waits for the action's window, and determines the positions of the action.
+    /// Waits until the window of the action is visible and can receive it. Returns the positions of the action on the
+    /// screen.
     pub(super) fn prepare(&mut self, action: &Action) -> Result<Target, Stop> {
         if self.is_stopped() {
             return Err(Stop::Because("interrupted".to_owned()));
@@ -254,7 +255,8 @@ impl InputInjector {
         Ok(keys)
     }
 
-    /// Sends the input. Returns false if the program did not become idle in time.
+    /// Performs an action at the positions that `prepare` returned, and waits until the program is idle. Returns false
+    /// if the program did not become idle in time.
     pub(super) fn perform(&mut self, action: &Action, target: Target) -> Result<bool, Stop> {
         let places = target.places;
         let first = places.first().copied();

@@ -8,7 +8,7 @@ use x11rb::rust_connection::RustConnection;
 
 use crate::DriveError;
 
-/// Keycodes by keysym, and whether Shift is needed.
+/// For each keysym, a keycode that produces it, and whether Shift is needed.
 #[derive(Debug, Default)]
 pub(super) struct Keyboard(HashMap<u32, (u8, bool)>);
 
@@ -50,7 +50,7 @@ impl Keyboard {
         Keyboard(keys)
     }
 
-    /// The key that produces the keysym, and whether Shift is needed.
+    /// The keycode that produces this keysym, and whether Shift is needed; `None` if no key produces the keysym.
     pub(super) fn key(&self, keysym: u32) -> Option<(u8, bool)> {
         self.0.get(&keysym).copied()
     }

@@ -1,4 +1,4 @@
-//! The driver. It performs one action after the other, each after the program has become idle.
+//! The driver. It performs the actions of a session one after the other, each after the program has become idle.
 
 mod display;
 mod input_injector;
@@ -19,44 +19,44 @@ use crate::session::Session;
 use input_injector::InputInjector;
 pub use subject::Subject;
 
-/// The pace of the actions. Each action always waits until the program is idle.
+/// The pace at which actions are sent. Each action also waits until the program is idle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pace {
-    /// As soon as the program is idle.
+    /// Each action is sent as soon as the program is idle.
     Quiet,
-    /// With the session's pauses.
+    /// Each action is sent after the pause that the session contains.
     Recorded,
-    /// With pauses drawn from the session's pauses, with this random seed.
+    /// Each action is sent after a pause drawn at random from the session's pauses, with this seed.
     Human(u64),
-    /// The time from one action to the next.
+    /// The shortest time from the start of one action to the start of the next.
     Every(Duration),
 }
 
-/// The program to drive, and the pace.
+/// The settings with which a session is driven.
 #[derive(Debug, Clone)]
 pub struct DriveConfig {
-    /// The program.
+    /// The program to which the input is sent.
     pub subject: Subject,
-    /// The pace.
+    /// The pace at which actions are sent.
     pub pace: Pace,
-    /// The session stops when this becomes true, as soon as no key is pressed.
+    /// When this becomes true, the session stops as soon as no key is pressed.
     pub stop: Arc<AtomicBool>,
 }
 
-/// The outcome.
+/// The outcome of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Driven {
-    /// The number of inputs sent.
+    /// The number of inputs that were sent.
     pub inputs: usize,
-    /// The numbers of inputs after which the program did not become idle in time.
+    /// The numbers (from 1) of the inputs after which the program did not become idle in time.
     pub restless: Vec<usize>,
-    /// The reason why the session was not completed; `None` if it was.
+    /// The reason why the session was not completed; `None` if it was completed.
     pub stopped: Option<String>,
 }
 
-/// Starts the program unless it already runs, sends it the actions of the session, and ends it. Calls `mark`
-/// immediately before each input with its number, from 1, and the action; with `None` after the effects of the last
-/// input.
+/// Starts the program unless it already runs, sends it the actions of the session, and ends it if the driver started
+/// it. Calls `mark` immediately before each input with its number, from 1, and its action; and with `None` after the
+/// effects of the last input.
 ///
 /// # Errors
 /// Fails if the display cannot be driven, or if the program cannot be started. If the session stops early, the reason

@@ -14,25 +14,26 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Maximum number of checked threads.
 const MOST: usize = 10_000;
 
-/// The running program.
+/// The driven program.
 pub(super) enum Program {
-    /// A process that the driver has started and will end.
+    /// A process that the driver has started, and which it ends when the session is over.
     Ours(Child),
-    /// An existing process, which continues to run.
+    /// An existing process with this id, which continues to run after the session.
     There(Pid),
 }
 
-/// The CPU time of all threads, and their number.
+/// The total CPU time of all threads of a program and its child processes, and the number of threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Activity {
     run_ns: u64,
     threads: usize,
-    /// True if a thread runs or waits for the disk, or if a program's first thread sleeps in the middle of its work.
+    /// True if a thread runs or waits for the disk, or if the first thread of a process sleeps in the middle of its
+    /// work.
     pub(super) is_busy: bool,
 }
 
 impl Program {
-    /// Starts the command. Orphaned processes become children of the driver.
+    /// Starts the command (a program and its arguments). Orphaned processes become children of the driver.
     pub(super) fn start(command: &[OsString]) -> Result<Program, DriveError> {
         let (name, arguments) = command
             .split_first()
@@ -65,7 +66,7 @@ impl Program {
         }
     }
 
-    /// True after the program and all processes that it has started have ended.
+    /// True if the program and all processes that it has started have ended.
     pub(super) fn is_over(&mut self) -> bool {
         let is_running = match self {
             Program::Ours(child) => matches!(child.try_wait(), Ok(None)),
@@ -74,7 +75,7 @@ impl Program {
         !is_running && self.all().is_empty()
     }
 
-    /// The current activity.
+    /// Reads the current activity of the program and its child processes from the kernel.
     pub(super) fn activity(&self) -> Activity {
         let mut activity = Activity {
             run_ns: 0,

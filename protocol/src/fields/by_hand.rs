@@ -1,5 +1,6 @@
-//! The layouts that `x11rb-protocol` cannot decode here: messages with file descriptors, which are not in a trace,
-//! a reply of GLX that it reads wrongly, and the two Await requests of SYNC, which it reads forever if they have several conditions.
+//! The layouts of messages that `x11rb-protocol` cannot decode here: messages with file descriptors, which are not in a
+//! trace, a reply of GLX that it reads wrongly, and the two Await requests of SYNC, which it reads forever if they have
+//! several conditions.
 
 use compact_str::CompactString;
 
@@ -9,26 +10,26 @@ use crate::{ByteOrder, DecodeError};
 /// The type of a field.
 #[derive(Clone, Copy)]
 enum Kind {
-    /// CARD8.
+    /// A field of type CARD8.
     U8,
-    /// BOOL.
+    /// A field of type BOOL.
     Bool,
-    /// CARD16.
+    /// A field of type CARD16.
     U16,
-    /// CARD32 or a resource's id.
+    /// A field of type CARD32, or the id of a resource.
     U32,
-    /// CARD64 in the client's byte order.
+    /// A field of type CARD64 in the client's byte order.
     U64,
-    /// SYNC's INT64, with the high half first.
+    /// A field of SYNC's type INT64, with the high half first.
     HighLow,
-    /// The number of unused bytes.
+    /// Unused bytes, of this number.
     Unused(usize),
 }
 use Kind::{Bool, HighLow, U8, U16, U32, U64, Unused};
 
 type Field = (&'static str, Kind);
 
-/// A message with consecutive fields.
+/// The layout of a message: its fields in order, and a list at the end.
 pub(crate) struct Layout {
     /// The name of the message's second byte, if it is a field.
     second: Option<&'static str>,
@@ -39,15 +40,16 @@ pub(crate) struct Layout {
 
 /// The list after the fields.
 enum List {
-    /// No list: the message ends with the fields.
+    /// The message has no list: it ends with the fields.
     None,
-    /// Groups of fields up to the end of the message.
+    /// The message ends with groups of fields, as a list of this name.
     ToTheEnd(&'static str, &'static [Field]),
-    /// DRI3 section "BuffersFromPixmap": the second byte is the number of strides, and of the offsets that follow them.
+    /// The message is DRI3's BuffersFromPixmap: its second byte is the number of strides, and of the offsets that
+    /// follow them.
     StridesAndOffsets,
 }
 
-/// The layout of an extension's request, if it is in this table.
+/// The layout of an extension's request with this minor opcode; `None` if it is not in the table.
 pub(crate) fn request(extension: &str, minor: u8) -> Option<&'static Layout> {
     Some(match (extension, minor) {
         ("DRI3", 2) => &PIXMAP_FROM_BUFFER,
@@ -61,7 +63,7 @@ pub(crate) fn request(extension: &str, minor: u8) -> Option<&'static Layout> {
     })
 }
 
-/// The layout of a reply, if it is in this table.
+/// The layout of a reply to the request with this minor opcode; `None` if it is not in the table.
 pub(crate) fn reply(extension: &str, minor: u8) -> Option<&'static Layout> {
     Some(match (extension, minor) {
         ("DRI3", 3) => &BUFFER_FROM_PIXMAP,
@@ -178,7 +180,8 @@ static AWAIT_FENCE: Layout = Layout {
 };
 
 impl Layout {
-    /// Reads the fields of the message `bytes`. The fields begin at `at`.
+    /// Reads the fields of the message `bytes`, which begin at offset `at`. `wire_len` is the length of the message in
+    /// bytes.
     pub(crate) fn read(
         &self,
         order: ByteOrder,

@@ -38,7 +38,7 @@ const ONE_BIT: &[&[&str]] = &[
     &["PITCH", "THRESHOLD"],
 ];
 
-/// The fields of `decoded`, from at most `longest` bytes of its debug text.
+/// The fields of the decoded message, parsed from at most `longest` bytes of its debug text.
 pub(crate) fn read(decoded: &impl Debug, longest: usize) -> Value {
     let mut clipped = Clipped {
         text: String::with_capacity(USUAL),

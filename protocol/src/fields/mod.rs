@@ -72,12 +72,12 @@ fn key<'a>(
 }
 
 impl Message<'_> {
-    /// The message's fields by name. Long lists are truncated (`Value::Cut`).
+    /// The fields of the message by name. Long lists are truncated (`Value::Cut`).
     pub fn fields(&self, extensions: &Extensions) -> Result<Value, DecodeError> {
         self.first_fields(extensions, debug_text::LONGEST)
     }
 
-    /// The first fields by name, up to about `longest` bytes of text. Faster than all fields.
+    /// The first fields of the message by name, up to about `longest` bytes of text. Faster than all fields.
     pub fn first_fields(
         &self,
         extensions: &Extensions,

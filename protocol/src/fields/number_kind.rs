@@ -1,27 +1,27 @@
-//! The meaning of numbers in a message's fields, by the fields' names.
+//! The meaning of numbers in the fields of a message, derived from the fields' names.
 
 use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
-/// The meaning of a number.
+/// The meaning of a number in a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NumberKind {
-    /// A number.
+    /// The number is a plain number.
     Plain,
-    /// A resource's id.
+    /// The number is the id of a resource.
     Id,
-    /// An atom.
+    /// The number is an atom.
     Atom,
-    /// A time of the server's clock.
+    /// The number is a time of the server's clock, in milliseconds.
     Time,
-    /// A number that the server assigned to an extension: opcodes, events and errors (QueryExtension).
+    /// The number is an opcode, event code or error code that the server assigned to an extension (QueryExtension).
     Opcode,
 }
 
 impl NumberKind {
-    /// The meaning of the numbers in `field` of the message `message`. `property_type` is the type of a property, for
-    /// the property's data.
+    /// The meaning of the numbers in the field `field` of the message `message`. For the data of a property,
+    /// `property_type` is the property's type.
     pub fn of_field(message: &str, field: &str, property_type: Option<u32>) -> NumberKind {
         kind(message, field, property_type)
     }

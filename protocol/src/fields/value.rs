@@ -1,30 +1,30 @@
-//! The value of a field of any type.
+//! The value of a message's field, of any type.
 
 use compact_str::CompactString;
 
-/// A value in a message.
+/// The value of a field in a message.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// A number, or a resource's id.
+    /// A number, which may be the id of a resource.
     Number(i128),
-    /// A real number (used by GLX).
+    /// A floating-point number (used by GLX).
     Real(f64),
-    /// A Boolean.
+    /// A value that is true or false.
     Bool(bool),
-    /// A constant or flags by name: `COPY`, `EXPOSURE | KEY_PRESS`.
+    /// A constant or flags by name, such as `COPY` or `EXPOSURE | KEY_PRESS`.
     Name(CompactString),
-    /// Characters.
+    /// A string of characters.
     Text(String),
-    /// Values of one type.
+    /// A list of values of one type.
     List(Vec<Value>),
-    /// Named values, in the order of the protocol.
+    /// A structure: values with names, in the order of the protocol.
     Fields(Vec<(CompactString, Value)>),
-    /// The end of a list that is too long to show. The remaining elements were not read.
+    /// The end of a list that is too long to show. The elements after it were not read.
     Cut,
 }
 
 impl Value {
-    /// Creates a set of named values.
+    /// Creates a value that consists of named values.
     pub fn fields<const N: usize>(fields: [(&str, Value); N]) -> Value {
         Value::Fields(
             fields
@@ -34,7 +34,7 @@ impl Value {
         )
     }
 
-    /// Converts bytes to text. X11's strings are ISO 8859-1, but many clients write UTF-8.
+    /// Converts bytes to a text value. X11's strings are ISO 8859-1, but many clients write UTF-8.
     pub fn of_text(bytes: &[u8]) -> Value {
         Value::Text(match std::str::from_utf8(bytes) {
             Ok(text) => text.to_owned(),
@@ -42,7 +42,7 @@ impl Value {
         })
     }
 
-    /// True if the value shows that its end was not read.
+    /// True if the end of the value was not read (`Value::Cut`).
     pub(crate) fn is_cut_off(&self) -> bool {
         match self {
             Value::Cut => true,
@@ -52,7 +52,7 @@ impl Value {
         }
     }
 
-    /// A BOOL of the wire: a number unless it is 0 or 1.
+    /// The value of a BOOL on the wire: a Boolean value for 0 and 1, otherwise a number.
     pub(crate) fn truth(byte: u8) -> Value {
         match byte {
             0 | 1 => Value::Bool(byte == 1),
@@ -71,7 +71,7 @@ impl Value {
         }
     }
 
-    /// The number; `None` if the value is not a number that fits into a CARD32.
+    /// The value as a number; `None` if the value is not a number that fits into a CARD32.
     pub fn as_u32(&self) -> Option<u32> {
         match self {
             Value::Number(number) => u32::try_from(*number).ok(),
@@ -79,14 +79,14 @@ impl Value {
         }
     }
 
-    /// Removes the fields with these names.
+    /// Removes the fields with these names from a structure.
     pub(crate) fn remove(&mut self, names: &[&str]) {
         if let Value::Fields(fields) = self {
             fields.retain(|(name, _)| !names.contains(&name.as_str()));
         }
     }
 
-    /// The bytes of a list of bytes; `None` for other values.
+    /// The value as bytes, if it is a list of bytes; `None` for other values.
     pub(crate) fn as_bytes(&self) -> Option<Vec<u8>> {
         match self {
             Value::List(list) => list

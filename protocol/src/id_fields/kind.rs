@@ -1,18 +1,18 @@
 //! The kinds of id in a request.
 
-/// The meaning of an id.
+/// The kind of an id in a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdKind {
-    /// A resource, of any kind.
+    /// The id of a resource of any kind.
     Resource,
-    /// A font among the items of PolyText8 and PolyText16: most significant byte first in either byte order.
+    /// The id of a font among the items of PolyText8 and PolyText16: most significant byte first in either byte order.
     FontItem,
-    /// An atom.
+    /// The number of an atom.
     Atom,
-    /// A time of the server.
+    /// A time of the server's clock, in milliseconds.
     Time,
-    /// A visual.
+    /// The id of a visual.
     Visual,
-    /// A picture format (RENDER).
+    /// The id of a picture format (RENDER).
     PictFormat,
 }

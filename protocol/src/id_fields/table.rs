@@ -1,4 +1,4 @@
-//! The table of `table.txt`. The file documents its own syntax.
+//! The table in `table.txt`. That file documents its syntax.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -9,14 +9,16 @@ use super::kind::IdKind;
 #[derive(Debug)]
 pub(super) enum Field {
     At(usize, IdKind),
-    /// A mask of `size` bytes selects the 4-byte values that follow. The values of `bits` are ids.
+    /// A mask of `size` bytes at `mask` selects the 4-byte values from `values` on. The values of the bits in `bits`
+    /// are ids.
     Values {
         mask: usize,
         size: usize,
         values: usize,
         bits: Vec<(u32, IdKind)>,
     },
-    /// Elements of `size` bytes, up to the end of the request or as many as the number at `count`.
+    /// Elements of `size` bytes from `begin` on, up to the end of the request or as many as the number at `count`. Each
+    /// has ids at the offsets in `ids`.
     List {
         begin: usize,
         size: usize,
@@ -33,7 +35,7 @@ pub(super) enum Field {
     },
 }
 
-/// Fields by extension and opcode.
+/// The fields with ids of all requests, by extension and opcode.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     core: HashMap<u8, Vec<Field>>,
@@ -57,7 +59,7 @@ impl Table {
     }
 }
 
-/// The table, parsed on first use.
+/// The table, which is parsed on first use.
 pub(super) fn table() -> &'static Table {
     static TABLE: OnceLock<Table> = OnceLock::new();
     TABLE.get_or_init(|| {

@@ -1,9 +1,9 @@
-//! Messages of the other byte order, turned into this machine's for `x11rb-protocol`: all of the core protocol, and those
-//! of extensions whose layout does not depend on their contents.
+//! Converts messages of the other byte order to this machine's order, for `x11rb-protocol`: all messages of the core
+//! protocol, and those of extensions whose layout does not depend on their contents.
 //!
-//! A layout is text. A digit stands for a number of that many bytes, `|` for the 32nd byte, where the lists of a reply
-//! begin, and a part in parentheses repeats to the end of the message. Bytes outside of the layout (names, pixels) stay
-//! unchanged. The code never accesses bytes beyond the message.
+//! A layout is text. A digit represents a number of that many bytes, `|` the 32nd byte, where the lists of a reply
+//! begin, and a part in parentheses repeats to the end of the message. Bytes outside of the layout (names, pixels) are
+//! not changed. The code never accesses bytes beyond the message.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -29,7 +29,7 @@ const LIST_HOSTS: u8 = 110;
 const CLIENT_MESSAGE: u8 = 33;
 const KEYMAP_NOTIFY: u8 = 11;
 
-/// A request of the core protocol; `header_len` is 8 with a BIG-REQUESTS length.
+/// Converts a request of the core protocol; `header_len` is 8 with a BIG-REQUESTS length, otherwise 4.
 pub(crate) fn request(bytes: &[u8], header_len: usize) -> Vec<u8> {
     let mut swap = Swap::new(bytes, 1);
     swap.numbers("12");
@@ -53,7 +53,7 @@ pub(crate) fn request(bytes: &[u8], header_len: usize) -> Vec<u8> {
     swap.bytes
 }
 
-/// A reply to the core request `major`.
+/// Converts a reply to the core request with major opcode `major`. `order` is the byte order of `bytes`.
 pub(crate) fn reply(order: ByteOrder, bytes: &[u8], major: u8) -> Vec<u8> {
     let mut swap = Swap::new(bytes, 2);
     swap.numbers("24");
@@ -84,14 +84,15 @@ pub(crate) fn reply(order: ByteOrder, bytes: &[u8], major: u8) -> Vec<u8> {
     swap.bytes
 }
 
-/// An event of the core protocol.
+/// Converts an event of the core protocol.
 pub(crate) fn event(bytes: &[u8]) -> Vec<u8> {
     let mut swap = Swap::new(bytes, 0);
     swap.event(0);
     swap.bytes
 }
 
-/// A message of an extension; `kind` is that of `extension_layouts.txt`. `None` without a layout.
+/// Converts a message of an extension. `kind` and `number` identify its layout in `extension_layouts.txt`. `None` if
+/// there is no layout.
 pub(crate) fn extension(
     bytes: &[u8],
     header_len: usize,
@@ -123,7 +124,7 @@ pub(crate) fn extension(
     Some(swap.bytes)
 }
 
-/// The server's reply to a setup that it accepts.
+/// Converts the server's reply to a setup that it accepts. `order` is the byte order of `bytes`.
 pub(crate) fn setup(order: ByteOrder, bytes: &[u8]) -> Vec<u8> {
     let count = |at| usize::from(bytes.get(at).copied().unwrap_or(0));
     let mut swap = Swap::new(bytes, 0);

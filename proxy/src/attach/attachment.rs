@@ -1,4 +1,5 @@
-//! The recorder's connections to the server that it attaches to. A server that stops reporting is enabled again.
+//! The recorder's connections to the server that it attaches to. If the server stops reporting, the recorder enables
+//! RECORD again.
 
 use std::time::Duration;
 
@@ -16,15 +17,15 @@ use crate::display::conversation::Conversation;
 use crate::display::server_link::ServerLink;
 use crate::sockets::socket::Socket;
 
-/// The server must reply to all requests at the start of the recording within this time.
+/// The time within which the server must reply to all requests at the start of the recording.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The server must reply to the probe of the recorder's cost within this time.
+/// The time within which the server must reply to the measurement of the recorder's cost.
 const PROBE_PATIENCE: Duration = Duration::from_secs(1);
-/// The shortest interval between two attachments. It keeps the recorder from requesting all windows again at once from
-/// a server that is flooded again.
+/// The minimum interval between two attachments. It prevents the recorder from requesting all windows repeatedly from
+/// an overloaded server.
 const REST: Duration = Duration::from_secs(1);
 
-/// The connections to one server.
+/// The recorder's connections to the server that it attaches to.
 pub(super) struct Attachment {
     pub(super) link: ServerLink,
     server: Option<u32>,
@@ -39,34 +40,35 @@ pub(super) struct Attachment {
     watchdog: Option<Watchdog>,
     since: Timestamp,
     last_heard: Timestamp,
-    /// The server's costs of reports; `None` if they are not known.
+    /// The costs of reports on the server; `None` if unknown.
     pub(super) costs: Option<ReportCosts>,
     /// Bytes dropped by earlier readers.
     left_out: u64,
     garbled: u64,
-    /// Garbled bytes for which the recording already notes a hole.
+    /// The number of garbled bytes for which the recording already notes a gap.
     marked: u64,
     held: u64,
 }
 
-/// The clients and resources that exist when the server begins to report.
+/// The clients and resources that existed when the server began to report.
 pub(super) struct ReportStart {
     /// The first resource ids of the recorder's own connections, which are not recorded.
     pub(super) ours: Vec<u32>,
-    /// The first resource ids of other recorders.
+    /// The first resource ids of the connections of other recorders.
     pub(super) others: Vec<u32>,
     pub(super) found: Vec<FoundClient>,
     pub(super) resources: Existing,
 }
 
-/// The messages from `since` on may be missing.
+/// An interval of the recording in which messages from `since` on may be missing, and the reason.
 pub(super) struct Hole {
     pub(super) since: Timestamp,
     pub(super) why: &'static str,
 }
 
 impl Attachment {
-    /// Connects and enables RECORD. `server` is the server's process id.
+    /// Connects to the server and enables RECORD. `server` is the server's process id, if known; `queue_bytes` limits
+    /// the bytes of reports that wait for the recorder.
     pub(super) fn begin(
         link: ServerLink,
         server: Option<u32>,
@@ -128,7 +130,8 @@ impl Attachment {
         Ok((attachment, beginning))
     }
 
-    /// Enables the context again after its end. Returns the hole in which messages may be missing.
+    /// Enables RECORD again after the server has stopped reporting. Returns the interval in which messages may be
+    /// missing, and the clients and resources that exist now.
     pub(super) fn again(&mut self) -> Result<(Hole, ReportStart), String> {
         let verdict = self.watchdog.as_mut().and_then(Watchdog::verdict);
         let otherwise = match self.reader.gave_up() {
@@ -191,7 +194,7 @@ impl Attachment {
         Ok(apart.into_iter().filter(is_other).collect())
     }
 
-    /// Returns the next replies, and waits at most `patience` for them.
+    /// Returns the next reports, and waits at most `patience` for them.
     pub(super) fn next(&mut self, patience: Duration) -> ReaderItem {
         let next = self.reader.next(patience);
         if let ReaderItem::Heard(heard) = &next {
@@ -200,7 +203,8 @@ impl Attachment {
         next
     }
 
-    /// Disables the context. Replies that the server has already sent remain readable.
+    /// Disables RECORD, and waits at most `patience` for the server's confirmation. Reports that the server has already
+    /// sent remain readable.
     pub(super) fn disable(&mut self, patience: Duration) {
         self.conversation.set_patience(patience);
         let context = self.conversation.setup().resource_id_base;
@@ -218,15 +222,14 @@ impl Attachment {
         self.left_out + self.reader.left_out()
     }
 
-    /// The largest growth of the server's memory in bytes while reports waited for the recorder; `None` if the server's
-    /// memory is not known.
+    /// The largest growth of the server's memory in bytes while reports waited for the recorder; `None` if unknown.
     pub(super) fn held(&mut self) -> Option<u64> {
         let watchdog = self.watchdog.as_mut().filter(|_| self.server.is_some());
         self.held = self.held.max(watchdog?.held());
         Some(self.held)
     }
 
-    /// Returns the hole around garbled bytes.
+    /// Returns the interval in which messages may be missing because of garbled bytes.
     pub(super) fn garbled(&mut self, garbled: Garbled) -> Hole {
         self.marked += garbled.bytes;
         Hole {
@@ -235,7 +238,7 @@ impl Attachment {
         }
     }
 
-    /// The number of garbled bytes for which no hole is noted.
+    /// The number of garbled bytes for which the recording contains no note of missing messages.
     pub(super) fn unmarked(&self) -> u64 {
         (self.garbled + self.reader.garbled()).saturating_sub(self.marked)
     }

@@ -26,28 +26,28 @@ use crate::recorder::record_queue::RecordSender;
 /// The transport written to the trace for these clients, because RECORD does not report their transport.
 const TRANSPORT: &str = "unknown";
 
-/// The clients by their first resource ids.
+/// The recorded clients of an attached server, by their first resource ids.
 pub(super) struct Clients<'a> {
     known: HashMap<u32, RecordedClient<'a>>,
-    /// The number of clients so far.
+    /// The number of clients that have been recorded so far.
     pub(super) count: u32,
-    /// The recorder's own connections.
+    /// The first resource ids of the recorder's own connections.
     ours: Vec<u32>,
     /// Connections of other recorders, until the server assigns their ids to another client.
     others: Vec<u32>,
     /// True if a client creates or enables a context of RECORD, and may have become another recorder.
     pub(super) recorder_came: bool,
-    /// The bytes that clients and server have sent.
+    /// The number of bytes that clients and server have sent.
     pub(super) bytes: u64,
-    /// The reports so far.
+    /// The number of reports, messages and bytes that the server has reported so far.
     pub(super) reported: Reported,
     to: Recording<'a>,
     clock: ServerClock,
-    /// The messages of one block. The vector is kept so that no block allocates.
+    /// A buffer for the messages of one block, kept so that no block allocates.
     room: Vec<u8>,
 }
 
-/// The destination of all records.
+/// The destination of all records of an attached recording.
 #[derive(Clone, Copy)]
 pub(super) struct Recording<'a> {
     pub(super) sender: &'a RecordSender,
@@ -67,12 +67,12 @@ struct RecordedClient<'a> {
 }
 
 impl<'a> Clients<'a> {
-    /// The records' destination.
+    /// The queue that receives all records.
     pub(super) fn sender(&self) -> &'a RecordSender {
         self.to.sender
     }
 
-    /// A table of no clients yet.
+    /// Creates the table without clients; `to` receives the records.
     pub(super) fn new(to: Recording<'a>) -> Clients<'a> {
         Clients {
             known: HashMap::new(),
@@ -88,8 +88,9 @@ impl<'a> Clients<'a> {
         }
     }
 
-    /// Takes the state of the server when the server begins to report, for the first time or after a hole. Closes
-    /// clients that are gone, opens clients that have come. Returns the existing resources and their owners.
+    /// Processes the state of the server when it begins to report, for the first time or after a gap. Closes the
+    /// clients that have disconnected, and opens the new clients. Returns a record of the existing resources and their
+    /// owners. `mask` has the bits in which a client's resource ids differ.
     pub(super) fn begin(&mut self, beginning: ReportStart, mask: u32) -> Existing {
         let ReportStart {
             ours,
@@ -121,7 +122,7 @@ impl<'a> Clients<'a> {
         existing
     }
 
-    /// Excludes a connection that the recorder opened since.
+    /// Excludes a connection that the recorder has opened, by its first resource id.
     pub(super) fn leave_out(&mut self, client: u32) {
         self.ours.push(client);
     }
@@ -141,7 +142,8 @@ impl<'a> Clients<'a> {
         self.ours.contains(&client) || self.others.contains(&client)
     }
 
-    /// Opens the client with this first resource id, whose process is `pid`. Returns the client's number.
+    /// Adds the client with the first resource id `client`, whose process is `pid`. Returns the client's number in the
+    /// trace.
     pub(super) fn open(&mut self, time: Timestamp, client: u32, pid: Option<u32>) -> ConnectionId {
         self.close(time, client, None);
         self.count = self.count.saturating_add(1);
@@ -203,7 +205,7 @@ impl<'a> Clients<'a> {
         self.clock.passed(time);
     }
 
-    /// Ends the recording. The clients continue to run.
+    /// Ends the recording of all clients. The clients continue to run.
     pub(super) fn end(&mut self) {
         for pid in self.known.values().filter_map(|client| client.pid) {
             self.to.scheduling.note_cpu_time(pid);
@@ -276,14 +278,14 @@ impl<'a> Clients<'a> {
 }
 
 impl RecordedClient<'_> {
-    /// Extends a request's number from its 32 reported bits.
+    /// Extends a request's number from the 32 bits that RECORD reports.
     fn number(&self, low: u32) -> u64 {
         let last = self.last_request.unwrap_or_else(|| u64::from(low));
         let ahead = low.wrapping_sub(last as u32).cast_signed();
         last.saturating_add_signed(i64::from(ahead))
     }
 
-    /// Notes that the trace contains the connection from the request after this one.
+    /// Notes that the trace contains the connection's requests after the request `last_request`.
     fn join(
         &mut self,
         time: Timestamp,

@@ -1,4 +1,4 @@
-//! The RECORD extension (Record Extension Protocol Specification 1.13): a context in which the server reports all
+//! The RECORD extension (Record Extension Protocol Specification 1.13). With a RECORD context, the server reports all
 //! messages between itself and its clients.
 
 use std::borrow::Cow;
@@ -16,13 +16,14 @@ use crate::display::server_link::ServerLink;
 use crate::display::setup_connection::SetupConnection;
 use crate::sockets::socket::Socket;
 
-/// The extension's name.
+/// The name of the RECORD extension.
 pub(crate) const NAME: &str = record::X11_EXTENSION_NAME;
-/// The server must begin to report within this time.
+/// The time within which the server must begin to report.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Creates the context `id` over one connection, and enables it on another. Returns the second connection. The context
-/// excludes the recorder's own connections (`ours`, by their first resource ids) and other recorders' connections.
+/// Creates the RECORD context `id` over `conversation`, and enables it on a second connection. Returns the second
+/// connection, and the first resource ids of other recorders. The context excludes the connections of these recorders,
+/// and the recorder's own connections `ours`.
 pub(crate) fn enable(
     conversation: &mut Conversation,
     link: &ServerLink,
@@ -42,7 +43,8 @@ pub(crate) fn enable(
     begin(conversation, id, talk).map(|socket| (socket, apart))
 }
 
-/// Creates the context `id` for the messages of `conversation` alone, and enables it on another connection.
+/// Creates the RECORD context `id` for the messages of `conversation` alone, and enables it on a second connection,
+/// which is returned.
 pub(super) fn enable_for_own(
     conversation: &mut Conversation,
     link: &ServerLink,
@@ -71,7 +73,7 @@ fn create(conversation: &mut Conversation, id: u32, clients: u32) -> Result<(), 
     }
 }
 
-/// A connection for reports, and its first resource id.
+/// Opens a connection for reports. Returns the connection and its first resource id.
 fn connect(link: &ServerLink) -> Result<(SetupConnection, u32), String> {
     let talk = SetupConnection::begin(link, PATIENCE);
     let (mut talk, cookie) = talk.map_err(|error| error.to_string())?;
@@ -95,7 +97,7 @@ fn begin(
     Ok(talk.into_socket())
 }
 
-/// Disables the context. The server confirms the end on the reporting connection.
+/// Disables the RECORD context `id`. The server confirms the end on the connection on which it reports.
 pub(crate) fn disable(conversation: &mut Conversation, id: u32) -> Result<(), String> {
     conversation.send(DisableContextRequest { context: id })?;
     conversation.send(FreeContextRequest { context: id })?;

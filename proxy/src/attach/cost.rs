@@ -1,6 +1,7 @@
-//! The recorder's cost to the server: RECORD's reports, at costs that a probe of the same server found.
+//! The cost of an attached recorder to the server: the costs of RECORD's reports, as a probe of the same server
+//! measured them.
 //!
-//! X.Org's server copies each message into a report, with a head, and writes reports at the end of a client's turn
+//! X.Org's server copies each message into a report, with a header, and writes reports at the end of a client's turn
 //! (record.c). So reports, messages and bytes each have a cost. The probe sends requests on a separate connection of
 //! the recorder, first without RECORD, then with a context for that connection alone, and reads the server's CPU clock.
 //! The estimate never exceeds the CPU time that the server used in the same interval.
@@ -18,15 +19,16 @@ use crate::display::server_link::ServerLink;
 use crate::processes::cpu_clock;
 use crate::sockets::socket::{Socket, Wait};
 
-/// Rounds of each load. The shortest round counts, because requests of other clients only lengthen rounds.
+/// The number of rounds of each load. The shortest round counts, because requests of other clients only lengthen
+/// rounds.
 const ROUNDS: usize = 5;
 /// Pause without requests, after which the server sleeps. The kernel updates the CPU clock of a running process only at
 /// ticks.
 const ASLEEP: Duration = Duration::from_millis(1);
 /// Requests of a load that are sent one at a time, so that the server handles each in a separate turn.
 const QUESTIONS: usize = 40;
-/// The length of a NoOperation in units of 4 bytes, and the number of them: short ones measure messages, long ones
-/// bytes.
+/// The length of a NoOperation in units of 4 bytes, and the number of NoOperations. Short ones measure the cost of a
+/// message, long ones the cost of a byte.
 const NO_OPERATIONS: [(u16, u16); 2] = [(1, 4096), (4096, 4)];
 const LOADS: usize = 1 + NO_OPERATIONS.len();
 /// Iterations to solve for the costs of reports, messages and bytes. Each load depends mainly on one of the three.
@@ -34,7 +36,7 @@ const ITERATIONS: usize = 20;
 /// The interval between two readings of the cost.
 const BEAT: Duration = Duration::from_secs(1);
 
-/// The content of reports.
+/// The number of reports, messages and bytes that the server has reported.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Reported {
     pub(super) reports: u64,
@@ -81,12 +83,12 @@ impl Reported {
     }
 }
 
-/// The server's CPU time in nanoseconds per report, per message and per byte.
+/// The server's CPU time in nanoseconds for each report, for each message and for each byte.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct ReportCosts([f64; 3]);
 
 impl ReportCosts {
-    /// Measures the costs of the server with this process id; `None` if the kernel does not report the server's CPU
+    /// Measures the costs on the server with process id `server`; `None` if the kernel does not report the server's CPU
     /// time.
     pub(super) fn probe(
         conversation: &mut Conversation,
@@ -197,7 +199,7 @@ fn solved(loads: [([f64; 3], f64); LOADS]) -> [f64; 3] {
     costs
 }
 
-/// Estimates the cost of a recording so far.
+/// Estimates the cost of an attached recording while it continues.
 #[derive(Debug)]
 pub(super) struct CostMeter {
     costs: ReportCosts,
@@ -219,7 +221,8 @@ impl CostMeter {
         }
     }
 
-    /// Estimates the cost of all `reported` data; `None` if the last estimate is less than one second old.
+    /// Estimates the cost of all `reported` data at `now`; `None` if the last estimate is less than one second old.
+    /// `server_ns` returns the CPU time of the server's process in nanoseconds.
     pub(super) fn look(
         &mut self,
         now: Timestamp,
@@ -230,7 +233,8 @@ impl CostMeter {
         (now.since(*last) >= BEAT).then(|| self.at(now, reported, server_ns()))
     }
 
-    /// Estimates the cost of all `reported` data at `now`. The server's process has used `server_ns` of CPU time.
+    /// Estimates the cost of all `reported` data at `now`. The server's process has used `server_ns` nanoseconds of CPU
+    /// time.
     pub(super) fn at(&mut self, now: Timestamp, reported: Reported, server_ns: u64) -> AttachCost {
         let old = |(time, _): &(Timestamp, f64)| now.since(*time) >= INTERVAL;
         while self.earlier.get(1).is_some_and(old) {

@@ -1,43 +1,43 @@
-//! The content of one reply to EnableContext: messages of one client in one direction (Record Extension Protocol
-//! Specification, sections 1.3 and "EnableContext").
+//! The content of one reply to RECORD's EnableContext: messages of one client in one direction (Record Extension
+//! Protocol Specification, sections 1.3 and "EnableContext").
 
 use x11prof_protocol::ByteOrder;
 
-/// Length in bytes of a reply's header.
+/// The length of a reply's header in bytes.
 pub(super) const HEADER: usize = 32;
 
-/// The category of a reply.
+/// The category of a reply's content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Category {
-    /// Replies, events and errors.
+    /// The reply contains replies, events and errors that the server sent.
     FromServer,
-    /// Requests.
+    /// The reply contains requests that the client sent.
     FromClient,
-    /// A client has been accepted.
+    /// The server has accepted a new client.
     Started,
-    /// A client is gone.
+    /// A client has disconnected.
     Died,
-    /// Recording begins.
+    /// The server begins to report.
     Begins,
-    /// The client ends.
+    /// The server stops reporting.
     Ends,
 }
 
-/// The head of an answer.
+/// The header of a reply to EnableContext.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) category: Category,
-    /// The client's first resource id.
+    /// The first resource id of the client.
     pub(super) client: u32,
-    /// The client's byte order.
+    /// The byte order of the client.
     pub(super) order: ByteOrder,
-    /// The server's time, in milliseconds.
+    /// The time on the server's clock, in milliseconds.
     pub(super) millis: u32,
-    /// The number of the last request that the server had begun.
+    /// The sequence number of the last request that the server had begun to handle.
     pub(super) request: u32,
 }
 
-/// The length of the reply at the start of `bytes`; `None` if `bytes` is too short.
+/// The length in bytes of the reply at the start of `bytes`; `None` if `bytes` is too short.
 pub(super) fn length(bytes: &[u8]) -> Option<usize> {
     const GENERIC_EVENT: u8 = 35;
     let units = ByteOrder::native().u32(bytes, 4)?;
@@ -50,7 +50,7 @@ pub(super) fn length(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Parses the header of a reply. `None` for other messages, for example an error.
+/// Parses the header of a reply; `None` for other messages, such as an error.
 pub(super) fn head(answer: &[u8]) -> Option<Head> {
     let native = ByteOrder::native();
     let category = match answer.get(..2)? {
@@ -76,7 +76,8 @@ pub(super) fn head(answer: &[u8]) -> Option<Head> {
     })
 }
 
-/// The requests in a reply's data, each with the server's time and the request's number.
+/// The requests in a reply's data: the time on the server's clock in milliseconds, the sequence number, and the bytes
+/// of each.
 pub(super) fn requests(data: &[u8], order: ByteOrder) -> impl Iterator<Item = (u32, u32, &[u8])> {
     let mut rest = data;
     std::iter::from_fn(move || {
@@ -95,8 +96,8 @@ pub(super) fn requests(data: &[u8], order: ByteOrder) -> impl Iterator<Item = (u
     })
 }
 
-/// The server's messages in a reply's data, each with the server's time and the number of bytes that RECORD omitted at
-/// the message's end. RECORD reports only the first 32 bytes of every event.
+/// The server's messages in a reply's data: the time on the server's clock in milliseconds, the bytes, and the number
+/// of bytes that RECORD omitted at the message's end. RECORD reports only the first 32 bytes of every event.
 pub(super) fn messages(data: &[u8], order: ByteOrder) -> impl Iterator<Item = (u32, &[u8], u32)> {
     const REPLY: u8 = 1;
     const GENERIC_EVENT: u8 = 35;

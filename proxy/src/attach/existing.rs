@@ -30,16 +30,16 @@ const FIRST_ATOM: u32 = 69;
 /// The longest title or class to request, in units of 4 bytes.
 const TITLE: u32 = 64;
 
-/// A client that is connected.
+/// A client that is connected when the recording attaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FoundClient {
-    /// The client's first resource id.
+    /// The first resource id of the client.
     pub(super) first: u32,
-    /// The client's process, if it is on the server's machine.
+    /// The id of the client's process; `None` if unknown, or if it runs on another machine.
     pub(super) pid: Option<u32>,
 }
 
-/// The clients, in the order of their ids; none if the server has no X-Resource.
+/// The connected clients, in the order of their resource ids; empty if the server has no X-Resource extension.
 pub(super) fn clients(conversation: &mut Conversation) -> Result<Vec<FoundClient>, String> {
     let version = QueryVersionRequest {
         client_major: 1,
@@ -63,7 +63,7 @@ pub(super) fn clients(conversation: &mut Conversation) -> Result<Vec<FoundClient
     Ok(found)
 }
 
-/// The process of a client (X-Resource 1.2, QueryClientIds).
+/// The process id of the client with this first resource id (X-Resource 1.2, QueryClientIds); `None` if unknown.
 pub(super) fn process(conversation: &mut Conversation, client: u32) -> Result<Option<u32>, String> {
     let spec = ClientIdSpec {
         client,
@@ -79,8 +79,8 @@ pub(super) fn process(conversation: &mut Conversation, client: u32) -> Result<Op
     Ok(pids.next().copied().filter(|pid| *pid != 0))
 }
 
-/// The process of a client of `display` that the server sees as `pid`. If `pid` is another recorder, returns the
-/// process of that recorder's client.
+/// The process id of a client of `display`, which the server sees as `pid`. If `pid` is another recorder, returns the
+/// process id of the client that this recorder relays.
 pub(super) fn own_process(display: &DisplayName, client: u32, pid: u32) -> u32 {
     let is_recorder = executable(pid).is_some_and(|of| Some(of) == executable(std::process::id()));
     let own = is_recorder.then(|| client_process(display, client));
@@ -92,7 +92,8 @@ fn executable(pid: u32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/exe")).ok()
 }
 
-/// Requests all resources except clients. Pixmaps are requested only for the clients in `owners`.
+/// Requests the resources that exist in the server, except clients. Pixmaps are requested only for the clients in
+/// `owners`.
 pub(super) fn resources(
     conversation: &mut Conversation,
     owners: &[FoundClient],
@@ -133,7 +134,7 @@ pub(super) fn resources(
     })
 }
 
-/// Atoms are numbered without gaps, so the first number without an atom ends the list.
+/// Requests the names of all atoms. Atoms are numbered without gaps, so the first number without an atom ends the list.
 fn atoms(conversation: &mut Conversation) -> Result<Vec<ExistingAtom>, String> {
     let mut found = Vec::new();
     let mut first = FIRST_ATOM;
@@ -289,9 +290,9 @@ fn pixmaps(
     Ok(found.collect())
 }
 
-/// The ids of resources of this type that these clients own; client 0 represents all. A request names a type by the
-/// server's own number, but a reply by name. So the request covers all types (X-Resource 1.2, QueryResourceBytes;
-/// X.Org's Xext/xres.c).
+/// The ids of the resources of type `name` that the clients `owners` have; client 0 represents all clients. A request
+/// identifies a type by a number of this server, but a reply by name. So the request covers all types (X-Resource 1.2,
+/// QueryResourceBytes; X.Org's Xext/xres.c).
 pub(super) fn of_type(
     conversation: &mut Conversation,
     name: &'static [u8],

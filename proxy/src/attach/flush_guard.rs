@@ -1,12 +1,12 @@
 //! Two connections that the recorder never reads. They make X.Org's server write all data that RECORD adds.
 //!
-//! The server's FlushClient (os/io.c) first counts the output that waits for a client, and then lets RECORD add more.
-//! If this client is the recorder, and its socket is full, RECORD's addition is lost; if the addition makes the buffer
-//! overflow, the server never writes again. RECORD adds its data when the server writes the output of *any* client.
-//! FlushAllOutput writes in the order in which output began to wait. So a client whose output always waits, and began
-//! to wait before the recorder's, makes RECORD add its data before the recorder's turn. This may end the recorder's
-//! wait. FlushAllOutput has looked up its next client before: if the next client no longer waits, the loop never ends.
-//! So two guards come before the recorder's connection.
+//! The server's FlushClient (os/io.c) first counts the output that waits for a client, and then lets RECORD add data.
+//! If the client is the recorder, and its socket is full, RECORD's addition is lost. If the addition makes the buffer
+//! overflow, the server never writes to the recorder again. RECORD adds its data when the server writes the output of
+//! *any* client. FlushAllOutput writes in the order in which output began to wait. A client whose output always waits,
+//! and began to wait before the recorder's, therefore makes RECORD add its data before the recorder's turn. The
+//! addition may end the recorder's wait. FlushAllOutput has already looked up its next client at that time; if the next
+//! client no longer waits, the loop never ends. Therefore two such clients come before the recorder's connection.
 
 use std::time::{Duration, Instant};
 
@@ -16,25 +16,25 @@ use x11rb_protocol::protocol::xproto::GetKeyboardMappingRequest;
 use super::others;
 use crate::display::conversation::Conversation;
 
-/// Requests to send at a time. Each reply is about 7 kB.
+/// The number of requests to send at a time. Each reply has about 7 kB.
 const AT_A_TIME: u64 = 16;
 /// A server's socket may hold at most this many bytes before it is full.
 const MOST: u64 = 64 << 20;
 /// Bytes that a relay between the server and the recorder may hold in its memory and in its socket to the server.
 const BETWEEN: u64 = 1 << 20;
-/// A relay passes on a reply that fits within this time. The recorder's socket is full if nothing arrives for this
-/// long.
+/// The time after which the recorder's socket counts as full if nothing arrives. A relay passes on a reply that fits
+/// within this time.
 const STILL: Duration = Duration::from_millis(50);
-/// Replies that fit must arrive within this time.
+/// The time within which replies that fit into the socket must arrive.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A connection with output that waits in the server as long as the guard exists.
+/// A connection whose output waits in the server as long as the guard exists.
 pub(super) struct FlushGuard {
     conversation: Conversation,
 }
 
-/// Sets up the two guards before the recorder's connection. Returns fewer if the server's output cannot be made to
-/// wait.
+/// Creates the two guards, which must connect before the recorder's connection. `begin` opens a connection. Returns
+/// fewer guards if the server's output cannot be made to wait.
 pub(super) fn stand(
     begin: impl Fn() -> Result<Conversation, String>,
     other: &mut Conversation,
@@ -98,7 +98,7 @@ impl FlushGuard {
         }
     }
 
-    /// The first of the guard's resource ids.
+    /// The first resource id of the guard's connection.
     pub(super) fn first(&self) -> u32 {
         self.conversation.setup().resource_id_base
     }

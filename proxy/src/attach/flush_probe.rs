@@ -16,14 +16,14 @@ const SELDOM: Duration = Duration::from_secs(1);
 /// How long to wait for a reply. A server that is grabbed replies to no other client.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-/// Sends the probes and interprets their replies.
+/// Sends the probes, and interprets the server's replies.
 #[derive(Debug)]
 pub(super) struct FlushProbe {
-    /// The time of the last probe.
+    /// The time at which the last probe was sent.
     asked: Timestamp,
     /// The time of the last probe, if the server has replied and reports from before the reply may still be unread.
     answered: Option<Timestamp>,
-    /// True if a report arrived since the last probe.
+    /// True if a report has arrived since the last probe.
     heard: bool,
 }
 
@@ -36,13 +36,13 @@ impl FlushProbe {
         }
     }
 
-    /// Notes that the server reported something.
+    /// Notes that a report has arrived.
     pub(super) fn heard(&mut self) {
         self.heard = true;
     }
 
     /// Probes the server if its buffer may hold reports. Call this when no report has arrived for a while. Returns the
-    /// time up to which the server has reported everything; `None` if that time is not known.
+    /// time up to which the server has reported everything; `None` if unknown.
     pub(super) fn quiet(&mut self, conversation: &mut Conversation) -> Option<Timestamp> {
         let reported = self.answered.take();
         let now = clock::now();

@@ -30,7 +30,8 @@ pub(super) fn would_end(display: &DisplayName) -> bool {
     inodes(&sockets, &path, CONNECTED).count() == 0 && ends()
 }
 
-/// The inodes of the sockets with this name, or the same abstract name, that are in a state.
+/// Returns the inodes of the sockets in `sockets` that have the name `path`, or the same abstract name, and are in the
+/// state `state`.
 fn inodes<'a>(sockets: &'a str, path: &'a str, state: &'a str) -> impl Iterator<Item = &'a str> {
     sockets.lines().filter_map(move |line| {
         let mut fields = line.split_ascii_whitespace().skip(5);
@@ -41,7 +42,7 @@ fn inodes<'a>(sockets: &'a str, path: &'a str, state: &'a str) -> impl Iterator<
     })
 }
 
-/// A process that has this socket open, if its open files can be listed.
+/// Returns a process that has the socket `inode` open, if the process's open files can be listed.
 fn holder(inode: &str) -> Option<u32> {
     let socket = format!("socket:[{inode}]");
     let pids = fs::read_dir("/proc").ok()?.flatten();

@@ -44,7 +44,8 @@ use reader::ReaderItem;
 pub use running::running_clients;
 pub use watchdog::{WATCHDOG, attach_watchdog};
 
-/// The server must name a new client's process within this time. The client's messages wait in memory meanwhile.
+/// The time within which the server must report a new client's process. The client's messages wait in memory until
+/// then.
 const CLIENT_PATIENCE: Duration = Duration::from_millis(250);
 /// The interval between two checks for the end of the recording.
 const BEAT: Duration = Duration::from_millis(50);
@@ -57,7 +58,7 @@ const DEAF: usize = 3;
 /// Warning if the server had more to report.
 const UNFINISHED: &str = "the server did not deliver its remaining data in time: the last messages are missing from the trace";
 
-/// Records the clients of a display, present and future.
+/// Records the present and future clients of a display, and calls `on` for each notice.
 pub(crate) fn record(
     config: &RecordConfig,
     options: &AttachOptions,
@@ -264,7 +265,7 @@ fn note_hole(sender: &RecordSender, hole: &Hole, until: Timestamp) -> String {
     )
 }
 
-/// Records the reports that were read. False if the server confirms the end of its reports.
+/// Records the reports that were read. Returns false if the server confirms the end of its reports.
 fn take(
     heard: &reader::Heard,
     clients: &mut Clients<'_>,
@@ -350,7 +351,7 @@ fn fell_behind(bytes: u64) -> String {
     )
 }
 
-/// The end of a recording.
+/// The conditions that end a recording.
 struct Ending {
     until: Option<Instant>,
     stop: Arc<AtomicBool>,

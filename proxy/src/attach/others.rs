@@ -1,6 +1,6 @@
-//! Other recorders on the same server. If two recorders watch each other, X.Org's server mixes up their
-//! data (record.c: RecordAReply takes any client's bytes for the rest of a long reply), and neither can
-//! read its own. So no recorder may record the connections of another.
+//! Other recorders on the same server. If two recorders record each other's connections, X.Org's server mixes up their
+//! data (record.c: RecordAReply takes any client's bytes for the rest of a long reply), and neither recorder can read
+//! its own data. So no recorder may record the connections of another.
 
 use std::borrow::Cow;
 
@@ -14,9 +14,9 @@ use crate::display::conversation::Conversation;
 /// The server's name for the type of RECORD's contexts (record.c, RecordExtensionInit).
 const CONTEXT: &[u8] = b"RecordContext";
 
-/// Removes the recorder's own connections from all other recorders' contexts, and removes theirs and `ours` from
-/// `context`. Returns the ids removed from `context`; `recording` never was in it. A server without X-Resource 1.2 does
-/// not list other recorders' connections.
+/// Removes the recorder's own connections `ours` from all other recorders' contexts, and removes their connections and
+/// `ours` from `context`. Returns the first resource ids that were removed from `context`. The connection `recording`
+/// was never in `context`. A server without X-Resource 1.2 does not list other recorders' connections.
 pub(super) fn exclude_recorders(
     conversation: &mut Conversation,
     context: u32,
@@ -43,8 +43,8 @@ pub(super) fn exclude_recorders(
     Ok(apart)
 }
 
-/// Removes `ours` from the contexts of all recorders except `context`. Returns these contexts. Each connection is
-/// removed before it carries much traffic.
+/// Removes the connections `ours` from the contexts of all recorders except `context`. Returns these contexts. Each
+/// connection is removed before much traffic passes over it.
 pub(super) fn leave(
     conversation: &mut Conversation,
     context: u32,

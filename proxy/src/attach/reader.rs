@@ -1,5 +1,5 @@
-//! The thread that reads the server's reports. The reader never waits for the recorder. If the recorder falls behind,
-//! the reader drops whole replies and counts their bytes, because a server keeps all unread reports in memory.
+//! The thread that reads the server's reports. The thread never waits for the recorder. If the recorder falls behind,
+//! the thread drops whole replies and counts their bytes, because a server keeps all unread reports in memory.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -28,25 +28,25 @@ const LONGEST: usize = 64 << 20;
 /// The context is enabled again if nothing from the server can be parsed for this long.
 const READABLE_WITHIN: Duration = Duration::from_secs(5);
 
-/// Whole replies from one read.
+/// The whole replies from one read of the socket.
 #[derive(Debug)]
 pub(super) struct Heard {
-    /// The time at which the replies were read.
+    /// The time at which the recorder read the replies.
     pub(super) time: Timestamp,
-    /// The replies in sequence.
+    /// The bytes of the replies, in the order in which they arrived.
     pub(super) answers: Bytes,
-    /// The garbled bytes before the replies.
+    /// The garbled bytes before the replies; `None` if there are none.
     pub(super) garbled: Option<Garbled>,
 }
 
 /// Bytes in which no reply can be distinguished from the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Garbled {
-    /// The time of the last replies before the garbled bytes.
+    /// The time of the last reply before the garbled bytes.
     pub(super) since: Timestamp,
     /// The time at which the first garbled byte was read.
     came: Timestamp,
-    /// The number of bytes.
+    /// The number of garbled bytes.
     pub(super) bytes: u64,
 }
 
@@ -58,7 +58,7 @@ struct ReaderCounts {
     gave_up: AtomicBool,
 }
 
-/// The running reader.
+/// The running thread that reads reports.
 #[derive(Debug)]
 pub(super) struct Reader {
     heard: Receiver<Heard>,
@@ -67,18 +67,18 @@ pub(super) struct Reader {
     thread: Option<JoinHandle<()>>,
 }
 
-/// The reader's next item.
+/// The next item that the reader returns.
 pub(super) enum ReaderItem {
     Heard(Heard),
-    /// No reply arrived within the time limit.
+    /// No reply arrived in time.
     Nothing,
-    /// The server closed the connection.
+    /// The server has closed the connection.
     End,
 }
 
 impl Reader {
-    /// Reads from `socket`, and queues at most `limit` bytes. `pulse` reports each read to the watchdog, if there is
-    /// one.
+    /// Starts the thread, which reads from `socket` and queues at most `limit` bytes. `pulse` reports each read to the
+    /// watchdog, if there is one.
     pub(super) fn start(
         socket: Socket,
         limit: usize,
@@ -112,24 +112,24 @@ impl Reader {
         }
     }
 
-    /// The number of bytes in which no reply boundary could be found.
+    /// The number of bytes in which the boundaries of replies could not be found.
     pub(super) fn garbled(&self) -> u64 {
         self.shared.garbled.load(Ordering::Relaxed)
     }
 
-    /// True if the reader ended because it could not parse anything.
+    /// True if the thread ended because it could parse no report.
     pub(super) fn gave_up(&self) -> bool {
         self.shared.gave_up.load(Ordering::Relaxed)
     }
 
-    /// The number of bytes dropped because the queue was full.
+    /// The number of bytes that were dropped because the queue was full.
     pub(super) fn left_out(&self) -> u64 {
         self.shared.left_out.load(Ordering::Relaxed)
     }
 }
 
 impl Reader {
-    /// Shuts down the connection to the server. Queued data remains available.
+    /// Shuts down the connection to the server. Queued replies remain available.
     pub(super) fn stop(&self) {
         self.socket.shut_down();
     }
@@ -211,7 +211,7 @@ fn read(
     }
 }
 
-/// Queues the whole replies, or drops them if the queue is full. Returns false if the receiver is gone.
+/// Queues the complete replies, or drops them if the queue is full. Returns false if the receiver is gone.
 fn hand_on(
     came: &mut BytesMut,
     whole: usize,
@@ -245,7 +245,7 @@ struct ReplyFinder {
 }
 
 impl ReplyFinder {
-    /// The length of the whole replies at the start of `came`, and true if other bytes follow them.
+    /// Returns the length in bytes of the complete replies at the start of `came`, and true if other bytes follow.
     fn whole(&mut self, came: &[u8]) -> (usize, bool) {
         let mut at = 0;
         while let Some(rest) = came.get(at..).filter(|rest| rest.len() >= elements::HEADER) {
@@ -296,7 +296,7 @@ impl ReplyFinder {
         found.unwrap_or(came.len().saturating_sub(elements::HEADER - 1).max(1))
     }
 
-    /// True if `came` is too short to distinguish a reply from garbled bytes.
+    /// Returns true if `came` is too short to distinguish a reply from garbled bytes.
     fn is_unsure(&self, came: &[u8]) -> bool {
         came.len() < elements::HEADER
     }

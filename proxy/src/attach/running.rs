@@ -8,7 +8,7 @@ use crate::display::setup_connection::PATIENCE;
 use crate::recording::config::{self, Target};
 use crate::recording::record_error::RecordError;
 
-/// The number of clients that run on a display; 0 if the server has no X-Resource extension.
+/// The number of clients that are connected to a display; 0 if the server has no X-Resource extension.
 ///
 /// # Errors
 /// Fails if the display cannot be used.

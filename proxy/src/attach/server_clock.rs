@@ -1,13 +1,14 @@
-//! The time of a message that RECORD reports. Elements carry the server's time in whole milliseconds, and arrive only
+//! The time of a message that RECORD reports. Reports contain the server's time in whole milliseconds, and arrive only
 //! with later traffic.
 
 use x11prof_trace::{Direction, Timestamp};
 
 const MILLISECOND: u64 = 1_000_000;
-/// A server clock that lags ours by less than this is the same clock, CLOCK_MONOTONIC; the report was late.
+/// The lag of the server's clock in milliseconds up to which the server's clock is CLOCK_MONOTONIC, like the
+/// recorder's, and the report was late.
 const SAME_CLOCK: u32 = 10_000;
 
-/// The server's clock next to ours.
+/// The offset of the server's clock from the recorder's clock.
 #[derive(Debug, Default)]
 pub(super) struct ServerClock {
     /// The smallest lag of the server's clock behind ours, in the server's milliseconds.
@@ -17,9 +18,9 @@ pub(super) struct ServerClock {
 }
 
 impl ServerClock {
-    /// The time of a message with the server's time `millis`, which was read at `read`. A server message gets the
-    /// beginning of the millisecond, a client's message the end. So round trips never seem longer because of the
-    /// rounding.
+    /// The time of a message with the server time `millis` (milliseconds), which was read at `read`. A message of the
+    /// server gets the beginning of the millisecond, a message of a client its end. So round trips never seem longer
+    /// because of the rounding.
     pub(super) fn time(&mut self, millis: u32, read: Timestamp, way: Direction) -> Timestamp {
         // The server's counter wraps at 32 bits, and so does the difference.
         let ahead = ((read.as_nanos() / MILLISECOND) as u32).wrapping_sub(millis);
@@ -40,7 +41,7 @@ impl ServerClock {
         self.last
     }
 
-    /// Notes that later reports are not earlier than `time`.
+    /// Notes that all later messages are at `time` or later.
     pub(super) fn passed(&mut self, time: Timestamp) {
         self.last = self.last.max(time);
     }

@@ -1,10 +1,9 @@
 //! A separate process that disconnects a recorder which no longer reads.
 //!
-//! X.Org's server keeps in memory all reports that the recorder has not read, and copies that memory at each write. A
+//! X.Org's server keeps all reports in memory that the recorder has not read, and copies that memory at each write. A
 //! recorder that was stopped for three seconds left a server of 1.8 GB. For minutes, its clients waited 0.4 to 1.7 s
-//! for a
-//! reply. A stopped process cannot close its connection. The watchdog shares the connection's socket and
-//! shuts the socket down; the server then frees the memory at once.
+//! for a reply. A stopped process cannot close its connection. The watchdog shares the connection's socket and shuts
+//! the socket down; the server then frees the memory at once.
 
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -20,9 +19,9 @@ use x11prof_trace::Timestamp;
 use crate::clock;
 use crate::sockets::socket::Socket;
 
-/// The program's first argument that starts it as a watchdog.
+/// The first argument that makes the program run as the watchdog.
 pub const WATCHDOG: &str = "attach-watchdog";
-/// Bytes may wait for a stopped recorder for this long.
+/// The maximum time for which bytes may wait for a stopped recorder.
 const SILENCE: Duration = Duration::from_millis(250);
 /// Bytes may wait this long for a recorder that is ready to run while other processes use the processors. Until then
 /// only the server's growth counts.
@@ -48,17 +47,17 @@ const HELD: u8 = 2;
 /// The watchdog reports growth to the recorder in steps of this size.
 const STEP: u64 = 1 << 20;
 
-/// The reason why a recorder was cut off.
+/// The reason why the watchdog disconnected a recorder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reason {
-    /// The recorder did not read.
+    /// The recorder stopped reading.
     Silent,
-    /// The server's memory grew.
+    /// The server's memory grew too much.
     Grown,
 }
 
 impl Reason {
-    /// The reason as text.
+    /// The reason why the recorder was disconnected, as text.
     pub(super) fn text(self) -> &'static str {
         match self {
             Reason::Silent => "the recorder was stopped, or had no processor",
@@ -76,7 +75,7 @@ pub(super) struct Watchdog {
     held: u64,
 }
 
-/// The recorder's end of the socket to its watchdog.
+/// The recorder's connection to its watchdog.
 #[derive(Debug)]
 pub(super) struct Heartbeat {
     line: UnixStream,
@@ -95,7 +94,8 @@ impl Heartbeat {
 }
 
 impl Watchdog {
-    /// Starts a watchdog for the connection to the server. `server` is the server's process id, if known.
+    /// Starts a watchdog for `socket`, the recorder's connection to the server. `server` is the server's process id, if
+    /// known.
     pub(super) fn start(
         socket: &Socket,
         server: Option<u32>,
@@ -126,8 +126,8 @@ impl Watchdog {
         ))
     }
 
-    /// The time since which messages may be missing, and the reason; `None` if the watchdog has not cut the recorder
-    /// off.
+    /// If the watchdog has disconnected the recorder, the time since which messages may be missing, and the reason;
+    /// otherwise `None`.
     pub(super) fn verdict(&mut self) -> Option<(Timestamp, Reason)> {
         self.listen();
         self.verdict
@@ -162,8 +162,8 @@ impl Drop for Watchdog {
     }
 }
 
-/// Runs as the watchdog. Standard input is the socket to the recorder, standard output the socket on which the server
-/// writes. Returns when the recorder ends or was cut off. `server` is the server's process id.
+/// Runs as the watchdog. Standard input is the socket to the recorder, standard output the recorder's connection to the
+/// server. Returns when the recorder ends or was disconnected. `server` is the server's process id, if known.
 pub fn attach_watchdog(server: Option<u32>) {
     let (line, socket) = (std::io::stdin(), std::io::stdout());
     let Ok(mut line) = line.as_fd().try_clone_to_owned().map(UnixStream::from) else {
@@ -228,7 +228,7 @@ fn come_first() {
     }
 }
 
-/// Sends a message to the recorder. The message is dropped if the recorder is gone or does not read.
+/// Sends a message to the recorder. The message is dropped if the recorder has ended or does not read.
 fn tell(line: &mut UnixStream, kind: u8, number: u64) {
     let [a, b, c, d, e, f, g, h] = number.to_ne_bytes();
     let _ = line.write(&[kind, a, b, c, d, e, f, g, h]);
@@ -252,18 +252,19 @@ fn resident(pid: u32) -> Option<u64> {
 /// The watchdog's state between two checks.
 #[derive(Debug, Default)]
 struct WatchState {
-    /// The recorder is stopped.
+    /// True while the recorder is stopped.
     stopped: bool,
     last_read: Timestamp,
-    /// The server's memory when nothing waited for the recorder.
+    /// The server's memory in bytes when no data waited for the recorder.
     base: Option<u64>,
-    /// The largest growth of that memory while bytes waited.
+    /// The largest growth of the server's memory in bytes while data waited for the recorder.
     held: u64,
 }
 
 impl WatchState {
-    /// Updates the state with whether the recorder has read since the last check, the number of bytes that wait for the
-    /// recorder, and the server's memory. Returns the reason to cut the recorder off, if there is one.
+    /// Updates the state. `has_read` is true if the recorder has read since the last check, `waiting` is the number of
+    /// bytes that wait for the recorder, `held` is the server's memory in bytes. Returns the reason to disconnect the
+    /// recorder, if there is one.
     fn at(
         &mut self,
         now: Timestamp,

@@ -8,7 +8,7 @@ use x11prof_trace::{BlockedOn, SystemCall};
 /// The longest name of a file that is read.
 const NAME: usize = 256;
 
-/// A blocked thread's object.
+/// The object that a blocked thread waits for.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct BlockedObject {
     pub(crate) object: BlockedOn,
@@ -26,8 +26,8 @@ impl BlockedObject {
         }
     }
 
-    /// The object of a call of the process with this memory file. A thread outside of a call (-1) waits for a page of a
-    /// file, or of swapped memory.
+    /// The object that a thread of process `pid` waits for in the system call `call`. `memory` is the process's memory
+    /// file. A thread outside of a system call (-1) waits for a page of a file, or of swapped memory.
     pub(crate) fn of(pid: u32, memory: &File, call: i64, arguments: &[u64]) -> BlockedObject {
         let named = |object, name| BlockedObject::new(object, name);
         let events = || named(BlockedOn::Events, None);
@@ -72,7 +72,7 @@ pub(crate) fn awaited_link(
     descriptor_of(pid, descriptor).link
 }
 
-/// The object of a descriptor.
+/// Returns the object (file, pipe, socket) of an open file descriptor of a process.
 fn descriptor_of(pid: u32, descriptor: u64) -> BlockedObject {
     let link = fs::read_link(format!("/proc/{pid}/fd/{descriptor}")).unwrap_or_default();
     let link = link.to_string_lossy().into_owned();
@@ -90,9 +90,9 @@ fn descriptor_of(pid: u32, descriptor: u64) -> BlockedObject {
     BlockedObject { object, name, link }
 }
 
-/// The object of a futex. glibc's mutex has its holder's number behind its own futex (`struct __pthread_mutex_s`), and a
-/// thread that waits for another one's end expects that one's number. A futex without a holder, such as a condition of
-/// GLib, is no lock.
+/// Returns the object of a futex. glibc's mutex stores its holder's thread id behind the futex (`struct
+/// __pthread_mutex_s`), and a thread that waits for the end of another thread expects that thread's id in the futex. A
+/// futex without a holder, such as a condition of GLib, is no lock.
 fn lock(pid: u32, memory: &File, arguments: &[u64]) -> BlockedObject {
     const WAIT: u64 = 0;
     const WAIT_BITSET: u64 = 9;

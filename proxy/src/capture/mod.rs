@@ -1,4 +1,5 @@
-//! Records of the kernel and of the processes: scheduling, call stacks, and the times of the server's handlers.
+//! Captures what the kernel and the processes report: context switches, call stacks, and the times of the server's
+//! handlers.
 
 pub(crate) mod blocked_objects;
 pub(crate) mod handler_times;

@@ -1,8 +1,8 @@
 //! Scheduling capture: the intervals in which threads of the server and of the clients ran and waited, and the system
-//! calls in which they waited. A thread drains the kernel's rings at a fixed interval.
+//! calls in which they waited. A thread reads the kernel's rings at a fixed interval.
 //!
-//! The kernel's record does not name the call in which a thread waits, and after the wait the call can no longer be
-//! read. So the interval limits how short a named wait can be.
+//! The kernel's record does not contain the system call in which a thread waits, and after the wait the call can no
+//! longer be read. So the interval determines the shortest wait whose call is recorded.
 
 use std::collections::HashMap;
 use std::fs;
@@ -37,7 +37,7 @@ const ARGUMENTS: usize = 4;
 /// The interval between two records of CPU clocks.
 const CPU_TIME_EVERY: Duration = Duration::from_secs(1);
 
-/// The running capture. It sends all its records before it ends.
+/// The running capture of context switches and stacks. It sends all its records before it ends.
 #[derive(Debug)]
 pub(crate) struct Scheduling {
     /// The events' destination, or the reason why there is no capture.
@@ -75,8 +75,8 @@ impl WatchedProcesses {
 }
 
 impl Scheduling {
-    /// Starts the capture, which watches nothing yet. With a `timer` it also takes the times of the server's handlers, the
-    /// stacks of running clients for `run_stacks`, and those of blocked ones for `blocked_stacks`.
+    /// Starts the capture, which watches no process yet. With a `timer`, it also records the times of the server's
+    /// handlers. `run_stacks` receives the stacks of running clients, `blocked_stacks` the stacks of blocked clients.
     pub(crate) fn start(
         sender: RecordSender,
         timer: Option<HandlerTimes>,
@@ -124,13 +124,13 @@ impl Scheduling {
         }
     }
 
-    /// Watches a client. Each call must be matched by one call of `leave`. Records the kind of capture and the
-    /// process's CPU time.
+    /// Watches a client's process. Each call must be matched by one call of `leave`. Records the kind of capture and
+    /// the process's CPU time.
     pub(crate) fn watch(&self, pid: u32) {
         self.watch_process(pid, self.samples.as_ref());
     }
 
-    /// Watches the server.
+    /// Watches the server's process.
     pub(crate) fn watch_server(&self, pid: u32) {
         self.watch_process(pid, None);
         let mut processes = self.shared.processes();
@@ -170,19 +170,19 @@ impl Scheduling {
         self.note_cpu_time(pid);
     }
 
-    /// Ends one `watch` of a process.
+    /// Ends the effect of one call of `watch` for a process.
     pub(crate) fn leave(&self, pid: u32) {
         if let Some(process) = self.shared.processes().get_mut(&pid) {
             process.users = process.users.saturating_sub(1);
         }
     }
 
-    /// Notes a process's CPU time, if it can be read.
+    /// Records a process's CPU time, if it can be read.
     pub(crate) fn note_cpu_time(&self, pid: u32) {
         note_cpu_time(&self.sender, pid);
     }
 
-    /// Ends the capture after it has sent its records.
+    /// Ends the capture after it has sent all its records.
     pub(crate) fn end(&self) {
         self.shared.stop.store(true, Ordering::Release);
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
@@ -240,7 +240,7 @@ fn why_not(error: &std::io::Error) -> String {
     }
 }
 
-/// The state of the thread.
+/// The state of the thread that watches the scheduling of clients.
 struct Watcher {
     rings: Option<Rings>,
     sample_rings: Option<(Rings, StackQueue)>,
@@ -270,7 +270,7 @@ struct Watcher {
 struct Thread {
     pid: u32,
     since: Timestamp,
-    /// `None` while the thread runs or is runnable; otherwise true once its system call was read.
+    /// `None` while the thread runs or is runnable. Otherwise true once the thread's system call has been read.
     blocked: Option<bool>,
 }
 
@@ -409,7 +409,7 @@ impl Watcher {
         }
     }
 
-    /// Reads the system calls of the threads that have been blocked for long.
+    /// Reads the system calls of threads that have been blocked for longer than `LONG_WAIT`.
     fn ask(&mut self) -> Vec<(Timestamp, Waiting, Option<Copied>)> {
         let now = clock::now();
         let mut seen = Vec::new();
@@ -444,7 +444,7 @@ impl Watcher {
         seen
     }
 
-    /// Records the waits, unless a switch shows that the system call belongs to a later wait.
+    /// Records the waits in `seen`, unless a context switch shows that the system call belongs to a later wait.
     fn tell(&mut self, seen: Vec<(Timestamp, Waiting, Option<Copied>)>) {
         for (time, waiting, copy) in seen {
             let same = self
@@ -492,7 +492,7 @@ fn peer(peers: &mut Peers, memory: &fs::File, waiting: &Waiting) -> Option<WaitP
     peers.of(pid, &link)
 }
 
-/// The stack of a blocked thread, which stands at this position.
+/// Copies the stack of a blocked thread whose registers are `at`.
 fn blocked(memory: &fs::File, waiting: &Waiting, at: Position) -> Option<Copied> {
     let pid = waiting.pid;
     let copy = StackCopy::of_blocked(pid, memory, at.pc, at.sp)?;

@@ -1,4 +1,4 @@
-//! The stacks of a recording, with the trace's numbers.
+//! The call stacks of a recording, with the numbers that the trace uses for them.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::clock;
 use crate::notice::Notice;
 use crate::recorder::record_queue::RecordSender;
 
-/// The library that programs load to record the stacks of requests.
+/// The file name of the library that programs load to record the stacks of requests.
 pub(crate) const OWN_LIBRARY: &str = "x11prof-stacks.so";
 /// The maximum number of distinct stacks in a recording.
 const STACKS: usize = 50_000;
@@ -19,7 +19,7 @@ const STACKS: usize = 50_000;
 /// Frames, the innermost first, and whether the stack is complete up to the thread's first frame.
 type Stack = (Vec<StackFrame>, bool);
 
-/// Assigns numbers to stacks from all sources.
+/// Assigns a number to each different stack, from all sources of stacks.
 #[derive(Debug)]
 pub(crate) struct StackNumbers {
     sender: RecordSender,
@@ -83,7 +83,8 @@ impl StackNumbers {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records the functions of all stacks, from the symbols in the programs' files and debug files.
+    /// Records the functions of all stacks, with the symbols in the programs' files and debug files. Calls `on` for
+    /// notices.
     pub(crate) fn keep_symbols(&self, mut on: impl FnMut(Notice)) {
         let known = self.known();
         if debug_file_servers_are_named() && !known.stacks.is_empty() {

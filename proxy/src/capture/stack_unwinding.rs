@@ -1,4 +1,4 @@
-//! The thread that unwinds copied stacks. No measured process waits for it.
+//! The thread that unwinds copied stacks. No measured process waits for this thread.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -29,7 +29,7 @@ const BEAT: Duration = Duration::from_millis(2);
 /// The maximum number of processes with cached unwind tables.
 const PROCESSES: usize = 64;
 
-/// A copied stack.
+/// A copied stack, the time of the copy, and the reason for it.
 #[derive(Debug)]
 pub(crate) struct Copied {
     pub(crate) at: Timestamp,
@@ -40,18 +40,18 @@ pub(crate) struct Copied {
 /// The reason why a stack was copied.
 #[derive(Debug)]
 pub(crate) enum Reason {
-    /// The thread waited for a reply, and copying delayed the reply by `took`.
+    /// The thread waited for a reply, which the copying delayed by `took`.
     Wait {
         connection: ConnectionId,
         took: Duration,
     },
-    /// The thread is blocked, since the copy's time.
+    /// Thread `tid` has been blocked on an object since the time of the copy.
     Blocked { tid: u32, on: BlockedObject },
-    /// The thread ran for a sample period. `kernel` is true if time inside the kernel counts.
+    /// The thread ran for a sample period. `kernel` is true if CPU time inside the kernel counts.
     Run { kernel: bool },
 }
 
-/// The queue of copies to the thread.
+/// The queue of stack copies to the thread that unwinds them.
 #[derive(Debug, Clone)]
 pub(crate) struct StackQueue {
     copies: Arc<Mutex<Option<SyncSender<Copied>>>>,
@@ -59,7 +59,7 @@ pub(crate) struct StackQueue {
 }
 
 impl StackQueue {
-    /// Queues a copy. The copy is lost if too many copies wait.
+    /// Adds a copy to the queue. The copy is dropped if too many copies wait.
     pub(crate) fn put(&self, copied: Copied) {
         let copies = self.copies.lock().ok();
         let sender = copies.as_ref().and_then(|copies| copies.as_ref());
@@ -70,14 +70,14 @@ impl StackQueue {
     }
 }
 
-/// The running thread.
+/// The running thread that unwinds stacks.
 pub(crate) struct StackUnwinding {
     pub(crate) queue: StackQueue,
     thread: JoinHandle<()>,
 }
 
 impl StackUnwinding {
-    /// Starts the thread, which writes to `sender`.
+    /// Starts the thread, which writes records to `sender`.
     pub(crate) fn start(
         numbers: Arc<StackNumbers>,
         sender: RecordSender,
@@ -94,7 +94,7 @@ impl StackUnwinding {
         Ok(StackUnwinding { queue, thread })
     }
 
-    /// Waits until the copies are unwound. Returns a sentence about lost copies, if there are any.
+    /// Waits until all copies are unwound. Returns a sentence about dropped copies, if there are any.
     pub(crate) fn end(self) -> Option<String> {
         if let Ok(mut copies) = self.queue.copies.lock() {
             *copies = None;

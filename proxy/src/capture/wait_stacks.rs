@@ -17,7 +17,7 @@ const SHARE: u32 = 20;
 /// The number of messages at the beginning of a block that are searched for a reply.
 const MESSAGES: usize = 8;
 
-/// The stacks of one client, for the thread of its connection.
+/// Copies the stacks of one client that waits for replies. The thread of the client's connection uses it.
 pub(crate) struct ClientStacks {
     connection: ConnectionId,
     queue: StackQueue,
@@ -31,12 +31,13 @@ struct ClientState {
     /// The total time of the waits, and of the copying.
     waited: Duration,
     spent: Duration,
-    /// The time that the last copy took.
+    /// The duration of the last copy.
     last: Duration,
 }
 
 impl ClientStacks {
-    /// Opens a connection's client for stack copies. Fails with a reason if the client's process cannot be inspected.
+    /// Prepares stack copies of a connection's client. Fails with a reason if the client's process `pid` cannot be
+    /// inspected.
     pub(crate) fn of(
         queue: StackQueue,
         connection: ConnectionId,
@@ -57,12 +58,12 @@ impl ClientStacks {
         })
     }
 
-    /// Notes that the client sent requests.
+    /// Notes that the client sent requests at `time`.
     pub(crate) fn asks(&self, time: Timestamp) {
         self.state.borrow_mut().asked = time;
     }
 
-    /// Called when bytes from the server were read and are not sent yet. Copies the client's stack if they contain a
+    /// Copies the client's stack if `bytes`, which were read from the server at `time` and are not sent yet, contain a
     /// reply.
     pub(crate) fn answered(&self, time: Timestamp, bytes: &[u8]) {
         if !has_reply(bytes) {

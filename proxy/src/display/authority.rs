@@ -1,4 +1,5 @@
-//! Cookies: reads the user's authority file, never writes it, and writes the recorder's own authority files.
+//! Cookies of displays. This module reads the user's authority file, never writes it, and writes the recorder's own
+//! authority files.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -25,12 +26,12 @@ const LONGEST_FILE: u64 = 1 << 20;
 pub struct Cookie(Vec<u8>);
 
 impl Cookie {
-    /// A new random cookie of 16 bytes.
+    /// Creates a random cookie of 16 bytes.
     pub(crate) fn random() -> io::Result<Cookie> {
         Ok(Cookie(random::<16>()?.to_vec()))
     }
 
-    /// The bytes.
+    /// The bytes of the cookie.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
@@ -58,10 +59,10 @@ impl fmt::Debug for Cookie {
     }
 }
 
-/// The peer that a cookie is looked up for.
+/// The server for which a cookie is looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Peer {
-    /// A Unix socket, or TCP to the loopback interface, which the library treats as the same.
+    /// A Unix socket, or TCP to the loopback interface, which Xlib treats as the same.
     Local,
     Address(std::net::IpAddr),
 }
@@ -75,7 +76,7 @@ struct AuthorityEntry<'a> {
     data: &'a [u8],
 }
 
-/// The file with the user's cookies: XAUTHORITY, or `~/.Xauthority`.
+/// The path of the file with the user's cookies: XAUTHORITY, or `~/.Xauthority`.
 pub(crate) fn users_file() -> Option<PathBuf> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     set("XAUTHORITY")
@@ -83,7 +84,8 @@ pub(crate) fn users_file() -> Option<PathBuf> {
         .or_else(|| Some(Path::new(&set("HOME")?).join(".Xauthority")))
 }
 
-/// The cookie for a display in an authority file; `None` if the file is missing or unreadable, as in every X client.
+/// The cookie for display `number` of `peer` in an authority file; `None` if there is none, or if the file is missing
+/// or unreadable, as in every X client.
 pub(crate) fn look_up(file: &Path, peer: &Peer, number: u32) -> Option<Cookie> {
     let mut bytes = Vec::new();
     let file = File::open(file).ok()?;
@@ -99,7 +101,8 @@ fn hostname() -> String {
         .into_owned()
 }
 
-/// Finds the first matching entry, like XauGetBestAuthByAddr. An empty number matches every display.
+/// Finds the first matching entry in the bytes of an authority file, like XauGetBestAuthByAddr. An empty display number
+/// in the file matches every display.
 pub(crate) fn find(file: &[u8], peer: &Peer, hostname: &[u8], number: u32) -> Option<Cookie> {
     let number = number.to_string();
     entries(file)

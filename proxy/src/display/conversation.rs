@@ -1,5 +1,5 @@
-//! A connection of the recorder on which many requests can be in flight. A missing reply or an error counts as unknown,
-//! because windows may be destroyed in the meantime.
+//! A connection of the recorder to a server, on which many requests can be in flight. A missing reply or an error
+//! counts as unknown, because windows may be destroyed meanwhile.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ const CONNECTIONS: usize = 4;
 /// The maximum number of requests in flight. Their replies fit the server's buffers.
 const AT_A_TIME: usize = 256;
 
-/// The reason in text form why there is no connection.
+/// The reason why there is no connection, in text form.
 pub(crate) fn refused(no: SetupFailure) -> String {
     match no {
         SetupFailure::Refused(why) => {
@@ -27,7 +27,7 @@ pub(crate) fn refused(no: SetupFailure) -> String {
     }
 }
 
-/// A connection for requests.
+/// A connection of the recorder for requests to a server.
 pub(crate) struct Conversation {
     talk: SetupConnection,
     setup: Setup,
@@ -37,7 +37,7 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
-    /// Connects to a server with these extensions.
+    /// Connects to a server that has these extensions. `patience` is the time limit for its replies.
     pub(crate) fn begin(
         link: &ServerLink,
         patience: Duration,
@@ -54,7 +54,7 @@ impl Conversation {
         })
     }
 
-    /// The server's reply to the connection setup.
+    /// The server's reply to the connection setup, with the properties of the display.
     pub(crate) fn setup(&self) -> &Setup {
         &self.setup
     }
@@ -63,18 +63,18 @@ impl Conversation {
         self.talk.socket()
     }
 
-    /// The major opcode of an extension; `None` if the server does not have the extension.
+    /// The major opcode of the extension with this name; `None` if the server does not have the extension.
     pub(crate) fn major(&self, name: &str) -> Option<u8> {
         let mut all = self.extensions.iter();
         all.find(|one| one.name == name).map(|one| one.major)
     }
 
-    /// Sets the time limit for all replies from now on.
+    /// Sets the time limit for each reply from now on.
     pub(crate) fn set_patience(&mut self, patience: Duration) {
         self.talk.set_patience(patience);
     }
 
-    /// Sends a request. `None` if the server does not have the request's extension.
+    /// Sends a request. Returns `None` if the server does not have the request's extension.
     pub(crate) fn send<R: Request>(&mut self, request: R) -> Result<Option<()>, String> {
         let Some(bytes) = self.bytes(request) else {
             return Ok(None);
@@ -84,14 +84,14 @@ impl Conversation {
         Ok(Some(()))
     }
 
-    /// Sends `requests` requests that are already encoded.
+    /// Sends bytes that contain `requests` encoded requests.
     pub(crate) fn send_bytes(&mut self, bytes: &[u8], requests: u16) -> Result<(), String> {
         self.talk.say(bytes)?;
         self.sent = self.sent.wrapping_add(requests);
         Ok(())
     }
 
-    /// Waits until the server has handled all requests so far. Returns true if none of them had an error.
+    /// Waits until the server has handled all requests up to now. Returns true if none of them had an error.
     pub(crate) fn settle(&mut self) -> Result<bool, String> {
         self.send(GetInputFocusRequest)?;
         let mut fine = true;
@@ -104,7 +104,8 @@ impl Conversation {
         }
     }
 
-    /// Sends all `questions`, and returns their replies in the same order.
+    /// Sends all requests in `questions`, and returns their replies in the same order; `None` for a request without a
+    /// reply.
     pub(crate) fn ask<R: ReplyRequest + Clone>(
         &mut self,
         questions: &[R],
@@ -116,7 +117,7 @@ impl Conversation {
         Ok(answers)
     }
 
-    /// Sends one request, and returns its reply.
+    /// Sends one request, and returns its reply; `None` if the server sent an error.
     pub(crate) fn ask_one<R: ReplyRequest + Clone>(
         &mut self,
         question: R,

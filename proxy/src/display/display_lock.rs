@@ -12,7 +12,7 @@ use crate::display::listen_error::{ListenError, in_use};
 /// Bytes of a lock file: a process's number in ten columns, and a line feed.
 const LOCK_LEN: u64 = 11;
 
-/// A file that is removed when the value is dropped.
+/// The path of a file that is removed when the value is dropped.
 #[derive(Debug)]
 pub(crate) struct RemovedOnDrop(pub(crate) PathBuf);
 
@@ -27,8 +27,9 @@ pub(crate) fn lock_path(number: u32) -> PathBuf {
     PathBuf::from(format!("/tmp/.X{number}-lock"))
 }
 
-/// Takes the lock as the X server does (os/utils.c, LockServer): writes a complete file under another name, then links
-/// it to the lock's name, which fails if the lock exists. A lock is taken over if its process has ended.
+/// Takes the lock of a display number as the X server does (os/utils.c, LockServer): writes a complete file under
+/// another name, then links it to the lock's name, which fails if the lock exists. A lock is taken over if its process
+/// has ended.
 pub(crate) fn take_lock(number: u32) -> Result<RemovedOnDrop, ListenError> {
     let path = lock_path(number);
     let failed = |source| ListenError::Io {
@@ -94,7 +95,7 @@ fn holder(lock: &Path) -> Holder {
     }
 }
 
-/// The eleven bytes of a lock file; an error if it is not a regular file.
+/// The eleven bytes of a lock file. Fails if the file is not a regular file.
 pub(crate) fn lock_text(lock: &Path) -> io::Result<Vec<u8>> {
     let file = OpenOptions::new()
         .read(true)

@@ -8,7 +8,7 @@ use thiserror::Error;
 /// The highest display number. TCP displays listen on port 6000 plus the number.
 const LAST_NUMBER: u32 = 65_535 - 6000;
 
-/// A parsed display name (X(7), section "DISPLAY NAMES").
+/// The parts of a display name (X(7), section "DISPLAY NAMES").
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DisplayName {
     text: String,
@@ -17,21 +17,21 @@ pub struct DisplayName {
     screen: u32,
 }
 
-/// The address of a display.
+/// The kind of address of a display.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Endpoint {
-    /// The local display with this number, through its Unix sockets.
+    /// A local display, through its Unix sockets.
     Local,
-    /// A Unix socket at any path.
+    /// A Unix socket at this path.
     Path(PathBuf),
-    /// A host by TCP.
+    /// A display on a host, by TCP.
     Tcp {
-        /// Host name or address, without brackets.
+        /// The host's name or address, without brackets.
         host: String,
     },
 }
 
-/// A string that is not a display name.
+/// The error for a text that is not a display name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "'{text}' is no display name: {why}; use a form such as :0, host:0, tcp/host:0 or unix:/path"
@@ -42,8 +42,8 @@ pub struct DisplayNameError {
 }
 
 impl DisplayName {
-    /// Parses a display name. A socket's path may end in `.SCREEN`; whether the file exists decides how the ending is
-    /// read.
+    /// Parses a display name. The path of a socket may end in `.SCREEN`; the ending is the screen's number unless a
+    /// file with the whole name exists.
     pub fn parse(text: &str) -> Result<DisplayName, DisplayNameError> {
         parse(text, Path::exists).map_err(|why| DisplayNameError {
             text: text.to_owned(),
@@ -51,7 +51,7 @@ impl DisplayName {
         })
     }
 
-    /// The local display of a number.
+    /// The name of the local display with this number.
     pub fn local(number: u32) -> DisplayName {
         DisplayName {
             text: format!(":{number}"),
@@ -61,17 +61,17 @@ impl DisplayName {
         }
     }
 
-    /// The address to connect to.
+    /// The kind of address to connect to.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
-    /// The display number.
+    /// The number of the display, such as 0 in `:0`.
     pub fn number(&self) -> u32 {
         self.number
     }
 
-    /// The default screen's number.
+    /// The number of the default screen.
     pub fn screen(&self) -> u32 {
         self.screen
     }

@@ -37,7 +37,7 @@ const LONG_REQUEST: usize = 4 * 65_535;
 /// The side of the pixmap: 256 kB at 32 bits a pixel.
 const SIDE: u16 = 256;
 
-/// Measures the connection to the display of this name; to the display of `DISPLAY` if `display` is `None`.
+/// Measures the connection to `display`, or to the display of `DISPLAY` if it is `None`.
 ///
 /// # Errors
 /// Fails if the display cannot be used.
@@ -51,13 +51,13 @@ pub fn link(display: Option<&str>) -> Result<Link, LinkError> {
     Ok(measure(&link, probed.as_ref())?)
 }
 
-/// Why a connection could not be measured.
+/// The reason why a connection could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
-    /// The user names no display, and `DISPLAY` is not set.
+    /// The user gave no display, and `DISPLAY` is not set.
     #[error("DISPLAY is not set: name a display with --display")]
     NoDisplay,
-    /// The name is not a valid display name.
+    /// The text is not a valid display name.
     #[error(transparent)]
     Name(#[from] crate::DisplayNameError),
     /// The display cannot be used.
@@ -65,7 +65,7 @@ pub enum LinkError {
     Display(#[from] DisplayError),
 }
 
-/// Measures the connection to a known server. `probed` is the result of an earlier short probe.
+/// Measures the connection to a known server. `probed` is the result of an earlier, shorter measurement.
 pub(crate) fn measure(link: &ServerLink, probed: Option<&Link>) -> Result<Link, DisplayError> {
     let display = link.name().to_string();
     let failed = |reason: String| DisplayError::Failed {

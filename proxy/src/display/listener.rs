@@ -20,14 +20,14 @@ use crate::display::tcp_listener::{self, FIRST_PORT};
 
 /// The folder of the sockets of local displays.
 pub(crate) const SOCKET_DIR: &str = "/tmp/.X11-unix";
-/// A claimed display number with its listening sockets. Lock file and sockets are removed on drop.
+/// A claimed display number with its listening sockets. The lock file and the sockets are removed on drop.
 #[derive(Debug)]
 pub(crate) struct Claimed {
     number: u32,
-    /// The sockets at the path, and at the abstract name if that is free.
+    /// The Unix socket at the display's path; `abstract_listener` is the socket at the abstract name.
     pub(crate) path_listener: UnixListener,
     pub(crate) abstract_listener: UnixListener,
-    /// The TCP sockets; empty if TCP was not requested.
+    /// The TCP sockets on which the recorder listens; empty if TCP was not requested.
     pub(crate) tcp_listeners: Vec<TcpListener>,
     _socket: RemovedOnDrop,
     _lock: RemovedOnDrop,
@@ -39,7 +39,7 @@ impl Claimed {
     }
 }
 
-/// Claims the display `wanted`, or the first free one. Also listens by TCP at the host `tcp`, if given.
+/// Claims the display number `wanted`, or the first free number. Also listens by TCP at the host `tcp`, if given.
 pub(crate) fn claim(wanted: Option<u32>, tcp: Option<&str>) -> Result<Claimed, ListenError> {
     if let Some(number) = wanted {
         return try_claim(number, tcp);

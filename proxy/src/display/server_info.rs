@@ -1,4 +1,4 @@
-//! The display server's properties, requested over one short connection of the recorder.
+//! The properties of a display server, requested over one short connection of the recorder.
 
 use std::time::Duration;
 
@@ -24,15 +24,15 @@ const ROUND_TRIPS: usize = 2;
 /// The server closes a connection within this time after the client.
 const CLOSES_WITHIN: Duration = Duration::from_secs(1);
 
-/// Why a display server could not be used.
+/// The reason why a display server could not be used.
 #[derive(Debug, Error)]
 pub enum DisplayError {
     /// The server cannot be reached.
     #[error("cannot connect to display {display}: {source}; is a server running there?")]
     Unreachable {
-        /// The display.
+        /// The name of the display.
         display: String,
-        /// The system's error.
+        /// The error that the system reported.
         source: std::io::Error,
     },
     /// The server refuses the connection.
@@ -40,44 +40,44 @@ pub enum DisplayError {
         "display {display} refused the connection: {reason} (is XAUTHORITY set, or ~/.Xauthority there?)"
     )]
     Refused {
-        /// The display.
+        /// The name of the display.
         display: String,
-        /// The server's reason.
+        /// The reason that the server gave.
         reason: String,
     },
-    /// The server has no such screen.
+    /// The server does not have the requested screen.
     #[error("display {display} has no screen {screen}")]
     NoScreen {
-        /// The display.
+        /// The name of the display.
         display: String,
-        /// The screen.
+        /// The number of the requested screen.
         screen: u32,
     },
-    /// The server replies, but lacks a feature that attaching to its clients needs.
+    /// The server replies, but lacks a feature that is required for attaching to its clients.
     #[error("display {display} cannot be attached to: {reason}")]
     NotAttached {
-        /// The display.
+        /// The name of the display.
         display: String,
-        /// The reason.
+        /// The missing feature, as text.
         reason: String,
     },
     /// The server closed the connection, or used another protocol.
     #[error("display {display} does not reply like an X server: {reason}")]
     Failed {
-        /// The display.
+        /// The name of the display.
         display: String,
-        /// The reason.
+        /// The reason why the server's reply is not valid, as text.
         reason: String,
     },
 }
 
-/// The information about a display that a short connection of the recorder finds out.
+/// The properties of a display server.
 pub(crate) struct DisplayInfo {
-    /// The server.
+    /// The identity of the server.
     pub(crate) server: Server,
-    /// The opcodes of the server's extensions.
+    /// The extensions of the server with their opcodes.
     pub(crate) extensions: Vec<ExtensionOpcodes>,
-    /// The measured connection; `None` if the display is a local socket of an X server.
+    /// The measurement of the connection; `None` if the display is a local socket of an X server.
     pub(crate) link: Option<Link>,
 }
 
@@ -89,8 +89,8 @@ pub fn describe_server(link: &ServerLink) -> Result<Server, DisplayError> {
     Ok(ask(link)?.server)
 }
 
-/// Requests the server's identity and the opcodes of its extensions. Measures round trips if a relay or a network lies
-/// between the recorder and the X server.
+/// Requests the server's identity and the opcodes of its extensions. Also measures round trips if a relay or a network
+/// is between the recorder and the X server.
 pub(crate) fn ask(link: &ServerLink) -> Result<DisplayInfo, DisplayError> {
     let display = link.name().to_string();
     let began = clock::now().as_nanos();
@@ -171,7 +171,7 @@ pub(crate) fn ask(link: &ServerLink) -> Result<DisplayInfo, DisplayError> {
     })
 }
 
-/// True if the server has RANDR 1.3 and therefore GetScreenResourcesCurrent.
+/// True if the server has RANDR 1.3, and therefore the request GetScreenResourcesCurrent.
 pub(crate) fn has_current_resources(
     link: &ServerLink,
     extensions: &[ExtensionOpcodes],

@@ -1,4 +1,4 @@
-//! The connection to the real display server: its sockets and its cookie.
+//! The address of a real display server: its sockets and its cookie.
 
 use std::io;
 use std::net::{IpAddr, TcpStream, ToSocketAddrs};
@@ -16,7 +16,7 @@ use crate::display::tcp_listener::FIRST_PORT;
 /// A TCP connection must succeed within this time.
 const TCP_PATIENCE: Duration = Duration::from_secs(30);
 
-/// A display server to which clients can connect.
+/// The address of a display server, to which connections can be opened.
 #[derive(Debug, Clone)]
 pub struct ServerLink {
     name: DisplayName,
@@ -24,17 +24,17 @@ pub struct ServerLink {
     authority_file: Option<PathBuf>,
 }
 
-/// A blocking connection to a server, before any byte was sent.
+/// A blocking connection to a server, over which no byte has been sent.
 #[derive(Debug)]
 pub enum Connected {
-    /// A connection by a Unix socket.
+    /// A connection over a Unix socket.
     Unix(UnixStream),
-    /// A connection by TCP.
+    /// A connection over TCP.
     Tcp(TcpStream),
 }
 
 impl Connected {
-    /// `unix` or `tcp`.
+    /// The name of the transport: `unix` or `tcp`.
     pub(crate) fn transport(&self) -> &'static str {
         match self {
             Connected::Unix(_) => "unix",
@@ -53,7 +53,7 @@ impl From<Connected> for OwnedFd {
 }
 
 impl ServerLink {
-    /// The server of this name. Its cookie is in `authority_file`, or in the user's authority file.
+    /// The address of the server of this name. Its cookie is in `authority_file`, or in the user's authority file.
     pub fn new(name: DisplayName, authority_file: Option<PathBuf>) -> ServerLink {
         ServerLink {
             name,
@@ -65,8 +65,8 @@ impl ServerLink {
         &self.name
     }
 
-    /// Connects, and looks up the cookie in the present authority file. A call may block: on a Unix socket while the
-    /// server's queue is full, by TCP until the host responds.
+    /// Connects to the server, and looks up the cookie in the current authority file. The call may block: on a Unix
+    /// socket while the server's queue is full, by TCP until the host responds.
     ///
     /// # Errors
     /// Fails if the server cannot be reached.

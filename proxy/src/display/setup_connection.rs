@@ -12,21 +12,21 @@ use crate::display::authority::{Cookie, MIT_MAGIC_COOKIE_1};
 use crate::display::server_link::{Connected, ServerLink};
 use crate::sockets::socket::{Socket, Wait};
 
-/// The server must send all of its replies within this time.
+/// The time limit within which the server must send all of its replies.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 /// The longest accepted reply.
 const LONGEST: usize = 64 << 20;
 
-/// Why there is no connection.
+/// The reason why there is no connection.
 #[derive(Debug)]
 pub enum SetupFailure {
-    /// The server's reason.
+    /// The server refused the connection; contains its reason.
     Refused(String),
-    /// The connection failed for this reason.
+    /// The connection failed; contains the reason.
     Failed(String),
 }
 
-/// A connection with a deadline.
+/// A connection to a display server, with a deadline for the server's replies.
 #[derive(Debug)]
 pub struct SetupConnection {
     socket: Socket,
@@ -34,7 +34,7 @@ pub struct SetupConnection {
 }
 
 impl SetupConnection {
-    /// Wraps an established connection.
+    /// Creates the connection over an established socket.
     pub(crate) fn over(connected: Connected) -> io::Result<SetupConnection> {
         Ok(SetupConnection {
             socket: Socket::new(connected)?,
@@ -42,8 +42,8 @@ impl SetupConnection {
         })
     }
 
-    /// Connects. From then on the server must send its replies within `patience`. Returns the connection, and the
-    /// cookie to send.
+    /// Connects to the server. From then on the server must send its replies within `patience`. Returns the connection,
+    /// and the cookie for `set_up`.
     ///
     /// # Errors
     /// Fails if the server cannot be reached.
@@ -59,7 +59,7 @@ impl SetupConnection {
         Ok((talk, cookie))
     }
 
-    /// Performs the connection setup.
+    /// Performs the connection setup with the server, with `cookie` as the authorization.
     ///
     /// # Errors
     /// Fails if the server refuses, stops replying, or is not an X server.
@@ -81,7 +81,7 @@ impl SetupConnection {
         }
     }
 
-    /// Reads the next reply, and skips events before it.
+    /// Reads the next reply, and skips events before it. Returns the bytes of the reply.
     ///
     /// # Errors
     /// Fails if the server replies with an error, stops replying, or closes the connection.
@@ -96,12 +96,12 @@ impl SetupConnection {
         }
     }
 
-    /// The kernel's round-trip time of a TCP connection.
+    /// The kernel's round-trip time of a TCP connection, in nanoseconds; `None` for other connections.
     pub(crate) fn tcp_round_trip_ns(&self) -> Option<u64> {
         self.socket.tcp_round_trip_ns()
     }
 
-    /// Reads the next reply, error or event.
+    /// Reads the next reply, error or event, and returns its bytes.
     pub(crate) fn message(&mut self) -> Result<Vec<u8>, String> {
         let mut message = self.hear(32)?;
         let (&[kind, ..], Some(&[a, b, c, d])) = (message.as_slice(), message.get(4..8)) else {
@@ -119,7 +119,7 @@ impl SetupConnection {
         Ok(message)
     }
 
-    /// Reads the next message; `None` if no message begins within `wait`.
+    /// Reads the next message, and returns its bytes; `None` if no message begins within `wait`.
     pub(crate) fn next_within(&mut self, wait: Duration) -> Result<Option<Vec<u8>>, String> {
         let readable = self.socket.is_readable_until(Instant::now() + wait);
         if !readable.map_err(|error| error.to_string())? {
@@ -129,7 +129,7 @@ impl SetupConnection {
         self.message().map(Some)
     }
 
-    /// Sets the deadline to `patience` from now.
+    /// Sets the deadline for the server's replies to `patience` from now.
     pub fn set_patience(&mut self, patience: Duration) {
         self.until = Instant::now() + patience;
     }
@@ -138,7 +138,7 @@ impl SetupConnection {
         &self.socket
     }
 
-    /// Returns only the socket.
+    /// Returns the socket of the connection.
     pub(crate) fn into_socket(self) -> Socket {
         self.socket
     }

@@ -1,4 +1,5 @@
-//! The client's connection setup: checked against the recorder's cookie, and rewritten with the server's cookie.
+//! The client's connection setup. The recorder checks it against its own cookie, and replaces the cookie by the
+//! server's.
 
 use std::ops::Range;
 
@@ -7,14 +8,14 @@ use x11prof_protocol::ByteOrder;
 
 use crate::display::authority::{Cookie, MIT_MAGIC_COOKIE_1};
 
-/// Bytes before the authorization protocol's name (protocol, "Connection Setup").
+/// The number of bytes before the authorization protocol's name (protocol, "Connection Setup").
 pub(crate) const FIXED_LEN: usize = 12;
 /// The longest accepted name and data. The names of known protocols are shorter than 32 bytes, their data shorter than
 /// 4 KiB (a GSS-API token).
 const LONGEST_NAME: usize = 256;
 const LONGEST_DATA: usize = 16 << 10;
 
-/// Why a client is refused.
+/// The reason why the recorder refuses a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub(crate) enum Refusal {
     #[error("not an X client: the first byte is neither 'l' nor 'B'")]
@@ -29,22 +30,22 @@ pub(crate) enum Refusal {
     WrongCookie,
 }
 
-/// The state of a partially received setup.
+/// The state of a setup that is being received.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// The total number of bytes that are needed, as far as known.
+    /// The setup is incomplete; contains the total number of bytes that are needed, as far as known.
     Needs(usize),
-    /// The setup is complete.
+    /// The setup is complete; contains the positions of its parts.
     Whole(Layout),
 }
 
-/// The positions of the parts in a complete setup.
+/// The positions of the parts of a complete setup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(crate) order: ByteOrder,
     pub(crate) name: Range<usize>,
     pub(crate) data: Range<usize>,
-    /// The length of the setup in bytes.
+    /// The length of the connection setup in bytes.
     pub(crate) len: usize,
 }
 
@@ -52,7 +53,7 @@ fn padded(n: usize) -> usize {
     n.next_multiple_of(4)
 }
 
-/// Parses the received bytes of a setup.
+/// Parses the bytes of a connection setup that have been received so far.
 pub(crate) fn progress(bytes: &[u8]) -> Result<Progress, Refusal> {
     let Some(&first) = bytes.first() else {
         return Ok(Progress::Needs(FIXED_LEN));
@@ -78,7 +79,7 @@ pub(crate) fn progress(bytes: &[u8]) -> Result<Progress, Refusal> {
     }))
 }
 
-/// Succeeds if a complete setup contains the recorder's cookie.
+/// Succeeds if the complete setup contains the recorder's cookie `ours`.
 pub(crate) fn check(setup: &[u8], layout: &Layout, ours: &Cookie) -> Result<(), Refusal> {
     let part = |range: &Range<usize>| setup.get(range.clone()).unwrap_or_default();
     if part(&layout.name) != MIT_MAGIC_COOKIE_1 {
@@ -90,7 +91,7 @@ pub(crate) fn check(setup: &[u8], layout: &Layout, ours: &Cookie) -> Result<(), 
     }
 }
 
-/// Returns the setup for the real server, with the client's byte order and version and the server's cookie.
+/// Returns the setup for the real server: the client's byte order and version, with the server's cookie `servers`.
 pub(crate) fn rewrite(setup: &[u8], layout: &Layout, servers: Option<&Cookie>) -> Vec<u8> {
     let (name, data) = match servers {
         Some(cookie) => (MIT_MAGIC_COOKIE_1, cookie.as_bytes()),
@@ -110,7 +111,7 @@ pub(crate) fn rewrite(setup: &[u8], layout: &Layout, servers: Option<&Cookie>) -
     out
 }
 
-/// The protocol's own failure reply, status 0 (protocol, "Connection Setup").
+/// The bytes of the protocol's failure reply (status 0; protocol, "Connection Setup").
 pub(crate) fn failure(order: ByteOrder, reason: &str) -> Vec<u8> {
     // The length is one byte. The reasons are ASCII, except for the text of a system error.
     let mut end = reason.len().min(255);

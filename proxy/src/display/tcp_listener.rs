@@ -6,9 +6,9 @@ use std::net::{TcpListener, ToSocketAddrs};
 /// The TCP port of display 0 (protocol, appendix "TCP Connections").
 pub(crate) const FIRST_PORT: u32 = 6000;
 
-/// Listens for a display at all addresses of `host`: a name, or an IPv4 or IPv6 address with or without brackets. One
-/// address is sufficient, because machines without IPv6 still resolve to `::1`. An address that another program already
-/// uses is an error.
+/// Listens for display `number` at all addresses of `host`: a name, or an IPv4 or IPv6 address with or without
+/// brackets. One address is sufficient, because machines without IPv6 still resolve to `::1`. An address that another
+/// program already uses is an error.
 pub(crate) fn listen(host: &str, number: u32) -> io::Result<Vec<TcpListener>> {
     let bare = host
         .strip_prefix('[')

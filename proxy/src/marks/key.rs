@@ -1,5 +1,5 @@
-//! The key that sets marks. A connection of the recorder grabs it on the root windows, so that no other client receives
-//! it.
+//! The key that sets marks. A connection of the recorder grabs the key on the root windows, so that no other client
+//! receives it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +28,7 @@ const KEY_PRESS: u8 = 2;
 /// Caps Lock and Num Lock, with the servers' default modifiers. A grab needs exact modifiers.
 const LOCKS: [u16; 4] = [0, 2, 16, 18];
 
-/// A grabbed key.
+/// A key that the recorder has grabbed, until dropped.
 #[derive(Debug)]
 pub(super) struct Grabbed {
     connection: u32,
@@ -37,7 +37,8 @@ pub(super) struct Grabbed {
 }
 
 impl Grabbed {
-    /// Grabs `key` and sets a mark at each press. Fails with a reason if the key cannot be grabbed.
+    /// Grabs `key` on the server of `link`, and sends a mark to `sender` at each press. Fails with a reason if the key
+    /// cannot be grabbed.
     pub(super) fn grab(
         key: &Chord,
         link: &ServerLink,

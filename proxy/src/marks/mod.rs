@@ -19,17 +19,17 @@ use crate::recorder::record_queue::RecordSender;
 use key::Grabbed;
 use socket::Listening;
 
-/// Accepts marks until dropped.
+/// Accepts the user's marks until dropped.
 pub(crate) struct Marks {
     key: Option<Grabbed>,
-    /// The reason why `x11prof mark` cannot reach this recording.
+    /// The reason why `x11prof mark` cannot reach this recording; `None` if it can.
     pub(crate) trouble: Option<String>,
     _listening: Option<Listening>,
 }
 
 impl Marks {
     /// Accepts marks for the displays `names` through a socket in `dir`, unless `names` is empty, and with `key` on the
-    /// server of `link`, if given. Fails with a reason if the key cannot be grabbed.
+    /// server of its link, if given. Fails with a reason if the key cannot be grabbed.
     pub(crate) fn start(
         dir: &Path,
         names: &[&DisplayName],
@@ -60,7 +60,8 @@ impl Marks {
         })
     }
 
-    /// The first resource id of the connection that grabs the key. This connection must not be recorded.
+    /// The first resource id of the connection that grabs the key; `None` without a key. This connection must not be
+    /// recorded.
     pub(crate) fn connection(&self) -> Option<u32> {
         self.key.as_ref().map(Grabbed::connection)
     }

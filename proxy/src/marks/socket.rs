@@ -1,4 +1,4 @@
-//! The socket that `x11prof mark` finds by the display's name.
+//! The socket of a recorder that `x11prof mark` finds by the display's name.
 
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -34,21 +34,21 @@ const REST: Duration = Duration::from_millis(100);
 /// Maximum number of concurrent connections. Each may be idle until `PATIENCE` has passed.
 const AT_A_TIME: usize = 64;
 
-/// Why there is no mark.
+/// The reason why no mark was set.
 #[derive(Debug, Error)]
 pub enum MarkError {
-    /// The display's name is not valid.
+    /// The name of the display is not valid.
     #[error(transparent)]
     Display(#[from] DisplayNameError),
-    /// The display has no recorder of this user.
+    /// This user records no session on the display with this name.
     #[error(
         "display {0} is not being recorded by this user; begin with `x11prof record`, or name another with --display"
     )]
     NotRecorded(String),
 }
 
-/// Puts a mark into each recording of `display` that this user runs. `display` is the name for clients or the server's
-/// name. Returns the number of recordings.
+/// Sets a mark with this text in each recording of `display` that this user runs. `display` is the display of the
+/// clients, or of the server. Returns the number of recordings.
 ///
 /// # Errors
 /// Fails if there is no such recording.
@@ -66,8 +66,8 @@ pub fn mark(display: &str, text: &str) -> Result<usize, MarkError> {
     }
 }
 
-/// The process of a client of `display` that another recorder of this user relays. The server knows only the recorder's
-/// process.
+/// The process id of a client of `display` that another recorder of this user relays, by the client's first resource
+/// id. The server only sees the recorder's process.
 pub(crate) fn client_process(display: &DisplayName, first_id: u32) -> Option<u32> {
     let file = file_name(display);
     let dirs = private_dir::all().into_iter();
@@ -104,7 +104,7 @@ fn file_name(display: &DisplayName) -> String {
     format!("mark-{place}:{}", display.number())
 }
 
-/// The recorder's end of the socket.
+/// The recorder's socket for marks, until dropped.
 #[derive(Debug)]
 pub(super) struct Listening {
     path: PathBuf,
@@ -113,7 +113,7 @@ pub(super) struct Listening {
 }
 
 impl Listening {
-    /// Listens in `dir`, which only this user can access, for marks on displays of these names.
+    /// Listens in `dir`, which only this user can access, for marks on the displays `names`.
     pub(super) fn start(
         dir: &Path,
         names: &[&DisplayName],

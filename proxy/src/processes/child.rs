@@ -20,7 +20,7 @@ const STOP_PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) struct OwnChild(Child);
 
 impl OwnChild {
-    /// Starts `command`.
+    /// Starts the program of `command`.
     pub(crate) fn spawn(command: &mut Command) -> io::Result<OwnChild> {
         // The terminal sends Ctrl-C to a process group. It is meant for the client, and the client's server ends later.
         command.process_group(0);
@@ -44,12 +44,12 @@ impl OwnChild {
         command.spawn().map(OwnChild)
     }
 
-    /// The program's process id.
+    /// The process id of the program.
     pub(crate) fn id(&self) -> u32 {
         self.0.id()
     }
 
-    /// Returns the program's standard output on the first call.
+    /// Returns the program's standard output on the first call, `None` later.
     pub(crate) fn stdout(&mut self) -> Option<ChildStdout> {
         self.0.stdout.take()
     }
@@ -81,7 +81,7 @@ impl Drop for OwnChild {
     }
 }
 
-/// The time that is left until `deadline`.
+/// The time that remains until `deadline`; zero after it.
 pub(crate) fn until(deadline: Instant) -> Timespec {
     let left = deadline.saturating_duration_since(Instant::now());
     Timespec {
@@ -90,7 +90,7 @@ pub(crate) fn until(deadline: Instant) -> Timespec {
     }
 }
 
-/// The last lines of a server's output. The output is long, and the cause comes last.
+/// The last lines of a server's output `said`. The output is long, and the cause comes last.
 pub(crate) fn last_words(said: &str) -> String {
     let lines: Vec<&str> = said
         .lines()

@@ -1,4 +1,4 @@
-//! The recorded command: started on the served display, waited for, and ended with the recorder.
+//! The recorded command: it is started on the served display, waited for, and ended with the recording.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -16,20 +16,21 @@ use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 /// The command to start, and its environment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CommandLine<'a> {
-    /// The program and its arguments; empty to record any client that connects.
+    /// The command's program and its arguments; empty to record any client that connects.
     pub(crate) words: &'a [OsString],
-    /// The longest duration of the recording, with or without a command.
+    /// The longest duration of the recording; `None` for no limit.
     pub(crate) time: Option<Duration>,
-    /// If true, the recording continues after the command's end until all connections have ended, and not only until
+    /// If true, the recording continues after the command's end until all connections have ended, otherwise only until
     /// all windows have closed.
     pub(crate) until_closed: bool,
-    /// Additional environment variables for the command.
+    /// Additional environment variables for the command, as names and values.
     pub(crate) environment: &'a [(&'static str, OsString)],
-    /// A file that receives a copy of the command's terminal output. The command then reads nothing from the terminal.
+    /// A file that receives the command's terminal output. The command then reads nothing from the terminal. `None`
+    /// leaves both unchanged.
     pub(crate) collect: Option<&'a File>,
 }
 
-/// The running command.
+/// The recorded command while it runs.
 #[derive(Debug)]
 pub(crate) struct Command {
     child: Child,
@@ -39,8 +40,8 @@ pub(crate) struct Command {
 }
 
 impl Command {
-    /// Starts a command with DISPLAY and XAUTHORITY set and with this limit on open files. Must be called inside the
-    /// running runtime.
+    /// Starts the command with DISPLAY and XAUTHORITY set, and with this limit on open files. Must be called inside the
+    /// running tokio runtime.
     pub(crate) fn start(
         line: &CommandLine<'_>,
         display: &str,
@@ -81,7 +82,7 @@ impl Command {
     }
 
     /// Waits for the command's end. Returns the exit status as a shell does: 128 plus the signal if a signal killed the
-    /// command. `before` is called while the ended process's CPU clock can still be read.
+    /// command. `before` is called with the process id while the ended process's CPU clock can still be read.
     pub(crate) async fn ended(&mut self, before: impl Fn(u32)) -> io::Result<i32> {
         if let Some(pid) = self.pid {
             let ended = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
@@ -95,7 +96,7 @@ impl Command {
         Ok(status.code().or(killed).unwrap_or(1))
     }
 
-    /// Sends SIGTERM to the command. Must not be called after the command's end was waited for.
+    /// Sends SIGTERM to the command. Must not be called after `ended` has returned.
     pub(crate) fn terminate(&self) {
         if let Some(pid) = self.pid {
             // The command may have ended already.

@@ -1,4 +1,4 @@
-//! The processes at both ends of a connection, and those that a recording starts.
+//! The processes at both ends of a connection, and the processes that a recording starts.
 
 pub(crate) mod child;
 pub(crate) mod command;

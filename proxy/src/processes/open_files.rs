@@ -2,12 +2,12 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// The limit before the change. Dropping the value restores it.
+/// The limit on open files before the change. Dropping the value restores the limit.
 #[derive(Debug)]
 pub(crate) struct OpenFiles(Rlimit);
 
 impl OpenFiles {
-    /// Raises the limit of this process to the maximum that the system allows.
+    /// Raises this process's limit on open files to the maximum that the system allows.
     pub(crate) fn raise() -> OpenFiles {
         let before = getrlimit(Resource::Nofile);
         let raised = Rlimit {
@@ -19,7 +19,7 @@ impl OpenFiles {
         OpenFiles(before)
     }
 
-    /// The original limit, for child processes: programs that use select() depend on it.
+    /// The original limit on open files, for child processes: programs that use select() depend on it.
     pub(crate) fn before(&self) -> Rlimit {
         self.0
     }

@@ -3,16 +3,16 @@
 use std::mem::size_of;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// The process that connected or listened, as recorded by the kernel at that time.
+/// The process at the other end of a Unix socket, as recorded by the kernel when the socket connected or listened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Peer {
-    /// `None` if the process is in another pid namespace.
+    /// The process id; `None` if the process is in another pid namespace.
     pub(crate) pid: Option<u32>,
     pub(crate) uid: u32,
 }
 
 impl Peer {
-    /// The peer of a Unix socket; `None` for other sockets.
+    /// The process at the other end of a Unix socket; `None` for other sockets.
     pub(crate) fn of(socket: impl AsFd) -> Option<Peer> {
         let mut credentials = libc::ucred {
             pid: 0,

@@ -10,16 +10,17 @@ use crate::clock;
 /// The maximum length of a recorded command line in bytes.
 const LONGEST_COMMAND: u64 = 64 << 10;
 
-/// A snapshot of a process.
+/// The properties of a process at one time.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ProcessInfo {
-    /// The path of the executable, if it can be read.
+    /// The path of the executable; `None` if it cannot be read.
     pub(crate) executable: Option<String>,
-    /// The kernel's name of the process, at most 15 bytes.
+    /// The kernel's name of the process, at most 15 bytes; `None` if it cannot be read.
     pub(crate) name: Option<String>,
-    /// The command line. The argument after `-auth` is removed.
+    /// The command line; the argument after `-auth` is replaced by `…`.
     pub(crate) command: Vec<String>,
-    /// The start of the process in monotonic nanoseconds, rounded to the kernel's clock tick.
+    /// The start time of the process in nanoseconds of the monotonic clock, rounded to the kernel's clock tick; `None`
+    /// if unknown.
     pub(crate) started_ns: Option<u64>,
 }
 
@@ -112,7 +113,7 @@ pub fn cpus() -> u32 {
     online_cpus().len() as u32
 }
 
-/// The processors that are online. A root directory without /sys still has /proc.
+/// The numbers of the processors that are online. Reads /proc if the root directory has no /sys.
 pub(crate) fn online_cpus() -> Vec<u16> {
     let text = |path| fs::read_to_string(path).unwrap_or_default();
     match online(&text("/sys/devices/system/cpu/online")) {

@@ -11,8 +11,8 @@ use rustix::net::{getpeername, getsockname};
 /// The kernel's lists of TCP sockets (proc(5)).
 const LISTS: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
 
-/// The process that holds the other end of a connected TCP socket; `None` if the other end is on another host, or if
-/// permissions are missing. The search reads all processes' descriptors, which takes milliseconds.
+/// The id of the process that has the other end of a connected TCP socket; `None` if the other end is on another host,
+/// or if permissions are missing. The search reads all processes' descriptors, which takes milliseconds.
 pub(crate) fn process_at(socket: impl AsFd) -> Option<u32> {
     let ours = SocketAddr::try_from(getsockname(&socket).ok()?).ok()?;
     let theirs = SocketAddr::try_from(getpeername(&socket).ok()??).ok()?;

@@ -1,5 +1,5 @@
-//! The processes of the clients, which a server reports through X-Resource's QueryClientIds. The server sees the
-//! recorder at the other end of each connection, so the recorder writes the client's process id into the reply.
+//! The processes of the clients, for replies to X-Resource's QueryClientIds. The server sees the recorder at the other
+//! end of each connection, so the recorder writes the client's process id into the reply.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,12 +13,12 @@ const ID_HEAD: usize = 12;
 /// Bytes of a process ID.
 const PID: usize = 4;
 
-/// The process of each connected client, by the client's first resource ID.
+/// The process id of each connected client, by the client's first resource id; `None` if unknown.
 #[derive(Debug, Default)]
 pub(crate) struct ClientProcesses(Mutex<BTreeMap<u32, Option<u32>>>);
 
 impl ClientProcesses {
-    /// Adds a client. `pid` is `None` if its process is not known.
+    /// Adds a client by its first resource id. `pid` is `None` if its process is unknown.
     pub(crate) fn insert(&self, first_id: u32, pid: Option<u32>) {
         self.lock().insert(first_id, pid);
     }
@@ -32,14 +32,15 @@ impl ClientProcesses {
         self.lock().keys().copied().collect()
     }
 
-    /// The clients with known processes, as lines of text.
+    /// The clients whose processes are known, as lines of text.
     pub(crate) fn to_text(&self) -> String {
         let known = self.lock();
         let known = known.iter().filter_map(|(id, pid)| Some((id, (*pid)?)));
         known.map(|(id, pid)| format!("{id} {pid}\n")).collect()
     }
 
-    /// The process of a client in the text of [`to_text`](ClientProcesses::to_text).
+    /// The process id of the client `first_id` in the text of [`to_text`](ClientProcesses::to_text); `None` if the
+    /// client is not in the text.
     pub(crate) fn find(text: &str, first_id: u32) -> Option<u32> {
         let mut clients = text.lines().filter_map(|line| line.split_once(' '));
         let (_, pid) = clients.find(|(id, _)| id.parse() == Ok(first_id))?;
@@ -56,7 +57,7 @@ impl ClientProcesses {
     }
 }
 
-/// The position in a reply that arrives in parts.
+/// The position in a reply to QueryClientIds that arrives in parts.
 #[derive(Debug, Default)]
 pub(crate) struct ClientIdsReply {
     /// The header of the current id, as far as it has arrived.
@@ -69,7 +70,7 @@ pub(crate) struct ClientIdsReply {
 }
 
 impl ClientIdsReply {
-    /// Replaces the process IDs in the reply's bytes from `offset` on.
+    /// Replaces the process ids in `bytes`, the part of the reply from `offset` on.
     pub(crate) fn replace(
         &mut self,
         offset: u64,

@@ -1,4 +1,5 @@
-//! Hands one connection's bytes to the recorder: each read as a block, without the bytes that stay out of the trace.
+//! Passes one connection's bytes to the recorder: each read as a block, without the bytes that are left out of the
+//! trace.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,8 +13,8 @@ use crate::recorder::kept_bytes::KeptBytes;
 use crate::recorder::omission::Omission;
 use crate::recorder::record_queue::RecordSender;
 
-/// The recording side of a connection. The relay's threads omit bytes here, so that omitted bytes use no queue memory
-/// and the read buffer stays in the processor caches.
+/// The recorder's end of one connection. The relay's threads omit bytes here, so that omitted bytes use no memory in
+/// the queue, and the read buffer stays in the processor caches.
 pub(crate) struct ConnectionRecorder<'a> {
     connection: ConnectionId,
     sender: &'a RecordSender,
@@ -65,8 +66,8 @@ impl<'a> ConnectionRecorder<'a> {
         self.sender
     }
 
-    /// Records the bytes read at `time`, without the range `secret`. If the server reports the processes of clients,
-    /// replaces the recorder's process id by the client's.
+    /// Records the bytes read at `time` with their number of descriptors `fds`, without the bytes in the range
+    /// `secret`. If the server reports the processes of clients, replaces the recorder's process id by the client's.
     pub(crate) fn crossed(
         &self,
         time: Timestamp,
@@ -100,7 +101,7 @@ impl<'a> ConnectionRecorder<'a> {
         self.push(&mut state, time, direction, bytes, fds);
     }
 
-    /// Continues in the middle of the connection, at the start of a message in both directions.
+    /// Starts in the middle of the connection, at the beginning of a message in both directions.
     pub(crate) fn join(&self, images: ImageRequests, joined: &Joined) {
         let order = match joined.byte_order {
             Endian::Little => ByteOrder::Little,

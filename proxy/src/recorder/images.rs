@@ -1,4 +1,4 @@
-//! Finds the messages with content that is omitted from a trace: secrets, and images of the core protocol and of
+//! Finds the messages with content that is omitted from a trace: secrets, and images of the core protocol and of the
 //! extensions that send pixels over the connection.
 
 use std::collections::VecDeque;
@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use x11prof_protocol::{ByteOrder, Head};
 use x11prof_trace::ExtensionOpcodes;
 
-/// The number of examined bytes at the start of a message.
+/// The number of bytes at the beginning of a message that are examined.
 pub(crate) const START: usize = 16;
 
 /// Core opcodes (protocol encoding, "Requests").
@@ -22,17 +22,17 @@ const SECURITY_GENERATE_AUTHORIZATION: u8 = 1;
 /// Minor opcode of X-Resource 1.2.
 const RES_QUERY_CLIENT_IDS: u8 = 4;
 
-/// The content of a reply that needs special treatment.
+/// The content of a reply that is omitted or changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Body {
     Image,
     Secret,
-    /// The processes of clients. They stay in the trace with the values that the client receives.
+    /// The processes of clients. The trace contains the values that the client receives.
     ClientIds,
 }
 
-/// A server's requests that contain images, or have images in their replies. A missing extension has opcode 0, which no
-/// request uses.
+/// The requests of a server that contain images, or whose replies contain images. The opcode of a missing extension is
+/// 0, which no request uses.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ImageRequests {
     render: u8,
@@ -43,7 +43,7 @@ pub(crate) struct ImageRequests {
 }
 
 impl ImageRequests {
-    /// The opcodes of a server with these extensions.
+    /// The requests of a server with these extensions.
     pub(crate) fn of(extensions: &[ExtensionOpcodes]) -> ImageRequests {
         let major = |name: &str| {
             let found = extensions.iter().find(|extension| extension.name == name);
@@ -58,7 +58,7 @@ impl ImageRequests {
         }
     }
 
-    /// The content of a request's reply, if the reply needs special treatment.
+    /// The content of a request's reply, if it is omitted or changed; otherwise `None`.
     #[inline]
     pub(crate) fn answer(&self, major: u8, minor: u8) -> Option<Body> {
         const CURSORS: [u8; 2] = [XFIXES_GET_CURSOR_IMAGE, XFIXES_GET_CURSOR_IMAGE_AND_NAME];
@@ -98,7 +98,7 @@ impl ImageRequests {
     }
 }
 
-/// Finds the replies with an image or a secret. Requests and their replies have the same order.
+/// Finds the replies that contain an image or a secret. Replies have the same order as their requests.
 #[derive(Debug, Default)]
 pub(crate) struct ImageReplies {
     requests: u64,
@@ -112,7 +112,7 @@ pub(crate) struct ImageReplies {
 const MAX_AWAITED_IMAGES: usize = 1 << 16;
 
 impl ImageReplies {
-    /// Starts after the request `request`, when no reply is pending.
+    /// Creates the state after the request with number `request`, when no reply is pending.
     pub(crate) fn after(request: u64) -> ImageReplies {
         ImageReplies {
             requests: request,
@@ -121,7 +121,7 @@ impl ImageReplies {
         }
     }
 
-    /// Counts a request, and notes the content of its reply.
+    /// Counts a request; `answer` is the content of its reply.
     #[inline]
     pub(crate) fn requested(&mut self, answer: Option<Body>) {
         self.requests += 1;
@@ -133,8 +133,8 @@ impl ImageReplies {
         }
     }
 
-    /// Returns the content of the reply with this 16-bit sequence number. Replies arrive in the order of their
-    /// requests.
+    /// Returns the content of the reply with this 16-bit sequence number; `None` if it is neither omitted nor changed.
+    /// Replies arrive in the order of their requests.
     #[inline]
     pub(crate) fn answered(&mut self, sequence: u16) -> Option<Body> {
         let ahead = sequence.wrapping_sub(self.answered as u16);

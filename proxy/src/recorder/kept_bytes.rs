@@ -10,7 +10,7 @@ const CHUNK: usize = 256 << 10;
 /// The number of used chunks that are kept until the recorder has released them.
 const SPARE_CHUNKS: usize = 16;
 
-/// Copies bytes into chunks. A chunk is reused once all its blocks have been dropped.
+/// Copies bytes into chunks of memory. A chunk is reused once all blocks in it have been dropped.
 #[derive(Debug, Default)]
 pub(crate) struct KeptBytes {
     open: BytesMut,
@@ -18,7 +18,7 @@ pub(crate) struct KeptBytes {
 }
 
 impl KeptBytes {
-    /// Copies the bytes of `wire` outside `gaps`.
+    /// Copies the bytes of `wire` except the bytes in `gaps`.
     pub(crate) fn keep(&mut self, wire: &[u8], gaps: &[Gap]) -> Bytes {
         let left: usize = gaps.iter().map(|gap| gap.len as usize).sum();
         let len = wire.len().saturating_sub(left);

@@ -1,4 +1,4 @@
-//! The recorder's thread: takes the relayed bytes from the queue and writes the trace.
+//! The recorder's thread. It removes the relayed bytes from the queue and writes the trace.
 
 pub(crate) mod client_processes;
 pub(crate) mod connection_recorder;
@@ -32,24 +32,24 @@ const PATIENCE: Duration = Duration::from_millis(25);
 /// The interval between two closed chunks. A killed recorder loses the data of this interval and of `PATIENCE`. The
 /// loss must stay below 250 ms, including some waiting for a processor or the disk.
 const FLUSH_EVERY: Duration = Duration::from_millis(100);
-/// How long one write may take at the end of a recording.
+/// The longest duration of a write at the end of a recording.
 pub(crate) const HANG_PATIENCE: Duration = Duration::from_secs(5);
 /// The interval between two checks of that write.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// The number of processed entries after which their memory is released to the relay.
 const RELEASE_EVERY: usize = 64;
 
-/// The outcome of a trace.
+/// The outcome of writing a trace.
 #[derive(Debug, Default)]
 pub(crate) struct TraceOutcome {
     pub(crate) records: u64,
-    /// The first failure. The trace ends before it.
+    /// The first failure, as text. The trace ends before it. `None` without a failure.
     pub(crate) trouble: Option<String>,
-    /// The outcome of the file.
+    /// The outcome of the trace's file.
     pub(crate) file: FileOutcome,
 }
 
-/// The running recorder. It ends when its queue is closed.
+/// The running thread of the recorder. It ends when its queue is closed.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     thread: JoinHandle<()>,
@@ -58,12 +58,13 @@ pub(crate) struct Recorder {
     path: PathBuf,
 }
 
-/// The start of the recorder's current write; 0 if there is none. A long write indicates a hanging disk.
+/// The start time of the recorder's current write in nanoseconds; 0 if there is none. A long write indicates a hanging
+/// disk.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Disk(Arc<AtomicU64>);
 
 impl Disk {
-    /// The duration of the current write; zero if there is none.
+    /// The time since the current write to the trace file began; zero if there is none.
     pub(crate) fn hangs_for(&self) -> Duration {
         match self.0.load(Ordering::Relaxed) {
             0 => Duration::ZERO,
@@ -81,8 +82,8 @@ impl Disk {
 }
 
 impl Recorder {
-    /// Starts the thread on a trace in `place`, called `path` in messages. Without a place, only `watch` receives the
-    /// records. `tell` is called with failures as they happen.
+    /// Starts the thread, which writes the trace `place` (called `path` in messages). Without `place`, only `watch`
+    /// receives the records. `tell` is called with failures as they happen.
     pub(crate) fn start(
         place: Option<TraceFile>,
         path: PathBuf,
@@ -139,13 +140,14 @@ impl Recorder {
         })
     }
 
-    /// The progress of the recorder's writes.
+    /// The progress of the recorder's writes to the disk.
     pub(crate) fn disk(&self) -> Disk {
         self.disk.clone()
     }
 
-    /// Waits for the end, after the queue was closed. Waits for a hanging disk until `HANG_PATIENCE` has passed or
-    /// `impatient` returns true. Earlier hanging does not count, because the disk may continue.
+    /// Waits for the end of the thread, after the queue was closed. Waits for a hanging disk until `HANG_PATIENCE` has
+    /// passed or `impatient` returns true. Time for which the disk hung before does not count, because the disk may
+    /// continue.
     pub(crate) fn join(self, mut impatient: impl FnMut() -> bool) -> TraceOutcome {
         let began = Instant::now();
         loop {

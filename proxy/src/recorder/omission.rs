@@ -1,6 +1,6 @@
 //! Chooses the bytes of a connection that are omitted from the trace: the secret of its setup, the bodies of long
-//! images (unless the user requests all), and more if the recorder falls behind. It uses only lengths and does not
-//! decode messages.
+//! images (unless the user requests them), and more if the recorder falls behind. It uses only the lengths of messages
+//! and does not decode them.
 
 use std::ops::Range;
 
@@ -21,31 +21,31 @@ const KEYMAP_NOTIFY: u8 = 11;
 /// encoding, "Connection Setup").
 const ACCEPTED: u8 = 1;
 const FIRST_ID_AT: usize = 12;
-/// The kinds of bodies to omit.
+/// The kinds of bytes to omit. Each level also omits the bytes of the levels before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Level {
-    /// Only secrets.
+    /// Omits secrets from the trace.
     Secrets,
-    /// The bodies of long images.
+    /// Omits the bodies of long images.
     Images,
-    /// Also the bodies of short images, because there are very many.
+    /// Omits also the bodies of short images, because there are very many.
     AllImages,
-    /// The bodies of long messages: the recorder falls behind.
+    /// Omits the bodies of long messages, because the recorder falls behind.
     LongBodies,
-    /// Everything after the kept part of long messages: the recorder still falls behind.
+    /// Omits everything after the kept part of long messages, because the recorder still falls behind.
     Bodies,
 }
 
-/// Walks one connection, and finds the gaps of each block.
+/// Follows one connection, and finds the gaps of each block.
 pub(crate) struct Omission {
     to_server: DirectionWalk,
     to_client: DirectionWalk,
     requests: ImageRequests,
     replies: ImageReplies,
-    /// The client's first resource id, after the server has accepted its setup.
+    /// The client's first resource id; `None` until the server has accepted its setup.
     pub(crate) first_id: Option<u32>,
-    /// The parts of QueryClientIds replies in the last block, each with its offset in the reply and its position in the
-    /// block.
+    /// The parts of QueryClientIds replies in the last block: the offset of each part in its reply, and its range in
+    /// the block.
     pub(crate) client_ids: Vec<(u64, Range<usize>)>,
 }
 
@@ -75,13 +75,13 @@ impl Omission {
         }
     }
 
-    /// The connection's byte order, after the client has sent its setup.
+    /// The byte order of the connection; `None` until the client has sent its setup.
     pub(crate) fn order(&self) -> Option<ByteOrder> {
         self.to_server.walker.order()
     }
 
-    /// Starts in the middle of a connection of this byte order, after the request `request`. With `setup`, the server's
-    /// side starts with its reply to the setup.
+    /// Creates the state in the middle of a connection of this byte order, after the request `last_request`. With
+    /// `setup`, the server's side begins with its reply to the setup.
     pub(crate) fn joined(
         requests: ImageRequests,
         order: ByteOrder,
@@ -97,15 +97,15 @@ impl Omission {
         omission
     }
 
-    /// Adds a gap after `at` bytes for missing bytes of the server's current message.
+    /// Adds a gap of `len` bytes after `at` bytes of the block, for missing bytes of the server's current message.
     pub(crate) fn missing(&mut self, at: usize, len: u32, gaps: &mut Vec<Gap>) {
         self.to_client.walker.skip(u64::from(len));
         self.to_client.leaving = false;
         push(gaps, at as u64, u64::from(len));
     }
 
-    /// Writes the gaps of a direction's next block to `gaps`, always including the range `secret`. Returns true if
-    /// `level` caused a gap that `Level::Images` would not.
+    /// Writes the gaps of the next block of a direction to `gaps`, always including the range `secret`. Returns true if
+    /// `level` caused a gap that `Level::Images` would not cause.
     pub(crate) fn gaps(
         &mut self,
         direction: Direction,
@@ -227,7 +227,7 @@ impl Omission {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rule {
     Keep,
-    /// The message's content is an image or a secret.
+    /// The content of the message is an image or a secret.
     Image,
     Pressure,
 }

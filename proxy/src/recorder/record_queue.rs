@@ -1,8 +1,8 @@
 //! The queue from the relay to the recorder's thread.
 //!
-//! The relay pushes blocks and continues. The fuller the queue, the less of the messages' bodies it keeps; the relay
-//! waits only if the queue exceeds its limit. Only a large amount of data wakes the recorder, not a single message. The
-//! recorder checks the queue often enough without being woken.
+//! The relay pushes blocks and continues. The fuller the queue is, the smaller is the part of the messages' bodies that
+//! it keeps; the relay waits only if the queue exceeds its limit. Only a large amount of data wakes the recorder, not a
+//! single message. The recorder checks the queue often enough without being woken.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -14,7 +14,7 @@ use x11prof_trace::{
 
 use crate::recorder::omission::Level;
 
-/// The default limit of the queue in bytes.
+/// The default limit of the queue of records, in bytes.
 pub const DEFAULT_QUEUE_BYTES: usize = 256 << 20;
 /// The recorder is woken when this many bytes wait, while they are still in the caches.
 const WAKE_AT: usize = 1 << 20;
@@ -26,7 +26,7 @@ const ENTRY_COST: usize = 128;
 /// Approximate memory of an atom's name.
 const ATOM_COST: usize = 64;
 
-/// The memory of a record in the queue, in bytes.
+/// The memory that a record occupies in the queue, in bytes.
 pub(crate) fn memory(record: &Record) -> usize {
     ENTRY_COST
         + match record {
@@ -88,16 +88,16 @@ struct Waiting {
     time: Timestamp,
 }
 
-/// The sending end; clones send to the same queue.
+/// The sending end of the queue. Clones send to the same queue.
 #[derive(Debug, Clone)]
 pub(crate) struct RecordSender(Arc<RecordQueue>);
 
-/// The receiving end, used by the recorder's thread.
+/// The receiving end of the queue, for the recorder's thread.
 #[derive(Debug)]
 pub(crate) struct RecordReceiver(Arc<RecordQueue>);
 
 /// Creates a queue with a limit of `limit` bytes, which at most one read of each connection can exceed. With `full`,
-/// all bytes are kept, and the relay waits instead.
+/// all bytes are kept, and the relay waits instead of omitting bytes.
 pub(crate) fn record_queue(limit: usize, full: bool) -> (RecordSender, RecordReceiver) {
     let shared = Arc::new(RecordQueue {
         limit,
@@ -116,8 +116,8 @@ fn lock(shared: &RecordQueue) -> MutexGuard<'_, Waiting> {
 }
 
 impl RecordSender {
-    /// Adds an entry without waiting. Blocks are ordered by time: if another thread's block with a later time was
-    /// pushed first, the block takes that time.
+    /// Adds a record without waiting. Blocks are ordered by time: if another thread has pushed a block with a later
+    /// time, this block gets that time.
     pub(crate) fn push(&self, mut entry: Record) {
         let cost = memory(&entry);
         self.0.held.fetch_add(cost, Ordering::Relaxed);
@@ -134,12 +134,12 @@ impl RecordSender {
         }
     }
 
-    /// Adds a control record.
+    /// Adds a control record with this time.
     pub(crate) fn control(&self, time: Timestamp, control: Control) {
         self.push(Record::Control(time, control));
     }
 
-    /// The level of bodies to omit at `now`, which rises as the queue fills. From a 32nd of the limit on, and for some
+    /// The kinds of bytes to omit at `now`; more kinds as the queue fills. From a 32nd of the limit on, and for some
     /// time afterwards, short images are also omitted; from a quarter on, long bodies of all kinds; from a half on, all
     /// bodies and context switches ([`is_for_headers`](RecordSender::is_for_headers)).
     pub(crate) fn level(&self, now: Timestamp) -> Level {
@@ -159,8 +159,8 @@ impl RecordSender {
         }
     }
 
-    /// True if the remaining space is reserved for message headers, for which the relay would have to wait: from half
-    /// of the limit on; with `full`, if the queue is full.
+    /// True if the remaining space is reserved for the headers of messages, because the relay would have to wait for
+    /// them: from half of the limit on; with `full`, if the queue is full.
     pub(crate) fn is_for_headers(&self) -> bool {
         let room = if self.0.full {
             self.0.limit
@@ -170,17 +170,17 @@ impl RecordSender {
         self.0.held.load(Ordering::Relaxed) >= room
     }
 
-    /// Counts bytes that were omitted because the queue was filling.
+    /// Adds to the number of bytes that were omitted because the queue was filling.
     pub(crate) fn left_out_under_pressure(&self, bytes: u64) {
         self.0.pressed.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Counts the time for which the relay waited for space.
+    /// Adds to the time for which the relay waited for space, in nanoseconds.
     pub(crate) fn waited(&self, ns: u64) {
         self.0.waited.fetch_add(ns, Ordering::Relaxed);
     }
 
-    /// The losses caused by a full queue, as text; `None` if there are none.
+    /// A sentence about the data that a full queue has lost; `None` if there is none.
     pub(crate) fn loss_summary(&self) -> Option<String> {
         let pressed = self.0.pressed.load(Ordering::Relaxed);
         let waited = Duration::from_nanos(self.0.waited.load(Ordering::Relaxed));
@@ -200,7 +200,7 @@ impl RecordSender {
         ))
     }
 
-    /// True if the queue is full.
+    /// True if the records in the queue have reached its limit.
     pub(crate) fn is_full(&self) -> bool {
         self.0.held.load(Ordering::Acquire) >= self.0.limit
     }
@@ -217,7 +217,7 @@ impl RecordSender {
         }
     }
 
-    /// Ends all waits for space, before the connections are cut off.
+    /// Ends all waits for space, before the connections are shut down.
     pub(crate) fn hurry(&self) {
         // The lock ensures that no thread misses the change between its check and its wait.
         let _waiting = lock(&self.0);
@@ -225,7 +225,7 @@ impl RecordSender {
         self.0.room.notify_all();
     }
 
-    /// Closes the queue. The recorder ends after the last entry.
+    /// Closes the queue. The recorder ends after the last record.
     pub(crate) fn close(&self) {
         // The lock ensures that the recorder does not miss the change between its check and its wait.
         let _waiting = lock(&self.0);
@@ -235,8 +235,8 @@ impl RecordSender {
 }
 
 impl RecordReceiver {
-    /// Clears `entries` and swaps it with the waiting entries. Waits at most `patience` for entries. Returns false once
-    /// the queue is closed and empty.
+    /// Moves the waiting records to `entries`, whose old contents are dropped. Waits at most `patience` for records.
+    /// Returns false once the queue is closed and empty.
     pub(crate) fn take(&self, entries: &mut Vec<Record>, patience: Duration) -> bool {
         entries.clear();
         let mut waiting = lock(&self.0);
@@ -253,7 +253,7 @@ impl RecordReceiver {
         !(entries.is_empty() && self.0.closed.load(Ordering::Acquire))
     }
 
-    /// Releases the memory of processed entries of this cost.
+    /// Releases the memory of processed records; `cost` is their memory in bytes.
     pub(crate) fn release(&self, cost: usize) {
         let before = self.0.held.fetch_sub(cost, Ordering::AcqRel);
         if before >= self.0.limit && before - cost.min(before) < self.0.limit {

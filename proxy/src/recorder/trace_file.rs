@@ -1,5 +1,5 @@
 //! The file of a recording. No existing file is lost: the trace is written to a temporary file in the same folder until
-//! a client has sent something, and is then renamed. An older file with the name is renamed to `FILE.old`.
+//! a client has sent something, and is then renamed. An older file with the same name is renamed to `FILE.old`.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
@@ -15,7 +15,7 @@ use rustix::process::geteuid;
 /// error.
 const ATTEMPTS: usize = 10;
 
-/// An open trace. A lock excludes other recorders. The mode is 0600.
+/// An open trace file. A lock excludes other recorders. The file's mode is 0600.
 #[derive(Debug)]
 pub(crate) struct TraceFile {
     file: File,
@@ -31,19 +31,19 @@ struct Name {
     taken: bool,
 }
 
-/// The outcome of the file at the end.
+/// The outcome of the file at the end of a recording.
 #[derive(Debug, Default)]
 pub(crate) struct FileOutcome {
-    /// The file's length in bytes.
+    /// The length of the file in bytes.
     pub(crate) len: u64,
-    /// True if nothing was recorded and the older file keeps its name.
+    /// True if nothing was recorded, so that an older file keeps its name.
     pub(crate) left_alone: bool,
-    /// The reason why no trace has the final name.
+    /// The reason why no trace has the final name; `None` if one has it.
     pub(crate) trouble: Option<String>,
 }
 
 impl TraceFile {
-    /// Opens a trace that will get the name `path`. An existing file of this name does not change yet.
+    /// Opens a trace that will get the name `path`. An existing file of this name is not changed yet.
     pub(crate) fn open(path: &Path) -> io::Result<TraceFile> {
         let path = link_target(path)?;
         match fs::metadata(&path) {
@@ -74,12 +74,13 @@ impl TraceFile {
         Ok(opened)
     }
 
-    /// The file that is written.
+    /// The file to which the trace is written.
     pub(crate) fn file(&self) -> &File {
         &self.file
     }
 
-    /// Renames the trace to its final name on the first call. The error names the file in which the trace is instead.
+    /// Renames the trace to its final name on the first call. The error contains the name of the file that has the
+    /// trace instead.
     pub(crate) fn take_name(&mut self) -> Result<(), String> {
         let Some(name) = self.name.as_mut().filter(|name| !name.taken) else {
             return Ok(());
@@ -102,8 +103,8 @@ impl TraceFile {
         Ok(())
     }
 
-    /// Checks the trace's name at the end. Removes the file if the recording did not begin, or if no client sent
-    /// anything and an older file has the name.
+    /// Fixes the trace's name at the end of the recording. Removes the file if the recording did not begin, or if no
+    /// client sent anything and an older file has the name.
     pub(crate) fn end(mut self, began: bool) -> FileOutcome {
         let len = self.file.metadata().map_or(0, |file| file.len());
         let ended = FileOutcome {
@@ -149,7 +150,8 @@ impl Drop for TraceFile {
     }
 }
 
-/// The file to replace by a result with the name `path`: a link stays, and its target is replaced.
+/// The path of the file to replace by a result with the name `path`. If `path` is a link, its target is replaced and
+/// the link is kept.
 ///
 /// # Errors
 /// Fails if the link belongs to another user, who could redirect the write to any file of this user. Fails if the link

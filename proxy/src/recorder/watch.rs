@@ -1,7 +1,7 @@
 //! A second consumer of the recorder's records, for a live view of the recording.
 //!
-//! The recorder passes records to it without waiting. A watcher that falls too far behind misses records, which are
-//! counted. The trace contains all records.
+//! The recorder passes records to the consumer without waiting. A consumer that falls too far behind misses records,
+//! which are counted. The trace contains all records.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -22,14 +22,14 @@ struct WatchQueue {
     missed: AtomicU64,
 }
 
-/// The recorder's end. The watcher's end finishes after all of these are dropped.
+/// The recorder's end of a watch. The watcher's end finishes after all clones of it are dropped.
 #[derive(Debug, Clone)]
 pub struct Watch {
     records: Sender<Offered>,
     shared: Arc<WatchQueue>,
 }
 
-/// The watcher's end.
+/// The watcher's end of a watch, which receives the records.
 #[derive(Debug)]
 pub struct Watched {
     records: Receiver<Offered>,
@@ -46,22 +46,22 @@ struct Offered {
     record: Record,
 }
 
-/// An event for a watcher.
+/// What a watcher of a recording receives.
 #[derive(Debug)]
 #[allow(
     clippy::large_enum_variant,
     reason = "nearly all events are records, and each is moved once"
 )]
 pub enum WatchEvent {
-    /// The next record.
+    /// The next record of the recording.
     Record(Record),
-    /// No record arrived within the time limit.
+    /// No record arrived in time.
     Nothing,
     /// The recording has ended.
     End,
 }
 
-/// Creates the two ends of a watch.
+/// Creates the two ends of a watch: one for the recorder, and one for the watcher.
 pub fn watch() -> (Watch, Watched) {
     let (sender, receiver) = mpsc::channel();
     let shared = Arc::new(WatchQueue::default());
@@ -78,7 +78,8 @@ pub fn watch() -> (Watch, Watched) {
 }
 
 impl Watch {
-    /// Offers a record that uses `cost` bytes of memory. `make` is called only if there is space.
+    /// Offers a record that uses `cost` bytes of memory. `make`, which creates the record, is called only if there is
+    /// space.
     pub(crate) fn offer(&self, cost: usize, is_control: bool, make: impl FnOnce() -> Record) {
         let held = self.shared.held.fetch_add(cost, Ordering::Relaxed);
         let limit = if is_control { 2 * LIMIT } else { LIMIT };
@@ -112,17 +113,17 @@ impl Watched {
         }
     }
 
-    /// The number of records received and queued so far.
+    /// The number of records that were received or are queued.
     pub fn came(&self) -> u64 {
         self.shared.came.load(Ordering::Relaxed)
     }
 
-    /// The number of records missed before the last received one.
+    /// The number of records that were missed before the last received record.
     pub fn missed_before(&self) -> u64 {
         self.missed_before.get()
     }
 
-    /// The number of records missed so far.
+    /// The number of records that were missed up to now.
     pub fn missed(&self) -> u64 {
         self.shared.missed.load(Ordering::Relaxed)
     }

@@ -12,23 +12,23 @@ use crate::display::server_info::DisplayError;
 use crate::relay::rewrites::Rewrite;
 use crate::servers::server_error::ServerError;
 
-/// The reason why a recording could not start.
+/// The reasons why a recording could not start.
 #[derive(Debug, Error)]
 pub enum RecordError {
     /// The key for marks cannot be grabbed.
     #[error("cannot mark by that key on display {display}: {reason}")]
     MarkKey {
-        /// The display.
+        /// The name of the display.
         display: String,
-        /// The reason.
+        /// The reason why the key cannot be grabbed, as text.
         reason: String,
     },
-    /// The user names no display, and `DISPLAY` is not set.
+    /// The user gave no display, and `DISPLAY` is not set.
     #[error(
         "DISPLAY is not set: name a display with --display, or start a private one: x11prof record --server xvfb -- COMMAND"
     )]
     NoDisplay,
-    /// The name is not a valid display name.
+    /// The text is not a valid display name.
     #[error(transparent)]
     DisplayName(#[from] DisplayNameError),
     /// The private server did not start.
@@ -43,57 +43,57 @@ pub enum RecordError {
     /// The trace file cannot be created.
     #[error("cannot write the trace {}: {source}", path.display())]
     Output {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// The system's error.
+        /// The error that the system reported.
         source: io::Error,
     },
-    /// The trace cannot be started.
+    /// The trace could not be started.
     #[error("{}: {source}", path.display())]
     Trace {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// The trace's error.
+        /// The error of the trace writer.
         source: TraceError,
     },
     /// The command cannot be started.
     #[error("cannot run {command}: {source}")]
     Command {
-        /// The command's program.
+        /// The program of the command.
         command: String,
-        /// The system's error.
+        /// The error that the system reported.
         source: io::Error,
     },
-    /// The server cannot report its clients' messages.
+    /// The server cannot report its clients' messages, because it has no RECORD extension.
     #[error(
         "display {display} has no RECORD extension, so that clients that already run cannot be recorded; \
          start the program through x11prof instead: x11prof record --display {display} -- COMMAND"
     )]
     NoRecord {
-        /// The display.
+        /// The name of the display.
         display: String,
     },
-    /// Attaching and detaching would end the server.
+    /// Attaching to the server and detaching would end the server.
     #[error(
         "display {display} ends with its last client (-terminate) and has none: start a client first, or start the \
          program through x11prof: x11prof record --display {display} -- COMMAND"
     )]
     WouldEnd {
-        /// The display.
+        /// The name of the display.
         display: String,
     },
-    /// The server does not support a rewrite.
+    /// The server does not support a change of requests that is to be tried.
     #[error("display {display} is too old for --try {}: it has no RANDR 1.3", Rewrite::CurrentResources.name())]
     NoFix {
-        /// The display.
+        /// The name of the display.
         display: String,
     },
-    /// The system refuses another operation that is needed.
+    /// The system refuses another operation that is required.
     #[error("cannot record: {what}: {source}")]
     System {
-        /// The action that failed.
+        /// The action that failed, as a part of a sentence.
         what: &'static str,
-        /// The system's error.
+        /// The error that the system reported.
         source: io::Error,
     },
 }

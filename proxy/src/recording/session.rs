@@ -26,26 +26,26 @@ use crate::recording::config::{RecordConfig, Recorded, Stacks};
 use crate::recording::record_error::RecordError;
 use crate::relay::rewrites::Rewrite;
 
-/// The recorded server, as described at the start of the trace.
+/// The recorded server, as described at the beginning of the trace.
 pub(crate) struct RecordedServer<'a> {
     pub(crate) link: &'a ServerLink,
     pub(crate) about: Server,
     pub(crate) extensions: Vec<ExtensionOpcodes>,
-    /// The timer of the server's handlers, or the reason why they are not timed; `None` if the server was not started
-    /// with a timer.
+    /// The source of the server's handler times, or the reason why handlers are not timed; `None` if x11prof did not
+    /// start the server for timing.
     pub(crate) timer: Option<Result<HandlerTimes, String>>,
 }
 
-/// A running recording. Dropping it ends the trace.
+/// A recording while it runs. Dropping it ends the trace.
 pub(crate) struct RecordingSession {
     pub(crate) sender: RecordSender,
-    /// A directory for the recording's sockets and libraries.
+    /// The private directory for the recording's sockets and libraries.
     pub(crate) dir: PrivateDir,
     pub(crate) scheduling: Arc<Scheduling>,
     pub(crate) numbers: Arc<StackNumbers>,
-    /// The processes of the relayed clients.
+    /// The processes of the clients that the recorder relays.
     pub(crate) clients: Arc<ClientProcesses>,
-    /// The server's process, if it runs on this machine.
+    /// The id of the server's process; `None` if it does not run on this machine.
     pub(crate) server: Option<u32>,
     stacks: Vec<Stacks>,
     unwinding: Option<StackUnwinding>,
@@ -54,15 +54,15 @@ pub(crate) struct RecordingSession {
     keep_symbols: bool,
 }
 
-/// The outcome of a message source.
+/// The outcome of a message source at the end of a recording.
 #[derive(Debug, Default)]
 pub(crate) struct SourceOutcome {
-    /// As in [`Recorded`].
+    /// The command's exit status, as in [`Recorded`].
     pub(crate) exit_status: Option<i32>,
     pub(crate) bytes: u64,
     pub(crate) connections: u32,
     pub(crate) tried: Vec<(Rewrite, u64)>,
-    /// The data that is missing from the trace, with the reasons.
+    /// Sentences about the data that is missing from the trace, with the reasons.
     pub(crate) trouble: Vec<String>,
 }
 
@@ -81,7 +81,8 @@ impl Drop for OpenTrace {
 
 impl RecordingSession {
     /// Opens the trace and writes its first records, including the records `source` that describe the message source.
-    /// Accepts marks for the displays `names`. `tell` is called with failures of the trace file as they happen.
+    /// Accepts marks for the displays `names`. `tell` is called with failures of the trace file as they happen, `on`
+    /// with notices.
     pub(crate) fn start(
         config: &RecordConfig,
         server: RecordedServer<'_>,
@@ -154,12 +155,13 @@ impl RecordingSession {
         unwinding.map(|one| one.queue.clone())
     }
 
-    /// The first resource id of the connection that grabs the key of marks. This connection must not be recorded.
+    /// The first resource id of the connection that grabs the key for marks; `None` without a key. This connection must
+    /// not be recorded.
     pub(crate) fn mark_connection(&self) -> Option<u32> {
         self.marks.as_ref().and_then(Marks::connection)
     }
 
-    /// The progress of the trace's writes.
+    /// The progress of the trace's writes to the disk.
     pub(crate) fn disk(&self) -> Disk {
         self.recorder
             .1
@@ -168,7 +170,7 @@ impl RecordingSession {
             .unwrap_or_default()
     }
 
-    /// Ends marks, context switches and call stacks, and writes their last records to the trace.
+    /// Ends the capture of marks, context switches and call stacks, and writes their last records to the trace.
     pub(crate) fn end_capture(&mut self, on: &mut impl FnMut(Notice)) {
         self.marks = None;
         if let Some(pid) = self.server {
@@ -181,7 +183,8 @@ impl RecordingSession {
         }
     }
 
-    /// Writes the last records and closes the trace. A second signal ends the wait for a hanging disk.
+    /// Writes the last records and closes the trace. A second signal ends the wait for a hanging disk. Returns the
+    /// outcome of the recording.
     pub(crate) fn finish(mut self, source: SourceOutcome, on: &mut impl FnMut(Notice)) -> Recorded {
         if self.keep_symbols {
             self.numbers.keep_symbols(&mut *on);

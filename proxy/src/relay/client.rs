@@ -1,4 +1,4 @@
-//! A client from its acceptance to its end. An error ends only the client's connection.
+//! The handling of a client from its acceptance to its end. An error ends only the client's connection.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -44,14 +44,14 @@ const CUT_OFF_PATIENCE: Duration = Duration::from_secs(1);
 /// The stack size of a connection's thread. Little of it is used; looking up a server's host name uses most.
 const STACK: usize = 512 << 10;
 
-/// The served display, with the state that all connections share.
+/// The display that the recorder serves, with the state that all connections share.
 pub(crate) struct Display {
     pub(crate) link: ServerLink,
-    /// The display's own cookie, which clients must show.
+    /// The cookie of the served display, which clients must send.
     pub(crate) cookie: Cookie,
     /// True if clients of other users are also accepted.
     pub(crate) any_user: bool,
-    /// True after the user was notified of a refused client.
+    /// True after the user was notified that a client of another user was refused.
     pub(crate) refused_other_user: AtomicBool,
     pub(crate) disk: Disk,
     pub(crate) sender: RecordSender,
@@ -59,17 +59,17 @@ pub(crate) struct Display {
     pub(crate) buffers: LargeBuffers,
     pub(crate) kept: Mutex<KeptBytes>,
     pub(crate) processes: Arc<ClientProcesses>,
-    /// The server's requests that contain images, or have images in their replies.
+    /// The server's requests that contain images, or whose replies contain images.
     pub(crate) images: ImageRequests,
-    /// The emulated network between the recorder and the server; usually `None`.
+    /// The emulated network between the recorder and the server; `None` without `record --net`.
     pub(crate) lines: Option<SharedLink>,
-    /// The rewrites to try; usually none.
+    /// The changes of requests to try; usually none.
     pub(crate) tried: TriedRewrites,
     pub(crate) notices: mpsc::UnboundedSender<Notice>,
     pub(crate) connections: Connections,
     /// The queue for the stacks of clients that wait; `None` if they were not requested.
     pub(crate) wait_stacks: Option<StackQueue>,
-    /// True after the user was notified of a client that cannot be inspected.
+    /// True after the user was notified of a client whose stacks cannot be inspected.
     pub(crate) no_stacks: AtomicBool,
 }
 
@@ -80,7 +80,7 @@ const REFUSED_OTHER_USER: &str =
 /// The reason for ending connections that are open at the end.
 const CUT_OFF: &str = "the recording ended";
 
-/// The transport of a client.
+/// The transport of a client's connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Transport {
     Unix,
@@ -104,7 +104,7 @@ impl Transport {
 }
 
 impl Display {
-    /// Serves an accepted connection to its end, on its own thread.
+    /// Serves an accepted connection on a separate thread, to the end of the connection.
     pub(crate) fn take(
         self: &Arc<Display>,
         stream: OwnedFd,

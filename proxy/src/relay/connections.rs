@@ -1,4 +1,4 @@
-//! The open connections of a recording. The recording ends after they have ended, and can cut them off.
+//! The open connections of a recording. The recording ends after all connections have ended, or shuts them down.
 
 use std::collections::BTreeSet;
 use std::mem;
@@ -11,16 +11,16 @@ use x11prof_trace::ConnectionId;
 
 use crate::sockets::socket::Socket;
 
-/// The connections and counters of a recording.
+/// The open connections and the counters of a recording.
 #[derive(Debug, Default)]
 pub(crate) struct Connections {
     state: Mutex<State>,
     none: Condvar,
-    /// The number of bytes relayed in both directions.
+    /// The number of bytes that were relayed in both directions.
     pub(crate) bytes: AtomicU64,
     /// True while one of the relays polls for messages without sleeping.
     pub(crate) looking: AtomicBool,
-    /// Notified when a connection ends.
+    /// A condition that is notified when a connection ends.
     pub(crate) ended: Notify,
 }
 
@@ -50,7 +50,7 @@ const MAX_AWAITED_SETUPS: usize = 256;
 const SLOW: Duration = Duration::from_secs(1);
 
 impl Connections {
-    /// Opens a connection. It stays open until `close`.
+    /// Opens a connection, and returns its number. It stays open until `close`.
     pub(crate) fn open(&self) -> ConnectionId {
         let mut state = self.state();
         state.accepted = state.accepted.saturating_add(1);
@@ -65,8 +65,8 @@ impl Connections {
         connection
     }
 
-    /// True if another connection may wait for its setup. If too many wait, connections that have waited long are
-    /// ended.
+    /// True if another connection may wait for its setup; `is_local` is true for a Unix socket. If too many connections
+    /// wait, those that have waited long are ended.
     pub(crate) fn has_room(&self, is_local: bool) -> bool {
         // Clients from other hosts connect by TCP, and must not use up the slots of this machine's clients.
         let most = if is_local {
@@ -89,7 +89,7 @@ impl Connections {
         *awaited < most
     }
 
-    /// Notes that the setup of a connection has arrived or will not arrive.
+    /// Notes that a connection no longer waits for its setup: the setup has arrived, or will not arrive.
     pub(crate) fn introduced(&self, connection: ConnectionId) {
         let mut state = self.state();
         if let Some(open) = state.of(connection)
@@ -99,7 +99,7 @@ impl Connections {
         }
     }
 
-    /// Notes the process of an open connection.
+    /// Stores the process id of an open connection.
     pub(crate) fn note_process(&self, connection: ConnectionId, pid: Option<u32>) {
         if let Some(open) = self.state().of(connection) {
             open.pid = pid;
@@ -135,7 +135,7 @@ impl Connections {
         socket
     }
 
-    /// Closes a connection.
+    /// Closes the connection with this number.
     pub(crate) fn close(&self, connection: ConnectionId) {
         self.introduced(connection);
         let mut state = self.state();
@@ -145,7 +145,7 @@ impl Connections {
         self.ended.notify_one();
     }
 
-    /// Ends all connections. Later connections end at once.
+    /// Shuts down all connections. Later connections end at once.
     pub(crate) fn cut_off(&self) {
         let mut state = self.state();
         state.cut_off = true;
@@ -153,13 +153,13 @@ impl Connections {
         sockets.for_each(|socket| socket.shut_down());
     }
 
-    /// True if the recorder ended the connections.
+    /// True if the recorder has shut down the connections.
     pub(crate) fn are_cut_off(&self) -> bool {
         self.state().cut_off
     }
 
-    /// Waits until no connection is open. Removes the connections that have not ended in time, and returns them with
-    /// their processes.
+    /// Waits until no connection is open, for at most `patience`. Removes the connections that have not ended in time,
+    /// and returns them with their process ids.
     pub(crate) fn await_none(&self, patience: Duration) -> Vec<(ConnectionId, Option<u32>)> {
         let still = |state: &mut State| !state.open.is_empty();
         let mut state = self
@@ -171,7 +171,7 @@ impl Connections {
         left.map(|open| (open.connection, open.pid)).collect()
     }
 
-    /// The distinct known processes of the open connections.
+    /// The process ids of the open connections, as far as known.
     pub(crate) fn open_processes(&self) -> BTreeSet<u32> {
         let state = self.state();
         state.open.iter().filter_map(|open| open.pid).collect()
@@ -182,12 +182,12 @@ impl Connections {
         self.state().open.is_empty()
     }
 
-    /// The number of connections so far.
+    /// The number of connections that were opened up to now.
     pub(crate) fn accepted(&self) -> u32 {
         self.state().accepted
     }
 
-    /// Counts relayed bytes.
+    /// Adds to the number of relayed bytes.
     pub(crate) fn relayed(&self, bytes: u64) {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
     }

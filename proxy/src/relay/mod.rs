@@ -38,32 +38,32 @@ const NOTED_STALL: Duration = Duration::from_millis(5);
 /// them.
 const UNREAD: usize = 1 << 20;
 
-/// A connection that is relayed.
+/// A connection to relay: its two sockets, and the recorder of its bytes.
 pub(crate) struct Relay<'a> {
     pub(crate) client: &'a Socket,
     pub(crate) server: &'a Socket,
     pub(crate) recorder: &'a ConnectionRecorder<'a>,
     pub(crate) buffers: &'a LargeBuffers,
-    /// The counters of relayed bytes.
+    /// The counters of relayed bytes, which all connections share.
     pub(crate) connections: &'a Connections,
-    /// The stacks on which the client waits, if they are recorded.
+    /// The copier of the client's stacks while it waits; `None` if these are not recorded.
     pub(crate) stacks: Option<ClientStacks>,
-    /// The rewrites to try, if any, and the connection's byte order.
+    /// The changes of requests to try, with the connection's byte order; `None` if there are none.
     pub(crate) rewrites: Option<(&'a TriedRewrites, ByteOrder)>,
 }
 
-/// The side that ended a connection.
+/// The side that ended a relayed connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EndedBy {
     Client,
     Server,
 }
 
-/// The end of a connection.
+/// The end of a relayed connection.
 #[derive(Debug)]
 pub(crate) struct ConnectionEnd {
     pub(crate) by: EndedBy,
-    /// The error, unless the end was an orderly end of file.
+    /// The error that ended the connection; `None` for an orderly end of file.
     pub(crate) error: Option<io::Error>,
 }
 

@@ -1,9 +1,9 @@
 //! Emulates a slower network between the recorder and the server (`record --net`).
 //!
-//! A separate thread carries a connection's bytes next to the ordinary relay. Each direction takes packets one after the
-//! other at the network's speed, with their headers; they arrive half a round trip later. All connections share the
-//! line of each direction. Connecting takes a round trip. The time that the relay itself adds is measured once and
-//! taken out of the delay.
+//! A separate thread transmits a connection's bytes next to the ordinary relay. Each direction transmits packets one
+//! after the other at the network's speed, with their headers; they arrive half a round trip later. All connections
+//! share the line of each direction. Connecting takes a round trip. The time that the relay itself adds is measured
+//! once and subtracted from the delay.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -32,7 +32,7 @@ const LONGEST: Duration = Duration::from_secs(3600);
 /// The shared link in one direction: the time at which it can accept the next packet.
 type Line = Mutex<Option<Instant>>;
 
-/// An emulated network whose capacity in each direction all connections share.
+/// The emulated network, with one line in each direction that all connections share.
 #[derive(Debug, Clone)]
 pub(crate) struct SharedLink {
     network: EmulatedNetwork,
@@ -85,14 +85,15 @@ fn exact_timers() {
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
 }
 
-/// The thread that serves one connection.
+/// The thread that delays the bytes of one connection.
 pub(crate) struct NetworkEmulator {
     thread: JoinHandle<()>,
     near: Arc<Socket>,
 }
 
 impl NetworkEmulator {
-    /// Starts a network between the returned socket and `server`.
+    /// Starts the delay of a connection's bytes between the returned socket and `server`. `share` registers a socket,
+    /// so that it can be shut down.
     pub(crate) fn start(
         lines: SharedLink,
         server: Arc<Socket>,
@@ -112,7 +113,7 @@ impl NetworkEmulator {
         Ok((near, link))
     }
 
-    /// Waits until the bytes in flight to the server have arrived.
+    /// Waits until the bytes that are in flight to the server have arrived.
     pub(crate) fn finish(self) {
         self.near.shut_down();
         // The thread returns nothing.

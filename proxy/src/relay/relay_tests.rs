@@ -1,4 +1,4 @@
-//! The relay passes bytes unchanged, and descriptors in order and in place.
+//! Tests that the relay passes bytes unchanged, and descriptors in order and at their positions.
 
 use std::fs::File;
 use std::io::{IoSlice, IoSliceMut, Read, Write};
@@ -41,7 +41,7 @@ fn byte(seed: u8, at: usize) -> u8 {
     (at.wrapping_mul(2_654_435_761) >> 13) as u8 ^ seed
 }
 
-/// A descriptor that contains its number.
+/// A file descriptor whose file contains `number`.
 pub(super) fn numbered(number: u32) -> OwnedFd {
     let fd = memfd_create("relay", MemfdFlags::CLOEXEC).unwrap();
     let mut file = File::from(fd);
@@ -123,7 +123,8 @@ fn check(messages: &[Sent], seed: u8, (bytes, fds): &Got) {
     }
 }
 
-/// Runs a relay between two sockets. Returns the recorded entries and the relay's result.
+/// Runs a relay between two sockets, with a queue of `limit` bytes. Returns the queue's receiving end and the thread
+/// with the relay's result.
 pub(super) fn relay(
     client: UnixStream,
     server: UnixStream,

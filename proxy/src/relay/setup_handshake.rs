@@ -1,4 +1,4 @@
-//! A client's setup: reads and checks it, and forwards it on a new connection to the server.
+//! Reads a client's setup, checks it, and forwards it on a new connection to the server.
 
 use std::io;
 use std::ops::Range;
@@ -23,19 +23,20 @@ const SETUP_PATIENCE: Duration = Duration::from_secs(60);
 /// long images and on the metrics of large fonts.
 const SEND_BUFFER: usize = 1 << 20;
 
-/// The reason why a connection ended before the relay began.
+/// The reasons why a connection ended before the relay began.
 pub(crate) enum SetupEnd {
-    /// The client disconnected or stopped sending.
+    /// The client disconnected or stopped sending; contains the reason.
     Gone(String),
-    /// The setup was refused. The client receives the reason if its byte order is known.
+    /// The recorder refused the setup; contains the client's byte order and the reason. The client receives the reason
+    /// if its byte order is known.
     Refused(Option<ByteOrder>, String),
 }
 
-/// A client whose setup was forwarded.
+/// A client whose setup was forwarded to the server.
 pub(crate) struct SetUpClient {
     pub(crate) server: Arc<Socket>,
     pub(crate) setup: Vec<u8>,
-    /// The position of the cookie in the setup.
+    /// The range of the cookie in the setup's bytes.
     pub(crate) cookie: Range<usize>,
     pub(crate) order: ByteOrder,
     /// The time at which the setup was complete.
@@ -51,7 +52,8 @@ pub(crate) struct SetupHandshake<'a> {
 }
 
 impl SetupHandshake<'_> {
-    /// Reads the client's setup, and forwards it on a new connection to the server.
+    /// Reads the setup of `client`, and forwards it on a new connection to the server. Starts an `emulator` if a
+    /// network is emulated.
     pub(crate) fn run(
         &self,
         connection: ConnectionId,

@@ -1,4 +1,4 @@
-//! The relay's output and the trace do not depend on how a stream is split.
+//! Tests that the relay's output and the trace do not depend on how a stream is split into reads.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;

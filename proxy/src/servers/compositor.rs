@@ -1,4 +1,4 @@
-//! A Wayland compositor without a screen, for the server that shows its window there.
+//! A Wayland compositor without a screen, for a server that shows its window in a compositor.
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
@@ -35,7 +35,7 @@ focus-animation=none
 path=
 ";
 
-/// A running weston that renders into memory. Dropping the value stops it.
+/// A running weston that renders into memory. Dropping the value stops weston.
 #[derive(Debug)]
 pub(crate) struct Compositor {
     child: OwnChild,
@@ -98,14 +98,14 @@ impl Compositor {
         Err(format!("it was not ready after {patience} s"))
     }
 
-    /// Makes `command` a client of the compositor.
+    /// Sets the environment of `command` so that it becomes a client of the compositor.
     pub(crate) fn shows(&self, command: &mut Command) {
         command
             .env("XDG_RUNTIME_DIR", self.dir.path())
             .env("WAYLAND_DISPLAY", SOCKET);
     }
 
-    /// The compositor's process id.
+    /// The process id of the compositor.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }

@@ -1,4 +1,4 @@
-//! Private X servers.
+//! X servers that x11prof starts, and their helpers.
 
 pub(crate) mod compositor;
 pub(crate) mod private_server;

@@ -1,4 +1,5 @@
-//! Private display servers: started for one recording or calibration, each with its own cookie, and stopped afterwards.
+//! Private display servers. Each is started for one recording or calibration, has its own cookie, and is stopped
+//! afterwards.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -94,8 +95,8 @@ impl PrivateServer {
         PrivateServer::launch_kind(kind, true)
     }
 
-    /// Starts a server with a shell command, to which arguments for the display number and the cookie are appended. The
-    /// server times its handlers if possible.
+    /// Starts a server with the shell command `line`, to which arguments for the display number and the cookie are
+    /// appended. The server times its request handlers if possible.
     pub(crate) fn start_command(line: &str) -> Result<PrivateServer, ServerError> {
         let dir = PrivateDir::new().map_err(io(COMMAND))?;
         let mut command = Command::new("sh");
@@ -180,7 +181,8 @@ impl PrivateServer {
         })
     }
 
-    /// Moves the server's helpers to processor `cpu`: its viewer, and the server or compositor that shows its window.
+    /// Moves the server's helpers (its viewer, and the server or compositor that shows its window) to the processor
+    /// with the number `cpu`.
     ///
     /// # Errors
     /// Fails if the system does not allow the processor.
@@ -198,8 +200,8 @@ impl PrivateServer {
         Ok(())
     }
 
-    /// Starts to time the server's handlers, after the server has replied to some requests. `None` if the server was
-    /// not started with a timer, an error with a reason in text form if the handlers cannot be timed.
+    /// Begins to time the server's request handlers, after the server has replied to some requests. `None` if the
+    /// server was not started for timing; an error with a reason in text form if the handlers cannot be timed.
     pub fn time_handlers(&mut self) -> Option<Result<HandlerTimes, String>> {
         Some(self.timer.take()?.and_then(|mut timer| {
             timer.begin()?;
@@ -207,22 +209,22 @@ impl PrivateServer {
         }))
     }
 
-    /// The server's display, `:N`.
+    /// The name of the server's display, `:N`.
     pub fn display(&self) -> &DisplayName {
         &self.display
     }
 
-    /// A file with the server's cookie, for XAUTHORITY. It is removed with the server.
+    /// The path of a file with the server's cookie, for XAUTHORITY. The file is removed with the server.
     pub fn authority_file(&self) -> &Path {
         &self.authority_file
     }
 
-    /// The server's cookie.
+    /// The cookie with which clients authenticate to the server.
     pub fn cookie(&self) -> &Cookie {
         &self.cookie
     }
 
-    /// The server's process id.
+    /// The id of the server's process.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }

@@ -6,31 +6,31 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The kinds of display servers that can be started. Their screens have 1280×1024 pixels.
+/// The kind of a display server that can be started. The screens have 1280×1024 pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ServerKind {
-    /// Xvfb with depth 24.
+    /// Xvfb with a screen of depth 24.
     Xvfb,
-    /// Xvfb with depth 8.
+    /// Xvfb with a screen of depth 8.
     Xvfb8,
-    /// TigerVNC's Xvnc. Its viewers connect to a socket in its private folder.
+    /// TigerVNC's Xvnc. Viewers connect to a socket in its private folder.
     Xvnc,
     /// Xvnc with a viewer of x11prof that receives all updates. Without a viewer, Xvnc's encoder does not run.
     XvncViewed,
-    /// Xephyr, a server in a window of another server, here of a separate Xvfb.
+    /// Xephyr, a server that shows its screen in a window of another server, here of a separate Xvfb.
     Xephyr,
     /// Xorg with the dummy video driver.
     XorgDummy,
-    /// Xwayland with one window for its whole screen, in a weston without a display.
+    /// Xwayland with one window for its whole screen, in a weston without a screen.
     Xwayland,
 }
 
-/// The program that hosts a server's window.
+/// The program in which a server shows its window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HostKind {
-    /// An X server.
+    /// The private server is an X server of this kind.
     Server(ServerKind),
-    /// A Wayland compositor.
+    /// The private server is a Wayland compositor.
     Compositor,
 }
 
@@ -77,13 +77,13 @@ EndSection
 "#;
 
 impl ServerKind {
-    /// The kind of that name on the command line.
+    /// The kind with this name on the command line; `None` if there is none.
     pub fn from_name(name: &str) -> Option<ServerKind> {
         let mut all = NAMED.iter();
         all.find(|(known, _)| *known == name).map(|(_, kind)| *kind)
     }
 
-    /// The names of all kinds.
+    /// The names of all kinds on the command line.
     pub fn names() -> impl Iterator<Item = &'static str> {
         NAMED.iter().map(|(name, _)| *name)
     }
@@ -105,7 +105,7 @@ impl ServerKind {
         }
     }
 
-    /// The Debian packages with the server.
+    /// The names of the Debian packages with the server.
     pub(crate) fn package(self) -> &'static str {
         match self {
             ServerKind::Xvfb | ServerKind::Xvfb8 => "xvfb",
@@ -116,7 +116,7 @@ impl ServerKind {
         }
     }
 
-    /// Advice for a server that does not start.
+    /// Advice for the user if a server of this kind does not start.
     pub(crate) fn advice(self) -> &'static str {
         match self {
             ServerKind::XorgDummy => {
@@ -126,7 +126,7 @@ impl ServerKind {
         }
     }
 
-    /// The host that the server needs.
+    /// The program in which a server of this kind shows its window; `None` if it needs none.
     pub(crate) fn host(self) -> Option<HostKind> {
         match self {
             ServerKind::Xephyr => Some(HostKind::Server(ServerKind::Xvfb)),
@@ -135,17 +135,18 @@ impl ServerKind {
         }
     }
 
-    /// True if x11prof's viewer is connected to the server.
+    /// True if x11prof connects a viewer to a server of this kind.
     pub(crate) fn is_viewed(self) -> bool {
         self == ServerKind::XvncViewed
     }
 
-    /// The socket for viewers, in the server's folder.
+    /// The path of the socket for viewers in `dir`, the server's folder; `None` if servers of this kind have no
+    /// viewers.
     pub(crate) fn viewers_socket(self, dir: &Path) -> Option<PathBuf> {
         matches!(self, ServerKind::Xvnc | ServerKind::XvncViewed).then(|| dir.join("rfb"))
     }
 
-    /// The arguments of this kind, in addition to the arguments of all kinds. `dir` is the server's folder.
+    /// The arguments for servers of this kind, in addition to the arguments of all kinds. `dir` is the server's folder.
     pub(crate) fn arguments(self, dir: &Path) -> io::Result<Vec<OsString>> {
         let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
         Ok(match self {

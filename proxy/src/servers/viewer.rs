@@ -20,7 +20,7 @@ const ZRLE: u32 = 16;
 const SET_ENCODINGS: u8 = 2;
 const UPDATE_REQUEST: u8 = 3;
 
-/// Shows the display of the viewers' socket at `path`, on a separate thread, until the server ends. Returns the thread
+/// Connects a viewer to the socket at `path`, on a separate thread, until the server ends. Returns the thread's id
 /// after the first update, of the whole screen, has arrived.
 pub(crate) fn view(path: &Path) -> Result<Pid> {
     let mut viewer = Viewer::new(UnixStream::connect(path)?)?;

@@ -1,7 +1,7 @@
-//! The accessibility bus of a recorded session. GTK programs start a bus if the user's session has none, and its
-//! launcher writes the bus's address to the root window of the real display. The bus ends with the recording, and its
+//! The accessibility bus of a recorded session. GTK programs start a bus if the user's session has none, and the bus's
+//! launcher writes its address to the root window of the real display. The bus ends with the recording, and its
 //! launcher can then no longer reach the display to remove the address. Programs that start later would wait for a bus
-//! that does not exist any more.
+//! that no longer exists.
 
 use std::fs;
 use std::os::unix::net::UnixStream;
@@ -22,8 +22,8 @@ const PROPERTY: &[u8] = b"AT_SPI_BUS";
 /// The longest address that is read, in units of 4 bytes.
 const ADDRESS: u32 = 256;
 
-/// Removes the address from the root window of `link` if the bus belongs to the clients of the display `served`, or if
-/// the bus has ended.
+/// Removes the address of the bus from the root window of `link`'s display if the bus belongs to the clients of the
+/// display `served`, or if the bus has ended.
 ///
 /// # Errors
 /// Fails if the server does not reply.

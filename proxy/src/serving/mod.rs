@@ -1,4 +1,4 @@
-//! The message source that is a separate display: new clients connect to it, and their connections are relayed.
+//! Records the clients of a separate display: new clients connect to it, and their connections are relayed.
 
 mod accessibility_bus;
 mod open_windows;
@@ -31,7 +31,7 @@ use crate::relay::rewrites::{Opcodes, Rewrite, TriedRewrites};
 use crate::sockets::buffer::LargeBuffers;
 
 /// Records the clients that connect to a separate display, until the command and its windows have ended, or until
-/// SIGINT or SIGTERM.
+/// SIGINT or SIGTERM. Calls `on` for each notice.
 pub(crate) fn record(
     config: &RecordConfig,
     mut on: impl FnMut(Notice),

@@ -1,4 +1,4 @@
-//! Detects whether recorded clients still have windows. The recording continues after the command's end as long as they
+//! Detects whether recorded clients have windows. After the command's end, the recording continues as long as they
 //! have.
 
 use std::sync::Arc;
@@ -26,7 +26,7 @@ const WITHOUT_WINDOWS: Duration = Duration::from_millis(1500);
 /// managers use two frames.
 const LEVELS: usize = 3;
 
-/// The windows of the recorded clients.
+/// The windows of the recorded clients, after the command's end.
 pub(crate) struct OpenWindows {
     link: ServerLink,
     clients: Arc<ClientProcesses>,
@@ -37,7 +37,7 @@ impl OpenWindows {
         OpenWindows { link, clients }
     }
 
-    /// Waits until the clients have no windows.
+    /// Waits until the recorded clients have no windows.
     pub(crate) async fn closed(self) {
         let windows = Arc::new(self);
         let mut seen = Instant::now();

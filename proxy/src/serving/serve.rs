@@ -49,12 +49,13 @@ enum Ending {
     NotYet,
     /// A signal ends the recording. Until this time the command may end on its own.
     Interrupted(Instant),
-    /// The command was terminated.
+    /// The command has ended or was sent a signal to terminate. Until this time its connections may end on their own.
     Terminated(Instant),
     Now,
 }
 
-/// Serves until the recording ends. Must run in a `LocalSet`. Returns the command's exit status.
+/// Serves `display` until the recording ends. Must run in a `LocalSet`. Returns the command's exit status; `None`
+/// without a command, or if it is still running. `heard` receives notices from other threads, which are passed to `on`.
 pub(crate) async fn serve(
     display: &Arc<Display>,
     claimed: &Claimed,
@@ -311,7 +312,7 @@ async fn ended(task: &mut Option<JoinHandle<()>>) {
 }
 
 enum Signalled {
-    /// The terminal's SIGINT, which the command also receives.
+    /// The SIGINT of the terminal, which the command also receives.
     Interrupt,
     Terminate,
 }

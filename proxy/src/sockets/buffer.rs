@@ -1,5 +1,5 @@
-//! The memory into which sockets are read. Each direction has a small buffer for messages whose receiver waits; a few
-//! large buffers, which stay in the processor's caches, are shared by all.
+//! The memory into which sockets are read. Each direction has a small buffer for messages whose receiver waits. All
+//! connections share a few large buffers, which stay in the processor's caches.
 
 use std::io;
 use std::ops::{Deref, DerefMut, Range};
@@ -19,7 +19,7 @@ const SPARE: usize = 4;
 /// If more large buffers than this are in use, most of them belong to peers that do not read.
 const MANY: usize = 16;
 
-/// The large buffers of all connections.
+/// The large buffers that all connections share.
 #[derive(Debug, Default)]
 pub(crate) struct LargeBuffers {
     spare: Mutex<Vec<Box<[u8]>>>,
@@ -79,7 +79,7 @@ impl Drop for Lease<'_> {
     }
 }
 
-/// Reads one direction of a connection. A thread that waits for bytes holds no large buffer.
+/// Reads one direction of a connection into a buffer. A thread that waits for bytes holds no large buffer.
 #[derive(Debug)]
 pub(crate) struct Intake<'a> {
     large: &'a LargeBuffers,
@@ -88,7 +88,7 @@ pub(crate) struct Intake<'a> {
     much: bool,
 }
 
-/// The bytes and descriptors of one read.
+/// The bytes and descriptors that one read of a socket returned.
 #[derive(Debug)]
 pub(crate) struct Received<'own, 'large> {
     room: ReadBuffer<'own, 'large>,
@@ -113,7 +113,7 @@ impl<'large> Intake<'large> {
         }
     }
 
-    /// Reads the available bytes. Without any, the error is `WouldBlock`.
+    /// Reads the bytes that are available. If there are none, the error is `WouldBlock`.
     pub(crate) fn receive(&mut self, from: &Socket) -> io::Result<Received<'_, 'large>> {
         if self.much {
             let mut lease = self.large.lease();
@@ -140,13 +140,13 @@ impl<'own, 'large> Received<'own, 'large> {
         }
     }
 
-    /// Bytes in separately allocated memory.
+    /// Creates a read from bytes in separately allocated memory, and their descriptors.
     pub(crate) fn copied(bytes: Vec<u8>, fds: Vec<OwnedFd>) -> Received<'own, 'large> {
         let len = bytes.len();
         Received::new(ReadBuffer::Copy(bytes), len, fds)
     }
 
-    /// The bytes; empty at the end of the stream.
+    /// The bytes of the read; empty at the end of the stream.
     pub(crate) fn bytes(&self) -> &[u8] {
         let room = match &self.room {
             ReadBuffer::Own(own) => own,
@@ -165,8 +165,9 @@ impl<'own, 'large> Received<'own, 'large> {
         room.get_mut(self.range.clone()).unwrap_or_default()
     }
 
-    /// The rest after `sent` bytes were sent. The descriptors were sent with the first byte. If large buffers are
-    /// scarce, the rest is copied out of its large buffer, because a peer that never reads must not keep one forever.
+    /// The remaining bytes after `sent` bytes were sent. The descriptors were sent with the first byte. If large
+    /// buffers are scarce, the remaining bytes are copied out of their large buffer, because a peer that never reads
+    /// must not keep one forever.
     pub(crate) fn after(mut self, sent: usize) -> Received<'large, 'large> {
         self.range.start += sent;
         if sent > 0 {

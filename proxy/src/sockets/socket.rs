@@ -1,4 +1,4 @@
-//! Sockets for the relay: they transfer bytes with file descriptors, in calls that block the thread.
+//! The sockets of the relay. They transfer bytes with file descriptors, in calls that block the thread.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -18,16 +18,16 @@ use rustix::time::Timespec;
 /// The maximum number of descriptors in one message (SCM_MAX_FD of the kernel).
 const MAX_FDS: usize = 253;
 
-/// A connected stream socket, Unix or TCP.
+/// A connected stream socket (Unix or TCP).
 #[derive(Debug)]
 pub(crate) struct Socket(OwnedFd);
 
-/// Whether a call may block.
+/// Whether a call on a socket may block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wait {
-    /// Blocks until the operation is possible.
+    /// The call blocks until the operation is possible.
     Yes,
-    /// Returns the error `WouldBlock` if the operation is not possible now.
+    /// The call returns the error `WouldBlock` if the operation is not possible now.
     No,
 }
 
@@ -47,7 +47,8 @@ impl Socket {
         Ok(Socket(fd))
     }
 
-    /// The kernel's smoothed round-trip time of a TCP connection, in nanoseconds (tcp(7), TCP_INFO).
+    /// The kernel's smoothed round-trip time of a TCP connection, in nanoseconds (tcp(7), TCP_INFO); `None` for other
+    /// sockets.
     pub(crate) fn tcp_round_trip_ns(&self) -> Option<u64> {
         // SAFETY: the structure consists of plain integers, for which zero is a value.
         #[expect(unsafe_code, reason = "rustix lacks TCP_INFO")]
@@ -67,7 +68,7 @@ impl Socket {
         (got == 0).then(|| u64::from(info.tcpi_rtt).saturating_mul(1000))
     }
 
-    /// Requests a send buffer of at least this size. The system limits the size (net.core.wmem_max).
+    /// Requests a send buffer of at least `bytes` bytes. The system limits the size (net.core.wmem_max).
     pub(crate) fn enlarge_send_buffer(&self, bytes: usize) {
         // The kernel reports twice the size that was set. Any size works.
         if socket_send_buffer_size(&self.0).is_ok_and(|now| now / 2 < bytes) {
@@ -75,8 +76,8 @@ impl Socket {
         }
     }
 
-    /// Reads the available bytes into `room`. Returns their number, 0 at the end of the stream, and the descriptors
-    /// received with them.
+    /// Reads the available bytes into `room`. Returns the number of bytes (0 at the end of the stream), and the
+    /// descriptors received with them.
     pub(crate) fn receive(&self, room: &mut [u8], wait: Wait) -> io::Result<(usize, Vec<OwnedFd>)> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
         let mut control = RecvAncillaryBuffer::new(&mut space);
@@ -107,7 +108,7 @@ impl Socket {
         Ok((message.bytes, fds))
     }
 
-    /// Sends bytes, with the descriptors attached to the first byte. Returns the number of sent bytes.
+    /// Sends bytes, with the descriptors `fds` attached to the first byte. Returns the number of bytes that were sent.
     pub(crate) fn send(&self, bytes: &[u8], fds: &[OwnedFd], wait: Wait) -> io::Result<usize> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
         let mut control = SendAncillaryBuffer::new(&mut space);
@@ -128,7 +129,7 @@ impl Socket {
         }
     }
 
-    /// Sends all of `bytes`, and blocks as long as necessary.
+    /// Sends all of `bytes` with the descriptors `fds`, and blocks as long as necessary.
     pub(crate) fn send_all(&self, mut bytes: &[u8], mut fds: &[OwnedFd]) -> io::Result<()> {
         while !bytes.is_empty() {
             let n = self.send(bytes, fds, Wait::Yes)?;
@@ -139,12 +140,12 @@ impl Socket {
         Ok(())
     }
 
-    /// Waits for input or for the peer's end. Returns false if `until` passes first.
+    /// Waits until bytes are available or the peer has closed. Returns false if `until` passes first.
     pub(crate) fn is_readable_until(&self, until: Instant) -> io::Result<bool> {
         self.is_so_until(PollFlags::IN, until)
     }
 
-    /// Waits for space to send or for the peer's end. Returns false if `until` passes first.
+    /// Waits until bytes can be sent or the peer has closed. Returns false if `until` passes first.
     pub(crate) fn is_writable_until(&self, until: Instant) -> io::Result<bool> {
         self.is_so_until(PollFlags::OUT, until)
     }
@@ -155,13 +156,13 @@ impl Socket {
         Ok(!self.poll(flags, Some(&left))?.is_empty())
     }
 
-    /// Shuts down the sending direction. The peer reads an end of file.
+    /// Shuts down the sending direction, so that the peer reads an end of file.
     pub(crate) fn shut_down_writing(&self) {
         // The call fails if the peer is gone already.
         let _ = shutdown(&self.0, Shutdown::Write);
     }
 
-    /// Shuts down both directions. This also wakes threads that block in a call on this socket.
+    /// Shuts down both directions of the connection. This also wakes threads that block in a call on this socket.
     pub(crate) fn shut_down(&self) {
         // The call fails if the peer is gone already.
         let _ = shutdown(&self.0, Shutdown::Both);
@@ -191,7 +192,7 @@ impl Socket {
     }
 }
 
-/// Waits until one of the sockets is ready, its peer has closed, or `until` has passed.
+/// Waits until one of the sockets is ready as its flags request, its peer has closed, or `until` has passed.
 pub(crate) fn await_any<'a>(
     wanted: impl Iterator<Item = (&'a Socket, PollFlags)>,
     until: Option<Instant>,

@@ -21,7 +21,7 @@ const LOOK: Duration = Duration::from_micros(100);
 static SPARE: LazyLock<bool> =
     LazyLock::new(|| thread::available_parallelism().is_ok_and(|processors| processors.get() > 1));
 
-/// The waiting strategy of one relay.
+/// The waiting strategy of one relay: it polls or sleeps.
 pub(crate) struct SpinWait<'a> {
     /// True while a relay polls.
     taken: &'a AtomicBool,
@@ -32,7 +32,7 @@ pub(crate) struct SpinWait<'a> {
 }
 
 impl<'a> SpinWait<'a> {
-    /// `taken` is shared by all relays. It is true while one of them polls.
+    /// Creates the strategy of a relay. All relays share `taken`, which is true while one of them polls.
     pub(crate) fn new(taken: &'a AtomicBool) -> SpinWait<'a> {
         SpinWait {
             taken,
@@ -42,13 +42,13 @@ impl<'a> SpinWait<'a> {
         }
     }
 
-    /// Notes that something arrived.
+    /// Notes that bytes have arrived.
     pub(crate) fn seen(&mut self) {
         self.since = None;
     }
 
-    /// Call this if nothing is ready. Returns at once while polling is worthwhile; otherwise waits until one of the
-    /// sockets is ready.
+    /// Waits after none of the sockets was ready. Returns at once while polling is worthwhile; otherwise returns when
+    /// one of the sockets is ready.
     pub(crate) fn wait<'s>(
         &mut self,
         wanted: impl Iterator<Item = (&'s Socket, PollFlags)> + Clone,

@@ -1,4 +1,4 @@
-//! A client of the display that sends the requests of a recorded client.
+//! A connection of the player to the display. It sends the requests of one recorded client.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice, Read};
@@ -24,7 +24,7 @@ const MIT_MAGIC_COOKIE_1: &[u8] = b"MIT-MAGIC-COOKIE-1";
 /// The number of bytes to read at a time.
 const ROOM: usize = 1 << 16;
 
-/// The numbers of received and awaited events of a kind.
+/// The numbers of received and awaited events of one kind on a connection.
 #[derive(Debug, Default)]
 pub(super) struct Arrivals {
     pub(super) came: u64,
@@ -34,29 +34,30 @@ pub(super) struct Arrivals {
     recorded: VecDeque<u32>,
 }
 
-/// A connection.
+/// A connection of the player to the display, for one recorded client.
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: UnixStream,
     order: ByteOrder,
-    /// The number of the last request.
+    /// The sequence number of the last request sent on this connection.
     pub(super) sent: u64,
-    /// The number of the last request that the display is known to have handled.
+    /// The sequence number of the last request on this connection that the display is known to have handled.
     pub(super) handled: u64,
     /// Requests with pending replies: the number on the display, and the recorded number (0 for the player's own
     /// requests).
     pending: VecDeque<(u64, u64)>,
     pub(super) arrivals: FxHashMap<EventKey, Arrivals>,
-    /// Errors, by the request's opcodes on the display: major, minor.
+    /// The major and minor opcodes on the display of failed requests, one pair for each error.
     pub(super) failed: Vec<(u8, u8)>,
-    /// Pairs of times: recorded, on the display.
+    /// Server times in milliseconds of events that occurred in both: in the recording, and on the display.
     pub(super) times: Vec<(u32, u32)>,
     read: Vec<u8>,
     pub(super) is_over: bool,
 }
 
 impl Connection {
-    /// Connects, with the display's cookie. Returns the display's reply, at least 8 bytes long.
+    /// Connects to the display with its authorization cookie. Returns the connection and the display's reply, at least
+    /// 8 bytes long.
     pub(super) fn open(link: &ServerLink, order: ByteOrder) -> io::Result<(Connection, Vec<u8>)> {
         let (connected, cookie) = link.connect()?;
         // A descriptor of any kind of socket is read and written in the same way.
@@ -113,8 +114,8 @@ impl Connection {
         self.stream.as_fd()
     }
 
-    /// Notes requests as sent: the recorded number of the first one, their count, and the recorded numbers of those
-    /// with a reply.
+    /// Notes that requests were sent: the recorded sequence number of the first one, their count, and the recorded
+    /// sequence numbers of those that get a reply.
     pub(super) fn note(&mut self, first: u64, requests: u64, asked: impl Iterator<Item = u64>) {
         let before = self.sent + 1;
         let pending = asked.map(|recorded| (before + recorded.saturating_sub(first), recorded));
@@ -122,7 +123,8 @@ impl Connection {
         self.sent += requests;
     }
 
-    /// Writes as many bytes as the socket accepts. Returns their number.
+    /// Writes as many of the bytes as the socket accepts, with the file descriptor if there is one. Returns the number
+    /// of written bytes.
     pub(super) fn write(&self, bytes: &[u8], descriptor: Option<&OwnedFd>) -> io::Result<usize> {
         let fds: Vec<BorrowedFd<'_>> = descriptor.iter().map(|fd| fd.as_fd()).collect();
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -137,7 +139,8 @@ impl Connection {
         }
     }
 
-    /// The recorded number of the first request up to `recorded` without a reply from the display.
+    /// The recorded sequence number of the first request, up to `recorded`, to which the display has not yet replied;
+    /// `None` if there is none.
     pub(super) fn unanswered(&self, recorded: u64) -> Option<u64> {
         let first = self.pending.iter().find(|(_, number)| *number != 0);
         first
@@ -145,7 +148,7 @@ impl Connection {
             .filter(|number| *number <= recorded && !self.is_over)
     }
 
-    /// Reads the available bytes.
+    /// Reads and processes the bytes that the display has sent.
     pub(super) fn receive(&mut self, extensions: &Extensions) -> io::Result<()> {
         let mut room = [0; ROOM];
         loop {
@@ -226,7 +229,8 @@ impl Connection {
         }
     }
 
-    /// Notes that a recorded event is awaited.
+    /// Notes that an event of this kind is awaited; `recorded` is its recorded server time in milliseconds, if it has
+    /// one.
     pub(super) fn await_event(&mut self, key: EventKey, recorded: Option<u32>) {
         let of = self.arrivals.entry(key).or_default();
         of.awaited += 1;
@@ -236,7 +240,7 @@ impl Connection {
         }
     }
 
-    /// Closes the sending direction. The display reads the rest and then closes the connection.
+    /// Closes the sending direction of the connection. The display reads the rest and then closes the connection.
     pub(super) fn shut_down(&self) {
         // The connection may be closed already.
         let _ = self.stream.shutdown(std::net::Shutdown::Write);

@@ -27,7 +27,7 @@ use crate::script::trimmed;
 /// Maximum number of requests before the first reply is read, so that the replies fit into a socket.
 const AT_ONCE: usize = 100;
 
-/// The connection.
+/// The player's own connection to the display.
 pub(super) struct Control {
     x: SetupConnection,
     setup: Setup,
@@ -96,7 +96,7 @@ impl Control {
         first.ok_or_else(|| lost("it has no screen"))
     }
 
-    /// The display's counterparts of the recorded extensions.
+    /// The extensions of the display that have the names of recorded extensions. Missing ones are omitted.
     pub(super) fn extensions(&mut self, recorded: &Extensions) -> Result<Extensions, ReplayError> {
         let mut here = Extensions::new();
         for one in recorded.iter() {
@@ -113,7 +113,7 @@ impl Control {
         Ok(here)
     }
 
-    /// The display's atoms of the recorded names, by recorded atom.
+    /// Interns the recorded atom names on the display. Returns pairs of the recorded atom and the display's atom.
     pub(super) fn atoms(
         &mut self,
         recorded: &BTreeMap<u32, Vec<u8>>,
@@ -127,13 +127,14 @@ impl Control {
         Ok(recorded.keys().copied().zip(here).collect())
     }
 
-    /// RENDER's picture formats.
+    /// The picture formats of the display's RENDER extension; `render` is the extension's major opcode.
     pub(super) fn formats(&mut self, render: u8) -> Result<Vec<Pictforminfo>, ReplayError> {
         let reply: QueryPictFormatsReply = self.one(QueryPictFormatsRequest, render)?;
         Ok(reply.formats)
     }
 
-    /// The number of keycodes with different symbols on the display and in the recording.
+    /// The number of recorded keycodes that have different symbols on the display; `recorded` has the symbols by
+    /// keycode.
     pub(super) fn other_keys(
         &mut self,
         recorded: &BTreeMap<u8, Vec<u32>>,
@@ -160,6 +161,9 @@ impl Control {
         Ok(differ.count() as u64)
     }
 
+    /// Checks that the display still replies.
+    ///
+    /// # Errors
     /// Fails if the display has closed the connection.
     pub(super) fn is_there(&mut self) -> Result<(), ReplayError> {
         self.x.set_patience(PATIENCE);
@@ -167,7 +171,7 @@ impl Control {
         self.x.reply().map(|_| ()).map_err(lost)
     }
 
-    /// Sends an input to the display, preceded by a motion if the pointer is at another position.
+    /// Sends a recorded input to the display, preceded by a motion if the pointer is at another position.
     pub(super) fn input(&mut self, input: Input) -> Result<(), ReplayError> {
         const MOTION: u8 = 6;
         let root = self.screen()?.root;
@@ -194,12 +198,12 @@ impl Control {
         Ok(())
     }
 
-    /// True if the display accepts the player's input.
+    /// True if the display has the extension XTEST, through which the player sends input.
     pub(super) fn takes_input(&self) -> bool {
         self.xtest != 0
     }
 
-    /// Writes a screenshot (PPM; pixels have eight bits each of red, green and blue).
+    /// Writes a screenshot of the display to `file` (PPM; pixels have eight bits each of red, green and blue).
     pub(super) fn picture(&mut self, file: &Path) -> Result<(), ReplayError> {
         let screen = self.screen()?;
         let (width, height) = (screen.width_in_pixels, screen.height_in_pixels);

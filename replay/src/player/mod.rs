@@ -18,21 +18,21 @@ use crate::{Played, ReplayError};
 use performer::Player;
 use waiting::Waiting;
 
-/// The pace of a replay.
+/// The pace at which a replay sends the recorded requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pace {
-    /// With the recorded pauses, so that the server wakes up as often and sleeps as long.
+    /// With the recorded pauses, so that the display server wakes up as often and sleeps as long as the recorded one.
     Recorded,
-    /// As fast as replies and events permit.
+    /// Without pauses, as fast as the display's replies and events permit.
     Full,
 }
 
 /// The settings for a replay.
 #[derive(Debug, Clone)]
 pub struct PlayConfig {
-    /// The pace.
+    /// The pace at which the recorded requests are sent.
     pub pace: Pace,
-    /// The folder for screenshots: one at each mark of the recording, and one at the end.
+    /// The folder for screenshots: one at each mark of the recording, and one at the end. `None` for no screenshots.
     pub pictures: Option<PathBuf>,
 }
 

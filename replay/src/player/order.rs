@@ -1,4 +1,4 @@
-//! The order of a replay: a client waits for replies, events, and the requests of other clients.
+//! Keeps the order of a recorded session: a client waits for replies, events, and the requests of other clients.
 
 use std::time::{Duration, Instant};
 
@@ -15,8 +15,8 @@ const MISSES: u32 = 3;
 const GET_INPUT_FOCUS: u8 = 43;
 
 impl Player<'_> {
-    /// Waits for the replies that the recorded client had received when it sent the batch. Returns false if they do not
-    /// arrive within `patience`.
+    /// Waits for the replies that the recorded client had received before it sent the batch. Returns false if they do
+    /// not arrive within `patience`.
     pub(super) fn replies(
         &mut self,
         batch: &Batch,
@@ -32,13 +32,14 @@ impl Player<'_> {
         Ok(true)
     }
 
-    /// The recorded number of the first request without a reply that must precede the batch.
+    /// The recorded sequence number of the first request to which the display must still reply before the batch can be
+    /// sent; `None` if there is none.
     pub(super) fn unanswered(&self, batch: &Batch) -> Option<u64> {
         let connection = self.clients[batch.client].as_ref()?;
         connection.unanswered(batch.after_reply)
     }
 
-    /// Waits for the events that the recorded client had received when it sent the batch.
+    /// Waits for the events that the recorded client had received before it sent the batch.
     pub(super) fn wait_for_events(&mut self, batch: &Batch) -> Result<(), ReplayError> {
         let mut awaited = Vec::with_capacity(batch.after_events.len());
         for event in &batch.after_events {
@@ -107,9 +108,9 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Waits until the display has handled all requests of these clients (of all clients if `None`), so that later
-    /// requests follow them. For a client with requests that may not be handled yet, the player sends a request that
-    /// has a reply.
+    /// Waits until the display has handled all requests of these clients (indexes; `None` for all clients), so that
+    /// later requests follow them. For a client with requests that may not be handled yet, the player sends a request
+    /// that has a reply.
     pub(super) fn settle(&mut self, clients: Option<&[usize]>) -> Result<(), ReplayError> {
         let all: Vec<usize> = (0..self.clients.len()).collect();
         for client in clients.unwrap_or(&all) {
@@ -147,7 +148,8 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// The display's major opcode for a recorded extension's major opcode.
+    /// The display's major opcode of the extension that has the major opcode `recorded` in the recording; `None` if the
+    /// display lacks the extension.
     pub(super) fn major_here(&self, recorded: u8) -> Option<u8> {
         let name = self.script.extensions.by_major(recorded)?.name;
         Some(self.extensions.by_name(name.as_str())?.major)

@@ -18,26 +18,26 @@ use crate::ids::Ids;
 use crate::script::Script;
 use crate::{Played, ReplayError};
 
-/// A memory segment shared with the display in place of a recorded segment.
+/// Memory shared with the display, in place of a recorded client's segment.
 pub(super) enum Memory {
     Segment(Segment),
     File(OwnedFd),
 }
 
-/// A running replay of a script.
+/// The state of a running replay of a script.
 pub(super) struct Player<'a> {
     pub(super) script: &'a Script,
     link: ServerLink,
     pub(super) control: Control,
-    /// The display's extensions.
+    /// The display's counterparts of the recorded extensions.
     pub(super) extensions: Extensions,
     pub(super) ids: Ids,
     pub(super) clients: Vec<Option<Connection>>,
     pub(super) memory: Vec<Memory>,
-    /// Kinds of events that were missing, with the number of times. After several times the player no longer waits for
-    /// a kind.
+    /// The number of batches in which an event of a kind (extension, code) was missing. After several, the player no
+    /// longer waits for the kind.
     pub(super) unreliable: HashMap<(u8, u16), u32>,
-    /// The client that has grabbed the server.
+    /// The index of the client that has grabbed the server; `None` if no client has.
     pub(super) grabbed: Option<usize>,
     pub(super) played: Played,
     errors: BTreeMap<Symbol, u64>,
@@ -131,7 +131,7 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// Reads messages from the display until `until`.
+    /// Reads messages from the display until the time `until`.
     pub(super) fn pump_until(&mut self, until: Instant) -> Result<(), ReplayError> {
         while Instant::now() < until {
             self.pump(until)?;
@@ -139,7 +139,8 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// Reads the available messages, and waits for them until `until`.
+    /// Reads the messages that the display has sent on any connection; if there are none, waits for them until the time
+    /// `until`.
     pub(super) fn pump(&mut self, until: Instant) -> Result<(), ReplayError> {
         let open = self.clients.iter().flatten().filter(|one| !one.is_over);
         let mut fds: Vec<PollFd<'_>> = open
@@ -164,7 +165,7 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// Writes a screenshot to `folder`, named after a mark.
+    /// Writes a screenshot to the folder; `name`, the text of a mark, becomes the file name.
     pub(super) fn picture(&mut self, folder: &Path, name: &str) -> Result<(), ReplayError> {
         // The mark's text must not be used as a path.
         let letter = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };

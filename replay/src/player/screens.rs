@@ -8,7 +8,7 @@ use crate::ReplayError;
 use crate::ids::Ids;
 use crate::script::Script;
 
-/// Maps the recorded root, colormap and visuals to those of the display.
+/// Maps the recorded root, colormap and visuals to those of the display's screen `here`, and stores them in `ids`.
 pub(super) fn match_screens(
     script: &Script,
     here: &Screen,
@@ -53,7 +53,7 @@ pub(super) fn match_screens(
     Ok(())
 }
 
-/// Maps the recorded picture formats to those of the display.
+/// Maps the ids of the recorded picture formats to the ids of equal formats of the display.
 pub(super) fn formats(recorded: &[Pictforminfo], here: &[Pictforminfo]) -> FxHashMap<u32, u32> {
     let alike = |a: &Pictforminfo, b: &Pictforminfo| {
         (a.type_, a.depth, a.direct) == (b.type_, b.depth, b.direct)

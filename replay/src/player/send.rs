@@ -1,4 +1,4 @@
-//! Sends a batch: the recorded bytes, with the display's ids inserted.
+//! Sends a batch of requests: the recorded bytes, with the recorded ids replaced by the display's.
 
 use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
@@ -16,7 +16,8 @@ const LOOK_AGAIN: Duration = Duration::from_millis(1);
 const NO_OPERATION: u8 = 127;
 
 impl Player<'_> {
-    /// Sends a batch after its awaited replies have arrived.
+    /// Sends a batch whose awaited replies have arrived, after waiting for its events and for requests of other
+    /// clients.
     pub(super) fn send(&mut self, batch: &Batch) -> Result<(), ReplayError> {
         self.wait_for_events(batch)?;
         match batch.after_all {
@@ -98,8 +99,8 @@ impl Player<'_> {
         self.write(batch.client, &bytes[written..], None)
     }
 
-    /// Writes a client's bytes, and reads at the same time, because a display stops reading if its messages are not
-    /// read.
+    /// Writes bytes on the connection of a client (an index), with the memory file of `segment` if there is one. Also
+    /// reads, because a display stops reading if its messages are not read.
     pub(super) fn write(
         &mut self,
         client: usize,

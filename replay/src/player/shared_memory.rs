@@ -22,7 +22,8 @@ unsafe extern "C" {
     fn shmctl(id: c_int, command: c_int, buffer: *mut c_void) -> c_int;
 }
 
-/// A segment. It is freed after this value was dropped and the display has detached it.
+/// A shared memory segment (System V). It is freed after this value was dropped and the display has detached the
+/// segment.
 #[derive(Debug)]
 pub(super) struct Segment(c_int);
 
@@ -50,7 +51,7 @@ impl Segment {
         Ok(segment)
     }
 
-    /// The identifier with which the display attaches the segment.
+    /// The System V identifier of the segment, with which the display attaches it.
     pub(super) fn id(&self) -> u32 {
         self.0.cast_unsigned()
     }
@@ -65,7 +66,7 @@ impl Drop for Segment {
     }
 }
 
-/// A memory file, for the request that passes a descriptor.
+/// Creates a memory file of `len` bytes, for a request that passes a file descriptor.
 pub(super) fn file(len: usize) -> io::Result<OwnedFd> {
     let mut file = File::from(memfd_create("x11prof-replay", MemfdFlags::CLOEXEC)?);
     file.write_all(&noise(len))?;

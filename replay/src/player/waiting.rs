@@ -1,5 +1,5 @@
-//! Clients with late replies, and their pending batches. Other clients continue, because one of them may have grabbed
-//! the server.
+//! Queues the batches of clients with late replies. Other clients continue meanwhile, because one of them may have
+//! grabbed the server.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,7 +8,7 @@ use super::performer::Player;
 use crate::ReplayError;
 use crate::script::Batch;
 
-/// Pending batches by client.
+/// Batches that wait for replies to their client, by index of the client.
 #[derive(Default)]
 pub(super) struct Waiting<'a>(BTreeMap<usize, VecDeque<&'a Batch>>);
 
@@ -17,7 +17,7 @@ impl<'a> Waiting<'a> {
         self.0.contains_key(&client)
     }
 
-    /// Sends the batch, or queues it if its client waits.
+    /// Sends the batch, or queues it if earlier batches of its client wait or its awaited replies are late.
     pub(super) fn send(
         &mut self,
         player: &mut Player<'_>,
@@ -33,7 +33,7 @@ impl<'a> Waiting<'a> {
         Ok(())
     }
 
-    /// Sends batches that no longer need to wait.
+    /// Sends the queued batches whose awaited replies have arrived.
     pub(super) fn go_on(&mut self, player: &mut Player<'_>) -> Result<(), ReplayError> {
         for kept in self.0.values_mut() {
             while let Some(batch) = kept.front()
@@ -47,7 +47,7 @@ impl<'a> Waiting<'a> {
         Ok(())
     }
 
-    /// Sends the remaining batches.
+    /// Sends all queued batches, and waits for their replies.
     pub(super) fn finish(mut self, player: &mut Player<'_>) -> Result<(), ReplayError> {
         loop {
             self.go_on(player)?;

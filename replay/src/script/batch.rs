@@ -1,4 +1,4 @@
-//! A batch: the requests that a client sent at once.
+//! A batch: the requests that a client sent at once, and what must precede them in a replay.
 
 use std::ops::Range;
 
@@ -10,11 +10,12 @@ use super::AwaitedEvent;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Patch {
     Id(IdKind),
-    /// A number that is an id if it lies in a client's id range (in properties and events).
+    /// A number that is a resource id if it lies in a client's id range (in properties and events).
     IdIfKnown,
-    /// A number that is a time if an event had this time, otherwise an id or an atom (in messages between clients).
+    /// A number that is a time if an event had this time, otherwise a resource id or an atom (in messages between
+    /// clients).
     AnyIfKnown,
-    /// The major opcode of an extension.
+    /// The major opcode of an extension, one byte.
     Major,
     /// The identifier of a shared memory segment, given by the segment's number in the script.
     Segment(u32),
@@ -23,18 +24,18 @@ pub(crate) enum Patch {
 /// A request to which the recorded server replied.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RepliedRequest {
-    /// The recorded sequence number.
+    /// The sequence number of the request in the recording.
     pub(crate) sequence: u64,
     /// The offset of the request in the batch's bytes.
     pub(crate) at: u32,
 }
 
-/// A request with a descriptor.
+/// A request that passes a file descriptor.
 #[derive(Debug, Clone)]
 pub(crate) struct Passed {
-    /// The request's bytes in the batch.
+    /// The range of the request in the batch's bytes.
     pub(crate) bytes: Range<usize>,
-    /// The number of the passed segment.
+    /// The index in the script of the shared memory segment that is passed.
     pub(crate) segment: u32,
 }
 
@@ -45,20 +46,21 @@ pub(crate) struct Batch {
     pub(crate) client: usize,
     pub(crate) bytes: Vec<u8>,
     pub(crate) requests: u64,
-    /// The recorded sequence number of the first request.
+    /// The recorded sequence number of the batch's first request.
     pub(crate) first: u64,
     pub(crate) patches: Vec<(u32, Patch)>,
     pub(crate) asked: Vec<RepliedRequest>,
     pub(crate) passed: Vec<Passed>,
-    /// The client had received the reply to (or error of) this request, and of all earlier requests.
+    /// The recorded sequence number of the last request whose reply or error the client had received before the batch.
     pub(crate) after_reply: u64,
-    /// Events that the client received since its last batch.
+    /// Events that the client received after its previous batch and before this one.
     pub(crate) after_events: Vec<AwaitedEvent>,
-    /// True if the batch grabs the server or sends input: the server must first have handled earlier requests of other
-    /// clients.
+    /// True if the batch grabs the server or sends input: the display must first have handled earlier requests of all
+    /// other clients.
     pub(crate) after_all: bool,
-    /// True if the batch leaves the server grabbed, false if it leaves the server free; `None` if it does neither.
+    /// True if the server is grabbed after the batch, false if it is released; `None` if the batch contains neither
+    /// request.
     pub(crate) grabs: Option<bool>,
-    /// The clients whose ids the batch uses. Their requests must come first.
+    /// The indexes of clients whose resource ids the batch uses. Their earlier requests must be handled first.
     pub(crate) uses: Vec<usize>,
 }

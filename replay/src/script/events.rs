@@ -1,4 +1,4 @@
-//! Events, distinguished by kind and window.
+//! Identifies events by their kind and window, to pair recorded events with those of the display.
 
 use x11prof_protocol::{ByteOrder, Extensions, Symbol};
 
@@ -14,27 +14,27 @@ const GENERIC_EVENT: u8 = 35;
 /// The first event code of extensions.
 const FIRST_EXTENSION: u8 = 64;
 
-/// A kind of event in a window.
+/// The kind of an event and its window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct EventKey {
-    /// The extension's major opcode; 0 for the core protocol.
+    /// The major opcode of the event's extension; 0 for the core protocol.
     pub(crate) extension: u8,
-    /// The core event's code, the number among the extension's events, or the generic event's type (from 256 on).
+    /// The core event's code, the event's number within its extension, or 256 plus the type of a generic event.
     pub(crate) code: u16,
-    /// The window or other subject of the event; 0 if there is none.
+    /// The id of the event's window or other subject; 0 if there is none.
     pub(crate) id: u32,
 }
 
-/// An event that a client had received.
+/// An event that the recorded client had received before a batch.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AwaitedEvent {
     pub(crate) name: Symbol,
     pub(crate) key: EventKey,
-    /// The server's time in the event.
+    /// The server time in the event, in milliseconds; `None` if the event has none.
     pub(crate) time: Option<u32>,
 }
 
-/// The kind of an event, whose `bytes` are at least 32 bytes long.
+/// The kind and window of an event of at least 32 `bytes`; `None` for an event of an unknown extension.
 pub(crate) fn key(bytes: &[u8], order: ByteOrder, extensions: &Extensions) -> Option<EventKey> {
     let code = bytes.first()? & 0x7F;
     let id = |at| order.u32(bytes, at).unwrap_or(0);
@@ -68,7 +68,7 @@ pub(crate) fn key(bytes: &[u8], order: ByteOrder, extensions: &Extensions) -> Op
     })
 }
 
-/// The server's time in an event that the server generated.
+/// The server time in milliseconds in an event that the server generated; `None` for other events.
 pub(crate) fn time(bytes: &[u8], order: ByteOrder) -> Option<u32> {
     let code = *bytes.first()?;
     let at = match code {

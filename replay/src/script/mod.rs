@@ -1,4 +1,5 @@
-//! A recorded session, step by step: the requests of each client, and the messages that it had received before each.
+//! A recorded session as a list of steps: the requests of each client, and the messages that the client had received
+//! before each.
 
 mod batch;
 mod events;
@@ -29,55 +30,55 @@ pub(crate) use segments::SharedSegment;
 #[derive(Debug)]
 pub struct Script {
     pub(crate) clients: Vec<ScriptClient>,
-    /// The recorded display.
+    /// The recorded server's reply to the first client's connection setup.
     pub(crate) setup: Setup,
     pub(crate) extensions: Extensions,
-    /// Names of atoms by their recorded numbers.
+    /// The names of atoms, by atom in the recording.
     pub(crate) atoms: BTreeMap<u32, Vec<u8>>,
-    /// RENDER's picture formats, if a client requested them.
+    /// The recorded server's RENDER picture formats; empty if no client requested them.
     pub(crate) formats: Vec<Pictforminfo>,
-    /// The symbols of each keycode that a client requested.
+    /// The recorded symbols of keycodes that clients requested, by keycode.
     pub(crate) keys: BTreeMap<u8, Vec<u32>>,
     /// The shared memory segments that clients attached, in the order of attachment.
     pub(crate) segments: Vec<SharedSegment>,
     pub(crate) steps: Vec<Step>,
-    /// Requests that cannot be replayed on any display.
+    /// The number of requests that cannot be replayed on any display, by name.
     pub(crate) left_out: BTreeMap<Symbol, u64>,
-    /// The number of bytes that are missing from the recording.
+    /// The number of request bytes that are missing from the recording.
     pub(crate) filled_bytes: u64,
-    /// Recorded errors, by request.
+    /// The number of errors in the recording, by name of the failed request.
     pub(crate) errors: BTreeMap<Symbol, u64>,
 }
 
 /// A client of the recording.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ScriptClient {
-    /// The number of the recorded connection.
+    /// The number of the client's connection in the recording.
     pub(crate) connection: u32,
     pub(crate) order: ByteOrder,
-    /// Base and mask of the client's ids.
+    /// The base and the mask of the client's resource ids in the recording.
     pub(crate) ids: (u32, u32),
 }
 
-/// An action with its time.
+/// An action of the session with its recorded time.
 #[derive(Debug)]
 pub(crate) struct Step {
     pub(crate) time: Timestamp,
     pub(crate) action: Action,
 }
 
-/// An action of the session. Clients are numbered in the order of their setups.
+/// An action of the session. Clients are identified by their index in the order of their connection setups.
 #[derive(Debug)]
 pub(crate) enum Action {
     Open(usize),
     Send(Box<Batch>),
     Input(Input),
-    /// A mark of the user, at which a screenshot is taken.
+    /// A mark of the user with this text, at which a screenshot is taken.
     Mark(String),
     Close(usize),
 }
 
-/// The symbols of a key, without trailing empty ones.
+/// The symbols of a key, without empty symbols at the end.
 pub(crate) fn trimmed(mut symbols: Vec<u32>) -> Vec<u32> {
     while symbols.last() == Some(&0) {
         symbols.pop();
@@ -86,8 +87,8 @@ pub(crate) fn trimmed(mut symbols: Vec<u32>) -> Vec<u32> {
 }
 
 impl Script {
-    /// Reads the recording. If `is_shared` is true, other programs use the display: requests that change their state,
-    /// or whose effects outlive their client, are left out.
+    /// Reads a recording. If `is_shared` is true, other programs use the display too: requests that would change their
+    /// state, or whose effects outlive the client, are left out.
     ///
     /// # Errors
     /// Fails if the trace cannot be read, begins in the middle of a session, has no client, or is too long for memory.
@@ -95,7 +96,7 @@ impl Script {
         reader::read(trace, is_shared)
     }
 
-    /// The longest time from the first step to another step.
+    /// The length of the recorded session, from its first step to the latest one.
     pub fn lasts(&self) -> Duration {
         let first = self.steps.first().map(|step| step.time);
         let times = self.steps.iter().map(|step| step.time);
@@ -103,7 +104,7 @@ impl Script {
         since.unwrap_or_default()
     }
 
-    /// The names and numbers of requests that cannot be replayed on any display.
+    /// The names of requests that cannot be replayed on any display, each with the number of such requests.
     pub fn left_out(&self) -> impl Iterator<Item = (&'static str, u64)> {
         self.left_out
             .iter()

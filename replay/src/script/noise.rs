@@ -1,6 +1,6 @@
-//! Bytes that replace missing bytes of a recording.
+//! Pseudo-random bytes that replace missing bytes of a recording.
 
-/// Pseudo-random numbers that are the same in each run (Marsaglia, "Xorshift RNGs", 2003).
+/// A generator of pseudo-random bytes that are the same in each run (Marsaglia, "Xorshift RNGs", 2003).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Noise(u64);
 
@@ -11,7 +11,7 @@ impl Default for Noise {
 }
 
 impl Noise {
-    /// Extends `bytes` to the length `len`.
+    /// Extends `bytes` with pseudo-random bytes to the length `len`.
     pub(crate) fn fill(&mut self, bytes: &mut Vec<u8>, len: usize) {
         bytes.reserve(len.saturating_sub(bytes.len()));
         while bytes.len() < len {

@@ -45,7 +45,7 @@ pub(super) enum Playable {
     No,
 }
 
-/// The name of a request's extension; empty for the core protocol.
+/// The name of the extension to which a request belongs; empty for the core protocol.
 pub(super) fn extension<'a>(request: &Request<'_>, extensions: &'a Extensions) -> &'a str {
     match extensions.by_major(request.major) {
         Some(extension) if request.major >= FIRST_EXTENSION => extension.name.as_str(),
@@ -53,7 +53,7 @@ pub(super) fn extension<'a>(request: &Request<'_>, extensions: &'a Extensions) -
     }
 }
 
-/// Whether a request can be replayed on any display.
+/// Determines whether a request of this extension can be replayed on any display.
 pub(super) fn playable(request: &Request<'_>, extension: &str) -> Playable {
     let is_whole = request.bytes.len() as u64 == request.wire_len;
     let has_images = match extension {
@@ -80,7 +80,8 @@ pub(super) fn playable(request: &Request<'_>, extension: &str) -> Playable {
     }
 }
 
-/// True if a request changes state that other programs on a display use, or has effects that outlive its client.
+/// True if a request of this extension changes state that other programs on a display use, or has effects that outlive
+/// its client. `is_root` is true for the root windows.
 pub(super) fn changes_display(
     request: &Request<'_>,
     extension: &str,
@@ -125,7 +126,8 @@ pub(super) fn changes_display(
     }
 }
 
-/// The values in a request that must be replaced by the display's, with their offsets in its bytes.
+/// Passes to `on` the values in a request that must be replaced by the display's, each with its offset in the request's
+/// bytes. `is_atom_pair` is true for recorded atoms named ATOM_PAIR.
 pub(super) fn patches(
     request: &Request<'_>,
     extensions: &Extensions,

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use x11prof_protocol::Request;
 use x11rb_protocol::protocol::xproto::Setup;
 
-/// Minor opcodes of MIT-SHM.
+/// Minor opcodes of MIT-SHM requests. This one attaches a segment by its System V identifier.
 pub(super) const ATTACH: u8 = 1;
 const PUT_IMAGE: u8 = 3;
 const GET_IMAGE: u8 = 4;
@@ -15,16 +15,16 @@ const SMALLEST: usize = 4096;
 /// Maximum segment size. No real client uses a larger one.
 const LARGEST: usize = 1 << 30;
 
-/// A segment that a client attached.
+/// A shared memory segment that a recorded client attached.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SharedSegment {
-    /// The segment's size in bytes.
+    /// The segment's size in bytes, large enough for all recorded accesses.
     pub(crate) len: usize,
-    /// True if the client passed a descriptor.
+    /// True if the client passed a file descriptor instead of a System V identifier.
     pub(crate) by_descriptor: bool,
 }
 
-/// The segments, by resource id.
+/// The recorded shared memory segments, found by resource id.
 #[derive(Debug, Default)]
 pub(super) struct Segments {
     all: Vec<SharedSegment>,
@@ -32,7 +32,7 @@ pub(super) struct Segments {
 }
 
 impl Segments {
-    /// Processes an MIT-SHM request. Returns the number of the segment that it attaches.
+    /// Processes an MIT-SHM request. Returns the index of the segment that it attaches; `None` if it attaches none.
     pub(super) fn observe(&mut self, request: &Request<'_>, setup: &Setup) -> Option<u32> {
         let (bytes, order) = (request.bytes, request.order);
         let u16 = |at| order.u16(bytes, at).map(usize::from);

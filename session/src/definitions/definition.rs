@@ -1,5 +1,5 @@
-//! The user's own operations: cost attributes of requests that a session does not support, or that the user wants to
-//! count differently (the paper's action templates).
+//! The user's own operations. A user defines the cost attributes and op-sizes of requests that a session does not
+//! support, or that the user wants to count differently (the Xprof paper's action templates).
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::definitions::expression::{Bytes, Expression};
 use crate::geometry::target::Effect;
 use crate::operations::operation::{Attribute, Attributes, Operation, Value};
 
-/// Definitions of operations, by request.
+/// The user's definitions of operations, by request.
 #[derive(Debug, Clone, Default)]
 pub struct Definitions {
     pub(crate) all: Vec<Definition>,
@@ -18,7 +18,7 @@ pub struct Definitions {
     pub(crate) by_opcode: HashMap<(Symbol, u8), usize>,
 }
 
-/// The operation of one kind of request. Absent fields keep the session's values.
+/// The definition of one kind of request's operation. Absent fields keep the session's values.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Definition {
     pub(crate) op_size: Option<Expression>,
@@ -26,22 +26,22 @@ pub(crate) struct Definition {
     pub(crate) attributes: Option<Vec<(Attribute, Chosen)>>,
 }
 
-/// A list at the end of a request. Each element is an item.
+/// A list at the end of a request, whose elements are the items of the operation.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Items {
-    /// The offset of the first byte, counted like the offsets of fields.
+    /// The offset of the list's first byte, counted from the first byte of the request's header.
     pub(crate) from: usize,
-    /// The length of an element in bytes; not 0.
+    /// The length of an element of the list in bytes; not 0.
     pub(crate) every: usize,
-    /// The size of an item.
+    /// The op-size of one element.
     pub(crate) size: Expression,
 }
 
-/// The value of an attribute.
+/// The value of an attribute, as the user defined it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Chosen {
     pub(crate) value: Expression,
-    /// Names of the values, if they are not numbers.
+    /// The names of the values; `None` if the values are numbers.
     pub(crate) names: Option<Vec<(i64, Symbol)>>,
 }
 
@@ -49,12 +49,12 @@ pub(crate) struct Chosen {
 pub(crate) const HEADER: usize = 4;
 
 impl Definitions {
-    /// True if there are no definitions.
+    /// True if the file has no definitions.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// If the user defined the request's operation, applies the definition to it.
+    /// If the user defined the operation of `request`, applies the definition to `operation`.
     pub(crate) fn redefine(
         &self,
         operation: &mut Operation,

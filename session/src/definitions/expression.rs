@@ -1,4 +1,4 @@
-//! Sums and products of a request's fields: `u16@12 * u16@14 + 4`.
+//! Expressions of a request's fields, such as `u16@12 * u16@14 + 4`.
 
 use std::iter::Peekable;
 use std::str::CharIndices;
@@ -8,20 +8,20 @@ use x11prof_protocol::{Body, Request};
 /// Maximum depth of nested parentheses.
 const DEEPEST: usize = 16;
 
-/// An expression over whole numbers. A field has a type and the offset of its first byte.
+/// An expression over integers. A field in an expression has a type and the offset of its first byte in the request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Expression {
     Number(i64),
     Field(Field),
-    /// The request's length on the wire in bytes.
+    /// The length of the request on the wire, in bytes.
     Length,
-    /// Terms that are added, or subtracted if the flag is true.
+    /// A sum of terms; a term is subtracted if its flag is true.
     Sum(Vec<(bool, Expression)>),
-    /// Factors that are multiplied, or divided if the flag is true.
+    /// A product of factors; the result is divided by a factor if its flag is true.
     Product(Vec<(bool, Expression)>),
 }
 
-/// A field of a structure.
+/// A field of a request or of an element: its type and the offset of its first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Field {
     kind: Kind,
@@ -38,7 +38,7 @@ enum Kind {
     I32,
 }
 
-/// The types by their names.
+/// The types of fields by name.
 const KINDS: [(&str, Kind); 6] = [
     ("u8", Kind::U8),
     ("u16", Kind::U16),
@@ -48,20 +48,21 @@ const KINDS: [(&str, Kind); 6] = [
     ("i32", Kind::I32),
 ];
 
-/// The length of a request's header. A field's offset counts from the header's first byte.
+/// The length of a request's header in bytes. A field's offset counts from the first byte of the header.
 const HEADER: usize = 4;
 
-/// The bytes from which fields are read.
+/// The bytes from which an expression reads fields.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Bytes<'a> {
-    /// A request. Offsets count from its header, as in protocol tables (a BIG-REQUESTS length is not counted).
+    /// A whole request. Offsets count from its header, as in protocol tables (the extended length of BIG-REQUESTS is
+    /// not counted).
     Request(&'a Request<'a>, Body<'a>),
-    /// An element of a list in a request.
+    /// An element of a list in a request. Offsets count from the element's first byte.
     Element(&'a Request<'a>, Body<'a>),
 }
 
 impl Expression {
-    /// Parses an expression. The error describes the problem.
+    /// Parses an expression. The error describes the problem in a sentence.
     pub(crate) fn parse(text: &str) -> Result<Expression, String> {
         let mut parser = Parser {
             text,
@@ -77,7 +78,7 @@ impl Expression {
         }
     }
 
-    /// The expression's value; `None` if a field is missing, or if a number overflows.
+    /// The value of the expression; `None` if a field is missing, or if a number overflows.
     pub(crate) fn value(&self, bytes: &Bytes<'_>) -> Option<i64> {
         match self {
             Expression::Number(number) => Some(*number),
@@ -107,7 +108,7 @@ impl Expression {
         }
     }
 
-    /// The first of the expression's fields for which `refuses` returns true.
+    /// The first field of the expression for which `refuses` returns true; `None` if there is none.
     pub(crate) fn find_field(&self, refuses: &impl Fn(Field) -> bool) -> Option<Field> {
         match self {
             Expression::Field(field) => Some(*field).filter(|field| refuses(*field)),
@@ -215,7 +216,7 @@ impl Parser<'_> {
         }))
     }
 
-    /// Reads the next letters and digits.
+    /// Reads the next word, which consists of letters and digits.
     fn word(&mut self) -> String {
         let mut word = String::new();
         self.peek();

@@ -11,28 +11,28 @@ use crate::definitions::expression::{Expression, Field};
 /// The supported version of the format.
 const FORMAT: u32 = 1;
 
-/// The reason why a file of operations cannot be used.
+/// The reasons why a file of operations cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DefinitionError {
-    /// The text is not TOML, or has unknown keys.
+    /// The text is not valid TOML, or has unknown keys.
     #[error("not a file of operations: line {line}: {message}")]
     Toml {
-        /// The line, counted from 1.
+        /// The number of the line with the error, from 1.
         line: usize,
-        /// The problem.
+        /// The problem, as a sentence.
         message: String,
     },
-    /// The file has another version.
+    /// The file has this version, which is not supported.
     #[error("operations of format {0}; this x11prof reads format {FORMAT}")]
     Format(u32),
-    /// An operation in the file is wrong.
+    /// A definition in the file is wrong.
     #[error("operation {number} ({request}): {why}")]
     Operation {
-        /// The number of the definition, counted from 1.
+        /// The number of the definition in the file, counted from 1.
         number: usize,
-        /// The request that the definition names, if any.
+        /// The request that the definition names; empty if it names none.
         request: String,
-        /// The problem.
+        /// The problem, as a sentence.
         why: String,
     },
 }
@@ -79,11 +79,11 @@ enum AttributeEntry {
 }
 
 impl Definitions {
-    /// Reads definitions in TOML (docs/REFERENCE.md).
+    /// Parses a file of definitions in TOML (docs/REFERENCE.md).
     ///
     /// # Errors
     ///
-    /// Parses a file of definitions. The error contains the position and the fault.
+    /// The file is not valid. The error contains the position and the problem.
     pub fn parse(text: &str) -> Result<Definitions, DefinitionError> {
         parse(text)
     }
@@ -173,7 +173,7 @@ fn items(entry: &ItemsEntry) -> Result<Items, String> {
     })
 }
 
-/// The value of an attribute, and the names of its values.
+/// The text of an attribute's value, and the names of its values, if they are named.
 type Parts<'a> = (&'a String, Option<Vec<(i64, Symbol)>>);
 
 impl AttributeEntry {

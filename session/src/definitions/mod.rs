@@ -1,4 +1,4 @@
-//! The user's own operations (docs/REFERENCE.md): their file, their expressions, their effect on a request's
+//! Operations that the user defines (docs/REFERENCE.md): their file, their expressions, and their effect on a request's
 //! operation.
 
 mod definition;

@@ -1,6 +1,6 @@
 //! Clips rectangles and lines to a drawable. Only the part inside has a cost.
 
-/// A rectangle of pixels; `right` and `bottom` are the first column and row outside it.
+/// A rectangle of pixels; `right` and `bottom` are the first column and row outside the rectangle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Area {
     left: i32,
@@ -9,11 +9,11 @@ pub(crate) struct Area {
     bottom: i32,
 }
 
-/// A position in a drawable.
+/// A position in a drawable, in pixels: column and row.
 pub(crate) type Point = (i32, i32);
 
 impl Area {
-    /// An area larger than any 16-bit coordinate, so that it clips nothing.
+    /// An area that contains every point with 16-bit coordinates, so that it clips nothing.
     pub(crate) const EVERYWHERE: Area = Area {
         left: -(1 << 20),
         top: -(1 << 20),
@@ -21,7 +21,7 @@ impl Area {
         bottom: 1 << 20,
     };
 
-    /// The empty area.
+    /// An area without pixels.
     pub(crate) const NOTHING: Area = Area {
         left: 0,
         top: 0,
@@ -50,7 +50,7 @@ impl Area {
         }
     }
 
-    /// Left, top, right and bottom edge.
+    /// The left, top, right and bottom edges, in pixels.
     pub(crate) fn edges(self) -> (i32, i32, i32, i32) {
         (self.left, self.top, self.right, self.bottom)
     }
@@ -60,7 +60,7 @@ impl Area {
         self.left >= self.right || self.top >= self.bottom
     }
 
-    /// The smallest rectangle that encloses both.
+    /// The smallest rectangle that encloses both rectangles.
     pub(crate) fn hull(self, other: Area) -> Area {
         if self.is_empty() {
             return other;
@@ -76,7 +76,7 @@ impl Area {
         }
     }
 
-    /// The rectangle extended to the edge of a drawable if its width or height is 0.
+    /// The rectangle, extended to the edge of a drawable of `width` by `height` pixels if its own width or height is 0.
     pub(crate) fn or_to_the_edge(self, width: u16, height: u16) -> Area {
         let reach = |from, to, edge: u16| if from == to { i32::from(edge) } else { to };
         Area {
@@ -86,7 +86,7 @@ impl Area {
         }
     }
 
-    /// The rectangle moved `dx` to the right and `dy` down.
+    /// The rectangle moved by `dx` pixels to the right and `dy` pixels down.
     pub(crate) fn moved(self, dx: i32, dy: i32) -> Area {
         Area {
             left: self.left.saturating_add(dx),
@@ -96,7 +96,7 @@ impl Area {
         }
     }
 
-    /// The pixels in both rectangles.
+    /// The rectangle of the pixels that are in both rectangles.
     pub(crate) fn intersection(self, other: Area) -> Area {
         Area {
             left: self.left.max(other.left),
@@ -106,7 +106,7 @@ impl Area {
         }
     }
 
-    /// The number of pixels.
+    /// The number of pixels in the rectangle.
     pub(crate) fn pixels(self) -> f64 {
         f64::from(self.width()) * f64::from(self.height())
     }
@@ -134,8 +134,8 @@ impl Area {
         self.intersection(other) == other
     }
 
-    /// The rectangle enlarged by `by` pixels on each side. It contains the middle of any line of width 2 `by` that
-    /// touches the original rectangle.
+    /// Returns the rectangle enlarged by `by` pixels on each side. It contains the centre line of every line of width 2
+    /// × `by` that touches the original rectangle.
     pub(crate) fn grown(self, by: i32) -> Area {
         Area {
             left: self.left.saturating_sub(by),
@@ -145,9 +145,8 @@ impl Area {
         }
     }
 
-    /// The length in pixels of the part of a line inside the rectangle; `None` if no part is inside.
-    ///
-    /// A line from 0 to 100 has a length of 100 pixels.
+    /// Returns the length in pixels of the part of a line inside the rectangle; `None` if no part is inside. A line
+    /// from x = 0 to x = 100 has a length of 100 pixels.
     #[inline]
     pub(crate) fn line_inside(self, from: Point, to: Point) -> Option<f64> {
         let (dx, dy) = (f64::from(to.0 - from.0), f64::from(to.1 - from.1));
@@ -158,7 +157,8 @@ impl Area {
         }
     }
 
-    /// The share of a line that is inside (Liang and Barsky, 1984).
+    /// Returns the share (0 to 1) of the line between two points that is inside the rectangle (Liang and Barsky, 1984).
+    /// `None` if no part is inside.
     fn part_inside(self, from: Point, to: Point) -> Option<f64> {
         let beside = |a: i32, b: i32, low: i32, high: i32| a.max(b) < low || a.min(b) >= high;
         if beside(from.0, to.0, self.left, self.right)

@@ -1,11 +1,11 @@
-//! The directions of lines. A horizontal line is a run of pixels in one scanline. A vertical line has each of its
-//! pixels in another scanline. A sloped line is drawn pixel by pixel.
+//! The directions of lines. A horizontal line covers pixels of one scanline. A vertical line covers one pixel in each
+//! of several scanlines. A sloped line is drawn pixel by pixel.
 
 use x11prof_protocol::Symbol;
 
 use crate::geometry::clip::Point;
 
-/// The names of directions.
+/// The names of the directions of lines.
 #[derive(Debug)]
 pub(crate) struct Directions {
     horizontal: Symbol,
@@ -23,7 +23,7 @@ impl Directions {
     }
 }
 
-/// The length of a request's lines in each direction, after clipping.
+/// The length of a request's lines in each direction after clipping, in pixels.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Lengths {
     all: f64,
@@ -32,7 +32,7 @@ pub(crate) struct Lengths {
 }
 
 impl Lengths {
-    /// Adds a line with a length of `length` after clipping.
+    /// Adds a line from `from` to `to`, with a length of `length` pixels after clipping.
     #[inline]
     pub(crate) fn add(&mut self, from: Point, to: Point, length: f64) {
         self.all += length;
@@ -44,7 +44,8 @@ impl Lengths {
     }
 
     /// The direction of at least three quarters of the total length. If there is none, the lines are estimated as
-    /// sloped, whose cost lies between the others. A line without length is a run of one pixel.
+    /// sloped, because the cost of sloped lines lies between the costs of the other directions. A line without length
+    /// is a run of one pixel.
     pub(crate) fn direction(&self, names: &Directions) -> Symbol {
         let most = 0.75 * self.all;
         if self.horizontal >= most {

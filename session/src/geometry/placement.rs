@@ -5,20 +5,20 @@ use crate::geometry::clip::Area;
 /// The position and size of a drawable in pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Geometry {
-    /// The position of the outer upper left corner in the parent; 0 for a pixmap.
+    /// The horizontal position of the outer upper left corner in the parent, in pixels; 0 for a pixmap.
     pub x: i16,
-    /// The vertical position, as `x` is the horizontal one.
+    /// The vertical position of the outer upper left corner in the parent, in pixels; 0 for a pixmap.
     pub y: i16,
-    /// The width without the border.
+    /// The width without the border, in pixels.
     pub width: u16,
-    /// The height without the border.
+    /// The height without the border, in pixels.
     pub height: u16,
-    /// The border's width; 0 for a pixmap.
+    /// The width of the border in pixels; 0 for a pixmap.
     pub border_width: u16,
 }
 
 impl Geometry {
-    /// The window including its border, in the parent's coordinates.
+    /// The rectangle of the window including its border, in the parent's coordinates.
     pub(crate) fn outer(self) -> Area {
         let (x, y) = (i32::from(self.x), i32::from(self.y));
         let borders = 2 * i32::from(self.border_width);

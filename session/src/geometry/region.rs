@@ -6,10 +6,10 @@ use x11prof_protocol::Body;
 /// The maximum number of rectangles in a region. Beyond the limit the region becomes its bounding box.
 const PIECES_LIMIT: usize = 64;
 
-/// A set of pixels.
+/// A set of pixels, stored as rectangles.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Region {
-    /// The rectangles. They are not empty and do not overlap.
+    /// The rectangles of the region. They are not empty and do not overlap.
     pieces: Vec<Area>,
     bounds: Area,
 }
@@ -24,12 +24,12 @@ impl Default for Region {
 }
 
 impl Region {
-    /// The region of one rectangle.
+    /// The region that consists of one rectangle.
     pub(crate) fn of(area: Area) -> Region {
         Region::of_all([area])
     }
 
-    /// The pixels in any of the rectangles.
+    /// The region of all pixels in any of the rectangles.
     pub(crate) fn of_all(areas: impl IntoIterator<Item = Area>) -> Region {
         let mut region = Region::default();
         for area in areas {
@@ -38,7 +38,8 @@ impl Region {
         region
     }
 
-    /// Reads the rectangles of a request's list at `at`; `None` if the list is truncated.
+    /// Reads the region from the list of rectangles at offset `at` of a request's body; `None` if the list is
+    /// truncated.
     pub(crate) fn read(body: &Body<'_>, at: usize) -> Option<Region> {
         body.is_whole().then(|| {
             Region::of_all(body.list(at, 8).map(|rectangle| {
@@ -60,7 +61,7 @@ impl Region {
         &self.pieces
     }
 
-    /// Adds a rectangle.
+    /// Adds the pixels of a rectangle.
     pub(crate) fn add(&mut self, area: Area) {
         if area.is_empty() {
             return;
@@ -79,7 +80,7 @@ impl Region {
         self.limit();
     }
 
-    /// The pixels in either region.
+    /// The pixels that are in this region or in `other`.
     pub(crate) fn union(&self, other: &Region) -> Region {
         let mut all = self.clone();
         for piece in &other.pieces {
@@ -88,7 +89,7 @@ impl Region {
         all
     }
 
-    /// The pixels in both regions.
+    /// The pixels that are in this region and in `other`.
     pub(crate) fn intersection(&self, other: &Region) -> Region {
         let pairs = self
             .pieces
@@ -97,7 +98,7 @@ impl Region {
         Region::of_apart(pairs.filter(|area| !area.is_empty()).collect())
     }
 
-    /// The pixels outside the other region.
+    /// The pixels of this region that are not in `other`.
     pub(crate) fn without(&self, other: &Region) -> Region {
         let mut rest = self.pieces.clone();
         for piece in &other.pieces {
@@ -109,7 +110,7 @@ impl Region {
         Region::of_apart(rest)
     }
 
-    /// The region moved `dx` to the right and `dy` down.
+    /// The region moved by `dx` pixels to the right and `dy` pixels down.
     pub(crate) fn moved(&self, dx: i32, dy: i32) -> Region {
         Region {
             pieces: self.pieces.iter().map(|area| area.moved(dx, dy)).collect(),
@@ -117,7 +118,7 @@ impl Region {
         }
     }
 
-    /// The region with every rectangle enlarged on its sides (XFIXES, ExpandRegion).
+    /// The region with every rectangle enlarged on each side by this number of pixels (XFIXES, ExpandRegion).
     pub(crate) fn expanded(&self, left: i32, right: i32, top: i32, bottom: i32) -> Region {
         Region::of_all(self.pieces.iter().map(|area| {
             let (l, t, r, b) = area.edges();
@@ -147,7 +148,7 @@ impl Region {
     }
 }
 
-/// The parts of `areas` outside `hole`.
+/// Returns the parts of `areas` outside `hole`, as rectangles.
 fn cut(areas: &[Area], hole: Area) -> Vec<Area> {
     let mut rest = Vec::with_capacity(areas.len());
     for area in areas {

@@ -4,10 +4,10 @@ use std::f64::consts::{PI, TAU};
 
 use crate::geometry::clip::Area;
 
-/// Adds up the area of a polygon inside a drawable, corner by corner.
+/// Sums the area of a polygon inside a drawable, corner by corner.
 ///
-/// By Green's theorem the area is the sum over the edges of the integral of y dx. If x and y are clipped to the
-/// drawable, the sum is the area inside. The result is exact for polygons without self-intersections; parts with a
+/// By Green's theorem the area is the sum over the edges of the integral of y dx. With x and y clipped to the drawable,
+/// the sum is the area inside the drawable. The result is exact for polygons without self-intersections; parts with a
 /// winding number of 2 count twice.
 #[derive(Debug)]
 pub(crate) struct Polygon {
@@ -34,7 +34,7 @@ impl Polygon {
         }
     }
 
-    /// Adds the next corner.
+    /// Adds the next corner of the polygon.
     pub(crate) fn corner(&mut self, x: f64, y: f64) {
         let corner = (x - self.left, y - self.top);
         if self.first.is_none() {
@@ -45,7 +45,7 @@ impl Polygon {
         self.last = corner;
     }
 
-    /// The area in pixels.
+    /// The area of the polygon inside the drawable, in pixels.
     pub(crate) fn pixels(mut self) -> f64 {
         if let Some(first) = self.first {
             self.edge(self.last, first);
@@ -67,7 +67,7 @@ impl Polygon {
         self.sum += (x2 - x1) * self.mean_height(y1, y2);
     }
 
-    /// The mean of y between `y1` and `y2`, limited to the height of the drawable.
+    /// Returns the mean of y along an edge from `y1` to `y2`, with y limited to the height of the drawable.
     fn mean_height(&self, y1: f64, y2: f64) -> f64 {
         let height = self.height;
         if (y2 - y1).abs() < 1e-9 {
@@ -113,7 +113,7 @@ impl Arc {
         }
     }
 
-    /// The length in pixels of the part inside `area`; `None` if no part is inside.
+    /// The length in pixels of the part of the arc inside `area`; `None` if no part is inside.
     pub(crate) fn length_inside(&self, area: Area) -> Option<f64> {
         let whole = area.encloses(self.bounds);
         if whole && self.radii.0 == self.radii.1 {
@@ -137,7 +137,8 @@ impl Arc {
         length
     }
 
-    /// The pixels of the filled arc inside `area`, as a pie slice or a chord.
+    /// The number of pixels of the filled arc inside `area`. The arc is filled as a pie slice if `pie` is true,
+    /// otherwise as a chord.
     pub(crate) fn pixels_inside(&self, area: Area, pie: bool) -> f64 {
         if area.encloses(self.bounds) {
             let triangle = if pie { 0.0 } else { self.extent.abs().sin() };
@@ -153,7 +154,7 @@ impl Arc {
         polygon.pixels()
     }
 
-    /// The ends of the pieces, from the start of the arc to its end; y grows downwards.
+    /// Returns the ends of the straight pieces, from the start of the arc to its end. y grows downwards.
     fn points(&self) -> impl Iterator<Item = (f64, f64)> {
         // The arc has its share of the ellipse's pieces. Each piece is the previous one rotated.
         let pieces = (f64::from(PIECES) * self.extent.abs() / TAU)
@@ -173,7 +174,7 @@ impl Arc {
     }
 }
 
-/// The circumference of an ellipse, within 0.04 % (Ramanujan 1914, "Modular equations and
+/// Returns the circumference of an ellipse with these half-axes, within 0.04 % (Ramanujan 1914, "Modular equations and
 /// approximations to π", section 16).
 fn circumference((a, b): (f64, f64)) -> f64 {
     if a + b == 0.0 {

@@ -1,53 +1,54 @@
-//! The destination of a request, and the parts of shapes left after clipping to it.
+//! The drawable that a request draws on, and the parts of shapes that remain after clipping to it.
 
 use crate::geometry::clip::{Area, Point};
 use crate::geometry::region::Region;
 
-/// The work of an operation on the server, as far as its cost depends on the destination.
+/// How much of a request's work the server does, as far as the work depends on the destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Effect {
     /// The request does its full work.
     #[default]
     Full,
-    /// The request draws on a window that is not viewable, or outside its clip. Only its fixed part has a cost.
+    /// The request draws on a window that is not viewable, or outside the clip. Only the fixed part of the request has
+    /// a cost.
     Nothing,
-    /// Unknown, because the drawable was created before the recording.
+    /// Unknown, because the drawable existed before the recording.
     Unknown,
 }
 
-/// The clip of a GC or a picture, relative to its clip origin.
+/// The clip of a GC or a picture, relative to the clip origin.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) enum Clip {
-    /// Drawing is not clipped.
+    /// The drawing is not clipped.
     #[default]
     None,
-    /// Clipped to these pixels. A bitmap counts as its whole rectangle, because its bits are not tracked.
+    /// Drawing is clipped to these pixels. A bitmap counts as its whole rectangle, because its bits are not tracked.
     Region(Box<Region>),
-    /// Clipped to an unknown region.
+    /// Drawing is clipped to an unknown region.
     Unknown,
 }
 
 impl Clip {
-    /// A clip to a region, which may be unknown.
+    /// A clip to a region; `None` is an unknown region.
     pub(crate) fn to(region: Option<Region>) -> Clip {
         region.map_or(Clip::Unknown, |region| Clip::Region(Box::new(region)))
     }
 }
 
-/// A drawable as the target of a request.
+/// A drawable as the destination of a request, with its clip.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DrawTarget<'a> {
-    /// The clip's area; everywhere if the clip is unknown.
+    /// The part of the drawable that the clip leaves; everywhere if the clip is unknown.
     pub(crate) area: Area,
     pub(crate) depth: Option<u8>,
-    /// The effect of drawing on the destination, before clipping.
+    /// The effect of drawing on the drawable, before clipping.
     pub(crate) effect: Effect,
-    /// The rectangles of a clip that has several, and their offset.
+    /// The rectangles of the clip and their offset, if the clip has several rectangles.
     pieces: Option<(&'a [Area], Point)>,
 }
 
 impl<'a> DrawTarget<'a> {
-    /// An unknown drawable.
+    /// The target of drawing on an unknown drawable.
     pub(crate) const UNKNOWN: DrawTarget<'static> = DrawTarget {
         area: Area::EVERYWHERE,
         depth: None,
@@ -64,7 +65,7 @@ impl<'a> DrawTarget<'a> {
         }
     }
 
-    /// The destination with a clip.
+    /// The destination with a clip, whose origin is at `origin`.
     pub(crate) fn clipped<'b>(self, clip: &'b Clip, origin: Point) -> DrawTarget<'b>
     where
         'a: 'b,
@@ -85,7 +86,7 @@ impl<'a> DrawTarget<'a> {
         }
     }
 
-    /// The destination with an unknown effect, because part of the state is unknown.
+    /// The destination with an unknown effect, because a part of the state is unknown.
     pub(crate) fn doubted(self) -> DrawTarget<'a> {
         DrawTarget {
             effect: match self.effect {
@@ -96,7 +97,7 @@ impl<'a> DrawTarget<'a> {
         }
     }
 
-    /// The number of pixels of a rectangle that remain after clipping.
+    /// Returns the number of pixels of the rectangle `area` that remain after clipping.
     #[inline]
     pub(crate) fn pixels(&self, area: Area) -> f64 {
         let inside = area.intersection(self.area);

@@ -14,7 +14,7 @@ use crate::operations::plain::pieces;
 use crate::rendering::glyphs::{self, GlyphSet};
 use crate::state::State;
 
-/// Fills in the operation of a RENDER request.
+/// Fills in the attributes and items of a RENDER request's `operation`.
 pub(crate) fn operation(
     operation: &mut Operation,
     names: &Names,
@@ -42,7 +42,8 @@ pub(crate) fn operation(
     }
 }
 
-/// Requests that do not draw: gradients by their number of stops, clips by their number of rectangles.
+/// Sets the op-size of RENDER requests that do not draw: the number of stops of a gradient, or the number of rectangles
+/// of a clip.
 fn plain(operation: &mut Operation, request: &Request<'_>, body: &Body<'_>) -> Option<()> {
     operation.op_size = match request.minor {
         render::CREATE_LINEAR_GRADIENT_REQUEST => f64::from(body.u32(20)?),
@@ -104,7 +105,8 @@ fn fill(operation: &mut Operation, names: &Names, state: &State, body: &Body<'_>
     Some(())
 }
 
-/// Parses the common beginning of these requests: operator, source, destination, mask format.
+/// Parses the fields with which RENDER's drawing requests begin: operator, source, destination and mask format. Sets
+/// the attributes of `operation`, and returns the destination.
 fn begin<'a>(
     operation: &mut Operation,
     names: &Names,
@@ -134,12 +136,12 @@ fn begin<'a>(
     Some(target)
 }
 
-/// A 16.16 fixed-point number.
+/// Reads the 16.16 fixed-point number at the offset `at`.
 fn fixed(body: &Body<'_>, at: usize) -> f64 {
     f64::from(body.u32(at).unwrap_or(0).cast_signed()) / 65536.0
 }
 
-/// The POINTFIX at `at`.
+/// Reads the POINTFIX at the offset `at`. Returns x and y in pixels.
 fn point(body: &Body<'_>, at: usize) -> (f64, f64) {
     (fixed(body, at), fixed(body, at + 4))
 }
@@ -198,7 +200,8 @@ fn shapes(
     Some(())
 }
 
-/// The corners of a TRAPEZOID, between two heights and two lines that extend beyond them.
+/// Returns the corners of a TRAPEZOID, in pixels. The wire format has two heights, and two lines that extend beyond the
+/// heights.
 fn corners(trapezoid: &Body<'_>) -> [(f64, f64); 4] {
     let (top, bottom) = (fixed(trapezoid, 0), fixed(trapezoid, 4));
     let line = |at| (point(trapezoid, at), point(trapezoid, at + 8));
@@ -238,7 +241,8 @@ fn add_traps(
     Some(())
 }
 
-/// Text: each glyph is an item with the size of its image in pixels; an unknown glyph has no pixels.
+/// Sets the items of a glyph request: each glyph is an item with the size of its image in pixels. An unknown glyph has
+/// no pixels.
 fn text(
     operation: &mut Operation,
     names: &Names,
@@ -246,7 +250,7 @@ fn text(
     bytes_per_glyph: usize,
     body: &Body<'_>,
 ) -> Option<()> {
-    /// The length value that marks a change of the glyph set.
+    /// The value of a glyph element's length field that marks a change of the glyph set.
     const CHANGE: u8 = 255;
     let mut set = state.render.glyphs.get(body.u32(16)?);
     let mut target = begin(operation, names, state, body, set)?;
@@ -294,7 +298,7 @@ fn text(
     Some(())
 }
 
-/// AddGlyphs: each glyph is an item with the size of its image in pixels.
+/// Sets the items of an AddGlyphs request: each glyph is an item with the size of its image in pixels.
 fn add_glyphs(
     operation: &mut Operation,
     names: &Names,

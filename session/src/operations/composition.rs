@@ -10,19 +10,20 @@ use crate::rendering::pictures::{Filter, Picture, Source, Transform};
 use crate::rendering::render::Render;
 use crate::windows::drawables::Drawables;
 
-/// A picture as the source or the mask of a request. Unknown properties are absent.
+/// A picture as the source or the mask of a request, by the properties that determine the cost. Unknown properties are
+/// `None`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Paint {
-    /// The format of the pixels, or `solid`, `linear` and so on.
+    /// The pixel format of the picture, or `solid`, `linear` and so on for a picture without pixels.
     format: Option<Symbol>,
-    /// The filter, if the transform makes a difference.
+    /// The filter; `None` if the picture's transform makes the filter irrelevant.
     filter: Option<Symbol>,
     repeat: Option<Symbol>,
     transform: Option<Symbol>,
     component_alpha: Option<bool>,
 }
 
-/// The picture `id` as a source or a mask. `sampled` is the used part.
+/// The picture `id` as a source or a mask. `sampled` is the part of the picture that the request reads, if known.
 pub(crate) fn paint(
     render: &Render,
     names: &Names,
@@ -90,7 +91,8 @@ fn sampled_paint(
     }
 }
 
-/// A format without colours has no component alpha, whatever the picture's attribute is.
+/// Returns true if the picture is a mask with component alpha. A format without colours never has component alpha,
+/// whatever the picture's attribute is.
 fn has_component_alpha(picture: &Picture, format: Option<&PictFormat>) -> Option<bool> {
     if !picture.component_alpha {
         return Some(false);
@@ -98,14 +100,14 @@ fn has_component_alpha(picture: &Picture, format: Option<&PictFormat>) -> Option
     format.map(|format| format.has_colour)
 }
 
-/// The mask of a compositing request.
+/// The mask picture of a compositing request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Mask {
     /// The request has no mask.
     None,
-    /// A picture.
+    /// The mask is a picture of the client.
     Picture(Paint),
-    /// A mask of this format that the server creates.
+    /// The server creates the mask, with a picture format of this name.
     Made(Option<Symbol>),
 }
 

@@ -12,7 +12,7 @@ use crate::operations::operation::{Attributes, Operation, Value};
 use crate::rendering::gc::{Component, Gc};
 use crate::state::State;
 
-/// Fills in the operation of one of the graphics requests.
+/// Fills in the attributes and items of the `operation` of one of the graphics requests.
 pub(crate) fn operation(
     operation: &mut Operation,
     names: &Names,
@@ -55,8 +55,8 @@ pub(crate) fn operation(
     settle(operation, &target, body, drawn);
 }
 
-/// Adds up the items, and sets the effect of the request. `drawn` is true if at least one item is visible after
-/// clipping.
+/// Sets the op-size of the operation to the sum of its items, and its effect. `drawn` is true if at least one item is
+/// visible after clipping.
 pub(crate) fn settle(
     operation: &mut Operation,
     target: &DrawTarget<'_>,
@@ -71,8 +71,8 @@ pub(crate) fn settle(
     };
 }
 
-/// Sets the GC components that the request uses (protocol, "GC components" of each request) and that affect the cost
-/// according to the paper. Unknown components are left out.
+/// Sets the attributes for the GC components that the request `major` uses (protocol, "GC components" of each request)
+/// and that affect the cost according to the Xprof paper. Unknown components are left out.
 fn set_attributes(attributes: &mut Attributes, names: &Names, gc: &Gc, major: u8) {
     let fills = major != xproto::POLY_POINT_REQUEST;
     let strokes = (xproto::POLY_LINE_REQUEST..=xproto::POLY_ARC_REQUEST).contains(&major);
@@ -91,7 +91,8 @@ fn set_attributes(attributes: &mut Attributes, names: &Names, gc: &Gc, major: u8
     }
 }
 
-/// The points of a list at `at` as absolute coordinates. The server computes in 16 bits.
+/// The points of a list at offset `at` of a request's body, as absolute coordinates. With `relative`, each point is
+/// relative to the previous one. The server computes in 16 bits.
 pub(crate) fn absolute(body: &Body<'_>, at: usize, relative: bool) -> impl Iterator<Item = Point> {
     let (mut x, mut y) = (0_i16, 0_i16);
     body.list(at, 4).map(move |point| {
@@ -148,7 +149,8 @@ fn segments(items: &mut Vec<f64>, lengths: &mut Lengths, area: Area, body: &Body
     drawn
 }
 
-/// Adds the line between two points. Inlined, because a call for each line makes the whole analysis a tenth slower.
+/// Adds the length of the line between two points, clipped to `area`. The function is inlined, because a call for each
+/// line makes the analysis 10 % slower.
 #[inline(always)]
 fn line(
     items: &mut Vec<f64>,
@@ -217,13 +219,14 @@ fn filled_arcs(items: &mut Vec<f64>, area: Area, body: &Body<'_>, pie: bool) -> 
     drawn
 }
 
-/// Adds a length. A line that is completely clipped remains an item with length 0.
+/// Adds the length of a line. A line that is completely clipped is an item with length 0. Returns true if a part of the
+/// line is visible.
 fn push(items: &mut Vec<f64>, length: Option<f64>) -> bool {
     items.push(length.unwrap_or(0.0));
     length.is_some()
 }
 
-/// Adds an area. Returns false if its size is 0.
+/// Adds an item of `pixels` pixels. Returns false if it has no pixels.
 pub(crate) fn push_area(items: &mut Vec<f64>, pixels: f64) -> bool {
     items.push(pixels);
     pixels > 0.0

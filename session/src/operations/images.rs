@@ -16,13 +16,13 @@ use crate::state::State;
 struct Extent<'a> {
     target: DrawTarget<'a>,
     area: Area,
-    /// The image's format: a number of the protocol.
+    /// The image's format, as the protocol's number; `None` for requests without an image.
     format: Option<u8>,
     gc: Option<&'a Gc>,
 }
 
-/// Fills in the operation of a core image request. Its first 28 bytes determine the cost, so pixels that the recorder
-/// dropped are not needed.
+/// Fills in the attributes and items of a core image request's `operation`. Its first 28 bytes determine the cost, so
+/// pixels that the recorder dropped are not needed.
 pub(crate) fn operation(
     operation: &mut Operation,
     names: &Names,
@@ -39,7 +39,8 @@ pub(crate) fn operation(
     fill_in(operation, names, extent);
 }
 
-/// Fills in the operation of an MIT-SHM request; false if the request contains no image.
+/// Fills in the attributes and items of an MIT-SHM request's `operation`. Returns false if the request contains no
+/// image.
 pub(crate) fn shm_operation(
     operation: &mut Operation,
     names: &Names,
@@ -56,7 +57,8 @@ pub(crate) fn shm_operation(
     true
 }
 
-/// Fills in the operation of a Present request.
+/// Fills in the attributes and items of a Present request's `operation`. Returns false if the request presents no
+/// pixmap.
 pub(crate) fn present_operation(
     operation: &mut Operation,
     names: &Names,
@@ -97,7 +99,7 @@ fn fill_in(operation: &mut Operation, names: &Names, extent: Option<Extent<'_>>)
     };
 }
 
-/// The rectangle with x, y, width and height at `at`.
+/// Reads the rectangle with x, y, width and height at the offset `at`.
 fn rectangle(body: &Body<'_>, at: usize) -> Option<Area> {
     Some(Area::new(
         body.i16(at)?,
@@ -185,7 +187,8 @@ fn copy<'a>(state: &'a State, request: &Request<'_>, body: &Body<'_>) -> Option<
     })
 }
 
-/// A pixmap presented in a window: the whole pixmap, or the valid part that a region defines.
+/// Returns the area of a pixmap that Present shows in a window: the whole pixmap, or the valid part that a region
+/// defines.
 fn present_pixmap<'a>(state: &'a State, body: &Body<'_>) -> Option<Extent<'a>> {
     let mut target = state.drawables.target(body.u32(0));
     let pixmap = state.drawables.target(body.u32(4));
@@ -206,7 +209,8 @@ fn present_pixmap<'a>(state: &'a State, body: &Body<'_>) -> Option<Extent<'a>> {
     })
 }
 
-/// The effect of a request that reads one drawable and draws on another.
+/// Returns the combined effect of a request that reads the drawable with the effect `source` and draws on the drawable
+/// with the effect `target`.
 fn both(source: Effect, target: Effect) -> Effect {
     match (source, target) {
         (Effect::Nothing, _) | (_, Effect::Nothing) => Effect::Nothing,

@@ -1,4 +1,4 @@
-//! Requests as operations: the kind, the attributes that determine the cost, and the op-sizes.
+//! Requests as operations: the name of the request, the attributes that determine the cost, and the op-sizes.
 
 pub(crate) mod compositing;
 pub(crate) mod composition;

@@ -1,6 +1,7 @@
 //! The names of attributes and of their values, interned once.
 //!
-//! Attributes are spelled as in the paper's Figure 6, values as in `X11/X.h`, and RENDER's as in its protocol.
+//! Attributes are spelled as in the paper's Figure 6, values as in `X11/X.h`, and RENDER's values as in the RENDER
+//! protocol.
 
 use std::fmt::Debug;
 use std::ops::Deref;
@@ -47,7 +48,7 @@ symbols! {
     }
 }
 
-/// The names that operations use.
+/// The names that are used in operations.
 #[derive(Debug)]
 pub(crate) struct Names {
     words: Words,
@@ -88,7 +89,7 @@ impl Names {
         }
     }
 
-    /// The name of a raster operation: `GXcopy` for 3; `None` for an invalid value.
+    /// The name of a raster operation by its number, such as `GXcopy` for 3; `None` for an invalid number.
     pub(crate) fn function(&self, value: u32) -> Option<Symbol> {
         of(&self.functions, value)
     }
@@ -105,7 +106,7 @@ impl Names {
         of(&self.image_formats, u32::from(value))
     }
 
-    /// The name of a RENDER operator: `Over` for 3.
+    /// The name of a RENDER operator by its number, such as `Over` for 3; `None` for an invalid number.
     pub(crate) fn operator(&self, value: u8) -> Option<Symbol> {
         of(&self.operators, u32::from(value))
     }

@@ -14,29 +14,29 @@ use crate::state::State;
 
 /// Length of a PutImage before its pixels (protocol, encoding of PutImage).
 const PUT_IMAGE: u64 = 24;
-/// ZPixmap's number in the protocol.
+/// The protocol's number of the image format ZPixmap.
 const Z_PIXMAP: u8 = 2;
 
-/// The substitute for a request that shares an image with the server. Over a network, the image is sent as bytes.
+/// The requests that replace a request which shares an image with the server. Over a network, the image is sent as
+/// bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NetworkSubstitute {
-    /// Bytes of the PutImage or GetImage.
+    /// The number of bytes of the PutImage or GetImage request.
     pub bytes: u64,
-    /// Bytes of the image in the reply, without the reply's header.
+    /// The number of bytes of the image in the reply, without the reply's header.
     pub reply_bytes: u64,
-    /// True if the substitute replaces the request. Otherwise the request stays, and the substitute sends
-    /// the copied image first.
+    /// True if the substitute replaces the request. Otherwise the request is also sent, after the image that it copies.
     pub instead: bool,
 }
 
-/// The state in which a request was made.
+/// The state of the session in which a request was made.
 pub(crate) struct Sharing<'a> {
     pub(crate) state: &'a State,
 }
 
 impl Sharing<'_> {
-    /// The substitute over a network for `request`, which was observed last and is `operation`. `None` if the request
-    /// can be sent unchanged, or if its image is unknown.
+    /// The substitute for `request` over a network. The request was observed last, and its operation is `operation`.
+    /// `None` if the request can be sent unchanged, or if its image is unknown.
     pub(crate) fn across(
         &self,
         extension: impl Fn() -> Option<ExtensionKind>,
@@ -80,8 +80,8 @@ impl Sharing<'_> {
         }
     }
 
-    /// The image that `request` reads from a pixmap, if the pixmap is shared. The image was sent before, with the size
-    /// that is read.
+    /// Returns the GetImage or PutImage that replaces a copy from a shared pixmap by `request` on a network; `None` if
+    /// the pixmap is not shared.
     fn copied(
         &self,
         request: &Request<'_>,
@@ -117,7 +117,8 @@ impl Sharing<'_> {
         Some(planes * row * u64::from(height))
     }
 
-    /// The packing of a depth's pixels, from the server's setup, otherwise as in nearly all servers.
+    /// Returns the format of pixmaps of this depth, from the server's setup, or as in nearly all servers if the setup
+    /// is not known.
     fn pixmap_format(&self, depth: u8) -> Option<PixmapFormat> {
         let known = self.state.pixmap_formats.iter();
         let usual = || PixmapFormat {

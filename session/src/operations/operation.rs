@@ -1,4 +1,4 @@
-//! A request as an operation: its kind, the attributes that determine its cost, and its sizes.
+//! A request as an operation: the name of the request, the attributes that determine its cost, and its sizes.
 //!
 //! Calibration stores costs under an operation, and the analysis looks them up under the same operation.
 
@@ -11,12 +11,12 @@ use crate::geometry::target::Effect;
 /// The name of an attribute, spelled as in the paper: `gxmode`, `linestyle`, `fontname`.
 pub type Attribute = Symbol;
 
-/// The value of an attribute.
+/// The value of an attribute: a number or a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Value {
-    /// A name: `GXcopy`, `FillSolid`, `6x13`.
+    /// A name, such as `GXcopy`, `FillSolid` or `6x13`.
     Name(Symbol),
-    /// A number: a line width, a depth.
+    /// A number, such as a line width or a depth.
     Number(u32),
 }
 
@@ -37,17 +37,17 @@ impl fmt::Display for Value {
     }
 }
 
-/// The attributes of an operation, each name once, sorted by name.
+/// The attributes of an operation, sorted by name. Each name occurs once.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, PartialOrd, Ord)]
 pub struct Attributes(Vec<(Attribute, Value)>);
 
 impl Attributes {
-    /// An empty list of attributes.
+    /// Creates an empty list of attributes.
     pub fn new() -> Attributes {
         Attributes::default()
     }
 
-    /// Sets `name` to `value`.
+    /// Sets the attribute `name` to `value`.
     pub fn set(&mut self, name: Attribute, value: Value) {
         match self.0.binary_search_by(|(known, _)| known.cmp(&name)) {
             Ok(at) => self.0[at].1 = value,
@@ -55,20 +55,20 @@ impl Attributes {
         }
     }
 
-    /// Sets `name`, which must sort after all existing names.
+    /// Sets the attribute `name`, which must sort after all existing names.
     pub(crate) fn append(&mut self, name: Attribute, value: Value) {
         debug_assert!(self.0.last().is_none_or(|(last, _)| *last < name));
         self.0.push((name, value));
     }
 
-    /// Sets `name`, which must sort after all existing names, if there is a value.
+    /// Sets the attribute `name`, which must sort after all existing names; does nothing if there is no value.
     pub(crate) fn append_name(&mut self, name: Attribute, value: impl Into<Option<Symbol>>) {
         if let Some(value) = value.into() {
             self.append(name, Value::Name(value));
         }
     }
 
-    /// The value of `name`.
+    /// The value of the attribute `name`; `None` if the attribute is absent.
     pub fn get(&self, name: Attribute) -> Option<Value> {
         self.0
             .iter()
@@ -76,28 +76,28 @@ impl Attributes {
             .map(|(_, value)| *value)
     }
 
-    /// Removes `name`.
+    /// Removes the attribute with this name, if there is one.
     pub fn remove(&mut self, name: Attribute) {
         self.0.retain(|(known, _)| *known != name);
     }
 
-    /// The attributes and values, in order.
+    /// The attributes with their values, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (Attribute, Value)> + '_ {
         self.0.iter().copied()
     }
 
-    /// True if there are no attributes.
+    /// True if the operation has no attributes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Removes all attributes, but keeps the storage.
+    /// Removes all attributes, but keeps the memory of the list.
     pub fn clear(&mut self) {
         self.0.clear();
     }
 }
 
-/// Prints `gxmode=GXcopy linewidth=0`, sorted by name.
+/// Prints attributes such as `gxmode=GXcopy linewidth=0`, sorted by name.
 impl fmt::Display for Attributes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, (name, value)) in self.iter().enumerate() {
@@ -110,24 +110,25 @@ impl fmt::Display for Attributes {
     }
 }
 
-/// A request as an operation.
+/// A request as an operation, which determines its cost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Operation {
-    /// The request's name.
+    /// The name of the request.
     pub request: Symbol,
-    /// The attributes that determine its cost.
+    /// The attributes that determine the cost of the request.
     pub attributes: Attributes,
     /// The size of each item after clipping, in the request's unit (pixels, characters, bytes). Empty for a request
-    /// without items, which has only its fixed cost.
+    /// without items, which only has a fixed cost.
     pub items: Vec<f64>,
-    /// The paper's op-size of the whole request (Table 1): area, line length, string length.
+    /// The op-size of the whole request (the paper's Table 1): area, line length or string length, in the request's
+    /// unit.
     pub op_size: f64,
-    /// The effect: whether the request does its work.
+    /// The effect of the request on its drawable: whether the server does the work.
     pub effect: Effect,
 }
 
 impl Operation {
-    /// An operation with no attributes and one item of size 0, as most requests have.
+    /// Creates an operation without attributes and with one item of size 0, as most requests have.
     pub fn new(request: Symbol) -> Operation {
         Operation {
             request,

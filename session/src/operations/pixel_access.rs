@@ -1,7 +1,7 @@
 //! The pixels that a request reads and writes, and thereby loads into the processor's caches.
 //!
-//! An area is identified by its first pixel, several areas by the first pixel of the first one. Requests that do not
-//! draw areas (lines, text) have no access here.
+//! An area is identified by its first pixel, and a group of areas by the first pixel of the first area. Requests that
+//! do not draw areas (lines, text) have no pixel access here.
 
 use x11prof_protocol::{Body, Request};
 use x11rb_protocol::protocol::xproto;
@@ -11,35 +11,35 @@ use crate::request_table::{Fact, Target, facts, sources, target};
 use crate::state::State;
 use crate::windows::drawables::DrawableKind;
 
-/// Pixels of a drawable.
+/// A number of pixels of a drawable.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PixelArea {
-    /// The window or pixmap.
+    /// The id of the window or pixmap.
     pub drawable: u32,
-    /// The first pixel, in the drawable's coordinates: column and row.
+    /// The column and row of the first pixel, in the drawable's coordinates.
     pub begin: (i16, i16),
-    /// The number of pixels.
+    /// The number of pixels in the area.
     pub pixels: f64,
 }
 
 /// The pixels that a request reads and writes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum PixelAccess {
-    /// The request creates this pixmap. The server clears its memory.
+    /// The request creates the pixmap with this id. The server clears its memory.
     Makes(u32),
-    /// The request writes pixels.
+    /// The request writes pixels, and may read others.
     Writes {
-        /// The pixels of another drawable that the request reads.
+        /// The pixels of another drawable that the request reads; `None` if it reads none.
         reads: Option<PixelArea>,
         /// The pixels that the request writes.
         writes: PixelArea,
-        /// True if the request also reads the same number of pixels that its client wrote into shared memory.
+        /// True if the request also reads as many pixels that its client wrote into shared memory.
         from_client: bool,
     },
 }
 
-/// The pixels that `request`, which was observed last and is `operation`, reads and writes. `None` if they are unknown,
-/// or if the request draws no areas.
+/// The pixels that `request` reads and writes. The request was observed last, and its operation is `operation`. `None`
+/// if the pixels are unknown, or if the request draws no areas.
 pub(crate) fn pixel_access(
     state: &State,
     request: &Request<'_>,
@@ -83,7 +83,7 @@ pub(crate) fn pixel_access(
     })
 }
 
-/// The number of a pixmap's pixels; `None` for windows and unknown ids.
+/// Returns the number of pixels of the pixmap `id`; `None` for windows and unknown ids.
 fn pixels_of_pixmap(state: &State, id: u32) -> Option<f64> {
     let drawable = state.drawables.get(id)?;
     let pixels = f64::from(drawable.geometry.width) * f64::from(drawable.geometry.height);

@@ -1,4 +1,4 @@
-//! All other requests: most have a constant cost, a few grow with their contents.
+//! The operations of all other requests: most have a constant cost, and the cost of a few grows with their contents.
 
 use x11prof_protocol::{Body, Request, Symbol};
 use x11rb_protocol::protocol::{glx, xfixes, xproto, xtest};
@@ -11,7 +11,7 @@ use crate::operations::operation::Operation;
 use crate::state::State;
 use crate::windows::drawables::pixmap_bytes;
 
-/// Fills in the operation of a core request that neither draws nor touches windows.
+/// Fills in the attributes and items of the `operation` of a core request that neither draws nor acts on windows.
 pub(crate) fn operation(
     operation: &mut Operation,
     names: &Names,
@@ -45,7 +45,7 @@ pub(crate) fn operation(
     settle(operation, size);
 }
 
-/// Fills in the operation of an extension's request without a separate module.
+/// Fills in the attributes and items of the `operation` of an extension's request that has no separate module.
 pub(crate) fn extension(
     operation: &mut Operation,
     names: &Names,
@@ -68,7 +68,7 @@ pub(crate) fn extension(
     settle(operation, Some(size));
 }
 
-/// The bytes of the pixmap that a CreatePixmap requests.
+/// Returns the number of bytes of the pixmap that a CreatePixmap request creates.
 fn created_bytes(request: &Request<'_>, body: &Body<'_>) -> Option<f64> {
     let (width, height) = (body.u16(8)?, body.u16(10)?);
     // The second byte is the depth.
@@ -83,13 +83,14 @@ fn settle(operation: &mut Operation, size: Option<f64>) {
     operation.items.push(operation.op_size);
 }
 
-/// The number of structures of `size` bytes in a request from `at` in its body on, computed from its length.
+/// The number of structures of `size` bytes in a request, from offset `at` of its body to its end, computed from the
+/// request's length.
 pub(crate) fn pieces(request: &Request<'_>, at: u64, size: u64) -> f64 {
     let before = request.header_len as u64 + at;
     (request.wire_len.saturating_sub(before) / size) as f64
 }
 
-/// Sets the font that a request queries. The id of a GC stands for the font of the GC.
+/// Sets the attribute for the font that a QueryFont or similar request names. The id of a GC means the font of the GC.
 fn set_font(operation: &mut Operation, names: &Names, state: &State, body: &Body<'_>) {
     let name = body.u32(0).and_then(|id| {
         let of_gc = || state.gcs.get(id)?.font_name();
@@ -99,8 +100,8 @@ fn set_font(operation: &mut Operation, names: &Names, state: &State, body: &Body
 }
 
 /// Sets the attributes of a request that names a font: the font's file, and `loaded` if the server need not read the
-/// file. The name's length and the name are at these offsets of the body. Returns the length. For ListFontsWithInfo a
-/// server reads each font that is not open, each time.
+/// file. `length` and `name` are the offsets of the name's length and of the name in `body`. Returns the length. For
+/// ListFontsWithInfo a server reads each font that is not open, at every request.
 fn set_reading(
     operation: &mut Operation,
     names: &Names,
@@ -122,10 +123,11 @@ fn set_reading(
     Some(f64::from(length))
 }
 
-/// The name of the font file that is read for this font. A font with average width 0 is scaled from another size (X
-/// Logical Font Description Conventions, section 4, "Scalable fonts"), so its name here has no sizes and resolutions.
+/// Returns the name of the font file that a server reads for the font `name`. A font with average width 0 is scaled
+/// from another size (X Logical Font Description Conventions, section 4, "Scalable fonts"), so the returned name has no
+/// sizes and resolutions.
 fn file_of(name: Symbol) -> Symbol {
-    /// The fields from the size in pixels to the vertical resolution.
+    /// The positions of the fields of a font name from the size in pixels to the vertical resolution.
     const SIZES: std::ops::RangeInclusive<usize> = 7..=10;
     const AVERAGE_WIDTH: usize = 12;
     let fields = || name.as_str().split('-').enumerate();
@@ -138,10 +140,10 @@ fn file_of(name: Symbol) -> Symbol {
     Symbol::new(&fields.join("-"))
 }
 
-/// Sets an attribute if a ChangeWindowAttributes changes the cursor. If the pointer is in the window, the server shows
-/// the new cursor.
+/// Sets an attribute if a ChangeWindowAttributes request changes the cursor. If the pointer is in the window, the
+/// server has to show the new cursor.
 fn set_cursor(operation: &mut Operation, names: &Names, body: &Body<'_>) -> Option<f64> {
-    /// A bit of the value mask.
+    /// The bit of the value mask for the cursor.
     const CURSOR: u32 = 1 << 14;
     let value = match body.u32(4)? & CURSOR {
         0 => names.no,
@@ -151,7 +153,7 @@ fn set_cursor(operation: &mut Operation, names: &Names, body: &Body<'_>) -> Opti
     Some(0.0)
 }
 
-/// Sets the kind of a FakeInput's event, if it is a core event.
+/// Sets the attribute for the kind of event that a FakeInput request simulates, if the event is a core event.
 fn set_event(operation: &mut Operation, names: &Names, body: &Body<'_>) {
     let kind = match body.u8(0) {
         Some(xproto::KEY_PRESS_EVENT | xproto::KEY_RELEASE_EVENT) => names.key,
@@ -162,7 +164,7 @@ fn set_event(operation: &mut Operation, names: &Names, body: &Body<'_>) {
     operation.attributes.append_name(names.event, kind);
 }
 
-/// The number of bytes that a ChangeProperty writes: its count of values times 1, 2 or 4 bytes.
+/// Returns the number of bytes that a ChangeProperty request writes: the number of values times 1, 2 or 4 bytes.
 fn property_bytes(body: &Body<'_>) -> Option<f64> {
     let (format, values) = (body.u8(12)?, body.u32(16)?);
     Some(f64::from(values) * f64::from(format / 8))

@@ -6,7 +6,7 @@ use x11prof_protocol::{Body, Event, Request, Symbol};
 
 use crate::resources::atoms::Atoms;
 
-/// The name of `atom`, or its number if the recording does not contain the name.
+/// The name of `atom`; its number as text if the recording does not contain the name.
 pub(crate) fn label(atoms: &Atoms, atom: u32) -> Symbol {
     match atoms.name(atom) {
         Some(name) => Symbol::new(name),
@@ -14,9 +14,11 @@ pub(crate) fn label(atoms: &Atoms, atom: u32) -> Symbol {
     }
 }
 
-/// The property, selection or message type of `request`, or the name that it interns.
+/// The property, selection or message type that `request` names, or the atom name that it interns; `None` for other
+/// requests.
 pub(crate) fn atom(atoms: &Atoms, request: &Request<'_>) -> Option<Symbol> {
-    /// The code of ClientMessage. Its type is at offset 8 in the event, which is at offset 8 of the body.
+    /// The code of ClientMessage. The event is at offset 8 of SendEvent's body, and its type atom is at offset 8 of the
+    /// event.
     const CLIENT_MESSAGE: u8 = 33;
     let body = Body::of(request);
     let atom = match request.name.as_str() {

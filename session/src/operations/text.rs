@@ -1,4 +1,5 @@
-//! Text requests: each string is an item, its number of characters is its size, and the font determines the cost.
+//! The operations of text requests. Each string is an item; its size is its number of characters, and the font
+//! determines its cost.
 
 use x11prof_protocol::{Body, Request};
 use x11rb_protocol::protocol::xproto;
@@ -9,9 +10,9 @@ use crate::operations::operation::Operation;
 use crate::rendering::gc::Component;
 use crate::state::State;
 
-/// Fills in the operation of PolyText8, PolyText16, ImageText8 or ImageText16.
+/// Fills in the attributes and items of the `operation` of PolyText8, PolyText16, ImageText8 or ImageText16.
 ///
-/// The text items of PolyText may change the GC's font. The operation's font is that of the first string.
+/// The text items of PolyText may change the GC's font. The operation's font is the font of the first string.
 pub(crate) fn operation(
     operation: &mut Operation,
     names: &Names,
@@ -68,16 +69,16 @@ pub(crate) fn operation(
     settle(operation, &target, body, drawn);
 }
 
-/// An element of a list of TEXTITEM8 or TEXTITEM16.
+/// An element of the list of text items (TEXTITEM8, TEXTITEM16) in a PolyText request.
 #[derive(Debug, PartialEq)]
 enum TextItem {
-    /// A font to change to.
+    /// The text continues in the font with this id.
     Font(u32),
-    /// A string with this number of characters.
+    /// The text continues with a string of this many characters.
     String(u8),
 }
 
-/// The text items in `bytes`. A truncated string counts, because its length is known.
+/// Iterates over the text items in `bytes`. A truncated string counts, because its length is known.
 struct TextItems<'a> {
     bytes: &'a [u8],
     bytes_per_character: usize,
@@ -87,7 +88,7 @@ impl Iterator for TextItems<'_> {
     type Item = TextItem;
 
     fn next(&mut self) -> Option<TextItem> {
-        /// The length value that marks a font id.
+        /// The value of a text item's length field that marks a font id.
         const FONT_SHIFT: u8 = 255;
         match *self.bytes {
             // A font id has its most significant byte first in both byte orders.

@@ -1,4 +1,4 @@
-//! Requests on windows, by the number of affected windows.
+//! The operations of requests on windows. The number of affected windows determines their cost.
 
 use x11prof_protocol::{Body, Request, Symbol};
 use x11rb_protocol::protocol::xproto;
@@ -12,10 +12,10 @@ use crate::windows::requests::{lowers, restacked};
 use crate::windows::tree::Windows;
 use crate::windows::window::Window;
 
-/// A request's effect on windows: their number, and the effect on the screen.
+/// The number of windows that a request affects, and the effect on the screen.
 type WindowEffect = (u32, Effect);
 
-/// Fills in the operation of a request that destroys, maps, unmaps, moves or configures windows, before the
+/// Fills in the `operation` of a request that destroys, maps, unmaps, moves or configures windows. Call it before the
 /// request takes effect. The operation has one item with as many pieces as there are windows.
 pub(crate) fn operation(
     operation: &mut Operation,
@@ -60,7 +60,8 @@ pub(crate) fn operation(
     operation.items.push(operation.op_size);
 }
 
-/// CirculateWindow: at most one child changes its stacking position.
+/// Sets the attributes of a CirculateWindow request, which changes the stacking position of at most one child. `lowers`
+/// is true for the direction LowerHighest.
 fn circulate(
     operation: &mut Operation,
     windows: &Windows,
@@ -81,8 +82,8 @@ fn circulate(
     });
 }
 
-/// True if a request removes a visible window from its position, so that the windows beneath must be drawn. `None` if
-/// this is unknown, and for other requests.
+/// Returns true if the request `major` removes the visible window `id` from its position, so that the windows beneath
+/// must be drawn. `None` if this is unknown, and for other requests.
 fn taken_away(windows: &Windows, id: Option<u32>, major: u8) -> Option<bool> {
     match major {
         xproto::DESTROY_WINDOW_REQUEST | xproto::REPARENT_WINDOW_REQUEST => {
@@ -97,7 +98,7 @@ fn taken_away(windows: &Windows, id: Option<u32>, major: u8) -> Option<bool> {
     }
 }
 
-/// The effect of a request on a window, which has a cost only if the window is viewable.
+/// Returns the effect of a request that only has a cost if the window `id` is viewable.
 fn shown(windows: &Windows, id: u32) -> Effect {
     match windows.is_viewable(id) {
         Some(true) => Effect::Full,
@@ -106,7 +107,8 @@ fn shown(windows: &Windows, id: u32) -> Effect {
     }
 }
 
-/// MapWindow and UnmapWindow: the window and its mapped inferiors appear or disappear, if its parent is viewable.
+/// Returns the effect of MapWindow and UnmapWindow: the window and its mapped inferiors appear or disappear if the
+/// window's parent is viewable.
 fn map(windows: &Windows, id: u32, client: ClientId, mapped: bool) -> WindowEffect {
     let Some(window) = windows.get(id) else {
         return (1, Effect::Unknown);
@@ -120,7 +122,7 @@ fn map(windows: &Windows, id: u32, client: ClientId, mapped: bool) -> WindowEffe
     }
 }
 
-/// The requests that apply to all children.
+/// Returns the effect of a request that applies to all children of the window `id`, such as MapSubwindows.
 fn children(windows: &Windows, id: u32, client: ClientId, major: u8) -> WindowEffect {
     let mut all = (0_u32, Effect::Nothing);
     for child in windows.children(id) {
@@ -160,8 +162,8 @@ fn configure(
     (windows.count(id, true), shown(windows, id))
 }
 
-/// The changes that a ConfigureWindow makes to the window; for an unknown window, the changes that it may make.
-/// `None` if it makes no change.
+/// Returns the name of the changes that a ConfigureWindow request makes to the window; for an unknown window, the
+/// changes that it may make. `None` if nothing changes.
 fn change(names: &Names, window: Option<&Window>, mask: u16, body: &Body<'_>) -> Option<Symbol> {
     let mask = u32::from(mask);
     let differs = |bit: u32, now: Option<u16>| {

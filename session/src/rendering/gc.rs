@@ -9,7 +9,7 @@ use crate::ids::{By, ClientId, IdMap};
 use crate::resources::fonts::Fonts;
 use crate::windows::drawables::Drawables;
 
-/// A component of a GC, in the order of the bits of CreateGC's value mask.
+/// A component of a GC. The components are in the order of the bits of CreateGC's value mask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the protocol's own names of the components")]
 pub enum Component {
@@ -44,9 +44,9 @@ impl Component {
     }
 }
 
-/// The number of components.
+/// The number of components of a GC.
 const COMPONENTS: usize = 23;
-/// The bits of all components.
+/// A value mask with the bits of all components.
 const ALL: u32 = (1 << COMPONENTS) - 1;
 
 /// The value of each component in a new GC (protocol, CreateGC): GXcopy, all planes,
@@ -55,18 +55,18 @@ const DEFAULTS: [u32; COMPONENTS] = [
     3, !0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 4, 1,
 ];
 
-/// Components whose default is unknown to a session: the tile is a pixmap of unspecified size filled with the
-/// foreground, the stipple is one filled with ones, and the font depends on the server.
+/// The components whose default values are unknown to a session. The default tile is a pixmap of unspecified size
+/// filled with the foreground, the default stipple is filled with ones, and the default font depends on the server.
 const WITHOUT_DEFAULT: u32 = (1 << Component::Tile as u32)
     | (1 << Component::Stipple as u32)
     | (1 << Component::Font as u32);
 
-/// The width of each component in bits. The rest of its 32-bit unit is unused.
+/// The width of each component's value in bits. The rest of its 32-bit unit on the wire is unused.
 const WIDTHS: [u32; COMPONENTS] = [
     8, 32, 32, 32, 16, 8, 8, 8, 8, 8, 32, 32, 16, 16, 32, 8, 8, 16, 16, 32, 16, 8, 8,
 ];
 
-/// A graphics context, as changed by its client's requests.
+/// A graphics context, with the components that its client's requests set.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gc {
     values: [u32; COMPONENTS],
@@ -94,12 +94,12 @@ impl Gc {
         (self.known & component.bit() != 0).then_some(*value)
     }
 
-    /// The name with which the GC's font was opened; `None` for the server's default font.
+    /// The name with which the GC's font was opened; `None` for the server's default font, or if unknown.
     pub fn font_name(&self) -> Option<Symbol> {
         self.font_name
     }
 
-    /// The clip, and its origin in the drawable.
+    /// The clip of the GC, and the clip's origin in the drawable.
     #[inline]
     pub(crate) fn clip(&self) -> (&Clip, Point) {
         let at = |component| {
@@ -115,7 +115,7 @@ impl Gc {
         }
     }
 
-    /// Sets the font of a text item in the GC, where it stays (protocol, PolyText8).
+    /// Sets the font of the GC to the font of a text item (protocol, PolyText8).
     pub(crate) fn set_font(&mut self, font: u32, fonts: &Fonts) {
         self.set(Component::Font as usize, Some(font));
         // The name is stored now, because the GC keeps its font when the id is closed.
@@ -136,7 +136,8 @@ impl Gc {
         }
     }
 
-    /// Sets the components in `mask` to the value list at `at`. Truncated values become unknown.
+    /// Sets the components in `mask` to the values of the value list at the offset `at` of `body`. Values that are cut
+    /// off become unknown.
     fn change(&mut self, body: &Body<'_>, mask: u32, at: usize, known: &Known<'_>) {
         let mut rest = mask & ALL;
         while rest != 0 {
@@ -174,14 +175,14 @@ impl Gc {
     }
 }
 
-/// The resources that component values refer to.
+/// The fonts and drawables that a GC's components refer to.
 #[derive(Debug)]
 pub(crate) struct Known<'a> {
     pub(crate) fonts: &'a Fonts,
     pub(crate) drawables: &'a Drawables,
 }
 
-/// The GCs of a display.
+/// The graphics contexts (GCs) of a display, by id.
 #[derive(Debug, Default)]
 pub(crate) struct Gcs(IdMap<Gc>);
 
@@ -194,7 +195,7 @@ impl Gcs {
         self.0.get_mut(id)
     }
 
-    /// CreateGC. Returns the id of the new GC.
+    /// Applies CreateGC. Returns the id of the new GC; `None` if the request is truncated.
     pub(crate) fn create(&mut self, by: By, body: &Body<'_>, known: &Known<'_>) -> Option<u32> {
         let (id, mask) = (body.u32(0)?, body.u32(8)?);
         let mut gc = Gc::new(by);
@@ -203,7 +204,8 @@ impl Gcs {
         Some(id)
     }
 
-    /// ChangeGC. Returns the GC and the value mask. A GC from before the recording stays unknown.
+    /// Applies ChangeGC. Returns the id of the GC and the value mask; `None` for a GC from before the recording, which
+    /// stays unknown.
     pub(crate) fn change(&mut self, body: &Body<'_>, known: &Known<'_>) -> Option<(u32, u32)> {
         let (id, mask) = (body.u32(0)?, body.u32(4)?);
         let gc = self.0.get_mut(id)?;
@@ -211,7 +213,8 @@ impl Gcs {
         Some((id, mask))
     }
 
-    /// Handles a failed request to change these components. Some of them may have been changed.
+    /// Processes the failure of a request to change the components in `mask` of GC `id`. Some of them may have been
+    /// changed, so all of them become unknown.
     pub(crate) fn doubt(&mut self, id: u32, mask: u32) {
         let Some(gc) = self.0.get_mut(id) else { return };
         gc.known &= !mask;
@@ -223,8 +226,8 @@ impl Gcs {
         }
     }
 
-    /// CopyGC. Like the similar functions, returns the GC and the components that may have changed. Components copied
-    /// from an unknown GC become unknown.
+    /// Applies CopyGC. Returns the id of the changed GC and the mask of the components that may have changed.
+    /// Components copied from an unknown GC become unknown.
     pub(crate) fn copy(&mut self, body: &Body<'_>) -> Option<(u32, u32)> {
         let (from, to, mask) = (body.u32(0)?, body.u32(4)?, body.u32(8)?);
         match self.0.get(from).cloned() {
@@ -243,7 +246,7 @@ impl Gcs {
         Some((to, mask))
     }
 
-    /// SetDashes.
+    /// Applies SetDashes. Returns the id of the GC and the mask of the components that may have changed.
     pub(crate) fn set_dashes(&mut self, body: &Body<'_>) -> Option<(u32, u32)> {
         let id = body.u32(0)?;
         let gc = self.0.get_mut(id)?;
@@ -252,7 +255,7 @@ impl Gcs {
         Some((id, Component::DashOffset.bit() | Component::Dashes.bit()))
     }
 
-    /// SetClipRectangles.
+    /// Applies SetClipRectangles. Returns the id of the GC and the mask of the components that may have changed.
     pub(crate) fn set_clip_rectangles(&mut self, body: &Body<'_>) -> Option<(u32, u32)> {
         let id = body.u32(0)?;
         let gc = self.0.get_mut(id)?;
@@ -264,7 +267,8 @@ impl Gcs {
         Some((id, origin | Component::ClipMask.bit()))
     }
 
-    /// XFIXES SetGCClipRegion. `None` removes the clip; otherwise the clip is a region, which may be unknown.
+    /// Applies XFIXES SetGCClipRegion to the GC `id`. If `region` is `None`, the clip is removed; otherwise the clip is
+    /// the region, which may be unknown.
     pub(crate) fn set_clip_region(
         &mut self,
         id: u32,
@@ -278,12 +282,12 @@ impl Gcs {
         gc.clip = region.map_or(Clip::None, Clip::to);
     }
 
-    /// FreeGC.
+    /// Applies FreeGC: removes the GC `id`.
     pub(crate) fn free(&mut self, id: u32) {
         self.0.remove(id);
     }
 
-    /// Removes `id` if `by` created it, because the request failed.
+    /// Removes the GC `id` if the failed request `by` should have created it.
     pub(crate) fn undo(&mut self, id: u32, by: By) {
         if self.0.get(id).is_some_and(|gc| gc.by == by) {
             self.0.remove(id);

@@ -10,18 +10,18 @@ use crate::ids::{By, ClientId, IdMap};
 /// Maximum number of glyphs in all sets together.
 const GLYPHS_LIMIT: usize = 1 << 20;
 
-/// A glyph (RENDER protocol, GLYPHINFO).
+/// The size and position of a glyph (RENDER protocol, GLYPHINFO), in pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Glyph {
     pub(crate) width: u16,
     pub(crate) height: u16,
-    /// The horizontal position of the origin in the glyph's image.
+    /// The horizontal position of the glyph's origin in its image, in pixels.
     pub(crate) x: i16,
-    /// The vertical position of the origin in the glyph's image.
+    /// The vertical position of the glyph's origin in its image, in pixels.
     pub(crate) y: i16,
-    /// The displacement of the next glyph.
+    /// The displacement from this glyph's origin to the next glyph's origin, in pixels.
     pub(crate) advance: (i16, i16),
-    /// The glyph's share, by area, of the image bytes of its AddGlyphs.
+    /// The glyph's part of the image bytes of its AddGlyphs request, in proportion to its area.
     pub(crate) bytes: u64,
 }
 
@@ -36,10 +36,10 @@ type GlyphMap = FxHashMap<u32, Glyph>;
 /// A glyph set, to which several ids may refer.
 #[derive(Debug, Default)]
 pub(crate) struct GlyphSet {
-    /// The id of the set's picture format.
+    /// The id of the glyph set's picture format.
     pub(crate) format: u32,
     glyphs: GlyphMap,
-    /// Bytes of all glyphs' images.
+    /// The size of all glyphs' images, in bytes.
     bytes: u64,
     ids: u32,
 }
@@ -49,13 +49,13 @@ impl GlyphSet {
         self.glyphs.get(&id)
     }
 
-    /// Bytes of all glyphs' images.
+    /// The number of bytes of all glyphs' images.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 }
 
-/// The glyph sets of a display.
+/// The glyph sets of a display, by id.
 #[derive(Debug, Default)]
 pub(crate) struct Glyphs {
     ids: IdMap<Id>,
@@ -71,12 +71,13 @@ struct Id {
 }
 
 impl Glyphs {
-    /// The glyph set `id`.
+    /// The glyph set `id`; `None` if unknown.
     pub(crate) fn get(&self, id: u32) -> Option<&GlyphSet> {
         self.sets.get(self.ids.get(id)?.set)
     }
 
-    /// Applies a request on glyph sets. Returns the id that it creates.
+    /// Applies a request on glyph sets. Returns the id of the glyph set that the request creates; `None` if it creates
+    /// none.
     pub(crate) fn apply(&mut self, by: By, minor: u8, body: &Body<'_>) -> Option<u32> {
         let id = body.u32(0)?;
         match minor {
@@ -110,7 +111,8 @@ impl Glyphs {
         None
     }
 
-    /// AddGlyphs: the ids, then the infos, then the images.
+    /// Adds the glyphs of an AddGlyphs request to the glyph set `id`. The body has the glyph ids, then the glyph infos,
+    /// then the images.
     fn add(&mut self, id: u32, body: &Body<'_>) -> Option<()> {
         let set = self.sets.get_mut(self.ids.get(id)?.set)?;
         for (id, glyph) in added(body)? {
@@ -150,7 +152,7 @@ impl Glyphs {
         }
     }
 
-    /// Removes `id` if `by` created it, because the request failed.
+    /// Removes the glyph set `id` if the failed request `by` should have created it.
     pub(crate) fn undo(&mut self, id: u32, by: By) {
         if self.ids.get(id).is_some_and(|known| known.by == by) {
             self.free(id);
@@ -169,7 +171,8 @@ impl Glyphs {
     }
 }
 
-/// The glyphs that AddGlyphs adds. Their number is untrusted.
+/// The ids and properties of the glyphs that AddGlyphs adds; `None` if the request is truncated. The number of glyphs
+/// in the request is not trusted.
 pub(crate) fn added<'a>(body: &Body<'a>) -> Option<impl Iterator<Item = (u32, Glyph)> + use<'a>> {
     let count = body.u32(4)? as usize;
     let infos = count.checked_mul(4)?.checked_add(8)?;
@@ -187,7 +190,7 @@ pub(crate) fn added<'a>(body: &Body<'a>) -> Option<impl Iterator<Item = (u32, Gl
     }))
 }
 
-/// A GLYPHINFO.
+/// Parses a GLYPHINFO: the size and position of a glyph.
 fn glyph(info: Body<'_>) -> Option<Glyph> {
     Some(Glyph {
         width: info.u16(0)?,

@@ -4,20 +4,20 @@ use x11prof_protocol::{ByteOrder, Reply, Symbol};
 
 use crate::ids::IdMap;
 
-/// The known properties of a picture format.
+/// The known properties of a server's picture format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PictFormat {
     pub(crate) name: Symbol,
     pub(crate) depth: u8,
-    /// True if the format has red, green and blue, so that a mask with this format can have an alpha value for each
-    /// component.
+    /// True if the format has red, green and blue, so that a mask in this format can have an alpha value for each
+    /// colour.
     pub(crate) has_colour: bool,
 }
 
 /// Maximum number of formats. A server has some dozens.
 const FORMATS_LIMIT: usize = 1 << 12;
 
-/// The formats of a server, from its reply to QueryPictFormats.
+/// The picture formats of a server by id, from its reply to QueryPictFormats.
 #[derive(Debug, Default)]
 pub(crate) struct PictFormats(IdMap<PictFormat>);
 
@@ -26,7 +26,8 @@ impl PictFormats {
         self.0.get(id)
     }
 
-    /// Processes the reply to QueryPictFormats (RENDER protocol, PICTFORMINFO).
+    /// Stores the formats in the reply to QueryPictFormats (RENDER protocol, PICTFORMINFO). `None` if the reply is
+    /// truncated.
     pub(crate) fn learn(&mut self, reply: &Reply<'_>) -> Option<()> {
         const SIZE: usize = 28;
         let (bytes, order) = (reply.bytes, reply.order);
@@ -67,7 +68,8 @@ fn read(info: &[u8], order: ByteOrder) -> Option<PictFormat> {
     })
 }
 
-/// The channels from the highest bit down, each with its number of bits; `x` stands for unused bits.
+/// Returns the short name of a picture format, such as `a8r8g8b8`. `channels` are the channels from the highest bit
+/// down: letter, shift and number of bits. `x` stands for unused bits of `depth`.
 fn spell(channels: [(char, u32, u32); 4], depth: u32) -> String {
     let mut channels: Vec<_> = channels
         .into_iter()

@@ -1,4 +1,4 @@
-//! RENDER's pictures: the drawable or colour of each, and its attributes.
+//! RENDER's pictures: the drawable or colour of each picture, and its attributes.
 
 use x11prof_protocol::Body;
 use x11rb_protocol::protocol::render;
@@ -12,40 +12,40 @@ use crate::windows::drawables::Drawables;
 /// The source of a picture's pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// A window or a pixmap, and the picture's format.
+    /// A window or a pixmap, with the picture's format.
     Drawable {
-        /// The drawable's id.
+        /// The id of the drawable.
         id: u32,
-        /// The id of the format.
+        /// The id of the picture's format.
         format: u32,
     },
-    /// A single colour.
+    /// The picture has a single colour.
     Solid,
-    /// Gradients, with their number of stops.
+    /// A linear gradient, with its number of stops.
     Linear(u32),
-    /// See `Linear`.
+    /// A radial gradient, with its number of stops.
     Radial(u32),
-    /// See `Linear`.
+    /// A conical gradient, with its number of stops.
     Conical(u32),
 }
 
-/// The kind of a transform, as it affects sampling.
+/// The kind of a picture's transform, as far as it affects the cost of sampling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Transform {
-    /// The identity, or a translation by whole pixels.
+    /// The transform is the identity, or a translation by whole pixels.
     #[default]
     None,
-    /// A translation by a fraction of a pixel.
+    /// The transform is a translation by a fraction of a pixel.
     Translate,
-    /// Scaling.
+    /// The transform scales the picture.
     Scale,
-    /// Rotation or shearing.
+    /// The transform rotates or shears the picture.
     Affine,
-    /// A perspective transform.
+    /// The transform is perspective.
     Projective,
 }
 
-/// The sampling filter. Servers use nearest for `fast`, and bilinear for `good` and `best`.
+/// The sampling filter of a picture. Servers use nearest for `fast`, and bilinear for `good` and `best`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Filter {
     #[default]
@@ -55,17 +55,17 @@ pub(crate) enum Filter {
     Other,
 }
 
-/// A picture.
+/// The properties of a RENDER picture.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Picture {
     pub(crate) source: Source,
-    /// 0 none, 1 normal, 2 pad, 3 reflect.
+    /// The kind of repetition: 0 none, 1 normal, 2 pad, 3 reflect.
     pub(crate) repeat: u32,
     pub(crate) component_alpha: bool,
     pub(crate) filter: Filter,
     pub(crate) transform: Transform,
-    /// The size of the picture's pixmap. The pixmap exists as long as the picture, even if its id is freed (protocol,
-    /// FreePixmap).
+    /// The width and height of the picture's pixmap. The pixmap exists as long as the picture, even if the pixmap's id
+    /// is freed (protocol, FreePixmap).
     pixmap: Option<(u16, u16)>,
     clip: Clip,
     clip_origin: (i16, i16),
@@ -87,7 +87,7 @@ impl Picture {
         }
     }
 
-    /// The picture as a request's destination. A request cannot draw on a picture without a drawable.
+    /// The picture as the destination of a request. A picture without a drawable cannot be drawn on.
     pub(crate) fn target(&self, drawables: &Drawables) -> DrawTarget<'_> {
         let origin: Point = (i32::from(self.clip_origin.0), i32::from(self.clip_origin.1));
         let target = match (self.source, self.pixmap) {
@@ -100,7 +100,7 @@ impl Picture {
         target.clipped(&self.clip, origin)
     }
 
-    /// The width and height of the picture's drawable, if known; `None` for a colour or a gradient.
+    /// The width and height of the picture's drawable in pixels; `None` if unknown, and for a colour or a gradient.
     pub(crate) fn size(&self, drawables: &Drawables) -> Option<(u16, u16)> {
         match self.source {
             Source::Drawable { id, .. } => self.pixmap.or_else(|| drawables.size(id)),
@@ -108,7 +108,8 @@ impl Picture {
         }
     }
 
-    /// The values in `mask` at `at` (RENDER protocol, CreatePicture).
+    /// Sets the attributes in `mask` to the values of the value list at the offset `at` (RENDER protocol,
+    /// CreatePicture).
     fn change(&mut self, body: &Body<'_>, mask: u32, at: usize, drawables: &Drawables) {
         let value = |bit| body.value(at, mask, bit);
         if let Some(repeat) = value(1 << 0) {
@@ -131,12 +132,12 @@ impl Picture {
     }
 }
 
-/// The pictures of a display.
+/// The pictures of a display, by id.
 #[derive(Debug, Default)]
 pub(crate) struct Pictures(IdMap<Picture>);
 
 impl Pictures {
-    /// The drawable of the picture `id`.
+    /// The id of the drawable of picture `id`; `None` if unknown, or if the picture has none.
     pub(crate) fn drawable(&self, id: u32) -> Option<u32> {
         match self.get(id)?.source {
             Source::Drawable { id, .. } => Some(id),
@@ -148,7 +149,8 @@ impl Pictures {
         self.0.get(id)
     }
 
-    /// Applies a request that creates or changes a picture. Returns the id of a new picture.
+    /// Applies a request that creates or changes a picture. Returns the id of a new picture; `None` if the request
+    /// creates none.
     pub(crate) fn apply(
         &mut self,
         by: By,
@@ -217,7 +219,8 @@ impl Pictures {
         Some(())
     }
 
-    /// XFIXES SetPictureClipRegion. `None` removes the clip; otherwise the clip is a region, which may be unknown.
+    /// Applies XFIXES SetPictureClipRegion to the picture `id`. If `region` is `None`, the clip is removed; otherwise
+    /// the clip is the region, which may be unknown.
     pub(crate) fn set_clip_region(
         &mut self,
         id: u32,
@@ -230,7 +233,7 @@ impl Pictures {
         }
     }
 
-    /// Removes `id` if `by` created it, because the request failed.
+    /// Removes the picture `id` if the failed request `by` should have created it.
     pub(crate) fn undo(&mut self, id: u32, by: By) {
         if self.0.get(id).is_some_and(|picture| picture.by == by) {
             self.0.remove(id);
@@ -242,7 +245,7 @@ impl Pictures {
     }
 }
 
-/// The kind of a transform: a matrix of 16.16 fixed-point numbers, row by row.
+/// Returns the kind of a transform, from a matrix of 16.16 fixed-point numbers, row by row.
 fn kind_of([a, b, x, c, d, y, e, f, w]: [i32; 9]) -> Transform {
     const ONE: i32 = 1 << 16;
     let whole = |number: i32| number % ONE == 0;

@@ -1,4 +1,4 @@
-//! RENDER's state: its pictures, their formats, and its glyph sets.
+//! The state of RENDER: pictures, picture formats, and glyph sets.
 
 use x11prof_protocol::{Body, Symbol};
 
@@ -9,7 +9,7 @@ use crate::rendering::pict_formats::PictFormats;
 use crate::rendering::pictures::{Pictures, Source};
 use crate::windows::drawables::Drawables;
 
-/// The pictures, their formats, and the glyph sets of a display.
+/// The pictures, the picture formats, and the glyph sets of a display.
 #[derive(Debug, Default)]
 pub(crate) struct Render {
     pub(crate) formats: PictFormats,
@@ -18,7 +18,8 @@ pub(crate) struct Render {
 }
 
 impl Render {
-    /// Applies a request. Returns the id of the resource that it creates.
+    /// Applies a RENDER request. Returns the id of the picture or glyph set that the request creates; `None` if it
+    /// creates none.
     pub(crate) fn apply(
         &mut self,
         by: By,
@@ -26,7 +27,7 @@ impl Render {
         body: &Body<'_>,
         drawables: &Drawables,
     ) -> Option<u32> {
-        /// The opcodes from CreateGlyphSet to FreeGlyphs.
+        /// The minor opcodes of requests on glyph sets, from CreateGlyphSet to FreeGlyphs.
         const ON_GLYPHS: std::ops::RangeInclusive<u8> = 17..=22;
         if ON_GLYPHS.contains(&minor) {
             self.glyphs.apply(by, minor, body)
@@ -35,7 +36,7 @@ impl Render {
         }
     }
 
-    /// Removes `id` if `by` created it, because the request failed.
+    /// Removes the picture or glyph set `id` if the failed request `by` should have created it.
     pub(crate) fn undo(&mut self, id: u32, by: By) {
         self.pictures.undo(id, by);
         self.glyphs.undo(id, by);
@@ -46,7 +47,7 @@ impl Render {
         self.glyphs.remove_client(client);
     }
 
-    /// The picture `id` as the destination of a request, and its format.
+    /// The picture `id` as the destination of a request, and the name of its format.
     pub(crate) fn target<'a>(
         &'a self,
         drawables: &Drawables,

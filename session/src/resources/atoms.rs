@@ -13,19 +13,19 @@ const ATOMS_LIMIT: usize = 1 << 16;
 /// The longest stored name, in bytes. Longer names are truncated.
 const LONGEST: usize = 256;
 
-/// The atoms of a display.
+/// The names of a display's atoms.
 #[derive(Debug, Default)]
 pub(crate) struct Atoms {
     names: FxHashMap<u32, Box<str>>,
 }
 
-/// The name of an atom, as in a request to intern it.
+/// Decodes the name of an atom, as a request to intern it contains it.
 pub(crate) fn name(bytes: &[u8]) -> Box<str> {
     latin1(bytes.get(..LONGEST).unwrap_or(bytes)).into_boxed_str()
 }
 
 impl Atoms {
-    /// The name of an atom; `None` if the recording does not contain it.
+    /// The name of the atom with this number; `None` if the recording does not contain the name.
     pub(crate) fn name(&self, atom: u32) -> Option<&str> {
         match predefined_atom(atom) {
             Some(name) => Some(name),
@@ -33,14 +33,14 @@ impl Atoms {
         }
     }
 
-    /// Stores the reply to InternAtom of `name`. Atom 0 is None: no atom has this name.
+    /// Stores the reply to InternAtom of `name`. Atom 0 (None) in the reply means that no atom has this name.
     pub(crate) fn interned(&mut self, name: Box<str>, reply: &Reply<'_>) -> Option<()> {
         let atom = reply.order.u32(reply.bytes, 8).filter(|atom| *atom != 0)?;
         self.keep(atom, name);
         Some(())
     }
 
-    /// Stores the reply to GetAtomName of `atom`.
+    /// Stores the name of `atom`, from the reply to GetAtomName.
     pub(crate) fn named(&mut self, atom: u32, reply: &Reply<'_>) -> Option<()> {
         let length = usize::from(reply.order.u16(reply.bytes, 8)?);
         self.keep(atom, name(reply.bytes.get(32..32 + length)?));
@@ -55,7 +55,7 @@ impl Atoms {
         }
     }
 
-    /// The known atoms, without the predefined ones.
+    /// The known atoms with their names, without the predefined atoms.
     pub(crate) fn all(&self) -> impl Iterator<Item = (u32, &str)> {
         self.names.iter().map(|(atom, name)| (*atom, &**name))
     }

@@ -7,8 +7,8 @@ use x11prof_protocol::SequenceNumber;
 
 use crate::ids::{ClientId, IdMap, IdRange};
 
-/// Maximum number of stored actions of each client, so that a failed one can be undone. An error arrives a round trip
-/// later; if the client has sent more requests in the meantime, the action is not undone.
+/// The maximum number of stored actions of each client, which an error undoes. An error arrives a round trip after its
+/// request; if the client has sent more than this number of requests since then, the action is not undone.
 const REMEMBERED: usize = 1024;
 
 /// Maximum number of windows in a client's save set.
@@ -17,34 +17,34 @@ const SAVED_LIMIT: usize = 1 << 12;
 /// Maximum number of disconnected clients that are kept because the server retains their resources.
 const RETAINED: usize = 1 << 12;
 
-/// The clients of a display.
+/// The clients of a display, with their resource ids and close-down modes.
 #[derive(Debug, Default)]
 pub(crate) struct Clients {
     known: IdMap<ClientState>,
-    /// The id ranges of clients, by their first id. A server assigns the range of a disconnected client to the next
-    /// one.
+    /// The id ranges of clients, by the first id. A server assigns the range of a disconnected client to the next
+    /// client that connects.
     ranges: IdMap<IdRange>,
     mask: u32,
 }
 
-/// The effect of a request, which an error undoes.
+/// The effect of a request, which has to be undone if the request fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Undoable {
-    /// The request created the resource.
+    /// The request created the resource with this id.
     Made(u32),
-    /// The request changed these components of the GC. After an error, any of them may have changed (protocol,
-    /// ChangeGC).
+    /// The request changed these components of the GC. If the request fails, any of these components may still have
+    /// changed (protocol, ChangeGC).
     ChangedGc {
-        /// The GC.
+        /// The id of the GC.
         gc: u32,
-        /// The value mask.
+        /// The mask of the changed components.
         mask: u32,
     },
 }
 
 #[derive(Debug, Default)]
 struct ClientState {
-    /// The client's resource ids.
+    /// The client's resource id range; `None` if unknown.
     ids: Option<IdRange>,
     close_down: CloseDown,
     deeds: VecDeque<(SequenceNumber, Undoable)>,
@@ -62,7 +62,7 @@ enum CloseDown {
 }
 
 impl Clients {
-    /// Stores the id range of a client that the server accepted.
+    /// Stores the range of ids (first id and mask) of a client that the server accepted.
     pub(crate) fn accepted(&mut self, client: ClientId, first: u32, mask: u32) {
         let range = IdRange {
             first,
@@ -75,22 +75,23 @@ impl Clients {
         self.entry(client).ids = Some(range);
     }
 
-    /// The id range that contains `id`, as assigned last.
+    /// The id range that contains `id`; the latest one if the range was assigned several times. `None` if there is
+    /// none.
     pub(crate) fn range(&self, id: u32) -> Option<IdRange> {
         self.ranges.get(id & !self.mask).copied()
     }
 
-    /// The id ranges of connected clients, and of disconnected ones with retained resources.
+    /// The id ranges of connected clients, and of disconnected clients whose resources are retained.
     pub(crate) fn connected(&self) -> impl Iterator<Item = IdRange> + '_ {
         self.known.iter().filter_map(|(_, client)| client.ids)
     }
 
-    /// The ids of a client.
+    /// The id range of a client; `None` if unknown.
     pub(crate) fn ids_of(&self, client: ClientId) -> Option<IdRange> {
         self.known.get(client.0)?.ids
     }
 
-    /// SetCloseDownMode.
+    /// Applies the client's request SetCloseDownMode, which sets what happens to its resources when it disconnects.
     pub(crate) fn set_close_down(&mut self, client: ClientId, mode: u8) {
         self.entry(client).close_down = match mode {
             1 => CloseDown::RetainPermanent,
@@ -99,7 +100,7 @@ impl Clients {
         };
     }
 
-    /// ChangeSaveSet.
+    /// Applies ChangeSaveSet of `client`: adds `window` to the save set if `insert` is true, otherwise removes it.
     pub(crate) fn change_save_set(&mut self, client: ClientId, insert: bool, window: u32) {
         let saved = &mut self.entry(client).save_set;
         saved.retain(|known| *known != window);
@@ -108,7 +109,7 @@ impl Clients {
         }
     }
 
-    /// Removes and returns the client's save set.
+    /// Removes and returns the save set of the client: ids of windows.
     pub(crate) fn take_save_set(&mut self, client: ClientId) -> Vec<u32> {
         self.known
             .get_mut(client.0)
@@ -116,7 +117,7 @@ impl Clients {
             .unwrap_or_default()
     }
 
-    /// Stores the effect of request `sequence`.
+    /// Stores the effect of the client's request `sequence`, for the case that the request fails.
     pub(crate) fn did(&mut self, client: ClientId, sequence: SequenceNumber, deed: Undoable) {
         let deeds = &mut self.entry(client).deeds;
         if deeds.len() >= REMEMBERED {
@@ -125,7 +126,7 @@ impl Clients {
         deeds.push_back((sequence, deed));
     }
 
-    /// The intended effect of the failed request `sequence`.
+    /// The stored effect of the failed request `sequence`; `None` if there is none.
     pub(crate) fn failed(&self, client: ClientId, sequence: SequenceNumber) -> Option<Undoable> {
         let deeds = &self.known.get(client.0)?.deeds;
         let at = deeds
@@ -134,7 +135,7 @@ impl Clients {
         deeds.get(at).map(|(_, deed)| *deed)
     }
 
-    /// Notes that the client has disconnected. Returns true if its resources are freed.
+    /// Notes that the client has disconnected. Returns true if its resources are freed, false if they are retained.
     pub(crate) fn closed(&mut self, client: ClientId) -> bool {
         let retained = self.known.iter().filter(|(_, client)| client.gone).count();
         let Some(known) = self.known.get_mut(client.0) else {
@@ -149,10 +150,10 @@ impl Clients {
         false
     }
 
-    /// KillClient: the disconnected clients whose retained resources are freed now. The server closes connected
-    /// clients, and the end of their connection is handled as usual.
+    /// Applies KillClient. Returns the disconnected clients whose retained resources are freed now. For a connected
+    /// client, the end of its connection follows.
     pub(crate) fn killed(&mut self, resource: u32) -> Vec<ClientId> {
-        /// AllTemporary (protocol, KillClient).
+        /// The value of KillClient's resource that means the resources of all terminated clients (AllTemporary).
         const ALL_TEMPORARY: u32 = 0;
         let goes = |client: &ClientState| {
             client.gone

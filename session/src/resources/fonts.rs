@@ -6,16 +6,16 @@ use x11prof_protocol::{Body, Symbol};
 use crate::ids::{By, ClientId, IdMap};
 use crate::latin1::latin1;
 
-/// The open fonts of a display.
+/// The fonts that the clients of a display have opened.
 #[derive(Debug, Default)]
 pub(crate) struct Fonts {
     open: IdMap<Font>,
-    /// The number of ids with which each font is open, by its name in lower case, because font names are
+    /// The number of ids that refer to each open font, by the font's name in lower case. Font names are
     /// case-insensitive.
     loaded: FxHashMap<Symbol, u32>,
 }
 
-/// An open font.
+/// A font that a client has opened.
 #[derive(Debug)]
 pub(crate) struct Font {
     pub(crate) name: Symbol,
@@ -23,22 +23,23 @@ pub(crate) struct Font {
     loaded: Symbol,
 }
 
-/// The fonts that a server opens at its start: the default font of GCs, and the cursor font.
+/// The fonts that a server opens for its own use when it starts: the default font of GCs, and the cursor font.
 const OWN: [&str; 2] = ["fixed", "cursor"];
 
 impl Fonts {
-    /// True if the font with this name, in lower case, is in the server's memory, because it is open or one of the
+    /// True if the font with this name, in lower case, is in the server's memory, because it is open or is one of the
     /// server's own fonts. A font that was opened with another name, or before the recording, does not count.
     pub(crate) fn is_loaded(&self, name: Symbol) -> bool {
         self.loaded.contains_key(&name) || OWN.contains(&name.as_str())
     }
 
-    /// The name with which `id` was opened, as the client wrote it. It may be an alias or a pattern.
+    /// The name with which the font `id` was opened, as the client wrote it. The name may be an alias or a pattern.
+    /// `None` if unknown.
     pub(crate) fn name(&self, id: u32) -> Option<Symbol> {
         self.open.get(id).map(|font| font.name)
     }
 
-    /// OpenFont. Returns the id of the font.
+    /// Applies OpenFont. Returns the id of the font; `None` if the request is truncated.
     pub(crate) fn open(&mut self, by: By, body: &Body<'_>) -> Option<u32> {
         let (id, length) = (body.u32(0)?, body.u16(4)?);
         let bytes = body.from(8).get(..usize::from(length))?;
@@ -53,14 +54,14 @@ impl Fonts {
         Some(id)
     }
 
-    /// CloseFont.
+    /// Applies CloseFont: removes the font `id`.
     pub(crate) fn close(&mut self, id: u32) {
         if let Some(font) = self.open.remove(id) {
             unload(&mut self.loaded, font.loaded);
         }
     }
 
-    /// Removes `id` if `by` opened it, because the request failed.
+    /// Removes the font `id` if the failed request `by` should have opened it.
     pub(crate) fn undo(&mut self, id: u32, by: By) {
         if self.open.get(id).is_some_and(|font| font.by == by) {
             self.close(id);
@@ -79,7 +80,7 @@ impl Fonts {
     }
 }
 
-/// Removes an id from the open ids of the font with this name.
+/// Decrements the number of ids that refer to the open font `name`.
 fn unload(loaded: &mut FxHashMap<Symbol, u32>, name: Symbol) {
     if let Some(holders) = loaded.get_mut(&name) {
         *holders = holders.saturating_sub(1);

@@ -1,5 +1,5 @@
-//! The existing resources of every kind that clients created, and the changes of the last message. `windows` and
-//! `rendering` describe the resources that are used for drawing.
+//! The existing resources of every kind that clients created, and the changes by the last message. The modules
+//! `windows` and `rendering` describe the resources that are used for drawing.
 
 use std::collections::BTreeSet;
 
@@ -7,11 +7,11 @@ use crate::ids::{By, ClientId, IdMap};
 use crate::resources::resource::{Resource, ResourceChange, ResourceKind};
 use rustc_hash::FxHashMap;
 
-/// The resources of a display.
+/// The existing resources of a display that clients created, and the latest changes.
 #[derive(Debug, Default)]
 pub(crate) struct Inventory {
     held: IdMap<Held>,
-    /// The resources, other than windows, that are freed with a window.
+    /// For each window, the ids of other resources that the server frees together with the window.
     bound: FxHashMap<u32, BTreeSet<u32>>,
     changes: Vec<ResourceChange>,
 }
@@ -19,7 +19,7 @@ pub(crate) struct Inventory {
 #[derive(Debug)]
 struct Held {
     resource: Resource,
-    /// The window with which the resource is freed.
+    /// The window together with which the server frees the resource.
     window: Option<u32>,
 }
 
@@ -28,18 +28,18 @@ impl Inventory {
         self.held.get(id).map(|held| &held.resource)
     }
 
-    /// The changes since `start_message`.
+    /// The changes of resources since `start_message`.
     pub(crate) fn changes(&self) -> &[ResourceChange] {
         &self.changes
     }
 
-    /// Starts the next message.
+    /// Starts the next message: drops the changes of the previous message.
     #[inline]
     pub(crate) fn start_message(&mut self) {
         self.changes.clear();
     }
 
-    /// Notes that a request created `resource`, which is freed with `window`.
+    /// Notes that a request created `resource`. If `window` is set, the resource is freed with this window.
     pub(crate) fn created(&mut self, resource: Resource, window: Option<u32>) {
         // The protocol forbids reusing an id in use, so the end of the old resource was not observed.
         self.freed(resource.id);
@@ -52,7 +52,7 @@ impl Inventory {
         self.changes.push(ResourceChange::Created(resource));
     }
 
-    /// Notes that a request freed a resource, or destroyed its window.
+    /// Notes that a request freed the resource `id`, or destroyed its window.
     pub(crate) fn freed(&mut self, id: u32) {
         let Some(resource) = self.remove(id) else {
             return;
@@ -63,14 +63,14 @@ impl Inventory {
         }
     }
 
-    /// Frees the resources that are bound to a window.
+    /// Frees the resources that the server frees together with `window`.
     fn window_gone(&mut self, window: u32) {
         for id in self.bound.remove(&window).unwrap_or_default() {
             self.freed(id);
         }
     }
 
-    /// Notes that the request that should have created `id` failed.
+    /// Notes that the request `by`, which should have created the resource `id`, failed.
     pub(crate) fn failed(&mut self, id: u32, by: By) {
         let made =
             |resource: &Resource| resource.client == by.client && resource.sequence == by.sequence;
@@ -98,7 +98,7 @@ impl Inventory {
         }
     }
 
-    /// Notes the new size of a resource, and its size in bytes.
+    /// Notes the new size of the resource `id`: width and height in pixels, and bytes.
     pub(crate) fn resized(&mut self, id: u32, size: (u16, u16), bytes: u64) {
         let Some(held) = self.held.get_mut(id) else {
             return;

@@ -7,7 +7,7 @@ use crate::geometry::clip::Area;
 use crate::geometry::region::Region;
 use crate::ids::{By, ClientId, IdMap};
 
-/// The regions of a display; `None` for a region with unknown pixels.
+/// The XFIXES regions of a display. The pixels of a region may be unknown.
 #[derive(Debug, Default)]
 pub(crate) struct Regions(IdMap<RegionState>);
 
@@ -20,17 +20,18 @@ struct RegionState {
 }
 
 impl Regions {
-    /// The region `id`; `None` if the region or its pixels are unknown.
+    /// The region with this id; `None` if the region or its pixels are unknown.
     pub(crate) fn get(&self, id: u32) -> Option<&Region> {
         self.0.get(id)?.region.as_ref()
     }
 
-    /// A region as a clip. Region 0 means no clip.
+    /// The region `id` as a clip: `None` for region 0 (no clip), `Some(None)` if its pixels are unknown.
     pub(crate) fn as_clip(&self, id: u32) -> Option<Option<Region>> {
         (id != 0).then(|| self.get(id).cloned())
     }
 
-    /// Applies an XFIXES request. Returns the id of the region that it creates.
+    /// Applies an XFIXES request on regions. Returns the id of the region that the request creates; `None` if it
+    /// creates none.
     pub(crate) fn apply(&mut self, by: By, minor: u8, body: &Body<'_>) -> Option<u32> {
         let id = body.u32(0)?;
         let made = match minor {
@@ -108,14 +109,14 @@ impl Regions {
         Some(())
     }
 
-    /// Notes that a request wrote unknown contents into the region (DAMAGE's Subtract).
+    /// Notes that the request `by` wrote unknown contents into the region `id` (DAMAGE's Subtract).
     pub(crate) fn doubt(&mut self, id: u32, by: By) {
         if let Some(entry) = self.0.get_mut(id) {
             (entry.region, entry.changed) = (None, by);
         }
     }
 
-    /// Processes the reply to FetchRegion of `id`, unless its client has changed the region since.
+    /// Stores the reply to FetchRegion of `id`, unless the client has changed the region after the request `asked`.
     pub(crate) fn fetched(&mut self, id: u32, asked: By, reply: &Reply<'_>) -> Option<()> {
         let (bytes, order) = (reply.bytes, reply.order);
         let entry = self.0.get_mut(id)?;
@@ -135,7 +136,7 @@ impl Regions {
         Some(())
     }
 
-    /// Removes `id` if `by` created it, because the request failed.
+    /// Removes the region `id` if the failed request `by` should have created it.
     pub(crate) fn undo(&mut self, id: u32, by: By) {
         if self.0.get(id).is_some_and(|entry| entry.by == by) {
             self.0.remove(id);

@@ -42,7 +42,7 @@ pub enum ResourceKind {
 }
 
 impl ResourceKind {
-    /// The kind's name in results.
+    /// The name of the kind in reports.
     pub fn name(self) -> &'static str {
         match self {
             ResourceKind::Window => "window",
@@ -79,17 +79,17 @@ pub struct Resource {
     pub kind: ResourceKind,
     /// The client that created the resource.
     pub client: ClientId,
-    /// The number of the request that created the resource.
+    /// The sequence number of the request that created the resource, on its client's connection.
     pub sequence: SequenceNumber,
-    /// The name of that request.
+    /// The name of the request that created the resource.
     pub request: Symbol,
-    /// Width and height in pixels of windows and pixmaps; 0 for other resources and for a pixmap that names a window's
-    /// memory.
+    /// The width and height of a window or pixmap in pixels; 0 for other resources, and for a pixmap that names a
+    /// window's memory.
     pub size: (u16, u16),
-    /// Bits per pixel of windows and pixmaps; `None` for other resources and if unknown.
+    /// The depth of a window or pixmap in bits; `None` for other resources, or if unknown.
     pub depth: Option<u8>,
-    /// The bytes of the resource, as far as requests and the server's pixmap formats show them: pixels, the images of
-    /// a glyph set, a segment. A window counts the bytes of its pixels.
+    /// The number of bytes of the resource, as far as requests and the server's pixmap formats show them: pixels, the
+    /// images of a glyph set, a segment. The bytes of a window are the bytes of its pixels.
     pub bytes: u64,
 }
 
@@ -102,13 +102,13 @@ pub enum ResourceChange {
     Freed(Resource),
     /// The request that should have created the resource failed, so the resource never existed.
     Failed(Resource),
-    /// The resource was freed when its client's connection ended.
+    /// The resource was freed when the connection of its client ended.
     Closed(Resource),
-    /// The resource has another size or other bytes.
+    /// The size of the resource changed, in pixels or bytes.
     Resized {
-        /// The resource after the change.
+        /// The properties of the resource after the change.
         now: Resource,
-        /// The bytes before the change.
+        /// The number of bytes before the change.
         bytes_before: u64,
     },
 }

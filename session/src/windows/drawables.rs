@@ -27,32 +27,33 @@ pub enum DrawableKind {
 /// The known properties of a drawable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Drawable {
-    /// Window or pixmap.
+    /// The kind of drawable: window, pixmap or unknown.
     pub kind: DrawableKind,
     /// The drawable's position and size.
     pub geometry: Geometry,
-    /// Bits of a pixel.
+    /// The depth in bits; `None` if unknown.
     pub depth: Option<u8>,
-    /// A window's parent.
+    /// The id of a window's parent; `None` for other drawables.
     pub parent: Option<u32>,
-    /// True if drawing on it is visible, which is always so for a pixmap; `None` if an ancestor is unknown.
+    /// True if drawing on the drawable is visible, which is always the case for a pixmap; `None` if an ancestor is
+    /// unknown.
     pub viewable: Option<bool>,
-    /// True if the server paints the drawable with a pixmap when it is shown or cleared.
+    /// True if the server paints the window's background with a pixmap when the window is shown or cleared.
     pub has_background_pixmap: bool,
 }
 
-/// A pixmap or a root window that exists.
+/// A pixmap or a root window that existed before the recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExistingDrawable {
-    /// The drawable's id.
+    /// The id of the drawable.
     pub id: u32,
-    /// Width and height in pixels.
+    /// The width and height of the drawable in pixels.
     pub size: (u16, u16),
-    /// Bits of a pixel; 0 if unknown.
+    /// The depth in bits; 0 if unknown.
     pub depth: u8,
 }
 
-/// The windows and pixmaps of a display.
+/// The windows and pixmaps of a display, by id.
 #[derive(Debug, Default)]
 pub(crate) struct Drawables {
     pub(crate) windows: Windows,
@@ -60,13 +61,13 @@ pub(crate) struct Drawables {
     pixmaps: IdMap<Pixmap>,
 }
 
-/// A pixmap.
+/// A pixmap that a request created, or that existed before the recording.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pixmap {
     pub(crate) width: u16,
     pub(crate) height: u16,
     pub(crate) depth: Option<u8>,
-    /// True if the pixels are in memory shared with the client.
+    /// True if the pixmap's pixels are in memory that is shared with its client.
     pub(crate) shared: bool,
     pub(crate) by: By,
 }
@@ -76,7 +77,8 @@ impl Drawables {
         self.windows.add_root(root);
     }
 
-    /// The known properties of `id`. A drawable from before the recording needs a known size.
+    /// The known properties of the drawable `id`; `None` if it is unknown, or is from before the recording and its size
+    /// is unknown.
     pub(crate) fn get(&self, id: u32) -> Option<Drawable> {
         if let Some(window) = self.windows.get(id) {
             return Some(Drawable {
@@ -121,7 +123,7 @@ impl Drawables {
         })
     }
 
-    /// The drawable that a request names, as a target; unknown if the id was truncated.
+    /// The drawable `id` as the destination of a request; an unknown drawable if the id was truncated.
     #[inline]
     pub(crate) fn target(&self, id: Option<u32>) -> DrawTarget<'static> {
         let Some(id) = id else {
@@ -146,13 +148,13 @@ impl Drawables {
         }
     }
 
-    /// The width and height of a drawable.
+    /// The width and height of the drawable `id` in pixels; `None` if unknown.
     pub(crate) fn size(&self, id: u32) -> Option<(u16, u16)> {
         let geometry = self.get(id)?.geometry;
         Some((geometry.width, geometry.height))
     }
 
-    /// A bitmap as a clip: its whole rectangle.
+    /// The bitmap `id` as a clip: its whole rectangle.
     pub(crate) fn bitmap_clip(&self, id: u32) -> Clip {
         let size = self.size(id);
         Clip::to(size.map(|(width, height)| Region::of(Area::new(0, 0, width, height))))
@@ -162,7 +164,7 @@ impl Drawables {
         self.pixmaps.get(id)
     }
 
-    /// The pixmaps.
+    /// All known pixmaps of clients.
     pub(crate) fn pixmaps(&self) -> impl Iterator<Item = ExistingDrawable> + '_ {
         self.pixmaps.iter().map(|(id, pixmap)| ExistingDrawable {
             id,
@@ -175,12 +177,12 @@ impl Drawables {
         self.pixmaps.get(id).is_some()
     }
 
-    /// The pixmap `id`, if its pixels are in memory that is shared with its client.
+    /// The pixmap with this id, if its pixels are in memory that is shared with its client.
     pub(crate) fn shared_pixmap(&self, id: u32) -> Option<&Pixmap> {
         self.pixmaps.get(id).filter(|pixmap| pixmap.shared)
     }
 
-    /// CreatePixmap. Returns the id of the pixmap.
+    /// Applies CreatePixmap. Returns the id of the pixmap; `None` if the request is truncated.
     pub(crate) fn create_pixmap(&mut self, by: By, depth: u8, body: &Body<'_>) -> Option<u32> {
         let (id, width, height) = (body.u32(0)?, body.u16(8)?, body.u16(10)?);
         let depth = Some(depth);
@@ -196,15 +198,15 @@ impl Drawables {
         )
     }
 
-    /// Adds a pixmap that this or an extension's request created. Returns its id.
+    /// Adds a pixmap that a core or extension request created, and returns its id.
     pub(crate) fn add_pixmap(&mut self, id: u32, pixmap: Pixmap) -> Option<u32> {
         self.earlier.remove(id);
         self.pixmaps.insert(id, pixmap);
         Some(id)
     }
 
-    /// COMPOSITE's NameWindowPixmap. The pixmap has the size of the window including its border. If the window is
-    /// unknown, so is the pixmap.
+    /// Applies COMPOSITE's NameWindowPixmap. Returns the id of the pixmap, which has the size of the window including
+    /// its border; `None` if the window is unknown.
     pub(crate) fn name_window_pixmap(&mut self, by: By, window: u32, id: u32) -> Option<u32> {
         let known = self.get(window)?;
         let borders = known.geometry.border_width.saturating_mul(2);
@@ -220,19 +222,19 @@ impl Drawables {
         )
     }
 
-    /// The size of a pixmap in bytes.
+    /// The memory of a pixmap in bytes; `None` if the pixmap is unknown.
     pub(crate) fn bytes(&self, id: u32) -> Option<f64> {
         let pixmap = self.pixmaps.get(id)?;
         Some(pixmap_bytes(pixmap.width, pixmap.height, pixmap.depth))
     }
 
-    /// FreePixmap.
+    /// Applies FreePixmap: removes the pixmap `id`.
     pub(crate) fn free_pixmap(&mut self, id: u32) {
         self.pixmaps.remove(id);
         self.earlier.remove(id);
     }
 
-    /// Removes `id` if `by` created it, because the request failed.
+    /// Removes the pixmap or window `id` if the failed request `by` should have created it.
     pub(crate) fn undo(&mut self, id: u32, by: By) {
         if self.pixmaps.get(id).is_some_and(|pixmap| pixmap.by == by) {
             self.pixmaps.remove(id);
@@ -251,8 +253,8 @@ impl Drawables {
         self.pixmaps.retain(|pixmap| pixmap.by.client != client);
     }
 }
-/// The memory of a pixmap in the server in bytes: rows of whole 32-bit words, as in all current servers; 4 bytes per
-/// pixel if the depth is unknown.
+/// Returns the memory that a pixmap uses in the server, in bytes. Rows consist of whole 32-bit words, as in all current
+/// servers. If the depth is unknown, a pixel has 4 bytes.
 pub(crate) fn pixmap_bytes(width: u16, height: u16, depth: Option<u8>) -> f64 {
     let bits = match depth {
         Some(1) => 1,

@@ -1,4 +1,4 @@
-//! Events that describe changes of windows. Only they show the actions of a window manager outside the recording.
+//! Events that describe changes of windows. Only events show the actions of a window manager outside the recording.
 
 use x11prof_protocol::Event;
 use x11rb_protocol::protocol::xproto;
@@ -8,7 +8,7 @@ use crate::ids::{By, ClientId};
 use crate::windows::drawables::Drawables;
 use crate::windows::window::Window;
 
-/// Corrects the windows according to an event from the server.
+/// Corrects the windows according to an event that `client` received. Returns `None` if the event describes no change.
 pub(crate) fn event(drawables: &mut Drawables, client: ClientId, event: &Event<'_>) -> Option<()> {
     let (bytes, order) = (event.bytes, event.order);
     let is_configure = event.code == xproto::CONFIGURE_NOTIFY_EVENT;
@@ -69,7 +69,7 @@ pub(crate) fn event(drawables: &mut Drawables, client: ClientId, event: &Event<'
     Some(())
 }
 
-/// The geometry in a ConfigureNotify event.
+/// Returns the geometry that a ConfigureNotify event reports.
 fn configured(event: &Event<'_>) -> Option<Geometry> {
     let (bytes, order) = (event.bytes, event.order);
     Some(Geometry {
@@ -81,7 +81,7 @@ fn configured(event: &Event<'_>) -> Option<Geometry> {
     })
 }
 
-/// Processes an event of a window that no request in the recording created.
+/// Applies an event of a window that no request in the recording created.
 fn earlier(drawables: &mut Drawables, id: u32, event: &Event<'_>) -> Option<()> {
     let (bytes, order) = (event.bytes, event.order);
     match event.code {

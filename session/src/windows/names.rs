@@ -5,23 +5,23 @@ use crate::latin1::latin1;
 /// The longest stored name, in bytes.
 const LONGEST: usize = 256;
 
-/// The names in a window's properties.
+/// The names of a window, from its properties.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WindowNames {
-    /// The instance in WM_CLASS.
+    /// The instance name in WM_CLASS; `None` if not set.
     pub instance: Option<Box<str>>,
-    /// The class in WM_CLASS.
+    /// The class name in WM_CLASS; `None` if not set.
     pub class: Option<Box<str>>,
-    /// The latest _NET_WM_NAME; the latest WM_NAME if the window has none.
+    /// The latest _NET_WM_NAME, or else the latest WM_NAME; `None` if neither was set.
     pub title: Option<Box<str>>,
-    /// The first title. Later titles may describe the window's content.
+    /// The first title of the window. Later titles may describe the window's content.
     pub first_title: Option<Box<str>>,
-    /// True if the title is a _NET_WM_NAME. A later WM_NAME, in an older encoding, does not replace it.
+    /// True if `title` is from _NET_WM_NAME. A later WM_NAME, in an older encoding, does not replace it.
     pub is_utf8: bool,
 }
 
 impl WindowNames {
-    /// Sets a name from the value of a property; `None` if the property is not a name.
+    /// Sets a name from the value of the property `property`. Returns `None` if the property is not a name.
     pub(crate) fn set(&mut self, property: &str, value: &[u8]) -> Option<()> {
         let mut parts = value.split(|byte| *byte == 0).map(text);
         match property {
@@ -49,7 +49,7 @@ impl WindowNames {
     }
 }
 
-/// True if a property is a name.
+/// True if the property with this name is a name of the window.
 pub(crate) fn is_name(property: &str) -> bool {
     matches!(property, "WM_CLASS" | "WM_NAME" | "_NET_WM_NAME")
 }

@@ -14,16 +14,16 @@ use crate::windows::names::is_name;
 use crate::windows::tree::Windows;
 use crate::windows::window::{Background, Window};
 
-/// Bits of the value mask of CreateWindow and ChangeWindowAttributes.
+/// Bits of the value mask of CreateWindow and ChangeWindowAttributes: the background pixmap and others.
 const BACK_PIXMAP: u32 = 1 << 0;
 const BACK_PIXEL: u32 = 1 << 1;
 const BIT_GRAVITY: u32 = 1 << 4;
 const OVERRIDE_REDIRECT: u32 = 1 << 9;
 const EVENT_MASK: u32 = 1 << 11;
-/// A bit of an event mask.
+/// The bit of an event mask that selects SubstructureRedirect events.
 const SUBSTRUCTURE_REDIRECT: u32 = 1 << 20;
 
-/// CreateWindow. Returns the id of the window.
+/// Applies CreateWindow. Returns the id of the window; `None` if the request is truncated.
 pub(crate) fn create(drawables: &mut Drawables, by: By, depth: u8, body: &Body<'_>) -> Option<u32> {
     let windows = &mut drawables.windows;
     let (id, parent) = (body.u32(0)?, body.u32(4)?);
@@ -34,7 +34,7 @@ pub(crate) fn create(drawables: &mut Drawables, by: By, depth: u8, body: &Body<'
         height: body.u16(14)?,
         border_width: body.u16(16)?,
     };
-    /// Values of the class. 0 means the parent's class.
+    /// Values of CreateWindow's class. The value 0 means the parent's class.
     const INPUT_ONLY: u16 = 2;
     const COPY_FROM_PARENT: u16 = 0;
     let above = windows
@@ -57,16 +57,16 @@ pub(crate) fn create(drawables: &mut Drawables, by: By, depth: u8, body: &Body<'
     Some(id)
 }
 
-/// ChangeWindowAttributes.
+/// Applies ChangeWindowAttributes. Returns `None` if the request is truncated, or if the window is unknown.
 pub(crate) fn change_attributes(windows: &mut Windows, by: By, body: &Body<'_>) -> Option<()> {
     let window = windows.get_mut(body.u32(0)?)?;
     change(window, by.client, body, body.u32(4)?, 8);
     Some(())
 }
 
-/// ChangeProperty. `None` if the property is not a name.
+/// Applies ChangeProperty to the names of a window. Returns `None` if the property is not a name.
 pub(crate) fn change_property(windows: &mut Windows, atoms: &Atoms, body: &Body<'_>) -> Option<()> {
-    /// Names are lists of bytes.
+    /// The number of bits of each element of a name property.
     const BYTES: u8 = 8;
     let property = atoms.name(body.u32(4)?).filter(|name| is_name(name))?;
     if body.u8(12)? != BYTES {
@@ -77,7 +77,7 @@ pub(crate) fn change_property(windows: &mut Windows, atoms: &Atoms, body: &Body<
     windows.names_mut(body.u32(0)?)?.set(property, value)
 }
 
-/// Sets the attributes in `mask` to the value list at `at`.
+/// Sets the window attributes in `mask` to the values of the value list at the offset `at`.
 fn change(window: &mut Window, client: ClientId, body: &Body<'_>, mask: u32, at: usize) {
     if let Some(pixmap) = body.value(at, mask, BACK_PIXMAP) {
         window.background = match pixmap {
@@ -105,7 +105,7 @@ fn change(window: &mut Window, client: ClientId, body: &Body<'_>, mask: u32, at:
     }
 }
 
-/// Handles requests on existing windows. All other requests have no effect here.
+/// Applies a request on existing windows. Other requests have no effect.
 pub(crate) fn request(
     drawables: &mut Drawables,
     by: By,
@@ -158,7 +158,7 @@ pub(crate) fn request(
     Some(())
 }
 
-/// Handles the requests on a window from before the recording.
+/// Applies a request `major` on a window from before the recording.
 fn earlier(drawables: &mut Drawables, id: u32, major: u8, body: &Body<'_>) -> Option<()> {
     let earlier = &mut drawables.earlier;
     match major {
@@ -205,19 +205,19 @@ fn configure(windows: &mut Windows, id: u32, by: By, body: &Body<'_>) -> Option<
     Some(())
 }
 
-/// The stacking position that ConfigureWindow gives a window; `None` if the request does not restack, or if the
-/// position is unknown.
+/// The new position among its siblings that ConfigureWindow gives a window; `None` if the request does not restack, or
+/// if the position is unknown.
 pub(crate) fn restacked(windows: &Windows, id: u32, body: &Body<'_>, mask: u32) -> Option<usize> {
     let mode = body.value(8, mask, 1 << 6)?;
     windows.restacked(id, body.value(8, mask, 1 << 5), mode & 0xFF)
 }
 
-/// True if CirculateWindow lowers a window.
+/// True if a CirculateWindow request lowers a window.
 pub(crate) fn lowers(request: &Request<'_>) -> bool {
     request.minor != 0
 }
 
-/// Applies ConfigureWindow's value list to the geometry.
+/// Applies the values of ConfigureWindow that `mask` selects to the geometry.
 pub(crate) fn reshape(geometry: &mut Geometry, body: &Body<'_>, mask: u32) {
     let value = |bit| body.value(8, mask, bit).map(|value| value as u16);
     geometry.x = value(1 << 0).map_or(geometry.x, u16::cast_signed);

@@ -6,7 +6,8 @@ use std::ops::Range;
 use crate::windows::tree::{FIND, Windows};
 use crate::windows::window::Window;
 
-/// Maximum number of pairs of windows to compare for one request. It limits the time that a malicious trace can use.
+/// The maximum number of pairs of windows to compare for one request. The limit bounds the time that a malicious trace
+/// can use.
 const COMPARED_LIMIT: usize = 1 << 12;
 
 /// Values of ConfigureWindow's stack-mode.
@@ -17,8 +18,9 @@ const BOTTOM_IF: u32 = 3;
 const OPPOSITE: u32 = 4;
 
 impl Windows {
-    /// The position of a window among its siblings, counted from the lowest, after restacking by `mode` relative to
-    /// `sibling` or to all. The current position if the request changes nothing. `None` if unknown.
+    /// The position of window `id` among its siblings after restacking by `mode`, counted from the lowest. Restacking
+    /// is relative to `sibling`, or to all siblings if it is `None`. Returns the current position if the request
+    /// changes nothing, and `None` if unknown.
     pub(crate) fn restacked(&self, id: u32, sibling: Option<u32>, mode: u32) -> Option<usize> {
         let window = self.get(id)?;
         let siblings = self.get(window.parent?)?.children();
@@ -54,7 +56,7 @@ impl Windows {
         })
     }
 
-    /// The position of a window among its siblings, counted from the lowest.
+    /// The position of window `id` among its siblings, counted from the lowest; `None` if unknown.
     pub(crate) fn place(&self, id: u32) -> Option<usize> {
         let siblings = self.get(self.get(id)?.parent?)?.children();
         // The position of a second sibling may be searched as well.
@@ -64,8 +66,9 @@ impl Windows {
         siblings.iter().position(|other| *other == id)
     }
 
-    /// The child that CirculateWindow moves, and its new position: the lowest hidden child goes to the top, or the
-    /// highest child that hides another one goes to the bottom. `None` if there is no such child.
+    /// The child of `parent` that CirculateWindow moves, and its new position. The lowest hidden child goes to the top
+    /// or, if `lowers` is true, the highest child that hides another one goes to the bottom. `None` if there is no such
+    /// child.
     pub(crate) fn circulated(&self, parent: u32, lowers: bool) -> Option<(u32, usize)> {
         let children = self.get(parent)?.children();
         if !self.may_take(FIND * children.len()) {
@@ -94,7 +97,7 @@ impl Windows {
     }
 }
 
-/// True if a mapped window and another one overlap.
+/// Returns true if the mapped windows `one` and `other` overlap.
 fn hides(one: &Window, other: &Window) -> bool {
     let common = one.geometry.outer().intersection(other.geometry.outer());
     one.mapped && !common.is_empty()

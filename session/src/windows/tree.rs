@@ -9,10 +9,10 @@ use crate::setup::Root;
 use crate::windows::names::WindowNames;
 use crate::windows::window::Window;
 
-/// Maximum number of ancestors to follow. A deeper or circular tree counts as unknown.
+/// The maximum number of ancestors to follow. A window in a deeper or circular tree has unknown viewability.
 pub(super) const ANCESTORS_LIMIT: usize = 256;
 
-/// Maximum number of inferiors to count. It limits the cost of one request in a malicious trace.
+/// The maximum number of inferiors to count. The limit bounds the time that a malicious trace can use.
 const COUNTED_LIMIT: u32 = 1 << 14;
 
 /// Steps through lists of windows that a request may take without counting, and those that all requests of a recording may
@@ -22,7 +22,7 @@ const MOST_STEPS: usize = 1 << 27;
 /// The steps that finding a window takes, compared with a step in a list.
 pub(super) const FIND: usize = 8;
 
-/// The windows of a display.
+/// The windows of a display, as a tree.
 #[derive(Debug, Default)]
 pub(crate) struct Windows {
     pub(super) known: IdMap<Window>,
@@ -32,9 +32,9 @@ pub(crate) struct Windows {
     roots: Vec<u32>,
     /// The counted steps so far.
     steps: Cell<usize>,
-    /// Windows that were destroyed and not yet reported as freed.
+    /// The ids of windows that were destroyed but not yet reported as freed.
     destroyed: Vec<u32>,
-    /// A counter of changes of the tree. Viewability is computed at most once for each value.
+    /// A number that increases with each change of the tree. Viewability is computed at most once for each number.
     pub(super) state: u64,
 }
 
@@ -74,17 +74,17 @@ impl Windows {
         }
     }
 
-    /// The windows that were destroyed since the last call.
+    /// Removes and returns the ids of the windows that were destroyed since the last call.
     pub(crate) fn take_destroyed(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.destroyed)
     }
 
-    /// The names in a window's properties.
+    /// The names in the properties of window `id`; `None` if no name has been set.
     pub(crate) fn names(&self, id: u32) -> Option<&WindowNames> {
         self.names.get(id)
     }
 
-    /// The names in a window's properties, for changes; `None` if there are too many windows.
+    /// The names in the properties of window `id`, for changes; `None` if there are too many windows.
     pub(crate) fn names_mut(&mut self, id: u32) -> Option<&mut WindowNames> {
         if self.names.get(id).is_none() {
             self.names.insert(id, WindowNames::default());
@@ -92,7 +92,7 @@ impl Windows {
         self.names.get_mut(id)
     }
 
-    /// A window and its known ancestors, upwards.
+    /// The window `id` and its known ancestors, from the window upwards.
     pub(crate) fn ancestry(&self, id: u32) -> impl Iterator<Item = u32> + '_ {
         let known = |id: &u32| self.known.get(*id).is_some();
         let first = Some(id).filter(known);
@@ -100,7 +100,7 @@ impl Windows {
         std::iter::successors(first, parent).take(ANCESTORS_LIMIT)
     }
 
-    /// The roots.
+    /// The ids of the root windows.
     pub(crate) fn roots(&self) -> impl Iterator<Item = u32> + '_ {
         let is_root = |id: &u32| {
             self.known
@@ -110,13 +110,13 @@ impl Windows {
         self.roots.iter().copied().filter(is_root)
     }
 
-    /// The client that redirects the children of a root window.
+    /// The client that redirects the children of a root window; `None` if no recorded client does.
     pub(crate) fn window_manager(&self) -> Option<ClientId> {
         let redirected = |root| self.known.get(root)?.redirected_to;
         self.roots().find_map(redirected)
     }
 
-    /// Adds a window under its parent.
+    /// Adds the window `id` under its parent.
     pub(crate) fn add(&mut self, id: u32, window: Window) {
         // The destruction of the id's old window was not observed. Otherwise a BadIDChoice error undoes this.
         self.destroy(id);
@@ -140,7 +140,7 @@ impl Windows {
         self.join(id, Some(parent));
     }
 
-    /// Moves a window to another position among its siblings, counted from the lowest.
+    /// Moves a window to the position `place` among its siblings. Position 0 is the lowest.
     pub(crate) fn restack(&mut self, id: u32, place: usize) {
         let Some(parent) = self.known.get(id).and_then(|window| window.parent) else {
             return;
@@ -159,7 +159,7 @@ impl Windows {
         }
     }
 
-    /// Removes a window and its inferiors. A root window stays.
+    /// Removes a window and its inferiors. A root window is kept.
     pub(crate) fn destroy(&mut self, id: u32) {
         let Some(parent) = self.known.get(id).and_then(|window| window.parent) else {
             return;
@@ -168,7 +168,7 @@ impl Windows {
         self.forget(id);
     }
 
-    /// Removes a window that is no longer a child, and its inferiors.
+    /// Removes a window and its inferiors, after the window was removed from its parent's children.
     fn forget(&mut self, id: u32) {
         self.state += 1;
         let mut doomed = vec![id];
@@ -181,7 +181,7 @@ impl Windows {
         }
     }
 
-    /// The known children of a window.
+    /// The ids of a window's known children.
     pub(crate) fn children(&self, id: u32) -> Vec<u32> {
         let children = self.known.get(id).map(|window| &window.children);
         let children = children.filter(|children| self.may_take(FIND * children.len()));
@@ -190,8 +190,8 @@ impl Windows {
             .unwrap_or_default()
     }
 
-    /// The number of windows that a request on `id` and its inferiors affects. Unmapped windows and their inferiors
-    /// count only if `unmapped` is true.
+    /// Returns the number of windows that a request on `id` and its inferiors affects. Unmapped windows and their
+    /// inferiors count only if `unmapped` is true.
     pub(crate) fn count(&self, id: u32, unmapped: bool) -> u32 {
         let (mut count, mut steps) = (0_u32, 0);
         let mut pending = vec![id];
@@ -215,8 +215,8 @@ impl Windows {
         count
     }
 
-    /// Handles the save set of a disconnected client. Windows of the set that are inside the client's own windows are
-    /// moved to the nearest ancestor that belongs to another client, and all windows of the set are mapped (protocol,
+    /// Handles the save set of a disconnected client. Windows of the set inside the client's own windows are moved to
+    /// the nearest ancestor that belongs to another client, and all windows of the set are mapped (protocol,
     /// ChangeSaveSet).
     pub(crate) fn save(&mut self, client: ClientId, save_set: &[u32]) {
         let is_own = |window: &Window| window.by.is_some_and(|by| by.client == client);
@@ -240,7 +240,7 @@ impl Windows {
         }
     }
 
-    /// Removes a client's windows and its redirections.
+    /// Removes the windows of a client, and its redirections.
     pub(crate) fn remove_client(&mut self, client: ClientId) {
         if !self.may_take(2 * self.known.len()) {
             return;
@@ -266,8 +266,8 @@ impl Windows {
         }
     }
 
-    /// True if the server redirects a request of `client` to map or move a window to a window manager (protocol,
-    /// SubstructureRedirect).
+    /// Returns true if the server sends a request of `client` to map or move the window to a window manager instead
+    /// (protocol, SubstructureRedirect).
     pub(crate) fn is_redirected(&self, id: u32, client: ClientId) -> bool {
         let Some(window) = self.known.get(id) else {
             return false;

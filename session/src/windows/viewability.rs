@@ -1,10 +1,10 @@
-//! The visible part of a window, and the paint of its background.
+//! Computes which part of a window is visible, and whether clearing it paints anything.
 
 use crate::windows::tree::{ANCESTORS_LIMIT, Windows};
 use crate::windows::window::{Background, Window};
 
 impl Windows {
-    /// True if the window and all its ancestors are mapped; `None` if that depends on an unknown window.
+    /// Returns true if the window and all its ancestors are mapped; `None` if that depends on an unknown window.
     #[inline]
     pub(crate) fn is_viewable(&self, id: u32) -> Option<bool> {
         let window = self.known.get(id)?;
@@ -31,7 +31,7 @@ impl Windows {
         None
     }
 
-    /// True if clearing the window paints anything; `None` if unknown.
+    /// Returns true if clearing the window paints anything; `None` if unknown.
     pub(crate) fn has_background(&self, id: u32) -> Option<bool> {
         let mut at = id;
         for _ in 0..ANCESTORS_LIMIT {

@@ -7,50 +7,51 @@ use crate::geometry::placement::Geometry;
 use crate::ids::{By, ClientId};
 use crate::setup::Root;
 
-/// The kind of a window's background, as it affects clearing.
+/// The kind of a window's background, as far as it affects clearing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Background {
     /// The window has no background, so clearing paints nothing.
     Absent,
-    /// The parent's background.
+    /// The window has the background of its parent.
     ParentRelative,
-    /// A single colour.
+    /// The background is a single colour.
     Pixel,
-    /// A pixmap.
+    /// The background is a pixmap.
     Pixmap,
-    /// The background was set before the recording, or by a client outside it.
+    /// The background was set before the recording, or by a client that is not recorded.
     #[default]
     Unknown,
 }
 
-/// A window.
+/// A window, with the properties that affect drawing.
 #[derive(Debug, Default)]
 pub(crate) struct Window {
-    /// `None` for a root.
+    /// The id of the parent; `None` for a root window.
     pub(crate) parent: Option<u32>,
     pub(crate) geometry: Geometry,
     pub(crate) depth: Option<u8>,
     pub(crate) input_only: bool,
     pub(crate) background: Background,
-    /// True if the content is kept when the window is resized (the bit gravity is not Forget).
+    /// True if the content of the window is kept when it is resized (its bit gravity is not Forget).
     pub(crate) keeps_bits: bool,
     pub(crate) mapped: bool,
     pub(crate) override_redirect: bool,
-    /// The client that receives requests on children instead of the server (SubstructureRedirect).
+    /// The client that receives requests on the window's children instead of the server (SubstructureRedirect); `None`
+    /// if there is none.
     pub(crate) redirected_to: Option<ClientId>,
-    /// The request that last mapped or unmapped the window. An earlier event is out of date.
+    /// The request that last mapped or unmapped the window. An event from before this request is out of date.
     pub(crate) map_changed: Option<By>,
     pub(crate) moved: Option<By>,
-    /// The request that created the window; `None` for a root, and for a window from before the recording.
+    /// The request that created the window; `None` for a root window, and for a window from before the recording.
     pub(crate) by: Option<By>,
-    /// The children from the lowest to the highest.
+    /// The ids of the children from the lowest to the highest.
     pub(super) children: VecDeque<u32>,
-    /// The window's viewability, and the version of the tree for which it was computed.
+    /// The window's viewability, and the version number of the window tree for which it was computed.
     pub(super) viewable: Cell<(u64, Option<bool>)>,
 }
 
 impl Window {
-    /// A root window.
+    /// Creates the state of a root window.
     pub(super) fn root(root: Root) -> Window {
         let geometry = Geometry {
             width: root.width,
@@ -67,7 +68,7 @@ impl Window {
         }
     }
 
-    /// A window after CreateWindow: unmapped, without a background.
+    /// Creates a window as CreateWindow does: unmapped, without a background.
     pub(crate) fn new(parent: u32, geometry: Geometry, by: By) -> Window {
         Window {
             by: Some(by),
@@ -85,7 +86,7 @@ impl Window {
         }
     }
 
-    /// The window's known children, from the lowest to the highest.
+    /// The ids of the window's known children, from the lowest to the highest.
     pub(crate) fn children(&self) -> &VecDeque<u32> {
         &self.children
     }

@@ -1,4 +1,4 @@
-//! `x11prof export`: a recording in another program's format.
+//! `x11prof export`: converts a recording to the format of another program.
 
 mod parquet;
 mod stacks;

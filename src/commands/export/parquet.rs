@@ -1,4 +1,4 @@
-//! Export of one or many sessions as tables.
+//! Exports one or many sessions as Parquet tables.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::input;
 use crate::pass::Pass;
 use crate::sessions::{Tables, find, write_session};
 
-/// Writes the tables of every recording. A damaged recording is reported and skipped.
+/// Writes the Parquet tables of every recording. A damaged recording is reported and skipped.
 pub(super) fn export(arguments: &Export) -> Outcome {
     let mut found = find(std::slice::from_ref(&arguments.trace))?;
     // A file that is not named like a recording counts as one if the user names it.
@@ -104,7 +104,8 @@ fn observe(
     })
 }
 
-/// The best matching cost table, or an empty one.
+/// Returns the cost table that matches the recorded server of the trace at `path` best, or an empty table if there is
+/// no match.
 fn any_parameters(path: &Path) -> Result<ServerParameters, CommandError> {
     let any = built_in().first().and_then(|any| any.parameters().ok());
     any.ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! Exports of sums: the server time of each client, window or function.
+//! Exports sums of server time by client and by window or function.
 
 use x11prof_analyzer::{Blocking, By, Profile, RUNS, Running, Stack, TimeSource, TraceSummary};
 use x11prof_cost_model::{Micros, Substitutions};
@@ -12,7 +12,7 @@ use crate::input;
 use crate::output::emit;
 use crate::pass::Pass;
 
-/// Adds up the recording and writes the sums.
+/// Sums the server time of the recording and writes the sums.
 pub(super) fn export(arguments: &Export) -> Outcome {
     let path = &arguments.trace;
     let pass = Pass::open(path, None)?.tell_missing();

@@ -1,4 +1,5 @@
-//! The process that drives a program, a client of the recorder's display. x11prof starts itself in this mode.
+//! The driver: a process that sends the input of a session to a program. The driver is a client of the recorder's
+//! display. x11prof starts itself in this mode.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -16,13 +17,13 @@ use crate::error::{CommandError, Outcome};
 use crate::input;
 use crate::progress::Steps;
 
-/// The first word of the driver's command line. Internal.
+/// The first word of the driver's command line, which is internal and not in `--help`.
 pub(crate) const WORD: &str = "--driver";
-/// Precedes a window's number, in place of a program. No program has this name.
+/// The word before the ID of an existing window in the driver's arguments, in place of a program's name.
 const WINDOW: &str = "--window";
 
-/// Drives a program. Arguments: the file for the session and later for the result, the pace, the program and its
-/// arguments.
+/// Drives a program. The `words` are the file that contains the session and later the result, the pace, the program and
+/// its arguments.
 pub(crate) fn run(words: impl IntoIterator<Item = OsString>) -> Outcome {
     let mut words = words.into_iter();
     let (Some(file), Some(pace)) = (words.next(), words.next()) else {
@@ -68,7 +69,7 @@ fn driven(path: &Path, config: &DriveConfig) -> Result<Driven, CommandError> {
     }
 }
 
-/// The arguments for a program, or for an existing window.
+/// Returns the driver's arguments for `subject`: a program with its arguments, or an existing window.
 pub(super) fn subject_words(subject: &Subject) -> Vec<OsString> {
     match subject {
         Subject::Command(command) => command.clone(),
@@ -88,7 +89,7 @@ fn subject_of(words: Vec<OsString>) -> Subject {
     }
 }
 
-/// A pace as an argument.
+/// Returns the driver's argument for a pace.
 pub(super) fn pace_word(pace: Pace) -> String {
     match pace {
         Pace::Quiet => "quiet".to_owned(),

@@ -23,13 +23,13 @@ use crate::input;
 use crate::output::{emit_json, emit_shared_text, emit_text, page, refuse_input};
 use crate::pass::Pass;
 
-/// The label of a driven program's trace: the session's name.
+/// The name of the trace label that holds the session's name.
 const PLAYED: &str = "played";
 /// The default text to type.
 const TEXT: &str = "the quick brown fox jumps over the lazy dog and sees five boxing wizards pack my box with a dozen liquor \
                     jugs while sphinx of black quartz judge my vow and how vexingly quick daft zebras jump all day long";
 
-/// Plays the session, and prints the latency of each action.
+/// Runs `x11prof drive`: sends the session's input to the program, and prints the latency of each action.
 pub(crate) fn play(arguments: &Play) -> Outcome {
     let path = &arguments.session;
     let session = session::read(path)?;
@@ -103,7 +103,7 @@ pub(crate) fn play(arguments: &Play) -> Outcome {
     }
 }
 
-/// Types into the program, and prints the distribution of the keys' latencies.
+/// Runs `x11prof type`: types into the program, and prints the distribution of the keys' latencies.
 pub(crate) fn type_keys(arguments: &Type) -> Outcome {
     let text = arguments
         .text
@@ -150,7 +150,8 @@ pub(crate) fn type_keys(arguments: &Type) -> Outcome {
     }
 }
 
-/// Prompts the user before taking control of the keys and the pointer of a display in use.
+/// Asks the user for permission to use the keys and the pointer of the display. A private server needs no permission.
+/// `is_there` is true if the window already exists on `$DISPLAY`.
 fn ask(place: &Where, is_there: bool) -> Result<(), CommandError> {
     match &place.display {
         Some(display) => ask_for_input(display, place.yes),
@@ -181,9 +182,9 @@ pub(super) fn ask_for_input(display: &str, yes: bool) -> Result<(), CommandError
     }
 }
 
-/// Settings for driving programs with a session.
+/// The settings of a run of `drive`: the session, the display, the pace.
 struct Drive<'a> {
-    /// The session's text, with each pause.
+    /// The session as text, including every pause.
     session: String,
     pace: Pace,
     place: &'a Where,
@@ -191,7 +192,7 @@ struct Drive<'a> {
 }
 
 impl Drive<'_> {
-    /// Drives the program once, and records it to `trace`.
+    /// Drives the program or window `subject` once, and records it to `trace`.
     fn once(&self, subject: &Subject, trace: &Path) -> Result<(), CommandError> {
         let mut words = vec![driver::pace_word(self.pace).into()];
         words.extend(driver::subject_words(subject));
@@ -274,7 +275,7 @@ fn actions(path: &Path) -> Result<Vec<PlayedAction>, CommandError> {
     }
 }
 
-/// `drive.mcap` becomes `drive-1.mcap`.
+/// Inserts a number into the name of a recording: `drive.mcap` becomes `drive-1.mcap`.
 fn numbered(path: &Path, number: &str) -> PathBuf {
     let mut name = path.file_stem().unwrap_or_default().to_owned();
     name.push(number);

@@ -1,4 +1,4 @@
-//! A recording's input as a session.
+//! Converts the input in a recording to a session.
 
 use std::path::Path;
 
@@ -9,13 +9,14 @@ use crate::error::CommandError;
 use crate::input;
 use crate::pass::Pass;
 
-/// The first bytes of a trace (MCAP specification).
+/// The first bytes of a trace (the magic number of MCAP).
 const TRACE: &[u8] = b"\x89MCAP";
 
-/// Maximum number of printed lines of a recorded session.
+/// The maximum number of lines that are printed of a recorded session.
 const LINES: usize = 20;
 
-/// Prints the actions of a recording: a stranger's keys may be commands.
+/// Prints the actions of the recording at `path` before they are sent to a program, because keys in a recording from
+/// another person may be commands.
 pub(super) fn show(path: &Path, session: &Session) -> Result<(), CommandError> {
     if !is_trace(path)? {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Consumers of live records: a view in addition to the trace, or a ring or tables instead of the trace.
+//! The consumers of live records: a view in addition to the trace, or a ring or tables instead of the trace.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,19 +12,19 @@ use crate::live::{Live, ViewOptions};
 use crate::ring::{Ring, RingOptions};
 use crate::sessions::Online;
 
-/// A consumer of the records. It ends when its watch is dropped.
+/// A consumer of live records. The consumer ends when its `Watch` is dropped.
 pub(super) enum Consumer {
     /// No live consumer: only the trace file is written.
     Nobody,
     /// The view of `--live`.
     View(Live),
-    /// A ring with the last seconds.
+    /// A ring buffer with the records of the last seconds.
     Ring(Ring),
     /// The tables of `--tables-only`.
     Tables(Online),
 }
 
-/// The files that a consumer wrote instead of a trace.
+/// The files that a consumer wrote instead of a trace, and its failures.
 #[derive(Default)]
 pub(super) struct Wrote {
     /// A description of the files; `None` if there is a trace.
@@ -34,7 +34,8 @@ pub(super) struct Wrote {
 }
 
 impl Consumer {
-    /// Starts the requested consumer.
+    /// Starts the consumer that `arguments` request. Returns the consumer, and the watch that passes records to the
+    /// consumer.
     pub(super) fn start(arguments: &Record) -> Result<(Consumer, Option<Watch>), CommandError> {
         let output = &arguments.output;
         if arguments.live {
@@ -59,12 +60,12 @@ impl Consumer {
         Ok((Consumer::Nobody, None))
     }
 
-    /// The trace file; `None` if a ring or tables replace it.
+    /// Returns the path of the trace file, which is `output`; `None` if a ring or tables replace the trace.
     pub(super) fn trace(&self, output: &Path) -> Option<PathBuf> {
         matches!(self, Consumer::Nobody | Consumer::View(_)).then(|| output.to_owned())
     }
 
-    /// The view.
+    /// Returns the live view, if the consumer is one.
     pub(super) fn view(&self) -> Option<&Live> {
         match self {
             Consumer::View(view) => Some(view),
@@ -72,7 +73,8 @@ impl Consumer {
         }
     }
 
-    /// Waits for the consumer to end after its watch was dropped. A view restores the terminal.
+    /// Waits until the consumer ends, after its watch was dropped. A view restores the terminal. `output` is the path
+    /// given with `-o`.
     pub(super) fn finish(self, output: &Path) -> Result<Wrote, CommandError> {
         let output = shown(output);
         match self {

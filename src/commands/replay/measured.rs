@@ -1,4 +1,4 @@
-//! Measures a replay with the same pipeline as other recordings.
+//! Profiles a replay in the same way as other recordings.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::error::CommandError;
 use crate::input;
 use crate::pass::Pass;
 
-/// The profile of a trace, with the server's name in the comparison.
+/// Returns the profile of the trace at `path`. `server` is the server's name in the comparison.
 pub(super) fn report(path: &Path, server: &str) -> Result<ProfileReport, CommandError> {
     let pass = Pass::open(path, None)?.take_together().tell_missing();
     // The costs only split measured time, so their caveats do not matter.

@@ -22,13 +22,13 @@ use crate::error::{CommandError, Outcome, shown};
 use crate::input;
 use crate::output::{emit_json, emit_text, page, refuse_input};
 
-/// The maximum share of server time in requests that are not replayed. With more, a replay does not represent the
-/// program.
+/// The maximum share of server time in requests that are not replayed. Above this share, a replay does not represent
+/// the program.
 const MOST_LEFT_OUT: f64 = 0.05;
-/// The longest recording that is replayed at its own pace.
+/// The length of the longest recording that can be replayed with its recorded pauses.
 const LONGEST: Duration = Duration::from_hours(24);
 
-/// A recorded replay.
+/// A replay on one server, with its recording.
 struct Replayed {
     server: String,
     trace: PathBuf,
@@ -117,7 +117,8 @@ fn replayed(arguments: &Replay) -> Outcome {
     })
 }
 
-/// Private servers with their names in the result: first those of a kind, then those of shell commands.
+/// Returns the private servers to start, with their names in the result: the servers of the `kinds`, then the servers
+/// of the shell `commands`.
 pub(super) fn servers(kinds: &[ServerKind], commands: &[String]) -> Vec<(String, Target)> {
     let kinds = kinds.iter();
     let kinds = kinds.map(|kind| (kind.name().to_owned(), Target::Private(*kind)));
@@ -129,7 +130,8 @@ pub(super) fn servers(kinds: &[ServerKind], commands: &[String]) -> Vec<(String,
     kinds.chain(commands).collect()
 }
 
-/// Rejects a recording if too much of it cannot be replayed.
+/// Fails if too large a share of the recording at `path` cannot be replayed. `script` is the replay's script,
+/// `recorded` the recording's profile.
 fn refuse(path: &Path, script: &Script, recorded: &ProfileReport) -> Result<(), CommandError> {
     let time = |name: &str, left_out: u64| {
         let mut requests = recorded.requests.iter();
@@ -156,7 +158,8 @@ fn refuse(path: &Path, script: &Script, recorded: &ProfileReport) -> Result<(), 
     ))
 }
 
-/// The trace of a replay: `replay.mcap` becomes `replay-xvfb.mcap`, and `replay-xvfb-2.mcap` the second time.
+/// Returns the path for the trace of a replay. `replay.mcap` becomes `replay-xvfb.mcap`, and `replay-xvfb-2.mcap` for
+/// the second run. `time` is the number of the run.
 fn output(arguments: &Replay, server: &str, time: u16) -> PathBuf {
     let path = &arguments.output;
     let mut name = path.file_stem().unwrap_or_default().to_owned();
@@ -168,7 +171,7 @@ fn output(arguments: &Replay, server: &str, time: u16) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Replays once, and records the replay as any other program.
+/// Replays once to the server `target`, and records the replay to `trace`. `server` is the server's name in messages.
 fn play(
     arguments: &Replay,
     server: &str,
@@ -208,7 +211,7 @@ fn play(
     Ok(())
 }
 
-/// Prints how a replay differs from the recording.
+/// Prints how the replay `played` on `server` differs from the recording.
 fn tell(played: &Played, server: &str) {
     let (took, cpu) = (
         played.took_ns as f64 / 1e9,

@@ -1,4 +1,5 @@
-//! The process that replays requests, a client of the recorder's display. x11prof starts itself in this mode.
+//! The player: a process that replays requests. The player is a client of the recorder's display. x11prof starts itself
+//! in this mode.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,16 +10,17 @@ use crate::commands::internal_program::tell;
 use crate::error::{CommandError, Outcome};
 use crate::input;
 
-/// The first word of the player's command line. Internal.
+/// The first word of the player's command line, which is internal and not in `--help`.
 pub(crate) const WORD: &str = "--replay-player";
-/// The paces, as words.
+/// The player's argument for the recorded pace.
 pub(super) const RECORDED: &str = "recorded";
 pub(super) const FULL: &str = "full";
-/// Words for whether other programs use the display.
+/// The player's argument for a display that other programs use.
 pub(super) const SHARED: &str = "shared";
 pub(super) const PRIVATE: &str = "private";
 
-/// Replays. Arguments: result file, trace, pace, kind of display, folder for pictures.
+/// Replays a trace. The `words` are the result file, the trace, the pace, the kind of display and the folder for
+/// screenshots.
 pub(crate) fn run(words: impl IntoIterator<Item = OsString>) -> Outcome {
     let mut words = words.into_iter();
     let mut next = || words.next();

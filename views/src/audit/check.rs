@@ -1,4 +1,4 @@
-//! A check: the required relation between figures, and the message if it does not hold.
+//! A check: the required relation between figures. The message for a failed check is made here too.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +9,18 @@ use super::outcome::Audit;
 use super::pages::Pages;
 use super::said::number;
 
-/// The checks of all pages, one per line.
+/// The text of `checks.txt`: the checks of all pages, one per line.
 pub(super) const CHECKS: &str = include_str!("checks.txt");
 
-/// A check from `checks.txt`. A check is skipped if the recording lacks its figures.
+/// A consistency check from `checks.txt`. A check is skipped if the recording lacks its figures.
 #[derive(Debug, PartialEq)]
 pub(super) struct Check<'a> {
-    /// The list whose elements are checked; `None` if the check is not about elements.
+    /// The path of the list whose elements are checked; `None` if the check does not apply to list elements.
     each: Option<&'a str>,
     kind: CheckKind,
-    /// The name of the compared figure, in text form.
+    /// The name of the compared figure, for messages.
     pub(super) figure: &'a str,
-    /// The paths.
+    /// The paths of the figures to compare.
     sides: Vec<&'a str>,
 }
 
@@ -28,19 +28,19 @@ pub(super) struct Check<'a> {
 enum CheckKind {
     Same,
     Most,
-    /// A relative and an absolute tolerance.
+    /// The figures are equal within a relative and an absolute tolerance.
     About(f64, f64),
     Names,
     Said,
 }
 
-/// The tolerance between two equal figures, which may be sums of many rounded parts.
+/// Returns the tolerance between two figures that should be equal. The figures may be sums of many rounded parts.
 fn apart(here: f64, there: f64) -> f64 {
     1e-5 + 1e-6 * here.abs().max(there.abs())
 }
 
 impl<'a> Check<'a> {
-    /// Parses a list of checks; invalid lines are skipped (a test detects them).
+    /// Parses a list of checks, such as `CHECKS`. Invalid lines are skipped (a test detects them).
     pub(super) fn all(list: &'a str) -> Vec<Check<'a>> {
         let mut checks: Vec<Check<'a>> = Vec::new();
         for line in list.lines().filter(|line| !line.starts_with('#')) {
@@ -133,7 +133,8 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Compares figures by name. Sides are a list, the field of its keys, and the path of the figure.
+    /// Compares the figures of list elements that have the same name. `sides` are a list, the field with the name, and
+    /// the path of the figure.
     fn by_name(&self, pages: &Pages, audit: &mut Audit) {
         let read = |side: &&str| -> Option<BTreeMap<String, f64>> {
             let mut words = side.splitn(3, ' ');
@@ -170,8 +171,8 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Compares a printed number with a figure. Sides are a page, the number's position and the words before it,
-    /// and the path of the figure.
+    /// Compares a number in text output with a figure. `sides` are a report, the number's position and the words before
+    /// it, and the path of the figure.
     fn said(&self, pages: &Pages, audit: &mut Audit) {
         let found = || {
             let [side, path] = self.sides.as_slice() else {

@@ -1,13 +1,14 @@
-//! Evaluates figures by the paths in `checks.txt`.
+//! Evaluates the figures that the paths in `checks.txt` select.
 //!
-//! `report:requests[].count` is the sum of all requests' counts on the page `report`. `[name=X]` selects the elements
-//! with that name, `[name=null]` those without a name, `[0]` the first element, `[.]` the numbers of a list. `max
-//! PATH` is the largest value, `len PATH` the number of values; `A + B`, `A - B` and `A * B` are sum, difference and
-//! product. True counts as 1. A path without a page refers to the current element.
+//! `report:requests[].count` is the sum of all requests' counts in the output of `report`. `[name=X]` selects the
+//! elements with that name, `[name=null]` the elements without a name, `[0]` the first element, `[.]` the numbers of a
+//! list. `max PATH` is the largest value, `len PATH` the number of values. `A + B`, `A - B` and `A * B` are sum,
+//! difference and product. True counts as 1. A path without a report refers to the current element.
 
 use serde_json::Value;
 
-/// The figure of a path; `None` if a part of the path is missing or unknown.
+/// The figure that `expression` describes; `None` if a part of a path is missing or unknown. `page` returns a page by
+/// its name.
 pub(super) fn evaluate<'a>(
     expression: &str,
     page: &impl Fn(&str) -> Option<&'a Value>,
@@ -58,7 +59,7 @@ fn number(value: &Value) -> Option<f64> {
         .or(value.as_bool().map(|is| f64::from(u8::from(is))))
 }
 
-/// The values at a path; `None` if a field is missing.
+/// The values at `path`, relative to `root`; `None` if a field is missing.
 pub(super) fn all<'a>(root: &'a Value, path: &str) -> Option<Vec<&'a Value>> {
     let mut found = vec![root];
     for step in path.split('.').filter(|step| !step.is_empty()) {

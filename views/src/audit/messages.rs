@@ -1,4 +1,4 @@
-//! Sums of `dump`'s lines: they share no counter with the reports.
+//! Sums over the lines of `dump`, which share no counter with the reports.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The maximum part of a context switch that a process's CPU clock counts and its runs do not, in milliseconds.
+/// The maximum part of a context switch that the CPU clock of a process counts and its recorded runs do not, in
+/// milliseconds.
 const SWITCH_MS: f64 = 0.02;
 
 /// The figures of a line. The fields of a message are most of the dump and are skipped.
@@ -20,7 +21,8 @@ struct Line<'a> {
     control: Value,
 }
 
-/// Messages by kind, and the machine and network from control records.
+/// The number and bytes of messages by kind, and the machine and network from control records, in the JSON `lines` of a
+/// dump.
 pub(super) fn added_up(lines: &str) -> Value {
     let mut sums = json!({});
     let mut messages = ["request", "reply", "event", "error"].map(|kind| (kind, 0_u64, 0_u64));

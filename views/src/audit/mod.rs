@@ -1,4 +1,4 @@
-//! Checks that all pages of a recording are consistent: parts with their totals, and figures of one page with those
+//! Checks that all pages of a recording are consistent: parts with their totals, and figures of one page with figures
 //! of another. `checks.txt` is the list of checks.
 
 mod check;
@@ -14,7 +14,7 @@ pub use outcome::{Audit, Violation};
 use pages::Page;
 pub use pages::Pages;
 
-/// Runs all checks on the pages.
+/// Runs all checks on the pages of a recording.
 #[must_use]
 pub fn audit(pages: &Pages) -> Audit {
     let mut audit = Audit::default();

@@ -1,19 +1,19 @@
-//! The result of an audit: the number of checks that hold, and the checks that fail.
+//! The result of an audit: the number of checks that pass, and the checks that fail.
 
 use std::fmt;
 
-/// The result of an audit.
+/// The result of an audit of a recording's figures.
 #[derive(Debug, Default)]
 pub struct Audit {
-    /// The number of checks that hold.
+    /// The number of comparisons that pass.
     pub held: usize,
-    /// The checks that fail.
+    /// The checks that failed.
     pub violations: Vec<Violation>,
-    /// The checks whose figures this recording does not have.
+    /// The figures of checks that were skipped because this recording does not have them.
     pub idle: Vec<&'static str>,
 }
 
-/// A failed check.
+/// A check that failed.
 #[derive(Debug, PartialEq)]
 pub struct Violation {
     figure: String,
@@ -31,12 +31,13 @@ impl fmt::Display for Violation {
 }
 
 impl Audit {
-    /// The number of checks made.
+    /// The number of comparisons made.
     pub(super) fn made(&self) -> usize {
         self.held + self.violations.len()
     }
 
-    /// Notes that two figures were compared.
+    /// Adds the comparison of the figure `here` with the figure `there`, each with its value. `holds` is true if it
+    /// passes; `why` describes the relation that fails.
     pub(super) fn note(
         &mut self,
         holds: bool,

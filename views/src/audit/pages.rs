@@ -1,4 +1,4 @@
-//! The pages of a recording, parsed for the checks.
+//! The output of all reports on a recording, parsed for the checks of `audit`.
 
 use std::collections::BTreeMap;
 
@@ -7,25 +7,25 @@ use serde_json::{Map, Value};
 use super::figure::evaluate;
 use super::messages::added_up;
 
-/// The pages of one recording, by their names.
+/// The pages of one recording, by name.
 #[derive(Debug, Default)]
 pub struct Pages(pub(super) BTreeMap<String, Page>);
 
-/// A page, parsed for the checks.
+/// A page of output that was parsed for the checks.
 #[derive(Debug)]
 pub(crate) enum Page {
-    /// Figures by name; for a CSV file, a list of its lines.
+    /// The figures of a JSON page by name; for a CSV page, a list of its lines.
     Figures(Value),
-    /// Text in text form, on one line.
+    /// A text page, on one line.
     Words(String),
 }
 
 impl Pages {
-    /// Adds the output of a command, parsed according to its format.
+    /// Adds the page `name`: the output `text` of a command, parsed according to `format`.
     ///
     /// # Errors
     ///
-    /// Text that is not in that format.
+    /// The text is not in that format.
     pub fn add(&mut self, name: &str, format: &str, text: &str) -> Result<(), String> {
         let page = match format {
             "json" => Page::Figures(serde_json::from_str(text).map_err(|error| error.to_string())?),
@@ -40,7 +40,7 @@ impl Pages {
         Ok(())
     }
 
-    /// A figure of a page, by its path.
+    /// The figure at a path of a page; `None` if it is missing.
     #[must_use]
     pub fn figure(&self, path: &str) -> Option<f64> {
         evaluate(path, &|page| self.figures(page))
@@ -61,7 +61,7 @@ impl Pages {
     }
 }
 
-/// The lines of a CSV file as records. Cells that look like numbers are numbers.
+/// Parses a CSV file to records. Cells that look like numbers become numbers.
 fn table(text: &str) -> Result<Value, csv::Error> {
     let mut reader = csv::ReaderBuilder::new()
         .flexible(true)
@@ -84,7 +84,7 @@ fn read(cell: &str) -> Value {
     }
 }
 
-/// The events of an XML file as records of their attributes.
+/// Parses the events of an XML file to records of their attributes.
 fn attributes(xml: &str) -> Value {
     let events = xml.split("<EVENT ").skip(1).map(|event| {
         let mut words = event.split('\'');
@@ -98,7 +98,8 @@ fn attributes(xml: &str) -> Value {
     events.collect()
 }
 
-/// The sum of all stacks and its tolerance: each stack is rounded to a microsecond, and the shortest are omitted.
+/// Returns the sum of all collapsed stacks, and its tolerance. Each stack is rounded to a microsecond, and the shortest
+/// stacks are omitted.
 fn stacks(lines: &str) -> Value {
     let micros = |line: &str| line.rsplit(' ').next()?.parse::<f64>().ok();
     let micros: Vec<f64> = lines.lines().filter_map(micros).collect();
@@ -108,7 +109,7 @@ fn stacks(lines: &str) -> Value {
     })
 }
 
-/// The JSON data in an HTML page.
+/// Returns the JSON data that an HTML report contains.
 fn embedded(page: &str) -> Result<Value, String> {
     let begin = "<script type=\"application/json\" id=\"data\">";
     let data = page

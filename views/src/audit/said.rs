@@ -1,22 +1,22 @@
-//! Parses numbers in sentences and table rows of text output.
+//! Parses the numbers in sentences and table rows of text output.
 
-/// A printed number.
+/// A number in a text, with its precision.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Number {
-    /// The value; times are in milliseconds.
+    /// The value of the number; times are in milliseconds.
     pub(super) value: f64,
-    /// Half a unit of the last printed digit.
+    /// The rounding error: half a unit of the last printed digit.
     bound: f64,
 }
 
 impl Number {
-    /// True if `value` rounds to this number.
+    /// True if `value`, rounded to the printed digits, is this number.
     pub(super) fn is(self, value: f64) -> bool {
         (self.value - value).abs() <= self.bound * 1.001
     }
 }
 
-/// The number at position `place` after the words `after`, within the next forty words.
+/// The number at index `place` among the numbers in the forty words after the text `after`; `None` if there is none.
 pub(super) fn number(words: &str, after: &str, place: usize) -> Option<Number> {
     let (_, rest) = words.split_once(after)?;
     let tokens: Vec<&str> = rest

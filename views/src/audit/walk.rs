@@ -1,10 +1,10 @@
-//! Checks for every page: no share over 100 %, no negative value, quantiles in ascending order.
+//! Checks that apply to every page: no share over 100 %, no negative value, quantiles in ascending order.
 
 use serde_json::Value;
 
 use super::outcome::Audit;
 
-/// Fields whose values must ascend in this order.
+/// Groups of fields whose values must ascend in this order, such as percentiles.
 const RISING: [&[&str]; 5] = [
     &["min_ms", "p50_ms", "p75_ms", "p95_ms", "p98_ms", "max_ms"],
     &["min_ms", "mean_ms", "max_ms"],
@@ -13,10 +13,10 @@ const RISING: [&[&str]; 5] = [
     &["low_ms", "time_ms", "high_ms"],
 ];
 
-/// Shares that may exceed 100 %, because several processes run at once.
+/// Percentages that may exceed 100 %, because several processes run at the same time.
 const LARGER: [&str; 2] = ["percent_of_wall", "client_percent"];
 
-/// Checks the figures of a page recursively.
+/// Checks the figures of a page recursively. `place` is the path of `value`, for messages.
 pub(super) fn figures(place: &str, value: &Value, audit: &mut Audit) {
     match value {
         Value::Object(fields) => {
@@ -77,7 +77,7 @@ fn bounds(name: &str, place: &str, value: &Value, audit: &mut Audit) {
     }
 }
 
-/// Checks the shares in a text page.
+/// Checks the percentages in the text page `words`. `place` is the name of the page, for messages.
 pub(super) fn words(place: &str, words: &str, audit: &mut Audit) {
     let mut before: Vec<&str> = Vec::new();
     for word in words.split(' ') {

@@ -1,4 +1,4 @@
-//! The verdict on a recording and its budget: a list in text form, and JUnit XML for CI.
+//! The result of comparing a recording with a budget: a list in text form, and JUnit XML for CI.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use crate::page::Style;
 use crate::plain::plain;
 use crate::units::counted;
 
-/// The exceeded limits, a count, then the limits that are kept.
+/// The verdict in text form: the exceeded limits, the number of limits, then the limits that are kept.
 pub fn text(verdict: &BudgetVerdict, page: &Page) -> String {
     let mut out = String::new();
     let over: Vec<&BudgetLine> = verdict
@@ -34,7 +34,7 @@ pub fn text(verdict: &BudgetVerdict, page: &Page) -> String {
     out
 }
 
-/// The verdict as JUnit XML: a test case for each limit of the recording `name`.
+/// Returns the result of comparing the recording `name` with its budget as JUnit XML: a test case for each limit.
 pub fn junit(verdict: &BudgetVerdict, name: &str) -> String {
     let over = verdict.lines.iter().filter(|line| !line.is_kept()).count();
     let mut out = format!(

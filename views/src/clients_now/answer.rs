@@ -1,4 +1,4 @@
-//! The verdict: a sentence for each client that slows the display down.
+//! The verdict on a display's current activity: a sentence for each client that slows the display down.
 
 use std::collections::BTreeMap;
 
@@ -8,15 +8,15 @@ use super::name;
 use crate::plain::plain;
 use crate::units::{bytes, counted, duration, number, share};
 
-/// Maximum number of sentences.
+/// The maximum number of sentences of the summary.
 const SENTENCES: usize = 5;
-/// The minimum server time with which a client is named, in milliseconds per second.
+/// The server time from which the summary names a client, in milliseconds per second.
 const MUCH: f64 = 100.0;
-/// A server grab is reported from three frames on, at 60 frames per second.
+/// The length from which the summary names a server grab, in milliseconds: three frames at 60 frames per second.
 const LONG_GRAB_MS: f64 = 50.0;
 
-/// The verdict: clients that held the server, that use much server time, whose resources grow, that poll. If there
-/// are none, the load of the server.
+/// The sentences of the verdict: clients that occupied the server, that use much server time, whose resources grow, or
+/// that poll. If there are none, the load of the server.
 pub fn answer(report: &NowReport) -> Vec<String> {
     let mut lines = stalls(report);
     let clients = || report.clients.iter();
@@ -41,7 +41,8 @@ pub fn answer(report: &NowReport) -> Vec<String> {
     lines
 }
 
-/// `paster has waited 3.20 s for xclip to send the selection CLIPBOARD`.
+/// Returns a sentence on a client that waits for another client, such as `paster has waited 3.20 s for xclip to send
+/// the selection CLIPBOARD`.
 fn waits(client: &ClientNow, asked: &OpenRequestNow, report: &NowReport) -> String {
     let party = asked.client.as_deref().unwrap_or("another client");
     let subject = asked.subject.as_ref();
@@ -66,7 +67,7 @@ fn cost(client: &ClientNow, report: &NowReport) -> String {
     )
 }
 
-/// The kind of resources that grows most.
+/// Returns a sentence on the kind of resources of which `client` allocates the most; `None` if no kind grows.
 fn growth(client: &ClientNow, report: &NowReport) -> Option<String> {
     let grows = client.held.iter().filter(|(_, held)| held.grows);
     let (kind, held) = grows.max_by(|(_, a), (_, b)| {
@@ -83,7 +84,7 @@ fn growth(client: &ClientNow, report: &NowReport) -> Option<String> {
     ))
 }
 
-/// Clients that held the server while others waited, or that still hold it.
+/// Returns the sentences on clients that held the server while other clients waited, or that still hold the server.
 fn stalls(report: &NowReport) -> Vec<String> {
     let mut by_client: BTreeMap<(u32, &str), Vec<&StallLine>> = BTreeMap::new();
     for stall in &report.stalls {
@@ -145,7 +146,7 @@ fn stalls(report: &NowReport) -> Vec<String> {
         .collect()
 }
 
-/// A clause that names the request of the longest stall.
+/// Returns a clause that names the request of the longest stall.
 fn held_by(stalls: &[&StallLine]) -> String {
     let longest = stalls.iter().max_by(|a, b| a.held_ms.total_cmp(&b.held_ms));
     match longest.and_then(|one| one.request.as_deref()) {

@@ -1,4 +1,4 @@
-//! Current activity of a display's clients: the verdict in sentences, rows for a screen, and both as text.
+//! The current activity of a display's clients: the verdict in sentences, rows for a screen, and both as text.
 
 mod answer;
 mod rows;
@@ -12,7 +12,7 @@ use x11prof_analyzer::{ClientNow, NowReport};
 
 use crate::plain::plain;
 
-/// The name of a client, with its process id if other clients have the same name.
+/// Returns the name of a client, with its process id if another client has the same name.
 fn name(client: &ClientNow, report: &NowReport) -> String {
     let of_name = report.clients.iter().filter(|one| one.name == client.name);
     let name = plain(&client.name);

@@ -1,4 +1,4 @@
-//! Rows of clients, windows or requests in the selected order.
+//! The rows of clients, windows or requests, in the selected order.
 
 use x11prof_analyzer::{ClientNow, NowReport, RowNow};
 
@@ -6,47 +6,47 @@ use super::name;
 use crate::plain::plain;
 use crate::units::{bytes, number};
 
-/// The subject of a row.
+/// The kind of rows to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum By {
-    /// Clients.
+    /// A row for each client.
     #[default]
     Client,
-    /// Windows.
+    /// A row for each window.
     Window,
-    /// Kinds of requests.
+    /// A row for each kind of request.
     Request,
 }
 
-/// The order of the rows.
+/// The order of the rows in the table of clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
-    /// The most time of the server first.
+    /// The rows with the most server time first.
     #[default]
     Time,
-    /// The most requests first.
+    /// The rows with the most requests first.
     Number,
-    /// The most round trips first.
+    /// The rows with the most round trips first.
     RoundTrips,
-    /// The most bytes first.
+    /// The rows with the most bytes first.
     Bytes,
-    /// The most memory held first.
+    /// The rows with the most held memory first.
     Held,
-    /// The names in alphabetical order.
+    /// The rows in alphabetical order of their names.
     Name,
 }
 
-/// A row: its cells, as many as there are headings.
+/// A row with one cell for each heading.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// The cells, the name first.
+    /// The cells of the row, the name first.
     pub cells: Vec<String>,
     name: String,
-    /// Time, requests, round trips, bytes, bytes held.
+    /// The row's sums: server time in milliseconds, requests, round trips, bytes, and bytes held in the server.
     sums: [f64; 5],
 }
 
-/// The headings of the columns, with the sort order of each.
+/// The headings of the columns, each with the order of rows that it stands for, if any.
 pub fn headings(by: By) -> Vec<(&'static str, Option<Order>)> {
     let rates = [
         ("ms/s", Some(Order::Time)),
@@ -66,7 +66,7 @@ pub fn headings(by: By) -> Vec<(&'static str, Option<Order>)> {
     headings
 }
 
-/// The rows of a report.
+/// The rows of a report: of the kind `by`, in this order.
 pub fn rows(report: &NowReport, by: By, order: Order) -> Vec<Row> {
     let mut rows: Vec<Row> = match by {
         By::Client => report
@@ -149,7 +149,7 @@ fn rates(sums: &[f64; 5], trips: bool) -> [String; 4] {
     ]
 }
 
-/// The most important observation about a client, in a few words.
+/// Returns the most important observation about a client, in a few words.
 fn what(client: &ClientNow, report: &NowReport) -> String {
     let of_server = client.grabs.iter().any(|grab| grab.what == "server");
     let holds = report.stalls.iter().any(|one| {

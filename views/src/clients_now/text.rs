@@ -1,4 +1,4 @@
-//! Current activity of the clients, as text.
+//! The current activity of a display's clients, as text.
 
 use x11prof_analyzer::{NowReport, TimeSource};
 
@@ -9,7 +9,7 @@ use crate::profile::server_time;
 use crate::table::Table;
 use crate::units::{bytes, duration, number, share};
 
-/// The verdict, then the rows. `of` names the display or recording.
+/// The verdict, then the rows of the kind `by` in this order. `of` is the name of the display or recording.
 pub fn text(report: &NowReport, of: &str, by: By, order: Order, page: &Page) -> String {
     let head = format!(
         "{}, {:.1} s to {:.1} s: {} requests and {} of server time per second",
@@ -66,7 +66,7 @@ pub fn text(report: &NowReport, of: &str, by: By, order: Order, page: &Page) -> 
     text
 }
 
-/// The server time that watching uses, if it is known.
+/// A sentence about the server time that the attached recorder uses; `None` if unknown.
 pub fn watching(report: &NowReport) -> Option<String> {
     let cost = report.watching?;
     let held = cost.held_bytes.filter(|held| *held > 0);
@@ -80,7 +80,7 @@ pub fn watching(report: &NowReport) -> Option<String> {
     ))
 }
 
-/// The time source. Times that are not currently measured are modelled.
+/// A sentence about the source of the server times. Times that are not measured now are modelled.
 pub fn basis(report: &NowReport) -> String {
     let basis = match report.basis {
         TimeSource::Extrapolated => TimeSource::Modelled,

@@ -1,5 +1,5 @@
-//! Latency curves as a picture (SVG): counts of episodes by minimum latency (the thesis, Figure 9.1). Both axes are
-//! logarithmic, so that a few long episodes among thousands are visible.
+//! Draws latency curves as a picture (SVG): the number of episodes by minimum latency (the LiLa thesis, Figure 9.1).
+//! Both axes are logarithmic, so that a few long episodes among thousands are visible.
 
 use x11prof_collection::PointReport;
 
@@ -7,23 +7,23 @@ use crate::html::text as safe;
 
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 240.0;
-/// Space for the labels of the axes.
+/// The space at the left for the labels of the axis, in pixels.
 const LEFT: f64 = 52.0;
 const BELOW: f64 = 24.0;
-/// The axes: from a millisecond to a minute, from all to one in ten thousand.
+/// The range of the latency axis, in milliseconds: from a millisecond to a minute.
 const LATENCIES: (f64, f64) = (1.0, 60_000.0);
 const LEAST: f64 = 1e-4;
 const COLOURS: [&str; 6] = ["client", "server", "network", "waiting", "good", "off"];
 
-/// A curve.
+/// A curve of a chart: the number of episodes by latency.
 pub(super) struct Curve<'a> {
     pub(super) name: &'a str,
-    /// Episodes of all lengths.
+    /// The number of episodes of any latency.
     pub(super) all: u64,
     pub(super) points: &'a [PointReport],
 }
 
-/// The curves in a single chart.
+/// The curves in one chart, as SVG.
 pub(super) fn curves(list: &[Curve<'_>]) -> String {
     let mut svg = format!(
         "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"100%\" style=\"max-width: {WIDTH}px\" role=\"img\">"

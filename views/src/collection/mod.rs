@@ -1,4 +1,4 @@
-//! Issues of many sessions: text, pages.
+//! Issues of many sessions, as text and as HTML pages.
 
 mod chart;
 mod pages;

@@ -1,5 +1,5 @@
-//! Issues as pages for a browser: the list, and one page for each issue. The pages need no script, network or server,
-//! and look like the page of a recording.
+//! Issues as HTML pages: the list, and one page for each issue. The pages need no script, network or server, and look
+//! like the page of a recording.
 
 use x11prof_analyzer::EpisodeReport;
 use x11prof_collection::{ByVersion, IssueReport, IssuesReport};
@@ -11,20 +11,20 @@ use crate::units::{counted, duration};
 
 const STYLE: &str = include_str!("../../assets/html/style.css");
 
-/// The colour of a part that does not occur on the page of a recording.
+/// The style of a main cause that does not occur in the report on a recording.
 const OTHER: &str = ".other { background: var(--good); }";
 
-/// Maximum number of issues that are listed and have a separate page.
+/// Maximum number of issues that are listed and have a page.
 pub const PAGES: usize = 1000;
-/// The name of the list's file.
+/// The file name of the page with the list.
 pub const INDEX: &str = "index.html";
 
-/// The name of an issue's file.
+/// The file name of an issue's page.
 pub fn file_name(issue: &IssueReport) -> String {
     format!("issue-{}.html", issue.rank)
 }
 
-/// The list.
+/// The HTML page with the list of issues.
 pub fn index(report: &IssuesReport) -> String {
     let verdict: String = verdict(report)
         .iter()
@@ -92,7 +92,8 @@ pub fn index(report: &IssuesReport) -> String {
     page("Issues", &counted(report.sessions as u64, "session"), &body)
 }
 
-/// A row of the list. The columns `changed` and `known` are present if any row has them.
+/// Returns a row of the list of issues. `changed` and `known` show if the list has these columns, which it has if any
+/// row needs them.
 fn row(of: &IssueReport, changed: bool, known: bool) -> String {
     let number = |value: &str| format!("<td class=\"number\">{}</td>", safe(value));
     let name = |value: &str| format!("<td class=\"name\">{}</td>", safe(value));
@@ -122,7 +123,7 @@ fn row(of: &IssueReport, changed: bool, known: bool) -> String {
     .concat()
 }
 
-/// The page of an issue, with its worst episode if the recording could be read again.
+/// The HTML page of the issue `of`. `example` is its worst episode, if the recording could be read again.
 pub fn issue(report: &IssuesReport, of: &IssueReport, example: Option<&EpisodeReport>) -> String {
     let program = of.program.as_deref().unwrap_or("unknown program");
     let mut lines = vec![
@@ -200,7 +201,7 @@ pub fn issue(report: &IssuesReport, of: &IssueReport, example: Option<&EpisodeRe
     )
 }
 
-/// The patterns of an issue's episodes.
+/// Returns the HTML for the patterns of an issue's episodes.
 fn patterns(of: &IssueReport) -> String {
     let rows: String = of
         .patterns
@@ -241,7 +242,7 @@ fn version_row(of: &ByVersion) -> String {
     )
 }
 
-/// The worst episode: its location, its children in their positions, and its messages.
+/// Returns the HTML for the worst episode of an issue: its location, its nested episodes, and its messages.
 fn example_of(of: &IssueReport, example: Option<&EpisodeReport>) -> String {
     if of.example.trace.is_empty() {
         return "<p class=\"quiet\">Only episodes were recorded: there is no trace to look at.</p>"
@@ -289,7 +290,7 @@ fn example_of(of: &IssueReport, example: Option<&EpisodeReport>) -> String {
     html
 }
 
-/// The compared versions of each program.
+/// Returns the HTML for the compared versions of each program.
 fn programs(report: &IssuesReport) -> String {
     let Some([old, new]) = &report.compared else {
         return String::new();
@@ -384,7 +385,7 @@ fn key(of: &IssueReport) -> String {
     format!("<div class=\"key\">{pieces}</div>")
 }
 
-/// A page; `about` is markup.
+/// Returns an HTML page. `about` and `body` are HTML, `title` is text.
 fn page(title: &str, about: &str, body: &str) -> String {
     let title = safe(title);
     format!(

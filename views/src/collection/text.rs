@@ -7,16 +7,16 @@ use crate::plain::plain;
 use crate::table::Table;
 use crate::units::{counted, duration};
 
-/// Default number of issues.
+/// The default number of issues in the list.
 const ROWS: usize = 15;
-/// Maximum number of patterns of an issue with `--details`.
+/// The maximum number of patterns that `--details` shows for an issue.
 const PATTERNS: usize = 5;
-/// Number of call sites shown for an issue's waits.
+/// The number of call sites that are shown for an issue's waits.
 const PLACES: usize = 3;
-/// Maximum length of a pattern in characters: three lines.
+/// The maximum length of a pattern in characters, which is three lines.
 const PATTERN: usize = 210;
 
-/// The list; with details, also the patterns and an example of each issue.
+/// The list of issues as text. With `details`, each issue also has its patterns and an example.
 pub fn text(report: &IssuesReport, details: bool, page: &Page) -> String {
     let mut text = page.answer(verdict(report).iter().map(|line| plain(line)), 2);
     let accepted = |of: &&IssueReport| {
@@ -54,7 +54,7 @@ pub fn text(report: &IssuesReport, details: bool, page: &Page) -> String {
     text
 }
 
-/// The first lines: sessions, episodes, the worst issue, changes.
+/// The first lines of the text: numbers of sessions and episodes, the worst issue, changes.
 pub(super) fn verdict(report: &IssuesReport) -> Vec<String> {
     let users = match report.users {
         0 => String::new(),
@@ -130,7 +130,7 @@ fn table(issues: &[&IssueReport], report: &IssuesReport, details: bool, page: &P
     text
 }
 
-/// An issue in one line: action, program, blame, and the versions if there are several.
+/// Returns an issue in one line: action, program, main cause, and the versions if there are several.
 fn about(of: &IssueReport, report: &IssuesReport) -> String {
     let program = of.program.as_deref().unwrap_or("unknown program");
     let versions = match of.versions.as_slice() {
@@ -155,7 +155,7 @@ fn about(of: &IssueReport, report: &IssuesReport) -> String {
     )
 }
 
-/// The patterns of an issue, its figures by version, and an example.
+/// Returns the details of an issue: its patterns, its figures by version, and an example.
 fn details_of(of: &IssueReport, report: &IssuesReport, page: &Page) -> String {
     let shown = of.patterns.iter().take(PATTERNS);
     let mut lines: Vec<String> = shown
@@ -197,8 +197,8 @@ fn details_of(of: &IssueReport, report: &IssuesReport, page: &Page) -> String {
         .collect()
 }
 
-/// The call sites with the longest waits and the most CPU time, and the most common ones of each version if they
-/// differ.
+/// The call sites of an issue with the longest waits and the most CPU time, and the most common ones of each version if
+/// they differ.
 pub(super) fn places(of: &IssueReport, report: &IssuesReport) -> Vec<String> {
     let has_versions = report.versions.len() > 1;
     let by_version = |place: fn(&ByVersion) -> Option<&str>| {
@@ -233,7 +233,7 @@ fn longest(what: &str, places: &[CallSiteReport]) -> Option<String> {
     (!places.is_empty()).then(|| format!("{what} longest in {}.", named.join(", ")))
 }
 
-/// The kind of change in one word.
+/// The kind of a change between two versions, in one word.
 pub(super) fn change(of: Option<&ChangeReport>) -> &'static str {
     of.and_then(|of| of.change).unwrap_or("")
 }

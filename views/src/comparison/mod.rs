@@ -1,4 +1,4 @@
-//! Servers side by side: text and CSV.
+//! A comparison of servers, as text and CSV.
 
 mod replayed;
 pub(crate) mod text;

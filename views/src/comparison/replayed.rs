@@ -1,4 +1,4 @@
-//! A recording and its replays, as text.
+//! The comparison of a recording with its replays on other servers, as text.
 
 use x11prof_analyzer::{ComparedServer, Comparison};
 
@@ -8,11 +8,11 @@ use crate::plain::plain;
 use crate::profile::{basis_word, doubts_of};
 use crate::units::{counted, duration};
 
-/// The number of requests named for a server: those with the largest difference.
+/// The number of requests that are named for each server: the requests with the largest difference.
 const NAMED: usize = 2;
 
-/// A comparison with the recorded server first: the duration of each replay, and the requests that make the
-/// difference.
+/// A comparison whose first server is the recorded one, as text: the duration of each replay, and the requests that
+/// cause the differences.
 pub fn replayed(comparison: &Comparison, page: &Page) -> String {
     let mut text = String::new();
     let (Some(trace), Some((recorded, replays))) =

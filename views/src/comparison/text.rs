@@ -1,4 +1,4 @@
-//! A comparison in text form: the servers side by side, the paper's Table 7, and Figure 10 as a table.
+//! A comparison of servers as text: the servers side by side, the paper's Table 7, and Figure 10 as a table.
 
 use x11prof_analyzer::{ComparedRequest, ComparedServer, Comparison, share};
 
@@ -10,10 +10,10 @@ use crate::units::{counted, decimals, duration};
 
 /// Replaces a missing cost.
 const NO_COST: &str = "no cost data";
-/// Maximum width of a server's column.
+/// The maximum width of a server's column, in characters.
 const COLUMN: usize = 15;
 
-/// The comparison in text form.
+/// The comparison of servers as text that fits the page.
 pub fn text(comparison: &Comparison, page: &Page) -> String {
     let mut text = verdict(comparison, page);
     if let Some(recorded) = &comparison.recorded {
@@ -43,7 +43,7 @@ pub fn text(comparison: &Comparison, page: &Page) -> String {
     text
 }
 
-/// The names of the columns: the server, and the network if there are several.
+/// Returns the headings of the columns: the server, and the network if there are several networks.
 fn labels(comparison: &Comparison) -> Vec<String> {
     let several = comparison.fastest().len() > 1;
     let mut networks = Vec::new();
@@ -68,7 +68,7 @@ fn several_servers(comparison: &Comparison) -> bool {
     names.any(|name| Some(name) != first)
 }
 
-/// The fastest server over the requests for which all have cost data.
+/// Returns a sentence that names the fastest server. It counts only requests for which all servers have cost data.
 fn verdict(comparison: &Comparison, page: &Page) -> String {
     let all: u64 = comparison.requests.iter().map(|line| line.count).sum();
     let mut text = String::new();
@@ -140,7 +140,8 @@ fn verdict(comparison: &Comparison, page: &Page) -> String {
     text
 }
 
-/// The bounds of a server's time from its costs; a single figure if the time was measured.
+/// Returns the lower and upper bound of a server's time, according to its costs, or a single figure if the time was
+/// measured.
 fn range(of: &ComparedServer) -> String {
     match (duration(of.low_ms), duration(of.high_ms)) {
         (low, high) if low == high => low,
@@ -148,7 +149,7 @@ fn range(of: &ComparedServer) -> String {
     }
 }
 
-/// A line for each server, with the parts of its time.
+/// Returns a table with a line for each server and its components of the time.
 fn servers(comparison: &Comparison) -> Table {
     let has_network = comparison.servers.iter().any(|of| of.network_ms > 0.0);
     let mut headings = vec!["Server", "Source", "Time ms"];
@@ -195,7 +196,8 @@ fn servers(comparison: &Comparison) -> Table {
     table
 }
 
-/// Table 7 with transport charged to the requests that caused it, in as many parts as the page width requires.
+/// The paper's Table 7, with transport charged to the requests that caused it. It is split into as many tables as the
+/// page width requires.
 pub(super) fn requests(comparison: &Comparison, page: &Page) -> String {
     let labels = labels(comparison);
     let mut lines: Vec<&ComparedRequest> = comparison.requests.iter().collect();
@@ -303,7 +305,7 @@ fn legend(comparison: &Comparison, page: &Page) -> String {
         .collect()
 }
 
-/// Splits the servers into parts that fit the page, with `each` columns per server.
+/// Splits the servers into groups that fit the width of the page. Each server has `each` columns.
 fn pieces(labels: &[String], page: &Page, each: usize) -> Vec<std::ops::Range<usize>> {
     let left = page.columns().saturating_sub(24 + 2 + 8);
     let widest = labels
@@ -317,7 +319,7 @@ fn pieces(labels: &[String], page: &Page, each: usize) -> Vec<std::ops::Range<us
         .collect()
 }
 
-/// Figure 10: the shares of the server and of each network in each total.
+/// Returns Figure 10 of the Xprof paper: the shares of the server and of each network in each total.
 fn figure_10(comparison: &Comparison, page: &Page) -> String {
     let labels = labels(comparison);
     let mut text = String::new();

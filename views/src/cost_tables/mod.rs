@@ -8,11 +8,11 @@ use crate::page::{Page, Style, name};
 use crate::plain::plain;
 use crate::table::Table;
 
-/// Maximum width of a server's column.
+/// The maximum width of a server's column, in characters.
 const COLUMN: usize = 15;
-/// Maximum width of a request's name if the table is split.
+/// The maximum width of a request's name in characters, if the table is split.
 const NAME: usize = 24;
-/// The width of the column of sizes, including gaps.
+/// The width of the size column in characters, including gaps.
 const SIZE: usize = 2 + 7;
 
 /// The table in text form, split into as many parts as the page width requires.
@@ -89,7 +89,7 @@ fn cell(cost: Option<TypicalCost>) -> String {
     format!("{mark}{}", milliseconds(cost.ms))
 }
 
-/// Three significant digits at most: costs range from nanoseconds to seconds.
+/// Formats milliseconds with at most three significant digits. Costs range from nanoseconds to seconds.
 fn milliseconds(ms: f64) -> String {
     match ms {
         ms if ms >= 100.0 => format!("{ms:.0}"),
@@ -101,7 +101,7 @@ fn milliseconds(ms: f64) -> String {
     }
 }
 
-/// The attributes of each request, in a line.
+/// Returns the attributes of each request, one line for each request.
 fn attributes(table: &TypicalCosts) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for row in table

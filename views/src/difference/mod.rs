@@ -1,4 +1,4 @@
-//! Changes between two versions: text and CSV.
+//! The changes between two versions of a program, as text and CSV.
 
 use x11prof_analyzer::{Difference, DifferenceRow, Quantity, SideReport};
 
@@ -8,12 +8,12 @@ use crate::plain::plain;
 use crate::table::Table;
 use crate::units::counted;
 
-/// Default number of rows.
+/// The default number of rows.
 const ROWS: usize = 15;
-/// Maximum length of a name in the table, in characters.
+/// The maximum length of a name in the table, in characters.
 const NAME: usize = 32;
 
-/// The difference in text form; a page with all results also has the rows after the fifteenth.
+/// The changes as text. A page with all results also has the rows after the fifteenth.
 pub fn text(difference: &Difference, page: &Page) -> String {
     let mut text = page.answer(verdict(difference, page).lines().map(plain), 2);
     let changed: Vec<&DifferenceRow> = difference
@@ -56,7 +56,7 @@ pub fn text(difference: &Difference, page: &Page) -> String {
     text
 }
 
-/// The verdict in at most five lines.
+/// Returns the summary in at most five lines.
 fn verdict(difference: &Difference, page: &Page) -> String {
     let (old, new) = (difference.old.traces.len(), difference.new.traces.len());
     // The requests that --try changed are an option, not a result.
@@ -152,7 +152,7 @@ fn speeds(difference: &Difference) -> String {
     }
 }
 
-/// The action that became slower by the most.
+/// Returns a sentence on the action whose latency increased most.
 fn lost(difference: &Difference) -> String {
     let rows = difference.rows.iter();
     let slower = rows.filter(|row| {
@@ -189,7 +189,7 @@ fn doubts(difference: &Difference) -> Vec<String> {
     lines
 }
 
-/// The rows as CSV.
+/// All rows of the difference as CSV.
 pub fn csv(difference: &Difference) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
@@ -238,14 +238,14 @@ pub fn csv(difference: &Difference) -> String {
     csv_tables::text(writer)
 }
 
-/// A quantity's name in JSON.
+/// Returns the name of a quantity in JSON.
 fn key(quantity: Quantity) -> String {
     let name = serde_json::to_value(quantity).ok();
     name.and_then(|name| name.as_str().map(str::to_owned))
         .unwrap_or_default()
 }
 
-/// The recordings of a version, in a line.
+/// Returns a line on the recordings of one version.
 fn side(side: &SideReport, page: &Page) -> String {
     let runs = side.traces.len();
     let program = side.command.first().map_or("", |program| program);
@@ -258,7 +258,7 @@ fn side(side: &SideReport, page: &Page) -> String {
     name(&format!("{runs} of {what}"), page.columns() - 6)
 }
 
-/// A row's name and figures.
+/// Returns the cells of a row: its name and figures.
 fn cells(row: &DifferenceRow) -> [String; 4] {
     let change = match row.percent {
         _ if row.new.mean == 0.0 => "gone".to_owned(),
@@ -273,7 +273,7 @@ fn cells(row: &DifferenceRow) -> [String; 4] {
     ]
 }
 
-/// The certainty of a change.
+/// Returns the text for the certainty of a change.
 fn certainty(row: &DifferenceRow) -> String {
     let said = match (row.real, row.steady) {
         (Some(true), _) => "yes",
@@ -285,7 +285,7 @@ fn certainty(row: &DifferenceRow) -> String {
     said.to_owned()
 }
 
-/// The 95 % confidence interval of the change.
+/// Returns the text for the 95 % confidence interval of the change.
 fn spread(row: &DifferenceRow) -> String {
     match (row.low, row.high) {
         // A change of more than tenfold is not printed as a percentage.
@@ -306,7 +306,7 @@ fn percents(percent: f64) -> String {
     }
 }
 
-/// A row as a sentence.
+/// Returns a row as a sentence.
 fn said(row: &DifferenceRow) -> String {
     let (old, new) = (number(row, row.old.mean), number(row, row.new.mean));
     format!("{} {old} → {new}", title(row))
@@ -324,7 +324,7 @@ fn title(row: &DifferenceRow) -> String {
     }
 }
 
-/// A figure with the digits that its spread or its size justifies.
+/// Returns the text of `value`, with the number of digits that the row's spread or the size of the value justifies.
 fn number(row: &DifferenceRow, value: f64) -> String {
     let whole = row.count && value.fract() == 0.0;
     match value.abs() {

@@ -1,44 +1,44 @@
-//! The selection of messages in a dump.
+//! Selects the messages that `dump` prints.
 
 use x11prof_trace::ConnectionId;
 
 use x11prof_analyzer::name_matches;
 
-/// The messages to show; by default all.
+/// The selection of lines to show; by default all lines.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DumpFilter {
-    /// Messages of this connection only.
+    /// The connection whose lines are shown; `None` for all connections.
     pub connection: Option<ConnectionId>,
-    /// Only messages whose name matches one of these patterns; all messages if there are no patterns. `*` matches any
-    /// characters, `?` matches one. An error also has the name of its request.
+    /// Patterns of the names of messages to show; empty for all messages. `*` matches any characters, `?` matches one.
+    /// An error also matches by the name of its request.
     pub messages: Vec<String>,
-    /// Messages from this many seconds after the start on.
+    /// The time in seconds after the trace's start from which lines are shown.
     pub from: Option<f64>,
-    /// Messages up to this many seconds after the start.
+    /// The time in seconds after the trace's start up to which lines are shown.
     pub to: Option<f64>,
-    /// True to include context switches.
+    /// True to show context switches.
     pub switches: bool,
 }
 
 impl DumpFilter {
-    /// True if a line of `connection` (`None`: of the whole trace) at `seconds` is shown.
+    /// True if a line of `connection` (`None` for a line about the whole trace) at `seconds` is shown.
     pub(super) fn place(&self, connection: Option<ConnectionId>, seconds: f64) -> bool {
         (self.connection.is_none() || connection == self.connection)
             && self.from.is_none_or(|from| seconds >= from)
             && !self.past(seconds)
     }
 
-    /// True if `seconds` is after the end of the filter's time range.
+    /// True if `seconds` is after the end of the selected time range.
     pub(super) fn past(&self, seconds: f64) -> bool {
         self.to.is_some_and(|to| seconds > to)
     }
 
-    /// True if lines other than messages are shown.
+    /// True if lines that are not messages are shown.
     pub(super) fn shows_control(&self) -> bool {
         self.messages.is_empty()
     }
 
-    /// True if a message with one of these names is shown.
+    /// True if the filter shows a message that has one of these names.
     pub(super) fn message<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> bool {
         self.messages.is_empty()
             || names.into_iter().any(|name| {

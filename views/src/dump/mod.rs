@@ -1,4 +1,4 @@
-//! The dump: one line for each message and each control record.
+//! The dump of a recording as text: one line for each message and each control record.
 
 mod filter;
 mod names;
@@ -19,17 +19,17 @@ use crate::plain::plain;
 pub(crate) use names::Names;
 use show::{LONGEST_READ, Named, Show, Shown, ShownOperation};
 
-/// The form of a dump.
+/// The format of a dump.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum DumpFormat {
-    /// Text for reading and grep: seconds, connection, direction, message, fields by name.
+    /// Text for reading and grep. A line has seconds, connection, direction, message, and fields by name.
     #[default]
     Text,
-    /// A JSON object on each line.
+    /// One JSON object per line.
     Json,
 }
 
-/// Writes each observation as a line. Times count from the first one.
+/// Writes each observation as a line. Times are counted from the first observation.
 #[derive(Default)]
 pub struct Dump {
     format: DumpFormat,
@@ -38,9 +38,9 @@ pub struct Dump {
     names: Names,
     /// The filter's patterns that no message has matched so far.
     unmatched: Vec<String>,
-    /// True if the end of the filter's time range has passed.
+    /// True when the time range of the filter has ended.
     past: bool,
-    /// The line of JSON that is being written.
+    /// A buffer for the line of JSON that is being written.
     line: Vec<u8>,
 }
 
@@ -54,7 +54,7 @@ struct Line<'a> {
     has_reply: Option<bool>,
     kind: &'static str,
     name: &'a str,
-    /// Filled while `fields` is serialised, which happens earlier.
+    /// The names of the resources in the fields. Serialising `fields`, which happens earlier, fills the list.
     names: &'a Named<'a>,
     of: Option<&'a str>,
     opcode: Option<(u8, u8)>,
@@ -68,14 +68,14 @@ struct Line<'a> {
 struct Described<'a> {
     kind: &'static str,
     name: &'a str,
-    /// The request to which it is the reply or error.
+    /// The name of the request to which this message is the reply or error.
     of: Option<&'a str>,
     sequence: Option<u64>,
     bytes: u64,
 }
 
 impl Dump {
-    /// Creates a dump without output.
+    /// Creates a dump that has written nothing.
     pub fn new(format: DumpFormat, filter: DumpFilter) -> Dump {
         Dump {
             format,
@@ -85,17 +85,17 @@ impl Dump {
         }
     }
 
-    /// True if the end of the filter's time range has passed.
+    /// True if the pass is beyond the end of the filter's time range.
     pub fn is_over(&self) -> bool {
         self.past
     }
 
-    /// The filter's patterns of names that no message has matched.
+    /// The patterns in the filter that no message has matched.
     pub fn unmatched(&self) -> &[String] {
         &self.unmatched
     }
 
-    /// Writes the next observation of a pass.
+    /// Writes the next observation of a pass to `out`, if the filter selects it.
     pub fn observe(
         &mut self,
         observation: &Observation<'_>,
@@ -151,7 +151,7 @@ impl Dump {
         }
     }
 
-    /// Seconds since the first observation.
+    /// Returns the seconds between the first observation and `time`.
     fn seconds(&mut self, time: Timestamp) -> f64 {
         let start = *self.start.get_or_insert(time);
         let seconds = time.since(start).as_nanos() as f64 / 1e9;
@@ -198,7 +198,7 @@ impl Dump {
         }
     }
 
-    /// A thread begins to run, or stops.
+    /// Prints that a thread begins to run, or stops.
     fn switch(&mut self, step: &Step, out: &mut dyn io::Write) -> io::Result<()> {
         let seconds = self.seconds(step.time());
         if !self.filter.shows_control() || !self.filter.place(None, seconds) {
@@ -313,7 +313,7 @@ impl Dump {
     }
 }
 
-/// The connection of a control record; `None` if the record is about the whole trace.
+/// Returns the connection that a control record is about; `None` if the record is about the whole trace.
 fn connection_of(control: &Control) -> Option<ConnectionId> {
     match control {
         Control::Opened(opened) => Some(opened.connection),

@@ -1,5 +1,5 @@
-//! Names of ids: windows and fonts by name, other resources by kind, from the session. The name of a freed resource
-//! stays until its id is reused, because later messages may still mention the id.
+//! Names of ids: windows and fonts by name, other resources by kind, from the session. The name of a freed resource is
+//! kept until its id is reused, because later messages may still contain the id.
 
 use std::collections::HashMap;
 
@@ -7,27 +7,27 @@ use x11prof_analyzer::MessageContext;
 use x11prof_protocol::{Message, NumberKind, Request};
 use x11prof_session::{ClientId, ResourceChange, ResourceKind, Session};
 
-/// Maximum number of names kept; after that the names are collected again.
+/// The maximum number of names kept. When the limit is reached, all names are dropped.
 const NAMES_LIMIT: usize = 1 << 16;
 
-/// A resource.
+/// The kind and name of a resource.
 #[derive(Default)]
 struct Resource {
-    /// `None` if the creation is not in the trace.
+    /// The kind of the resource; `None` if the creation is not in the trace.
     kind: Option<ResourceKind>,
-    /// The name set by the client.
+    /// The name that the client gave to the resource, such as a window title.
     name: Option<String>,
 }
 
-/// The names known so far.
+/// The names of ids that are known so far.
 #[derive(Default)]
 pub(crate) struct Names {
-    /// The resources by id, until the id is reused: messages may still name a freed resource.
+    /// The resources by id. A freed resource stays until its id is reused, because messages may still name it.
     resources: HashMap<u32, Resource>,
 }
 
 impl Names {
-    /// The name of a number of this kind.
+    /// The name of `number`, which is of this kind; `None` if it has no known name.
     pub(super) fn name<'a>(
         &'a self,
         session: &'a Session,
@@ -41,7 +41,7 @@ impl Names {
         }
     }
 
-    /// A name, or the kind of a resource without one.
+    /// The name of `number`, or the kind of resource if it has no name; `None` if unknown.
     pub(super) fn name_or_kind<'a>(
         &'a self,
         session: &'a Session,
@@ -73,7 +73,8 @@ impl Names {
         }
     }
 
-    /// A window without a title is named by the instance of its class (ICCCM, sections 4.1.2.1 and 4.1.2.5).
+    /// Updates the names from a request. A window without a title is named by the instance of its class (ICCCM,
+    /// sections 4.1.2.1 and 4.1.2.5).
     fn request(&mut self, seen: &MessageContext<'_>, request: &Request<'_>) -> Option<()> {
         if request.name.as_str() != "ChangeProperty" {
             return None;

@@ -1,4 +1,4 @@
-//! A message's fields as text, and as JSON.
+//! The fields of a message as text and as JSON.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -15,21 +15,22 @@ use crate::plain::plain;
 
 /// Maximum length of a message's fields in a line of text, in bytes.
 pub(super) const LONGEST_FIELDS: usize = 1000;
-/// Bytes of a message's fields that are decoded: more than enough to fill the line.
+/// The number of bytes of a message's fields that are decoded for a line of text, which is more than a line can show.
 pub(super) const LONGEST_READ: usize = 1 << 12;
 
-/// Shows the fields of one message.
+/// Formats the fields of one message.
 pub(super) struct Show<'a> {
-    /// The names known.
+    /// The names of windows and other ids.
     pub(super) names: &'a Names,
-    /// Has the names of atoms.
+    /// The session, for the names of atoms.
     pub(super) session: &'a Session,
-    /// The message's name.
+    /// The name of the message.
     pub(super) message: &'a str,
 }
 
 impl Show<'_> {
-    /// `window=0x400001(xterm) property=WM_NAME(39) data="xterm"`, `drawable=0x400007(pixmap)`.
+    /// The fields as text, such as `window=0x400001(xterm) property=WM_NAME(39) data="xterm"` or
+    /// `drawable=0x400007(pixmap)`.
     pub(super) fn text(&self, fields: &Value) -> String {
         let mut text = String::new();
         match fields {
@@ -112,7 +113,8 @@ impl Show<'_> {
     }
 }
 
-/// A value that is serialised as JSON while it is decoded. The fields of objects are in alphabetical order.
+/// A value of a message, which is decoded while it is serialised as JSON. The fields of objects are in alphabetical
+/// order.
 #[derive(Clone, Copy)]
 pub(super) struct Shown<'a, 'p> {
     show: &'a Show<'a>,
@@ -122,10 +124,10 @@ pub(super) struct Shown<'a, 'p> {
     named: &'a Named<'a>,
 }
 
-/// The names of numbers by their paths (`"rectangles.0.x"`).
+/// The names of numbers in a message, by the path of the number (`"rectangles.0.x"`).
 pub(super) type Named<'a> = RefCell<BTreeMap<String, &'a str>>;
 
-/// A place among the fields.
+/// The path of a value among the nested fields of a message.
 #[derive(Clone, Copy)]
 enum Path<'a> {
     Root,
@@ -134,7 +136,7 @@ enum Path<'a> {
 }
 
 impl<'a> Shown<'a, '_> {
-    /// The fields of a message. Serialising them stores the names of their numbers in `named`.
+    /// The fields of a message, for serialisation. Serialising them stores the names of numbers in `named`.
     pub(super) fn new(show: &'a Show<'a>, fields: &'a Value, named: &'a Named<'a>) -> Self {
         Shown {
             show,
@@ -145,7 +147,7 @@ impl<'a> Shown<'a, '_> {
         }
     }
 
-    /// A nested value.
+    /// Returns a nested value of the kind `of`, at `path`, for printing.
     fn below<'p>(&self, of: NumberKind, value: &'a Value, path: Path<'p>) -> Shown<'a, 'p> {
         let Shown { show, named, .. } = *self;
         Shown {
@@ -217,7 +219,7 @@ impl fmt::Display for Path<'_> {
     }
 }
 
-/// An operation: its attributes, number of items, the paper's op-size, and its effect.
+/// An operation for serialisation: its attributes, number of items, op-size, and effect.
 pub(super) struct ShownOperation<'a>(pub(super) &'a Operation);
 
 impl Serialize for ShownOperation<'_> {
@@ -253,7 +255,7 @@ impl Serialize for ShownAttributes<'_> {
     }
 }
 
-/// The property type in these fields.
+/// Returns the atom of the property type in these fields.
 fn property_type(fields: &[(CompactString, Value)]) -> Option<u32> {
     fields
         .iter()

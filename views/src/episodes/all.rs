@@ -1,4 +1,4 @@
-//! The thesis's tables of a session, which are not on the first screen.
+//! The tables about episodes that are not on the first screen (from the thesis).
 
 use x11prof_analyzer::{CausesReport, EpisodesReport, PartsReport, SummaryReport, percent};
 
@@ -7,10 +7,10 @@ use super::words::{brief, fit, left_out, spare};
 use crate::page::Page;
 use crate::table::Table;
 
-/// Number of landmarks shown.
+/// The maximum number of landmarks shown.
 const SHOWN: usize = 40;
 
-/// The distribution, the main causes by trigger, all landmarks, and statistics across episodes.
+/// The latency distribution, the main causes by trigger, all landmarks, and statistics across episodes, as text.
 pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
     [
         summary(&report.summary, page),
@@ -76,7 +76,7 @@ fn characterisation(report: &EpisodesReport, page: &Page) -> String {
     text
 }
 
-/// LiLa's landmark profile, inclusive and exclusive.
+/// Returns the landmark profile of the LiLa thesis, with inclusive and exclusive times.
 fn landmark_profile(report: &EpisodesReport, page: &Page) -> String {
     let mut table = Table::new([
         "Landmark", "Count", "Mean", "Max", "Total", "Self", "Delay", "Work", "Present",

@@ -1,14 +1,14 @@
-//! Utilisation and latency over time as a small chart of characters.
+//! CPU utilisation and latency over time as a small chart of characters.
 
 use x11prof_analyzer::SeriesReport;
 
 use super::words::latency;
 
-/// Columns of the chart.
+/// The number of columns of the chart.
 const COLUMNS: usize = 60;
 const LEVELS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// A line for each series.
+/// The chart: one line of text for each series.
 pub(super) fn text(series: &SeriesReport) -> String {
     let steps = series.episodes.len();
     if steps == 0 {
@@ -51,7 +51,7 @@ pub(super) fn text(series: &SeriesReport) -> String {
     text
 }
 
-/// The level of a value; a value above 0 is always visible.
+/// Returns the character that draws `value` if `full` is the highest level. A value above 0 is always visible.
 fn level(value: f64, full: f64) -> char {
     if value <= 0.0 || full <= 0.0 {
         return LEVELS[0];

@@ -1,4 +1,4 @@
-//! Figures across episodes, in text form.
+//! Figures across all episodes, as text.
 
 use x11prof_analyzer::EpisodesReport;
 
@@ -6,10 +6,10 @@ use super::words::{brief, fit, spare};
 use crate::page::Page;
 use crate::table::Table;
 
-/// Maximum number of rows of a table.
+/// The maximum number of rows of a table.
 const SHOWN: usize = 20;
 
-/// Bursts, think and wait time, the distribution of durations, and the distance between long episodes.
+/// Bursts, think and wait time, the distribution of durations, and the time between long episodes, as text.
 pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
     [
         bursts_text(report, page),

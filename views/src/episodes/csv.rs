@@ -33,7 +33,7 @@ struct Row<'a> {
     events: u64,
 }
 
-/// The table of episodes.
+/// The table of episodes as CSV.
 pub fn csv(report: &EpisodesReport) -> String {
     let mut out = Writer::from_writer(Vec::new());
     for episode in &report.episodes {

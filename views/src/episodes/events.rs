@@ -1,4 +1,4 @@
-//! User-defined events: a row for each type, and the XML of Reiss's Figure 5.
+//! User-defined events: a row of text or CSV for each type, and the XML of Reiss's Figure 5.
 
 use ::csv::Writer;
 use x11prof_analyzer::{EpisodesReport, EventTypeReport, ResourceUse};
@@ -8,10 +8,10 @@ use crate::csv_tables::text as csv_text;
 use crate::page::Page;
 use crate::table::Table;
 
-/// The width of a name on the narrowest page.
+/// The width of the name column on the narrowest page, in characters.
 const NAME: usize = 16;
 
-/// A row for each type: its count, and the mean of each resource.
+/// The types of user-defined events as text. A row has the number of events, and the mean of each resource.
 pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
     let mut table = Table::new([
         "Event (ms)",
@@ -45,13 +45,13 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
     )
 }
 
-/// A resource: its name in JSON and in Reiss's XML, the factor from x11prof's unit to Reiss's, and the amount used,
-/// if known.
+/// A resource of an event: its name in JSON, its name in Reiss's XML, the factor from x11prof's unit to Reiss's unit,
+/// and the amount used, if known.
 type Resource<'a> = (&'static str, &'static str, f64, Option<&'a ResourceUse>);
 
-/// The resources of a type.
+/// Returns the resources of an event type.
 fn resources(of: &EventTypeReport) -> [Resource<'_>; 10] {
-    /// Nanoseconds per millisecond: Reiss's times are nanoseconds.
+    /// Nanoseconds per millisecond. Times in Reiss's XML are in nanoseconds.
     const NANOS: f64 = 1e6;
     [
         ("client_ms", "TOTAL", NANOS, Some(&of.client_ms)),
@@ -67,7 +67,7 @@ fn resources(of: &EventTypeReport) -> [Resource<'_>; 10] {
     ]
 }
 
-/// A line for each type.
+/// The types of user-defined events as CSV, one line for each type.
 pub fn events_csv(report: &EpisodesReport) -> String {
     let mut out = Writer::from_writer(Vec::new());
     // Writing to memory does not fail.
@@ -92,8 +92,8 @@ pub fn events_csv(report: &EpisodesReport) -> String {
     csv_text(out)
 }
 
-/// Reiss's Figure 5: an element for each type, with the sum of each resource, its average (A) and its
-/// standard deviation (D). Times are nanoseconds.
+/// The types of user-defined events as the XML of Reiss's Figure 5: an element for each type, with the sum of each
+/// resource, its average (A) and its standard deviation (D). Times are nanoseconds.
 pub fn events_xml(report: &EpisodesReport) -> String {
     let mut xml = String::from("<?xml version='1.0' encoding='UTF-8'?>\n<EVENTS>\n");
     for of in &report.events {
@@ -123,13 +123,13 @@ pub fn events_xml(report: &EpisodesReport) -> String {
     xml
 }
 
-/// Three decimals, or an empty cell.
+/// Formats a number with three decimals. Returns an empty cell if there is no value.
 fn figure(value: f64) -> String {
     let text = format!("{value:.3}");
     text.strip_suffix(".000").unwrap_or(&text).to_owned()
 }
 
-/// Escapes the text of an XML attribute (XML 1.0, section 2.4). Characters that XML does not allow are dropped.
+/// Escapes the text of an XML attribute (XML 1.0, section 2.4). Drops characters that XML does not allow.
 fn escaped(text: &str) -> String {
     let mut written = String::new();
     for c in text.chars() {

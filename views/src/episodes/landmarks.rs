@@ -1,4 +1,4 @@
-//! Landmarks as rows: one for each kind of action in a window class, the user's actions first.
+//! Landmarks as rows of text: one row for each kind of action in a window class, the user's actions first.
 
 use x11prof_analyzer::{EpisodesReport, LandmarkReport};
 
@@ -6,7 +6,7 @@ use super::words::{brief, left_out, part};
 use crate::page::Page;
 use crate::table::Table;
 
-/// The table of landmarks, with at most `rows` rows; with `each_key` each landmark is below its group.
+/// The table of landmarks, with at most `rows` rows. With `each_key`, the landmarks of a group are listed below it.
 pub(super) fn text(report: &EpisodesReport, rows: usize, each_key: bool, page: &Page) -> String {
     let mut table = Table::new([
         "Landmark (ms)",
@@ -56,7 +56,7 @@ pub(super) fn text(report: &EpisodesReport, rows: usize, each_key: bool, page: &
     format!("{}{}", table.on(page), left_out(more, "with --all"))
 }
 
-/// A landmark without its window class, which is in the group's row.
+/// Returns a landmark's name without its window class, which is in the group's row.
 fn below_its_group(of: &LandmarkReport) -> String {
     let class = of.group.split_once(" in ").map_or("", |(_, class)| class);
     format!("  {}", of.landmark.replacen(&format!(" in {class}"), "", 1))

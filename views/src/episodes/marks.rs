@@ -1,4 +1,4 @@
-//! The messages and episodes around each mark of the user.
+//! The messages and episodes around each mark of the user, as text.
 
 use x11prof_analyzer::{EpisodesReport, MarkReport, MarkedEpisode, MarkedStall};
 
@@ -7,7 +7,7 @@ use crate::page::Page;
 use crate::plain::plain;
 use crate::units::counted;
 
-/// A block of lines for each mark.
+/// A block of lines for each mark of the user.
 pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
     let marks = &report.marks;
     if marks.is_empty() {

@@ -1,4 +1,4 @@
-//! Episodes: text, CSV, and the messages of the worst.
+//! Episodes as text and CSV, and the messages of the worst episodes.
 
 mod all;
 mod chart;

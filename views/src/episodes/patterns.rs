@@ -1,4 +1,4 @@
-//! Patterns in two lines each: figures, then the tree.
+//! The patterns of episodes as text, in two lines each: figures, then the tree.
 
 use x11prof_analyzer::{EpisodesReport, PatternReport};
 
@@ -7,10 +7,10 @@ use crate::page::Page;
 use crate::plain::plain;
 use crate::table::Table;
 
-/// The width of the main cause on the narrowest page.
+/// The width of the main-cause column on the narrowest page, in characters.
 const MOSTLY: usize = 34;
 
-/// The table of at most `rows` patterns, the most perceptible time first.
+/// Returns a table of at most `rows` patterns, the pattern with the most perceptible time first.
 pub(super) fn text(report: &EpisodesReport, rows: usize, page: &Page) -> String {
     let shown = &report.patterns[..rows.min(report.patterns.len())];
     let mut table = Table::new(["No.", "Count", "Min", "p50", "Max", "Slow", "Main cause"]);

@@ -1,4 +1,4 @@
-//! Several recordings of the same actions: mean and standard deviation over them.
+//! Several recordings of the same actions, as text and CSV: mean and standard deviation over the recordings.
 
 use x11prof_analyzer::{Figure, RepeatedLandmark, RepeatedReport};
 
@@ -8,10 +8,11 @@ use crate::page::Page;
 use crate::page::Style;
 use crate::table::Table;
 
-/// Number of rows shown.
+/// The default number of rows.
 const ROWS: usize = 15;
 
-/// The report as text. With `each_key` or `--all` it has every landmark, else groups of landmarks.
+/// The combined figures as text. With `each_key` or `--all`, the text has every landmark, otherwise groups of
+/// landmarks.
 pub fn repeated_text(report: &RepeatedReport, each_key: bool, page: &Page) -> String {
     let recordings = format!(
         "{} recordings (mean ± standard deviation over them):",
@@ -53,7 +54,7 @@ fn figure(of: &Figure) -> String {
     }
 }
 
-/// The landmarks as CSV.
+/// The landmarks with their combined figures as CSV.
 pub fn repeated_csv(report: &RepeatedReport) -> String {
     let mut out = ::csv::Writer::from_writer(Vec::new());
     let heads = [

@@ -9,28 +9,27 @@ use crate::page::Style;
 use crate::plain::plain;
 use crate::units::counted;
 
-/// The parts of the report to show.
+/// The parts of the report on episodes to show.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Show {
-    /// Show the longest episodes, two lines each, instead of landmarks.
+    /// True to show the longest episodes, in two lines each, instead of landmarks.
     pub worst: bool,
-    /// Show patterns instead of landmarks.
+    /// True to show patterns instead of landmarks.
     pub patterns: bool,
-    /// Show each key and button below its group.
+    /// True to show each key and button below its group.
     pub each_key: bool,
-    /// Show utilisation and latency over time.
+    /// True to show CPU utilisation and latency over time.
     pub chart: bool,
-    /// Show the messages and episodes around each user mark, instead of landmarks.
+    /// True to show the messages and episodes around each mark of the user, instead of landmarks.
     pub marks: bool,
 }
 
-/// Number of rows shown.
+/// The default number of rows.
 const ROWS: usize = 15;
-/// Maximum number of sentences of the verdict.
+/// The maximum number of sentences of the summary.
 const SENTENCES: usize = 5;
 
-/// The report in text form. A page with all results has all rows, all tables, and the messages of the worst
-/// episodes.
+/// The report as text. A page with all results has all rows, all tables, and the messages of the worst episodes.
 pub fn text(report: &EpisodesReport, show: &Show, page: &Page) -> String {
     if show.marks {
         return marks::text(report, page);
@@ -71,7 +70,7 @@ pub fn text(report: &EpisodesReport, show: &Show, page: &Page) -> String {
     text
 }
 
-/// The user's slow actions, for a page that begins with another subject; empty if there are no user actions.
+/// Sentences about the user's slow actions, for a page with another subject; empty if there are no user actions.
 pub fn verdict_lines(report: &EpisodesReport) -> Vec<String> {
     let page = Page {
         width: usize::MAX,
@@ -89,12 +88,12 @@ pub fn verdict_lines(report: &EpisodesReport) -> Vec<String> {
     lines.iter().map(|line| plain(line).into_owned()).collect()
 }
 
-/// The verdict in at most five lines.
+/// Returns the summary in at most five lines.
 fn verdict(report: &EpisodesReport, page: &Page) -> String {
     page.answer(sentences(report, page).iter().map(|line| plain(line)), 2)
 }
 
-/// The number of actions, their latencies, and the causes of the latencies.
+/// Returns the sentences of the summary: the number of actions, their latencies, and the causes of the latencies.
 fn sentences(report: &EpisodesReport, page: &Page) -> Vec<String> {
     let (input, rest): (Vec<_>, Vec<_>) =
         report.triggers.iter().partition(|of| of.trigger == "input");
@@ -155,7 +154,7 @@ fn sentences(report: &EpisodesReport, page: &Page) -> Vec<String> {
     lines
 }
 
-/// `3 of 60 Typing in Notes, every 20th took 87.0 to 136.0 ms; usual: 0.60 ms.`
+/// Returns a sentence on outliers, such as `3 of 60 Typing in Notes, every 20th took 87.0 to 136.0 ms; usual: 0.60 ms.`
 fn outliers(of: &OutliersReport) -> String {
     let every = of
         .every
@@ -209,7 +208,7 @@ fn worst_of_input(report: &EpisodesReport, page: &Page) -> Option<String> {
     ))
 }
 
-/// Caveats, and how to avoid them.
+/// Returns the caveats of the report, and how to avoid them.
 fn doubts(report: &EpisodesReport, page: &Page) -> String {
     let mut text = String::new();
     let mut doubt = |line: &str| {

@@ -1,4 +1,4 @@
-//! The messages of the worst episodes, from a second pass over the trace that is limited to their time ranges.
+//! The messages of the worst episodes, collected in a second pass over the time ranges of these episodes.
 
 use std::io;
 
@@ -7,30 +7,30 @@ use x11prof_trace::ConnectionId;
 
 use crate::dump::{Dump, DumpFilter, DumpFormat, Names};
 
-/// Maximum number of episodes with messages.
+/// The maximum number of episodes with messages.
 const MAX_EPISODES: usize = 50;
-/// Maximum size of an episode's messages, in bytes.
+/// The maximum size of the messages of all episodes, in bytes.
 const MAX_BYTES: usize = 1 << 18;
-/// The time before the start of an episode, in seconds, in which a request of another client may have caused it.
+/// The time before an episode, in seconds, in which a request of another client may have caused the episode.
 const BEFORE: f64 = 0.000_1;
 
-/// Collects the messages of the episodes of a report.
+/// Collects the messages of a report's worst episodes.
 pub struct Timeline {
-    /// The index of each episode in the report, its printer, and the printed text.
+    /// For each selected episode: its index in the report, its printer, and the printed text.
     of: Vec<(usize, Dump, Vec<u8>)>,
     names: Names,
-    /// Maximum number of bytes for each episode.
+    /// The maximum number of bytes of messages for each episode.
     bytes: usize,
 }
 
 impl Timeline {
-    /// Creates a timeline of the first episodes that `report` lists.
+    /// Creates a collector for the first episodes that `report` lists.
     pub fn new(report: &EpisodesReport) -> Timeline {
         let first = 0..report.episodes.len().min(MAX_EPISODES);
         Timeline::of(report, first, MAX_BYTES)
     }
 
-    /// Creates a timeline of the `count` longest episodes of `report`, with at most `bytes` of messages for each.
+    /// Creates a collector for the `count` longest episodes of `report`, with at most `bytes` bytes of text for each.
     pub fn of_longest(report: &EpisodesReport, count: usize, bytes: usize) -> Timeline {
         let counted = report.episodes.iter().enumerate();
         let counted = counted.filter(|(_, one)| one.led_to_by.is_none());
@@ -59,7 +59,7 @@ impl Timeline {
         }
     }
 
-    /// Processes the next observation of the second pass.
+    /// Processes the next observation of the second pass over the trace.
     pub fn observe(&mut self, observation: &Observation<'_>) -> io::Result<()> {
         if let Observation::Message(seen) = observation {
             self.names.observe(seen);
@@ -78,7 +78,7 @@ impl Timeline {
         of.all(|(_, dump, text)| text.len() >= self.bytes || dump.is_over())
     }
 
-    /// Inserts the messages into the report.
+    /// Stores the collected messages in the episodes of `report`.
     pub fn into_report(self, report: &mut EpisodesReport) {
         for (place, _, text) in self.of {
             let text = String::from_utf8_lossy(&text);

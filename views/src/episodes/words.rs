@@ -1,11 +1,11 @@
-//! Numbers, names and shares in the text on episodes.
+//! Formats numbers, names and shares in the text on episodes.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use x11prof_analyzer::{CausesReport, LocationReport, PartsReport, percent};
 
 use crate::page::{Page, WIDTH};
 
-/// Milliseconds or seconds, with a useful number of digits.
+/// `value`, in milliseconds, as text in milliseconds or seconds, with a useful number of digits.
 pub(super) fn brief(value: f64) -> String {
     if value.abs() >= 99.95 {
         format!("{value:.0}")
@@ -16,7 +16,7 @@ pub(super) fn brief(value: f64) -> String {
     }
 }
 
-/// A latency with its unit.
+/// A latency in milliseconds as text with its unit.
 pub(super) fn latency(ms: f64) -> String {
     if ms >= 1000.0 {
         format!("{:.2} s", ms / 1000.0)
@@ -25,12 +25,12 @@ pub(super) fn latency(ms: f64) -> String {
     }
 }
 
-/// Columns of the page beyond the narrowest width that fits all of a table's columns.
+/// The number of columns of the page beyond the narrowest width that fits all columns of a table.
 pub(super) fn spare(page: &Page) -> usize {
     page.columns().saturating_sub(WIDTH)
 }
 
-/// `text` in at most `width` columns.
+/// `text`, shortened to at most `width` columns.
 pub(super) fn fit(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -45,7 +45,8 @@ pub(super) fn fit(text: &str, width: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// The number of omitted rows, and the option that shows them.
+/// A line with the number `more` of omitted rows, and with the option or format that has them (`place`); empty if there
+/// are none.
 pub(super) fn left_out(more: usize, place: &str) -> String {
     match more {
         0 => String::new(),
@@ -53,7 +54,7 @@ pub(super) fn left_out(more: usize, place: &str) -> String {
     }
 }
 
-/// The printed name of a part.
+/// The printed name of a component of the latency.
 pub(crate) fn part(culprit: &str) -> &str {
     match culprit {
         "client" => "client CPU",
@@ -116,7 +117,7 @@ fn shares(all: &[(&str, f64)]) -> Vec<String> {
         .collect()
 }
 
-/// `20th`.
+/// The number as an ordinal, such as `20th`.
 pub(super) fn ordinal(number: u64) -> String {
     let ending = match (number % 10, number % 100) {
         (_, 11..=13) => "th",
@@ -128,7 +129,7 @@ pub(super) fn ordinal(number: u64) -> String {
     format!("{number}{ending}")
 }
 
-/// A location with its share.
+/// A location of time as text, with its share.
 pub(super) fn location(of: &LocationReport) -> String {
     format!("{} {:.0} %", of.location, of.percent)
 }

@@ -1,5 +1,5 @@
-//! The longest episodes: their time and landmark, and their components. Episodes over their threshold also have the
-//! critical path and the main cause.
+//! The longest episodes as text: their time and landmark, and their components. Episodes over their threshold also have
+//! the critical path and the main cause.
 
 use x11prof_analyzer::{
     BlameReport, ChildReport, EpisodeReport, EpisodesReport, HeldUpReport, ModalReport, PathReport,
@@ -10,7 +10,7 @@ use crate::callers::{blocked_in, ran_in, waited_in};
 use crate::page::Page;
 use crate::plain::plain;
 
-/// The longest episodes; with `--all` also nested episodes and messages.
+/// The longest episodes as text. With `--all`, the text also has nested episodes and messages.
 pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
     let counted = report.episodes.iter();
     let counted = counted.filter(|one| one.led_to_by.is_none());
@@ -66,14 +66,14 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
     text
 }
 
-/// The client that held the server during the episode.
+/// Returns a sentence on the client that held the server during the episode.
 fn held_up(of: &HeldUpReport) -> String {
     let by = of.request.as_deref().unwrap_or("requests");
     format!("; held up {} ms by {by} of {}", brief(of.waited_ms), of.by)
 }
 
-/// The client with most of the time of other clients, if that is a fifth of the latency and the critical path does
-/// not name the client.
+/// Returns a sentence on the client with the largest share of the time of other clients, if that time is at least a
+/// fifth of the latency and the critical path does not name the client.
 fn of_other_clients(of: &EpisodeReport) -> Option<String> {
     if of.blame.is_some() || of.parts.other_clients_ms < of.latency_ms / 5.0 {
         return None;
@@ -91,7 +91,8 @@ fn of_other_clients(of: &EpisodeReport) -> Option<String> {
     longest.map(|(what, ms)| format!("{what} {}", latency(ms)))
 }
 
-/// A landmark contains its window. An episode without a window is named by its client.
+/// Returns the name of an episode: its landmark, which includes the window. An episode without a window is named by its
+/// client.
 fn named(of: &EpisodeReport) -> String {
     match of.landmark.contains(" in ") {
         true => of.landmark.clone(),
@@ -99,7 +100,8 @@ fn named(of: &EpisodeReport) -> String {
     }
 }
 
-/// A modal phase that an episode started and that does not count towards the episode.
+/// Returns a sentence on a modal phase, such as a menu, that the episode started and that does not count towards the
+/// latency.
 fn modal(phase: &ModalReport) -> String {
     let what = match (phase.how, &phase.window) {
         ("grab", Some(window)) => format!("a grab by {window}"),
@@ -113,10 +115,11 @@ fn modal(phase: &ModalReport) -> String {
     format!("Not counted: {what} that the action opened, {long}")
 }
 
-/// Maximum number of links shown: the longest ones.
+/// The maximum number of links of the critical path that are shown. The longest links are shown.
 const LINKS: usize = 6;
 
-/// The longest links of the critical path in time order, if other clients are on it, and the main cause.
+/// Writes the longest links of the critical path to `text` in time order, if other clients are on the path, and the
+/// main cause.
 fn chain(blame: &BlameReport, of: &EpisodeReport, page: &Page, text: &mut String) {
     let own = Some(of.client);
     let indent = " ".repeat(14);
@@ -152,12 +155,13 @@ fn chain(blame: &BlameReport, of: &EpisodeReport, page: &Page, text: &mut String
     text.push_str(&page.wrap(&line, indent.len()));
 }
 
-/// True if two successive links look the same in text.
+/// Returns true if two successive links of the critical path have the same text.
 fn is_like(one: &PathReport, other: &PathReport) -> bool {
     (one.kind, one.connection, &one.request) == (other.kind, other.connection, &other.request)
 }
 
-/// The episodes that an episode caused, with inclusive and exclusive time.
+/// Writes the nested episodes `children` to `text`, with inclusive and exclusive times. `depth` is the depth of
+/// nesting.
 fn nested(children: &[ChildReport], depth: usize, page: &Page, text: &mut String) {
     for child in children {
         let indent = " ".repeat((12 + 2 * depth).min(page.columns() / 2));
@@ -176,7 +180,7 @@ fn nested(children: &[ChildReport], depth: usize, page: &Page, text: &mut String
     }
 }
 
-/// The name of the other client and the request that triggered it; empty for the same client.
+/// Returns the client of a nested episode and the request that caused it. The text is empty if the client is the same.
 fn led_to(child: &ChildReport) -> String {
     let name = child.client_name.as_deref();
     let request = child.request.as_deref().unwrap_or_default();

@@ -5,7 +5,7 @@ use std::io;
 
 use x11prof_analyzer::Stack;
 
-/// Writes the stacks that took the server half a microsecond or more.
+/// Writes the stacks on which the server used half a microsecond or more, one per line.
 pub fn collapsed(stacks: &[Stack], out: &mut dyn io::Write) -> io::Result<()> {
     for line in lines(stacks) {
         writeln!(out, "{line}")?;
@@ -13,7 +13,7 @@ pub fn collapsed(stacks: &[Stack], out: &mut dyn io::Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The lines, without their ends.
+/// The lines of the file, without line feeds.
 pub(super) fn lines(stacks: &[Stack]) -> impl Iterator<Item = String> {
     stacks.iter().filter_map(|stack| {
         let micros = stack.server.0.round();
@@ -26,7 +26,8 @@ pub(super) fn lines(stacks: &[Stack]) -> impl Iterator<Item = String> {
     })
 }
 
-/// A name as a frame. `;` separates frames and a line feed ends the stack, so both are replaced.
+/// Returns a name as a frame of a collapsed stack. `;` separates frames and a line feed ends the stack, so both
+/// characters are replaced.
 fn frame(name: &str) -> String {
     name.replace(';', ",").replace(char::is_control, " ")
 }

@@ -1,11 +1,12 @@
-//! The functions of the program as a tree, each with the cost of the requests below it and its CPU time.
+//! The functions of a program as a tree. Each function has the cost of the requests below it, and its CPU time.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use x11prof_analyzer::{RUNS, Stack, StackHeld, StackRun, StackWaits};
 
-/// A function below this share of the total, by every weight, is omitted: it would be narrower than a pixel.
+/// The minimum share of the total that a function must have, by at least one weight, to be on the page. A smaller
+/// function would be narrower than a pixel.
 const LEAST: f64 = 0.0005;
 
 /// Server milliseconds, requests, bytes in both directions, round trips, client milliseconds, held bytes, milliseconds off
@@ -15,16 +16,16 @@ type Sums = [f64; 7];
 /// The leaf of the time that a client was blocked, below its functions.
 const BLOCKED: &str = "(blocked)";
 
-/// The tree as a list, each node before its callees: JSON parsers may not support a nesting depth of a hundred
-/// calls.
+/// The tree as a list, in which each node precedes its callees: JSON parsers may not support a nesting depth of a
+/// hundred calls.
 #[derive(Debug, Default, Serialize)]
 #[serde(transparent)]
 pub struct Code(Vec<CodeNode>);
 
-/// A client, a function of its stacks, or a request as a leaf.
+/// A node of the page's tree of call stacks: a client, a function, or a request as a leaf.
 #[derive(Debug, Serialize)]
 struct CodeNode {
-    /// The number of callers; 0 for the root.
+    /// The number of ancestors; 0 for the root.
     depth: usize,
     name: String,
     sums: Sums,
@@ -44,7 +45,8 @@ impl Node {
         }
     }
 
-    /// Adds a client's stack, the outermost function first.
+    /// Adds the sums of a request, or of CPU time, to a client's call stack. `place` has the functions, the outermost
+    /// function first.
     fn put(&mut self, client: &str, place: &[String], request: &str, sums: Sums) {
         self.add(sums);
         let mut node = self;

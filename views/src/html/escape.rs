@@ -1,6 +1,6 @@
 //! Text within HTML: names come from recorded programs and must not become markup.
 
-/// Escapes text between tags.
+/// Escapes text for the space between HTML tags.
 pub(crate) fn text(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {

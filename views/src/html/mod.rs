@@ -37,38 +37,38 @@ const SCRIPTS: [&str; 9] = [
     include_str!("../../assets/html/js/main.js"),
 ];
 
-/// The contents of a page.
+/// The contents of the HTML page of a recording.
 #[derive(Debug)]
 pub struct Page<'a> {
-    /// The title.
+    /// The title of the page.
     pub title: &'a str,
-    /// Random letters and digits. A browser runs only scripts with this nonce, so it runs no script from a trace.
+    /// Random letters and digits. A browser only runs scripts with this nonce, so it runs no script from a trace.
     pub nonce: &'a str,
-    /// The version of x11prof that made the page.
+    /// The version of x11prof that writes the page.
     pub made: &'a str,
-    /// The first lines: the distribution of the time.
+    /// The first lines of the page: the distribution of the time.
     pub verdict: Vec<String>,
-    /// A line for each kind of caveat, with its remedy.
+    /// One line for each kind of caveat, with its remedy.
     pub doubts: Vec<String>,
     /// The profile, with resources and grabs.
     pub report: &'a ProfileReport,
-    /// The profile on other servers, if the user named some.
+    /// The comparison with other servers; `None` if the user named none.
     pub compare: Option<&'a Comparison>,
-    /// Sizes and times between messages, with histograms.
+    /// The message statistics with histograms: sizes, and times between messages.
     pub stats: &'a StatisticsReport,
-    /// The user's actions, the longest with their messages.
+    /// The episodes. The longest have their messages.
     pub episodes: &'a EpisodesReport,
-    /// Round trips, and ways to avoid them.
+    /// The round trips, and ways to avoid them.
     pub roundtrips: &'a RoundTripsReport,
-    /// The time over other networks.
+    /// The time of the session over other networks.
     pub sweep: Sweep,
-    /// The program's functions; `None` without stacks of requests.
+    /// The program's functions as a tree; `None` without stacks of requests.
     pub code: Option<Code>,
-    /// The number of episodes with messages on the page.
+    /// The number of episodes whose messages are on the page.
     pub with_messages: usize,
 }
 
-/// The JSON in a page's file.
+/// The JSON that the HTML page contains.
 #[derive(Debug, Serialize)]
 struct Data<'a> {
     made: &'a str,
@@ -106,11 +106,11 @@ impl Page<'_> {
         }
     }
 
-    /// Writes the page.
+    /// Writes the page to `out`.
     ///
     /// # Errors
     ///
-    /// Errors of `out`.
+    /// `out` reports an error.
     pub fn write(&self, mut out: impl Write) -> io::Result<()> {
         for part in PAGE.split("{{") {
             let Some((slot, rest)) = part.split_once("}}") else {

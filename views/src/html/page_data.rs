@@ -1,5 +1,5 @@
-//! The parts of the results that a page shows. The full results of a long trace have many megabytes, which a
-//! browser would have to parse before it shows anything.
+//! The parts of the results that a page shows. The full results of a long trace have many megabytes, which a browser
+//! would have to parse before it shows anything.
 
 use serde::Serialize;
 use x11prof_analyzer::{
@@ -9,12 +9,12 @@ use x11prof_analyzer::{
     Suggestion, SummaryReport, ThinkReport, TotalReport, Warning,
 };
 
-/// Maximum number of episodes on a page: the longest.
+/// The maximum number of episodes on a page. The longest episodes are shown.
 const EPISODES: usize = 4000;
 /// Maximum number of suggestions on a page, the largest savings first.
 const SUGGESTIONS: usize = 200;
 
-/// The profile.
+/// The parts of the profile that a page shows.
 #[derive(Debug, Serialize)]
 pub(super) struct Profile<'a> {
     trace: Trace<'a>,
@@ -34,7 +34,7 @@ struct Trace<'a> {
     connection_count: u64,
 }
 
-/// The resources that a client held.
+/// The resources of a client on the page.
 #[derive(Debug, Serialize)]
 struct Client<'a> {
     name: &'a str,
@@ -52,7 +52,7 @@ struct Kind<'a> {
     over_time: &'a [HeldOverTime],
 }
 
-/// The episodes.
+/// The parts of the report on episodes that a page shows.
 #[derive(Debug, Serialize)]
 pub(super) struct Episodes<'a> {
     summary: &'a SummaryReport,
@@ -127,7 +127,7 @@ struct Child<'a> {
     children: Vec<Child<'a>>,
 }
 
-/// The round trips.
+/// The parts of the report on round trips that a page shows.
 #[derive(Debug, Serialize)]
 pub(super) struct RoundTrips<'a> {
     round_trips: &'a [BlockingRequest],
@@ -267,7 +267,7 @@ impl<'a> RoundTrips<'a> {
     }
 }
 
-/// The episodes that are on the page, in their order.
+/// Returns the episodes that are on the page, in the order of the report.
 fn longest(report: &EpisodesReport) -> impl Iterator<Item = &EpisodeReport> {
     let all = &report.episodes;
     let mut order: Vec<usize> = (0..all.len()).collect();
@@ -280,7 +280,7 @@ fn longest(report: &EpisodesReport) -> impl Iterator<Item = &EpisodeReport> {
     order.into_iter().map(|at| &all[at])
 }
 
-/// Sentences about results that were left out of the page; empty if the page is complete.
+/// Returns sentences on results that were left out of the page. The list is empty if the page is complete.
 pub(super) fn thinned(
     report: &ProfileReport,
     episodes: &EpisodesReport,

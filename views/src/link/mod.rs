@@ -1,4 +1,4 @@
-//! The properties of a connection to a display: text.
+//! The properties of a connection to a display, as text.
 
 use x11prof_analyzer::{LinkKind, LinkReport, SpreadReport};
 
@@ -8,10 +8,10 @@ use crate::plain::plain;
 use crate::table::Table;
 use crate::units::duration;
 
-/// The number of replies that xterm waits for before it shows its window (validation/results).
+/// The number of replies for which xterm waits before it shows its window (validation/results).
 const XTERM: f64 = 260.0;
 
-/// The report in text form.
+/// The report on a connection as text.
 pub fn text(report: &LinkReport, page: &Page) -> String {
     let mut text = String::new();
     if let Some(median) = report.round_trips.median_ms {
@@ -71,7 +71,8 @@ pub fn text(report: &LinkReport, page: &Page) -> String {
     text
 }
 
-/// The link in one line, the round trip first: `Link: 21.3 ms a round trip through sshd; replies come in steps …`.
+/// The report in one line, the round-trip time first: `Link: 21.3 ms a round trip through sshd; replies come in steps
+/// …`.
 pub(crate) fn line(report: &LinkReport) -> String {
     let trip = match report.round_trips.median_ms {
         Some(ms) => format!("{} a round trip", duration(ms)),

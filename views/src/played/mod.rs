@@ -1,4 +1,5 @@
-//! The latencies of a driven session: each action over several runs, and the distribution within a run.
+//! The latencies of a driven session, as text and CSV: each action over several runs, and the distribution within a
+//! run.
 
 mod picture;
 #[cfg(test)]
@@ -15,10 +16,10 @@ use crate::units::{counted, decimals, duration};
 
 pub use picture::svg;
 
-/// Default number of rows.
+/// The default number of rows.
 const ROWS: usize = 15;
 
-/// The runs in text form: the actions, the slowest first unless all are requested.
+/// The runs as text: the ten slowest actions, or all actions in their order if the page has all results.
 pub fn text(report: &PlaysReport, page: &Page) -> String {
     let plays = counted(report.plays.len() as u64, "play");
     let actions = counted(report.actions.len() as u64, "action");
@@ -69,7 +70,7 @@ pub fn text(report: &PlaysReport, page: &Page) -> String {
     text
 }
 
-/// The keys of each play in text form: the distribution of their latencies, with its parts.
+/// The keys of each run as text: the distribution of their latencies, with its components.
 pub fn keys(report: &PlaysReport, page: &Page) -> String {
     let mut text = String::new();
     for run in &report.plays {
@@ -144,7 +145,7 @@ fn distribution(run: &RunReport, page: &Page) -> String {
     text
 }
 
-/// The name of a part in text form.
+/// Returns the text for a component of the latency.
 fn part(name: &str) -> &str {
     match name {
         "waiting" => "waiting to start",
@@ -165,7 +166,7 @@ fn faint(line: &str, page: &Page) -> String {
     format!("{}\n", page.paint(Style::Faint, line.trim_end()))
 }
 
-/// A line for each action of each play.
+/// The latencies as CSV, with a line for each action of each run.
 pub fn csv(report: &PlaysReport) -> String {
     let mut out = csv::Writer::from_writer(Vec::new());
     for action in &report.actions {

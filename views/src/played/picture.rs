@@ -1,4 +1,4 @@
-//! The distributions of keys' latencies as a picture (SVG): a row of bars for each play, on one logarithmic axis.
+//! The distributions of keys' latencies as a picture (SVG), with a row of bars for each run on one logarithmic axis.
 
 use x11prof_analyzer::{PlaysReport, RunReport};
 
@@ -6,14 +6,14 @@ use crate::html::text as safe;
 use crate::units::{counted, duration};
 
 const WIDTH: f64 = 720.0;
-/// The height of a play's bars, and of its heading.
+/// The height of the bars for one recording, in pixels.
 const BARS: f64 = 110.0;
 const HEADING: f64 = 24.0;
-/// Space for the labels of the axis.
+/// The space below the bars for the labels of the axis, in pixels.
 const BELOW: f64 = 22.0;
 const EDGE: f64 = 12.0;
 
-/// The picture; for runs without a latency, only text.
+/// The picture as SVG; for runs without a latency, only text.
 pub fn svg(report: &PlaysReport) -> String {
     let cells = || report.plays.iter().flat_map(|run| &run.histogram);
     let least = cells()

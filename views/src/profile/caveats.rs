@@ -1,4 +1,4 @@
-//! A line for each kind of caveat, with its remedy.
+//! The caveats of a report as text: one line for each kind, with its remedy.
 
 use x11prof_analyzer::{ProfileReport, Warning, WarningKind};
 
@@ -14,7 +14,7 @@ pub(super) fn caveats(report: &ProfileReport, page: &Page) -> String {
     }
 }
 
-/// A line for each kind of these warnings.
+/// The warnings as text, one line for each kind.
 pub(crate) fn of_warnings(warnings: &[Warning], page: &Page) -> String {
     let mut text = String::new();
     for of_kind in warnings.chunk_by(|a, b| a.kind == b.kind) {
@@ -34,7 +34,7 @@ pub(crate) fn of_warnings(warnings: &[Warning], page: &Page) -> String {
     text
 }
 
-/// A caveat, and its remedy or consequence.
+/// The text of a caveat that applies `count` times, and its remedy or consequence.
 pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
     let of = |noun| counted(count, noun);
     let calibrate = "run `x11prof calibrate`";

@@ -1,4 +1,4 @@
-//! Details beyond the first screen: transport by its parts, events, runs, sources of costs.
+//! The details of a profile beyond the first screen: transport by its parts, events, server runs, and sources of costs.
 
 use x11prof_analyzer::{ProfileReport, RequestReport, percent};
 
@@ -18,7 +18,7 @@ pub(super) fn details(report: &ProfileReport, page: &Page) -> String {
     text
 }
 
-/// Transport by its parts; the rows of requests already include it.
+/// Returns the parts of the transport time. The rows of requests already include this time.
 fn transport(report: &ProfileReport, page: &Page) -> String {
     let rows = transport_parts(report).map(|part| Row {
         name: part.name,
@@ -72,7 +72,7 @@ fn table<'a>(
     format!("\n{}", table.on(page))
 }
 
-/// Figures for assessing the other figures.
+/// Returns the figures with which a reader assesses the quality of the other figures.
 fn figures(report: &ProfileReport, page: &Page) -> String {
     let total = &report.total;
     let sum = |part: fn(&RequestReport) -> u64| report.requests.iter().map(part).sum::<u64>();

@@ -1,4 +1,4 @@
-//! The execution profile: text and CSV.
+//! The execution profile, as text and CSV.
 
 mod caveats;
 mod details;
@@ -20,7 +20,7 @@ pub(crate) use scales::scaled_text;
 pub use text::text;
 pub(crate) use verdict::{basis_word, network_words, server_time};
 
-/// A page that does not wrap lines, for text that is laid out elsewhere.
+/// Returns a page that does not wrap lines, for text that is wrapped elsewhere.
 fn endless() -> Page {
     Page {
         width: usize::MAX,
@@ -34,14 +34,14 @@ fn lines(text: &str) -> Vec<String> {
     lines.map(str::to_owned).collect()
 }
 
-/// The verdict's sentences, without the first line, which only names the recording.
+/// The sentences of the verdict, without the first line, which only names the recording.
 pub fn verdict_lines(report: &ProfileReport) -> Vec<String> {
     let mut lines = lines(&verdict::verdict(report, &endless()));
     lines.drain(..lines.len().min(1));
     lines
 }
 
-/// A line for each kind of caveat.
+/// The caveats of the report, one line for each kind.
 pub fn doubt_lines(report: &ProfileReport) -> Vec<String> {
     lines(&caveats::caveats(report, &endless()))
 }

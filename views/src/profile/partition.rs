@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use x11prof_analyzer::PartitionReport;
 
-/// The line as in Table 8, and figures to judge the estimate, of a part of a recording or of all.
+/// The partition as a line of Table 8, with figures to judge the estimate. `is_part` is true for a part of a recording.
 pub(super) fn partition(of: &PartitionReport, is_part: bool) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.

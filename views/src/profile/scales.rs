@@ -1,10 +1,10 @@
-//! Text for the what-if factors.
+//! The what-if factors, as text.
 
 use x11prof_analyzer::ScaleReport;
 
 use crate::plain::plain;
 
-/// A line for each what-if factor.
+/// The what-if factors as text, with a line for each.
 pub(crate) fn scaled_text(scaled: &[ScaleReport]) -> String {
     let line = |rule: &ScaleReport| {
         let pattern = plain(&rule.pattern);

@@ -1,4 +1,4 @@
-//! The execution profile as text: the verdict, the most expensive requests, the caveats; everything with `--all`.
+//! The execution profile as text: the verdict, the most expensive requests, and the caveats; with `--all`, everything.
 
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ use crate::table::Table;
 use crate::units::{counted, decimals, duration, share};
 use crate::{callers, resources, stalls};
 
-/// The report in text form.
+/// The profile as text that fits the page.
 pub fn text(report: &ProfileReport, page: &Page) -> String {
     let mut text = verdict(report, page);
     text.push('\n');
@@ -50,7 +50,7 @@ pub fn text(report: &ProfileReport, page: &Page) -> String {
     text
 }
 
-/// A line of the table.
+/// A row of the profile's table.
 struct Line {
     name: String,
     server_ms: f64,
@@ -73,7 +73,7 @@ impl Line {
         self.server_ms + self.network_ms
     }
 
-    /// The sum of `lines` as one line.
+    /// Returns the sum of `lines` as one row called `name`.
     fn together(name: String, lines: &[Line]) -> Line {
         Line {
             name,
@@ -189,7 +189,7 @@ fn table(report: &ProfileReport, page: &Page) -> Table {
     table
 }
 
-/// The functions in which the clients ran.
+/// Returns the text on the functions in which the clients used CPU time.
 fn ran(report: &RunningReport, page: &Page) -> String {
     let mut table = Table::new([heading(Some(&report.by)), "CPU ms", "Share"]);
     let digits = decimals(report.ran_ms);
@@ -250,7 +250,8 @@ fn first_client(report: &ProfileReport) -> Option<String> {
     has_others.then(|| plain(name).into_owned())
 }
 
-/// True if the recorded server is behind a relay and no cost table was named, so that its time is unknown.
+/// Returns true if the recorded server is behind a relay and the user named no cost table, so that the server's time is
+/// unknown.
 fn is_only_network(report: &ProfileReport) -> bool {
     report.server.relay.is_some() && report.server.name.is_empty()
 }

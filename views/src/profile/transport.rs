@@ -1,8 +1,8 @@
-//! Transport by its parts, as text and CSV list it.
+//! The parts of transport, as rows of text and CSV.
 
 use x11prof_analyzer::{ProfileReport, percent};
 
-/// A part of transport as a line of the table.
+/// A part of transport as a row of the table.
 pub(crate) struct TransportRow {
     pub(crate) name: &'static str,
     pub(crate) count: u64,
@@ -11,7 +11,7 @@ pub(crate) struct TransportRow {
     pub(crate) network_ms: f64,
 }
 
-/// The existing parts of transport.
+/// The parts of transport that the report has, as rows.
 pub(crate) fn transport_parts(report: &ProfileReport) -> impl Iterator<Item = TransportRow> {
     let transport = &report.transport;
     let row = |name, count, bytes: u64, server_ms| {

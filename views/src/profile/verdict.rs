@@ -1,4 +1,4 @@
-//! The verdict in at most five lines: the recording, its start-up, and the distribution of time.
+//! The verdict on a profile in at most five lines: the recording, its start-up, and the distribution of time.
 
 use x11prof_analyzer::{
     ForecastReport, NetworkReport, ProfileReport, StartUpReport, TimeSource, percent,
@@ -12,9 +12,9 @@ use crate::roundtrips::network;
 use crate::stalls;
 use crate::units::{counted, duration, share};
 
-/// The minimum idle share of a start-up, in percent, without a forecast: the start-up probably waited for a user.
+/// The idle share of a start-up, in percent, from which no forecast is printed: the program probably waited for a user.
 const MOSTLY: f64 = 50.0;
-/// The minimum overhead of stacks that is reported, in percent of the clients' time.
+/// The overhead of stack captures from which it is reported, in percent of the clients' time.
 const TOLD: f64 = 1.0;
 
 pub(super) fn verdict(report: &ProfileReport, page: &Page) -> String {
@@ -39,7 +39,7 @@ pub(super) fn verdict(report: &ProfileReport, page: &Page) -> String {
     text
 }
 
-/// `xterm.mcap: 2.05 s, 9713 requests on 2 connections`.
+/// Returns a line on the recording, such as `xterm.mcap: 2.05 s, 9713 requests on 2 connections`.
 fn recorded(report: &ProfileReport) -> String {
     let trace = &report.trace;
     let part = match (trace.from_s, trace.to_s) {
@@ -179,7 +179,7 @@ pub(crate) fn network_words(of: &NetworkReport) -> String {
     format!("{}{compression}", network(of.bytes_per_second, of.rtt_ms))
 }
 
-/// The time source in one word.
+/// The time source as one word.
 pub(crate) fn basis_word(of: TimeSource) -> &'static str {
     match of {
         TimeSource::Timed => "timed",
@@ -245,7 +245,7 @@ fn bounds(report: &ProfileReport) -> String {
     )
 }
 
-/// True if a network was given. Without one, network columns are empty.
+/// True if the report is over a network. Without one, network columns are empty.
 pub(crate) fn has_network(report: &ProfileReport) -> bool {
     report.network.bytes_per_second.is_some() || report.network.rtt_ms > 0.0
 }

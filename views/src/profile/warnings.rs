@@ -1,4 +1,4 @@
-//! The warnings of a report, by kind.
+//! The warnings of a report as text, by kind.
 
 use x11prof_analyzer::Warning;
 

@@ -1,4 +1,4 @@
-//! Round trips: suggestions in text form, and the requests by call site as CSV.
+//! Round trips: suggestions as text, and the requests as CSV.
 
 mod text;
 
@@ -21,7 +21,7 @@ struct Row<'a> {
     waited_ms: f64,
 }
 
-/// The awaited requests, by call site.
+/// The requests that clients waited for, as CSV.
 pub fn csv(report: &RoundTripsReport) -> String {
     let mut out = Writer::from_writer(Vec::new());
     for place in &report.places {

@@ -1,4 +1,4 @@
-//! Round trips as text.
+//! The report on round trips as text.
 
 use std::fmt::Write;
 
@@ -80,7 +80,8 @@ fn over(report: &RoundTripsReport, forecast: &ForecastReport) -> String {
     )
 }
 
-/// The reply that a client waited for in vain, or that arrived without its file descriptor.
+/// A sentence about the reply that a client waited for in vain, or that arrived without its file descriptor; `None` if
+/// there is none.
 pub(crate) fn never_came(forecast: &ForecastReport) -> Option<String> {
     let one = forecast.never_came.first()?;
     let missing = match one.missing.as_str() {
@@ -162,7 +163,7 @@ fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
     format!("{saves}: {}", action(report, one))
 }
 
-/// The report in text form; `all` includes lines that are otherwise omitted.
+/// The report on round trips as text. A page with all results also has the lines that are otherwise omitted.
 pub fn text(report: &RoundTripsReport, page: &Page) -> String {
     let mut out = page.answer(verdict(report).iter().map(|line| plain(line)), 0);
     suggested(report, &mut out, page);

@@ -1,11 +1,11 @@
-//! A histogram as lines with bars.
+//! A histogram as lines of text with bars.
 
 use x11prof_analyzer::Cell;
 
 /// The widest bar, in characters.
 const WIDEST: u64 = 40;
 
-/// The cells as lines with bars, each edge written by `edge`.
+/// The cells of a histogram as lines with bars. `edge` formats the bounds of a cell.
 pub(crate) fn bars(cells: &[Cell], edge: impl Fn(u64) -> String) -> String {
     let most = cells.iter().map(|cell| cell.count).max().unwrap_or(0);
     let labels: Vec<(String, String)> = cells

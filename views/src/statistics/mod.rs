@@ -1,4 +1,4 @@
-//! Message statistics: text and CSV.
+//! Message statistics, as text and CSV.
 
 mod bars;
 mod summary;

@@ -1,4 +1,4 @@
-//! The messages of a recording on one screen: the four categories, and the messages with the most bytes.
+//! The message statistics of a recording on one screen: the four categories, and the messages with the most bytes.
 
 use x11prof_analyzer::{DistributionReport, StatisticsReport, percent};
 

@@ -1,4 +1,4 @@
-//! Message statistics in text form, laid out as the paper's Tables 4, 5 and 6.
+//! Message statistics as text, in the layout of the paper's Tables 4, 5 and 6.
 
 use x11prof_analyzer::{
     CategoryReport, Cell, DistributionReport, MessageReport, StatisticsReport, percent,
@@ -10,7 +10,7 @@ use crate::page::Page;
 use crate::plain::plain;
 use crate::table::Table;
 
-/// The statistics as text: on one screen, or with `--all` in the layout of the paper's tables.
+/// The statistics as text: on one screen or, with `--all`, in the layout of the paper's tables.
 pub fn text(report: &StatisticsReport, page: &Page) -> String {
     if !page.all {
         return summary(report, page);
@@ -49,7 +49,7 @@ fn category_text(of: &CategoryReport, page: &Page) -> String {
     text
 }
 
-/// Table 5.
+/// Returns Table 5 of the Xprof paper: the bytes by message.
 fn bytes_by_message(of: &CategoryReport, page: &Page) -> String {
     let heading = match of.name.as_str() {
         "Requests" => "Request messages",
@@ -76,7 +76,7 @@ fn bytes_by_message(of: &CategoryReport, page: &Page) -> String {
     table.on(page)
 }
 
-/// Table 6.
+/// Returns Table 6 of the Xprof paper: the distributions of one message.
 fn message_text(of: &MessageReport, page: &Page) -> String {
     let name = match of.category.as_str() {
         "Replies" => format!("{} replies", of.name),

@@ -9,7 +9,7 @@ use crate::fit::samples::Sample;
 use crate::sampling::rounding::measured;
 use crate::sampling::statistics::Estimate;
 
-/// Groups the samples into entries of a file: one for each request and set of attributes, in order.
+/// Groups the samples into entries of a parameter file: one for each request and set of attributes, in order.
 pub(crate) fn entries(samples: &[Sample]) -> Vec<RequestCosts> {
     let mut tables: BTreeMap<(&'static str, BTreeMap<String, AttributeValue>), Vec<&Sample>> =
         BTreeMap::new();
@@ -36,7 +36,7 @@ pub(crate) fn entries(samples: &[Sample]) -> Vec<RequestCosts> {
         .collect()
 }
 
-/// An operation's attributes in the form of a parameter file.
+/// The attributes of an operation in the form of a parameter file.
 pub(crate) fn attributes(operation: &Operation) -> BTreeMap<String, AttributeValue> {
     let value = |value| match value {
         Value::Name(name) => AttributeValue::Name(name.to_string()),
@@ -49,8 +49,8 @@ pub(crate) fn attributes(operation: &Operation) -> BTreeMap<String, AttributeVal
         .collect()
 }
 
-/// The samples of one item, by size. Of two samples of the same size, the first is used. A request without items
-/// has size 0.
+/// Returns the samples of one item, by size. If two samples have the same size, the first sample is used. A request
+/// without items has size 0.
 fn points(samples: &[&Sample]) -> Vec<Point> {
     let mut points: Vec<Point> = Vec::new();
     for sample in samples {
@@ -85,9 +85,10 @@ fn points(samples: &[&Sample]) -> Vec<Point> {
     points
 }
 
-/// The fixed part. For a request without items, the fixed part is the whole cost. Otherwise it follows from a
-/// request of one item and one of several items of the same size: T(1) − (T(n) − T(1)) / (n − 1). Without both, it
-/// is the cost of a request on a window that is not viewable, which does no work.
+/// Returns the fixed part of a request's cost. For a request without items, the fixed part is the whole cost. Otherwise
+/// the function computes it from a request with one item and a request with n items of the same size: T(1) − (T(n) −
+/// T(1)) / (n − 1). If one of the two is missing, the fixed part is the cost of the request on a window that is not
+/// viewable, which does no work.
 fn fixed(samples: &[&Sample]) -> Option<Measured> {
     let idle = |sample: &&&Sample| sample.operation.effect == Effect::Nothing;
     let bare = samples

@@ -1,5 +1,5 @@
-//! The cost of one request from its handler's time. A handler also makes replies and events, which are transport, while
-//! the server reads and dispatches a request outside of the handler.
+//! The cost of a request, computed from its handler's time. A handler also makes replies and events, which are
+//! transport, and the server reads and dispatches a request outside of the handler.
 
 use x11prof_cost_model::Clock;
 
@@ -14,21 +14,22 @@ use crate::workloads::workload::{Phase, Sync};
 /// Length of a reply without data, in bytes.
 const HEAD: f64 = 32.0;
 
-/// The transport within handlers, and the work outside of them, in microseconds.
+/// The cost of transport within handlers, and of work outside of them, in microseconds.
 pub(crate) struct HandlerTransport {
-    /// The handler of NoOperation, which does no work.
+    /// The time of the handler of NoOperation, which does no work, in microseconds.
     nothing: f64,
-    /// Making a reply of 32 bytes, and an event.
+    /// The time for making a reply of 32 bytes, and for making an event, in microseconds.
     reply: f64,
     event: f64,
-    /// Writing a reply's data within the handler, by its bytes.
+    /// The time for writing a reply's data within the handler, in microseconds, by the number of bytes.
     written: Vec<(f64, f64)>,
-    /// Reading and dispatching a request beyond the cost of its bytes, by its bytes.
+    /// The time for reading and dispatching a request, without the cost of its bytes, in microseconds, by the number of
+    /// bytes.
     outside: Vec<(f64, f64)>,
 }
 
 impl HandlerTransport {
-    /// Computes the figures from the transport loads; `None` if a load has no handler times.
+    /// Computes the costs from the readings of the transport loads; `None` if a load has no handler times.
     pub(crate) fn new(readings: &Readings, transport: &Transport) -> Option<HandlerTransport> {
         let loads = &readings.transport;
         let nothing = loads.no_operation.handler_time()?;
@@ -53,8 +54,8 @@ impl HandlerTransport {
         })
     }
 
-    /// The entry as defined in the crate's documentation: the handler without its transport, plus the work outside
-    /// of it.
+    /// The cost of a request in microseconds, as defined in the crate's documentation: the time of the handler without
+    /// its transport, plus the work outside of the handler. `answers` are the replies to one unit of `phase`.
     pub(crate) fn beyond_transport(
         &self,
         handler: f64,
@@ -71,7 +72,7 @@ impl HandlerTransport {
     }
 }
 
-/// The length of a NoOperation, and its CPU time beyond the cost of its bytes.
+/// Returns the length of a NoOperation in bytes, and its CPU time without the cost of its bytes, in microseconds.
 fn outside_of(job: &Job, transport: &Transport) -> Option<(f64, f64)> {
     let figures = &transport.centre;
     let each = job.first().iter();
@@ -81,7 +82,7 @@ fn outside_of(job: &Job, transport: &Transport) -> Option<(f64, f64)> {
     Some((bytes, (time - bytes * figures.byte_read).max(0.0)))
 }
 
-/// Interpolates an ascending curve at `x`; outside of the curve, the value of the nearest point.
+/// Interpolates an ascending curve at `x`. Outside the curve, returns the value of the nearest point.
 fn between(curve: &[(f64, f64)], x: f64) -> f64 {
     let at = curve.partition_point(|(known, _)| *known < x);
     match (
@@ -96,7 +97,7 @@ fn between(curve: &[(f64, f64)], x: f64) -> f64 {
     }
 }
 
-/// The times of one kind of request in a phase, over all passes.
+/// The times of one kind of request in a phase, in microseconds, one for each pass.
 pub(crate) fn of_kind(passes: &[Handled], kind: usize) -> Vec<f64> {
     let times = passes.iter();
     times

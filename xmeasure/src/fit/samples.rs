@@ -1,4 +1,4 @@
-//! The cost of one request of each load beyond its transport.
+//! The cost of one request of each load, without its transport.
 
 use x11prof_cost_model::Clock;
 use x11prof_session::Operation;
@@ -13,13 +13,13 @@ use crate::sampling::statistics::{Estimate, estimate, midmean, undisturbed};
 use crate::server::exchange::ReceivedMessages;
 use crate::workloads::workload::Phase;
 
-/// The cost of one request of a phase beyond its transport.
+/// The cost of one request of a phase, without its transport.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Sample {
     pub(crate) operation: Operation,
     pub(crate) cpu: Option<Estimate>,
     pub(crate) wall: Option<Estimate>,
-    /// The time after other loads, relative to the time after equal requests.
+    /// The time of the request after other loads, divided by its time after equal requests; `None` if not measured.
     pub(crate) cold: Option<f64>,
 }
 
@@ -86,7 +86,8 @@ fn samples_of(job: &Job, transport: &BothClocks) -> Vec<Sample> {
     samples
 }
 
-/// The entry as defined in the crate's documentation: the time of one request minus its transport.
+/// Returns the entry for a parameter file as the crate's documentation defines it: the time of one request minus its
+/// transport.
 fn beyond_transport(
     reading: &Reading,
     phase: &Phase,

@@ -1,4 +1,4 @@
-//! The costs of messages in addition to the operations in them.
+//! The costs of messages in addition to their operations, computed from the readings.
 
 use x11prof_cost_model::{Clock, TransportCosts};
 
@@ -13,27 +13,27 @@ use crate::workloads::workload::Sync;
 /// Requests of at least this many bytes are long.
 const LONG_REQUEST: f64 = 4096.0;
 
-/// Transport costs on one clock, in microseconds.
+/// The costs of transport on one clock, in microseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Figures {
-    /// The time of a synchronisation including its wakeup; for turns, the time beyond the request and its reply.
+    /// The time of a synchronisation including its wakeup; for `Sync::Turns`, the time in addition to the request and
+    /// its reply.
     pub(crate) sync: BySync<f64>,
     pub(crate) wakeup: f64,
     pub(crate) byte_read: f64,
     pub(crate) byte_written: f64,
     pub(crate) reply: f64,
     pub(crate) event: f64,
-    /// The time of a wakeup while the client continues to send; zero on the wall clock, because a sender on another
-    /// processor continues meanwhile.
+    /// The time of a wakeup while the client continues to send, in microseconds; zero on the wall clock, because a
+    /// sender on another processor continues meanwhile.
     pub(crate) wakeup_between: f64,
-    /// The number of the server's sleeps in each synchronisation.
+    /// The number of times that the server sleeps during each synchronisation.
     pub(crate) sleeps: BySync<f64>,
 }
 
 impl Figures {
-    /// The part of `reading` for each request, without the synchronisation and the wakeups: the wakeup of the
-    /// synchronisation, and wakeups within a batch that is still being sent. The analysis forecasts a recording's
-    /// wakeups and adds their cost.
+    /// The time of each request in `reading`, in microseconds, without the synchronisation and without wakeups. The
+    /// analysis estimates the wakeups of a recording and adds their cost.
     pub(crate) fn each(&self, reading: &Reading, sync: Sync, clock: Clock) -> Option<f64> {
         let syncs = reading.syncs as f64;
         let time = reading.time(clock)? - syncs * self.sync.of(sync);
@@ -47,12 +47,12 @@ impl Figures {
         Some(time / reading.requests.max(1) as f64)
     }
 
-    /// The time of one request of a phase in one pass.
+    /// Returns the time of one request of a phase in the pass number `pass`.
     fn each_of(&self, job: &Job, pass: usize, clock: Clock) -> Option<f64> {
         self.each(job.first().get(pass)?, job.sync()?, clock)
     }
 
-    /// The figures of one pass; `None` if the pass is incomplete or lacks this clock.
+    /// Returns the figures of the pass number `pass`; `None` if the pass is incomplete or lacks this clock.
     fn of_pass(
         readings: &Readings,
         pass: usize,
@@ -105,8 +105,8 @@ impl Figures {
     }
 }
 
-/// The lengths of requests and of replies at which a byte is cheapest, by the centre of all passes; the minimum of
-/// single passes would select noise.
+/// The lengths of requests and of replies at which a byte is cheapest, by the centre of all passes. The minimum of a
+/// single pass would select noise.
 #[derive(Debug, Clone, Copy)]
 struct Cheapest<'a> {
     read: &'a Longer<Job>,
@@ -156,14 +156,14 @@ impl Cheapest<'_> {
     }
 }
 
-/// The transport costs of a server on one clock: the centre of each figure, and all passes.
+/// The transport costs of a server on one clock: the centre of each figure, and the figures of all passes.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Transport {
     pub(crate) centre: Figures,
     passes: Vec<Figures>,
 }
 
-/// The costs on the CPU clock and on the wall clock; `None` for a clock that cannot be read.
+/// The transport costs on the CPU clock and on the wall clock; `None` for a clock that cannot be read.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct BothClocks {
     pub(crate) cpu: Option<Transport>,
@@ -182,7 +182,7 @@ impl BothClocks {
         BothClocks { cpu, wall }
     }
 
-    /// The transport costs in the form of the parameter file.
+    /// The transport costs in the form of the parameter file; `None` if no clock can be read.
     pub(crate) fn costs(&self) -> Option<TransportCosts> {
         let both = |field: fn(&Figures) -> Option<f64>| {
             let of = |clock: &Option<Transport>| clock.as_ref()?.estimate(field);

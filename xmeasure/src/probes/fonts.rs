@@ -39,7 +39,7 @@ const NOTHING: usize = 100;
 /// The two requests that read fonts.
 const READERS: [&str; 2] = ["ListFontsWithInfo", "OpenFont"];
 
-/// The fonts of a server and the requests that read them.
+/// The fonts of a server, and the requests that read their files.
 pub(crate) struct FontFilesProbe {
     fonts: Vec<Font>,
     /// A batch with the same number of requests that do no work, with the same transport.

@@ -1,5 +1,5 @@
-//! The costs of all requests and of the transport, from passes over all loads. The transport loads are in each
-//! pass, because their figures are subtracted from all others.
+//! Measures the costs of all requests and of transport, in passes over all loads. The transport loads are in each pass,
+//! because their costs are subtracted from all others.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -24,7 +24,7 @@ use crate::workloads::transport::TransportLoads;
 use crate::workloads::workload::Workload;
 use crate::workloads::{self, transport};
 
-/// The name of the phase in progress reports.
+/// The name of this probe's phase in progress reports.
 pub(crate) const MEASURING: &str = "measuring";
 
 /// The most requests of a load whose handlers are timed. A long load of drawing takes Xephyr seconds, because it shows
@@ -34,7 +34,7 @@ const HANDLED: u32 = 256;
 /// Length of a reply without data, in bytes.
 const HEAD: u64 = 32;
 
-/// The loads and, after the measurement, their readings.
+/// The loads of all requests and, after the measurement, their readings.
 pub(crate) struct RequestCostsProbe {
     lasts: ProbeDuration,
     transport: Option<TransportLoads<Workload>>,
@@ -43,7 +43,7 @@ pub(crate) struct RequestCostsProbe {
 }
 
 impl RequestCostsProbe {
-    /// Descriptions of the features that the server lacks.
+    /// Descriptions of the features that the server lacks, so that their requests cannot be measured.
     pub(crate) fn absent(&self) -> Vec<String> {
         let absent = self.loads.as_ref().map(|loads| loads.absent.clone());
         let mut absent = absent.unwrap_or_default();
@@ -52,7 +52,7 @@ impl RequestCostsProbe {
         absent
     }
 
-    /// True if none of the requests that `plan` names can be measured.
+    /// True if none of the requests that `plan` selects can be measured.
     pub(crate) fn is_empty(&self, plan: &Plan) -> bool {
         let wants = |job: &Job| {
             let mut operations = job.operations.iter().flatten();
@@ -63,7 +63,7 @@ impl RequestCostsProbe {
             .is_none_or(|readings| readings.requests.is_empty() && !readings.jobs().any(wants))
     }
 
-    /// Facts about the measurement for the user.
+    /// Sentences about the measurement for the user.
     pub(crate) fn notes(&self) -> Vec<String> {
         let Some(readings) = &self.readings else {
             return Vec::new();

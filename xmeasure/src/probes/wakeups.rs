@@ -1,8 +1,8 @@
-//! A server's costs after a sleep and the costs of separate writes, from loads of a few requests with pauses
-//! between them. (Request costs come from long streams.)
+//! Measures a server's costs after a sleep and the costs of separate writes, with loads of a few requests and pauses
+//! between them. (Request costs are measured in long streams.)
 //!
-//! A stream of requests with replies soon fills the client's socket, and the server then batches its writes. A
-//! program that reads its replies gets each in a separate write.
+//! A stream of requests with replies soon fills the client's socket, and the server then batches its writes. A program
+//! that reads its replies promptly gets each in a separate write.
 
 mod area;
 mod passes;
@@ -51,7 +51,7 @@ const COUNTED: usize = 16;
 /// The approximate duration of a pass.
 const PASS: Duration = Duration::from_millis(1800);
 
-/// The loads, and their times.
+/// The loads with pauses, and their times.
 pub(crate) struct Wakeups {
     nothing: Batch,
     /// A large area filled.

@@ -1,16 +1,16 @@
-//! Requests that are sent together, after a pause or in a stream.
+//! A batch: requests that are sent together, after a pause or in a stream.
 
-/// Requests that are sent together.
+/// Requests that are sent together, as bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Batch {
     pub(crate) bytes: Vec<u8>,
     pub(crate) requests: u64,
-    /// The number of their replies.
+    /// The number of replies to the requests.
     pub(crate) answers: u64,
 }
 
 impl Batch {
-    /// The requests in `bytes`.
+    /// Creates a batch of `requests` requests with `answers` replies in all.
     pub(crate) fn new(bytes: Vec<u8>, requests: u64, answers: u64) -> Batch {
         Batch {
             bytes,
@@ -19,12 +19,12 @@ impl Batch {
         }
     }
 
-    /// A batch of one request.
+    /// Creates a batch of one request; `answered` is true if it has a reply.
     pub(crate) fn single(bytes: Vec<u8>, answered: bool) -> Batch {
         Batch::new(bytes, 1, u64::from(answered))
     }
 
-    /// The batch repeated `times` times.
+    /// A batch that contains this batch `times` times.
     pub(crate) fn repeated(&self, times: usize) -> Batch {
         Batch {
             bytes: self.bytes.repeat(times),

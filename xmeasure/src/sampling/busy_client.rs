@@ -1,5 +1,5 @@
-//! A client that works before it sends, as programs do between two batches. A sender that only waits would leave
-//! the server's data in the caches.
+//! A client that works before it sends, as programs do between two batches. If the sender only waited, the server's
+//! data would stay in the caches.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ const LINE: usize = 16;
 /// The number of cache lines between two clock readings.
 const STRIDE: usize = 64;
 
-/// Work to do between batches.
+/// The memory that the client works on between batches.
 pub(crate) struct BusyClient {
     memory: Vec<u32>,
     at: usize,
@@ -24,7 +24,7 @@ impl BusyClient {
         }
     }
 
-    /// Works for `time`.
+    /// Keeps the processor busy for `time`.
     pub(crate) fn work(&mut self, time: Duration) {
         let start = Instant::now();
         while start.elapsed() < time {

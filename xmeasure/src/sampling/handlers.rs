@@ -1,5 +1,5 @@
-//! Times of requests by the server's own timer: a server that `x11prof` started writes the duration of each handler
-//! into shared memory.
+//! The times of requests by the server's own timer: a server that `x11prof` started writes the duration of each request
+//! handler into shared memory.
 
 use std::io;
 
@@ -7,15 +7,15 @@ use x11prof_trace::HandlerTime;
 
 use crate::sampling::statistics::midmean;
 
-/// The handler times of the server under measurement.
+/// The source of handler times of the server under measurement.
 pub trait HandlerClock {
-    /// Adds the times since the last call to `times`.
+    /// Adds the handler times since the last call to `times`.
     ///
     /// # Errors
     /// Fails if the times cannot be read.
     fn drain(&mut self, times: &mut Vec<HandlerTime>) -> io::Result<()>;
 
-    /// Pauses or resumes the timer. A paused timer uses no CPU time of the server.
+    /// Pauses the timer (`paused` is true), or resumes it. A paused timer uses no CPU time of the server.
     ///
     /// # Errors
     /// Fails if the server cannot be reached.
@@ -25,15 +25,15 @@ pub trait HandlerClock {
 /// The handler times of a phase in one pass, in microseconds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Handled {
-    /// The time of one request, by kind.
+    /// The time of one request, by the index of its kind.
     pub(crate) warm: Vec<f64>,
-    /// The time of the first request. Other loads have run before, so its code and data are not in the caches.
+    /// The time of the first request of the phase. Other loads ran before, so its code and data are not in the caches.
     pub(crate) cold: f64,
 }
 
 impl Handled {
-    /// The times of a phase with `kinds` alternating kinds of requests, from the times of its requests. Interrupted
-    /// requests take far longer than the others, so the mean of the middle half is used.
+    /// The times of a phase, from the times `each` of its requests, which alternate between `kinds` kinds. Uses the
+    /// mean of the middle half, because interrupted requests take far longer than the others. `None` without times.
     pub(crate) fn new(each: &[f64], kinds: usize) -> Option<Handled> {
         let of_kind = |kind| midmean(each.iter().skip(kind).step_by(kinds).copied());
         Some(Handled {
@@ -43,7 +43,7 @@ impl Handled {
     }
 }
 
-/// True if `times` contains the request `sequence` of `client`.
+/// True if `times` contains the time of the request `sequence` of the client with index `client`.
 pub(crate) fn contains(times: &[HandlerTime], client: u16, sequence: u16) -> bool {
     let covers = |time: &HandlerTime| {
         time.client == client && u32::from(sequence.wrapping_sub(time.sequence)) < time.count
@@ -51,8 +51,8 @@ pub(crate) fn contains(times: &[HandlerTime], client: u16, sequence: u16) -> boo
     times.iter().any(covers)
 }
 
-/// The times of `count` requests of `client` from number `first` on, in microseconds; NaN for a request without a time.
-/// Short requests in a row share an entry, and each gets the mean.
+/// The times of `count` requests from sequence number `first` on, in microseconds, of the client with index `client`;
+/// NaN for a request without a time. Short requests in a row share a time, and each gets the mean.
 pub(crate) fn by_request(times: &[HandlerTime], client: u16, first: u16, count: usize) -> Vec<f64> {
     let mut each = vec![f64::NAN; count];
     for time in times.iter().filter(|time| time.client == client) {

@@ -1,4 +1,4 @@
-//! Runs loads on a real server and reads the clocks.
+//! Runs loads on a real server, and reads its clocks.
 
 mod clocks;
 
@@ -25,10 +25,10 @@ use crate::workloads::workload::{Phase, Sync, Workload};
 const PAUSE: Duration = Duration::from_micros(200);
 /// Time limit for the arrival of the times of completed handlers.
 const SETTLE: Duration = Duration::from_millis(50);
-/// The number of requests in one reading of handlers, if each waits for its reply.
+/// The number of requests in one reading of handler times, if each request waits for its reply.
 const HANDLED_TURNS: usize = 16;
 
-/// A server, the connection to it, and its clocks.
+/// A real server: the connection to it, and its clocks.
 pub(crate) struct LiveServer {
     raw: RawConnection,
     read_back: Vec<u8>,
@@ -42,7 +42,8 @@ pub(crate) struct LiveServer {
 }
 
 impl LiveServer {
-    /// The server `target`, connected by `raw`; `window` is read back from.
+    /// Creates the access to the server `target` over the connection `raw`. `window` is the window from which pixels
+    /// are read back.
     pub(crate) fn new(
         raw: RawConnection,
         window: u32,
@@ -81,7 +82,7 @@ impl LiveServer {
         handlers.map_or(Ok(()), |handlers| handlers.drain(times))
     }
 
-    /// The handler times of one unit of a phase, or of some requests that each wait for their reply.
+    /// Returns the handler times of one unit of a phase, or of at most `most` requests that each wait for their reply.
     fn handled_phase(
         &mut self,
         phase: &Phase,

@@ -1,24 +1,24 @@
-//! The clocks' figures for a batch.
+//! The clocks' readings for a batch.
 
 use x11prof_cost_model::Clock;
 
-/// The clocks' figures for a batch.
+/// The readings of the clocks for a batch of requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Reading {
-    /// The server's processor time in microseconds, if it can be read.
+    /// The CPU time of the server in microseconds; `None` if it cannot be read.
     pub(crate) cpu: Option<f64>,
-    /// Wall time in microseconds.
+    /// The wall-clock time in microseconds.
     pub(crate) wall: f64,
-    /// The number of requests, without synchronisations.
+    /// The number of requests in the measured batch, without synchronizations.
     pub(crate) requests: u64,
-    /// Synchronisations.
+    /// The number of synchronisations.
     pub(crate) syncs: u64,
-    /// The number of the server's sleeps, if known.
+    /// The number of times that the server went to sleep; `None` if unknown.
     pub(crate) sleeps: Option<u64>,
 }
 
 impl Reading {
-    /// Adds another batch of the same kind.
+    /// Adds the reading of another batch of the same kind.
     pub(crate) fn add(&mut self, other: &Reading) {
         self.cpu = self.cpu.zip(other.cpu).map(|(a, b)| a + b);
         self.wall += other.wall;
@@ -27,7 +27,8 @@ impl Reading {
         self.sleeps = self.sleeps.zip(other.sleeps).map(|(a, b)| a + b);
     }
 
-    /// The time on `clock`. Wall time is used only if the server's CPU time cannot be read.
+    /// The time on `clock` in microseconds; `None` if it is not available. Wall-clock time is used only if the server's
+    /// CPU time cannot be read.
     pub(crate) fn time(&self, clock: Clock) -> Option<f64> {
         match clock {
             Clock::Cpu => self.cpu,

@@ -1,11 +1,11 @@
-//! The loads of a calibration's passes and their readings.
+//! The loads of a calibration's passes, with their readings.
 
 use crate::sampling::job::{BySync, Job, SingleRequest};
 use crate::sampling::reading::Reading;
 use crate::server::wire;
 use crate::workloads::transport::TransportLoads;
 
-/// A request without a reply and a request with one, sent individually.
+/// A request without a reply and a request with a reply, both sent individually.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SingleRequestPair {
     pub(crate) nothing: SingleRequest,
@@ -13,7 +13,7 @@ pub(crate) struct SingleRequestPair {
 }
 
 impl SingleRequestPair {
-    /// NoOperation and GetInputFocus.
+    /// Creates the pair of NoOperation and GetInputFocus.
     fn new() -> SingleRequestPair {
         SingleRequestPair {
             nothing: SingleRequest::new(wire::no_operation(1), false),
@@ -22,29 +22,29 @@ impl SingleRequestPair {
     }
 }
 
-/// The loads of the passes with the readings of them.
+/// The loads of all passes, with their readings.
 #[derive(Debug, Clone)]
 pub(crate) struct Readings {
-    /// The readings by kind, one in each pass.
+    /// The readings of each kind of synchronisation, one for each pass.
     pub(crate) syncs: BySync<Vec<Reading>>,
     pub(crate) alone: SingleRequestPair,
     pub(crate) transport: TransportLoads<Job>,
     pub(crate) requests: Vec<Job>,
-    /// Why the sampling ended before all loads had been measured often enough; `None` if it was complete.
+    /// The reason why sampling ended before all loads had been measured often enough; `None` if it was complete.
     pub(crate) cut: Option<StoppedBy>,
 }
 
-/// The cause of a sampling's early end.
+/// The reason why sampling ended early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StoppedBy {
-    /// The user.
+    /// The user stopped the calibration.
     Stopped,
-    /// The plan's time limit.
+    /// The time limit of the plan has passed.
     Time,
 }
 
 impl Readings {
-    /// Loads without readings.
+    /// Creates the loads without readings.
     pub(crate) fn new(transport: TransportLoads<Job>, requests: Vec<Job>) -> Readings {
         Readings {
             syncs: BySync::default(),
@@ -55,7 +55,7 @@ impl Readings {
         }
     }
 
-    /// The loads, the transport's first.
+    /// The loads with their readings, the loads for transport first.
     pub(crate) fn jobs(&self) -> impl Iterator<Item = &Job> {
         self.transport.all().into_iter().chain(&self.requests)
     }

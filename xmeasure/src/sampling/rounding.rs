@@ -1,10 +1,11 @@
-//! Rounds figures for a file to their significant digits.
+//! Rounds the figures of a parameter file to their significant digits.
 
 use x11prof_cost_model::{Measured, Micros};
 
 use crate::sampling::statistics::Estimate;
 
-/// Combines estimates on the two clocks into a file's figure. The spread is that of the CPU time if there is one.
+/// Combines the estimates by the two clocks into a figure of the parameter file; `None` without estimates. The spread
+/// is that of the CPU time if there is one.
 pub(crate) fn measured(cpu: Option<Estimate>, wall: Option<Estimate>) -> Option<Measured> {
     let first = cpu.or(wall)?;
     let time = |estimate: Estimate| micros(estimate.centre.max(0.0), 5);
@@ -15,12 +16,12 @@ pub(crate) fn measured(cpu: Option<Estimate>, wall: Option<Estimate>) -> Option<
     })
 }
 
-/// A time in microseconds with `digits` significant digits.
+/// A time in microseconds, rounded to `digits` significant digits.
 pub(crate) fn micros(time: f64, digits: i32) -> Micros {
     Micros(rounded(time, digits))
 }
 
-/// `number` with `digits` significant digits; more digits would be noise.
+/// `number` rounded to `digits` significant digits, because more digits would be noise.
 pub(crate) fn rounded(number: f64, digits: i32) -> f64 {
     if number == 0.0 || !number.is_finite() {
         return number;

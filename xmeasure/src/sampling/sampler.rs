@@ -1,4 +1,4 @@
-//! Takes samples: decides how often a load is repeated and in which order loads are measured.
+//! Samples the loads. Decides how often a load is repeated, and in which order loads are measured.
 
 use std::io;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::sampling::readings::{Readings, StoppedBy};
 use crate::server::exchange::ReceivedMessages;
 use crate::workloads::workload::{Sync, Workload};
 
-/// Synchronisations measured together.
+/// The number of synchronisations that are measured together.
 const SYNCHRONISATIONS: u64 = 30;
 /// Number of turns per measurement. On one processor, the frequency of the server's sleeps between turns becomes
 /// steady only after some turns, when the CPU times of client and server have evened out.
@@ -19,25 +19,25 @@ const TURNS: u64 = 512;
 const BATCH_REQUESTS: u64 = 8_000_000;
 const BATCH_BYTES: u64 = 1 << 28;
 
-/// The factor of the length of batches for transport costs.
+/// The factor by which batches for transport costs are longer.
 const LONGER: u32 = 3;
 /// The share of a batch that each phase of a cycle should take, unless another phase would then take this many
 /// whole batches.
 const PHASE_SHARE: f64 = 0.25;
 const PHASE_BATCHES: f64 = 4.0;
 
-/// The state of a sampling: the next request, the batches done and still to do.
+/// The progress of sampling: the next request, and the numbers of batches done and still to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Step {
-    /// `None` for a load without an entry in the file.
+    /// The name of the request that is measured next; `None` for a load without an entry in the parameter file.
     pub(crate) request: Option<&'static str>,
     pub(crate) done: usize,
     pub(crate) to_do: usize,
 }
 
-/// Measures all loads of `readings` in passes, so that a drift of the machine affects all loads equally; every
-/// second pass is reversed. Before each batch `step` gets the state, and returns false to stop. On an error
-/// `readings` holds the readings so far.
+/// Measures all loads of `readings` in passes, so that a drift of the machine affects all loads equally. Every second
+/// pass has the reverse order. Before each batch, `step` receives the progress and returns false to stop. On an error,
+/// `readings` has the readings so far.
 pub(crate) fn sample(
     executor: &mut dyn Executor,
     readings: &mut Readings,
@@ -83,7 +83,7 @@ pub(crate) fn sample(
     Ok(())
 }
 
-/// One pass over the synchronisations and the requests sent alone.
+/// Runs one pass over the synchronisations and the requests that are sent alone.
 fn transport(executor: &mut dyn Executor, readings: &mut Readings, plan: &Plan) -> io::Result<()> {
     for sync in Sync::ALL {
         let times = match sync {
@@ -119,7 +119,7 @@ fn rehearse(executor: &mut dyn Executor, job: &mut Job, plan: &Plan) -> io::Resu
     Ok(())
 }
 
-/// Reads a load once more.
+/// Measures a load one more time.
 fn read(executor: &mut dyn Executor, job: &mut Job, plan: &Plan) -> io::Result<()> {
     if job.times == 0 {
         return Ok(());

@@ -1,28 +1,27 @@
-//! The centre of many readings, the confidence interval of their median by order statistics, and outliers.
+//! The centre of many readings, and the confidence interval of their median by order statistics, without outliers.
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 /// The minimum confidence of the interval.
 const CONFIDENCE: f64 = 0.95;
-/// A modified Z-score above this marks an outlier, and the constant that makes the median
-/// absolute deviation comparable to a standard deviation (Iglewicz & Hoaglin, How to Detect and
-/// Handle Outliers, 1993).
+/// The modified Z-score above which a sample is an outlier, and the constant that makes the median absolute deviation
+/// comparable to a standard deviation (Iglewicz & Hoaglin, How to Detect and Handle Outliers, 1993).
 const OUTLYING: f64 = 3.5;
 const CONSISTENCY: f64 = 0.6745;
 
-/// The centre of some readings and its uncertainty.
+/// The centre of several readings, and its uncertainty.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Estimate {
-    /// The mean of the middle half. If readings have one of two values, this mean reflects the frequency of each
-    /// value, which a median does not.
+    /// The mean of the middle half of the readings. If readings have one of two values, this mean reflects the
+    /// frequency of each value, which a median does not.
     pub(crate) centre: f64,
-    /// Half the width of the median's 95 % confidence interval, in the same unit; half the samples' range if there
-    /// are fewer than six samples; `None` for a single sample.
+    /// Half the width of the median's 95 % confidence interval, in the unit of the readings; half the range of the
+    /// readings if there are fewer than six. `None` for a single reading.
     pub(crate) half_width: Option<f64>,
 }
 
 impl Estimate {
-    /// The half width relative to the centre; `None` unless the centre is positive.
+    /// The half width divided by the centre; `None` unless the centre is positive.
     pub(crate) fn spread(&self) -> Option<f64> {
         self.half_width
             .filter(|_| self.centre > 0.0)
@@ -56,8 +55,8 @@ pub(crate) fn estimate(samples: &[f64]) -> Option<Estimate> {
     })
 }
 
-/// The mean of the lowest third of `samples`, because other processes only increase times. The half width is half
-/// the distance from the smallest sample to the median.
+/// An estimate of a time without disturbance: the mean of the lowest third of `samples`, because other processes only
+/// increase times. The half width is half the distance from the smallest sample to the median. `None` without samples.
 pub(crate) fn undisturbed(samples: &[f64]) -> Option<Estimate> {
     let mut sorted: Vec<f64> = samples.iter().copied().filter(|x| x.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
@@ -79,8 +78,8 @@ fn median(sorted: &[f64]) -> Option<f64> {
     Some((lower + upper) / 2.0)
 }
 
-/// The mean of the middle half of `samples`; `None` without samples. If a time has one of two values, the sum of
-/// many depends on the frequency of each, which a median does not show.
+/// The mean of the middle half of `samples`; `None` without samples. If a time has one of two values, the sum of many
+/// depends on the frequency of each value, which a median does not show.
 pub(crate) fn midmean(samples: impl IntoIterator<Item = f64>) -> Option<f64> {
     let mut sorted: Vec<f64> = samples.into_iter().filter(|x| x.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
@@ -89,7 +88,7 @@ pub(crate) fn midmean(samples: impl IntoIterator<Item = f64>) -> Option<f64> {
     (!middle.is_empty()).then(|| middle.iter().sum::<f64>() / middle.len() as f64)
 }
 
-/// `sorted` without samples whose modified Z-score is too high. If half of the samples are equal, the median
+/// Returns `sorted` without outliers, which have a high modified Z-score. If half of the samples are equal, the median
 /// absolute deviation is zero and no sample is removed.
 fn without_outliers(sorted: &[f64]) -> Vec<f64> {
     let Some(centre) = median(sorted) else {

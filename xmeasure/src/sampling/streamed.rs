@@ -8,7 +8,7 @@ use crate::sampling::executor::Executor;
 /// The number of a batch's repetitions in its stream.
 const STREAMED: usize = 8;
 
-/// A batch once, and several times in a stream.
+/// A batch, and a stream that contains it several times.
 pub(crate) struct Streamed {
     pub(crate) once: Batch,
     stream: Batch,
@@ -16,12 +16,12 @@ pub(crate) struct Streamed {
 }
 
 impl Streamed {
-    /// A batch, and a short stream of it.
+    /// Creates a batch, and a short stream that repeats it.
     pub(crate) fn new(once: Batch) -> Streamed {
         Streamed::repeated(once, STREAMED)
     }
 
-    /// A batch, and a stream that repeats it `times` times, at least twice.
+    /// Creates a batch, and a stream that repeats it `times` times, at least twice.
     pub(crate) fn repeated(once: Batch, times: usize) -> Streamed {
         let times = times.max(2);
         Streamed {
@@ -31,8 +31,9 @@ impl Streamed {
         }
     }
 
-    /// The time of the batch within a stream of equal batches, in microseconds, which is the time that costs
-    /// describe. (A single batch shortly after may be as cold as after a sleep, if other processes use the core.)
+    /// The time of the batch within a stream of equal batches, in microseconds, which is the time that costs describe;
+    /// `None` if it cannot be read. (A single batch shortly after another one may be as slow as after a sleep, if other
+    /// processes use the core.)
     pub(crate) fn streamed(&self, server: &mut dyn Executor) -> io::Result<Option<f64>> {
         let once = server.after(&[], &self.once)?;
         let stream = server.after(&[], &self.stream)?;

@@ -1,5 +1,5 @@
-//! The resources that the loads need on the server: a window, GCs, fonts, properties. All are created by requests
-//! over the raw connection, so that the tracker sees them, and are freed with the connection.
+//! The resources that the loads need on the server: windows, GCs, fonts, properties. Requests over the raw connection
+//! create all of them, so that the tracker sees them. They are freed with the connection.
 
 use std::os::fd::OwnedFd;
 
@@ -17,41 +17,43 @@ use crate::server::shared_memory::Segment;
 use crate::server::tracker::Tracker;
 use crate::server::wire::{self, Major};
 
-/// Side of the window that is drawn on, in pixels: x11perf's.
+/// The side of the window that is drawn on in pixels, as in x11perf.
 pub(crate) const SIDE: u16 = 600;
-/// The side of the area for windows that are created and destroyed; the rest is space for others.
+/// The side in pixels of the window in which windows are created and destroyed. The rest of the screen is for other
+/// windows.
 pub(crate) const ARENA: u16 = 220;
-/// Side of a small window there, and of a small pixmap.
+/// The side of a small window in the client's window, and of a small pixmap, in pixels.
 const SMALL: u16 = 30;
 /// Side of a pixmap that is larger than any allocation of a load, in pixels.
 const LARGE: u16 = 2000;
 /// The number of small pixmaps that corresponds to the most resources a load has at once.
 const MANY: usize = 2048;
 
-/// The connection and the resources made over it.
+/// The connection, and the resources that were created over it.
 pub(crate) struct Client {
     pub(crate) raw: RawConnection,
     pub(crate) tracker: Tracker,
-    /// The window for drawing; it is mapped.
+    /// The mapped window for drawing.
     pub(crate) window: Window,
-    /// A mapped sibling window in which windows are created and destroyed; children of `window` would clip its
+    /// A mapped sibling of `window`, in which windows are created and destroyed; children of `window` would clip its
     /// drawing.
     pub(crate) arena: Window,
     /// An unmapped window whose events no client selects.
     pub(crate) unwatched: Window,
-    /// An unmapped window; this connection gets the events of its properties' changes.
+    /// An unmapped window. This connection receives the events of its property changes.
     pub(crate) notified: Window,
-    /// The screen's root, depth, visual and colormap.
+    /// The default screen: its root window, depth, visual and colormap.
     pub(crate) screen: Screen,
-    /// The longest request in words with BIG-REQUESTS, if the server has it.
+    /// The maximum length of a request with BIG-REQUESTS, in words of 4 bytes; `None` if the server does not have the
+    /// extension.
     pub(crate) longest_request: Option<u32>,
     next_id: u32,
-    /// Memory shared with the server, kept until the end.
+    /// The memory shared with the server, which is kept until the end.
     pub(crate) segments: Vec<Segment>,
 }
 
 impl Client {
-    /// Creates the resources on a connection that is set up.
+    /// Creates the resources over a connection whose setup is complete.
     pub(crate) fn new(raw: RawConnection) -> Result<Client, MeasureError> {
         let mut tracker = Tracker::default();
         tracker.sent(&raw.setup_bytes.0);
@@ -146,7 +148,7 @@ impl Client {
         })
     }
 
-    /// A new resource id.
+    /// Returns a new resource id.
     pub(crate) fn id(&mut self) -> u32 {
         let mask = self.raw.setup.resource_id_mask;
         let id = self.raw.setup.resource_id_base
@@ -155,7 +157,7 @@ impl Client {
         id
     }
 
-    /// `count` new resource ids.
+    /// Returns `count` new resource ids.
     pub(crate) fn ids(&mut self, count: usize) -> Vec<u32> {
         (0..count).map(|_| self.id()).collect()
     }
@@ -165,7 +167,7 @@ impl Client {
         self.send_bytes(&wire::core(request))
     }
 
-    /// Sends a request's bytes.
+    /// Sends the bytes of a request that has no reply.
     pub(crate) fn send_bytes(&mut self, bytes: &[u8]) -> Result<(), MeasureError> {
         self.tracker.sent(bytes);
         self.raw.send_request(bytes)
@@ -203,20 +205,20 @@ impl Client {
         }
     }
 
-    /// Sends a request's bytes; true if the server accepted it without an error.
+    /// Sends a request's bytes. Returns true if the server accepted it without an error.
     pub(crate) fn try_bytes(&mut self, bytes: &[u8]) -> Result<bool, MeasureError> {
         self.send_bytes(bytes)?;
         self.was_taken()
     }
 
-    /// Sends a request's bytes with a file descriptor; true if the server accepted it without an error.
+    /// Sends a request's bytes with a file descriptor. Returns true if the server accepted it without an error.
     pub(crate) fn try_with_fd(&mut self, bytes: &[u8], fd: &OwnedFd) -> Result<bool, MeasureError> {
         self.tracker.sent(bytes);
         self.raw.send_with_fd(bytes, fd)?;
         self.was_taken()
     }
 
-    /// True if no error to the last request arrives before the reply to another one.
+    /// Returns true if the server sends no error for the last request before the reply to a later request.
     fn was_taken(&mut self) -> Result<bool, MeasureError> {
         self.send_bytes(&wire::core(GetInputFocusRequest))?;
         let mut taken = true;
@@ -230,12 +232,12 @@ impl Client {
         }
     }
 
-    /// Keeps shared memory until the client is dropped.
+    /// Keeps a shared memory segment until the client is dropped.
     pub(crate) fn keep(&mut self, segment: Segment) {
         self.segments.push(segment);
     }
 
-    /// The major opcode of an extension; `None` if the server lacks it.
+    /// The major opcode of an extension; `None` if the server does not have the extension.
     pub(crate) fn extension(&mut self, name: &'static str) -> Result<Option<Major>, MeasureError> {
         let request = QueryExtensionRequest {
             name: name.as_bytes().into(),
@@ -246,13 +248,13 @@ impl Client {
             .map(|reply| Major(reply.major_opcode)))
     }
 
-    /// Waits until the server has handled all requests.
+    /// Waits until the server has handled all requests up to now.
     pub(crate) fn synchronise(&mut self) -> Result<(), MeasureError> {
         self.ask(GetInputFocusRequest)?;
         Ok(())
     }
 
-    /// The atom of `name`.
+    /// Returns the atom of `name`, which is interned if necessary.
     pub(crate) fn atom(&mut self, name: &str) -> Result<u32, MeasureError> {
         let request = xproto::InternAtomRequest {
             only_if_exists: false,
@@ -261,12 +263,12 @@ impl Client {
         Ok(self.ask(request)?.map_or(0, |reply| reply.atom))
     }
 
-    /// A new square pixmap.
+    /// Creates a square pixmap of `side` pixels, and returns its id.
     pub(crate) fn pixmap(&mut self, depth: u8, side: u16) -> Result<u32, MeasureError> {
         self.pixmap_of(depth, side, side)
     }
 
-    /// A new pixmap as high as the window, whose scanlines are as far apart as the screen's.
+    /// Creates a pixmap as high as the window, whose scanlines are as far apart as the screen's, and returns its id.
     pub(crate) fn like_the_screen(&mut self) -> Result<u32, MeasureError> {
         let (depth, width) = (self.screen.root_depth, self.screen.width_in_pixels);
         self.pixmap_of(depth, width, SIDE)
@@ -285,7 +287,8 @@ impl Client {
         Ok(pid)
     }
 
-    /// A new GC for `drawable`, without graphics exposures: their events would be transport.
+    /// Creates a GC for `drawable`, and returns its id. It has no graphics exposures, because their events would be
+    /// transport.
     pub(crate) fn gc(
         &mut self,
         drawable: u32,
@@ -301,7 +304,7 @@ impl Client {
         Ok(cid)
     }
 
-    /// A font of this name; `None` if the server lacks it.
+    /// Opens a font, and returns its id; `None` if the server does not have the font.
     pub(crate) fn font(&mut self, name: &str) -> Result<Option<u32>, MeasureError> {
         let fid = self.id();
         self.send(xproto::OpenFontRequest {

@@ -1,4 +1,4 @@
-//! A connection that sends prepared bytes and evaluates only the number and lengths of the replies.
+//! A connection that sends prepared bytes, and evaluates only the number and the lengths of the replies.
 
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
@@ -25,15 +25,15 @@ const LONGEST: usize = 64 << 20;
 /// Bytes requested from the socket in one read.
 const READ: usize = 1 << 18;
 
-/// Maximum number of file descriptors in flight in each direction: libxcb sends no more with one message, and a
-/// server accepts few more.
+/// Maximum number of file descriptors in flight in each direction. libxcb sends at most this number with one message,
+/// and a server accepts few more.
 pub(crate) const CARRYING: usize = 16;
 
-/// A connection to the server.
+/// A connection to the server, on which the loads are sent.
 pub(crate) struct RawConnection {
     fd: OwnedFd,
     pub(crate) setup: Setup,
-    /// The bytes of the setup in both directions, for the tracker, without the authorization.
+    /// The bytes of the connection setup in both directions, for the tracker, without the authorization.
     pub(crate) setup_bytes: (Vec<u8>, Vec<u8>),
     sequence: u64,
     input: Vec<u8>,
@@ -80,12 +80,12 @@ impl RawConnection {
         Ok(connection)
     }
 
-    /// The low 16 bits of the last request's sequence number, as in replies.
+    /// The low 16 bits of the last request's sequence number, which replies contain.
     pub(crate) fn last_sequence(&self) -> u16 {
         self.sequence as u16
     }
 
-    /// The index of this client in the server's array of clients, which determines the base of its resource ids.
+    /// The index of this client in the server's table of clients, which determines the base of its resource ids.
     pub(crate) fn client(&self) -> u16 {
         let bits = self.setup.resource_id_mask.count_ones();
         (self.setup.resource_id_base >> bits) as u16
@@ -107,17 +107,18 @@ impl RawConnection {
         Ok(())
     }
 
-    /// The server's next message of any kind.
+    /// Returns the bytes of the server's next message, of any kind.
     pub(crate) fn next_message(&mut self) -> Result<Vec<u8>, MeasureError> {
         Ok(self.message(message_length)?)
     }
 
-    /// True if `message` is the reply or the error to the last request.
+    /// True if `message` is the reply or the error for the last request.
     pub(crate) fn answers_last(&self, message: &[u8]) -> bool {
         answer_sequence(message) == Some(self.last_sequence())
     }
 
-    /// Sends a load while reading the replies, until `until`.
+    /// Sends a load, and reads the server's messages meanwhile, up to the condition `until`. Returns the numbers of
+    /// messages.
     pub(crate) fn exchange(
         &mut self,
         load: &Load<'_>,

@@ -1,15 +1,15 @@
-//! An exchange with the server: the bytes sent and the replies.
+//! An exchange with the server: the bytes that are sent, and the messages that are received.
 
 use std::os::fd::OwnedFd;
 
-/// The messages that the server sent in an exchange.
+/// The numbers of messages that the server sent in an exchange.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ReceivedMessages {
     pub(crate) replies: u64,
     pub(crate) reply_bytes: u64,
     pub(crate) events: u64,
     pub(crate) errors: u64,
-    /// The code and the opcodes of the first error.
+    /// The code, the major opcode and the minor opcode of the first error; `None` without errors.
     pub(crate) first_error: Option<(u8, u8, u16)>,
 }
 
@@ -30,24 +30,24 @@ impl ReceivedMessages {
         }
     }
 
-    /// Replies and errors.
+    /// The number of replies and errors.
     pub(crate) fn answered(&self) -> u64 {
         self.replies + self.errors
     }
 }
 
-/// The condition that ends an exchange.
+/// The condition at which an exchange of bytes with the server ends.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Until {
-    /// After the last byte is sent, without waiting for a reply.
+    /// The exchange ends after the last byte is sent, without waiting for a reply.
     Sent,
-    /// After the reply to the last request; valid for fewer than 65536 requests.
+    /// The exchange ends after the reply to the last request; valid for fewer than 65536 requests.
     LastAnswered,
-    /// After this many replies and errors.
+    /// The exchange ends after this number of replies and errors.
     Answered(u64),
 }
 
-/// The bytes to send: `unit`, `times` times, then `tail`.
+/// The bytes of an exchange to send: `unit`, repeated `times` times, and then `tail`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Load<'a> {
     pub(crate) unit: &'a [u8],
@@ -55,12 +55,12 @@ pub(crate) struct Load<'a> {
     pub(crate) tail: &'a [u8],
     /// The number of requests in the load.
     pub(crate) requests: u64,
-    /// A file descriptor that is attached to the first byte of each unit, this many times.
+    /// The file descriptor that is attached to the first byte of each unit, and how many times; `None` for none.
     pub(crate) descriptors: Option<(&'a OwnedFd, usize)>,
 }
 
 impl<'a> Load<'a> {
-    /// A load of these bytes, which are `requests` requests, without a tail.
+    /// Creates a load of these bytes, which contain `requests` requests, without a tail.
     pub(crate) fn once(unit: &'a [u8], requests: u64) -> Load<'a> {
         Load {
             unit,

@@ -1,4 +1,4 @@
-//! The identity of the server and the machine, and the date.
+//! The identity of the server and of the machine, and the date of the measurement.
 
 use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -29,8 +29,8 @@ pub(crate) fn server(server: &Server, name: Option<&str>) -> ServerIdentity {
     }
 }
 
-/// Arguments without the display number and without paths and their options, because these differ between runs or
-/// name the user's files.
+/// Returns the server's arguments without the display number, paths and options with paths, because these differ
+/// between runs or name the user's files.
 fn without_secrets(arguments: impl Iterator<Item = String>) -> Vec<String> {
     let mut kept: Vec<String> = Vec::new();
     for argument in arguments {
@@ -52,7 +52,7 @@ fn without_secrets(arguments: impl Iterator<Item = String>) -> Vec<String> {
     kept
 }
 
-/// The machine that this program runs on.
+/// The identity of the machine that this program runs on.
 pub fn this_machine() -> Host {
     static HOST: OnceLock<Host> = OnceLock::new();
     let host = HOST.get_or_init(|| Host {
@@ -65,7 +65,7 @@ pub fn this_machine() -> Host {
     host.clone()
 }
 
-/// The method of the measurement.
+/// A description of the measurement, with the user's `plan` and further `notes`.
 pub(crate) fn method(plan: &Plan, notes: &[String]) -> Method {
     let place = match plan.pin {
         Some(pin) => format!("server and sender on processor {}", pin.both),

@@ -1,4 +1,4 @@
-//! The server's process in /proc and its processor affinity.
+//! The process of the server in /proc, and its processor affinity.
 
 use std::fs;
 use std::hint::black_box;
@@ -27,7 +27,7 @@ fn sleeps(status: &str) -> bool {
     state.is_some_and(|state| state.trim_start().starts_with('S'))
 }
 
-/// Pins two processes to processors; their previous affinity is restored on drop.
+/// Two processes that are pinned to processors. Dropping the value restores their affinity.
 #[derive(Debug)]
 pub(crate) struct Pinned {
     before: Vec<(Option<Pid>, CpuSet)>,
@@ -66,7 +66,8 @@ fn place(process: Option<Pid>, cpu: usize) -> rustix::io::Result<()> {
     sched_setaffinity(process, &set)
 }
 
-/// A hash of the machine id, which systemd asks programs not to disclose: FNV-1a of it and the program's name.
+/// A hash of the machine id (FNV-1a, with the program's name), because systemd forbids programs to disclose the id
+/// itself. `None` if there is no machine id.
 pub(crate) fn machine() -> Option<String> {
     let id = fs::read_to_string("/etc/machine-id").ok()?;
     let bytes = b"x11prof ".iter().chain(id.trim().as_bytes());
@@ -76,8 +77,8 @@ pub(crate) fn machine() -> Option<String> {
     (!id.trim().is_empty()).then(|| format!("{hash:016x}"))
 }
 
-/// The time of one step of a computation in nanoseconds; each step depends on the previous one and uses no memory.
-/// The minimum of several tries, because other processes only increase the time.
+/// The time of one step of a computation in nanoseconds. Each step depends on the previous one and uses no memory.
+/// Returns the minimum of several measurements, because other processes only increase the time.
 pub(crate) fn step_ns() -> f64 {
     const STEPS: u32 = 10_000;
     let tries = (0..50).map(|_| {

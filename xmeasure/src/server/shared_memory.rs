@@ -1,9 +1,9 @@
-//! A System V shared memory segment, which MIT-SHM names by its id.
+//! A System V shared memory segment, to which MIT-SHM refers by its id.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-/// A segment; the kernel removes it when all processes have detached it.
+/// A shared memory segment. The kernel removes it when all processes have detached it.
 #[derive(Debug)]
 pub(crate) struct Segment {
     id: c_int,
@@ -21,7 +21,7 @@ const IPC_CREAT: c_int = 0o1000;
 const IPC_RMID: c_int = 0;
 
 impl Segment {
-    /// A new segment that only its owner may read and write; `None` if the system provides none.
+    /// Creates a segment of `length` bytes that only its owner may read and write; `None` if the system provides none.
     pub(crate) fn new(length: usize) -> Option<Segment> {
         // SAFETY: the call has three integer arguments and accesses no memory of this process.
         #[expect(unsafe_code, reason = "a system call")]
@@ -29,7 +29,7 @@ impl Segment {
         (id >= 0).then_some(Segment { id })
     }
 
-    /// The segment's id, as in MIT-SHM requests.
+    /// The id of the segment, as in MIT-SHM requests.
     pub(crate) fn id(&self) -> u32 {
         self.id.cast_unsigned()
     }

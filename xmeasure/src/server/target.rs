@@ -28,7 +28,7 @@ impl Target {
         })
     }
 
-    /// The target with this name for the parameters, in place of the executable's.
+    /// Sets the name of the server in the parameters, instead of the name of its executable.
     #[must_use]
     pub fn named(mut self, name: impl Into<String>) -> Target {
         self.name = Some(name.into());

@@ -1,4 +1,4 @@
-//! The display session of the loads, computed by the same code as in the analysis.
+//! The state of the display session that the loads use, computed by the same code as in the analysis.
 
 use x11prof_protocol::{Connection, Extensions, Input, Side};
 use x11prof_session::{ClientId, Observed, Operation, Session};
@@ -6,7 +6,7 @@ use x11prof_session::{ClientId, Observed, Operation, Session};
 /// The only client of the session.
 const CLIENT: ClientId = ClientId(1);
 
-/// Follows one connection.
+/// Tracks the messages of one connection.
 #[derive(Default)]
 pub(crate) struct Tracker {
     connection: Connection,
@@ -15,12 +15,12 @@ pub(crate) struct Tracker {
 }
 
 impl Tracker {
-    /// Processes the client's bytes and returns their operations.
+    /// Processes bytes that the client sent, and returns the operations of their requests.
     pub(crate) fn sent(&mut self, bytes: &[u8]) -> Vec<Operation> {
         self.feed(Side::Client, bytes)
     }
 
-    /// Processes the server's bytes.
+    /// Processes bytes that the server sent.
     pub(crate) fn received(&mut self, bytes: &[u8]) {
         self.feed(Side::Server, bytes);
     }

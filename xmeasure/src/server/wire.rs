@@ -1,9 +1,9 @@
-//! Requests as bytes, in this machine's byte order.
+//! Encodes requests as bytes, in this machine's byte order.
 
 use x11rb_protocol::protocol::xproto::GetInputFocusRequest;
 use x11rb_protocol::x11_utils::Request;
 
-/// The bytes of a core request.
+/// The bytes of a core request as sent to the server.
 pub(crate) fn core(request: impl Request) -> Vec<u8> {
     Major::CORE.bytes(request)
 }
@@ -13,10 +13,10 @@ pub(crate) fn core(request: impl Request) -> Vec<u8> {
 pub(crate) struct Major(pub(crate) u8);
 
 impl Major {
-    /// For requests of the core protocol, which have their own major opcodes.
+    /// The value for requests of the core protocol, which have their own major opcodes.
     pub(crate) const CORE: Major = Major(0);
 
-    /// The bytes of a request of the extension.
+    /// The bytes of a request of the extension with this major opcode.
     pub(crate) fn bytes(self, request: impl Request) -> Vec<u8> {
         let (mut bytes, _fds) = request.serialize(self.0);
         let words = bytes.len() / 4;
@@ -32,7 +32,7 @@ impl Major {
     }
 }
 
-/// A NoOperation of `words` 4-byte words in all: the protocol allows any length.
+/// The bytes of a NoOperation with `words` words of 4 bytes in all. The protocol allows any length.
 pub(crate) fn no_operation(words: u16) -> Vec<u8> {
     let mut bytes = vec![0; usize::from(words.max(1)) * 4];
     if let Some(header) = bytes.get_mut(..4) {
@@ -42,7 +42,7 @@ pub(crate) fn no_operation(words: u16) -> Vec<u8> {
     bytes
 }
 
-/// GetInputFocus: the cheapest request with a reply.
+/// The bytes of GetInputFocus, the cheapest request with a reply.
 pub(crate) fn input_focus() -> Vec<u8> {
     core(GetInputFocusRequest)
 }

@@ -1,4 +1,4 @@
-//! A simulated server whose times come from `server-model`. A measurement must recover the costs that a report
+//! A simulated server whose times come from `server-model`. A measurement on it must result in the costs that a report
 //! charges, so calibration and model must agree on the meaning of each figure of a parameter file.
 
 use std::collections::HashMap;

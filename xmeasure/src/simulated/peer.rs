@@ -1,5 +1,5 @@
-//! The server end of a connection: it replies with the shortest replies that the protocol allows, has no extensions
-//! and no fonts, and stores all bytes.
+//! The server's end of a connection in tests. It replies with the shortest replies that the protocol allows, has no
+//! extensions and no fonts, and stores all bytes.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -21,18 +21,19 @@ const ANSWERED: [u8; 39] = [
 /// The atom for every name.
 const ATOM: u8 = 100;
 
-/// The bytes of a connection.
+/// Bytes that were sent on a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LoggedMessage {
-    /// The bytes of the client.
+    /// Bytes that the client sent.
     Request(Vec<u8>),
-    /// The bytes of the server.
+    /// Bytes that the server sent.
     Reply(Vec<u8>),
 }
 
 type Log = Arc<Mutex<Vec<LoggedMessage>>>;
 
-/// A client of this server and a second tracker of the same session, after `prepare` has created resources.
+/// Connects a client to this server, and calls `prepare` to create resources. Returns the client, a second tracker of
+/// the same session, and the result of `prepare`.
 pub(crate) fn connected<T>(prepare: impl FnOnce(&mut Client) -> T) -> (Client, Tracker, T) {
     let (client, log, prepared) = connected_with(prepare);
     let mut tracker = Tracker::default();
@@ -47,7 +48,8 @@ pub(crate) fn connected<T>(prepare: impl FnOnce(&mut Client) -> T) -> (Client, T
     (client, tracker, prepared)
 }
 
-/// A client of this server, a second tracker, and the connection's bytes after its setup.
+/// Connects a client to this server, and calls `prepare` to create resources. Returns the client, the connection's
+/// bytes after its setup, and the result of `prepare`.
 pub(crate) fn connected_with<T>(
     prepare: impl FnOnce(&mut Client) -> T,
 ) -> (Client, Vec<LoggedMessage>, T) {

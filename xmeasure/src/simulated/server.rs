@@ -1,4 +1,4 @@
-//! The simulated server: it charges the costs of a parameter file and reports its charges.
+//! The simulated server. It charges the costs of a parameter file.
 
 use std::collections::HashMap;
 use std::io;
@@ -18,32 +18,32 @@ use crate::workloads::workload::{Phase, Sync, Workload};
 /// Bytes of a reply without data.
 const HEAD: u64 = 32;
 
-/// A server of known costs, in microseconds.
+/// A simulated server with known costs, in microseconds.
 pub(crate) struct Simulated {
     pub(crate) truth: ServerParameters,
     costs: CostTable,
     tracker: Tracker,
-    /// Cached content of batches by their bytes, because batches repeat.
+    /// A cache of the contents of batches by their bytes, because batches repeat.
     known: HashMap<Vec<u8>, Content>,
     now: Duration,
     /// The window with the long property, and the window whose property changes this client receives.
     window: u32,
     notified: u32,
     pub(crate) quirks: Quirks,
-    /// The number of loads that have run so far.
+    /// The number of loads that have run on the server.
     pub(crate) batches: u64,
 }
 
-/// Properties that make a server harder to measure. Requests are named by their opcodes.
+/// Properties that make a server harder to measure. Requests are identified by their opcodes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Quirks {
-    /// The server dies after this many loads.
+    /// The number of loads after which the server dies; `None` for never.
     pub(crate) dies_after: Option<u64>,
-    /// The server replies to this request with errors.
+    /// The opcode of the request to which the server replies with errors; `None` for none.
     pub(crate) refuses: Option<u8>,
 }
 
-/// The content of a batch, and its cost in a stream.
+/// The contents of a batch: numbers of messages, and the cost in a stream.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Content {
     requests: u64,
@@ -55,7 +55,7 @@ pub(super) struct Content {
 }
 
 impl Simulated {
-    /// A server with the costs `truth`; `tracker` follows its session with `client`.
+    /// Creates a server with the costs `truth`; `tracker` tracks its session with `client`.
     pub(crate) fn new(truth: &ServerParameters, client: &Client, tracker: Tracker) -> Simulated {
         Simulated {
             costs: CostTable::new(truth, &Substitutions::default()),
@@ -120,7 +120,7 @@ impl Simulated {
         content
     }
 
-    /// The costs of a wakeup after this pause, of a new connection, and of a cold megapixel.
+    /// The costs of a wakeup, of a new connection and of a megapixel after these pauses, in microseconds.
     pub(super) fn woken(&self, pause: &[Pause]) -> (f64, f64, f64) {
         let slept: Duration = pause.iter().map(|part| part.lasts()).sum();
         let micros = slept.as_secs_f64() * 1e6;

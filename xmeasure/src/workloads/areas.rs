@@ -1,4 +1,4 @@
-//! Areas that are cleared and copied.
+//! The loads that clear and copy areas.
 
 use x11rb_protocol::protocol::xproto::{
     ClearAreaRequest, CopyAreaRequest, CopyPlaneRequest, CreateGCAux,
@@ -15,14 +15,14 @@ use crate::workloads::loads::Loads;
 use crate::workloads::workload::{Sync, Workload};
 use x11rb_protocol::protocol::xproto::GX;
 
-/// Sides of squares to start from, in pixels.
+/// The initial sides of squares, in pixels.
 const SIDES: [u16; 4] = [1, 10, 100, 500];
 /// The side for a request on a window that is not mapped, which measures the fixed part.
 const IDLE: u16 = 10;
 /// The scroll distance of large areas in pixels, if there is no space for a copy elsewhere: a line of text.
 const SCROLLED: u16 = 13;
 
-/// Adds the loads.
+/// Adds the loads that clear and copy areas to `loads`.
 pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
     let mut styles = Styles::new(client)?;
     let (window, silent) = (client.window, client.unwatched);

@@ -7,7 +7,7 @@ use crate::plan::Plan;
 use crate::server::client::Client;
 use crate::workloads::loads::Loads;
 
-/// Adds the loads.
+/// Adds the loads of the graphics requests to `loads`.
 pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
     let mut styles = Styles::new(client)?;
     let silent = client.unwatched;

@@ -1,5 +1,5 @@
-//! Loads of extensions that draw, share memory, or depend on server properties. The other extension requests are in
-//! `table`.
+//! The loads of extensions that draw, share memory, or depend on server properties. The loads of other extension
+//! requests are in `table`.
 
 mod composite;
 mod edges;
@@ -17,7 +17,7 @@ use crate::server::client::Client;
 use crate::server::wire::Major;
 use crate::workloads::loads::Loads;
 
-/// Adds the loads, and the variables of the table's loads to `known`.
+/// Adds the loads of these extensions to `loads`, and the variables for the loads of the table to `known`.
 pub(super) fn add(
     client: &mut Client,
     plan: &Plan,

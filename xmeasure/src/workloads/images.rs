@@ -1,4 +1,4 @@
-//! Images, to the server and back.
+//! The loads that transfer images to the server and back.
 
 use x11rb_protocol::protocol::xproto::{
     CreateGCAux, GX, GetImageRequest, ImageFormat, PutImageRequest,
@@ -12,21 +12,21 @@ use crate::server::wire::core;
 use crate::workloads::loads::Loads;
 use crate::workloads::workload::{Sync, Workload};
 
-/// Sides of squares to start from, in pixels.
+/// The initial sides of squares, in pixels.
 const SIDES: [u16; 5] = [1, 10, 50, 200, 500];
 
-/// An image for PutImage.
+/// The format of the images for PutImage.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Image {
     pub(super) format: ImageFormat,
     pub(super) depth: u8,
-    /// The bits of a pixel, and the unit to which a scanline is padded.
+    /// The number of bits of a pixel; `pad` is the number of bits to which a scanline is padded.
     pub(super) bits: usize,
     pub(super) pad: usize,
 }
 
 impl Image {
-    /// The image format of a depth, from the server's setup; `None` if the server lacks the depth.
+    /// The image format of a depth, from the server's setup; `None` if the server does not have the depth.
     pub(super) fn new(client: &Client, format: ImageFormat, depth: u8) -> Option<Image> {
         let setup = &client.raw.setup;
         if format != ImageFormat::Z_PIXMAP {
@@ -54,12 +54,12 @@ impl Image {
         })
     }
 
-    /// The bytes of a square image. Planes follow each other, each with its own padding.
+    /// The number of bytes of a square image of `side` pixels. Planes follow each other, each with separate padding.
     pub(super) fn length(&self, side: u16) -> usize {
         self.bytes(side, side)
     }
 
-    /// The bytes of an image that may not be square.
+    /// The number of bytes of an image with this width and height.
     pub(super) fn bytes(&self, width: u16, height: u16) -> usize {
         let (width, height) = (usize::from(width), usize::from(height));
         let (planes, bits) = if self.format == ImageFormat::Z_PIXMAP {
@@ -71,7 +71,7 @@ impl Image {
     }
 }
 
-/// Adds the loads.
+/// Adds the loads that transfer images to `loads`.
 pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
     let (window, silent) = (client.window, client.unwatched);
     let depth = client.screen.root_depth;
@@ -156,7 +156,7 @@ fn get(drawable: u32, format: ImageFormat, plane_mask: u32, side: u16) -> Worklo
     Workload::answered(&request)
 }
 
-/// The length of the longest request that the server accepts, in bytes.
+/// The maximum length of a request that the server accepts, in bytes.
 pub(super) fn longest_request(client: &Client) -> usize {
     let short = usize::from(client.raw.setup.maximum_request_length) * 4;
     client

@@ -2,21 +2,21 @@
 
 use crate::workloads::workload::{Sync, Workload};
 
-/// The loads that a server supports.
+/// The loads that a server supports, and the features that it lacks.
 #[derive(Default)]
 pub(crate) struct Loads {
     pub(crate) all: Vec<Workload>,
-    /// Descriptions of the features that the server lacks.
+    /// Descriptions of the features that the server lacks, so that their loads are skipped.
     pub(crate) absent: Vec<String>,
 }
 
 impl Loads {
-    /// Adds a load.
+    /// Adds a load to the list.
     pub(crate) fn push(&mut self, load: Workload) {
         self.all.push(load);
     }
 
-    /// Adds a load of one item for each size.
+    /// Adds one load for each size; `load` creates the load of one item of that size.
     pub(crate) fn series(
         &mut self,
         sizes: impl IntoIterator<Item = u16>,
@@ -25,23 +25,23 @@ impl Loads {
         self.all.extend(sizes.into_iter().map(load));
     }
 
-    /// Adds a load that repeats a request that does not draw.
+    /// Adds a load that repeats `request`, which does not draw.
     pub(crate) fn plain(&mut self, request: Vec<u8>) {
         self.push(Workload::repeated(&request, Sync::RoundTrip));
     }
 
-    /// Adds a load of an expensive request.
+    /// Adds a load that repeats the expensive request `request` in short units.
     pub(crate) fn costly(&mut self, request: Vec<u8>) {
         self.push(Workload::costly(&request));
     }
 
-    /// Adds two alternating requests, the second of which undoes the first. The measurement is their mean, because
-    /// it cannot distinguish them.
+    /// Adds a load that alternates two requests, the second of which undoes the first. The result is their mean,
+    /// because the measurement cannot distinguish them.
     pub(crate) fn pair(&mut self, there: Vec<u8>, back: Vec<u8>) {
         self.push(Workload::alternating(&there, &back));
     }
 
-    /// Records that the server lacks a feature.
+    /// Notes that the server lacks the feature `what`.
     pub(crate) fn lacks(&mut self, what: impl Into<String>) {
         self.absent.push(what.into());
     }

@@ -1,4 +1,4 @@
-//! Determines the operations of a load's requests with the code that looks up costs.
+//! Determines the operations of a load's requests with the code that also looks up costs.
 
 use x11prof_session::Operation;
 
@@ -6,7 +6,7 @@ use crate::server::tracker::Tracker;
 use crate::workloads::workload::{Phase, Workload};
 
 impl Tracker {
-    /// The operations of a load's requests, by phase and kind. All requests are tracked as the server will receive
+    /// The operations of the requests of `load`, by phase and kind. All requests are tracked as the server will receive
     /// them, because the cost of a request may depend on resources of earlier requests.
     pub(crate) fn describe(&mut self, load: &Workload) -> Vec<Vec<Operation>> {
         let phases = load.phases.iter();
@@ -24,8 +24,8 @@ fn by_kind(phase: &Phase, all: &[Operation]) -> Vec<Operation> {
         .collect()
 }
 
-/// The operation that represents `operations`: the last one, with the mean size if sizes differ. The first one may
-/// depend on an earlier state (a window that has not been moved yet).
+/// Returns the operation that represents `operations`: the last one, with the mean size if the sizes differ. The first
+/// operation may depend on an earlier state (a window that has not been moved yet).
 fn typical<'a>(operations: impl Iterator<Item = &'a Operation> + Clone) -> Option<Operation> {
     let mut typical = operations.clone().last()?.clone();
     let items = typical.items.len();
@@ -47,7 +47,7 @@ fn typical<'a>(operations: impl Iterator<Item = &'a Operation> + Clone) -> Optio
     Some(typical)
 }
 
-/// The mean. Equal values give exactly this value, because sizes are compared.
+/// Returns the mean of `values`. Equal values give exactly this value, because sizes are compared for equality.
 fn mean(values: impl Iterator<Item = f64> + Clone) -> f64 {
     let first = values.clone().next().unwrap_or(0.0);
     let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| {

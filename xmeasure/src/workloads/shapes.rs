@@ -13,7 +13,7 @@ use crate::server::client::SIDE;
 use crate::server::wire::core;
 use crate::workloads::workload::{Sync, Workload};
 
-/// The direction of lines.
+/// The direction of the lines in a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     Horizontal,
@@ -63,7 +63,7 @@ const SLOPES_OF_FEW: [(u16, u16); 4] = [(24, 7), (20, 15), (15, 20), (7, 24)];
 /// different cache lines.
 const APART: u16 = 16;
 
-/// A graphics request.
+/// One of the paper's graphics requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     Point,
@@ -77,7 +77,7 @@ pub(super) enum Shape {
 }
 
 impl Shape {
-    /// The shapes.
+    /// All kinds of graphics requests that are measured.
     pub(super) const ALL: [Shape; 8] = [
         Shape::FillRectangle,
         Shape::Line,
@@ -89,7 +89,7 @@ impl Shape {
         Shape::FillArc,
     ];
 
-    /// The request's name.
+    /// The name of the request.
     pub(super) fn name(self) -> &'static str {
         match self {
             Shape::Point => "PolyPoint",
@@ -103,12 +103,12 @@ impl Shape {
         }
     }
 
-    /// True if the direction affects the cost.
+    /// True if the direction of lines affects the request's cost.
     pub(super) fn has_direction(self) -> bool {
         matches!(self, Shape::Line | Shape::Segment)
     }
 
-    /// True if line width and line style affect the cost.
+    /// True if line width and line style affect the request's cost.
     pub(super) fn strokes(self) -> bool {
         matches!(
             self,
@@ -116,7 +116,7 @@ impl Shape {
         )
     }
 
-    /// Sizes to start from: lengths of lines, sides of squares, in pixels.
+    /// The basic sizes to measure: lengths of lines and sides of squares, in pixels.
     pub(super) fn sizes(self) -> &'static [u16] {
         match self {
             Shape::Point => &[1],
@@ -126,7 +126,7 @@ impl Shape {
         }
     }
 
-    /// The size at which the number of items is varied, and that number.
+    /// The size in pixels at which the number of items is varied, and the number of items.
     pub(super) fn several(self) -> (u16, usize) {
         match self {
             Shape::Point => (1, 8),
@@ -135,12 +135,12 @@ impl Shape {
         }
     }
 
-    /// The load of `count` items of that size per request, with that GC.
+    /// The load of the request with `count` items of size `size` (pixels), on `drawable` with the GC `gc`.
     pub(super) fn load(self, drawable: u32, gc: u32, size: u16, count: usize) -> Workload {
         self.load_along(Direction::Horizontal, drawable, gc, size, count)
     }
 
-    /// The shape's load, with lines in this direction.
+    /// The load of the request as in `load`, with lines in this direction.
     pub(super) fn load_along(
         self,
         direction: Direction,
@@ -221,7 +221,7 @@ impl Shape {
     }
 }
 
-/// A request to fill one rectangle.
+/// A request to fill one rectangle of `width` by `height` pixels.
 pub(super) fn rectangle(
     drawable: u32,
     gc: u32,
@@ -242,7 +242,8 @@ pub(super) fn rectangle(
     }
 }
 
-/// Squares next to each other.
+/// `count` squares of `side` pixels next to each other. `index` is the number of the request, which varies their
+/// position.
 pub(super) fn boxes(side: u16, count: usize, index: usize) -> impl Iterator<Item = Rectangle> {
     (index * count..(index + 1) * count).map(move |index| {
         let (x, y) = place(index, side, side);

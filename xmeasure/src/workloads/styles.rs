@@ -8,7 +8,7 @@ use super::shapes;
 use crate::error::MeasureError;
 use crate::server::client::Client;
 
-/// The attributes of a GC that decide costs.
+/// The attributes of a GC that determine costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Style {
     pub(super) function: GX,
@@ -17,7 +17,7 @@ pub(super) struct Style {
     pub(super) width: u32,
 }
 
-/// The common style: GXcopy, solid, width 0.
+/// The most common attributes: function GXcopy, fill style solid, line width 0.
 pub(super) const COMMON: Style = Style {
     function: GX::COPY,
     fill: FillStyle::SOLID,
@@ -29,7 +29,7 @@ pub(super) const COMMON: Style = Style {
 const WIDTHS: [u32; 2] = [1, 10];
 
 impl Style {
-    /// The common style, then the styles that differ from it in one attribute: the main effects.
+    /// The common attributes, then the styles that differ from them in one attribute, to measure the main effects.
     pub(super) fn single(strokes: bool, thorough: bool) -> Vec<Style> {
         let mut all = vec![COMMON];
         let functions = (0..16_u32).filter(|&function| function != u32::from(GX::COPY));
@@ -65,7 +65,7 @@ impl Style {
     }
 }
 
-/// Makes GCs of any style for the window.
+/// Creates the GCs of all styles for the window.
 pub(super) struct Styles {
     tile: u32,
     stipple: u32,
@@ -73,7 +73,7 @@ pub(super) struct Styles {
 }
 
 impl Styles {
-    /// Prepares a tile and a stipple.
+    /// Creates the tile and the stipple that the GCs use.
     pub(super) fn new(client: &mut Client) -> Result<Styles, MeasureError> {
         let depth = client.screen.root_depth;
         let tile = client.pixmap(depth, 8)?;
@@ -102,7 +102,7 @@ impl Styles {
         })
     }
 
-    /// The GC of a style.
+    /// Returns the id of the GC with this style. Creates the GC on first use.
     pub(super) fn gc(&mut self, client: &mut Client, style: Style) -> Result<u32, MeasureError> {
         if let Some((_, gc)) = self.made.iter().find(|(made, _)| *made == style) {
             return Ok(*gc);

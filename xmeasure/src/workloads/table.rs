@@ -1,4 +1,4 @@
-//! The loads of table.txt: requests that do not draw, described field by field.
+//! The loads in table.txt: requests that do not draw, described field by field.
 
 use std::collections::HashMap;
 
@@ -10,10 +10,11 @@ use crate::workloads::workload::{Phase, Sync, Workload};
 
 const TABLE: &str = include_str!("table.txt");
 
-/// Resources and numbers by their names in the table.
+/// The ids and numbers that the table refers to, by name.
 pub(super) type Variables = HashMap<String, u32>;
 
-/// The variables from the server's setup.
+/// The variables that follow from the server's setup. `intrusive` is true if requests that a user would notice are
+/// measured.
 pub(super) fn variables(client: &Client, intrusive: bool) -> Variables {
     let (screen, setup) = (&client.screen, &client.raw.setup);
     let keycodes = setup.max_keycode.saturating_sub(setup.min_keycode);
@@ -35,7 +36,8 @@ pub(super) fn variables(client: &Client, intrusive: bool) -> Variables {
     known.map(|(name, value)| (name.to_owned(), value)).into()
 }
 
-/// Adds the loads of the table. A load is skipped if it names a resource or extension that the server lacks.
+/// Adds the loads of the table to `loads`. Skips a load that refers to a resource or extension that the server does not
+/// have.
 pub(super) fn add(
     client: &mut Client,
     loads: &mut Loads,
@@ -236,15 +238,15 @@ impl Table<'_> {
     }
 }
 
-/// True for `name=offset:width`.
+/// Returns true for a part of the form `name=offset:width`, which names a number in a reply.
 fn is_asked(part: &str) -> bool {
     part.split_once('=').is_some_and(|(name, place)| {
         place.contains(':') && name.starts_with(|first: char| first.is_ascii_alphabetic())
     })
 }
 
-/// The number at a position in a reply: `offset:width`, or `32+4*16:4` for the position after as many words as the
-/// two bytes at 16 specify.
+/// Returns the number at a position in a reply: `offset:width`, or `32+4*16:4` for the position after as many words as
+/// the two bytes at offset 16 specify.
 fn taken(reply: &[u8], place: &str) -> Option<u32> {
     let (offset, width) = place.split_once(':')?;
     let at = match offset.split_once("+4*") {
@@ -257,7 +259,7 @@ fn taken(reply: &[u8], place: &str) -> Option<u32> {
     number_at(reply, at, width)
 }
 
-/// The number of that width at an offset.
+/// Returns the number of the given width at the offset `at`.
 fn number_at(bytes: &[u8], at: usize, width: &str) -> Option<u32> {
     let bytes = bytes.get(at..)?;
     match width {

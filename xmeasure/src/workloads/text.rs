@@ -1,4 +1,4 @@
-//! Text of the core protocol, in the fonts that programs of the core protocol use.
+//! The loads of the core protocol's text, in the fonts that programs of the core protocol use.
 
 use x11rb_protocol::protocol::xproto::{
     Char2b, CreateGCAux, GX, ImageText8Request, ImageText16Request, PolyText8Request,
@@ -26,7 +26,7 @@ const FONTS: [&str; 6] = [
 /// The numbers of characters in a string to start from. A narrow window gets fewer, so that no character is
 /// clipped.
 const LENGTHS: [u16; 4] = [1, 8, 32, 80];
-/// The length at which the number of items is varied, and that number.
+/// The number of characters of the string with which the number of items is varied, and the number of items.
 const ITEM: u16 = 20;
 const ITEMS: usize = 4;
 
@@ -56,15 +56,15 @@ impl Kind {
 #[derive(Debug, Clone, Copy)]
 struct OpenedFont {
     copy: u32,
-    /// The GC with GXxor.
+    /// The id of the GC with the function GXxor.
     xor: u32,
-    /// The widest character, in pixels.
+    /// The advance of the widest character, in pixels.
     width: u16,
     ascent: i16,
     height: u16,
 }
 
-/// Adds the loads.
+/// Adds the loads of text to `loads`.
 pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
     let (window, silent) = (client.window, client.unwatched);
     // A quick run measures only the common fonts.

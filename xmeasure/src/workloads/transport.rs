@@ -15,10 +15,10 @@ use crate::workloads::workload::{Sync, Workload};
 const LONG_WORDS: [u16; 4] = [1024, 4096, 16384, u16::MAX];
 /// Bytes of long replies. The minimum extra cost per byte, compared with a short reply, is used, as for reading.
 const LONG_REPLIES: [u32; 3] = [2048, 16384, 131_072];
-/// Bytes of a short NoOperation, and of the data of a short reply.
+/// The length of a short NoOperation, and of the data of a short reply, in bytes.
 const SHORT: u32 = 4;
 
-/// A value for each of these loads.
+/// A value for each load that measures transport.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TransportLoads<T> {
     pub(crate) no_operation: T,
@@ -26,21 +26,22 @@ pub(crate) struct TransportLoads<T> {
     pub(crate) input_focus: T,
     pub(crate) short_reply: T,
     pub(crate) long_replies: Vec<Longer<T>>,
-    /// The change of a property whose event no client selects, and of one whose event a client receives.
+    /// For the change of a property whose event no client selects; `notified_change` is for a property whose event a
+    /// client receives.
     pub(crate) unwatched_change: T,
     pub(crate) notified_change: T,
 }
 
-/// A request that has more bytes than the short one of its kind.
+/// A value for a load whose request has more bytes than the short request of its kind.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Longer<T> {
-    /// The number of additional bytes.
+    /// The number of bytes in addition to the short request or reply.
     pub(crate) more_bytes: f64,
     pub(crate) load: T,
 }
 
 impl<T> TransportLoads<T> {
-    /// Converts the values with `change`, which is called for the NoOperation first.
+    /// Converts the values with `change`, which is called for the load of NoOperation first.
     pub(crate) fn map<U>(self, mut change: impl FnMut(T) -> U) -> TransportLoads<U> {
         let no_operation = change(self.no_operation);
         let mut longer = |all: Vec<Longer<T>>| -> Vec<Longer<U>> {
@@ -63,7 +64,7 @@ impl<T> TransportLoads<T> {
         }
     }
 
-    /// Mutable references to the values.
+    /// The values of all loads, for changes.
     pub(crate) fn all_mut(&mut self) -> Vec<&mut T> {
         let long = self
             .long_no_operations
@@ -78,7 +79,7 @@ impl<T> TransportLoads<T> {
         all
     }
 
-    /// The values.
+    /// The values of all loads.
     pub(crate) fn all(&self) -> Vec<&T> {
         let long = self.long_no_operations.iter().map(|longer| &longer.load);
         let replies = self.long_replies.iter().map(|longer| &longer.load);
@@ -91,7 +92,7 @@ impl<T> TransportLoads<T> {
     }
 }
 
-/// Prepares the loads.
+/// Creates the loads that measure transport.
 pub(crate) fn loads(client: &mut Client) -> Result<TransportLoads<Workload>, MeasureError> {
     let property = client.atom("X11PROF_TRANSPORT")?;
     let change = |window, length: u32| {

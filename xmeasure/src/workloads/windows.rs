@@ -1,7 +1,7 @@
-//! Windows that are created, destroyed and changed, by their number and visibility.
+//! The loads that create, destroy and change windows, by their number and visibility.
 //!
-//! The windows have siblings, as in dialogs: the cost of mapping or unmapping grows with the number of windows
-//! whose visible parts must be recomputed.
+//! The windows have siblings, as in dialogs: the cost of mapping or unmapping grows with the number of windows whose
+//! visible parts must be recomputed.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ use crate::server::wire::core;
 use crate::workloads::loads::Loads;
 use crate::workloads::workload::{Phase, Sync, Workload};
 
-/// The side of the smallest window, in pixels, and of its place.
+/// The side of the smallest window in pixels; `PLACE` is the side of the cell that it occupies.
 pub(super) const SIDE: u16 = 8;
 pub(super) const PLACE: u16 = 10;
 /// Windows side by side in one parent.
@@ -26,10 +26,10 @@ const SIBLINGS: u16 = 16;
 /// Numbers of children that are mapped or destroyed with their parent: from a dialog to a large window of a toolkit
 /// that has no windows for its widgets.
 const INFERIORS: [u16; 3] = [4, 16, 64];
-/// The number of times that a window is changed and restored in one unit.
+/// The number of times that one unit of a load changes and restores a window.
 pub(super) const CHANGES: usize = 16;
 
-/// Adds the loads.
+/// Adds the loads of windows to `loads`.
 pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
     single(client, loads, true)?;
     single(client, loads, false)?;
@@ -48,14 +48,14 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
     changes(client, loads, false, 0)
 }
 
-/// The parent of the windows of one load, on top while the load runs.
+/// The parent of the windows of one load. It is on top of its siblings while the load runs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ground {
     pub(super) window: Window,
 }
 
 impl Ground {
-    /// Creates the parent; its windows are visible or not.
+    /// Creates the parent. Its windows are visible if `seen` is true.
     pub(super) fn new(client: &mut Client, seen: bool) -> Result<Ground, MeasureError> {
         let window = client.id();
         let parent = if seen { client.arena } else { client.unwatched };
@@ -64,7 +64,7 @@ impl Ground {
         Ok(Ground { window })
     }
 
-    /// The load of these phases.
+    /// Creates a load of these phases, which first raises the parent.
     pub(super) fn load(&self, phases: impl IntoIterator<Item = Phase>) -> Workload {
         let values = ConfigureWindowAux::new().stack_mode(StackMode::ABOVE);
         let raise = ConfigureWindowRequest {
@@ -75,7 +75,7 @@ impl Ground {
     }
 }
 
-/// A window: its id, its parent, its position there, and the side of its cell.
+/// A window to create: its id, its parent, its position in the parent, and the side of its cell in pixels.
 #[derive(Debug, Clone, Copy)]
 struct NewWindow {
     id: Window,
@@ -91,14 +91,15 @@ impl NewWindow {
     }
 }
 
-/// The corner of a cell. The cells fill a square of side `whole` row by row, and start again if there are more.
+/// The upper left corner of cell `place`, in pixels. The cells of side `side` fill a square of side `whole` row by row,
+/// and start again if there are more.
 pub(super) fn cell(place: u16, side: u16, whole: u16) -> (i16, i16) {
     let columns = (whole / side.max(1)).max(1);
     let at = |number: u16| (number * side).cast_signed();
     (at(place % columns), at(place / columns % columns))
 }
 
-/// The side of a window with space for N children in a square grid.
+/// The side in pixels of a window that has space for `children` children in a square grid.
 pub(super) fn side_for(children: u16) -> u16 {
     let mut columns = 1;
     while columns * columns < children {
@@ -107,7 +108,7 @@ pub(super) fn side_for(children: u16) -> u16 {
     columns * PLACE + PLACE - SIDE
 }
 
-/// The corner of a child in a window made for `children` of them.
+/// The position of child number `child` in a window that was made for `children` children.
 pub(super) fn child_at(child: u16, children: u16) -> (i16, i16) {
     cell(child, PLACE, side_for(children))
 }
@@ -142,7 +143,8 @@ fn destroy(window: &Window) -> Vec<u8> {
     core(DestroyWindowRequest { window: *window })
 }
 
-/// Mapped windows in `parent`, as many as fit, each with space for N children.
+/// Creates mapped windows in the parent `ground`, at most `most` and as many as fit, each with space for `children`
+/// children. Returns their ids.
 pub(super) fn parents(
     client: &mut Client,
     ground: Ground,
@@ -166,7 +168,7 @@ pub(super) fn parents(
     Ok(ids)
 }
 
-/// `count` children of each parent: their ids, and the requests that create them.
+/// The ids of `count` children of each parent, and the requests that create them.
 pub(super) fn children(
     client: &mut Client,
     parents: &[Window],
@@ -336,7 +338,7 @@ fn changes(
     Ok(())
 }
 
-/// A window that changes, its position in its parent, and its size.
+/// A window that a load changes, with its position in its parent and its side, in pixels.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ChangingWindow {
     pub(super) id: Window,
@@ -345,8 +347,8 @@ pub(super) struct ChangingWindow {
 }
 
 impl Ground {
-    /// Adds a load for each kind of change of all these windows and its reversal; stacking changes go from the top
-    /// to `lowest` and back.
+    /// Adds a load for each kind of change of the windows `actors` and its reversal. Changes of the stacking order go
+    /// from the top to `lowest` and back.
     pub(super) fn change(&self, loads: &mut Loads, actors: &[ChangingWindow], lowest: StackMode) {
         type Change<'a> = &'a dyn Fn(ConfigureWindowAux, ChangingWindow, u16) -> ConfigureWindowAux;
         let moved = |values: ConfigureWindowAux,

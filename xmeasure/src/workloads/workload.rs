@@ -1,26 +1,26 @@
-//! A load: requests of one kind, or a cycle of them, that can be repeated any number of times.
+//! A load: requests of one kind, or a cycle of several kinds, which can be repeated any number of times.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use crate::server::exchange::Load;
 
-/// How the end of a batch is detected.
+/// The way in which the end of a batch is detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Sync {
-    /// GetImage of one pixel of the drawing window, which waits even for a server that draws later.
+    /// GetImage of one pixel of the drawing window, which also waits for a server that draws later.
     ReadBack,
-    /// GetInputFocus, for requests that do not draw.
+    /// GetInputFocus, for batches whose requests do not draw.
     RoundTrip,
-    /// The replies themselves: each unit is sent after the replies to the previous one, as in a program that waits
-    /// for each reply. Xorg servers write the head of a reply and its data separately to a local client that reads
-    /// promptly (os/io.c, WriteToClient). A stream of such requests hides this: with a full socket the servers
-    /// gather the pending output and move it within their memory, at a cost that grows with its size.
+    /// The replies to the batch: each unit is sent after the replies to the previous unit, as in a program that waits
+    /// for each reply. Xorg servers write the header of a reply and its data separately to a local client that reads
+    /// promptly (os/io.c, WriteToClient). A stream of such requests hides this: with a full socket the servers gather
+    /// the pending output and move it within their memory, at a cost that grows with its size.
     Turns,
 }
 
 impl Sync {
-    /// The kinds of synchronisation.
+    /// All kinds of synchronisation.
     pub(crate) const ALL: [Sync; 3] = [Sync::ReadBack, Sync::RoundTrip, Sync::Turns];
 }
 
@@ -36,24 +36,24 @@ impl PartialEq for PassedDescriptor {
 
 impl Eq for PassedDescriptor {}
 
-/// Requests of one kind.
+/// A unit of requests of one kind (or of several alternating kinds), which a load repeats.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Phase {
-    /// The requests' bytes.
+    /// The bytes of the unit's requests.
     pub(crate) unit: Vec<u8>,
-    /// The number of requests.
+    /// The number of requests in the unit.
     pub(crate) requests: u32,
-    /// The number of alternating kinds of requests.
+    /// The number of kinds of requests that alternate in the unit.
     pub(crate) kinds: u32,
-    /// The synchronisation at their end.
+    /// The synchronisation at the end of a batch of the phase.
     pub(crate) sync: Sync,
-    /// The file descriptor attached to each request, if any; then there are at most
+    /// The file descriptor that is attached to each request; `None` for none. With one, a unit has at most
     /// [`CARRYING`](crate::server::connection::CARRYING) requests.
     pub(crate) carried: Option<PassedDescriptor>,
 }
 
 impl Phase {
-    /// The phase of these requests, all of one kind.
+    /// Creates the phase of these requests, all of one kind.
     pub(crate) fn new(requests: impl IntoIterator<Item = Vec<u8>>, sync: Sync) -> Phase {
         let mut phase = Phase {
             unit: Vec::new(),
@@ -69,7 +69,7 @@ impl Phase {
         phase
     }
 
-    /// The phase with a file descriptor attached to each request.
+    /// Attaches a file descriptor to each request of the phase.
     pub(crate) fn carrying(self, descriptor: &Arc<OwnedFd>) -> Phase {
         Phase {
             carried: Some(PassedDescriptor(Arc::clone(descriptor))),
@@ -77,7 +77,7 @@ impl Phase {
         }
     }
 
-    /// The phase's unit that many times.
+    /// The bytes to send for `times` units of the phase.
     pub(crate) fn load(&self, times: u64) -> Load<'_> {
         let descriptor = self.carried.as_ref().map(|carried| &*carried.0);
         Load {
@@ -107,17 +107,17 @@ impl Phase {
         self.requests = requests;
     }
 
-    /// The mean length of a request in bytes.
+    /// The mean length of the load's requests in bytes.
     pub(crate) fn bytes_each(&self) -> f64 {
         self.unit.len() as f64 / f64::from(self.requests.max(1))
     }
 }
 
-/// Phases that run in turn, repeatedly. A request that undoes another one (FreeGC and CreateGC) is the second phase
-/// of a cycle, so that both can be repeated.
+/// Phases that run one after the other, repeatedly. A request that undoes another one (such as FreeGC for CreateGC) is
+/// the second phase of a cycle, so that both can be repeated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Workload {
-    /// A request before each batch, which is not measured; empty if there is none.
+    /// The bytes of a request that is sent before each batch and not measured; empty if there is none.
     pub(crate) before: Vec<u8>,
     pub(crate) phases: Vec<Phase>,
 }
@@ -130,12 +130,12 @@ const UNIT_REQUESTS: usize = 4096;
 const LONG_WORK: usize = 500_000;
 
 impl Workload {
-    /// Repeats a request.
+    /// Creates a load that repeats `request`.
     pub(crate) fn repeated(request: &[u8], sync: Sync) -> Workload {
         Workload::varied(sync, 0, |_| request.to_vec())
     }
 
-    /// Alternates two requests, the second of which undoes the first.
+    /// Creates a load that alternates two requests, the second of which undoes the first.
     pub(crate) fn alternating(there: &[u8], back: &[u8]) -> Workload {
         let both = [there, back].concat();
         let count = (UNIT / both.len().max(4)).clamp(1, UNIT_REQUESTS / 2);
@@ -145,13 +145,13 @@ impl Workload {
         Workload::cycle([phase])
     }
 
-    /// Repeats an expensive request in short units.
+    /// Creates a load that repeats an expensive request in short units.
     pub(crate) fn costly(request: &[u8]) -> Workload {
         Workload::varied(Sync::RoundTrip, LONG_WORK / 8, |_| request.to_vec())
     }
 
-    /// Repeats requests whose differences, such as the position, do not change their cost; `work`, in approximate
-    /// pixels, keeps units of expensive requests short.
+    /// Creates a load of requests whose differences, such as the position, do not change their cost; `request` creates
+    /// the request with an index. `work`, in approximate pixels, keeps units of expensive requests short.
     pub(crate) fn varied(sync: Sync, work: usize, request: impl Fn(usize) -> Vec<u8>) -> Workload {
         let length = request(0).len().max(4);
         let most = (LONG_WORK / work.max(1)).clamp(1, UNIT_REQUESTS);
@@ -159,13 +159,13 @@ impl Workload {
         Workload::cycle([Phase::new((0..count).map(request), sync)])
     }
 
-    /// Repeats a request; each is sent after the reply to the previous one.
+    /// Creates a load that repeats a request; each request is sent after the reply to the previous one.
     pub(crate) fn answered(request: &[u8]) -> Workload {
         Workload::cycle([Phase::new([request.to_vec()], Sync::Turns)])
     }
 
-    /// The load's first request as a load in turns. `None` unless the load repeats one kind of request, without a
-    /// request before it and without file descriptors.
+    /// A load that repeats the first request of this load in turns (`Sync::Turns`). `None` unless the load repeats one
+    /// kind of request, without a request before it and without file descriptors.
     pub(crate) fn in_turns(&self) -> Option<Workload> {
         let [phase] = self.phases.as_slice() else {
             return None;
@@ -185,7 +185,7 @@ impl Workload {
         }
     }
 
-    /// A cycle of phases.
+    /// Creates a load of phases that run one after the other, repeatedly.
     pub(crate) fn cycle(phases: impl IntoIterator<Item = Phase>) -> Workload {
         Workload {
             before: Vec::new(),
@@ -193,7 +193,7 @@ impl Workload {
         }
     }
 
-    /// The load with a request before each batch.
+    /// Adds a request that is sent before each batch.
     pub(crate) fn after(self, before: Vec<u8>) -> Workload {
         Workload { before, ..self }
     }

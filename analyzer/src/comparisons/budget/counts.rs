@@ -11,7 +11,7 @@ use crate::pipeline::Observation;
 /// Maximum number of counted request names.
 const NAMES: usize = 1 << 13;
 
-/// The requests of some clients.
+/// The number of requests of the selected clients, by name.
 #[derive(Debug, Default)]
 pub struct BudgetCounts {
     choice: ClientChoice,
@@ -22,7 +22,8 @@ pub struct BudgetCounts {
 }
 
 impl BudgetCounts {
-    /// Counts the clients whose name contains `client`, or the client with this number; all clients if it is `None`.
+    /// Selects the clients whose name contains `client`, or the client with this number; all clients if `client` is
+    /// `None`.
     pub fn new(client: Option<&str>) -> BudgetCounts {
         BudgetCounts {
             choice: ClientChoice::new(client),
@@ -30,7 +31,7 @@ impl BudgetCounts {
         }
     }
 
-    /// Processes the next observation of a pass.
+    /// Processes the next observation of a pass over the recording.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
             Observation::Control(_, control @ Control::Opened(opened)) => {
@@ -52,12 +53,12 @@ impl BudgetCounts {
         }
     }
 
-    /// True if the connection counts.
+    /// True if the requests of this connection count.
     pub(super) fn is_wanted(&self, connection: u32) -> bool {
         self.choice.holds(ConnectionId(connection))
     }
 
-    /// True if the recording has a client that counts.
+    /// True if the recording has a selected client.
     pub fn has_clients(&self) -> bool {
         self.clients > 0
     }

@@ -1,46 +1,46 @@
-//! The file of a budget (TOML).
+//! Reads the file with the limits of a budget (TOML).
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-/// Limits on a program's costs. Figures without an entry have no limit.
+/// The limits of a program's costs, from a budget file. Figures without an entry have no limit.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Budget {
-    /// Only clients whose name contains this text, or the client with this number; all clients if absent.
+    /// Selects the clients whose name contains this text, or the client with this number; all clients if absent.
     pub client: Option<String>,
-    /// The round-trip time of network limits, in milliseconds; 50 if absent.
+    /// The round-trip time of the network for which network limits apply, in milliseconds; 50 if absent.
     pub rtt_ms: Option<f64>,
-    /// Limits of the whole recording.
+    /// The limits for the whole recording.
     pub total: TotalLimits,
-    /// Limits of start-up.
+    /// The limits for the start-up of the program.
     pub start_up: StartUpLimits,
-    /// Maximum count of each of these requests.
+    /// Maximum number of requests of each kind, by name of the request.
     pub requests: BTreeMap<String, u64>,
-    /// Maximum number of round trips of each of these requests.
+    /// Maximum number of round trips for each kind of request, by name of the request.
     pub round_trips: BTreeMap<String, u64>,
 }
 
-/// Limits of the whole recording.
+/// The limits for the whole recording.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TotalLimits {
-    /// Requests.
+    /// The maximum number of requests of the program.
     pub requests: Option<u64>,
-    /// The most bytes of requests.
+    /// Maximum number of bytes of requests.
     pub bytes: Option<u64>,
-    /// Replies waited for.
+    /// Maximum number of round trips (replies that the client waits for).
     pub round_trips: Option<u64>,
-    /// Maximum number of round trips that only synchronise (XSync).
+    /// The maximum number of round trips that only synchronize (XSync).
     pub synchronisations: Option<u64>,
-    /// Unnecessarily repeated requests.
+    /// Maximum number of unnecessarily repeated requests.
     pub duplicates: Option<u64>,
-    /// Resources held at the end.
+    /// Maximum number of resources that still exist at the end.
     pub resources_left: Option<u64>,
-    /// The time that a link of `rtt_ms` adds by the simulated forecast, in milliseconds.
+    /// Maximum time that a link of `rtt_ms` adds by the simulated forecast, in milliseconds.
     pub network_ms: Option<f64>,
-    /// The server's time of all clients, as `report` has it, in milliseconds.
+    /// Maximum server time of all clients as in `report`, in milliseconds.
     pub server_ms: Option<f64>,
 }
 
@@ -48,21 +48,21 @@ pub struct TotalLimits {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct StartUpLimits {
-    /// Requests.
+    /// Maximum number of requests during start-up.
     pub requests: Option<u64>,
-    /// The most bytes of requests.
+    /// Maximum number of bytes of requests during start-up.
     pub bytes: Option<u64>,
-    /// Replies waited for.
+    /// Maximum number of round trips (replies that the client waits for) during start-up.
     pub round_trips: Option<u64>,
-    /// Maximum number of round trips that only synchronise.
+    /// Maximum number of round trips during start-up that only synchronise (XSync).
     pub synchronisations: Option<u64>,
-    /// The time that a link of `rtt_ms` adds by the simulated forecast, in milliseconds.
+    /// Maximum time that a link of `rtt_ms` adds to start-up by the simulated forecast, in milliseconds.
     pub network_ms: Option<f64>,
-    /// Maximum time until the first frame, of the slowest connection, in milliseconds.
+    /// Maximum time until the first frame of the slowest connection, in milliseconds.
     pub latency_ms: Option<f64>,
 }
 
-/// An error in a budget file.
+/// An error in a budget file, with its reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {what}")]
 pub struct BudgetError {
@@ -71,7 +71,7 @@ pub struct BudgetError {
 }
 
 impl Budget {
-    /// Reads the text of a file.
+    /// Parses the text of a budget file.
     pub fn parse(text: &str) -> Result<Budget, BudgetError> {
         let budget: Budget = toml::from_str(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
@@ -111,7 +111,8 @@ impl Budget {
         }
     }
 
-    /// The request names in the budget, each with the error to report if there is no such request.
+    /// The request names in the budget. Each comes with the error to report if no request has this name; `text` is the
+    /// budget file's text.
     pub fn names(&self, text: &str) -> Vec<(String, BudgetError)> {
         let names = self.requests.keys().chain(self.round_trips.keys());
         let error = |name: &String| wrong(text, name, format!("no request has the name {name:?}"));
@@ -146,7 +147,7 @@ impl Budget {
 }
 
 impl BudgetError {
-    /// Adds the most similar known name to the error.
+    /// Adds the most similar known name, `meant`, to the error message.
     pub fn or_rather(mut self, meant: &str) -> BudgetError {
         self.what.push_str(&format!("; did you mean {meant:?}?"));
         self
@@ -158,7 +159,7 @@ fn line_at(text: &str, at: usize) -> usize {
     before.iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// An error at the first line that begins with `key`.
+/// Returns an error at the first line of `text` that begins with `key`. `what` describes the error.
 fn wrong(text: &str, key: &str, what: String) -> BudgetError {
     let is = |line: &str| {
         line.trim_start()
@@ -171,7 +172,7 @@ fn wrong(text: &str, key: &str, what: String) -> BudgetError {
     }
 }
 
-/// The TOML library's message without names of Rust types.
+/// Returns the TOML library's error message without names of Rust types.
 fn in_words(message: &str) -> String {
     message
         .replace("expected u64", "expected a whole number from 0 on")

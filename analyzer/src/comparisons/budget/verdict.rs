@@ -6,37 +6,37 @@ use crate::pipeline::start_up::StartUpReport;
 use crate::resources::report::ResourceReport;
 use crate::roundtrips::report::RoundTripsReport;
 
-/// A limit, and what was found.
+/// A limit of the budget, and the figure of the recording.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BudgetLine {
-    /// The limit's name in the file, such as `start_up.round_trips`.
+    /// The name of the limit in the budget file, such as `start_up.round_trips`.
     pub name: String,
-    /// The most allowed.
+    /// The largest figure that the budget allows, in the unit of the limit's name.
     pub limit: f64,
-    /// The figure found.
+    /// The figure of the recording.
     pub found: Found,
 }
 
-/// A figure that is checked against a limit.
+/// The figure that is checked against a limit, or the reason why it is not available.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Found {
-    /// The figure.
+    /// The figure, in the unit of the limit.
     Figure(f64),
-    /// The figure is not available, for this reason.
+    /// The figure is not available; contains the reason.
     None(String),
 }
 
 impl BudgetLine {
-    /// True if the figure is within the limit; false if it is missing.
+    /// Returns true if the figure is within the limit; false if it exceeds the limit or is missing.
     pub fn is_kept(&self) -> bool {
         matches!(self.found, Found::Figure(found) if found <= self.limit)
     }
 }
 
-/// All limits.
+/// All limits of a budget, with the figures of one recording.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BudgetVerdict {
-    /// The limits in the order of the file's description.
+    /// The limits with their figures: of the whole recording, of start-up, of kinds of request.
     pub lines: Vec<BudgetLine>,
 }
 
@@ -164,13 +164,13 @@ impl BudgetVerdict {
         BudgetVerdict { lines }
     }
 
-    /// True if all limits are kept.
+    /// True if the recording keeps all limits.
     pub fn is_kept(&self) -> bool {
         self.lines.iter().all(BudgetLine::is_kept)
     }
 }
 
-/// The time that a link adds.
+/// Returns the figure for the time that a network link adds, in milliseconds.
 fn added(ms: Option<f64>) -> Found {
     let none = || Found::None("nothing was forecast".to_owned());
     ms.map_or_else(none, |ms| Found::Figure(ms.max(0.0)))
@@ -180,7 +180,7 @@ fn number(count: u64) -> f64 {
     count as f64
 }
 
-/// The longest start-up; connections without windows have none.
+/// Returns the figure of the longest start-up. Connections without windows have no start-up.
 fn latency(starts: &[StartUpReport]) -> Found {
     let longest = starts
         .iter()

@@ -17,111 +17,111 @@ use crate::text::units::percent;
 /// The version of the JSON.
 const FORMAT: u32 = 1;
 
-/// The profiles of one trace side by side. Times are milliseconds.
+/// A comparison of one trace's profiles for several servers. Times are in milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// The version of this layout: 1.
+    /// The version of this document's layout: 1.
     pub format: u32,
-    /// The recording.
+    /// The trace that is compared.
     pub trace: Option<TraceReport>,
-    /// The time of the recorded server; null if unknown.
+    /// The server time of the recorded server; null if unknown.
     pub recorded: Option<RecordedTime>,
-    /// The servers in the requested order, once per network.
+    /// The compared servers in the requested order, once for each network.
     pub servers: Vec<ComparedServer>,
-    /// Each kind of request, the most time on the first server first.
+    /// The time of each kind of request, the most time on the first server first.
     pub requests: Vec<ComparedRequest>,
-    /// What-if factors on the server's times.
+    /// The effects of assumed factors on the server's times (`--scale`).
     pub scaled: Vec<ScaleReport>,
     /// Caveats: for each kind and subject, the one that affects the most requests on any server.
     #[serde(default)]
     pub warnings: Vec<Warning>,
 }
 
-/// The time that the recorded server used.
+/// The time that the recorded server itself used.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RecordedTime {
-    /// The source of the time.
+    /// The source of the server time.
     #[serde(rename = "time_source")]
     pub basis: TimeSource,
-    /// The server's time for all requests and transport.
+    /// The server's time for all requests and transport, in milliseconds.
     pub server_ms: f64,
 }
 
 /// A server of the comparison, on a network.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ComparedServer {
-    /// The parameter file's name.
+    /// The name of the server's parameter file.
     pub name: String,
-    /// The clock of its costs; null if no request has cost data.
+    /// The clock that measured the parameter file's costs; null if no request has cost data.
     pub clock: Option<Clock>,
-    /// The source of the times.
+    /// The source of the server times.
     #[serde(rename = "time_source")]
     pub basis: TimeSource,
-    /// The CPU model of the cost table; null if the table names none.
+    /// The CPU model of the cost table; null if the table does not name it.
     pub machine: Option<String>,
-    /// The machine from which the costs were rescaled; null if they were measured on that machine.
+    /// The machine from which the costs were rescaled; null if the costs were measured on this machine.
     #[serde(rename = "rescaled")]
     pub brought: Option<Rescaled>,
-    /// The network to the server.
+    /// The network between the client and the server.
     pub network: NetworkReport,
-    /// Requests and transport.
+    /// The time for requests and transport, in milliseconds: server and network.
     pub total_ms: f64,
-    /// The lower and upper bound, as in a report.
+    /// The lower bound of `total_ms`, in milliseconds.
     #[serde(default)]
     pub low_ms: f64,
-    /// See `low_ms`.
+    /// The upper bound of `total_ms`, in milliseconds.
     #[serde(default)]
     pub high_ms: f64,
-    /// The server's part.
+    /// The part of `total_ms` that the server uses, in milliseconds.
     pub server_ms: f64,
-    /// The network's part.
+    /// The part of `total_ms` that the network takes, in milliseconds.
     pub network_ms: f64,
-    /// Transport alone; null without transport costs (see `warnings`).
+    /// The server's time for transport alone, in milliseconds; null without transport costs (see `warnings`).
     pub transport_ms: Option<f64>,
-    /// The network's part of transport.
+    /// The network's time for transport, in milliseconds.
     pub transport_network_ms: f64,
     /// `total_ms` divided by the total of the first server on the same network; null if that is 0.
     pub ratio: Option<f64>,
-    /// Requests without cost data, which count as 0.
+    /// The number of requests without cost data, which count as 0 ms.
     #[serde(rename = "no_cost_data")]
     pub no_cost: u64,
-    /// The total over the kinds of request for which every server has all costs, and over transport if all servers
-    /// have its costs.
+    /// The total in milliseconds over the kinds of request for which every server has all costs, and over transport if
+    /// all servers have its costs.
     pub comparable_ms: f64,
     /// `comparable_ms` divided by the value of the first server on the same network; null if that is 0.
     pub comparable_ratio: Option<f64>,
 }
 
-/// A kind of request.
+/// A kind of request with its cost on each compared server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ComparedRequest {
-    /// The name of the request.
+    /// The name of the kind of request.
     pub name: String,
     /// The number of requests on the first server. A replay adds requests of its own.
     pub count: u64,
     /// True if every server has cost data for all of these requests.
     pub comparable: bool,
-    /// The cost on each server, in the servers' order.
+    /// The cost of the requests on each server, in the order of the comparison's servers.
     pub servers: Vec<RequestOnServer>,
 }
 
-/// A kind of request on one server.
+/// The cost of a kind of request on one server.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct RequestOnServer {
-    /// Server and network.
+    /// The time on the server and the network, in milliseconds.
     pub time_ms: f64,
-    /// The server's part.
+    /// The part of `time_ms` that the server uses, in milliseconds.
     pub server_ms: f64,
-    /// The network's part.
+    /// The part of `time_ms` that the network takes, in milliseconds.
     pub network_ms: f64,
-    /// Percent of the server's total.
+    /// `time_ms` as a percentage of the server's total.
     pub percent_of_time: f64,
-    /// The server time, including the transport that the requests caused, as in a report.
+    /// The server time in milliseconds, including the transport that the requests caused, as in a report.
     #[serde(default)]
     pub charged_ms: f64,
     /// True for the most expensive requests that together use half of all requests' time on that server.
     pub dominates: bool,
-    /// Requests without cost data on this server.
+    /// The number of requests without cost data on this server.
     #[serde(rename = "no_cost_data")]
     pub no_cost: u64,
 }
@@ -136,7 +136,7 @@ impl Comparison {
         Comparison { recorded, ..self }
     }
 
-    /// The `reports` of one trace side by side.
+    /// Compares the `reports` of one trace, one for each server and network.
     pub fn new(reports: &[ProfileReport]) -> Comparison {
         let mut requests = requests(reports);
         mark_dominating(&mut requests, reports);
@@ -188,7 +188,7 @@ impl Comparison {
         }
     }
 
-    /// True if all times come from one machine, as far as known: times of different machines are not comparable.
+    /// True if all times come from one machine, as far as known. Times of different machines are not comparable.
     pub fn is_of_one_machine(&self) -> bool {
         let mut machines = self.servers.iter().map(|server| &server.machine);
         let first = machines.next();
@@ -217,13 +217,13 @@ impl Comparison {
     }
 }
 
-/// True if the server's parameters have costs of messages.
+/// Returns true if the server's cost table contains the costs of messages.
 fn knows_transport(report: &ProfileReport) -> bool {
     let mut warnings = report.warnings.iter();
     warnings.all(|warning| warning.kind != WarningKind::NoTransport)
 }
 
-/// The lines of all reports by name, the most expensive first.
+/// Returns the requests of all reports by name, the most expensive request first.
 fn requests(reports: &[ProfileReport]) -> Vec<ComparedRequest> {
     let mut by_name: BTreeMap<&str, ComparedRequest> = BTreeMap::new();
     for (at, report) in reports.iter().enumerate() {
@@ -284,7 +284,7 @@ fn warnings(reports: &[ProfileReport]) -> Vec<Warning> {
     all
 }
 
-/// Marks, for each server, the most expensive requests that add up to half of all.
+/// Marks, for each server, the most expensive requests that together use half of the time of all requests.
 fn mark_dominating(requests: &mut [ComparedRequest], reports: &[ProfileReport]) {
     for (at, report) in reports.iter().enumerate() {
         let half = report.requests.iter().map(|line| line.time_ms).sum::<f64>() / 2.0;
@@ -330,7 +330,7 @@ fn comparable_ms(
     requests + transport
 }
 
-/// The share of `part` in a server's total, in percent.
+/// `part`, a time in milliseconds, as a percentage of the server's total.
 pub fn share(part: f64, server: &ComparedServer) -> f64 {
     percent(part, server.total_ms)
 }

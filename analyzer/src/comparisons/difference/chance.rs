@@ -9,15 +9,15 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// The significance level.
+/// The significance level: a change is significant if its p-value is below this probability.
 pub const LEVEL: f64 = 0.05;
 /// Maximum number of splits that are tested.
 const DIVISIONS: usize = 5000;
 
-/// The figures of one subject: the first group's runs, then the second's.
+/// A figure in all runs: the values of the first group's runs, then of the second group's.
 #[derive(Debug, Clone, Copy)]
 pub struct Sample<'a> {
-    /// The values.
+    /// The values of the figure, one for each run.
     pub values: &'a [f64],
     /// The resolution of the figure. The spread of a figure that is equal in all runs is the rounding error: a twelfth
     /// of the squared resolution (Sheppard 1898).
@@ -54,7 +54,7 @@ fn fewest(first: usize, second: usize) -> f64 {
     same / ways(first + second, first)
 }
 
-/// The smallest number of runs of each version that can show significance.
+/// The smallest number of runs of each version with which a difference can be significant.
 pub(crate) fn fewest_runs() -> usize {
     (1..).find(|&runs| fewest(runs, runs) <= LEVEL).unwrap_or(1)
 }

@@ -1,4 +1,4 @@
-//! The figures of one recording that are compared with another's.
+//! The figures of one recording that are compared with the figures of another recording.
 
 use std::collections::BTreeMap;
 
@@ -17,41 +17,41 @@ use crate::resources::Resources;
 use crate::resources::report::ResourceReport;
 use crate::server_time::TimeSource;
 
-/// The kind of a figure.
+/// The kind of a figure that two versions of a program are compared by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
-    /// Requests, by kind.
+    /// The number of requests, by kind.
     Requests,
-    /// Bytes of requests, by kind.
+    /// The number of bytes of requests, by kind of request.
     RequestBytes,
-    /// Requests whose reply the client waited for, by kind.
+    /// The number of requests whose reply the client waited for, by kind.
     RoundTrips,
-    /// Events, by kind.
+    /// The number of events, by kind.
     Events,
-    /// Bytes of replies, events and errors.
+    /// The number of bytes of replies, events and errors.
     #[serde(rename = "reply_bytes")]
     AnswerBytes,
-    /// Resources created, by kind.
+    /// The number of created resources, by kind.
     ResourcesCreated,
-    /// Resources that still existed when their client or the recording ended, by kind.
+    /// The number of resources that still existed when their client or the recording ended, by kind.
     ResourcesLeft,
     /// The server's time in milliseconds, by kind of request.
     ServerMs,
-    /// The clients' CPU time in milliseconds, by the kernel.
+    /// The clients' CPU time in milliseconds, as the kernel measured it.
     ClientMs,
-    /// The time from the first client's connecting to the last activity of a client, in milliseconds.
+    /// The time from the first client's connection to the last activity of a client, in milliseconds.
     WallMs,
-    /// Requests that the recorder changed (`record --try`), by fix.
+    /// The number of requests that the recorder changed (`record --try`), by experiment.
     #[serde(rename = "changed_requests")]
     Tried,
     /// The start-up of the recorded command, or of the slowest program, in milliseconds.
     StartUpMs,
-    /// Replies that the program waited for during start-up.
+    /// The number of replies that the program waited for during start-up.
     StartUpRoundTrips,
-    /// Figures of the episodes' distribution.
+    /// The number of episodes: all, of 3 ms and more, of 100 ms and more.
     Episodes,
-    /// The episodes' latencies in milliseconds.
+    /// The episodes' total latency, and its 75th and 98th percentiles, in milliseconds.
     EpisodeMs,
     /// The mean latency of a user action in milliseconds, by the kind of action and the class of the window; in
     /// recordings of `drive`, by the number and text of the action.
@@ -59,12 +59,12 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    /// True for counts, false for measured times.
+    /// True for quantities that are counts, false for measured times.
     pub fn is_count(self) -> bool {
         self.resolution() > 0.0
     }
 
-    /// The resolution of the quantity; 0 for times, whose clock has nanoseconds.
+    /// Returns the resolution of the quantity; 0 for times, which have a resolution of one nanosecond.
     pub(crate) fn resolution(self) -> f64 {
         match self {
             // Requests are padded to four bytes.
@@ -79,7 +79,7 @@ impl Quantity {
         }
     }
 
-    /// The name for people.
+    /// The quantity's name in text form.
     pub fn name(self) -> &'static str {
         match self {
             Quantity::Requests => "requests",
@@ -115,19 +115,19 @@ impl Quantity {
     }
 }
 
-/// The total of a quantity, or its value for one name.
+/// A figure's key: the quantity and the name of a request, event or other kind; `None` for the total.
 pub(crate) type Subject = (Quantity, Option<String>);
 
-/// The figures of one recording.
+/// The figures of one recording, for a comparison with other recordings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figures {
-    /// The trace's path as given by the user.
+    /// The path of the trace, as the user specified it.
     pub path: String,
-    /// The recorded command; empty without one.
+    /// The recorded command and its arguments; empty without a command.
     pub command: Vec<String>,
-    /// The source of the server times.
+    /// The source of the server times in the figures.
     pub basis: TimeSource,
-    /// Changes of the protocol that the recorder made (`record --try`).
+    /// The changes of the protocol that the recorder made (`record --try`), by name.
     pub fixes: Vec<String>,
     pub(crate) values: BTreeMap<Subject, f64>,
 }
@@ -138,14 +138,14 @@ pub struct FiguresOfRun {
     profile: Profile,
     resources: Resources,
     played: Played,
-    /// True if only a client's episodes are wanted, because other quantities cannot be assigned to a client.
+    /// True if only the episodes of one client are wanted, because other quantities cannot be assigned to a client.
     of_client: bool,
     episodes: Episodes,
 }
 
 impl FiguresOfRun {
-    /// Figures without observations. `profile` has the costs that attribute the server's time. With `client`, only the
-    /// episodes of clients whose name contains it count.
+    /// Creates an empty collector. `profile` has the costs that attribute the server's time. With `client`, only the
+    /// episodes of clients whose name contains this text count.
     pub fn new(profile: Profile, client: Option<&str>) -> FiguresOfRun {
         let options = EpisodeOptions {
             client: client.map(str::to_owned),
@@ -174,7 +174,7 @@ impl FiguresOfRun {
     ///
     /// # Errors
     ///
-    /// There is no such client.
+    /// No client matches the filter.
     pub fn finish(mut self, path: &str) -> Result<Figures, Unmatched> {
         self.profile.end();
         let report = ProfileReport::new(path, &self.summary, &self.profile, &Network::NONE);
@@ -211,7 +211,7 @@ impl FiguresOfRun {
 }
 
 impl Figures {
-    /// Adds to the total of a quantity, and to its value for a name.
+    /// Adds `value` to the total of a quantity, and to the quantity's value for `name`.
     fn add(&mut self, quantity: Quantity, name: &str, value: f64) {
         *self.values.entry((quantity, None)).or_default() += value;
         *self.named(quantity, name) += value;

@@ -12,34 +12,35 @@ use crate::server_time::TimeSource;
 /// The version of the JSON.
 const FORMAT: u32 = 1;
 
-/// Changes between two versions.
+/// The changes between two versions of a program.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Difference {
-    /// The version of this layout.
+    /// The version of this document's layout.
     pub format: u32,
-    /// The recordings of the old version.
+    /// The recordings of the old version, from which its figures come.
     pub old: SideReport,
-    /// The recordings of the new version.
+    /// The recordings of the new version, from which its figures come.
     pub new: SideReport,
-    /// The significance level.
+    /// The significance level, a probability.
     #[serde(rename = "significance_level")]
     pub level: f64,
-    /// The number of recordings of each version that the test requires; `real` is null if there are fewer.
+    /// The number of recordings of each version that the test of significance requires. With fewer, `significant` is
+    /// null.
     #[serde(rename = "min_runs")]
     pub fewest_runs: usize,
-    /// The number of significant differences.
+    /// The number of significant differences; null if there are too few recordings.
     #[serde(rename = "significant")]
     pub real: Option<usize>,
-    /// All figures, the largest change first.
+    /// All compared figures, the one with the largest change first.
     pub rows: Vec<DifferenceRow>,
 }
 
-/// The recordings of one version.
+/// The recordings of one version of the program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SideReport {
-    /// The traces.
+    /// The paths of the traces.
     pub traces: Vec<String>,
-    /// The command that was recorded first.
+    /// The recorded command of the first trace.
     pub command: Vec<String>,
     /// The source of server times; null if the recordings differ.
     #[serde(rename = "time_source")]
@@ -49,50 +50,52 @@ pub struct SideReport {
     pub fixes: Vec<String>,
 }
 
-/// A figure of both versions.
+/// A figure of both versions, and its change.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DifferenceRow {
-    /// The kind of figure.
+    /// The kind of the figure.
     pub quantity: Quantity,
-    /// The kind of request, event or resource; null for the total.
+    /// The kind of request, event or resource that the figure is about; null for the total.
     pub name: Option<String>,
-    /// True for a count: equal in each run unless other influences change it.
+    /// True if the figure is a count, which is equal in each run unless other influences change it.
     pub count: bool,
-    /// The values of the old version.
+    /// The figure in the recordings of the old version.
     pub old: ValuesReport,
-    /// The values of the new version.
+    /// The figure in the recordings of the new version.
     pub new: ValuesReport,
-    /// The new mean minus the old one.
+    /// The mean of the new recordings minus the mean of the old ones.
     pub change: f64,
-    /// The change as a percentage of the old mean; null if that is 0.
+    /// The change as a percentage of the old mean; null if the old mean is 0.
     pub percent: Option<f64>,
-    /// The change as a percentage of the total of this quantity, in the version with the larger total.
+    /// The change as a percentage of this quantity's total, in the version with the larger total.
     pub percent_of_all: f64,
-    /// The 95 % confidence interval of the change; null if a version has only one recording.
+    /// The lower bound of the 95 % confidence interval of `change`; null if a version has only one recording.
     pub low: Option<f64>,
-    /// The upper bound of the same interval.
+    /// The upper bound of the 95 % confidence interval of `change`.
     pub high: Option<f64>,
-    /// True if the value is equal in all recordings of each version; null if a version has only one recording.
+    /// True if all recordings of a version have the same value, for both versions; null if a version has only one
+    /// recording.
     #[serde(rename = "constant")]
     pub steady: Option<bool>,
-    /// The probability that equal versions show a change as clear in any figure; null if there are too few recordings.
+    /// The p-value: the probability that equal versions show a change as clear in any figure; null with too few
+    /// recordings.
     #[serde(rename = "p_value")]
     pub chance: Option<f64>,
-    /// True if `p_value` is below `significance_level`.
+    /// True if `p_value` is below `significance_level`; null with too few recordings.
     #[serde(rename = "significant")]
     pub real: Option<bool>,
 }
 
-/// A figure over the recordings of a version.
+/// The values of a figure in the recordings of one version.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ValuesReport {
-    /// Recordings that have it.
+    /// The number of recordings that have the figure.
     pub runs: usize,
-    /// The mean.
+    /// The mean over the recordings.
     pub mean: f64,
-    /// The least.
+    /// The smallest value of a recording.
     pub low: f64,
-    /// The most.
+    /// The largest value of a recording.
     pub high: f64,
 }
 
@@ -125,7 +128,7 @@ impl SideReport {
 }
 
 impl Difference {
-    /// Compares the old version's recordings with the new one's; each has at least one.
+    /// Compares the old version's recordings with those of the new version. Each version has at least one recording.
     pub fn new(old: &[Figures], new: &[Figures]) -> Difference {
         let (old_side, new_side) = (SideReport::of(old), SideReport::of(new));
         // Measured and modelled times cannot be compared.
@@ -187,7 +190,7 @@ impl Difference {
     }
 }
 
-/// A run's figure, if it has one.
+/// Returns the figure of a run for `subject`, if the run has it.
 fn value(run: &Figures, subject: &Subject) -> Option<f64> {
     let value = run.values.get(subject).copied();
     value.or_else(|| subject.0.is_zero_where_absent().then_some(0.0))
@@ -221,7 +224,7 @@ fn row(subject: &Subject, (old, new): (&[f64], &[f64]), chance: Option<f64>) -> 
     }
 }
 
-/// Sets the share of each change in its quantity.
+/// Sets each row's share in the total of its quantity.
 fn weigh(rows: &mut [DifferenceRow]) {
     let mut wholes: BTreeMap<Quantity, f64> = BTreeMap::new();
     for row in rows.iter() {
@@ -236,7 +239,7 @@ fn weigh(rows: &mut [DifferenceRow]) {
     }
 }
 
-/// The order of rows: significant differences first, then the largest share of their quantity.
+/// Orders rows: significant differences first, then the largest share of their quantity.
 fn before(a: &DifferenceRow, b: &DifferenceRow) -> Ordering {
     let sure = |row: &DifferenceRow| match (row.change != 0.0, row.real, row.steady) {
         (false, ..) => 4,

@@ -4,26 +4,26 @@ use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-/// Number of messages that are aligned at once after a difference. The time is quadratic in this number.
+/// The number of messages that are aligned at once after a difference. The time is quadratic in this number.
 const WINDOW: usize = 2000;
 
 /// The alignment of two sequences.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Alignment {
-    /// Indices of equal messages, in order.
+    /// The indices of equal messages in the first and the second sequence, in order.
     pub(super) equal: Vec<(usize, usize)>,
-    /// Messages that the other sequence does not have at this position.
+    /// The ranges of messages that only one sequence has.
     pub(super) hunks: Vec<Hunk>,
 }
 
-/// Messages that differ between two equal ones; one of the ranges can be empty.
+/// A range of each sequence in which no messages are equal; one of the two ranges can be empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hunk {
     pub(super) reference: Range<usize>,
     pub(super) other: Range<usize>,
 }
 
-/// Aligns two sequences by Myers' algorithm (1986), a window at a time.
+/// Aligns two sequences of message digests by Myers' algorithm (1986), a window at a time.
 pub(super) fn align(reference: &[u64], other: &[u64]) -> Alignment {
     let mut alignment = Alignment::default();
     let (mut i, mut j) = (0, 0);
@@ -63,7 +63,7 @@ pub(super) fn align(reference: &[u64], other: &[u64]) -> Alignment {
 }
 
 impl Alignment {
-    /// Adds a hunk, or extends the previous hunk if they touch.
+    /// Adds a hunk, or extends the previous hunk if the two hunks touch.
     fn add(&mut self, hunk: Hunk) {
         match self.hunks.last_mut() {
             Some(last)

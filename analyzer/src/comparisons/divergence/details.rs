@@ -11,20 +11,20 @@ use super::streams::{DisplayStreams, Named, fields};
 use crate::Observation;
 use crate::pipeline::MessageContext;
 
-/// The position of a message: the client's index, and the message's number in the client's stream.
+/// The position of a message: the index of the client, and the number of the message in the client's stream.
 pub(super) type Place = (usize, u32);
-/// Maximum number of kept fields of a message.
+/// The maximum number of fields that are kept of a message.
 const MOST_FIELDS: usize = 2048;
 
-/// A field of a message.
+/// The value of a field of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Field {
     pub(super) meaning: Meaning,
-    /// The value in text form.
+    /// The value of the field in text form.
     pub(super) text: String,
 }
 
-/// The fields of a message by their paths, in the protocol's order.
+/// The fields of a message by their paths, in the order of the protocol.
 pub(super) type Fields = Vec<(String, Field)>;
 
 /// Collects the fields of chosen messages in a pass over a recording.
@@ -43,7 +43,7 @@ impl MessageDetails {
         }
     }
 
-    /// Processes the next observation of a pass.
+    /// Processes the next observation of a pass over the recording.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         self.streams.observe(observation);
         if let Observation::Message(seen) = observation
@@ -55,7 +55,7 @@ impl MessageDetails {
         }
     }
 
-    /// True once all chosen messages were found.
+    /// True if all chosen messages were found.
     pub fn is_complete(&self) -> bool {
         self.wanted.is_empty()
     }

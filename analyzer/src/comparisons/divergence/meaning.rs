@@ -11,54 +11,55 @@ use x11prof_protocol::{NumberKind, Value};
 use x11prof_session::{IdRange, ResourceChange, Session};
 use x11prof_trace::ConnectionId;
 
-/// Maximum number of IDs with a meaning; a hostile trace may have any number.
+/// The maximum number of ids with a meaning. A malicious trace may have any number of ids.
 const MOST_IDS: usize = 1 << 20;
-/// IDs up to this number are protocol constants: None, PointerRoot, CopyFromParent.
+/// The highest id that is a protocol constant: None, PointerRoot, CopyFromParent.
 const CONSTANT_IDS: i128 = 1;
 
-/// A number that the server chose. Atoms and ids have separate numbers.
+/// A number that the server chose. Atoms and ids are numbered separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum ServerNumber {
-    /// A resource, a visual, a picture format, an output, a mode.
+    /// The id of a resource, a visual, a picture format, an output or a mode.
     Id(u32),
     /// An atom whose name is not in the recording.
     Atom(u32),
 }
 
-/// The meaning of a number on its display.
+/// The meaning of a number in a message, as far as it can be compared between two displays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Meaning {
-    /// The number.
+    /// The number is compared by its value.
     Number(i128),
-    /// A hash of a name.
+    /// An atom or an id that is compared by a hash of its name.
     Named(u64),
-    /// An id or an unnamed atom that the server chose.
+    /// An id or an unnamed atom that the server chose; compared in pairs.
     Server(ServerNumber),
-    /// An id that this request creates.
+    /// The id of a resource that this request creates.
     Created,
-    /// A number that differs from run to run: times, and the opcodes of extensions.
+    /// A number that differs from run to run, which is not compared: a time, or the opcode of an extension.
     Varies,
 }
 
-/// A message without the numbers that a server or a client chose.
+/// A message, reduced to a hash and the numbers that the server chose.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Digest {
-    /// A hash of the message's name and fields, with names for ids.
+    /// A hash of the message's name and fields, with the ids replaced by their meanings.
     pub(super) hash: u64,
-    /// The ids that the server chose, in the order of the fields.
+    /// The ids in the message that the server chose, in the order of the fields.
     pub(super) server_ids: Vec<ServerNumber>,
 }
 
-/// The meanings of a display's ids.
+/// The meanings of the ids on one display.
 #[derive(Debug, Default)]
 pub(super) struct Meanings {
     ids: FxHashMap<u32, u64>,
-    /// Equal requests that created ids so far, by client and digest.
+    /// The number of equal requests that created ids so far, by client and digest.
     creations: FxHashMap<(ConnectionId, u64), u32>,
 }
 
 impl Meanings {
-    /// The digest of a message of `connection`. A request assigns a meaning to the IDs that it creates.
+    /// The digest of a message of `connection`. A request assigns a meaning to the ids that it creates. `range` is the
+    /// client's range of ids.
     pub(super) fn digest(
         &mut self,
         connection: ConnectionId,
@@ -115,7 +116,7 @@ impl Meanings {
         }
     }
 
-    /// Forgets the IDs of an earlier client with this range.
+    /// Drops the meanings of the ids in `range`, which an earlier client used.
     pub(super) fn new_client(&mut self, connection: ConnectionId, range: IdRange) {
         self.ids.retain(|id, _| !range.contains(*id));
         self.creations
@@ -154,7 +155,7 @@ impl Meanings {
     }
 }
 
-/// Hashes a value that is no number.
+/// Hashes a value that is not a number.
 fn hash_value(value: &Value, hasher: &mut DefaultHasher) {
     match value {
         Value::Real(number) => number.to_bits().hash(hasher),
@@ -211,13 +212,13 @@ pub(super) fn is_compared(message: &str, field: &str) -> bool {
     }
 }
 
-/// The type of the property with these fields.
+/// The property type (an atom) in the field `type` of a message with these fields; `None` if there is no such field.
 pub(super) fn property_type(fields: &[(compact_str::CompactString, Value)]) -> Option<u32> {
     let found = fields.iter().find(|(name, _)| name == "type");
     found.and_then(|(_, value)| value.as_u32())
 }
 
-/// The pairs of IDs that the two servers chose for the same object.
+/// The pairs of ids and atoms that the two servers chose for the same object.
 #[derive(Debug, Default)]
 pub(super) struct PairedIds {
     to_other: FxHashMap<ServerNumber, ServerNumber>,
@@ -225,7 +226,7 @@ pub(super) struct PairedIds {
 }
 
 impl PairedIds {
-    /// True if both IDs can have the same meaning: they were paired before, or neither was paired.
+    /// True if both numbers can have the same meaning: they were paired before, or neither was paired. Pairs them.
     pub(super) fn pair(&mut self, reference: ServerNumber, other: ServerNumber) -> bool {
         let can = self.can_pair(reference, other);
         if can {
@@ -235,7 +236,7 @@ impl PairedIds {
         can
     }
 
-    /// True if both numbers can have the same meaning. Does not pair them.
+    /// Returns true if the two numbers can have the same meaning. This method does not pair the numbers.
     pub(super) fn can_pair(&self, reference: ServerNumber, other: ServerNumber) -> bool {
         match (self.to_other.get(&reference), self.to_reference.get(&other)) {
             (Some(known), _) => *known == other,

@@ -28,16 +28,16 @@ pub use report::{
 pub use streams::DisplayStreams;
 use streams::{ClientStream, Entry, Received};
 
-/// Maximum number of differing messages whose fields are compared.
+/// The maximum number of differing messages whose fields are compared.
 const MOST_DETAILED: usize = 20_000;
 /// Maximum number of requests of a difference that are reported in text form, for each side.
 const SHOWN_REQUESTS: usize = 3;
-/// A client that was idle for less time at the end of a recording was active until the end.
+/// The maximum idle time at the end of a recording with which a client counts as active until the end.
 const ACTIVE: Duration = Duration::from_millis(500);
-/// Number of equal requests from which on a difference is a loop.
+/// The number of equal requests from which a difference is a loop.
 const LOOP: u64 = 100;
 
-/// The differences of two recordings, before the fields are read.
+/// The differences between two recordings, before the fields of the differing messages are read.
 #[derive(Debug, Default)]
 pub struct Divergence {
     pairs: Vec<ClientPair>,
@@ -48,7 +48,7 @@ pub struct Divergence {
     ids: PairedIds,
 }
 
-/// A client of both recordings.
+/// A client that both recordings contain.
 #[derive(Debug, Default)]
 struct ClientPair {
     name: String,
@@ -70,7 +70,7 @@ struct RequestHunk {
     sides: [Side; 2],
 }
 
-/// One side of a hunk.
+/// The requests of one recording in a hunk.
 #[derive(Debug, Default)]
 struct Side {
     shown: Vec<(Symbol, Place)>,
@@ -83,10 +83,10 @@ struct Side {
 struct ReceivedPair {
     kind: Received,
     name: Symbol,
-    /// If one side has an error instead of a reply: the kinds and names of both.
+    /// The kinds and names of both messages, if one recording has an error in place of a reply.
     replaced: Option<[(Received, Symbol); 2]>,
     places: [Option<Place>; 2],
-    /// The client's requests before it in the reference.
+    /// The number of the client's requests before this message in the reference.
     requests_before: u32,
     time: Timestamp,
 }
@@ -101,7 +101,7 @@ enum Varying {
 }
 
 impl Divergence {
-    /// Aligns the messages of two recordings.
+    /// Aligns the messages of two recordings, and compares them.
     pub fn new(reference: &DisplayStreams, other: &DisplayStreams) -> Divergence {
         let mut divergence = Divergence {
             left_out: reference.left_out + other.left_out,
@@ -209,7 +209,7 @@ impl Divergence {
         }
     }
 
-    /// Events do not belong to a request, so they are aligned separately.
+    /// Aligns the events of a client. Events do not belong to a request, so they are aligned separately.
     fn events(&mut self, pair: &mut ClientPair, first: &ClientStream, second: &ClientStream) {
         let of = |client: &ClientStream| -> Vec<usize> {
             let all = client.received.iter().enumerate();
@@ -261,7 +261,7 @@ impl Divergence {
             && pairs.fold(true, |same, (a, b)| self.ids.pair(*a, *b) && same)
     }
 
-    /// Collectors of the fields of the messages that differ, for a second pass over each recording.
+    /// Creates the collectors of the differing messages' fields, for a second pass over each of the two recordings.
     pub fn details(&self) -> [MessageDetails; 2] {
         [0, 1].map(|side| {
             let requests = self.pairs.iter().flat_map(|pair| &pair.requests);
@@ -277,8 +277,8 @@ impl Divergence {
         })
     }
 
-    /// Creates the report. `again` contains the differences of further recordings of the reference, with their fields;
-    /// differences that vary there are omitted.
+    /// Creates the report. `details` are the fields of the differing messages. `again` contains the differences of
+    /// further recordings of the reference, with their fields; differences that also vary there are left out.
     pub fn report(
         &self,
         reference: &DisplayStreams,
@@ -307,7 +307,7 @@ impl Divergence {
         }
     }
 
-    /// The kinds of all differences.
+    /// Returns the kinds of all differences.
     fn varying(&self, details: &[MessageDetails; 2]) -> BTreeSet<Varying> {
         let mut all = BTreeSet::new();
         for pair in &self.pairs {
@@ -658,14 +658,14 @@ impl Received {
     }
 }
 
-/// The fields of a message in one line.
+/// Returns the fields of a message in one line of text.
 fn line(fields: &[(String, Field)]) -> String {
     let fields = fields.iter().filter(|(path, _)| !path.ends_with("[]"));
     let fields = fields.map(|(path, field)| format!("{path}={}", field.text));
     fields.collect::<Vec<_>>().join(" ")
 }
 
-/// `modes[3].width` as `modes[].width`.
+/// Removes the list indices from the path of a field: `modes[3].width` becomes `modes[].width`.
 fn without_indices(path: &str) -> String {
     let mut inside = false;
     let kept = path.chars().filter(|one| {

@@ -1,105 +1,106 @@
-//! The differences of two recordings of one program, as values.
+//! The report on the differences between two recordings of one program.
 
 use serde::Serialize;
 
 /// The differences of two recordings of one program on two servers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DivergenceReport {
-    /// Clients that both recordings have, with their differences; the earliest difference first.
+    /// The clients that both recordings have, with their differences; the earliest difference first.
     pub clients: Vec<ClientDivergence>,
-    /// Clients that only the reference has, by name.
+    /// The names of clients that only the reference has.
     pub only_reference: Vec<String>,
-    /// Clients that only the other recording has, by name.
+    /// The names of clients that only the other recording has.
     pub only_other: Vec<String>,
-    /// Requests of the clients that both recordings have, in the reference.
+    /// The number of requests in the reference, of the clients that both recordings have.
     pub requests: u64,
-    /// Requests that both recordings have, equal except for IDs and times.
+    /// The number of requests that both recordings have, equal except for ids and times.
     pub equal_requests: u64,
-    /// Differences that also occur between two recordings of the reference. `None` with only one recording.
+    /// The number of differences that also occur between two recordings of the reference. Null with only one recording
+    /// of the reference.
     pub varying: Option<u64>,
-    /// Messages beyond the limit of memory, which were not compared.
+    /// The number of messages beyond the memory limit, which were not compared.
     pub left_out: u64,
 }
 
-/// The differences of one client.
+/// The differences between one client in both recordings.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ClientDivergence {
-    /// The program's name.
+    /// The name of the client's program.
     pub client: String,
     /// Milliseconds from the start of the reference to the first difference.
     pub since_ms: f64,
-    /// The first requests that only one recording has. `None` if only received messages differ.
+    /// The first requests that only one recording has. Null if only received messages differ.
     pub first_request: Option<RequestDifference>,
-    /// Positions at which the requests differ.
+    /// The number of positions at which the requests differ.
     pub request_differences: u64,
-    /// Received messages that differ up to the first request difference, the nearest first.
+    /// Received messages that differ before the first differing request, the nearest first.
     pub received: Vec<ReceivedDifference>,
-    /// The last request without a reply, if the reference received that reply.
+    /// The last request without a reply in the other recording, if the reference has its reply. Null otherwise.
     pub waits_for: Option<MissingReply>,
 }
 
-/// Requests at one position that only one recording has.
+/// The requests that only one recording has at one position.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RequestDifference {
-    /// The client's earlier requests in the reference.
+    /// The number of the client's earlier requests in the reference.
     pub requests_before: u64,
-    /// Milliseconds from the start of the reference.
+    /// Milliseconds from the start of the reference recording to the first of the differing requests.
     pub since_ms: f64,
-    /// The requests of the reference.
+    /// The requests that only the reference has.
     pub reference: RequestSide,
-    /// The requests of the other recording.
+    /// The requests that only the other recording has.
     pub other: RequestSide,
 }
 
-/// One recording's requests at a position of the difference.
+/// The requests that one recording has at a position, and the other recording does not.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct RequestSide {
-    /// The first requests in text form.
+    /// The first of the requests that only one recording has, in text form.
     pub requests: Vec<String>,
-    /// The number of requests.
+    /// The number of all requests at this position that only one recording has.
     pub count: u64,
-    /// A request that makes up at least nine tenths of many requests: a loop.
+    /// The request that makes up at least nine tenths of many requests (a loop); null without a loop.
     pub repeated: Option<RepeatedRequest>,
 }
 
-/// A request that a client repeats.
+/// A request that makes up at least nine tenths of many requests, so that the client seems to repeat it in a loop.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RepeatedRequest {
-    /// The request's name.
+    /// The name of the request.
     pub request: String,
-    /// The number of requests.
+    /// The number of times that the client sent the request.
     pub count: u64,
-    /// Requests a second.
+    /// The number of times per second that the client sent the request.
     pub per_second: f64,
 }
 
 /// A received message, or one of its fields, that differs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReceivedDifference {
-    /// `setup`, `reply`, `event` or `error`.
+    /// The kind of message: `setup`, `reply`, `event` or `error`.
     pub kind: String,
     /// The name of the event or error, or of the request that a reply belongs to.
     pub message: String,
-    /// The path of the field. `None` if only one recording has the message.
+    /// The path of the field that differs; null if only one recording has the message.
     pub field: Option<String>,
-    /// The value in the reference. `None` if the reference has no such message or field.
+    /// The value in the reference recording; null if it has no such message or field.
     pub reference: Option<String>,
-    /// The value in the other recording.
+    /// The value in the other recording. Null if the other recording has no such message or field.
     pub other: Option<String>,
-    /// Messages with a difference in this field.
+    /// The number of messages that differ in this field.
     pub count: u64,
-    /// The client's requests between the nearest of these messages and the first request difference. `None` without a
-    /// request difference.
+    /// The number of the client's requests between the nearest message that differs and the first request that differs.
+    /// Null if no request differs.
     pub requests_between: Option<u64>,
-    /// The client's requests in the reference before the nearest of these messages.
+    /// The number of the client's requests in the reference recording before the nearest message that differs.
     pub requests_before: u64,
 }
 
-/// A reply that never arrived.
+/// A request whose reply never arrived in the other recording.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MissingReply {
-    /// The request's name.
+    /// The name of the request.
     pub request: String,
-    /// Milliseconds from the start of the other recording.
+    /// Milliseconds from the start of the other recording to the request.
     pub since_ms: f64,
 }

@@ -9,9 +9,9 @@ use super::meaning::{Digest, Meanings, ServerNumber};
 use crate::Observation;
 use crate::pipeline::MessageContext;
 
-/// Bytes of a message's text that are compared.
+/// Maximum number of bytes of a message's text that are compared.
 pub(super) const LONGEST: usize = 1 << 12;
-/// Maximum number of messages kept for all clients: about 200 MB.
+/// The maximum number of messages kept for all clients, which use about 200 MB.
 const MOST_MESSAGES: usize = 4_000_000;
 
 /// The kind of a received message.
@@ -19,37 +19,37 @@ const MOST_MESSAGES: usize = 4_000_000;
 pub(super) enum Received {
     /// The server's reply to the connection setup.
     Setup,
-    /// A reply.
+    /// The reply to a request.
     Reply,
-    /// An event.
+    /// The message is an event.
     Event,
-    /// An error.
+    /// The message is an error.
     Error,
 }
 
-/// A message without its bytes.
+/// A message, reduced to a hash of its contents and its position.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
-    /// The name of a request, an event or an error; for a reply, the name of its request.
+    /// The name of a request, event or error; for a reply, the name of its request.
     pub(super) name: Symbol,
     pub(super) hash: u64,
-    /// The ids that the server chose.
+    /// The ids in the message that the server chose.
     pub(super) server_ids: Box<[ServerNumber]>,
     pub(super) time: Timestamp,
-    /// The message's number in the client's stream of both directions.
+    /// The number of the message in the client's stream, counted over both directions.
     pub(super) number: u32,
-    /// Requests of the client before this message.
+    /// The number of the client's requests before this message.
     pub(super) requests_before: u32,
     /// The index of the request that a reply or an error belongs to; for a request, its own index.
     pub(super) request: Option<u32>,
 }
 
-/// The messages of one client.
+/// The requests and the received messages of one client.
 #[derive(Debug, Default)]
 pub(super) struct ClientStream {
     pub(super) name: String,
     pub(super) requests: Vec<Entry>,
-    /// True for each request that has a reply by the protocol.
+    /// For each request, true if the protocol defines a reply to it.
     pub(super) has_reply: Vec<bool>,
     pub(super) received: Vec<(Received, Entry)>,
     pub(super) closed: bool,
@@ -58,7 +58,7 @@ pub(super) struct ClientStream {
 }
 
 impl ClientStream {
-    /// The received messages of `request`: replies and errors.
+    /// The indices of the received replies and errors, by the index of their request.
     pub(super) fn answers_by_request(&self) -> FxHashMap<u32, Vec<usize>> {
         let mut all: FxHashMap<u32, Vec<usize>> = FxHashMap::default();
         for (index, (kind, entry)) in self.received.iter().enumerate() {
@@ -79,17 +79,17 @@ pub struct DisplayStreams {
     indices: FxHashMap<ConnectionId, usize>,
     meanings: Meanings,
     kept: usize,
-    /// Messages beyond the limit, which are not compared.
+    /// The number of messages beyond the memory limit, which are not compared.
     pub(super) left_out: u64,
 }
 
 impl DisplayStreams {
-    /// Streams without messages.
+    /// Creates a collection of messages that is still empty.
     pub fn new() -> DisplayStreams {
         DisplayStreams::default()
     }
 
-    /// Processes the next observation of a pass.
+    /// Processes the next observation of a pass over the recording.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
             Observation::Control(_, Control::Opened(opened)) => {
@@ -168,12 +168,12 @@ impl DisplayStreams {
         )
     }
 
-    /// The meanings of ids so far.
+    /// The meanings of the ids that have been read so far.
     pub(super) fn meanings(&self) -> &Meanings {
         &self.meanings
     }
 
-    /// The position of the last observed message in its client's stream: client, number.
+    /// The position of the connection's last message: the index of the client, and the number of the message.
     pub(super) fn last_of(&self, connection: ConnectionId) -> Option<(usize, u32)> {
         let index = *self.indices.get(&connection)?;
         Some((index, self.clients[index].messages.checked_sub(1)?))
@@ -186,7 +186,7 @@ pub(super) fn fields(seen: &MessageContext<'_>) -> Value {
     fields.unwrap_or_else(|_| Value::Fields(Vec::new()))
 }
 
-/// A message's name, direction and position.
+/// The name, the direction and the position of a message.
 pub(super) struct Named {
     pub(super) name: Symbol,
     received: Option<Received>,
@@ -194,7 +194,7 @@ pub(super) struct Named {
 }
 
 impl Named {
-    /// `None` for the client's setup and for bytes that are no message.
+    /// The name of a message; `None` for the client's setup and for bytes that are no message.
     pub(super) fn of(message: &Message<'_>) -> Option<Named> {
         let (name, received, sequence) = match message {
             Message::Request(request) => (request.name, None, Some(request.sequence.0)),

@@ -1,4 +1,4 @@
-//! The episodes of motion that a client handled one by one: one for each response.
+//! The episodes of pointer motion that a client handled event by event: one episode for each response.
 
 use x11prof_trace::Timestamp;
 
@@ -9,7 +9,7 @@ use crate::episodes::cross_client::steps::Steps;
 use crate::episodes::episode::{Episode, LatencyBreakdown, LatencyComponent, Trigger};
 
 impl ClientState {
-    /// The client waits for events, so it has handled all motion. Ends the motion episodes.
+    /// Ends the motion episodes: the client waits for events, so it has handled all motion.
     pub(super) fn motion_is_handled(&mut self) {
         let motions = std::mem::take(&mut self.motions);
         if motions.are_handled_one_by_one() && !motions.held.is_empty() {
@@ -20,7 +20,8 @@ impl ClientState {
         }
     }
 
-    /// Input that the client read behind a backlog of motion waited until the last response to the motion.
+    /// Corrects the episode of input that the client read behind a backlog of motion: the input waited until the last
+    /// response to the motion.
     pub(super) fn waited_behind_motion(&mut self, episode: &mut Episode) {
         let start = episode.start.as_nanos();
         let since = self.behind_motion.take().filter(|since| *since > start);

@@ -1,4 +1,4 @@
-//! A client's messages: stimuli, replies, requests.
+//! The effects of a client's messages on its state: stimuli, replies and requests.
 
 use x11prof_trace::Timestamp;
 
@@ -19,8 +19,8 @@ use crate::threads::delays::{BRIEF, HANDED_ON_WITHIN};
 const MAX_OUTSTANDING: usize = 4096;
 
 impl ClientState {
-    /// Processes messages that arrived at the client; `links` are the other clients' actions that caused its events.
-    /// `said_before` is the time since the server sent them.
+    /// Processes messages that arrived at the client. `links` are the other clients' requests that caused its events.
+    /// `said_before` is the time in nanoseconds for which the server had the messages before it sent them.
     pub(crate) fn delivered(
         &mut self,
         time: u64,
@@ -211,8 +211,8 @@ impl ClientState {
         self.begin(time);
     }
 
-    /// Adds messages that the client sent. The server has rested for `rested` since the client began to wait. Returns
-    /// the position of the episode that the messages belong to.
+    /// Adds messages that the client sent at `time`. `rested` is the time in nanoseconds for which the server has been
+    /// idle since the client began to wait. Returns the position of the episode that the messages belong to.
     pub(crate) fn sent(&mut self, time: u64, sent: &SentRequests, rested: u64) -> TreePosition {
         self.threads.sent(time, !sent.questions.is_empty());
         if self.threads.is_gone() && self.thread != Thread::Unknown {

@@ -1,9 +1,9 @@
 //! Motion that arrives faster than a client handles it: a backlog that grows while the pointer moves.
-//! The wire does not show which motion event a client handles. A client that takes the latest motion only responds less often
+//!
 //! The protocol does not show which motion event a client handles. A client that reads only the latest motion responds
 //! less often than motion arrives, and its last response immediately follows the last motion. A client that handles
 //! each event responds once per event, and continues long after the pointer has stopped: its n-th response belongs to
-//! the n-th event. The case is known when the client next waits for events.
+//! the n-th event. Which of the two a client does is known when it next waits for events.
 
 use x11prof_trace::ConnectionId;
 
@@ -19,43 +19,44 @@ const MOST: usize = 1 << 14;
 /// remaining motion.
 const AFTER: usize = 2;
 
-/// Pointer motion of one client that arrived faster than the client handled it.
+/// Pointer motion of one client that arrived faster than the client handled it. Times are in nanoseconds.
 #[derive(Debug, Clone)]
 pub(crate) struct Backlog {
     pub(crate) client: ConnectionId,
     pub(crate) landmark: Label,
     pub(crate) start: u64,
-    /// The number of motion events, and the time in which they arrived.
+    /// The number of motion events; `came_in` is the time in which they arrived.
     pub(crate) events: u64,
     pub(crate) came_in: u64,
-    /// The mean time of a response.
+    /// The mean time of the response to one motion event, in nanoseconds.
     pub(crate) each: u64,
-    /// The age of the oldest motion when it was handled.
+    /// The age of the oldest motion event when the client handled it.
     pub(crate) oldest: u64,
 }
 
-/// The motion and the responses since the client last waited for events.
+/// The pointer motion that a client received, and its responses, since it last waited for events.
 #[derive(Debug, Default)]
 pub(super) struct Motions {
-    /// The times of the events.
+    /// The arrival times of the motion events, in nanoseconds.
     pub(super) events: Vec<u64>,
-    /// The beginnings of the responses' handling, and the responses.
+    /// For each response, the time at which the client began to handle it and the time of the response, in nanoseconds.
     pub(super) responses: Vec<(u64, u64)>,
-    /// The number of motion episodes before there were enough events to hold them.
+    /// The number of motion episodes that ended before there were enough events for a backlog.
     pub(super) let_go: usize,
-    /// Motion episodes, until it is known which response belongs to each.
+    /// Motion episodes with their end times in nanoseconds, held until the event that each response belongs to is
+    /// known.
     pub(super) held: Vec<(Episode, u64)>,
 }
 
 impl Motions {
-    /// Notes a motion event.
+    /// Notes a motion event that arrived at `time` (nanoseconds).
     pub(super) fn came(&mut self, time: u64) {
         if self.events.len() < MOST {
             self.events.push(time);
         }
     }
 
-    /// Notes that the client drew at `time`.
+    /// Notes that the client drew at `time` (nanoseconds).
     pub(super) fn drew(&mut self, time: u64) {
         if let Some(first) = self.events.first()
             && self.responses.len() < MOST
@@ -65,7 +66,7 @@ impl Motions {
         }
     }
 
-    /// Holds the episodes of a client that may have a backlog, and returns all other episodes.
+    /// Holds the episode if its client may have a backlog; otherwise returns the episode and its end time.
     pub(super) fn hold(&mut self, episode: Episode, end: u64) -> Option<(Episode, u64)> {
         let is_motion = self.is_motion(&episode);
         if self.events.len() < FEWEST || self.held.len() >= MOST || !is_motion {
@@ -81,13 +82,13 @@ impl Motions {
             || !self.held.is_empty() && episode.delivered.is_none()
     }
 
-    /// The trees of the episodes that are held.
+    /// The roots of the trees of the held episodes.
     pub(super) fn roots(&self) -> impl Iterator<Item = EpisodeId> {
         let held = self.held.iter();
         held.map(|(one, _)| one.link.as_ref().map_or(one.id, |link| link.root))
     }
 
-    /// True if each response belongs to one event.
+    /// True if the client responds to each motion event separately.
     pub(super) fn are_handled_one_by_one(&self) -> bool {
         let (events, responses) = (self.events.len(), self.responses.len());
         let last = self.events.last().copied().unwrap_or(0);

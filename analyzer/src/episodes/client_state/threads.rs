@@ -24,7 +24,7 @@ struct Ended {
 }
 
 impl ClientState {
-    /// A thread of its process changed its state.
+    /// Processes a change of state of a thread of the client's process.
     pub(crate) fn step(&mut self, step: &Step) {
         let woken = self.threads.step(step);
         if woken.is_some_and(|woken| woken.proved) {
@@ -33,7 +33,7 @@ impl ClientState {
         self.follow(step.time, woken);
     }
 
-    /// Updates the common state of the threads; `woken` is the thread that runs now after a wait.
+    /// Updates the combined state of the client's threads. `woken` is the thread that runs now after a wait.
     pub(super) fn follow(&mut self, time: u64, woken: Option<Woken>) {
         if self.threads.is_gone() {
             return;
@@ -115,7 +115,7 @@ impl ClientState {
         }
     }
 
-    /// Stores the call in which a thread has waited since `since`.
+    /// Stores the call `place` in which a thread has waited since `since` (nanoseconds).
     pub(crate) fn waits(&mut self, tid: u32, since: u64, place: Place) {
         // The setup is a request too.
         let asks = !self.outstanding.is_empty() || !self.set_up;

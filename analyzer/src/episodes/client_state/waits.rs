@@ -1,8 +1,9 @@
-//! A client with an open request to another client is not quiet until the reply has arrived or the client gives up.
+//! Waits for open requests. A client with an open request to another client is not quiet until the reply has arrived or
+//! the client gives up.
 //!
-//! A program that blocks in the meantime handles nothing else. A program with an event loop handles other events, and
-//! its episode is parked until the reply arrives. The kind of program becomes known when it falls asleep without a
-//! response to the events that it has read.
+//! A program that blocks meanwhile handles nothing else. A program with an event loop handles other events, and its
+//! episode is parked until the reply arrives. Which kind a program is becomes known when it sleeps without having
+//! responded to the events that it has read.
 
 use super::ClientState;
 use crate::episodes::awaited::AwaitedOutcome;
@@ -22,7 +23,7 @@ impl ClientState {
         self.open.as_ref().is_some_and(|open| open.awaits.is_open())
     }
 
-    /// The episode with this number opens a request.
+    /// Notes that an episode of the client has sent an open request.
     pub(super) fn asks_for(&mut self, request: &OpenRequest) {
         if let Some(open) = &mut self.open
             && open.takes_open(request)
@@ -31,7 +32,7 @@ impl ClientState {
         }
     }
 
-    /// Notes that an open request of the client changed, other than by a message of the client.
+    /// Processes a change of one of the client's open requests that no message of the client made.
     pub(crate) fn open_request(&mut self, time: u64, change: &OpenRequestChange) {
         let request = &change.request;
         match change.step {
@@ -59,7 +60,7 @@ impl ClientState {
         }
     }
 
-    /// The wait for a reply has ended: its episode continues.
+    /// Ends the wait for the reply to `request`, and continues the episode that waited.
     pub(super) fn no_longer_waits(
         &mut self,
         time: u64,
@@ -82,7 +83,7 @@ impl ClientState {
         }
     }
 
-    /// The client does something else while the open episode waits for a reply.
+    /// Parks the open episode: the client does something else while the episode waits for a reply.
     pub(super) fn park(&mut self) {
         if let Some(open) = self.open.take() {
             if self.parked.len() == MAX_PARKED {
@@ -112,8 +113,8 @@ impl ClientState {
         (self.number, self.open) = (number, Some(open));
     }
 
-    /// The client wakes or disconnects. If it has sent nothing in response to events read since it parked an episode,
-    /// it still waits in that episode.
+    /// Returns to the parked episode if the client has sent nothing in response to the events that it has read since.
+    /// Called when the client wakes or disconnects.
     pub(super) fn still_waits(&mut self, time: u64) {
         let idle = self.open.as_ref().is_none_or(|open| open.requests == 0);
         if let Some(last) = self.parked.len().checked_sub(1).filter(|_| idle) {
@@ -121,7 +122,8 @@ impl ClientState {
         }
     }
 
-    /// The client wakes with an open request: parks the episode if it begins something else.
+    /// Parks the episode with an open request if the client, which wakes at `time` after a wait since `since`, begins
+    /// something else. `fed` is true if bytes have arrived.
     pub(super) fn wakes_waiting(&mut self, time: u64, since: u64, fed: bool) {
         let blocks = self.open.as_ref().is_some_and(|open| open.awaits.blocks());
         if fed && !self.waiting.is_empty() {
@@ -144,7 +146,8 @@ impl ClientState {
         last.is_some_and(|last| last.saturating_add(PERIOD) >= asked)
     }
 
-    /// The client draws without the reply: it has given up, unless other messages caused the drawing.
+    /// Notes that the client draws before the reply arrived: it has given up the wait, unless other messages caused the
+    /// drawing.
     pub(super) fn draws_waiting(&mut self, time: u64) {
         let unfed = match self.thread {
             Thread::Unknown => {
@@ -175,7 +178,7 @@ impl ClientState {
         (self.number, self.open) = current;
     }
 
-    /// Ends all episodes: the connection or the trace has ended.
+    /// Ends all episodes at `time` (nanoseconds), because the connection or the trace has ended.
     pub(crate) fn close_all(&mut self, time: u64) {
         self.still_waits(time);
         while !self.parked.is_empty() {

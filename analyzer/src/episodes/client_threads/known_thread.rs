@@ -1,5 +1,5 @@
-//! One thread of a client's process: its state, and the calls in which it waits. A call in which events wake the thread
-//! is a wait for work; other calls are waits during a handling.
+//! One thread of a client's process: its state, and the calls in which it waits. A call from which events wake the
+//! thread is a wait for work. Other calls are waits in the middle of a handling.
 
 use crate::episodes::timeline_event::{Place, Wait};
 use crate::threads::delays::WOKEN_WITHIN;
@@ -13,20 +13,20 @@ const OFTEN: u32 = 3;
 const TURNS: u32 = 16;
 const SELDOM: u32 = 4;
 
-/// The common wait of all threads.
+/// The combined wait of several threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CommonWait {
-    /// Poll if all threads wait for X or for work; `None` if the wait of a thread is unknown.
+    /// `Poll` if all threads wait for X or for work; `None` if the wait of a thread is unknown.
     pub(crate) wait: Option<Wait>,
-    /// True if the wait is only assumed to be for work.
+    /// True if the program only assumes that the wait is for work.
     pub(crate) unsure: bool,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct KnownThread {
-    /// Unknown once it has ended.
+    /// The thread's current state; unknown once the thread has ended.
     pub(super) now: State,
-    /// The time of the thread's last switch.
+    /// The time of the thread's last context switch, in nanoseconds.
     pub(super) since: u64,
     pub(super) wait: Option<Place>,
     pub(super) reads: u32,
@@ -35,10 +35,9 @@ pub(super) struct KnownThread {
     pub(super) polls: bool,
     pub(super) waits: bool,
     places: Vec<KnownPlace>,
-    /// The client sent a request with a reply while the thread waited, or waited for a reply, so earlier requests are
-    /// read later.
+    /// True if a reply was pending while the thread waited. Requests sent before are then read later.
     pub(super) reply_awaited: bool,
-    /// The time at which the thread last returned from poll.
+    /// The time at which the thread last returned from poll, in nanoseconds; `None` if it never did.
     pub(super) left_poll: Option<u64>,
     /// The time at which a device event arrived while the thread waited.
     pub(super) device_event_came: Option<u64>,
@@ -69,12 +68,12 @@ impl KnownThread {
         }
     }
 
-    /// True if the thread runs, is ready, or ran a moment ago.
+    /// True if the thread runs, is ready, or ran shortly before `time` (nanoseconds).
     pub(super) fn ran_lately(&self, time: u64) -> bool {
         self.now.could_run() || time.saturating_sub(self.since) <= WOKEN_WITHIN
     }
 
-    /// Adds a wait in a place.
+    /// Adds a wait of the thread at the location `place`.
     pub(super) fn seen(&mut self, place: Place) {
         self.wait = Some(place);
         if !self.places.iter().any(|one| one.place == place) {
@@ -105,7 +104,7 @@ impl KnownThread {
         self.places.iter_mut().find(|one| one.place == place)
     }
 
-    /// A device event arrived in this wait; `woke` is true if it ended the wait.
+    /// Adds a device event that arrived in the current wait; `woke` is true if the event ended the wait.
     pub(super) fn device_event(&mut self, woke: bool) {
         if let Some(place) = self.wait
             && let Some(one) = self.at(place)
@@ -115,7 +114,7 @@ impl KnownThread {
         }
     }
 
-    /// Adds a wakeup by a message.
+    /// Adds a wakeup of the thread by a message.
     pub(super) fn woken(&mut self) {
         if let Some(place) = self.wait
             && let Some(one) = self.at(place)
@@ -154,14 +153,14 @@ impl KnownThread {
         asleep >= TURNS && seen(false).saturating_mul(SELDOM) <= asleep
     }
 
-    /// True if events have woken the thread from this wait: the wait is for work.
+    /// True if events have woken the thread from a wait at `place`: such a wait is for work.
     pub(super) fn proven(&self, place: Place) -> bool {
         // Events do not wake a sleep.
         let mut places = self.places.iter();
         place.wait != Wait::Sleep && places.any(|one| one.place == place && one.is_for_work())
     }
 
-    /// The meaning of the thread's wait for the client. With `sole`, no other thread communicates for the client.
+    /// The meaning of the thread's wait for the client. `sole` is true if no other thread communicates for the client.
     pub(super) fn meaning(&self, sole: bool) -> CommonWait {
         let Some(place) = self.wait else {
             return CommonWait {

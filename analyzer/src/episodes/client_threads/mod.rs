@@ -29,18 +29,18 @@ const WRITTEN_LATE: u64 = 50_000_000;
 /// A thread that runs again after a wait.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Woken {
-    /// The beginning of the thread's wait.
+    /// The time at which the thread's wait began, in nanoseconds.
     pub(crate) since: u64,
     /// True if messages have shown for the first time that the thread's waits at this location are for work.
     pub(crate) proved: bool,
-    /// The kind of the wait, if its end shows that it was in the middle of a handling: another thread ended it at a new
-    /// location, and no message had woken that thread first.
+    /// The kind of the wait, if its end shows that the thread was in the middle of a handling: another thread ended the
+    /// wait at a new location, and no message had woken that other thread first.
     pub(crate) busy: Option<Wait>,
-    /// The wait was for another thread: bytes do not end it.
+    /// True if the thread waited for another thread, so that arriving bytes did not end the wait.
     pub(crate) locked: bool,
 }
 
-/// The threads of a client's process.
+/// The threads of the process to which a client belongs.
 #[derive(Debug, Default)]
 pub(crate) struct ClientThreads {
     threads: FxHashMap<u32, KnownThread>,
@@ -62,7 +62,7 @@ pub(crate) struct ClientThreads {
 }
 
 impl ClientThreads {
-    /// Updates the state of a thread. Returns the wait that ended if the thread runs after a wait.
+    /// Updates the state of a thread. Returns the wait that ended, if the thread now runs after a wait.
     pub(crate) fn step(&mut self, step: &Step) -> Option<Woken> {
         let Step { time, tid, now, .. } = *step;
         if now == State::Unknown {
@@ -184,8 +184,8 @@ impl ClientThreads {
         }
     }
 
-    /// Stores the call in which a thread has waited since `since`; `asks` is true while a reply to the client is
-    /// pending.
+    /// Stores the call `place` in which a thread has waited since `since` (nanoseconds); `asks` is true while a reply
+    /// to the client is pending.
     pub(crate) fn waits(&mut self, tid: u32, since: u64, place: Place, asks: bool) {
         if let Some(thread) = self.threads.get_mut(&tid)
             && thread.now == State::Waiting
@@ -196,8 +196,8 @@ impl ClientThreads {
         }
     }
 
-    /// Notes that bytes arrived for the client. `device` and `events` are true if they contain a device event or any
-    /// event, `asks` if a reply is pending.
+    /// Notes that bytes arrived for the client at `time` (nanoseconds). `device` is true if they contain a device
+    /// event, `events` if they contain any event, `asks` if a reply is pending.
     pub(crate) fn delivered(&mut self, time: u64, device: bool, events: bool, asks: bool) {
         self.unread = Some(time);
         // Earlier bytes have ended the wait of the thread that reads, which lacks a processor.
@@ -221,7 +221,8 @@ impl ClientThreads {
         }
     }
 
-    /// Notes that the relay has read data from the client, with or without a request that has a reply.
+    /// Notes that the relay has read data from the client at `time` (nanoseconds). `asks` is true if the data contain a
+    /// request that has a reply.
     pub(crate) fn sent(&mut self, time: u64, asks: bool) {
         self.reply_awaited(asks);
         let runs = self.threads.values().any(|thread| thread.now.could_run());
@@ -255,7 +256,7 @@ impl ClientThreads {
         self.gone
     }
 
-    /// True if another process writes on the connection: almost nothing arrived while one of these threads ran.
+    /// True if another process writes on the connection: almost no data arrived while a thread of this process ran.
     pub(crate) fn is_elsewhere(&self) -> bool {
         self.relay_reads >= READS_NEEDED
             && self.unwritten.saturating_mul(10) > self.relay_reads.saturating_mul(9)
@@ -273,7 +274,7 @@ impl ClientThreads {
         all.filter(move |(_, thread)| speaks(thread))
     }
 
-    /// The common state: running, ready, or waiting; unknown if no thread is known.
+    /// The combined state of the client's threads: running, ready, or waiting; unknown if no thread is known.
     pub(crate) fn together(&self) -> State {
         let mut together = State::Unknown;
         for (_, thread) in self.speakers() {
@@ -293,8 +294,8 @@ impl ClientThreads {
         all.peek().is_some() && all.all(|(_, thread)| thread.sleeps_between_turns())
     }
 
-    /// The common wait of the threads that ran since `begun`, if all of them wait. Other threads are not part of the
-    /// handling.
+    /// The combined wait of the threads that ran since `begun` (nanoseconds), if all of them wait. Other threads are
+    /// not part of the handling.
     pub(crate) fn joint_wait(&self, begun: u64) -> CommonWait {
         let sole = self.speakers().nth(1).is_none();
         let mut joint = CommonWait {

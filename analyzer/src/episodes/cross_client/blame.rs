@@ -1,4 +1,4 @@
-//! The blame of an episode: the main cause in the chain of waits.
+//! The blame of an episode: the owner of the most time in its chain of waits.
 
 use x11prof_protocol::Symbol;
 use x11prof_trace::ConnectionId;
@@ -8,32 +8,32 @@ use crate::episodes::cause::{Cause, ServerCause};
 use crate::episodes::episode::Episode;
 use crate::episodes::latency_component::LatencyComponent;
 
-/// The owner of a part of the latency, as results name it.
+/// The kind of owner of a part of an episode's latency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum BlameKind {
-    /// The client that the episode belongs to.
+    /// The client of the episode.
     Client,
-    /// The episode's client, while it handled earlier input.
+    /// The client of the episode handled earlier input.
     Queue,
-    /// Another client, which the episode's client caused to act or waited for.
+    /// Another client, which the episode's client waited for or whose work the episode's client caused.
     OtherClient,
-    /// The server.
+    /// The display server.
     Server,
-    /// The link to the server.
+    /// The network link between the client and the server.
     Network,
     /// A client had grabbed the server.
     Grab,
-    /// A file.
+    /// The client waited for a file.
     Disk,
     /// The client waited for time to pass.
     Sleep,
-    /// The client waited for another process, or for something that is not in the trace.
+    /// The client waited for another process, or for an object that is not in the trace.
     Elsewhere,
-    /// No processor was free, for longer than the client ran.
+    /// No processor was free for the client, for longer than the client ran.
     Processor,
     /// The server was ready, but no processor was free.
     ServerProcessor,
-    /// The client waited for a reply to an open request that comes from no known client.
+    /// The client waited for the reply to an open request, and the client that has to reply is unknown.
     Awaited,
 }
 
@@ -66,7 +66,7 @@ impl BlameKind {
     }
 }
 
-/// Facts about an episode that determine the blame of a link in its chain.
+/// Facts about an episode that decide who owns the time of a step in its chain of waits.
 #[derive(Debug)]
 pub(crate) struct BlameContext {
     whose: ConnectionId,
@@ -101,7 +101,7 @@ impl BlameContext {
     }
 }
 
-/// An owner of a part of the chain, in nanoseconds.
+/// An owner of time in a chain of waits. Times are in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Blame {
     pub(crate) kind: BlameKind,
@@ -109,12 +109,12 @@ pub(crate) struct Blame {
     /// The request that blocked the client, or that caused another client to act.
     pub(crate) request: Option<Symbol>,
     pub(crate) nanos: u64,
-    /// The part in which the client or server was ready and no processor was free.
+    /// The part of the time in which the client or server was ready and no processor was free, in nanoseconds.
     pub(crate) ready: u64,
 }
 
 impl Blame {
-    /// The owner of a step's time.
+    /// The owner of the time of `step`; `whole` has the facts about the whole episode.
     pub(crate) fn of(step: &PathStep, whole: &BlameContext) -> Blame {
         let whose = whole.whose;
         let own = |kind| {
@@ -166,8 +166,8 @@ impl Blame {
         }
     }
 
-    /// The blame with the most time in an episode's chain, within the latency component with the most time; `None` for
-    /// an empty chain.
+    /// The owner of the most time in the episode's chain of waits, within the largest latency component; `None` for an
+    /// empty chain.
     pub(crate) fn most(episode: &Episode) -> Option<Blame> {
         let whole = BlameContext::of(episode);
         let mut all: Vec<Blame> = Vec::new();

@@ -3,7 +3,7 @@
 use x11prof_protocol::Symbol;
 use x11prof_trace::ConnectionId;
 
-/// An episode of a trace: the client, and the number of the client's earlier episodes.
+/// The identity of an episode in a trace: its client, and the number of earlier episodes of that client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct EpisodeId {
     pub(crate) client: ConnectionId,
@@ -14,16 +14,17 @@ pub(crate) struct EpisodeId {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TreePosition {
     pub(crate) id: EpisodeId,
-    /// The episode that the tree began with.
+    /// The first episode of the tree.
     pub(crate) root: EpisodeId,
     /// The episode that caused this one; the root is its own parent.
     pub(crate) parent: EpisodeId,
-    /// The number of episodes above this one.
+    /// The number of the episode's ancestors in the tree.
     pub(crate) depth: usize,
 }
 
 impl TreePosition {
-    /// The position below the episode that `link` comes from.
+    /// The position of episode `id`, as a child of the episode that `link` comes from; the root of a new tree without
+    /// `link`.
     pub(crate) fn of(id: EpisodeId, link: Option<&CausalEdge>) -> TreePosition {
         TreePosition {
             id,
@@ -34,25 +35,25 @@ impl TreePosition {
     }
 }
 
-/// A request in one client's episode, and the event that the server therefore sent to another client. Times in
+/// A request in one client's episode, and the event that the server sent to another client because of it. Times are in
 /// nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CausalEdge {
-    /// The episode that sent the request.
+    /// The episode in which the request was sent.
     pub(crate) from: EpisodeId,
     pub(crate) root: EpisodeId,
-    /// The number of episodes above the one that the event begins.
+    /// The number of ancestors of the episode that the event begins.
     pub(crate) depth: usize,
     /// The client whose request began the episode that sent the request; `None` if no other client's did.
     pub(crate) after: Option<ConnectionId>,
     pub(crate) request: Symbol,
-    /// The time at which the client sent the request.
+    /// The time at which the client sent the request, in nanoseconds.
     pub(crate) sent: u64,
-    /// The time at which the event was delivered.
+    /// The time at which the event that the request caused was delivered, in nanoseconds.
     pub(crate) delivered: u64,
-    /// The part of that time in which the server had no processor.
+    /// The part of the time from `sent` to `delivered` in which the server had no processor, in nanoseconds.
     pub(crate) unserved: u64,
-    /// True if the event is a step of a loop of two clients.
+    /// True if the event is a step of a loop between two clients.
     pub(crate) looped: bool,
 }
 

@@ -33,11 +33,11 @@ pub(crate) enum EffectKind {
     /// A window is cleared.
     Clear,
     Shape,
-    /// A property changes; the detail is its atom.
+    /// A property changes; the key's detail is the property's atom.
     Property,
-    /// A property is deleted.
+    /// A property of a window is deleted.
     Deleted,
-    /// A client requests a selection; the detail is selection and target, the window is the requestor.
+    /// A client requests a selection; the key's detail is the selection and the target, its window is the requestor.
     Convert,
     /// The owner of a selection changes.
     Own,
@@ -51,12 +51,12 @@ pub(crate) enum EffectKind {
     Counter,
 }
 
-/// The properties that a request and its event share.
+/// A key that is equal for a request and the event that the request causes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct CausalKey {
     pub(crate) kind: EffectKind,
     pub(crate) window: u32,
-    /// An atom or two.
+    /// One or two atoms, or another number, that the request and its event share.
     pub(crate) detail: u64,
 }
 
@@ -72,7 +72,7 @@ fn pair(first: u32, second: u32) -> u64 {
     u64::from(first) << 32 | u64::from(second)
 }
 
-/// A request that may cause an event of another client.
+/// A request that may cause an event in another client.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CausalRequest {
     pub(crate) sequence: SequenceNumber,
@@ -80,7 +80,7 @@ pub(crate) struct CausalRequest {
     pub(crate) causal_key: CausalKey,
 }
 
-/// The server objects that some events depend on: counters of alarms, windows with damage reports.
+/// The server objects that some events depend on: the counters of alarms, and the windows with damage reports.
 #[derive(Debug, Default)]
 pub(crate) struct Watched {
     alarms: HashMap<u32, u32>,
@@ -91,7 +91,7 @@ pub(crate) struct Watched {
 const ALARM_COUNTER: u32 = 1;
 
 impl Watched {
-    /// Adds the causal keys of a request to `acts`.
+    /// Adds the causal keys of a request to `causal_requests`.
     pub(crate) fn request(
         &mut self,
         seen: &MessageContext<'_>,
@@ -182,7 +182,7 @@ impl Watched {
         })
     }
 
-    /// The causal keys that a request may have that caused an event.
+    /// The causal keys of the requests that may have caused an event.
     pub(crate) fn event(&self, session: &Session, event: &Event<'_>) -> Vec<CausalKey> {
         let word = |at: usize| event.order.u32(event.bytes, at);
         let causal_keys = if event.sent {
@@ -274,7 +274,7 @@ fn sent(code: u8, word: impl Fn(usize) -> Option<u32>) -> Option<CausalKey> {
     Some(causal_key(EffectKind::Send(code), window, detail))
 }
 
-/// The server's time of an event, in milliseconds, if the event is a PropertyNotify from the server.
+/// The server time of an event in milliseconds, if it is a PropertyNotify from the server; otherwise `None`.
 pub(crate) fn server_time(event: &Event<'_>) -> Option<u32> {
     let reported = event.name.as_str() == "PropertyNotify" && !event.sent;
     reported.then(|| event.order.u32(event.bytes, 12)).flatten()

@@ -3,7 +3,7 @@
 //!
 //! The protocol does not name the request that causes an event. The server sends the event while it handles the request
 //! (protocol, section 9: replies and events are in the order of the requests). So the event is delivered before the
-//! server rests, and before the requester receives any later message from the server.
+//! server is idle, and before the requester receives any later message from the server.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -46,7 +46,7 @@ impl Cause {
     }
 }
 
-/// The latest requests that may cause events of other clients.
+/// The latest requests of each client that may cause events of other clients.
 #[derive(Debug, Default)]
 pub(crate) struct Causes {
     /// The requests in the order of time; the first has the number `first`.
@@ -59,7 +59,7 @@ pub(crate) struct Causes {
 }
 
 impl Causes {
-    /// Adds requests that a client sent at `time`, in the episode at position `by`.
+    /// Adds requests that a client sent at `time` (nanoseconds), in the episode at position `by`.
     pub(crate) fn sent(&mut self, time: u64, causal_requests: &[CausalRequest], by: TreePosition) {
         for act in causal_requests {
             let number = self.first + self.all.len() as u64;
@@ -98,12 +98,14 @@ impl Causes {
         self.all.get(usize::try_from(at).ok()?)
     }
 
-    /// A client received a message at `time` that the server sent after it had handled the request with this number.
+    /// Notes that `client` received a message at `time` (nanoseconds) that the server sent after it had handled request
+    /// `until`.
     pub(crate) fn answered(&mut self, time: u64, client: ConnectionId, until: SequenceNumber) {
         self.handle(time, client, |cause| cause.sequence <= until);
     }
 
-    /// Notes that the server rests since `time`; `grab` is the client that has grabbed the server.
+    /// Notes that the server has been idle since `time` (nanoseconds). `grab` is the client that has grabbed the
+    /// server.
     pub(crate) fn rests(&mut self, time: u64, grab: Option<ConnectionId>) {
         let clients: Vec<ConnectionId> = self.unhandled.keys().copied().collect();
         for client in clients {
@@ -133,8 +135,9 @@ impl Causes {
         }
     }
 
-    /// The cause of an event with one of these causal keys. `client` received the event at `time`; it happened by `by`
-    /// on the server's clock. `None` if there is no known request, or if the client itself caused the event.
+    /// The cause of an event with one of these causal keys. `client` received the event at `time`; the event happened
+    /// at or before `by`, by the server's clock. `None` if no such request is known, or if the client itself caused the
+    /// event.
     pub(crate) fn find(
         &self,
         time: u64,
@@ -170,7 +173,7 @@ impl Causes {
         })
     }
 
-    /// The trees that may still grow at `time`.
+    /// The roots of the trees to which episodes may still be added at `time` (nanoseconds).
     pub(crate) fn roots(&self, time: u64) -> impl Iterator<Item = EpisodeId> {
         let live = self.all.iter().filter(move |cause| cause.until() >= time);
         live.map(|cause| cause.by.root)

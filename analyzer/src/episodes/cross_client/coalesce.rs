@@ -3,21 +3,21 @@
 
 /// A step of time with an owner, in nanoseconds.
 pub(super) trait TimedStep: Copy {
-    /// True if both have the same owner and reason.
+    /// True if `self` and `other` have the same owner and the same reason.
     fn is_like(&self, other: &Self) -> bool;
 
-    /// True if both have the same owner.
+    /// True if `self` and `other` have the same owner.
     fn is_akin(&self, other: &Self) -> bool;
 
     fn start(&self) -> u64;
 
     fn nanos(&self) -> u64;
 
-    /// Sets start and length.
+    /// Sets the start and the length of the step, in nanoseconds.
     fn lies(&mut self, start: u64, nanos: u64);
 }
 
-/// Merges the consecutive steps `all` into at most `most` steps.
+/// Merges the consecutive steps `all` so that at most `most` steps remain.
 pub(super) fn coalesce<S: TimedStep>(mut all: Vec<S>, most: usize) -> Vec<S> {
     let mut long = 1;
     while all.len() > most {

@@ -23,7 +23,7 @@ struct Tree {
     episodes: FxHashMap<EpisodeId, Episode>,
 }
 
-/// The trees that may still grow.
+/// The trees to which episodes may still be added.
 #[derive(Debug, Default)]
 pub(crate) struct EpisodeForest {
     trees: BTreeMap<EpisodeId, Tree>,
@@ -32,7 +32,7 @@ pub(crate) struct EpisodeForest {
 }
 
 impl EpisodeForest {
-    /// Adds an event caused by an episode of a tree. Returns the link, unless the tree is full.
+    /// Adds `link`: an event that an episode of a tree caused. Returns the link, or `None` if the tree is full.
     pub(crate) fn link(&mut self, link: CausalEdge) -> Option<CausalEdge> {
         let tree = self.trees.entry(link.root).or_default();
         (tree.links < MAX_EPISODES).then(|| {
@@ -41,7 +41,7 @@ impl EpisodeForest {
         })
     }
 
-    /// Adds a finished episode.
+    /// Adds a finished episode to its tree.
     pub(crate) fn add(&mut self, episode: Episode) {
         let root = episode.link.as_ref().map_or(episode.id, |link| link.root);
         let tree = self.trees.entry(root).or_default();
@@ -49,7 +49,7 @@ impl EpisodeForest {
         self.held += 1;
     }
 
-    /// True if the next search for complete trees is due.
+    /// True if the next search for complete trees is due at `time`, in nanoseconds.
     pub(crate) fn is_due(&self, time: u64) -> bool {
         self.held > 0 && time.saturating_sub(self.looked) >= LOOK_EVERY || self.held > MAX_HELD
     }

@@ -1,6 +1,7 @@
-//! Loops: two clients that cause each other's messages, without a user or a timer (a program that sets its hints whenever
-//! the window manager configures its window, and a window manager that configures the window whenever its hints change).
-//! Each step is the effect of the step before. A loop has no end that anybody waits for: its steps are no episodes.
+//! Loops: two clients that cause each other's messages, without a user or a timer. An example is a program that sets
+//! its hints whenever the window manager configures its window, and a window manager that configures the window
+//! whenever its hints change. Each step is the effect of the step before. No user waits for the end of a loop, so its
+//! steps are no episodes.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -22,23 +23,23 @@ const MAX_EVENTS: usize = 16;
 /// Maximum number of tracked pairs of clients.
 const MAX_PAIRS: usize = 1024;
 
-/// An exchange of two clients.
+/// An exchange of messages between two clients.
 #[derive(Debug, Clone)]
 pub(crate) struct Loop {
-    /// The two clients, each with its latest request that caused the other client to act, and the event that it acts
-    /// on.
+    /// The two clients. Each has the latest request with which it caused the other client to act, and the event that it
+    /// acts on.
     pub(crate) sides: [Side; 2],
-    /// The beginning of the first step, and the end of the last one.
+    /// The time at which the first step began, in nanoseconds; `last` is the time at which the last step ended.
     pub(crate) first: u64,
     pub(crate) last: u64,
-    /// Steps, and nanoseconds in which they followed each other.
+    /// The number of steps; `nanos` is the time in nanoseconds in which they followed each other.
     pub(crate) steps: u64,
     pub(crate) nanos: u64,
     /// Successive steps.
     run: u64,
 }
 
-/// A client of a loop.
+/// One of the two clients of a loop.
 #[derive(Debug, Clone)]
 pub(crate) struct Side {
     pub(crate) client: ConnectionId,
@@ -73,7 +74,7 @@ impl Side {
     }
 }
 
-/// The exchanges of all pairs of clients.
+/// The exchanges of messages between all pairs of clients.
 #[derive(Debug, Default)]
 pub(crate) struct Loops {
     pairs: BTreeMap<[ConnectionId; 2], Loop>,
@@ -82,14 +83,14 @@ pub(crate) struct Loops {
 }
 
 impl Loops {
-    /// The user acted in a client.
+    /// Notes that the user acted in `client` at `time` (nanoseconds), which ends a loop's run of steps.
     pub(crate) fn input(&mut self, time: u64, client: ConnectionId) {
         if self.inputs.len() < MAX_PAIRS || self.inputs.contains_key(&client) {
             self.inputs.insert(client, time);
         }
     }
 
-    /// Processes an event for the client `to` that `link` caused. Returns true if the event is a step of a loop.
+    /// Processes an event of client `to` that `link` caused. Returns true if the event is a step of a loop.
     pub(crate) fn step(&mut self, link: &CausalEdge, to: ConnectionId, event: &Label) -> bool {
         let from = link.from.client;
         let pair = [from.min(to), from.max(to)];
@@ -141,7 +142,7 @@ impl Loops {
         known.run >= STEPS
     }
 
-    /// The loops, the most steps first.
+    /// The loops with the most steps first.
     pub(crate) fn list(&self) -> Vec<&Loop> {
         let mut all: Vec<&Loop> = self.pairs.values().filter(|one| one.steps > 0).collect();
         all.sort_by_key(|one| std::cmp::Reverse(one.steps));

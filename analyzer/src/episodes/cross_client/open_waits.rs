@@ -1,4 +1,4 @@
-//! The open requests of each client: the client that has to reply may itself wait for a reply.
+//! The open requests of each client, to find clients that cannot reply because they wait for a reply themselves.
 
 use std::collections::VecDeque;
 
@@ -17,12 +17,12 @@ struct OpenWait {
     until: Option<Timestamp>,
 }
 
-/// The latest waits of all clients.
+/// The latest waits for open requests of all clients.
 #[derive(Debug, Default)]
 pub(crate) struct OpenWaits(VecDeque<OpenWait>);
 
 impl OpenWaits {
-    /// Notes an open request, or the client that it has reached.
+    /// Adds an open request, or updates the client that it has reached.
     pub(crate) fn opened(&mut self, request: &OpenRequest) {
         match self.find(request) {
             Some(known) => known.request = *request,
@@ -38,7 +38,7 @@ impl OpenWaits {
         }
     }
 
-    /// Notes that a wait ended at `time`.
+    /// Ends the wait for an open request at `time` (nanoseconds).
     pub(crate) fn over(&mut self, request: &OpenRequest, time: u64) {
         if let Some(known) = self.find(request) {
             known.until = Some(Timestamp::from_nanos(time));
@@ -50,7 +50,8 @@ impl OpenWaits {
         all.find(|one| one.request.number == request.number)
     }
 
-    /// Adds to each wait what the other client waited for meanwhile, if that wait overlaps more than half of it.
+    /// Sets the field `behind` of each wait: the open request that the other client waited for in more than half of the
+    /// time.
     pub(crate) fn explain(&self, waits: &mut [AwaitedRequest]) {
         for wait in waits {
             let overlap = |one: &OpenWait| {

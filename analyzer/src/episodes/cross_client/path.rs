@@ -1,5 +1,5 @@
-//! The chain of waits that an episode's time consists of: followed backwards from its end to its beginning, through the
-//! client that ended each wait.
+//! The chain of waits that explains an episode's time. It is followed backwards from the end of the episode to its
+//! beginning, through the client that ended each wait.
 
 use rustc_hash::FxHashMap;
 
@@ -24,7 +24,8 @@ struct Walk<'a> {
     path: Vec<PathStep>,
 }
 
-/// The chain from the beginning of `root` to the end of `last`, which it caused, in the order of time.
+/// The chain of waits from the beginning of episode `root` to the end of episode `last`, which `root` caused, in time
+/// order.
 pub(crate) fn path(
     all: &FxHashMap<EpisodeId, Episode>,
     root: EpisodeId,

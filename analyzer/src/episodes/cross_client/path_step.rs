@@ -1,4 +1,4 @@
-//! A link of a chain of waits.
+//! A step of a chain of waits.
 
 use x11prof_protocol::Symbol;
 use x11prof_trace::ConnectionId;
@@ -6,23 +6,23 @@ use x11prof_trace::ConnectionId;
 use super::coalesce::TimedStep;
 use crate::episodes::latency_component::LatencyComponent;
 
-/// A link of the chain: time of one client with one owner, in nanoseconds.
+/// A step of a chain of waits: time of one client with one owner, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PathStep {
     pub(crate) client: ConnectionId,
     pub(crate) owner: LatencyComponent,
-    /// The request whose reply the client waited for, or which the server reported late.
+    /// The request whose reply the client waited for, or which the server reported late; `None` without a request.
     pub(crate) request: Option<Symbol>,
-    /// The request of another client that caused this client to act.
+    /// The request of another client that caused this client to act; `None` if there is none.
     pub(crate) asked: Option<Symbol>,
-    /// The client that had grabbed the server, or whose event ended the wait.
+    /// The client that had grabbed the server, or whose event ended the wait; `None` if there is none.
     pub(crate) by: Option<ConnectionId>,
     pub(crate) start: u64,
     pub(crate) nanos: u64,
 }
 
 impl PathStep {
-    /// Time in which requests of a client are in flight.
+    /// Creates a step in which requests of `client` are in flight, from `start` for `nanos` nanoseconds.
     pub(crate) fn network(client: ConnectionId, start: u64, nanos: u64) -> PathStep {
         PathStep {
             client,
@@ -35,7 +35,7 @@ impl PathStep {
         }
     }
 
-    /// Adds the time of another step.
+    /// Adds the time of another step to this one.
     pub(super) fn join(&mut self, other: &PathStep) {
         self.start = self.start.min(other.start);
         self.nanos = self.nanos.saturating_add(other.nanos);

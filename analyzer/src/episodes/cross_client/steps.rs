@@ -10,15 +10,15 @@ use crate::episodes::latency_component::LatencyComponent;
 /// Maximum number of steps of an episode. Beyond it, short steps are merged.
 const MAX_STEPS: usize = 128;
 
-/// A stretch of an episode with one owner, times in nanoseconds.
+/// A stretch of an episode with one owner. Times are in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Step {
     pub(crate) start: u64,
     pub(crate) end: u64,
     pub(crate) owner: LatencyComponent,
-    /// The request whose reply the client waited for.
+    /// The request whose reply the client waited for; `None` without one.
     pub(crate) request: Option<Symbol>,
-    /// The client that had grabbed the server.
+    /// The client that had grabbed the server or had to reply; `None` if there is none.
     pub(crate) by: Option<ConnectionId>,
 }
 
@@ -50,14 +50,15 @@ impl TimedStep for Step {
     }
 }
 
-/// The new cause of steps whose owner changes: the request, or the client that had grabbed the server.
+/// The cause of steps whose owner changes: the request that the client waited for, or the client that had grabbed the
+/// server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum StepCause {
     Request(Option<Symbol>),
     Client(Option<ConnectionId>),
 }
 
-/// The steps of an episode, one after the other.
+/// The steps of an episode in time order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Steps(Vec<Step>);
 
@@ -66,7 +67,8 @@ impl Steps {
         &self.0
     }
 
-    /// Adds the time from `start` to `end` to this owner; `request` is the request whose reply is pending.
+    /// Adds the time from `start` to `end` (nanoseconds) to this owner; `request` is the request whose reply is
+    /// pending.
     pub(crate) fn add(
         &mut self,
         start: u64,
@@ -84,7 +86,7 @@ impl Steps {
         });
     }
 
-    /// Adds a wait from `start` to `end` for the reply to `request` from client `by`.
+    /// Adds a wait from `start` to `end` (nanoseconds) for the reply of client `by` to `request`.
     pub(crate) fn awaited(
         &mut self,
         start: u64,
@@ -114,7 +116,8 @@ impl Steps {
         }
     }
 
-    /// Moves the last `nanos` to owner `to`, as far as their owner is one of `from`.
+    /// Changes the owner of the last `nanos` nanoseconds to `to`, except in steps whose owner is not in `from`. `of` is
+    /// the new cause of the changed steps.
     pub(crate) fn change_last(
         &mut self,
         nanos: u64,
@@ -146,7 +149,7 @@ impl Steps {
         changed.into_iter().rev().for_each(|step| self.push(step));
     }
 
-    /// Cuts off all time after `end`.
+    /// Removes all time after `end` (nanoseconds).
     pub(crate) fn cut(&mut self, end: u64) {
         while self.0.pop_if(|last| last.start >= end).is_some() {}
         if let Some(last) = self.0.last_mut() {
@@ -154,7 +157,7 @@ impl Steps {
         }
     }
 
-    /// Removes and returns the steps after `start`.
+    /// Removes and returns the time after `start` (nanoseconds).
     pub(crate) fn split_off(&mut self, start: u64) -> Steps {
         let after = self.0.iter().filter(|step| step.end > start);
         let after = after.map(|step| Step {

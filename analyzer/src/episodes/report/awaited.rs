@@ -1,4 +1,4 @@
-//! The waits of an episode for other clients.
+//! The waits of an episode for other clients or the screen's clock.
 
 use serde::Serialize;
 use x11prof_trace::{ConnectionId, Timestamp};
@@ -13,21 +13,22 @@ use crate::text::units::{duration_ms, nanos_ms};
 /// A request of an episode that another client, or the screen's clock, had to reply to.
 #[derive(Debug, Clone, Serialize)]
 pub struct AwaitedReport {
-    /// The kind of request, as docs/CONCEPTS.md lists them.
+    /// The kind of request, with the name that docs/CONCEPTS.md lists.
     pub kind: &'static str,
-    /// The request or the message.
+    /// The name of the request or the message.
     pub request: &'static str,
-    /// The selection; null for other kinds.
+    /// The name of the selection; null for other kinds of request.
     pub subject: Option<String>,
     /// The program that had to reply; null if unknown or not a client.
     pub client: Option<String>,
-    /// The number of that program's connection.
+    /// The number of the connection of the program that had to reply; null if unknown.
     pub connection: Option<u32>,
-    /// The time of the request, since the trace's first record.
+    /// The time of the request, in milliseconds since the trace's first record.
     pub start_ms: f64,
-    /// The time until the reply, until the client gave up, or until the end.
+    /// The time from the request until the reply arrived, the client gave up, or the recording or connection ended, in
+    /// milliseconds.
     pub ms: f64,
-    /// `answered`, `gave_up` or `unanswered`.
+    /// The end of the wait: `answered`, `gave_up` or `unanswered`.
     pub outcome: &'static str,
     /// A sentence about the wait, and what the other program waited for in the meantime.
     pub sentence: String,
@@ -61,7 +62,7 @@ impl AwaitedReport {
     }
 }
 
-/// A sentence about the episode's wait that contains most of the time that `client` is blamed for.
+/// A sentence about the episode's wait with most of the time that `client` is blamed for; `None` without such a wait.
 pub(super) fn longest(of: &Episode, client: ConnectionId, findings: &Findings) -> Option<String> {
     let mut all = of.awaited.iter();
     // The one that has to answer may itself wait for the episode's client.

@@ -12,40 +12,40 @@ use crate::episodes::location::Location;
 use crate::episodes::obstacles::Obstacle;
 use crate::text::units::{duration_ms, nanos_ms};
 
-/// The main cause in an episode's chain of waits, up to the end of all effects.
+/// The owner of the most time in an episode's chain of waits, up to the end of all effects.
 #[derive(Debug, Clone, Serialize)]
 pub struct BlameReport {
-    /// `client` (the episode's client), `queue` (the client handled earlier input), `other_client`, `server`,
-    /// `network`, `grab`, `disk`, `sleep`, `elsewhere`, `processor`, `server_processor`, `awaited` (the reply to an
-    /// open request comes from no known client).
+    /// The kind of owner: `client` (the episode's client), `queue` (the client handled earlier input), `other_client`,
+    /// `server`, `network`, `grab`, `disk`, `sleep`, `elsewhere`, `processor`, `server_processor`, `awaited` (the reply
+    /// to an open request, which comes from no known client).
     pub kind: &'static str,
-    /// The program that worked or waited; for `grab`, the program that grabbed.
+    /// The program that worked or waited; for `grab`, the program that had grabbed the server.
     pub client: String,
-    /// The connection's number.
+    /// The number of the program's connection.
     pub connection: u32,
     /// The request that blocked the client, or that caused another client to act; null if there is none.
     pub request: Option<String>,
-    /// Time of the chain.
+    /// The time that the owner has in the chain of waits, in milliseconds.
     pub ms: f64,
-    /// The blame in text form, with a remedy.
+    /// The blame as a sentence, with a remedy.
     pub sentence: String,
-    /// The chain of causes in time order.
+    /// The chain of waits in time order.
     pub path: Vec<PathReport>,
 }
 
-/// The blame of any episode.
+/// The owner of the most time in any episode, over its threshold or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Blamed {
-    /// The kind, as in [`BlameReport`].
+    /// The owner's kind, as in [`BlameReport`].
     pub kind: &'static str,
-    /// The client that worked or waited; for `grab`, the client that grabbed.
+    /// The client that worked or waited; for `grab`, the client that had grabbed the server.
     pub client: ConnectionId,
-    /// The request that blocked the client, or that caused another client to act.
+    /// The request that blocked the client, or that caused another client to act; `None` if there is none.
     pub request: Option<Symbol>,
 }
 
 impl Blamed {
-    /// The blame with the most time in an episode's chain; `None` for an episode without time.
+    /// The owner of the most time in the episode's chain of waits; `None` for an episode without time.
     pub fn of(episode: &Episode) -> Option<Blamed> {
         let blame = Blame::most(episode)?;
         Some(Blamed {
@@ -56,25 +56,25 @@ impl Blamed {
     }
 }
 
-/// A link of the chain.
+/// A step of the chain of waits.
 #[derive(Debug, Clone, Serialize)]
 pub struct PathReport {
-    /// The kind of owner, as in [`BlameReport`].
+    /// The kind of the step's owner, as in [`BlameReport`].
     pub kind: &'static str,
-    /// The program, as in [`BlameReport`].
+    /// The program that worked or waited, as in [`BlameReport`].
     pub client: String,
-    /// The connection's number.
+    /// The number of the program's connection.
     pub connection: u32,
-    /// The request, as in [`BlameReport`].
+    /// The request that blocked the client, or that caused another client to act; null if there is none.
     pub request: Option<String>,
-    /// The location of the time, as named in patterns: `client`, `sleeping`, `round_trips` …
+    /// The location of the step's time, as named in patterns: `client`, `sleeping`, `round_trips` …
     pub what: &'static str,
-    /// The location as text.
+    /// The location of the step's time as text.
     #[serde(skip)]
     pub location: String,
-    /// The beginning, since the trace's first record.
+    /// The beginning of the step, in milliseconds since the trace's first record.
     pub start_ms: f64,
-    /// The length.
+    /// The length of the step in milliseconds.
     pub ms: f64,
 }
 

@@ -1,4 +1,4 @@
-//! One episode.
+//! One episode, as listed in the report.
 
 use serde::Serialize;
 use x11prof_trace::Timestamp;
@@ -20,68 +20,69 @@ use crate::episodes::location::Location;
 use crate::text::units::duration_ms;
 use crate::text::units::nanos_ms;
 
-/// An episode.
+/// An episode in the report's list.
 #[derive(Debug, Clone, Serialize)]
 pub struct EpisodeReport {
-    /// The connection's number.
+    /// The number of the client's connection.
     pub client: u32,
-    /// The client's name.
+    /// The name of the client that handled the episode.
     pub client_name: String,
-    /// The landmark.
+    /// The landmark of the episode.
     pub landmark: String,
-    /// `input`, `output`, `asynchronous`.
+    /// The kind of stimulus: `input`, `output` or `asynchronous`.
     pub trigger: &'static str,
-    /// The beginning, since the trace's first record.
+    /// The beginning of the episode, in milliseconds since the trace's first record.
     pub start_ms: f64,
-    /// The time from the beginning to the end of all effects, including other clients' work.
+    /// The time in milliseconds from the beginning of the episode to the end of all effects, including other clients'
+    /// work.
     pub latency_ms: f64,
-    /// The latency without the children's.
+    /// The latency without the latencies of `children`, in milliseconds.
     pub exclusive_ms: f64,
     /// The request of another client's episode that caused this one and includes its time; null otherwise.
     #[serde(rename = "caused_by")]
     pub led_to_by: Option<String>,
-    /// True if the latency is over the threshold; false for caused episodes.
+    /// True if the latency is over its threshold; false for episodes that another client's episode caused.
     pub perceptible: bool,
-    /// The owner of the most time; null if the episode is not perceptible.
+    /// The owner of the most time in the chain of waits; null if the episode is not perceptible.
     pub blame: Option<BlameReport>,
-    /// The number of its pattern.
+    /// The number of the episode's pattern; null if there are too many patterns.
     pub pattern: Option<u64>,
-    /// The parts of the latency.
+    /// The components of the latency by owner.
     pub parts: PartsReport,
-    /// The causes of the latency.
+    /// The components of the latency by cause.
     pub causes: CausesReport,
-    /// INP's phases.
+    /// The latency in INP's three phases.
     pub phases: PhasesReport,
-    /// The number of round trips.
+    /// The number of round trips of the client during the episode.
     pub round_trips: u64,
-    /// Time blocked on replies.
+    /// The time in which the client was blocked on replies, in milliseconds.
     pub blocked_ms: f64,
-    /// The largest part.
+    /// The name of the largest component: `waiting`, `client`, `off_cpu`, `server`, `network` or `other_clients`.
     pub culprit: &'static str,
-    /// The location of most of the latency; null if the latency is 0.
+    /// The location at which most of the latency was spent; null if the latency is 0.
     #[serde(rename = "main_cause")]
     pub mostly: Option<LocationReport>,
-    /// Requests sent.
+    /// The number of requests that the client sent.
     pub requests: u64,
-    /// Bytes of the requests.
+    /// The number of bytes of the requests.
     pub bytes: u64,
-    /// Events handled.
+    /// The number of events that the client handled.
     pub events: u64,
-    /// `switches` (context switches) or `silence` (messages only).
+    /// The time source of the components: `switches` (context switches) or `silence` (messages only).
     #[serde(rename = "idle_detection")]
     pub basis: &'static str,
-    /// Why its end is uncertain; null if it is certain.
+    /// The reason why the end of the episode is uncertain; null if it is certain.
     #[serde(rename = "uncertain")]
     pub unsure: Option<&'static str>,
-    /// The requests that other clients had to reply to, the longest waits first.
+    /// The open requests that other clients had to reply to, the longest waits first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub awaited: Vec<AwaitedReport>,
     /// The longest server stall that delayed the episode; null if there is none.
     #[serde(rename = "stall")]
     pub held_up: Option<HeldUpReport>,
-    /// Effects: events caused by the client's own requests, and episodes of other clients.
+    /// The effects of the episode: events that the client's own requests caused, and episodes of other clients.
     pub children: Vec<ChildReport>,
-    /// The modal phases that the episode began, which are not part of it.
+    /// The modal phases that began in the episode; they are not part of its latency.
     pub modal: Vec<ModalReport>,
     /// The call sites of waits for replies, the longest waits first, for the worst episodes of a recording with
     /// stacks, if requested.
@@ -97,10 +98,10 @@ pub struct EpisodeReport {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[serde(rename = "off_cpu_at")]
     pub blocked_in: Vec<BlockedIn>,
-    /// The times off the processor, in nanoseconds of the trace.
+    /// The intervals in which the client was off the processor: start and end, in nanoseconds of the trace.
     #[serde(skip)]
     pub off_cpu_spans: Vec<(u64, u64)>,
-    /// The messages, with --worst.
+    /// The episode's messages in text form, with `--worst`; otherwise empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<String>,
 }
@@ -108,36 +109,36 @@ pub struct EpisodeReport {
 /// A wait of an episode during a stall by another client.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HeldUpReport {
-    /// The client that caused the stall.
+    /// The name of the client that caused the stall.
     pub by: String,
-    /// `busy` with the client's work, or `grabbed`.
+    /// The kind of stall: `busy` (with the client's work) or `grabbed`.
     #[serde(rename = "kind")]
     pub how: String,
-    /// The request that caused the stall.
+    /// The request that caused the stall; null for none.
     pub request: Option<String>,
-    /// Time waited within the episode.
+    /// The part of the stall in which the episode's client waited, in milliseconds.
     pub waited_ms: f64,
 }
 
-/// An event that the episode itself caused, or an episode of another client that it caused.
+/// An effect of an episode: an event that the client's own requests caused, or an episode of another client.
 #[derive(Debug, Clone, Serialize)]
 pub struct ChildReport {
-    /// The connection's number, of an episode of another client; else null.
+    /// The number of the other client's connection; null for an event of the same client.
     pub client: Option<u32>,
-    /// The name of the other client.
+    /// The name of the other client; null for an event of the same client.
     pub client_name: Option<String>,
-    /// The request that caused the child.
+    /// The request that caused the other client's episode; null for an event of the same client.
     pub request: Option<String>,
-    /// The event and its window.
+    /// The event that began the child, and its window.
     pub landmark: String,
-    /// The beginning, since the trace's first record.
+    /// The beginning of the child, in milliseconds since the trace's first record.
     pub start_ms: f64,
-    /// The time until the next event that is not nested in this one, or until the last request. For another client's
-    /// episode, the time to the end of all its effects.
+    /// The time from the beginning to the next event that is not nested in this one, or to the last request, in
+    /// milliseconds. For another client's episode, the time to the end of all its effects.
     pub latency_ms: f64,
-    /// The latency without the children's.
+    /// The latency without the latencies of `children`, in milliseconds.
     pub exclusive_ms: f64,
-    /// Episodes caused by the child's requests.
+    /// The effects of the child's own requests.
     pub children: Vec<ChildReport>,
 }
 

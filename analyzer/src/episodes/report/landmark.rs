@@ -1,4 +1,4 @@
-//! The landmark profile.
+//! The landmark profile: figures over the episodes of each landmark.
 
 use serde::Serialize;
 
@@ -7,67 +7,68 @@ use crate::episodes::cumulative::percentile;
 use crate::episodes::landmarks::{Landmark, Landmarks};
 use crate::text::units::nanos_ms;
 
-/// A landmark.
+/// The figures over the episodes of one landmark, or of a group of landmarks.
 #[derive(Debug, Clone, Serialize)]
 pub struct LandmarkReport {
-    /// The name.
+    /// The name of the landmark.
     pub landmark: String,
-    /// The kind of action and the class of the window.
+    /// The kind of user action and the class of its window.
     pub group: String,
-    /// The trigger of the first episode.
+    /// The kind of stimulus of the first episode: `input`, `output` or `asynchronous`.
     pub trigger: &'static str,
-    /// Episodes.
+    /// The number of the landmark's episodes.
     pub count: u64,
-    /// Episodes over their threshold.
+    /// The number of episodes over their threshold.
     pub perceptible: u64,
-    /// The greatest latency.
+    /// The greatest latency of the landmark's episodes in milliseconds.
     pub max_ms: f64,
-    /// The mean.
+    /// The mean latency in milliseconds.
     pub mean_ms: f64,
-    /// The least.
+    /// The smallest latency in milliseconds.
     pub min_ms: f64,
-    /// The sum of the latencies.
+    /// The sum of the latencies of the landmark's episodes in milliseconds.
     pub total_ms: f64,
-    /// The median.
+    /// The median latency in milliseconds.
     #[serde(rename = "p50_ms")]
     pub median_ms: f64,
-    /// The 75th percentile.
+    /// The 75th percentile of the latency in milliseconds.
     pub p75_ms: f64,
-    /// The 95th.
+    /// The 95th percentile of the latency in milliseconds.
     pub p95_ms: f64,
-    /// The 98th.
+    /// The 98th percentile of the latency in milliseconds.
     pub p98_ms: f64,
-    /// The parts of the latencies.
+    /// The sums of the latencies' components by owner.
     pub parts: PartsReport,
-    /// The largest part.
+    /// The name of the largest component.
     pub culprit: &'static str,
-    /// Latencies without the episodes' children.
+    /// The exclusive latencies (without the latencies of children).
     pub exclusive: ExclusiveReport,
-    /// INP's phases, on average.
+    /// The mean latency in INP's three phases.
     pub phases: PhasesReport,
 }
 
-/// Exclusive latencies of a landmark.
+/// The exclusive latencies of a landmark's episodes.
 #[derive(Debug, Clone, Serialize)]
 pub struct ExclusiveReport {
-    /// The greatest.
+    /// The greatest exclusive latency in milliseconds.
     pub max_ms: f64,
-    /// The mean.
+    /// The mean exclusive latency in milliseconds.
     pub mean_ms: f64,
-    /// The least.
+    /// The smallest exclusive latency in milliseconds.
     pub min_ms: f64,
-    /// The sum of the exclusive latencies.
+    /// The sum of the exclusive latencies of the episodes in milliseconds.
     pub total_ms: f64,
 }
 
-/// INP's three phases.
+/// A latency in INP's three phases; they add up to the latency.
 #[derive(Debug, Clone, Serialize)]
 pub struct PhasesReport {
-    /// The time until the client began to handle the stimulus.
+    /// The time in milliseconds until the client began to handle the stimulus.
     pub input_delay_ms: f64,
-    /// The time from then until the client's last request.
+    /// The time from the beginning of the handling to the client's last request, with the effects on other clients, in
+    /// milliseconds.
     pub processing_ms: f64,
-    /// The time from then until the server had drawn.
+    /// The time from the last request until the server had drawn it, in milliseconds.
     pub presentation_delay_ms: f64,
 }
 

@@ -11,19 +11,19 @@ use crate::text::units::{duration_ms, nanos_ms};
 /// Two clients that repeatedly cause each other's messages, without a user or a timer.
 #[derive(Debug, Clone, Serialize)]
 pub struct LoopReport {
-    /// The programs.
+    /// The names of the two programs.
     pub clients: [String; 2],
-    /// The numbers of their connections.
+    /// The numbers of the two programs' connections.
     pub connections: [u32; 2],
-    /// The beginning, since the trace's first record.
+    /// The beginning of the loop, in milliseconds since the trace's first record.
     pub start_ms: f64,
-    /// The time in which steps followed each other.
+    /// The time in which the loop's steps followed each other, in milliseconds.
     pub duration_ms: f64,
-    /// Messages that one client caused the other client to send.
+    /// The number of steps: messages that one client caused the other client to send.
     pub steps: u64,
-    /// Steps a second.
+    /// The number of steps per second.
     pub steps_per_s: f64,
-    /// The loop in a sentence.
+    /// A description of the loop in a sentence.
     pub sentence: String,
 }
 
@@ -67,23 +67,23 @@ impl LoopReport {
 /// Pointer motion that arrived faster than a client handled it.
 #[derive(Debug, Clone, Serialize)]
 pub struct BacklogReport {
-    /// The program.
+    /// The name of the program.
     pub client: String,
-    /// The number of its connection.
+    /// The number of the program's connection.
     pub connection: u32,
-    /// The event and its window.
+    /// The motion event, and its window.
     pub landmark: String,
-    /// The beginning, since the trace's first record.
+    /// The time of the first motion event, in milliseconds since the trace's first record.
     pub start_ms: f64,
-    /// Motion events.
+    /// The number of motion events.
     pub events: u64,
-    /// Motion events per second during the backlog.
+    /// The number of motion events per second during the backlog.
     pub events_per_s: f64,
-    /// The mean time in which the client handled an event.
+    /// The mean time in which the client handled a motion event, in milliseconds.
     pub each_ms: f64,
-    /// The age of the oldest motion when the client had handled it.
+    /// The age of the oldest motion event when the client had handled it, in milliseconds.
     pub oldest_ms: f64,
-    /// The backlog in a sentence.
+    /// A description of the backlog in a sentence.
     pub sentence: String,
 }
 

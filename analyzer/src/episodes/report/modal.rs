@@ -1,4 +1,4 @@
-//! Modal phases of an episode.
+//! The modal phases that began in an episode.
 
 use serde::Serialize;
 use x11prof_trace::Timestamp;
@@ -8,26 +8,27 @@ use crate::episodes::findings::Findings;
 use crate::episodes::modal::Phase;
 use crate::text::units::{duration_ms, nanos_ms};
 
-/// A modal phase that an episode began (LiLa, section 3.3); no part of its latency.
+/// A modal phase that began in an episode (LiLa, section 3.3). The phase is not part of the episode's latency.
 #[derive(Debug, Clone, Serialize)]
 pub struct ModalReport {
-    /// `transient`, `modal`, `grab`.
+    /// The evidence for the phase: `transient`, `modal` or `grab`.
     #[serde(rename = "kind")]
     pub how: &'static str,
-    /// The window, if known.
+    /// The name of the modal window; null if unknown.
     pub window: Option<String>,
-    /// The beginning, since the trace's first record.
+    /// The beginning of the phase, in milliseconds since the trace's first record.
     pub start_ms: f64,
-    /// The length; null if the phase lasted to the end of the recording.
+    /// The length of the phase in milliseconds; null if the phase lasted to the end of the recording.
     pub duration_ms: Option<f64>,
-    /// The number of listed episodes of the client that the user began in the phase.
+    /// The number of listed episodes of the client that input began during the modal phase.
     pub episodes: u64,
-    /// The sum of their latencies. During the rest of the phase the user thought, or the client was idle.
+    /// The total latency of the episodes that `episodes` counts, in milliseconds. During the rest of the phase the user
+    /// thought, or the client was idle.
     pub latency_ms: f64,
 }
 
 impl ModalReport {
-    /// The phases that began during `episode`.
+    /// The modal phases that began during `episode`. `first` is the time of the trace's first record.
     pub(super) fn of(episode: &Episode, findings: &Findings, first: Timestamp) -> Vec<ModalReport> {
         let (start, end) = (episode.start, episode.end());
         let begun = findings.modal.begun_in(episode.client, start, end);

@@ -11,28 +11,28 @@ use crate::episodes::findings::Findings;
 use crate::text::label::Label;
 use crate::text::units::nanos_ms;
 
-/// The outliers of one kind of action. Actions that waited behind another action are excluded.
+/// The outliers among the actions of one kind. Actions that waited behind another action are excluded.
 #[derive(Debug, Clone, Serialize)]
 pub struct OutliersReport {
-    /// The kind of action and the class of the window.
+    /// The kind of user action and the class of its window.
     pub group: String,
-    /// The number of outliers.
+    /// The number of actions that took far longer than usual.
     pub count: u64,
-    /// The number of actions of the kind.
+    /// The number of all actions of the same kind and window class.
     pub actions: u64,
-    /// The period in actions of the kind; null if it varies.
+    /// The number of actions from one outlier to the next; null if it varies.
     pub every: Option<u64>,
-    /// The least latency of theirs.
+    /// The smallest latency of an outlier in milliseconds.
     pub min_ms: f64,
-    /// The greatest.
+    /// The greatest latency of an outlier in milliseconds.
     pub max_ms: f64,
-    /// The median of all actions of the kind.
+    /// The median latency of all actions of the kind, in milliseconds.
     pub usual_ms: f64,
 }
 
 impl OutliersReport {
-    /// Outliers by kind of action, the most time first. An outlier exceeds the upper quartile by more than three times
-    /// the interquartile range (Tukey's outer fence), and takes longer than a frame.
+    /// The outliers by kind of action, the most time first. An outlier exceeds the upper quartile by more than three
+    /// times the interquartile range (Tukey's outer fence), and takes longer than a frame.
     pub(super) fn all(findings: &Findings) -> Vec<OutliersReport> {
         let mut kinds: BTreeMap<Symbol, Vec<&Episode>> = BTreeMap::new();
         for one in findings.episodes() {

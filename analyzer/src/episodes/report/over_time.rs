@@ -9,30 +9,30 @@ use crate::episodes::long_episodes::{EDGES, THRESHOLDS};
 use crate::recording::trace_summary::TraceSummary;
 use crate::text::units::{duration_ms, nanos_ms, percent};
 
-/// Contiguous short episodes: an animation, a drag.
+/// A burst: contiguous short episodes, such as an animation or a drag. Each episode is a frame.
 #[derive(Debug, Clone, Serialize)]
 pub struct BurstReport {
-    /// The number of its client's connection.
+    /// The number of the client's connection.
     pub client: u32,
-    /// The client.
+    /// The name of the client that handled the episodes.
     pub client_name: String,
-    /// The frames' landmark.
+    /// The landmark of the frames.
     pub landmark: String,
-    /// The beginning, since the trace's first record.
+    /// The beginning of the burst, in milliseconds since the trace's first record.
     pub start_ms: f64,
-    /// The length.
+    /// The length of the burst in milliseconds.
     pub duration_ms: f64,
-    /// Frames.
+    /// The number of frames (episodes) in the burst.
     pub frames: u64,
-    /// Frames in each second.
+    /// The number of frames per second.
     pub frames_per_second: f64,
-    /// Frames that took longer than the budget.
+    /// The number of frames that took longer than the budget of a frame.
     pub over_budget: u64,
-    /// Frames that were complete over one and a half budgets after the previous frame.
+    /// The number of frames that were complete over one and a half budgets after the previous frame.
     pub late: u64,
-    /// The mean latency of a frame.
+    /// The mean latency of a frame in milliseconds.
     pub mean_ms: f64,
-    /// The greatest.
+    /// The greatest latency of a frame in milliseconds.
     pub max_ms: f64,
 }
 
@@ -55,42 +55,42 @@ impl BurstReport {
     }
 }
 
-/// Think and wait time.
+/// The time in which the user waited, and the time in which the user could think.
 #[derive(Debug, Clone, Serialize)]
 pub struct ThinkReport {
-    /// The time covered by episodes that the user caused.
+    /// The time that episodes which the user caused cover, in milliseconds.
     pub wait_ms: f64,
-    /// The rest of the end-to-end time.
+    /// The rest of the end-to-end time, in which the user did not wait, in milliseconds.
     pub think_ms: f64,
-    /// The share of waiting.
+    /// `wait_ms` as a percentage of the end-to-end time.
     pub wait_percent: f64,
-    /// The time of all clients by state.
+    /// The time of all clients by state of the client.
     pub states: Vec<StateReport>,
-    /// The longest waits, in the order of time.
+    /// The longest intervals in which the user waited, in time order.
     pub waits: Vec<WaitReport>,
 }
 
-/// A state of the latency-benchmark paper's machine.
+/// A state of clients (the states of the latency-benchmark paper), and the time in it.
 #[derive(Debug, Clone, Serialize)]
 pub struct StateReport {
-    /// True if an episode of the client was in progress.
+    /// True for a state in which an episode of the client was in progress.
     pub busy: bool,
-    /// Events of the user waited.
+    /// True if events of the user waited for the client.
     pub events_waiting: bool,
-    /// A reply was outstanding.
+    /// True if the client waited for a reply.
     pub outstanding: bool,
-    /// The client was blocked on a file.
+    /// True if the client was blocked on a file.
     pub file: bool,
-    /// The time of all clients in it.
+    /// The time of all clients in this state, added up, in milliseconds.
     pub time_ms: f64,
 }
 
-/// A stretch of waiting.
+/// An interval in which the user waited.
 #[derive(Debug, Clone, Serialize)]
 pub struct WaitReport {
-    /// The beginning, since the trace's first record.
+    /// The beginning of the interval, in milliseconds since the trace's first record.
     pub start_ms: f64,
-    /// The length.
+    /// The length of the interval in milliseconds.
     pub duration_ms: f64,
 }
 
@@ -137,18 +137,18 @@ impl ThinkReport {
     }
 }
 
-/// The episodes of a class of duration.
+/// The episodes of one class of duration.
 #[derive(Debug, Clone, Serialize)]
 pub struct DurationReport {
-    /// The lower bound of the class.
+    /// The lower bound of the latency in this class, in milliseconds.
     pub from_ms: f64,
-    /// The upper limit of the latency; null for no limit.
+    /// The upper bound of the latency in this class, in milliseconds; null for no bound.
     pub to_ms: Option<f64>,
-    /// Episodes.
+    /// The number of episodes in this class.
     pub count: u64,
-    /// The sum of their latencies.
+    /// The total latency of the episodes of this class, in milliseconds.
     pub total_ms: f64,
-    /// The percentage of all latency.
+    /// `total_ms` as a percentage of the latency of all episodes.
     pub percent: f64,
 }
 
@@ -169,13 +169,15 @@ impl DurationReport {
 /// Episodes above a threshold, and the time between their beginnings.
 #[derive(Debug, Clone, Serialize)]
 pub struct ApartReport {
-    /// The lower limit of the latency; null if each episode's own threshold applies.
+    /// The threshold of the latency in milliseconds; null if each episode's own threshold applies.
     pub above_ms: Option<f64>,
-    /// The number.
+    /// The number of episodes above the threshold.
     pub count: u64,
-    /// The mean time between two such episodes; null for fewer than two.
+    /// The mean time between the beginnings of two successive episodes above the threshold, in milliseconds; null for
+    /// fewer than two.
     pub mean_ms: Option<f64>,
-    /// The standard deviation; null for fewer than three.
+    /// The standard deviation of the time between the beginnings of two successive episodes above the threshold, in
+    /// milliseconds; null for fewer than three.
     pub standard_deviation_ms: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! The components of a latency: by owner, and by cause.
+//! The components of a latency, by owner and by cause.
 
 use serde::Serialize;
 
@@ -8,75 +8,78 @@ use crate::episodes::episode::{LatencyBreakdown, LatencyComponent, Trigger};
 use crate::episodes::findings::Findings;
 use crate::text::units::nanos_ms;
 
-/// The time of an episode by owner; the sum is the latency.
+/// The components of a latency by owner; their sum is the latency.
 #[derive(Debug, Clone, Serialize)]
 pub struct PartsReport {
-    /// The time before the client began to handle the stimulus.
+    /// The time in milliseconds before the client began to handle the stimulus.
     pub waiting_ms: f64,
-    /// The client ran.
+    /// The time in which the client ran, in milliseconds.
     pub client_ms: f64,
-    /// The client did not run.
+    /// The time in which the client was off the processor, in milliseconds.
     pub off_cpu_ms: f64,
-    /// The server's.
+    /// The time in which the client waited for the server, or the server drew, in milliseconds.
     pub server_ms: f64,
-    /// The time in flight between client and server.
+    /// The time in milliseconds in which bytes were in flight between client and server.
     pub network_ms: f64,
-    /// The time in which other clients handle the effects, or the client waits for them (`awaited_ms`).
+    /// The time in milliseconds in which other clients handled the effects, or the client waited for them
+    /// (`awaited_ms`).
     pub other_clients_ms: f64,
 }
 
-/// The causes of a latency (thesis, section 4.3.4).
+/// The components of a latency by cause (thesis, section 4.3.4).
 #[derive(Debug, Clone, Serialize)]
 pub struct CausesReport {
-    /// The client ran.
+    /// The time in which the client ran, in milliseconds.
     pub running_ms: f64,
-    /// Ready, while other processes have the processor.
+    /// The time in which the client was ready, but other processes had the processor, in milliseconds.
     pub processor_ms: f64,
-    /// Waiting for a reply.
+    /// The time in which the client waited for a reply, in milliseconds.
     pub reply_ms: f64,
-    /// Waiting for a reply while another client has grabbed the server.
+    /// The time in which the client waited for a reply while another client had grabbed the server, in milliseconds.
     pub grab_ms: f64,
-    /// The server was ready, while other processes had the processor.
+    /// The time in which the server was ready, but other processes had the processor, in milliseconds.
     pub server_processor_ms: f64,
-    /// Sleeping.
+    /// The time in which the client slept, in milliseconds.
     pub sleeping_ms: f64,
-    /// Waiting for another thread.
+    /// The time in which the client waited for another thread, in milliseconds.
     pub lock_ms: f64,
-    /// Waiting for a file.
+    /// The time in which the client waited for a file, in milliseconds.
     pub file_ms: f64,
-    /// Waiting in poll: for the next frame, a timer, or another program.
+    /// The time in milliseconds in which the client waited in poll: for the next frame, a timer, or another program.
     pub poll_ms: f64,
-    /// Blocked elsewhere.
+    /// The time in which the client was blocked for another reason, such as a process, a pipe or an unknown object, in
+    /// milliseconds.
     pub elsewhere_ms: f64,
-    /// Waiting for another client, or for the screen's clock, with an open request.
+    /// The time in which the client waited for another client or the screen's clock, with an open request, in
+    /// milliseconds.
     pub awaited_ms: f64,
 }
 
-/// The episodes of one trigger.
+/// The figures over the episodes of one trigger.
 #[derive(Debug, Clone, Serialize)]
 pub struct TriggerReport {
-    /// `input`, `output`, `asynchronous`.
+    /// The kind of stimulus: `input`, `output` or `asynchronous`.
     pub trigger: &'static str,
-    /// The number.
+    /// The number of episodes of this trigger.
     pub count: u64,
-    /// Episodes over their threshold.
+    /// The number of episodes over their threshold.
     pub perceptible: u64,
-    /// The median latency; null if there are none.
+    /// The median latency in milliseconds; null without episodes.
     #[serde(rename = "p50_ms")]
     pub median_ms: Option<f64>,
-    /// The 95th percentile.
+    /// The 95th percentile of the latency in milliseconds; null without episodes.
     pub p95_ms: Option<f64>,
-    /// The greatest.
+    /// The greatest latency in milliseconds; null without episodes.
     pub max_ms: Option<f64>,
-    /// The parts of the latencies.
+    /// The sums of the latencies' components by owner.
     pub parts: PartsReport,
-    /// Why.
+    /// The sums of the latencies' components by cause.
     pub causes: CausesReport,
-    /// Threads of the client that could run, on average; null without context switches.
+    /// The mean number of the client's threads that were running or ready; null without context switches.
     pub runnable_threads: Option<f64>,
-    /// The parts of the episodes over their threshold.
+    /// The sums of the components by owner, over the episodes over their threshold.
     pub perceptible_parts: PartsReport,
-    /// The causes of the episodes over their threshold.
+    /// The sums of the components by cause, over the episodes over their threshold.
     pub perceptible_causes: CausesReport,
 }
 

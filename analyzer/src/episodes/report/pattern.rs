@@ -1,4 +1,4 @@
-//! Patterns: episodes of one shape.
+//! The patterns of episodes: episodes that do the same work.
 
 use serde::Serialize;
 use x11prof_trace::Timestamp;
@@ -11,62 +11,63 @@ use crate::episodes::patterns::Pattern;
 use crate::text::units::nanos_ms;
 use crate::text::units::{duration_ms, percent};
 
-/// Episodes of one shape.
+/// The figures over the episodes of one pattern.
 #[derive(Debug, Clone, Serialize)]
 pub struct PatternReport {
-    /// The pattern's number from 1, in the order of first sight; null for patterns over the limit.
+    /// The number of the pattern from 1, in the order in which patterns first occur; null for the sum of patterns over
+    /// the limit.
     pub pattern: Option<u64>,
-    /// The kind of action and the class of the window.
+    /// The kind of user action and the class of its window.
     pub group: String,
-    /// The landmark that alone is slow in its group; the pattern includes all its episodes. Null for all other
-    /// patterns.
+    /// The landmark, if it is the only slow one of its group; the pattern then includes all episodes of the landmark.
+    /// Null for all other patterns.
     pub landmark: Option<String>,
-    /// The tree: the stimulus, the actions, and in brackets their effects.
+    /// The tree of the pattern as text: the stimulus, the actions, and in brackets their effects.
     pub shape: String,
-    /// The trigger of the first episode.
+    /// The kind of stimulus of the first episode: `input`, `output` or `asynchronous`.
     pub trigger: &'static str,
-    /// Episodes.
+    /// The number of episodes with this pattern.
     pub count: u64,
-    /// Episodes over their threshold.
+    /// The number of episodes over their threshold.
     pub perceptible: u64,
-    /// The share of perceptible episodes: `always`, `sometimes`, `once` or `never`.
+    /// How many of the episodes are perceptible: `always`, `sometimes`, `once` or `never`.
     pub slow: &'static str,
-    /// The least latency.
+    /// The smallest latency in milliseconds.
     pub min_ms: f64,
-    /// The median latency.
+    /// The median latency of the pattern's episodes in milliseconds.
     #[serde(rename = "p50_ms")]
     pub median_ms: f64,
-    /// The greatest.
+    /// The greatest latency in milliseconds.
     pub max_ms: f64,
-    /// The sum of the latencies.
+    /// The sum of the latencies of the pattern's episodes in milliseconds.
     pub total_ms: f64,
-    /// The latency without the children's.
+    /// The sum of the exclusive latencies (without the latencies of children), in milliseconds.
     pub exclusive_ms: f64,
-    /// The parts of the latency.
+    /// The sums of the latencies' components by owner.
     pub parts: PartsReport,
-    /// The largest part.
+    /// The name of the largest component.
     pub culprit: &'static str,
-    /// The locations of the pattern's time, the most first. They add up to the pattern's total.
+    /// The locations of the pattern's time, the most time first. They add up to `total_ms`.
     pub locations: Vec<LocationReport>,
-    /// The number of the client with the pattern's longest episode.
+    /// The number of the connection with the pattern's longest episode.
     pub longest_client: u32,
-    /// The beginning of the longest episode, since the trace's first record.
+    /// The beginning of the longest episode, in milliseconds since the trace's first record.
     pub longest_start_ms: f64,
 }
 
-/// A location of time.
+/// A location of time: code, a kind of request, or a window.
 #[derive(Debug, Clone, Serialize)]
 pub struct LocationReport {
     /// The location as text: `client CPU`, `round trips of QueryTree`, `drawing in XTerm`.
     pub location: String,
-    /// `client`, `round_trips`, `writing`, `drawing`, `waiting`, `processor`, `sleeping`, `lock`, `file`,
-    /// `poll`, `elsewhere`, `network`.
+    /// The kind of location: `client`, `round_trips`, `writing`, `drawing`, `waiting`, `processor`, `server_processor`,
+    /// `sleeping`, `lock`, `file`, `poll`, `elsewhere`, `network`, `other_clients` or `awaited`.
     pub kind: &'static str,
-    /// The request or the window; null if there is none.
+    /// The name of the request or the window; null if there is none.
     pub of: Option<String>,
-    /// The time.
+    /// The time at this location in milliseconds.
     pub ms: f64,
-    /// The percentage of the pattern's time.
+    /// The time at this location as a percentage of the pattern's time.
     pub percent: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Utilisation and latency over time.
+//! CPU utilisation and latency over time.
 
 use serde::Serialize;
 use x11prof_trace::Timestamp;
@@ -8,22 +8,22 @@ use crate::episodes::series::Step;
 use crate::text::units::nanos_ms;
 use crate::text::units::{duration_ms, percent};
 
-/// The session in steps of the same length, as it was recorded.
+/// The recorded session in steps of equal length.
 #[derive(Debug, Clone, Serialize)]
 pub struct SeriesReport {
-    /// The beginning of the first step, since the trace's first record.
+    /// The beginning of the first step, in milliseconds since the trace's first record.
     pub start_ms: f64,
-    /// The length of a step.
+    /// The length of a step of the series in milliseconds.
     pub step_ms: f64,
-    /// The share of each step in which the user waited.
+    /// For each step, the percentage of its time in which the user waited.
     pub waiting_percent: Vec<f64>,
-    /// Processor time of the clients, as a share of one processor; null without context switches.
+    /// For each step, the clients' CPU time as a percentage of one processor; null without context switches.
     pub client_percent: Option<Vec<f64>>,
-    /// Processor time of the server; null without context switches.
+    /// For each step, the server's CPU time as a percentage of one processor; null without context switches.
     pub server_percent: Option<Vec<f64>>,
-    /// Episodes that began in each step.
+    /// For each step, the number of episodes that began in it.
     pub episodes: Vec<u64>,
-    /// The longest episode; 0 if there is none.
+    /// For each step, the latency of the longest episode that began in it, in milliseconds; 0 without episodes.
     pub longest_ms: Vec<f64>,
 }
 

@@ -8,52 +8,52 @@ use crate::recording::trace_summary::TraceSummary;
 use crate::text::units::nanos_ms;
 use crate::text::units::{duration_ms, percent};
 
-/// The thesis's Table 4.2.
+/// Sums over all episodes (the thesis's Table 4.2).
 #[derive(Debug, Clone, Serialize)]
 pub struct SummaryReport {
-    /// The time from the first connection to the last activity of a client.
+    /// The time in milliseconds from the first connection to the last activity of a client.
     pub end_to_end_ms: f64,
-    /// The total latency of all episodes.
+    /// The sum of the latencies of all episodes in milliseconds.
     pub latency_ms: f64,
-    /// The time in which at least one episode was in progress.
+    /// The time in milliseconds in which at least one episode was in progress.
     pub in_episode_ms: f64,
-    /// The percentage of the end-to-end time.
+    /// `in_episode_ms` as a percentage of the end-to-end time.
     pub in_episode_percent: f64,
-    /// The number of episodes.
+    /// The number of episodes in the report.
     pub count: u64,
-    /// Episodes under 3 ms.
+    /// The number of episodes under 3 ms.
     pub under_3_ms: u64,
-    /// Episodes of 3 ms and more.
+    /// The number of episodes of 3 ms and more.
     pub from_3_ms: u64,
-    /// Episodes of 100 ms and more.
+    /// The number of episodes of 100 ms and more.
     pub from_100_ms: u64,
-    /// Episodes over their threshold.
+    /// The number of episodes over their threshold.
     pub perceptible: u64,
-    /// Episodes of 100 ms or more per minute of episode time; null if there are no episodes.
+    /// The number of episodes of 100 ms or more per minute of episode time; null without episodes.
     pub long_per_minute: Option<f64>,
-    /// The median of the latency.
+    /// The median latency in milliseconds; null without episodes.
     #[serde(rename = "p50_ms")]
     pub median_ms: Option<f64>,
-    /// The 75th percentile.
+    /// The 75th percentile of the latency in milliseconds; null without episodes.
     pub p75_ms: Option<f64>,
-    /// The 98th.
+    /// The 98th percentile of the latency in milliseconds; null without episodes.
     pub p98_ms: Option<f64>,
-    /// Episodes of clients without windows and input, which are not counted.
+    /// The number of episodes of clients without windows and input, which are not counted.
     #[serde(rename = "excluded")]
     pub left_out: u64,
-    /// The evidence for the parts: `switches`, `silence`, or `both`.
+    /// The time source of the components: `switches` (context switches), `silence` (messages only) or `both`.
     #[serde(rename = "idle_detection")]
     pub basis: &'static str,
 }
 
-/// A step of the cumulative latency distribution.
+/// A point of the cumulative latency distribution.
 #[derive(Debug, Clone, Serialize)]
 pub struct CumulativeReport {
-    /// Episodes at least this long.
+    /// The latency from which episodes are counted, in milliseconds.
     pub at_least_ms: f64,
-    /// The number.
+    /// The number of episodes with at least this latency.
     pub count: u64,
-    /// The number per second of episode time; null if there are no episodes.
+    /// The number of episodes with at least this latency, per second of episode time; null without episodes.
     pub per_second: Option<f64>,
 }
 

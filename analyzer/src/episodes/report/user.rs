@@ -1,4 +1,4 @@
-//! The user-defined events: the resources used by each type.
+//! The user-defined events: the resources that each type of event used.
 
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -11,47 +11,47 @@ use crate::text::units::{duration_ms, nanos_ms};
 /// The sum, the mean and the standard deviation of a resource over the events of a type.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct ResourceUse {
-    /// The sum over all events.
+    /// The sum over all events of the type.
     pub total: f64,
-    /// The mean per event; null if there are no events.
+    /// The mean of the resource per event; null if there are no events.
     pub mean: Option<f64>,
-    /// The standard deviation of the sample; null for fewer than two.
+    /// The sample standard deviation; null for fewer than two events.
     pub standard_deviation: Option<f64>,
 }
 
-/// The events of one type (Reiss, Figure 5).
+/// The user-defined events of one type, with the resources that they used (Reiss, Figure 5).
 #[derive(Debug, Clone, Serialize)]
 pub struct EventTypeReport {
-    /// The type's name, as defined by the user.
+    /// The name of the type, as defined by the user.
     pub name: String,
-    /// The kind, from the user's file.
+    /// The kind of event, as named in the user's file.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The number.
+    /// The number of events of this type.
     pub count: u64,
-    /// The beginning of the first event, since the trace's first record; null if there are no events.
+    /// The beginning of the first event, in milliseconds since the trace's first record; null without events.
     pub start_ms: Option<f64>,
-    /// The end of the last event.
+    /// The end of the last event, in milliseconds since the trace's first record; null without events.
     pub end_ms: Option<f64>,
-    /// The time from beginning to end, in milliseconds.
+    /// The time from the beginning to the end of an event, in milliseconds.
     pub time_ms: ResourceUse,
-    /// The client's processor time.
+    /// The client's CPU time during an event, in milliseconds.
     pub client_ms: ResourceUse,
-    /// The server's time for the event; null without its context switches.
+    /// The server's time for the requests of an event, in milliseconds; null without the server's context switches.
     pub server_ms: Option<ResourceUse>,
-    /// Bytes of requests.
+    /// The number of bytes of an event's requests.
     pub bytes: ResourceUse,
-    /// Requests.
+    /// The number of an event's requests.
     pub requests: ResourceUse,
-    /// Round trips.
+    /// The number of an event's round trips.
     pub round_trips: ResourceUse,
-    /// Resources created on the server.
+    /// The number of resources that an event created on the server.
     pub allocated: ResourceUse,
-    /// Bytes of the created resources.
+    /// The number of bytes of the created resources.
     pub allocated_bytes: ResourceUse,
-    /// Resources that were created and never freed.
+    /// The number of resources that were created and never freed.
     pub unfreed: ResourceUse,
-    /// Bytes of the resources that were never freed.
+    /// The number of bytes of the resources that were never freed.
     pub unfreed_bytes: ResourceUse,
 }
 
@@ -71,7 +71,7 @@ impl ResourceUse {
 }
 
 impl EventTypeReport {
-    /// The types in the order of the file.
+    /// The types of user-defined events, in the order of the user's file.
     pub(super) fn all(findings: &Findings, first: Timestamp) -> Vec<EventTypeReport> {
         let instances = &findings.user;
         let unfreed = instances.unfreed();

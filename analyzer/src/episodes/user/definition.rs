@@ -1,46 +1,46 @@
-//! The definition of an event.
+//! The definition of a user-defined event.
 
-/// A type of event.
+/// The definition of a type of event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventDefinition {
-    /// The name.
+    /// The name of the type of event.
     pub name: String,
-    /// The kind of event, as named by the user.
+    /// The kind of event, as named by the user in the file.
     pub kind: String,
-    /// The messages that start an instance.
+    /// The messages that start an instance of the event.
     pub(crate) start: MessageMatch,
-    /// The messages that end an instance; `None` for the end of its response.
+    /// The messages that end an instance; `None` if it ends with the response to the start.
     pub(crate) end: Option<MessageMatch>,
-    /// True if a start of the same type on the same window continues the previous instance.
+    /// True if a start of the same type of event on the same window continues the previous instance.
     pub(crate) reuse: bool,
-    /// True if an instance that starts during another event is separate.
+    /// True if an instance that starts during another event is a separate instance.
     pub(crate) nested: bool,
 }
 
-/// The events of a file, in its order.
+/// The definitions of a file, in the order of the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EventDefinitions(pub(crate) Vec<EventDefinition>);
 
-/// The kind of a message.
+/// The direction and the name of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum MessageName {
-    /// An event of this name; `*` represents any text.
+    /// An event with this name; `*` in the name represents any text.
     Event(String),
-    /// A request of this name.
+    /// A request with this name; `*` in the name represents any text.
     Request(String),
 }
 
-/// The messages that start or end an event. All conditions must be true.
+/// The messages that start or end a user-defined event. A message matches if it meets all conditions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MessageMatch {
     pub(crate) of: MessageName,
-    /// The class of the window.
+    /// The class of the message's window; `None` for any class.
     pub(crate) class: Option<String>,
-    /// A part of the window's name.
+    /// A part of the name of the message's window; `None` for any name.
     pub(crate) window: Option<String>,
-    /// A key by its keysym, or its code.
+    /// The keysym or the code of the key; `None` for any key.
     pub(crate) key: Option<String>,
     pub(crate) button: Option<u32>,
-    /// The name of the property, selection or message type.
+    /// The name of the property, selection or message type; `None` for any name.
     pub(crate) atom: Option<String>,
 }

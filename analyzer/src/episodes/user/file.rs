@@ -10,13 +10,13 @@ const FORMAT: u32 = 1;
 /// Maximum number of events of a file.
 const MAX_EVENTS: usize = 64;
 
-/// An error in a file of events.
+/// An error in a file of user-defined events.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {what}")]
 pub struct EventFileError {
-    /// The line of the error, counted from 1.
+    /// The number of the line that contains the error, from 1.
     pub line: usize,
-    /// The error, and the expected text.
+    /// The error, and the text that was expected.
     pub what: String,
 }
 
@@ -56,11 +56,11 @@ struct WhenEntry {
 }
 
 impl EventDefinitions {
-    /// Reads the text of a file (docs/REFERENCE.md).
+    /// Parses a file of event definitions (docs/REFERENCE.md).
     ///
     /// # Errors
     ///
-    /// Parses a file of event definitions. The error contains the position, and what was expected.
+    /// The file is not valid. The error contains the position, and what was expected.
     pub fn parse(text: &str) -> Result<EventDefinitions, EventFileError> {
         let file: File = toml::from_str(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);

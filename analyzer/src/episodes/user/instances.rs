@@ -1,4 +1,4 @@
-//! User-defined events with their times, and the resources used by the episodes in them.
+//! The instances of user-defined events with their times, and the resources that the episodes in them used.
 
 use rustc_hash::FxHashMap;
 use x11prof_session::ResourceChange;
@@ -19,14 +19,14 @@ const MAX_OPEN: usize = 256;
 /// Maximum number of episodes kept until all earlier episodes are known.
 const MAX_EPISODES: usize = 1 << 18;
 
-/// The resources that an event used.
+/// The resources that an instance of a user-defined event used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Resources {
-    /// Nanoseconds from beginning to end; for a continued event, the sum of all stretches.
+    /// Nanoseconds from the beginning to the end; for a continued instance, the sum over all its intervals.
     pub(crate) time: u64,
-    /// CPU nanoseconds of the client's threads.
+    /// Nanoseconds of CPU time of the client's threads.
     pub(crate) client: u64,
-    /// Nanoseconds that the server ran for its requests, if known.
+    /// Nanoseconds in which the server ran for the client's requests; 0 if unknown.
     pub(crate) server: u64,
     pub(crate) bytes: u64,
     pub(crate) requests: u64,
@@ -35,10 +35,10 @@ pub(crate) struct Resources {
     pub(crate) made_bytes: u64,
 }
 
-/// An event.
+/// An instance of a user-defined event, with its beginning and end in nanoseconds.
 #[derive(Debug, Clone)]
 pub(crate) struct Instance {
-    /// The number of its definition.
+    /// The index of its definition in the file.
     pub(crate) of: usize,
     pub(crate) start: u64,
     pub(crate) end: u64,
@@ -66,7 +66,7 @@ struct EpisodeUse {
     tags: Tags,
 }
 
-/// The user's events of a trace.
+/// The instances of user-defined events in a trace.
 #[derive(Debug, Default)]
 pub(crate) struct Instances {
     definitions: EventDefinitions,
@@ -93,18 +93,18 @@ impl Instances {
         }
     }
 
-    /// The definitions.
+    /// The definitions of the events.
     pub(crate) fn definitions(&self) -> &EventDefinitions {
         &self.definitions
     }
 
-    /// True if the trace has the server's run times.
+    /// True if the trace contains the server's CPU time.
     pub(crate) fn knows_server(&self) -> bool {
         self.server.is_known()
     }
 
-    /// Follows the resources and the runs of the server. A resource that ends with its connection counts as not
-    /// freed.
+    /// Processes an observation for the resources and the runs of the server. A resource that ends with its connection
+    /// counts as not freed.
     pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
         if self.definitions.0.is_empty() {
             return;
@@ -280,7 +280,7 @@ impl Instances {
         }
     }
 
-    /// The trace has ended at `time`, and with it the events in progress.
+    /// Ends the trace at `time`, and with it all instances in progress.
     pub(crate) fn finish(&mut self, time: Timestamp) {
         self.count(self.episodes.len());
         let open: Vec<(ConnectionId, usize)> = self
@@ -293,7 +293,8 @@ impl Instances {
         }
     }
 
-    /// The number and bytes of resources that each event created and no client freed.
+    /// The number and the bytes of the resources that each instance created and no client freed, by index of the
+    /// instance.
     pub(crate) fn unfreed(&self) -> FxHashMap<usize, (u64, u64)> {
         let mut all: FxHashMap<usize, (u64, u64)> = FxHashMap::default();
         let kept = self.made.iter();

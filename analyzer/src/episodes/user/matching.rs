@@ -11,7 +11,7 @@ use crate::episodes::windows;
 use crate::pipeline::MessageContext;
 use crate::text::pattern::matches;
 
-/// Tags messages.
+/// Matches messages to definitions of user-defined events.
 #[derive(Debug, Default)]
 pub(crate) struct Matcher(EventDefinitions);
 
@@ -44,7 +44,7 @@ impl Matcher {
         .collect()
     }
 
-    /// The tags of an event: the user-defined events that it starts and ends.
+    /// The tags of an X event: the user-defined events that it starts and ends.
     pub(crate) fn event(
         &self,
         seen: &MessageContext<'_>,

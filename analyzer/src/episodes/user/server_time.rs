@@ -1,6 +1,6 @@
-//! The server time of each client's requests, by sending time. The source is the server's handler times if it reports
-//! them, otherwise the server's runs. A run is shared by the clients whose requests arrived for it, in proportion to
-//! their request counts.
+//! The server time of each client's requests, by the time at which they were sent. The source is the server's handler
+//! times if it reports them, otherwise the server's runs. A run is split between the clients whose requests arrived for
+//! it, in proportion to their numbers of requests.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -70,7 +70,7 @@ impl ClientTime {
     }
 }
 
-/// The server's time by client.
+/// The server's time for each client's requests.
 #[derive(Debug, Default)]
 pub(crate) struct ServerTime {
     /// The process of the server; `None` for an attached server, which reports requests after its work.
@@ -84,12 +84,12 @@ pub(crate) struct ServerTime {
 }
 
 impl ServerTime {
-    /// True if the trace has the server's time.
+    /// True if the trace contains the server's time.
     pub(crate) fn is_known(&self) -> bool {
         self.source != Source::None
     }
 
-    /// Processes the next observation of a pass.
+    /// Processes the next observation of a pass over the recording.
     pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
             Observation::HandledRequest(one) => {
@@ -150,7 +150,8 @@ impl ServerTime {
         }
     }
 
-    /// The server's time for the requests that a client sent between two times, in nanoseconds.
+    /// The nanoseconds of server time for the requests that a client sent between the times `from` and `to`
+    /// (nanoseconds).
     pub(crate) fn between(&self, client: ConnectionId, from: u64, to: u64) -> u64 {
         let spent = self.spent.get(&client);
         spent.map_or(0, |spent| spent.between(from, to).round() as u64)

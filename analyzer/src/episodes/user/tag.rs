@@ -1,27 +1,27 @@
-//! Tags that accompany an event or a request through the episodes: the message starts or ends a user-defined event.
+//! Tags of an event or a request, which become tags of its episode: the message starts or ends a user-defined event.
 
 /// Maximum number of tags of one episode.
 pub(crate) const MAX_TAGS: usize = 64;
 /// Maximum number of resources kept for an episode.
 pub(crate) const MAX_MADE: usize = 4096;
 
-/// A message starts or ends an event of a type.
+/// A mark on a message that starts or ends a user-defined event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tag {
-    /// The number of the definition.
+    /// The index of the event's definition in the file.
     pub(crate) of: usize,
     pub(crate) ends: bool,
-    /// The window that the message is about.
+    /// The window that the message is about; `None` if there is none.
     pub(crate) window: Option<u32>,
     /// The time at which the message was seen, in nanoseconds.
     pub(crate) time: u64,
 }
 
-/// A resource that a client creates.
+/// A resource on the server that a client creates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Made {
     pub(crate) id: u32,
-    /// The number of the request that created the resource, because IDs are reused.
+    /// The sequence number of the request that created the resource; ids alone are reused.
     pub(crate) sequence: u64,
     pub(crate) bytes: u64,
 }
@@ -34,7 +34,7 @@ pub(crate) struct Tags {
 }
 
 impl Tags {
-    /// Adds the tags of another part of the episode.
+    /// Adds the tags and the resources of another part of the episode, up to the limits.
     pub(crate) fn add(&mut self, more: &Tags) {
         let room = MAX_TAGS.saturating_sub(self.tags.len());
         self.tags.extend(more.tags.iter().take(room));

@@ -15,7 +15,7 @@ use crate::threads::thread_states::Step;
 /// Interval before a mark that counts as around it, in nanoseconds: a person notices a delay, hesitates, and finds the
 /// key.
 pub(crate) const BEFORE: u64 = 5_000_000_000;
-/// Interval after a mark that counts as around it, in nanoseconds.
+/// The interval after a mark that counts as around it, in nanoseconds.
 pub(crate) const AFTER: u64 = 1_000_000_000;
 /// Maximum number of kept marks; further marks are only counted.
 const MARKS_LIMIT: usize = 1000;
@@ -24,10 +24,10 @@ const SLICE: u64 = 100_000_000;
 /// Maximum number of kept slices: sums may arrive this many slices late.
 const SLICES: u64 = (BEFORE + AFTER) / SLICE + 10;
 
-/// A mark.
+/// A mark that the user set, with the sums around it.
 #[derive(Debug, Clone)]
 pub(crate) struct Mark {
-    /// The trace's nanoseconds.
+    /// The time of the mark, in nanoseconds of the trace.
     pub(crate) time: u64,
     pub(crate) text: String,
     pub(crate) server: u64,
@@ -58,7 +58,7 @@ struct Slice {
     requests: u64,
 }
 
-/// Collects the marks of a trace.
+/// Collects the marks that the user set in a trace.
 #[derive(Debug, Default)]
 pub struct Marks {
     server: Option<u32>,
@@ -69,19 +69,19 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// True if the user has set no mark.
+    /// True if the user has set no marks.
     pub fn is_empty(&self) -> bool {
         self.marks.is_empty()
     }
 
-    /// The times of the marks, in the trace's nanoseconds, each with its text.
+    /// The times of the marks in nanoseconds of the trace, each with the text of the mark.
     pub fn list(&self) -> impl Iterator<Item = (u64, &str)> {
         self.marks
             .iter()
             .map(|mark| (mark.time, mark.text.as_str()))
     }
 
-    /// Processes the next observation of a pass.
+    /// Processes the next observation of a pass over the recording.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
             Observation::Control(time, control) => self.control(time.as_nanos(), control),

@@ -10,7 +10,7 @@ use crate::text::units::nanos_ms;
 const TOLD: usize = 10;
 
 impl Marks {
-    /// Adds the marks to a trace's report, each with the episodes and stalls around it.
+    /// Adds the marks to the episodes' report of a trace, each with the episodes and stalls around it.
     pub fn name_in(
         &self,
         report: &mut EpisodesReport,

@@ -24,7 +24,7 @@ const LATER_MS: f64 = 8.0;
 /// Actions kept.
 const LIMIT: usize = 100_000;
 
-/// The text of the mark for an action, or for the end.
+/// The text of the mark for an action (its number and text), or for the end of the session if `action` is `None`.
 pub fn play_mark(action: Option<(usize, &str)>) -> String {
     match action {
         Some((number, action)) => format!("{PLAY}{number}: {action}"),
@@ -32,14 +32,15 @@ pub fn play_mark(action: Option<(usize, &str)>) -> String {
     }
 }
 
-/// An action of a recording.
+/// An action of a driven session, with its latency.
 #[derive(Debug, Clone)]
 pub struct PlayedAction {
-    /// The number in its session, from 1.
+    /// The number of the action in its session, from 1.
     pub number: usize,
-    /// The session's line.
+    /// The line of the session's file that describes the action.
     pub action: String,
-    /// The latency and its components; `None` if the program did not receive the action, or did not respond.
+    /// The latency in milliseconds and its components; `None` if the program did not receive the action, or did not
+    /// respond.
     pub latency: Option<(f64, PartsReport)>,
     /// Milliseconds from the action to the last change of the screen before the next action, if the change came after
     /// the response, for example from a timer that shows the result.
@@ -56,7 +57,7 @@ struct ActionMark {
     drawn: Option<Timestamp>,
 }
 
-/// Collects the actions of a recording.
+/// Collects the actions of a driven session from its recording.
 #[derive(Debug, Default)]
 pub struct Played {
     marks: Vec<ActionMark>,
@@ -64,7 +65,7 @@ pub struct Played {
 }
 
 impl Played {
-    /// Processes the next observation of a pass.
+    /// Processes the next observation of a pass over the recording.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         let (time, text) = match observation {
             Observation::Control(time, Control::Mark { text }) => (time, text),
@@ -96,7 +97,8 @@ impl Played {
         }
     }
 
-    /// The actions, each with the longest user-caused episode that began in its time.
+    /// The actions, each with the latency of the longest user-caused episode that began between it and the next action.
+    /// `first` is the time of the trace's first record.
     pub fn actions(self, first: Timestamp, episodes: &EpisodesReport) -> Vec<PlayedAction> {
         let since = |time: Timestamp| time.since(first).saturating_sub(EARLY).as_secs_f64() * 1e3;
         let mut ends: Vec<f64> = self

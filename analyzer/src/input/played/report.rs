@@ -1,4 +1,4 @@
-//! The latencies of played actions as data (docs/REFERENCE.md).
+//! The latencies of a driven session's actions, as a document (docs/REFERENCE.md).
 
 use serde::Serialize;
 
@@ -10,80 +10,80 @@ const FORMAT: u32 = 1;
 /// Cells of a histogram for each doubling.
 const CELLS: i32 = 2;
 
-/// Latencies, or their parts, in milliseconds.
+/// The distribution of latencies or of a component, in milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SpreadReport {
-    /// The number of values.
+    /// The number of values in the distribution.
     pub count: usize,
-    /// The median.
+    /// The median of the values in milliseconds.
     #[serde(rename = "p50_ms")]
     pub median_ms: f64,
-    /// The 95th percentile.
+    /// The 95th percentile of the values in milliseconds.
     pub p95_ms: f64,
-    /// The 99th percentile.
+    /// The 99th percentile of the values in milliseconds.
     pub p99_ms: f64,
-    /// The greatest.
+    /// The greatest value in milliseconds.
     #[serde(rename = "max_ms")]
     pub worst_ms: f64,
 }
 
-/// The number of latencies in a range.
+/// The number of latencies in one range.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HistogramCell {
-    /// The least latency of the cell.
+    /// The smallest latency of the range in milliseconds.
     pub from_ms: f64,
-    /// The cell ends below this.
+    /// The upper bound of the range, which is not part of it, in milliseconds.
     pub to_ms: f64,
-    /// Latencies in it.
+    /// The number of latencies in the range.
     pub count: usize,
 }
 
-/// The plays of one session.
+/// The latencies of one session, driven once or several times.
 #[derive(Debug, Clone, Serialize)]
 pub struct PlaysReport {
-    /// The version of this layout.
+    /// The version of this document's layout.
     pub format: u32,
-    /// The actions, each over all runs.
+    /// The actions of the session, each over all runs.
     pub actions: Vec<ActionReport>,
-    /// The plays.
+    /// The runs of the session.
     pub plays: Vec<RunReport>,
 }
 
-/// An action over all plays.
+/// An action of the session over all runs.
 #[derive(Debug, Clone, Serialize)]
 pub struct ActionReport {
-    /// The number in the session, from 1.
+    /// The number of the action in the session, from 1.
     pub number: usize,
-    /// The session's line.
+    /// The line of the session's file that describes the action.
     pub action: String,
-    /// The latencies of all runs except the first, which is cold; with a single run, its latency. Null if no run has a
-    /// latency.
+    /// The latencies of all runs except the first, which has cold caches; with a single run, its latency. Null if no
+    /// run has a latency.
     pub latency: Option<SpreadReport>,
-    /// The latency of each run; null if the program did not respond.
+    /// The latency of the action in milliseconds in each run; null if the program did not respond.
     pub latencies_ms: Vec<Option<f64>>,
 }
 
-/// One run with all its actions.
+/// A run of the session with all its actions.
 #[derive(Debug, Clone, Serialize)]
 pub struct RunReport {
-    /// The trace.
+    /// The name of the run's trace.
     pub trace: String,
-    /// Actions without an effect on the program.
+    /// The number of actions without a latency: the program did not receive them, or did not respond.
     #[serde(rename = "without_response")]
     pub unanswered: usize,
-    /// The latencies; null if there are none.
+    /// The latencies of the run's actions; null if no action has a latency.
     pub latency: Option<SpreadReport>,
     /// The time from an action to the last change of the screen before the next action, for actions after whose
-    /// response the program drew; null if there are none.
+    /// response the program drew; null if there are no such actions.
     pub drew_later: Option<SpreadReport>,
-    /// The components of the latencies, by owner as in [`PartsReport`], without those of zero time.
+    /// The components of the latencies by owner, as in [`PartsReport`], without components of zero time.
     pub parts: Vec<(&'static str, SpreadReport)>,
-    /// The latencies by size, two cells for each doubling.
+    /// The number of latencies by size, in two ranges for each doubling.
     pub histogram: Vec<HistogramCell>,
 }
 
 impl SpreadReport {
-    /// The spread of `values`; `None` for an empty list.
+    /// The spread of the values; `None` if there are none.
     pub fn of(mut values: Vec<f64>) -> Option<SpreadReport> {
         values.sort_by(f64::total_cmp);
         let last = values.len().checked_sub(1)?;
@@ -103,7 +103,7 @@ impl SpreadReport {
 }
 
 impl PlaysReport {
-    /// The report on runs of one session, each with its trace's name.
+    /// Creates the report on the runs of one session, each with the name of its trace.
     pub fn new(plays: Vec<(String, Vec<PlayedAction>)>) -> PlaysReport {
         let longest = plays
             .iter()

@@ -1,8 +1,8 @@
-//! Current costs of each client: rates over the last seconds.
+//! The current costs of each client: rates over the last seconds.
 //!
 //! All figures are growing sums. Snapshots of the sums are kept for the length of the time window; a rate is the
-//! difference between the oldest and the newest snapshot. So a live recording, a finished one, and a part of it are
-//! counted in the same way.
+//! difference between the oldest and the newest snapshot. So the rates of a live recording, a finished recording and a
+//! part of it are computed in the same way.
 
 mod open_requests;
 pub(crate) mod report;
@@ -34,18 +34,18 @@ const SNAPSHOTS: u64 = 8;
 /// Maximum number of stacks; beyond it, stacks without a request during the window are dropped.
 const STACKS: usize = 20_000;
 
-/// The window's settings.
+/// The settings of the time window.
 #[derive(Debug, Clone, Copy)]
 pub struct NowOptions {
-    /// The length of the time window for rates, in seconds.
+    /// The length of the time window over which rates are computed, in seconds.
     pub seconds: f64,
-    /// The time for which one client may occupy the server before it is listed as a stall.
+    /// The time for which one client may occupy the server before it is listed as a stall, in milliseconds.
     pub frame_ms: f64,
-    /// The time source of server times.
+    /// The source of the server times.
     pub basis: TimeSourceOption,
 }
 
-/// Current activity of a display's clients.
+/// The current activity of a display's clients.
 pub struct ClientsNow {
     window: u64,
     pub(crate) summary: TraceSummary,
@@ -62,7 +62,7 @@ pub struct ClientsNow {
 }
 
 impl ClientsNow {
-    /// Counts from now on, with the costs of the server that `parameters` describe.
+    /// Creates the analysis. `parameters` has the costs of the server.
     pub fn new(
         parameters: &ServerParameters,
         substitutions: &Substitutions,
@@ -84,7 +84,7 @@ impl ClientsNow {
         }
     }
 
-    /// Starts to move the time window. Earlier observations only set up the state.
+    /// Starts to count and to move the time window. Earlier observations only set up the state.
     pub fn begin(&mut self) {
         self.begun = true;
     }
@@ -116,12 +116,12 @@ impl ClientsNow {
         self.asked.observe(observation);
     }
 
-    /// Ends the recording and counts all messages so far.
+    /// Ends the recording, and counts all messages up to its end.
     pub fn end(&mut self) {
         self.profile.end();
     }
 
-    /// Notes that no record arrived before `time`.
+    /// Notes that no record arrived before `time`, and advances the time window to it.
     pub fn until(&mut self, time: Timestamp) {
         self.now = self.now.max(time.as_nanos());
         let due = |last: &Snapshot| self.now.saturating_sub(last.time) >= self.window / SNAPSHOTS;
@@ -140,7 +140,7 @@ impl ClientsNow {
         }
     }
 
-    /// Restarts the window, and the counts with other costs.
+    /// Restarts the time window and all counts, with the costs of `parameters`.
     pub(crate) fn afresh(&mut self, parameters: &ServerParameters, substitutions: &Substitutions) {
         let empty = Profile::new(parameters, substitutions, Blocking::default());
         let before = std::mem::replace(&mut self.profile, empty);

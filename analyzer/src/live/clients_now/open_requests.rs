@@ -12,7 +12,7 @@ use crate::text::units::nanos_ms;
 /// Shorter waits are usual, in milliseconds.
 const SHORT_MS: f64 = 100.0;
 
-/// The requests that clients wait for.
+/// The open requests that clients currently wait for.
 #[derive(Debug, Default)]
 pub(super) struct UnansweredRequests(Vec<OpenRequest>);
 
@@ -39,7 +39,7 @@ impl UnansweredRequests {
         }
     }
 
-    /// The open requests of a client, the first one first.
+    /// The open requests of a client, the oldest first. `now` is the current time; `name` returns the name of a client.
     pub(super) fn of(
         &self,
         client: ConnectionId,

@@ -1,4 +1,4 @@
-//! Current activity of the clients, as a document (docs/REFERENCE.md).
+//! The current activity of a display's clients, as a document (docs/REFERENCE.md).
 
 use std::collections::BTreeMap;
 
@@ -7,146 +7,146 @@ use serde::Serialize;
 use crate::server_time::TimeSource;
 use crate::stalls::report::StallLine;
 
-/// Costs of each client over the last seconds. Rates are per second, times are milliseconds.
+/// The costs of each client over the last seconds. Rates are per second, times are milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NowReport {
-    /// The version of this layout: 1.
+    /// The version of this document's layout: 1.
     pub format: u32,
-    /// The length of the interval.
+    /// The length of the reported interval, in seconds.
     pub seconds: f64,
-    /// The end of the interval, since the first record.
+    /// The end of the reported interval, in seconds since the trace's first record.
     pub at_s: f64,
-    /// The source of server times: measured, or modelled.
+    /// The source of the server times: measured or modelled.
     #[serde(rename = "time_source")]
     pub basis: TimeSource,
-    /// The server whose cost table is used.
+    /// The name of the server whose cost table is used.
     #[serde(rename = "cost_data")]
     pub costs: String,
-    /// The server's time for all clients, including unattributed time.
+    /// The server's time for all clients, including unattributed time, in milliseconds per second.
     pub server_ms_per_s: f64,
-    /// The part of the server's time that is unattributed.
+    /// The server's unattributed time, in milliseconds per second.
     #[serde(rename = "unattributed_ms_per_s")]
     pub own_ms_per_s: f64,
-    /// Requests of all clients.
+    /// The number of requests of all clients per second.
     pub requests_per_s: f64,
     /// The clients connected during the interval, the one with the most server time first.
     pub clients: Vec<ClientNow>,
-    /// Rates by window.
+    /// The rates by window, the most server time first.
     pub windows: Vec<RowNow>,
-    /// Rates by request.
+    /// The rates by kind of request, the most server time first.
     pub requests: Vec<RowNow>,
-    /// Stalls: the client that occupied the server for longer than a frame, and the clients that waited.
+    /// The stalls: the client that occupied the server for longer than a frame, and the clients that waited.
     pub stalls: Vec<StallLine>,
-    /// The overhead of watching in the server; null for a recording, or if the server's CPU clock is unknown.
+    /// The overhead of the attached recorder; null for a recording, or if the server's CPU time is unknown.
     pub watching: Option<WatchingCost>,
 }
 
-/// The overhead of an attached recorder in the server, from costs measured there.
+/// The overhead that an attached recorder causes in the server, from costs measured on that server.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct WatchingCost {
-    /// The server's processor time for reports to the recorder.
+    /// The server's CPU time for reports to the recorder, in milliseconds per second.
     pub server_ms_per_s: f64,
-    /// The time that one report adds to a client's turn.
+    /// The time that one report adds to the handling of a client's requests, in microseconds.
     pub report_us: f64,
-    /// The peak growth of the server's memory while data waited for the recorder; null if unknown.
+    /// The peak growth of the server's memory while data waited for the recorder, in bytes; null if unknown.
     pub held_bytes: Option<u64>,
 }
 
-/// A client.
+/// A client, with its rates in the interval.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ClientNow {
-    /// The number of its connection; null for unattributed time.
+    /// The number of the client's connection; null for unattributed time.
     pub client: Option<u32>,
-    /// The name of the process, or the connection's number.
+    /// The name of the client's process, or the number of its connection if the name is unknown.
     pub name: String,
-    /// The process id.
+    /// The id of the client's process; null if unknown.
     pub pid: Option<u32>,
-    /// The command line.
+    /// The command line of the client's process; empty if unknown.
     pub command: Vec<String>,
-    /// The server's time for the client.
+    /// The server's time for the client, in milliseconds per second.
     pub server_ms_per_s: f64,
-    /// Requests.
+    /// The number of requests that the client sent per second.
     pub requests_per_s: f64,
-    /// Round trips.
+    /// The number of round trips of the client per second.
     pub round_trips_per_s: f64,
-    /// Time blocked on replies.
+    /// The time in which the client was blocked on replies, in milliseconds per second.
     pub waited_ms_per_s: f64,
-    /// Bytes in both directions.
+    /// The number of bytes in both directions per second.
     pub bytes_per_s: f64,
-    /// The request that cost most.
+    /// The request of the client that used the most server time; null if there is none.
     #[serde(rename = "main_request")]
     pub mostly: Option<RateNow>,
-    /// The request that the client repeats ten times per second or more; null if there is none.
+    /// The request that the client repeats ten times per second or more; null if there is no such request.
     pub polls: Option<RateNow>,
-    /// The call site that sends the request most often; null without stacks.
+    /// The call site that sends the repeated request most often; null without stacks.
     #[serde(rename = "polls_at")]
     pub polls_in: Option<String>,
     /// True if the client connected before the recording: `held` lacks its earlier resources.
     pub joined: bool,
-    /// Resources held in the server, by kind.
+    /// The resources that the client holds in the server, by kind.
     pub held: BTreeMap<String, HeldNow>,
-    /// Grabs during the interval.
+    /// The client's grabs during the interval.
     pub grabs: Vec<GrabNow>,
     /// The clients that occupied the server while this one waited, the longest waits first.
     pub waits_for: Vec<WaitNow>,
-    /// The requests that have waited for another client's reply for 100 ms or more, the oldest first.
+    /// The open requests that have waited for another client's reply for 100 ms or more, the oldest first.
     pub asked: Vec<OpenRequestNow>,
 }
 
-/// A request that another client has to reply to.
+/// An open request that another client has to reply to.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OpenRequestNow {
-    /// The kind, as docs/CONCEPTS.md lists them.
+    /// The kind of request, as docs/CONCEPTS.md lists them.
     pub kind: &'static str,
-    /// The request or the message.
+    /// The name of the request or the message.
     pub request: &'static str,
-    /// The action of the other client that it waits for.
+    /// The action that the other client has to perform, such as `send the selection`.
     #[serde(skip)]
     pub clause: &'static str,
-    /// The selection; null for other kinds.
+    /// The name of the selection; null for other kinds of request.
     pub subject: Option<String>,
-    /// The program that has to reply; null if unknown.
+    /// The name of the program that has to reply; null if unknown.
     pub client: Option<String>,
-    /// The time since the request.
+    /// The time since the client sent the request, in milliseconds.
     pub ms: f64,
 }
 
-/// The rate of a request.
+/// A kind of request with its rate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RateNow {
-    /// The name of the request.
+    /// The name of the kind of request.
     pub request: String,
-    /// The rate.
+    /// The number of requests per second.
     pub per_s: f64,
 }
 
-/// Resources of one kind.
+/// The resources of one kind that a client holds in the server.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct HeldNow {
-    /// The number held.
+    /// The number of resources at the end of the interval.
     pub count: u64,
-    /// Bytes of the resources held.
+    /// The number of bytes of the client's resources of this kind at the end of the interval.
     pub bytes: u64,
-    /// The growth of the number.
+    /// The growth of the number of resources per second.
     pub count_per_s: f64,
-    /// The growth of the bytes.
+    /// The growth of the number of bytes per second.
     pub bytes_per_s: f64,
-    /// True if the number grew in each quarter of the interval.
+    /// True if the number of resources grew in each quarter of the interval.
     pub grows: bool,
 }
 
-/// A grab.
+/// A grab that a client has or had in the interval.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GrabNow {
-    /// `server`, `pointer`, `keyboard`, `device N`.
+    /// The grabbed object: `server`, `pointer`, `keyboard` or `device N`.
     #[serde(rename = "kind")]
     pub what: String,
-    /// The beginning, from the first record.
+    /// The beginning of the grab, in milliseconds since the trace's first record.
     #[serde(rename = "start_ms")]
     pub since_ms: f64,
-    /// The length so far.
+    /// The length of the grab, up to now if it is still active, in milliseconds.
     pub held_ms: f64,
-    /// True if the grab is still active.
+    /// True if the client still holds the grab.
     #[serde(rename = "active")]
     pub goes_on: bool,
 }
@@ -154,25 +154,25 @@ pub struct GrabNow {
 /// A client that waited while another client occupied the server.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WaitNow {
-    /// The holder.
+    /// The client that occupied the server.
     pub client: String,
-    /// Time waited.
+    /// The time in which this client waited, in milliseconds.
     pub waited_ms: f64,
 }
 
-/// A window, or a kind of request.
+/// The rates of a window or of a kind of request.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RowNow {
-    /// The name of the window or request.
+    /// The name of the window or the request.
     pub name: String,
-    /// The client; if there are several, the one with the most server time.
+    /// The client of the row; if there are several, the client with the most server time.
     pub client: String,
-    /// The server's time for the row.
+    /// The server's time for the requests of the row, in milliseconds per second.
     pub server_ms_per_s: f64,
-    /// Requests.
+    /// The number of requests of the row per second.
     pub requests_per_s: f64,
-    /// Round trips; null for windows.
+    /// The number of round trips per second; null for windows.
     pub round_trips_per_s: Option<f64>,
-    /// Bytes in both directions.
+    /// The number of bytes in both directions per second.
     pub bytes_per_s: f64,
 }

@@ -1,4 +1,4 @@
-//! Each client's waits for replies: number, time, and repeated requests.
+//! Each client's waits for replies: their number, their time, and repeated requests.
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::{Message, Symbol};
@@ -14,18 +14,18 @@ const DIFFERENT: usize = 1024;
 /// A request within this time of an equal one is a repetition, in nanoseconds: slower repetition has little cost.
 const AGAIN_WITHIN: u64 = 1_000_000_000;
 
-/// Round trips of a client so far.
+/// The round trips of a client so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ClientWaits {
-    /// Round trips by request.
+    /// The number of round trips by name of the request.
     pub(super) round_trips: FxHashMap<Symbol, u64>,
-    /// Round trips with an equal one within the second before.
+    /// The number of round trips whose request equals one within the second before, by name of the request.
     pub(super) again: FxHashMap<Symbol, u64>,
-    /// Time waited, in nanoseconds.
+    /// The time in which the client waited for replies, in nanoseconds.
     pub(super) waited: u64,
 }
 
-/// The requests of all clients.
+/// The waits for replies and the repeated requests of all clients.
 #[derive(Debug, Default)]
 pub(super) struct RequestRates {
     client_waits: FxHashMap<ConnectionId, ClientWaits>,
@@ -94,12 +94,12 @@ impl RequestRates {
         }
     }
 
-    /// The waits of each client so far.
+    /// The waits of each client so far, by connection.
     pub(super) fn client_waits(&self) -> &FxHashMap<ConnectionId, ClientWaits> {
         &self.client_waits
     }
 
-    /// Keeps only the clients for which `keep` returns true.
+    /// Drops the clients for which `keep` returns false.
     pub(super) fn retain(&mut self, keep: impl Fn(ConnectionId) -> bool) {
         self.client_waits.retain(|id, _| keep(*id));
     }

@@ -72,7 +72,8 @@ impl Row {
 }
 
 impl ClientsNow {
-    /// The report of the time window; with a `filter`, only clients, windows and requests whose name contains it.
+    /// Creates the report of the time window. With a `filter`, the report contains only clients, windows and requests
+    /// whose name contains that text.
     pub fn report(&mut self, filter: Option<&str>) -> NowReport {
         let now = self.snapshot();
         // Before the first record, the elapsed time is 0.

@@ -1,4 +1,4 @@
-//! A snapshot of all sums, to compute the growth between two snapshots.
+//! A snapshot of all sums. The difference of two snapshots is the growth between their times.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,14 @@ use crate::server_time::Share;
 /// The number of a client's resources of one kind, and their bytes.
 pub(super) type Held = (u64, u64);
 
-/// The sums at `time`, in the trace's nanoseconds.
+/// All sums at `time`, in nanoseconds of the trace.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Snapshot {
     pub(super) time: u64,
     pub(super) stacks: FxHashMap<StackKey, StackSum>,
     pub(super) client_waits: FxHashMap<ConnectionId, ClientWaits>,
     pub(super) held: BTreeMap<ConnectionId, BTreeMap<ResourceKind, Held>>,
-    /// The unattributed server runs.
+    /// The server's CPU time that is not attributed to a client.
     pub(super) own: Share,
 }
 

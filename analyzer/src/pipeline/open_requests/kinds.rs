@@ -1,14 +1,14 @@
 //! The requests of one client that another client has to reply to, and the replies, by the specifications that define
 //! them. To add a kind, add a line to this table, and recognize its messages in [`super::messages`].
 
-/// A request that another client, or the screen's clock, has to reply to.
+/// The kind of a request that another client, or the screen's clock, has to reply to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum OpenKind {
     /// A client requests the contents of a selection.
     Selection,
     /// The requestor waits for the next piece of an incremental selection transfer.
     SelectionPiece,
-    /// The owner waits until the requestor has read a piece of a selection.
+    /// The selection's owner waits until the requestor has read a piece of the selection.
     PieceTaken,
     /// The source of a drag waits for the target's reaction to a position.
     DragPosition,
@@ -26,35 +26,35 @@ pub enum OpenKind {
     Configure,
     /// A client waits for the size of the frame that the window manager will draw.
     FrameExtents,
-    /// A client waits for a time of the screen's clock.
+    /// A client waits until the screen's clock reaches a frame.
     ScreenClock,
     /// A client waits for a device that another client has grabbed.
     Grab,
 }
 
-/// The definition of a kind.
+/// The definition of a kind of open request.
 #[derive(Debug)]
 pub struct OpenKindDefinition {
-    /// The kind.
+    /// The kind of open request.
     pub kind: OpenKind,
-    /// The name in JSON.
+    /// The name of the kind in JSON.
     pub name: &'static str,
-    /// The request or message that opens the request.
+    /// The name of the X request or message that the client sends.
     pub request: &'static str,
-    /// The event that is the reply.
+    /// The name of the event or message that is the reply.
     pub answer: &'static str,
-    /// The action that the client waits for, as a clause after `to`.
+    /// The action of the other client that the client waits for, as a clause after `to`.
     pub clause: &'static str,
-    /// True if the client does nothing else for the action in the meantime. An action without the reply is then
+    /// True if the client does nothing else for its action until the reply arrives. An action without the reply is then
     /// incomplete.
     pub blocks: bool,
-    /// The specification.
+    /// The specification that defines the request.
     pub source: &'static str,
 }
 
 macro_rules! kinds {
     ($($kind:ident, $name:literal, $request:literal => $answer:literal, $clause:literal, $blocks:literal, $source:literal;)*) => {
-        /// All kinds.
+        /// The definitions of all kinds of open requests.
         pub const OPEN_KINDS: &[OpenKindDefinition] = &[$(OpenKindDefinition {
             kind: OpenKind::$kind,
             name: $name,
@@ -84,7 +84,7 @@ kinds! {
 }
 
 impl OpenKind {
-    /// The definition.
+    /// The definition of this kind.
     pub fn definition(self) -> &'static OpenKindDefinition {
         // The table has a line for each kind, in the order of the kinds; a test checks that.
         &OPEN_KINDS[self as usize]

@@ -64,7 +64,7 @@ fn answers(opcode: u8, expected: u8) -> bool {
 }
 
 impl OpenRequests {
-    /// Processes the next message of a pass.
+    /// Processes the next message of a pass, which may open a request or reply to one.
     pub(crate) fn message(&mut self, seen: &MessageContext<'_>) {
         match seen.message {
             Message::Request(request) => self.request(seen, request),

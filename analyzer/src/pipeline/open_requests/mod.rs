@@ -19,31 +19,31 @@ pub use kinds::{OPEN_KINDS, OpenKind, OpenKindDefinition};
 /// Maximum number of open requests, and of other tracked objects.
 const MAX_OPEN: usize = 1024;
 
-/// A request that another client has to reply to.
+/// An open request: another client, or the screen's clock, has to reply to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenRequest {
-    /// The number of the request in the recording.
+    /// The number of the open request in the recording.
     pub number: u64,
-    /// The client that waits.
+    /// The client that waits for the reply.
     pub client: ConnectionId,
-    /// The kind.
+    /// The kind of open request.
     pub kind: OpenKind,
-    /// The selection or the property, if there is one.
+    /// The name of the selection or the property; `None` if there is none.
     pub subject: Option<Symbol>,
-    /// The client that has to reply; `None` if unknown or not a client.
+    /// The client that has to reply; `None` if unknown, or if no client has to reply.
     pub party: Option<ConnectionId>,
-    /// The time of the request.
+    /// The time at which the client sent the request.
     pub since: Timestamp,
 }
 
-/// A state change of an open request.
+/// A change of an open request's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenStep {
     /// The client has sent the request.
     Opened,
     /// The request has reached the client that has to reply, which is now known.
     Reached,
-    /// The reply has arrived.
+    /// The client that has to reply has replied.
     Answered,
     /// The client cancelled or repeated the request, or its connection ended.
     Abandoned,
@@ -52,11 +52,11 @@ pub enum OpenStep {
 /// A change of an open request.
 #[derive(Debug, Clone, Copy)]
 pub struct OpenRequestChange {
-    /// The request.
+    /// The open request after the change.
     pub request: OpenRequest,
-    /// The change.
+    /// The change of the request's state.
     pub step: OpenStep,
-    /// The time of the change.
+    /// The time at which the open request changed.
     pub time: Timestamp,
 }
 
@@ -76,7 +76,7 @@ struct Transfer {
     selection: Option<Symbol>,
 }
 
-/// The open requests, and the changes that have not been emitted yet.
+/// The open requests of all clients, and the changes that have not been emitted yet.
 #[derive(Debug, Default)]
 pub(crate) struct OpenRequests {
     count: u64,
@@ -97,7 +97,7 @@ pub(crate) struct OpenRequests {
 }
 
 impl OpenRequests {
-    /// The next change, until all are emitted.
+    /// Removes and returns the next change; `None` after the last.
     pub(crate) fn take_change(&mut self) -> Option<OpenRequestChange> {
         self.changes.pop_front()
     }
@@ -179,7 +179,7 @@ impl OpenRequests {
         }
     }
 
-    /// Notes that a device grab was refused, or has begun.
+    /// Processes a change of a device grab, which may open a request or reply to one.
     pub(crate) fn device_grab(&mut self, grab: &DeviceGrab) {
         let key = Key {
             kind: OpenKind::Grab,
@@ -196,7 +196,7 @@ impl OpenRequests {
         }
     }
 
-    /// A connection has ended.
+    /// Ends the open requests of a client that disconnected at `time`.
     pub(crate) fn closed(&mut self, time: Timestamp, client: ConnectionId) {
         self.close(time, OpenStep::Abandoned, |(_, one)| one.client == client);
         self.composing.retain(|one| *one != client);

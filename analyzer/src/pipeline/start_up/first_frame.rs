@@ -1,4 +1,4 @@
-//! The first frame that a client draws in one of its top-level windows.
+//! The first frame that a client draws in one of its top-level windows after its start.
 
 use x11prof_protocol::{Body, Event, Request};
 use x11prof_session::{DrawableKind, Session, Target};
@@ -10,30 +10,30 @@ const WINDOWS: usize = 64;
 /// Maximum number of inspected ancestors.
 const DEEPEST: usize = 64;
 
-/// The progress of the first frame.
+/// The progress of a client towards its first frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Progress {
     /// The client has not mapped a top-level window.
     #[default]
     Unmapped,
-    /// A window is mapped, and empty.
+    /// The client has mapped a top-level window, and has not drawn in it.
     Mapped,
-    /// The client has drawn, last at this time, in nanoseconds.
+    /// The client has drawn the frame; contains the time of its last drawing in nanoseconds.
     Drawn(u64),
-    /// The frame is complete.
+    /// The first frame is complete.
     Over,
 }
 
-/// The relation of a drawing to the first frame.
+/// The relation of a request to the first frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Drawing {
-    /// A part of the first frame, or no drawing.
+    /// The request is a part of the first frame, or draws nothing.
     FirstFrame,
-    /// A picture that covers the whole first frame: the next frame begins.
+    /// The request draws a picture over the whole first frame, so the next frame begins.
     NextFrame,
 }
 
-/// Follows one client until its first frame has been drawn.
+/// Follows one client from its connection until its first frame has been drawn.
 #[derive(Debug, Default)]
 pub(super) struct FirstFrame {
     progress: Progress,
@@ -47,26 +47,27 @@ impl FirstFrame {
         self.progress
     }
 
-    /// The client rests, or has drawn for too long.
+    /// Ends the first frame: the client is idle, or has drawn for too long.
     pub(super) fn end(&mut self) {
         self.progress = Progress::Over;
     }
 
-    /// The client has waited until the server had processed all earlier requests.
+    /// Notes that the client has waited until the server had handled all earlier requests. This ends a frame that has
+    /// been drawn.
     pub(super) fn synchronised(&mut self) {
         if matches!(self.progress, Progress::Drawn(_)) {
             self.progress = Progress::Over;
         }
     }
 
-    /// The client has read back the contents of a drawable.
+    /// Notes that the client has read back the contents of a drawable. This ends the frame if the drawable shows it.
     pub(super) fn read_back(&mut self, session: &Session, drawable: u32) {
         if self.shows(session, drawable) {
             self.progress = Progress::Over;
         }
     }
 
-    /// Takes the client's next request.
+    /// Processes the client's next request, and returns its relation to the first frame.
     pub(super) fn request(&mut self, seen: &MessageContext<'_>, request: &Request<'_>) -> Drawing {
         match self.progress {
             Progress::Unmapped | Progress::Mapped => self.before_drawing(seen, request),
@@ -86,8 +87,8 @@ impl FirstFrame {
         Drawing::FirstFrame
     }
 
-    /// Handles drawing by another client: a program may have a separate process draw in its windows. The first
-    /// drawing of that process is the frame. Returns true if this drawing is.
+    /// Processes drawing by another client on the windows `drawn_in`: a program may have a separate process draw in its
+    /// windows, whose first drawing is then the frame. Returns true if this drawing is that frame.
     pub(super) fn others_draw(&mut self, drawn_in: &[u32]) -> bool {
         let drawn = self.progress == Progress::Mapped
             && drawn_in.iter().any(|window| self.mapped.contains(window));
@@ -127,7 +128,7 @@ impl FirstFrame {
         };
     }
 
-    /// Handles an event for the client. An exposure shows that the server painted a window.
+    /// Processes an event of the client. An exposure shows that the server painted a window.
     pub(super) fn event(&mut self, seen: &MessageContext<'_>, event: &Event<'_>) {
         if self.progress == Progress::Mapped
             && event.name.as_str() == "Expose"
@@ -158,7 +159,7 @@ impl FirstFrame {
     }
 }
 
-/// The drawable of a request, with its ancestors upwards; empty if the drawable cannot be on the screen.
+/// The drawable that a request draws on, followed by its ancestors; empty if the drawable cannot be on the screen.
 pub(super) fn drawn_in(seen: &MessageContext<'_>, request: &Request<'_>) -> Vec<u32> {
     let drawn = drawn_on(seen, request).filter(|id| may_be_seen(seen.session, *id));
     let windows = drawn.map(|id| ancestry(seen.session, id).collect());

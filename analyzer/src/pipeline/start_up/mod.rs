@@ -1,10 +1,10 @@
 //! The start-up of each client: from the start of its process, or of its connection if the process start is unknown, to
 //! the end of the first frame drawn in its first mapped top-level window.
 //!
-//! The frame ends when the client rests (all its threads wait, no reply is outstanding, and no request is sent in
+//! The frame ends when the client is idle (all its threads wait, no reply is outstanding, and no request is sent in
 //! part), when it has waited for its drawing with GetInputFocus or by reading its window back (GetImage), before it
-//! puts a second picture over the whole window, or after a second of drawing without a rest, not counting the bytes' time on the link;
-//! with the server's work on it.
+//! puts a second picture over the whole window, or after a second of drawing without a pause, not counting the bytes'
+//! time on the link. The server's work on the frame is included.
 
 mod first_frame;
 mod report;
@@ -99,7 +99,7 @@ impl Line {
     }
 }
 
-/// The start-ups of all clients. The pipeline has the only instance.
+/// The start-ups of all clients. Only the pipeline has an instance.
 #[derive(Debug, Default)]
 pub(crate) struct StartUps {
     starting: FxHashMap<ConnectionId, StartingClient>,
@@ -113,19 +113,19 @@ pub(crate) struct StartUps {
 }
 
 impl StartUps {
-    /// True while a client is starting.
+    /// True if the client is starting up.
     pub(crate) fn is_starting(&self, client: ConnectionId) -> bool {
         let client = self.starting.get(&client);
         client.is_some_and(|client| client.frame.progress() != Progress::Over)
     }
 
-    /// True while any client is starting.
+    /// True if any client is starting up.
     pub(crate) fn is_any_starting(&self) -> bool {
         let mut clients = self.starting.values();
         clients.any(|client| client.frame.progress() != Progress::Over)
     }
 
-    /// Notes bytes read from a socket; the messages that end in them follow.
+    /// Notes that the bytes of `block` were read from a socket; the messages that end in them follow.
     pub(crate) fn block_begins(&mut self, block: &Block, round_trips: &RoundTripTracker) {
         let Some(client) = self.starting.get_mut(&block.connection) else {
             return;
@@ -141,7 +141,7 @@ impl StartUps {
         }
     }
 
-    /// Processes the next message.
+    /// Processes the next message of a pass.
     pub(crate) fn message(&mut self, seen: &MessageContext<'_>, processes: &Processes) {
         if self.starting.is_empty() {
             return;
@@ -224,7 +224,7 @@ impl StartUps {
         }
     }
 
-    /// Processes a control record.
+    /// Processes a control record at `time`.
     pub(crate) fn control(&mut self, time: Timestamp, control: &Control, processes: &Processes) {
         self.first.get_or_insert(time);
         match control {
@@ -267,13 +267,13 @@ impl StartUps {
         }
     }
 
-    /// Ends the trace and all start-ups.
+    /// Ends the trace, and with it all start-ups.
     pub(crate) fn finish(&mut self, processes: &Processes) {
         let left: Vec<ConnectionId> = self.starting.keys().copied().collect();
         left.into_iter().for_each(|id| self.end(id, processes));
     }
 
-    /// Removes and returns a finished start-up's report.
+    /// Removes and returns the report of a finished start-up; `None` after the last.
     pub(crate) fn take_done(&mut self) -> Option<StartUpReport> {
         self.done.pop()
     }

@@ -1,4 +1,4 @@
-//! The start-up of a client as a result.
+//! The report on the start-up of a client.
 
 use serde::{Deserialize, Serialize};
 use x11prof_trace::{ConnectionId, Timestamp};
@@ -8,81 +8,82 @@ use super::{ClientRole, StartingClient};
 use crate::text::label::client_name;
 use crate::threads::processes::Processes;
 
-/// The start-up of one client. Times are milliseconds.
+/// The start-up of one client. Times are in milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StartUpReport {
-    /// The client, by its process's name and the number of its connection.
+    /// The client's name: its process and the number of its connection.
     pub client: String,
-    /// The number of its connection.
+    /// The number of the client's connection.
     pub connection: u32,
-    /// The recorded command, another program, or a helper such as a window manager.
+    /// The role of the client: the recorded command, another program, or a helper such as a window manager.
     #[serde(default)]
     pub role: ClientRole,
-    /// The beginning: `process` or `connection`.
+    /// The beginning of the start-up: `process` (its start) or `connection`.
     pub since: String,
-    /// The time of the beginning, from the trace's first record on; negative before it.
+    /// The time of the beginning, in milliseconds since the trace's first record; negative if the client began earlier.
     pub start_ms: f64,
-    /// The time to the end of the first frame; null if there is no first frame (see `reason`).
+    /// The time from the beginning to the end of the first frame, in milliseconds; null if there is no first frame (see
+    /// `reason`).
     pub latency_ms: Option<f64>,
-    /// Why there is no latency.
+    /// The reason why there is no latency; null if there is one.
     #[serde(rename = "reason")]
     pub why_none: Option<String>,
-    /// Round trips, including synchronisation.
+    /// The number of round trips, including synchronisations.
     pub round_trips: u64,
-    /// Round trips that only waited for the server (GetInputFocus, as XSync sends it).
+    /// The number of round trips that only waited for the server (GetInputFocus, as XSync sends it).
     pub synchronisations: u64,
-    /// Time blocked on replies.
+    /// The time in which the client was blocked on replies, in milliseconds.
     pub waited_ms: f64,
-    /// Requests that it sent.
+    /// The number of requests that the client sent.
     pub requests: u64,
-    /// Bytes of the requests.
+    /// The number of bytes of the requests that the client sent.
     pub bytes: u64,
-    /// Bytes from the server: setup, replies, events and errors.
+    /// The number of bytes that the client received from the server: setup, replies, events and errors.
     pub received_bytes: u64,
-    /// The part of the client's own time in which all its threads waited for something other than a reply: a user, a
-    /// timer, a file, another program. `None` without a latency or without context switches.
+    /// The part of the client's own time, in milliseconds, in which all its threads waited for something other than a
+    /// reply: a user, a timer, a file, another program. Null without a latency or without context switches.
     pub idle_ms: Option<f64>,
-    /// CPU time during the client's own time and before it connected. `None` without a latency, or if the kernel did
-    /// not report it.
+    /// The client's CPU time during its own time and before it connected, in milliseconds. Null without a latency, or
+    /// if the kernel did not report it.
     #[serde(rename = "cpu_ms")]
     pub ran_ms: Option<f64>,
-    /// The part of the latency in which bytes were on the emulated link (`record --net`).
+    /// The part of the latency in milliseconds in which bytes were on the emulated link (`record --net`).
     pub network_ms: f64,
     /// The part of `network_ms` in which the client waited for no reply: an event was on the link, or the link accepted
     /// no more bytes.
     #[serde(default)]
     pub held_ms: f64,
-    /// The part of the waits in which no processor was free for the server or the recorder, as far as the kernel
-    /// reports it.
+    /// The part of the waits in milliseconds in which no processor was free for the server or the recorder, as far as
+    /// the kernel reports it.
     #[serde(rename = "run_queue_ms")]
     pub processor_ms: f64,
     /// The components of the latency, which add up to it; null without a latency.
     pub parts: Option<StartUpParts>,
 }
 
-/// The parts of a start-up, in milliseconds.
+/// The components of a start-up's latency, in milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StartUpParts {
-    /// The time from the process's start to its connection: loading, and the program's initialization. `None` if the
-    /// start is unknown.
+    /// The time in milliseconds from the process's start to its connection: loading, and the program's initialization.
+    /// Null if the start is unknown.
     pub before_connection_ms: Option<f64>,
-    /// The time from the connection until the server has accepted the client.
+    /// The time in milliseconds from the connection until the server has accepted the client.
     pub setup_ms: f64,
-    /// Waiting for replies.
+    /// The time in which the client waited for replies, in milliseconds.
     pub waited_ms: f64,
-    /// The time of the client itself: computing, files, other processes, waiting for events.
+    /// The time of the client itself in milliseconds: computing, files, other processes, waiting for events.
     pub client_ms: f64,
-    /// The time from the client's last request until the server had completed it; `None` if unknown.
+    /// The time from the client's last request until the server had completed it, in milliseconds; null if unknown.
     pub server_ms: Option<f64>,
 }
 
 impl StartUpReport {
-    /// The end of the first frame, after the trace's first record.
+    /// The end of the first frame, in milliseconds after the trace's first record; `None` without a first frame.
     pub(crate) fn end_ms(&self) -> Option<f64> {
         Some(self.start_ms + self.latency_ms?)
     }
 
-    /// The start-up that a page shows first: that of the recorded command, otherwise the slowest start-up of a program.
+    /// The start-up that a page shows first: of the recorded command, or else the slowest start-up of a program.
     pub fn first<'a>(
         all: impl IntoIterator<Item = &'a StartUpReport>,
     ) -> Option<&'a StartUpReport> {

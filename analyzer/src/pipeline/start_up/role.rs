@@ -1,4 +1,4 @@
-//! The role of a client in a recording: pages show the recorded command first, and helpers last.
+//! The role of a client in a recording. Reports show the recorded command first, and helpers last.
 
 use serde::{Deserialize, Serialize};
 use x11prof_trace::Opened;
@@ -18,16 +18,16 @@ const HELPERS: [&str; 11] = [
     "xwininfo",
 ];
 
-/// The role of a client, the least important first.
+/// The role of a client. The order is from the least to the most important role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClientRole {
-    /// A window manager, a session daemon or an input injector.
+    /// The client is a window manager, a session daemon or an input injector.
     Helper,
-    /// A program that the recorder did not start.
+    /// A program that is not the recorded command and no helper.
     #[default]
     Program,
-    /// The recorded command.
+    /// The client is the recorded command.
     Command,
 }
 

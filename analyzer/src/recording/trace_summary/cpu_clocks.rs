@@ -1,4 +1,4 @@
-//! The kernel's CPU clocks of clients and server, as far as they were read.
+//! The CPU times of clients and server by the kernel's clocks, as far as the recorder read them.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use crate::threads::since_reading::SinceReading;
 /// Maximum number of tracked processes.
 const PROCESSES_LIMIT: usize = 10_000;
 
-/// The kernel's figures.
+/// The CPU times of clients and server as the kernel measured them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CpuFigures {
-    /// CPU time of all clients' processes while they were connected: between the first and the last reading and, from
-    /// context switches, after the last reading. `None` if there is neither for any client.
+    /// The CPU time of all clients' processes while they were connected: by the clocks between their first and last
+    /// reading, and by context switches after the last reading. `None` if there is neither for any client.
     pub clients: Option<Duration>,
-    /// The server's processor time.
+    /// The server's CPU time; `None` if the recorder did not read its clock.
     pub server: Option<Duration>,
 }
 
@@ -39,12 +39,12 @@ impl CpuClock {
     }
 }
 
-/// The clocks of all processes.
+/// The CPU clock of each process, by process id.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CpuClocks(FxHashMap<u32, CpuClock>);
 
 impl CpuClocks {
-    /// The process of a client.
+    /// Marks the process as a client's.
     pub(super) fn is_client(&mut self, pid: u32) {
         if let Some(clock) = self.of(pid) {
             clock.client = true;
@@ -73,7 +73,7 @@ impl CpuClocks {
         Some(self.0.entry(pid).or_default())
     }
 
-    /// Resets the counts at `now`; without switches, at the last readings.
+    /// Resets the CPU times at `now`; without context switches, at the last readings.
     pub(super) fn start_afresh(&mut self, since_reading: Option<&SinceReading>, now: Timestamp) {
         for (pid, clock) in &mut self.0 {
             clock.used = 0;
@@ -84,8 +84,9 @@ impl CpuClocks {
         }
     }
 
-    /// CPU time of the `server` and of the clients that count, by their clocks, and from the last reading until `now`
-    /// by context switches. The server's time ends with its last finished run.
+    /// The CPU times of process `server` and of the clients' processes for which `counts` returns true: by their
+    /// clocks, and from the last reading to `now` by context switches. The server's time ends with its last finished
+    /// run.
     pub(super) fn figures(
         &self,
         server: Option<u32>,

@@ -7,7 +7,7 @@ use crate::pipeline::Observation;
 /// Maximum number of kept sentences.
 const LIMIT: usize = 100;
 
-/// The missing parts of a recording, as text.
+/// Collects the parts that are missing in a recording, as text.
 #[derive(Debug, Clone, Default)]
 pub struct MissingParts {
     reported: Vec<String>,
@@ -18,7 +18,7 @@ pub struct MissingParts {
 }
 
 impl MissingParts {
-    /// Processes the next observation of a pass.
+    /// Processes the next observation of a pass over the recording.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         if let Observation::Control(time, control) = observation {
             self.control(*time, control);
@@ -30,19 +30,19 @@ impl MissingParts {
         self.ended
     }
 
-    /// True if the recording was cut off without a sentence about it.
+    /// True if the recording has no record of its end, and no sentence explains that.
     pub(super) fn lacks_end(&self) -> bool {
         !self.ended && !self.recovered
     }
 
-    /// Notes that the recording was read to its last record.
+    /// Notes that the last record of the recording has been read.
     pub fn end(&mut self) {
         if self.lacks_end() {
             self.tell("the recording was cut off; its last moments may be missing".to_owned());
         }
     }
 
-    /// Processes the next control record of a trace.
+    /// Processes the next control record of a trace, which may report a missing part.
     pub fn control(&mut self, time: Timestamp, control: &Control) {
         let what = match control {
             Control::Trouble { what } => {
@@ -70,7 +70,7 @@ impl MissingParts {
         }
     }
 
-    /// A sentence for each part, at most `most`, and one with the number of remaining parts.
+    /// One sentence for each missing part, at most `most`, and then a sentence with the number of further parts.
     pub fn sentences(&self, most: usize) -> impl Iterator<Item = String> {
         let shown = self.reported.len().min(most);
         let more = self.more + (self.reported.len() - shown) as u64;

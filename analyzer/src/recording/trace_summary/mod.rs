@@ -1,4 +1,4 @@
-//! Facts of a trace: connections, its length, the kernel's counts, and missing parts.
+//! Facts about a trace: its connections, its length, the kernel's CPU times, and missing parts.
 
 mod cpu_clocks;
 mod missing;
@@ -31,29 +31,28 @@ const MAX_CONNECTIONS: usize = 10_000;
 /// Maximum number of listed `--try` changes.
 const MAX_TRIED: usize = 100;
 
-/// A connection of the trace.
+/// A client's connection in the trace.
 #[derive(Debug, Clone, Default)]
 pub struct ConnectionSummary {
-    /// The number.
+    /// The number of the connection.
     pub id: ConnectionId,
-    /// The process ID of the client, if known.
+    /// The id of the client's process; `None` if unknown.
     pub pid: Option<u32>,
-    /// The process's name.
+    /// The name of the client's process; `None` if unknown.
     pub name: Option<String>,
-    /// The command line.
+    /// The command line of the client's process; empty if unknown.
     pub command: Vec<String>,
-    /// Requests seen.
+    /// The number of requests in the trace.
     pub requests: u64,
-    /// Requests before the recorder joined the connection, which are missing from the trace.
+    /// The number of requests before the recorder joined the connection, which are missing from the trace.
     pub before: u64,
-    /// The last sequence number that the server sent, extended from the 16 bits in the replies, events and errors
-    /// themselves.
+    /// The last sequence number that the server sent, extended from the 16 bits in replies, events and errors.
     pub last_sequence: u64,
-    /// Replies to no request that the trace shows.
+    /// The number of replies whose requests are not in the trace.
     pub unpaired_replies: u64,
 }
 
-/// Facts of a trace, collected in a pass.
+/// Facts about a trace, collected in a pass over it.
 #[derive(Debug, Clone, Default)]
 pub struct TraceSummary {
     started: Option<Started>,
@@ -92,12 +91,12 @@ pub struct TraceSummary {
 }
 
 impl TraceSummary {
-    /// The start-ups of clients, in the order of the connections.
+    /// The start-ups of the clients, in the order of the connections.
     pub fn start_ups(&self) -> &[StartUpReport] {
         &self.start_ups
     }
 
-    /// Processes the next observation of a pass.
+    /// Processes the next observation of a pass over the recording.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         self.activity.observe(observation);
         self.errors.observe(observation);
@@ -251,42 +250,42 @@ impl TraceSummary {
         self.stacks_took
     }
 
-    /// Sums over the context switches; `None` if the trace has none.
+    /// The sums over the context switches; `None` if the trace has none.
     pub fn activity(&self) -> Option<ActivityFigures> {
         self.activity.figures()
     }
 
-    /// The recording's first record.
+    /// The contents of the trace's first record; `None` before it.
     pub fn started(&self) -> Option<&Started> {
         self.started.as_ref()
     }
 
-    /// The display server.
+    /// The recorded display server; `None` if the trace does not name it.
     pub fn server(&self) -> Option<&Server> {
         self.server.as_ref()
     }
 
-    /// Why the server did not time its handlers, if x11prof requested it.
+    /// The reason why the server did not time its handlers although x11prof requested it; otherwise `None`.
     pub fn not_timed(&self) -> Option<&str> {
         self.not_timed.as_deref()
     }
 
-    /// The time of the first record.
+    /// The time of the trace's first record; `None` before it.
     pub fn first(&self) -> Option<Timestamp> {
         self.first
     }
 
-    /// The latest time of a record.
+    /// The time of the latest record.
     pub fn last(&self) -> Timestamp {
         self.last
     }
 
-    /// Limits the figures, including durations, to this part of the recording.
+    /// Limits all figures, including durations, to the time between these two times.
     pub fn limit(&mut self, part: (Timestamp, Timestamp)) {
         self.part = Some(part);
     }
 
-    /// The time from the first record to the last, or the length of the part.
+    /// The time from the first record to the last record, or the length of the analyzed part.
     pub fn duration(&self) -> Duration {
         if let Some((from, to)) = self.part {
             return to.since(from);
@@ -296,7 +295,7 @@ impl TraceSummary {
     }
 
     /// The time from the first client's connection to the last client activity, or to the end of the trace if a client
-    /// is still connected. If a part is analyzed, the length of the part.
+    /// is still connected. If only a part is analyzed, the length of the part.
     pub fn wall(&self) -> Duration {
         if let Some((from, to)) = self.part {
             return to.since(from);
@@ -313,7 +312,7 @@ impl TraceSummary {
         }
     }
 
-    /// The number of records, except context switches.
+    /// The number of records in the trace, without context switches.
     pub fn records(&self) -> u64 {
         self.records
     }
@@ -328,7 +327,7 @@ impl TraceSummary {
         &self.connections
     }
 
-    /// A connection by its number.
+    /// The connection with this number; `None` if the trace does not have it.
     pub(crate) fn connection(&self, id: ConnectionId) -> Option<&ConnectionSummary> {
         self.connections.get(*self.places.get(&id)?)
     }
@@ -339,12 +338,12 @@ impl TraceSummary {
         client_name(connection.and_then(|one| one.name.as_deref()), id)
     }
 
-    /// The number of connections.
+    /// The number of connections in the trace.
     pub fn connected(&self) -> u64 {
         self.connected
     }
 
-    /// Replies to no request that the trace shows.
+    /// The number of replies whose requests are not in the trace.
     pub fn unpaired_replies(&self) -> u64 {
         self.connections
             .iter()
@@ -352,7 +351,7 @@ impl TraceSummary {
             .sum()
     }
 
-    /// CPU time of the server and of the selected clients, from the kernel.
+    /// The CPU time of the server and of the selected clients, as the kernel measured it.
     pub fn cpu(&self, choice: &ClientChoice) -> CpuFigures {
         let server = self.server.as_ref().and_then(|server| server.pid);
         let since = self.activity.since_reading();
@@ -367,14 +366,14 @@ impl TraceSummary {
         self.link.as_ref()
     }
 
-    /// The rewrites of `record --try`, each with the number of requests that it changed.
+    /// The experiments of `record --try`, each with the number of requests that it changed.
     pub fn tried(&self) -> impl Iterator<Item = (&String, &u64)> {
         let tried = self.tried.iter();
         // An emulated network hides MIT-SHM without --try.
         tried.filter(|(fix, _)| self.network.is_none() || *fix != "no-sharing")
     }
 
-    /// Missing and unusual parts of the trace.
+    /// Warnings about missing and unusual parts of the trace.
     pub fn warnings(&self) -> Vec<Warning> {
         let missing = self
             .connections
@@ -424,7 +423,7 @@ impl TraceSummary {
     }
 }
 
-/// True if the records before the first bytes show that the server's handlers are timed.
+/// True if the records before the first messages show that the server's handlers are timed.
 pub fn is_timed<R: io::Read>(reader: &mut Reader<R>) -> Result<bool, TraceError> {
     while let Some(Record::Control(_, control)) = reader.next()? {
         if matches!(control, Control::Timing { why: None, .. }) {
@@ -434,8 +433,8 @@ pub fn is_timed<R: io::Read>(reader: &mut Reader<R>) -> Result<bool, TraceError>
     Ok(false)
 }
 
-/// The display server of a trace, from the records before the first bytes; `None` if the records do not name it. Reads
-/// no further than necessary.
+/// The display server of a trace, from the records before the first messages; `None` if they do not name it. Reads no
+/// further than necessary.
 pub fn identity<R: io::Read>(reader: &mut Reader<R>) -> Result<Option<Server>, TraceError> {
     while let Some(record) = reader.next()? {
         match record {

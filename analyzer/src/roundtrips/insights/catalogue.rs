@@ -4,16 +4,16 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
-/// A request that is slow on some servers.
+/// A request in the catalogue, which is slow on some servers.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Slow {
     pub(super) name: String,
-    /// The reason, as a sentence without its beginning.
+    /// The reason why the request is slow, as a part of a sentence.
     pub(super) because: String,
-    /// A replacement.
+    /// What to do instead of sending the request.
     pub(super) instead: String,
-    /// The supporting documents.
+    /// The documents that support the entry.
     pub(super) sources: Vec<String>,
 }
 
@@ -22,7 +22,7 @@ struct Catalogue {
     request: Vec<Slow>,
 }
 
-/// The catalogue's entry for the request `name`.
+/// The catalogue's entry for the request with this name; `None` if there is none.
 pub(super) fn slow(name: &str) -> Option<&'static Slow> {
     static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
     // A test parses the catalogue, so the embedded version is valid.

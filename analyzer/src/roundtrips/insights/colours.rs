@@ -17,7 +17,7 @@ struct Allocated {
     waits: AvoidableTrips,
 }
 
-/// Finds AllocColor in colormaps whose pixels can be computed from the colours.
+/// Finds AllocColor requests in colormaps whose pixels the client can compute from the colours.
 #[derive(Debug, Default)]
 pub(super) struct Colours {
     allocated: Groups<u32, Allocated>,

@@ -15,11 +15,11 @@ const REMEMBERED: usize = 1 << 16;
 /// The state that a reply depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Subject {
-    /// Constant for the whole connection.
+    /// The reply is constant for the whole connection.
     Fixed,
-    /// The state of a resource: a window, a colormap, a font.
+    /// The reply depends on the state of this resource: a window, a colormap or a font.
     Resource(u32),
-    /// The state of all windows, or of an extension.
+    /// The reply depends on the state of all windows, or of an extension, of this name.
     Whole(Symbol),
 }
 
@@ -72,7 +72,7 @@ struct Repeated {
     most: Option<(Symbol, u64)>,
 }
 
-/// Finds unnecessary requests.
+/// Finds requests that repeat an earlier request with the same reply.
 #[derive(Debug, Default)]
 pub(super) struct Duplicates {
     known: FxHashMap<(ConnectionId, u64), Known>,

@@ -14,7 +14,7 @@ struct Queries {
     names: Names,
 }
 
-/// Counts extension queries by client.
+/// Counts the extension queries of each client.
 #[derive(Debug, Default)]
 pub(super) struct ExtensionQueries(Groups<(), Queries>);
 

@@ -33,38 +33,38 @@ const REQUESTS: usize = 1 << 14;
 /// Maximum number of names that a finding lists.
 const LISTED: usize = 3;
 
-/// The state at the time of a reply.
+/// The state at the time of a client's reply.
 pub(super) struct Context<'a> {
     pub(super) session: &'a Session,
-    /// The client is starting.
+    /// True if the client is starting up.
     pub(super) starting: bool,
 }
 
-/// A piece of advice for one client.
+/// Advice about the round trips of one client.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Finding {
-    /// The kind of insight.
+    /// The name of the kind of insight.
     pub(super) kind: &'static str,
     pub(super) client: ConnectionId,
-    /// The main request of the finding.
+    /// The main request that the advice is about.
     pub(super) request: Symbol,
-    /// The number of requests concerned.
+    /// The number of requests that the advice is about.
     pub(super) count: u64,
-    /// The advice, in the imperative.
+    /// The advice as a sentence in the imperative.
     pub(super) action: String,
-    /// The reason.
+    /// The reason for the advice, as a sentence.
     pub(super) why: String,
     pub(super) saves: Saving,
 }
 
-/// The savings of an advice.
+/// The saving of one piece of advice.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Saving {
     pub(super) round_trips: u64,
     pub(super) bytes: u64,
-    /// Nanoseconds that the recording itself lost, independent of the network.
+    /// The nanoseconds that clients waited in the recording, without the time on an emulated link.
     pub(super) nanos: u64,
-    /// The requests whose replies need not be waited for, or not for as long. Empty if no client waited.
+    /// The requests whose replies the client need not wait for, or not for as long. Empty if no client waited.
     pub(super) waits: Vec<SequenceNumber>,
     /// The bytes of requests that the client need not send.
     pub(super) not_sent: Vec<(SequenceNumber, u64)>,
@@ -106,7 +106,7 @@ fn remember(known: &mut Vec<SequenceNumber>, more: impl IntoIterator<Item = Sequ
     known.extend(more.into_iter().take(room));
 }
 
-/// Kinds of insight about a request that the recorder can apply for the program, with the fix of `record --try`.
+/// Insights that the recorder can apply for the program: kind of insight, request, and experiment of `record --try`.
 pub const TRIED: [(&str, &str, &str); 3] = [
     ("duplicates", "QueryExtension", "answer-queries"),
     ("duplicates", "InternAtom", "answer-atoms"),
@@ -114,7 +114,7 @@ pub const TRIED: [(&str, &str, &str); 3] = [
 ];
 
 impl Finding {
-    /// The effect of the advice.
+    /// The changes of the program's behaviour that follow from the advice.
     pub(super) fn changes(&self) -> Changes {
         let mut changes = Changes::default();
         if self.saves.round_trips > 0 {
@@ -128,7 +128,7 @@ impl Finding {
         changes
     }
 
-    /// The fix that tries it.
+    /// The experiment of `record --try` that tests the advice; `None` if there is none.
     pub(super) fn fix(&self) -> Option<&'static str> {
         let of = |(kind, request, _): &&(&str, &str, _)| {
             *kind == self.kind && *request == self.request.as_str()
@@ -139,17 +139,17 @@ impl Finding {
 
 /// A kind of insight.
 trait Insight: std::fmt::Debug {
-    /// Processes an observation of the pass, of any client.
+    /// Processes an observation of the pass over the trace, about any client.
     fn observe(&mut self, _observation: &Observation<'_>) {}
 
     /// Processes a reply to one of the selected clients.
     fn answered(&mut self, answer: &CompletedRequest<'_>, context: &Context<'_>);
 
-    /// The findings so far.
+    /// The findings of the insight so far.
     fn findings(&self) -> Vec<Finding>;
 }
 
-/// The kinds of insight.
+/// The analyses that find advice, one for each kind of insight.
 #[derive(Debug)]
 pub(super) struct Insights(Vec<Box<dyn Insight>>);
 

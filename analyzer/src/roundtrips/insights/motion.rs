@@ -27,7 +27,7 @@ struct Pointer {
     last: u64,
 }
 
-/// Counts round trips of each client while the pointer moves.
+/// Counts the round trips of each client while the pointer moves.
 #[derive(Debug, Default)]
 pub(super) struct Motion {
     pointers: FxHashMap<ConnectionId, Pointer>,

@@ -1,4 +1,5 @@
-//! Properties that a client reads completely in small pieces: each GetProperty reads a part, the next continues there.
+//! Properties that a client reads completely in small pieces: each GetProperty reads a part, and the next one continues
+//! there.
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::Symbol;
@@ -18,7 +19,7 @@ struct PieceCounts {
     bytes: u64,
 }
 
-/// Finds properties that are read in pieces.
+/// Finds properties that clients read in pieces.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
     /// The property that a client has partly read: its window and atom.

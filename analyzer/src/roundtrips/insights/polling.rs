@@ -36,7 +36,7 @@ struct Loop {
     last: u64,
 }
 
-/// Counts requests in loops.
+/// Counts requests that clients send in loops.
 #[derive(Debug, Default)]
 pub(super) struct Polling {
     loops: Groups<Symbol, Loop>,

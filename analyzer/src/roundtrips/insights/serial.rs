@@ -74,7 +74,7 @@ struct Runs {
     names: Names,
 }
 
-/// Finds the runs of all clients.
+/// Finds runs of consecutive round trips, for all clients.
 #[derive(Debug, Default)]
 pub(super) struct Serial {
     clients: HashMap<ConnectionId, ClientRun>,

@@ -1,4 +1,4 @@
-//! Replies that took far longer than others, and the probable cause: another client's grab, a request that is
+//! Replies that took far longer than other replies, and the probable cause: another client's grab, a request that is
 //! inherently slow, another client's work, or the client's own earlier requests.
 
 use std::collections::{HashMap, VecDeque};
@@ -30,15 +30,15 @@ const REPLIES: usize = 4096;
 /// Why a reply was slow, the most certain cause first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Cause {
-    /// The client that had grabbed the server.
+    /// This client had grabbed the server.
     Grab(ConnectionId),
-    /// The request is in the catalogue.
+    /// The catalogue of slow requests contains the request.
     Itself,
     /// The server's handler of the request itself took most of the time.
     Handler,
-    /// The client whose requests the server was working on.
+    /// The server was working on the requests of this client.
     Other(ConnectionId),
-    /// The client had sent many requests before.
+    /// The client itself had sent many requests before.
     Own,
     Unknown,
 }
@@ -115,7 +115,7 @@ impl Replies {
     }
 }
 
-/// Finds slow replies.
+/// Finds slow replies and their causes.
 #[derive(Debug, Default)]
 pub(super) struct SlowReplies {
     clients: PerClient<ClientTraffic>,

@@ -1,4 +1,5 @@
-//! Waits only for the server to finish earlier requests: GetInputFocus, as XSync and xcb_aux_sync send it.
+//! Round trips that only wait until the server has handled earlier requests: GetInputFocus, as XSync and xcb_aux_sync
+//! send it.
 
 use x11prof_protocol::Symbol;
 
@@ -13,7 +14,7 @@ struct Syncs {
     waited: Distribution,
 }
 
-/// Counts them by client.
+/// Counts the synchronisations of each client.
 #[derive(Debug, Default)]
 pub(super) struct Synchronisation(Groups<(), Syncs>);
 

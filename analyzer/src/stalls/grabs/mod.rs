@@ -1,5 +1,5 @@
-//! Grabs: the clients that grabbed the server, the pointer, the keyboard or a device, for how long, and the clients
-//! that waited meanwhile.
+//! Grabs: the clients that grabbed the server, the pointer, the keyboard or a device, the length of each grab, and the
+//! clients that waited meanwhile.
 //!
 //! A server grab lasts from GrabServer to UngrabServer: other clients' requests that arrive in between wait. The
 //! pipeline reports the active device grabs (`device_grabs.rs`).
@@ -63,7 +63,7 @@ struct EndedGrab {
     waiters: BTreeMap<ConnectionId, Waiter>,
 }
 
-/// The grabs of a trace.
+/// Collects the grabs of a trace.
 #[derive(Debug, Default)]
 pub struct Grabs {
     open: HashMap<GrabTarget, OpenGrab>,
@@ -76,7 +76,7 @@ pub struct Grabs {
 }
 
 impl Grabs {
-    /// Processes the next observation of a pass.
+    /// Processes the next observation of a pass over the recording.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         self.elapsed.observe(observation);
         match observation {
@@ -95,12 +95,12 @@ impl Grabs {
         }
     }
 
-    /// The trace's first record.
+    /// The time of the trace's first record.
     pub(crate) fn start(&self) -> Timestamp {
         self.elapsed.start()
     }
 
-    /// The grabs that were active at `since` or later: owner, kind, start, and end (`None` if still active).
+    /// The grabs that were active at `since` or later: client, grabbed object, start, and end (`None` if still active).
     pub(crate) fn after(
         &self,
         since: Timestamp,
@@ -111,28 +111,28 @@ impl Grabs {
         done.chain(open.map(|(what, open)| (open.by, what.name(), open.since, None)))
     }
 
-    /// The time of the latest record.
+    /// The time of the latest record that was processed.
     pub(crate) fn now(&self) -> Timestamp {
         self.elapsed.now()
     }
 
-    /// True if the server is grabbed now.
+    /// True if a client has grabbed the server at this point.
     pub(crate) fn has_server(&self) -> bool {
         self.open.contains_key(&GrabTarget::Server)
     }
 
-    /// The grab of the server that ended since the last call.
+    /// Removes and returns the server grab that ended since the last call; `None` if there is none.
     pub(crate) fn take_server_grab(&mut self) -> Option<Stall> {
         self.ended.take()
     }
 
-    /// The server grab that is still active at `now`.
+    /// The server grab that is still active at `now`; `None` without a server grab.
     pub(crate) fn server_grab(&self, now: Timestamp) -> Option<Stall> {
         let open = self.open.get(&GrabTarget::Server)?;
         Some(stall(open, now))
     }
 
-    /// Restarts the counts; active grabs stay.
+    /// Resets the counts. Active grabs are kept.
     pub fn start_afresh(&mut self) {
         self.done.clear();
         self.count = self.open.len() as u64;

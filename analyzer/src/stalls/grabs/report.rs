@@ -9,51 +9,51 @@ use super::{GrabTarget, Grabs, OpenGrab, Waiter};
 use crate::recording::trace_summary::TraceSummary;
 use crate::text::units::duration_ms;
 
-/// Grabs by clients. Times are milliseconds from the trace's first record.
+/// The grabs of a trace. Times are milliseconds from the trace's first record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GrabReport {
-    /// The number of grabs.
+    /// The number of grabs in the trace.
     pub count: u64,
-    /// Grab requests whose reply had a status other than success.
+    /// The number of requests for a grab whose reply had a status other than success.
     pub refused: u64,
-    /// The last 1000 grabs, by end time.
+    /// The last 1000 grabs, ordered by their ends.
     pub grabs: Vec<GrabLine>,
 }
 
-/// A grab.
+/// A grab of the server or a device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GrabLine {
-    /// `server`, `pointer`, `keyboard`, or `device` with its number.
+    /// The grabbed object: `server`, `pointer`, `keyboard`, or `device` with its number.
     #[serde(rename = "kind")]
     pub what: String,
-    /// The client.
+    /// The name of the client that grabbed the object.
     pub client: String,
-    /// The beginning.
+    /// The time at which the grab began, in milliseconds since the trace's first record.
     #[serde(rename = "start_ms")]
     pub since_ms: f64,
-    /// The length.
+    /// The length of the grab in milliseconds.
     pub held_ms: f64,
-    /// The reason of the end: `ungrab`, `closed` (the connection), `lost` (another client has the grab), or `trace`
-    /// (the trace ended first).
+    /// The reason why the grab ended: `ungrab`, `closed` (the connection), `lost` (another client has the grab), or
+    /// `trace` (the trace ended first).
     pub end: String,
-    /// For server grabs, the clients whose requests waited meanwhile.
+    /// For server grabs, the clients whose requests waited meanwhile; empty for other grabs.
     #[serde(rename = "waiters")]
     pub waited: Vec<GrabWaiter>,
 }
 
-/// A client that waited for the end of a grab.
+/// A client whose requests waited for the end of a server grab.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GrabWaiter {
-    /// The client that waited.
+    /// The name of the client that waited.
     pub client: String,
     /// The number of the client's requests that waited.
     pub requests: u64,
-    /// The wait of the first one.
+    /// The time that the first of the client's waiting requests waited, in milliseconds.
     pub waited_ms: f64,
 }
 
 impl GrabReport {
-    /// The report of a pass over `grabs` and `summary`.
+    /// Creates the report on `grabs`; `summary` is of the same trace.
     pub fn new(grabs: &Grabs, summary: &TraceSummary) -> GrabReport {
         let start = grabs.start();
         let line =

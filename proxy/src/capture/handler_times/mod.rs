@@ -27,7 +27,7 @@ const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/server_timer.so
 /// The kernel clock source that must be in use, so that the processor's counter can be trusted.
 const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
-/// The timer of one server.
+/// The handler times of one server, as the library in the server writes them.
 #[derive(Debug)]
 pub struct HandlerTimes {
     ring: Ring,
@@ -41,9 +41,9 @@ const HIGH: i32 = 400;
 /// The name of the ring's memory file, by which recorders find it.
 const RING: &str = "x11prof-times";
 
-/// Replaces this process by the server that `command` starts, with a library that times its handlers for every recorder
-/// of this user. Calls `untimed` with the reason if handlers cannot be timed. Returns only if the command cannot be
-/// run.
+/// Replaces this process by the server that `command` starts, with a library that times the server's handlers for every
+/// recorder of this user. Calls `untimed` with the reason if handlers cannot be timed. Returns only if the command
+/// cannot be run.
 pub fn become_timed(command: &mut Command, untimed: impl FnOnce(&str)) -> io::Error {
     let kept = shared_in_memory(command);
     if let Err(why) = &kept {
@@ -101,7 +101,7 @@ fn preload(command: &mut Command, library: &Path, times: &Path) {
 }
 
 impl HandlerTimes {
-    /// Prepares the timer of the server that `command` starts, with files in `dir`.
+    /// Prepares the handler times of the server that `command` starts, with files in `dir`.
     ///
     /// # Errors
     /// Fails with a reason in text form if handlers cannot be timed here.
@@ -116,7 +116,8 @@ impl HandlerTimes {
         Ok(HandlerTimes { ring, files })
     }
 
-    /// The timer of a running server of this user that `x11prof server` started; `None` if the server has no timer.
+    /// The handler times of a running server of this user that `x11prof server` started; `None` if the server does not
+    /// time its handlers.
     pub fn of_server(pid: u32) -> Option<Result<HandlerTimes, String>> {
         let open = fs::read_dir(format!("/proc/{pid}/fd")).ok()?.flatten();
         let name = format!("/memfd:{RING} (deleted)");
@@ -159,8 +160,8 @@ impl HandlerTimes {
         }
     }
 
-    /// Adds the times since the last call to `times`. Returns the number of requests since then that were lost because
-    /// the ring was full.
+    /// Adds the handler times since the last call to `times`. Returns the number of requests since then whose times
+    /// were lost because the ring was full.
     ///
     /// # Errors
     /// Fails if the shared memory cannot be read.
@@ -168,7 +169,7 @@ impl HandlerTimes {
         self.ring.drain(times)
     }
 
-    /// Pauses the timer, or resumes it.
+    /// Pauses the timing of handlers (`paused` is true), or resumes it.
     ///
     /// # Errors
     /// Fails if the shared memory cannot be written.

@@ -1,4 +1,4 @@
-//! The file that a server writes its handlers' times into (struct shared of server_timer.c).
+//! The file to which a server writes the times of its handlers (struct shared of server_timer.c).
 //!
 //! The recorder reads and writes the file with system calls. The kernel keeps a file and its mappings consistent.
 
@@ -21,18 +21,18 @@ const FIRST: u64 = 4096;
 /// The length of the file in bytes, a multiple of the page size.
 const LENGTH: u64 = FIRST + ENTRIES * ENTRY;
 
-/// The state of the server's library.
+/// The state of the library in the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     Starting,
     Learning,
     Timing,
     GaveUp,
-    /// Paused while a calibration reads the server's clock, so that the library adds no time to the server's.
+    /// The timing is paused while a calibration reads the server's CPU clock, so that the library does not add to it.
     Paused,
 }
 
-/// A recorder's end of the ring.
+/// The ring of handler times in the file, as the recorder reads it.
 #[derive(Debug)]
 pub(super) struct Ring {
     file: File,
@@ -52,13 +52,13 @@ impl Ring {
         Ring::empty(file)
     }
 
-    /// Turns an empty file into a ring.
+    /// Writes an empty ring into an empty file.
     pub(super) fn empty(file: File) -> io::Result<Ring> {
         fallocate(&file, FallocateFlags::empty(), 0, LENGTH)?;
         Ring::read(file)
     }
 
-    /// Opens the ring in a file. Reads only entries written from now on.
+    /// Opens the ring in a file. Only entries that are written from now on are read.
     pub(super) fn read(file: File) -> io::Result<Ring> {
         let mut ring = Ring {
             file,
@@ -100,8 +100,8 @@ impl Ring {
         Ok(u64::from_ne_bytes(bytes))
     }
 
-    /// Adds the entries that were written since the last call. Returns the number of requests since then that were lost
-    /// because the server has overwritten them.
+    /// Adds the entries that were written since the last call to `times`. Returns the number of requests since then
+    /// that were lost because the server has overwritten their entries.
     pub(super) fn drain(&mut self, times: &mut Vec<HandlerTime>) -> io::Result<u64> {
         let requests = self.field(REQUESTS)?;
         let written = self.field(WRITTEN)?;

@@ -29,12 +29,12 @@ const SAMPLE_STACK: u32 = 24 << 10;
 /// Registers of a sample: frame pointer, stack pointer, instruction pointer (asm/perf_regs.h of x86).
 const SAMPLE_REGISTERS: u64 = 1 << 6 | 1 << 7 | 1 << 8;
 
-/// The records to request for a thread.
+/// The kind of records that the kernel is to report about a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// When the thread runs and when it waits.
+    /// Context switches: when the thread runs and when it waits.
     Switches,
-    /// The thread's stack after each [`SAMPLE_PERIOD`] of CPU time.
+    /// The stack of the thread is recorded after each [`SAMPLE_PERIOD`] of CPU time.
     Samples {
         /// True to also sample the thread inside the kernel, in system calls and interrupts.
         kernel: bool,
@@ -53,17 +53,17 @@ impl Wanted {
     }
 }
 
-/// Records read from the rings.
+/// The records that were read from the rings.
 #[derive(Debug, Default)]
 pub(crate) struct Drained {
-    /// In time order.
+    /// The context switches in time order.
     pub(crate) switches: Vec<Switch>,
     pub(crate) samples: Vec<Sample>,
     /// The number of records that the kernel lost.
     pub(crate) lost: u64,
 }
 
-/// The rings of all processors.
+/// The rings of all processors, in which the kernel writes records.
 #[derive(Debug)]
 pub(crate) struct Rings {
     wanted: Wanted,
@@ -73,7 +73,7 @@ pub(crate) struct Rings {
 #[derive(Debug)]
 struct Ring {
     cpu: u16,
-    /// An event without records. The threads' events write into its ring.
+    /// An event without records, which owns the ring. The events of threads write into this ring.
     owner: OwnedFd,
     base: *mut u8,
     page: usize,
@@ -103,7 +103,7 @@ impl Rings {
         })
     }
 
-    /// Returns a handle to attach threads.
+    /// Returns the handle with which processes are watched.
     pub(crate) fn outputs(&self) -> io::Result<Outputs> {
         let rings = self.rings.iter();
         let fds: io::Result<Vec<_>> = rings
@@ -115,7 +115,7 @@ impl Rings {
         })
     }
 
-    /// Moves all records out of the rings.
+    /// Moves all records from the rings to `drained`.
     pub(crate) fn drain(&mut self, drained: &mut Drained) {
         for ring in &mut self.rings {
             ring.drain(drained);
@@ -124,7 +124,7 @@ impl Rings {
     }
 }
 
-/// The rings that threads' events write to, each with its processor.
+/// The rings that the events of watched threads are written to, each with its processor.
 #[derive(Debug)]
 pub(crate) struct Outputs {
     wanted: Wanted,
@@ -132,7 +132,7 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
-    /// Watches all threads of a process, present and future, for as long as the result lives.
+    /// Watches all present and future threads of process `pid`, until the returned descriptors are closed.
     pub(crate) fn attach(&self, pid: u32) -> io::Result<Vec<OwnedFd>> {
         let mut events = Vec::new();
         let mut attached = std::collections::HashSet::new();
@@ -176,7 +176,7 @@ impl Outputs {
     }
 }
 
-/// True if the kernel permits sampling inside the kernel: at perf_event_paranoid 1, and for an administrator.
+/// True if the kernel permits sampling inside the kernel: at perf_event_paranoid 1 or lower, or for an administrator.
 pub(crate) fn may_sample_kernel() -> bool {
     let wanted = Wanted::Samples { kernel: true };
     open_event(&mut attributes(Some(wanted)), 0, None).is_ok()

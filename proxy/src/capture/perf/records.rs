@@ -8,14 +8,14 @@ use perf_event_open_sys::bindings::{
 use x11prof_stacks::StackCopy;
 use x11prof_trace::{Switch, SwitchKind, Timestamp};
 
-/// A running thread's stack.
+/// A sample of a running thread's stack.
 #[derive(Debug)]
 pub(crate) struct Sample {
     pub(crate) at: Timestamp,
     pub(crate) copy: StackCopy,
 }
 
-/// Record lengths are multiples of this many bytes.
+/// The lengths of records are multiples of this number of bytes.
 pub(crate) const WORD: usize = size_of::<u64>();
 
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(crate) enum Read {
     Lost(u64),
 }
 
-/// The record length in a record's first word.
+/// The length of a record in bytes, from its first word `head`.
 pub(crate) fn length(head: &[u8]) -> u64 {
     head.get(6..)
         .map_or(0, |mut head| u64::from(head.get_u16_ne()))

@@ -1,7 +1,7 @@
 //! The stacks on which a program made its requests (`record --stacks=requests`).
 //!
-//! The program preloads a library (client_stacks.c), which is embedded in this program. The library writes to shared
-//! memory that the recorder reads every few milliseconds. Neither side waits for the other.
+//! The program preloads a library (client_stacks.c), which is embedded in x11prof. The library writes to shared memory
+//! that the recorder reads every few milliseconds. Neither side waits for the other.
 
 mod ring;
 
@@ -33,14 +33,14 @@ const QUIET: Duration = Duration::from_millis(50);
 /// Maximum number of runs in one record.
 const RUNS: usize = 1 << 14;
 
-/// The thread that reads the stacks that clients write.
+/// The running thread that reads the stacks which clients write.
 pub(crate) struct RequestStacks {
     environment: [(&'static str, OsString); 3],
     over: Arc<AtomicBool>,
     thread: JoinHandle<Result<ReadStacks, String>>,
 }
 
-/// The number of requests with recorded stacks, and the number of requests with lost stacks.
+/// The number of requests whose stacks were recorded (`told`), and of requests whose stacks were lost.
 #[derive(Debug, Default)]
 pub(crate) struct ReadStacks {
     pub(crate) reported: u64,
@@ -48,7 +48,7 @@ pub(crate) struct ReadStacks {
 }
 
 impl RequestStacks {
-    /// Writes the library into `dir`, creates the shared memory, and starts the thread.
+    /// Writes the library into `dir`, creates the shared memory, and starts the thread that reads it.
     ///
     /// # Errors
     /// Fails with a reason in text form if programs cannot load the library.
@@ -112,12 +112,12 @@ impl RequestStacks {
         })
     }
 
-    /// The environment variables that make a program record its stacks.
+    /// The environment variables that make a program load the library and record its stacks.
     pub(crate) fn environment(&self) -> &[(&'static str, OsString)] {
         &self.environment
     }
 
-    /// Reads the last stacks.
+    /// Ends the thread after it has read the last stacks. Returns the numbers of stacks.
     pub(crate) fn end(self) -> Result<ReadStacks, String> {
         self.over.store(true, Ordering::Release);
         self.thread.thread().unpark();
@@ -126,7 +126,8 @@ impl RequestStacks {
     }
 }
 
-/// The user's options of AddressSanitizer, which may not come first.
+/// Returns the user's AddressSanitizer options, with the option that permits AddressSanitizer not to be the first
+/// library.
 fn asan_options() -> OsString {
     let mut options = std::env::var_os("ASAN_OPTIONS").unwrap_or_default();
     if !options.is_empty() {
@@ -136,7 +137,8 @@ fn asan_options() -> OsString {
     options
 }
 
-/// The problem with the stacks of a recording with this many connections; `None` if there was none.
+/// A sentence about the problem with the stacks of a recording with `connections` connections; `None` if there was
+/// none.
 pub(crate) fn tell(read: Result<ReadStacks, String>, connections: u32) -> Option<String> {
     match read {
         Err(why) => Some(format!("stacks of requests are missing: {why}")),
@@ -152,13 +154,13 @@ pub(crate) fn tell(read: Result<ReadStacks, String>, connections: u32) -> Option
     }
 }
 
-/// The state of the thread.
+/// The state of the thread that reads the stacks of requests.
 struct Reader {
     ring: Ring,
     sender: RecordSender,
     /// The time of the last reading. Later stacks belong to requests that were sent after this time.
     since: Timestamp,
-    /// The clients' recorded time for unwinding, in nanoseconds.
+    /// The time that clients used for unwinding, as recorded so far, in nanoseconds.
     learned: u64,
     /// Code files and Python functions, by the clients' numbers.
     places: HashMap<u32, (String, Option<String>)>,

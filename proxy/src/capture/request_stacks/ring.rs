@@ -1,4 +1,4 @@
-//! The memory that clients write the stacks of their requests into (struct shared of client_stacks.c).
+//! The memory to which clients write the stacks of their requests (struct shared of client_stacks.c).
 //!
 //! The recorder reads the memory with system calls. The kernel keeps a memory file and its mappings consistent. Clients
 //! open the file through the recorder's descriptor. With a file on disk, a client's first write to each page took
@@ -35,10 +35,10 @@ const FRAME: usize = 16;
 const IS_WHOLE: u32 = 1 << 31;
 /// Maximum number of requests of one read.
 const AT_ONCE: u64 = 1 << 16;
-/// After this many readings, an unfinished entry belongs to a client that was killed.
+/// The number of readings after which an unfinished entry counts as one of a killed client.
 const LATE: u32 = 100;
 
-/// A request of a client.
+/// A client's request: the first resource id of its connection, its sequence number, and the number of its stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) ids: u32,
@@ -46,14 +46,14 @@ pub(super) struct Request {
     pub(super) stack: u32,
 }
 
-/// A definition that clients have written.
+/// A definition of a module, a function or a stack that a client has written.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Definition {
     Module {
         number: u32,
         file: String,
     },
-    /// A Python function. Its frames have line numbers instead of addresses.
+    /// The frame is a Python function. Such frames have line numbers instead of addresses.
     Function {
         number: u32,
         file: String,
@@ -61,13 +61,13 @@ pub(super) enum Definition {
     },
     Stack {
         number: u32,
-        /// Modules and addresses in their files, the innermost first.
+        /// The frames, the innermost first. A frame is the number of a module and an address in its file.
         frames: Vec<(u32, u64)>,
         is_whole: bool,
     },
 }
 
-/// The recorder's end of the memory.
+/// The shared memory, as the recorder reads it.
 #[derive(Debug)]
 pub(super) struct Ring {
     file: File,
@@ -81,7 +81,7 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    /// Creates the memory. The pages of requests are allocated in advance, so that no client waits for them.
+    /// Creates the shared memory. The pages for requests are allocated in advance, so that no client waits for them.
     pub(super) fn create() -> io::Result<Ring> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         let file = File::from(memfd_create("x11prof-stacks", flags)?);
@@ -99,7 +99,7 @@ impl Ring {
         })
     }
 
-    /// The path by which clients open the memory.
+    /// The path by which clients open the shared memory.
     pub(super) fn path(&self) -> PathBuf {
         let (process, file) = (std::process::id(), self.file.as_raw_fd());
         format!("/proc/{process}/fd/{file}").into()
@@ -112,13 +112,13 @@ impl Ring {
         Ok(u64::from_ne_bytes(bytes))
     }
 
-    /// The clients' time for unwinding stacks, in nanoseconds.
+    /// The CPU time that clients have used for unwinding stacks, in nanoseconds.
     pub(super) fn learned(&self) -> io::Result<u64> {
         self.field(LEARNED)
     }
 
-    /// Adds the requests that were written since the last call. Returns the number of requests that were overwritten
-    /// unread or never finished.
+    /// Adds the requests that were written since the last call to `requests`. Returns the number of requests that were
+    /// overwritten unread or never finished.
     pub(super) fn requests(&mut self, requests: &mut Vec<Request>) -> io::Result<u64> {
         let written = self.field(WRITTEN)?;
         let oldest = written.saturating_sub(REQUESTS);
@@ -163,7 +163,7 @@ impl Ring {
         self.late > 0
     }
 
-    /// Reads the definitions that were finished since the last call. A client that was killed may never finish one.
+    /// Reads the definitions that were completed since the last call. A client that was killed may never complete one.
     pub(super) fn definitions(&mut self) -> io::Result<Vec<Definition>> {
         let placed = self.field(PLACED)?.min(PLACES);
         self.unfinished.extend(self.placed..placed);

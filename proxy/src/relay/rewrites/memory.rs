@@ -13,7 +13,7 @@ use super::Rewrite;
 /// Core opcodes (protocol encoding, "Requests").
 const INTERN_ATOM: u8 = 16;
 const QUERY_EXTENSION: u8 = 98;
-/// Offset of the name in both requests, and the length of both replies.
+/// The offset of the name in InternAtom and QueryExtension; the constant `REPLY` is the length of their replies.
 pub(super) const NAME_AT: usize = 8;
 pub(super) const REPLY: usize = 32;
 /// The longest cached name, in bytes.
@@ -21,10 +21,10 @@ const LONGEST_NAME: usize = 256;
 /// The maximum number of cached replies, and of pending requests.
 const ROOM: usize = 4096;
 
-/// The maximum length of a request that may be repeatable.
+/// The maximum length in bytes of a request whose reply is cached.
 pub(super) const LONGEST_QUESTION: usize = NAME_AT + LONGEST_NAME;
 
-/// A request with a reply that does not change.
+/// A request whose reply does not change (InternAtom or QueryExtension).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct RepeatableRequest {
     pub(super) rewrite: Rewrite,
@@ -32,7 +32,7 @@ pub(super) struct RepeatableRequest {
 }
 
 impl RepeatableRequest {
-    /// The rewrite that may reply to requests of this opcode.
+    /// The rewrite that may reply to requests of this major opcode; `None` if there is none among `rewrites`.
     pub(super) fn may_be(major: u8, rewrites: &[Rewrite]) -> Option<Rewrite> {
         let rewrite = match major {
             INTERN_ATOM => Rewrite::AnswerAtoms,
@@ -42,7 +42,7 @@ impl RepeatableRequest {
         rewrites.contains(&rewrite).then_some(rewrite)
     }
 
-    /// Parses a whole request; `None` if its lengths are inconsistent, because the server must reject it.
+    /// Parses a whole request; `None` if its lengths are inconsistent, because the server must then reject it.
     pub(super) fn of(
         rewrite: Rewrite,
         request: &[u8],
@@ -69,14 +69,15 @@ impl Memory {
         self.answers.get(question).copied()
     }
 
-    /// Notes that request `number` was sent to the server.
+    /// Notes that request `number` was sent to the server, which has to reply to it.
     pub(super) fn ask(&mut self, number: u64, question: RepeatableRequest) {
         if self.asked.len() < ROOM {
             self.asked.push_back((number, question));
         }
     }
 
-    /// Notes that the server has reached the request `number`. `reply` is the reply, if it is not longer than `REPLY`.
+    /// Notes that the server has handled the requests up to `number`. `reply` is the reply to it, if it is not longer
+    /// than `REPLY` bytes.
     pub(super) fn reached(&mut self, number: u64, reply: Option<[u8; REPLY]>, order: ByteOrder) {
         while let Some((asked, _)) = self.asked.front()
             && *asked <= number

@@ -28,7 +28,7 @@ pub enum Rewrite {
 }
 
 impl Rewrite {
-    /// The rewrites.
+    /// All rewrites that the recorder can try.
     pub const ALL: [Rewrite; 4] = [
         Rewrite::AnswerQueries,
         Rewrite::AnswerAtoms,
@@ -36,7 +36,7 @@ impl Rewrite {
         Rewrite::NoSharing,
     ];
 
-    /// The name on the command line and in traces.
+    /// The name of the rewrite on the command line and in traces.
     pub fn name(self) -> &'static str {
         match self {
             Rewrite::AnswerQueries => "answer-queries",
@@ -46,7 +46,7 @@ impl Rewrite {
         }
     }
 
-    /// The rewrite of this name.
+    /// The rewrite with this name; `None` if there is none.
     pub fn from_name(name: &str) -> Option<Rewrite> {
         Rewrite::ALL
             .into_iter()
@@ -63,10 +63,10 @@ impl Rewrite {
     }
 }
 
-/// The number of requests that each rewrite changed, by its index.
+/// The number of requests that each rewrite changed, by the index of the rewrite in `Rewrite::ALL`.
 pub(crate) type Counts = [u64; Rewrite::ALL.len()];
 
-/// The rewrites of a recording, with the number of requests that each rewrite changed.
+/// The rewrites that a recording tries, with the number of requests that each rewrite changed.
 #[derive(Debug, Default)]
 pub(crate) struct TriedRewrites {
     pub(crate) rewrites: Vec<Rewrite>,
@@ -74,7 +74,7 @@ pub(crate) struct TriedRewrites {
     counts: [AtomicU64; Rewrite::ALL.len()],
 }
 
-/// Major opcodes of extensions; 0, which no request uses, if the server lacks the extension.
+/// The major opcodes of the extensions that rewrites need; 0, which no request uses, if the server lacks the extension.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Opcodes {
     pub(crate) big_requests: u8,
@@ -108,7 +108,7 @@ impl TriedRewrites {
         }
     }
 
-    /// True if no rewrite is tried.
+    /// True if there are no rewrites to try.
     pub(crate) fn is_none(&self) -> bool {
         self.rewrites.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Splits a server's stream into messages, so that replies can be inserted between them.
+//! Splits the bytes of a server into messages, so that replies can be inserted between them.
 
 use x11prof_protocol::ByteOrder;
 
@@ -12,28 +12,28 @@ const KEYMAP_NOTIFY: u8 = 11;
 /// The event that can be longer (Generic Event Extension).
 const GENERIC: u8 = 35;
 
-/// The kind of a message.
+/// The kind of a server's message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MessageKind {
     Reply,
     Error,
     Event,
-    /// An event without a sequence number.
+    /// The message is an event without a sequence number.
     Unnumbered,
 }
 
-/// The next piece of a server's bytes.
+/// The next piece of a server's bytes, as far as they have arrived.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ReplyPiece {
-    /// More bytes are needed.
+    /// More bytes are needed to find the next piece.
     Wait,
-    /// The number of bytes that belong to the current message.
+    /// The next bytes, this many, belong to the current message.
     Rest(usize),
-    /// A message begins, and its first 32 bytes are available. `alone` is true if it has no more bytes.
+    /// A message begins, and its first 32 bytes have arrived. `alone` is true if the message has no more bytes.
     Message { kind: MessageKind, alone: bool },
 }
 
-/// The position in a server's stream.
+/// Divides the bytes from a server into messages. It stores its position in the stream.
 #[derive(Debug)]
 pub(super) struct ReplySplitter {
     order: ByteOrder,
@@ -51,12 +51,12 @@ impl ReplySplitter {
         }
     }
 
-    /// True if the position is between messages.
+    /// True if the position is between two messages.
     pub(super) fn are_between(&self) -> bool {
         self.rest == 0 && !self.is_setup
     }
 
-    /// Finds the next piece at the start of `bytes`, which begin at the end of the previous piece, and skips it.
+    /// Finds the next piece at the start of `bytes`, and skips it. `bytes` must begin at the end of the previous piece.
     pub(super) fn next(&mut self, bytes: &[u8]) -> ReplyPiece {
         if self.is_setup {
             // All three kinds of setup reply have their length there (protocol encoding, "Connection Setup").

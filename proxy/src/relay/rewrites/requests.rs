@@ -1,22 +1,22 @@
-//! Splits a client's stream into requests, so that some of them can be changed.
+//! Splits the bytes of a client into requests, so that some requests can be changed.
 
 use x11prof_protocol::ByteOrder;
 
 use super::memory::LONGEST_QUESTION;
 
-/// The next piece of a client's bytes.
+/// The next piece of a client's bytes, as far as they have arrived.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum RequestPiece {
-    /// More bytes are needed.
+    /// More bytes are needed to find the next piece.
     Wait,
-    /// The number of bytes that belong to the current request, or to a stream that cannot be followed.
+    /// The next bytes, this many, belong to the current request, or to a stream that cannot be followed.
     Rest(usize),
-    /// A request begins. Its first `here` bytes are available, at least its header. `whole` is true if `may_be`
+    /// A request begins, and its first `here` bytes have arrived, at least its header. `whole` is true if `may_be`
     /// selected the request and these bytes are all of it.
     Request { here: usize, whole: bool },
 }
 
-/// The position in a client's stream.
+/// The position in the stream of a client's bytes.
 #[derive(Debug)]
 pub(super) struct RequestSplitter {
     order: ByteOrder,
@@ -40,8 +40,8 @@ impl RequestSplitter {
         }
     }
 
-    /// Finds the next piece at the start of `bytes`, which begin at the end of the previous piece, and skips it.
-    /// `may_be` selects the major opcodes of requests that are needed whole.
+    /// Finds the next piece at the start of `bytes`, and skips it. `bytes` must begin at the end of the previous piece.
+    /// `may_be` returns true for the major opcodes of requests that are needed whole.
     pub(super) fn next(&mut self, bytes: &[u8], may_be: impl Fn(u8) -> bool) -> RequestPiece {
         if self.lost {
             return RequestPiece::Rest(bytes.len());

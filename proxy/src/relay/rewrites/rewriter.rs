@@ -29,7 +29,7 @@ const GET_SCREEN_RESOURCES_CURRENT: u8 = 25;
 /// forwards requests to the server, so that each number stays unambiguous.
 const FAR: u64 = 1 << 15;
 
-/// A connection with rewrites.
+/// Rewrites the bytes of one connection.
 pub(crate) struct Rewriter<'a> {
     rewrites: &'a [Rewrite],
     opcodes: Opcodes,
@@ -60,7 +60,7 @@ pub(crate) struct Rewriter<'a> {
 }
 
 impl<'a> Rewriter<'a> {
-    /// Begins after the client's setup, before any other message.
+    /// Creates the rewriter of a connection, before the client sends any message after its setup.
     pub(crate) fn new(rewrites: &'a [Rewrite], opcodes: Opcodes, order: ByteOrder) -> Rewriter<'a> {
         Rewriter {
             rewrites,
@@ -82,7 +82,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// A rewriter that starts after `number` requests with complete replies.
+    /// Returns a rewriter that begins after `number` requests whose replies are complete, for tests.
     #[cfg(test)]
     pub(super) fn after(self, number: u64) -> Rewriter<'a> {
         Rewriter {
@@ -253,7 +253,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// The bytes held back in a direction, at the end of its stream.
+    /// Removes and returns the bytes that are held back in a direction. Called at the end of its stream.
     pub(crate) fn end(&mut self, direction: Direction) -> Vec<u8> {
         match direction {
             Direction::ToServer => std::mem::take(&mut self.held[0]),

@@ -1,18 +1,18 @@
-//! The kinds of markers and their fields in the Firefox Profiler.
+//! The kinds of markers in a profile for the Firefox Profiler, and their fields.
 
 use fxprof_processed_profile::{
     CategoryColor, CategoryHandle, Marker, MarkerFieldFlags, MarkerFieldFormat, MarkerLocations,
     MarkerTypeHandle, Profile, RuntimeSchemaMarkerField, RuntimeSchemaMarkerSchema, StringHandle,
 };
 
-/// A kind of marker.
+/// A registered kind of marker.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Kind {
     of: MarkerTypeHandle,
     category: CategoryHandle,
 }
 
-/// All kinds of markers.
+/// All registered kinds of markers.
 #[derive(Debug)]
 pub(super) struct Kinds {
     pub(super) request: Kind,
@@ -27,7 +27,7 @@ pub(super) struct Kinds {
 use MarkerFieldFormat::{Bytes, Integer};
 
 impl Kinds {
-    /// Registers the kinds of marker in `profile`.
+    /// Registers x11prof's kinds of markers in a Firefox profile.
     pub(super) fn new(profile: &mut Profile) -> Kinds {
         let sequence = ("sequence", "Sequence number", Integer);
         Kinds {
@@ -132,11 +132,11 @@ fn kind(
     }
 }
 
-/// A marker.
+/// A marker to add to the profile.
 pub(super) struct Marked<'a> {
     pub(super) kind: Kind,
     pub(super) name: &'a str,
-    /// Numbers in the order of the kind's fields; unused for text fields.
+    /// The numbers of the marker in the order of its kind's fields; unused for text fields.
     pub(super) numbers: [u64; 3],
     pub(super) text: StringHandle,
 }

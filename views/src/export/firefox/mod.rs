@@ -27,10 +27,10 @@ use stacks::Stacks;
 const CLIENTS_LIMIT: usize = 1000;
 /// Maximum number of requests and events kept: about 150 bytes of JSON each.
 const MESSAGES_LIMIT: usize = 500_000;
-/// Maximum number of round trips and server runs kept.
+/// The maximum number of round trips and server runs kept.
 const STRETCHES_LIMIT: usize = 500_000;
 
-/// Collects a trace as a profile.
+/// Collects a trace as a profile for the Firefox Profiler.
 pub struct Firefox {
     timeline: Timeline,
     contents: Contents,
@@ -57,7 +57,7 @@ impl Default for Firefox {
 }
 
 impl Firefox {
-    /// An empty profile.
+    /// Creates an empty Firefox profile.
     pub fn new() -> Firefox {
         let epoch = ReferenceTimestamp::from_millis_since_unix_epoch(0.0);
         // The minimum zoom of the profiler.
@@ -80,7 +80,7 @@ impl Firefox {
         }
     }
 
-    /// Processes the next observation of a pass.
+    /// Processes the next observation of a pass over the recording.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         let Firefox { timeline, contents } = self;
         timeline.observe(observation, &mut |entry| contents.entry(entry));
@@ -89,8 +89,8 @@ impl Firefox {
         }
     }
 
-    /// Adds the remaining entries, the episodes and the CPU samples, and writes the profile. Returns the number of
-    /// omitted entries.
+    /// Adds the remaining entries, the episodes, and the CPU samples with the names of their stacks. Writes the profile
+    /// to `out`. Returns the number of omitted entries.
     pub fn end(
         mut self,
         episodes: &[&Episode],
@@ -231,7 +231,7 @@ impl Contents {
         }
     }
 
-    /// Sets the stack of this marker's request, if the recording has stacks.
+    /// Sets the call stack of the marker for the request `of`, if the recording has stacks.
     fn stack(&mut self, client: ConnectionId, marker: Option<MarkerHandle>, of: &SentRequest) {
         let thread = self.clients.get(&client).copied();
         if let (Some(thread), Some(marker), Some(stack)) = (thread, marker, of.stack) {
@@ -247,7 +247,7 @@ impl Contents {
         }
     }
 
-    /// The client's thread, if another span is within the limit.
+    /// Returns the client's thread if another round trip or server run is within the limit.
     fn room_for_stretch(&mut self, client: ConnectionId) -> Option<ThreadHandle> {
         let thread = self.clients.get(&client).copied();
         match thread.filter(|_| self.stretches < STRETCHES_LIMIT) {

@@ -1,4 +1,4 @@
-//! The stacks of requests and of running clients as the profiler's samples and markers.
+//! The stacks of requests and of running clients, as samples and markers of the Firefox Profiler.
 
 use std::collections::HashMap;
 
@@ -8,14 +8,15 @@ use fxprof_processed_profile::{
 };
 use x11prof_analyzer::StackNames;
 
-/// Requests and samples with stacks. The names in the stacks are known after the recording has been read.
+/// The requests and CPU samples that have stacks. The names of the stacks' functions are known after the recording has
+/// been read.
 #[derive(Debug, Default)]
 pub(super) struct Stacks {
     requests: Vec<(ThreadHandle, MarkerHandle, ProfileTime, u32)>,
     runs: Vec<Run>,
 }
 
-/// A sample of a running client.
+/// A CPU sample of a client.
 #[derive(Debug)]
 struct Run {
     thread: ThreadHandle,
@@ -25,7 +26,7 @@ struct Run {
 }
 
 impl Stacks {
-    /// Adds the stack of a request, which has a marker.
+    /// Adds the stack of a request, which already has a marker.
     pub(super) fn request(
         &mut self,
         thread: ThreadHandle,
@@ -36,7 +37,7 @@ impl Stacks {
         self.requests.push((thread, marker, at, stack));
     }
 
-    /// A sample of a running client.
+    /// Adds a sample of a running client; `nanos` is its CPU time in nanoseconds.
     pub(super) fn run(&mut self, thread: ThreadHandle, at: ProfileTime, stack: u32, nanos: u64) {
         let ran = CpuDelta::from_nanos(nanos);
         self.runs.push(Run {
@@ -47,8 +48,8 @@ impl Stacks {
         });
     }
 
-    /// Assigns a stack to each marker. The samples are the CPU samples of clients; without CPU samples, each request
-    /// is a sample.
+    /// Assigns a stack to each marker. The profile's samples are the CPU samples of clients; without CPU samples, each
+    /// request is a sample.
     pub(super) fn write(self, profile: &mut Profile, names: &StackNames) {
         let mut known = Known {
             handles: HashMap::new(),
@@ -68,7 +69,7 @@ impl Stacks {
     }
 }
 
-/// The stacks of each thread that the profile already contains.
+/// The call stacks of each thread that are already in the profile.
 struct Known<'a> {
     handles: HashMap<(ThreadHandle, u32), Option<StackHandle>>,
     names: &'a StackNames,

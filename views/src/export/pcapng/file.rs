@@ -5,7 +5,7 @@ use std::io;
 /// LINKTYPE_RAW: packets begin with their IP header.
 const LINK_RAW: u16 = 101;
 
-/// Writes the head of the file.
+/// Writes the header of the file.
 pub(super) fn head(out: &mut dyn io::Write) -> io::Result<()> {
     // Section header: byte order, version 1.0, length not known.
     block(
@@ -34,7 +34,7 @@ pub(super) fn head(out: &mut dyn io::Write) -> io::Result<()> {
     )
 }
 
-/// Writes a packet that was seen at this time, in nanoseconds.
+/// Writes a packet that was captured at `nanos`, in nanoseconds.
 pub(super) fn packet(nanos: u64, packet: &[u8], out: &mut dyn io::Write) -> io::Result<()> {
     let len = (packet.len() as u32).to_le_bytes();
     let padding = packet.len().next_multiple_of(4) - packet.len();
@@ -54,7 +54,7 @@ pub(super) fn packet(nanos: u64, packet: &[u8], out: &mut dyn io::Write) -> io::
     )
 }
 
-/// A block of the file: its type, its length, its body, its length.
+/// Writes a block of the file: its type, its length, its body, and its length again.
 fn block(out: &mut dyn io::Write, kind: u32, body: &[&[u8]]) -> io::Result<()> {
     let len: usize = 12 + body.iter().map(|part| part.len()).sum::<usize>();
     let len = (len as u32).to_le_bytes();

@@ -15,43 +15,43 @@ use x11prof_trace::{Block, ConnectionId, Control, Direction, Part, Record, Times
 
 use segment::{ACK, FIN, LONGEST_PAYLOAD, PUSH, SYN, Segment};
 
-/// The longest gap that is filled with zeros, in bytes: no recorder reads as much at once.
+/// The maximum length in bytes of a gap that is filled with zeros. No recorder reads as much at once.
 const LONGEST_FILLED: u64 = 1 << 24;
-/// Maximum total number of zeros that are written.
+/// The maximum number of zero bytes that are written to a file.
 const MOST_FILLED: u64 = 1 << 30;
-/// The port of display :0.
+/// The TCP port of display :0.
 const SERVER_PORT: u16 = 6000;
-/// The first client port, and the number of ports per address.
+/// The first port of clients.
 const FIRST_PORT: u16 = 10_000;
 const PORTS: u32 = 1 << 15;
 
-/// Writes records as packets.
+/// Writes the records of a trace as packets.
 #[derive(Debug, Default)]
 pub struct PcapNg {
-    /// The wall-clock time of the trace's clock zero, in nanoseconds.
+    /// The wall-clock time at zero of the trace's clock, in nanoseconds since 1970.
     epoch: i128,
     connections: HashMap<ConnectionId, Conversation>,
     packet: Vec<u8>,
-    /// The number of zeros written so far.
+    /// The number of zero bytes written so far.
     filled: u64,
-    /// The number of bytes in holes.
+    /// The number of bytes in gaps that were not filled.
     holes: u64,
 }
 
-/// The bytes sent in each direction: to the server, to the client.
+/// The number of bytes sent in each direction of a connection: to the server, to the client.
 #[derive(Debug, Default, Clone, Copy)]
 struct Conversation {
     sent: [u64; 2],
 }
 
 impl PcapNg {
-    /// Creates a capture without packets, and writes the head of the file.
+    /// Creates a capture without packets, and writes the header of the file.
     pub fn new(out: &mut dyn io::Write) -> io::Result<PcapNg> {
         file::head(out)?;
         Ok(PcapNg::default())
     }
 
-    /// Writes the packets of the next record of a trace.
+    /// Writes the packets of the next record of a trace to `out`.
     pub fn record(&mut self, record: &Record, out: &mut dyn io::Write) -> io::Result<()> {
         match record {
             Record::Block(block) => self.block(block, out),
@@ -80,7 +80,7 @@ impl PcapNg {
         }
     }
 
-    /// Writes the handshake, which shows a reader which side is the client (RFC 9293, section 3.5).
+    /// Writes the TCP handshake, which shows a reader which side is the client (RFC 9293, section 3.5).
     fn open(
         &mut self,
         connection: ConnectionId,
@@ -135,7 +135,8 @@ impl PcapNg {
         self.data(block, way, &payload, out)
     }
 
-    /// True if a gap is filled with zeros. Only short gaps are, up to a total number of zeros.
+    /// Returns true if a gap of `len` bytes is filled with zeros. Only short gaps are filled, up to a total number of
+    /// zeros.
     fn fills(&mut self, len: u64) -> bool {
         let fills = len <= LONGEST_FILLED && self.filled.saturating_add(len) <= MOST_FILLED;
         let counted = if fills {
@@ -147,7 +148,7 @@ impl PcapNg {
         fills
     }
 
-    /// The number of bytes that are missing in the trace and are not filled with zeros.
+    /// The number of bytes that are missing in the trace and were not filled with zeros.
     pub fn holes(&self) -> u64 {
         self.holes
     }
@@ -182,7 +183,7 @@ impl PcapNg {
         Ok(())
     }
 
-    /// Writes one packet.
+    /// Writes one packet with the TCP `flags` and the `payload`.
     fn packet(
         &mut self,
         connection: ConnectionId,

@@ -1,8 +1,8 @@
 //! A TCP segment in an IPv4 packet: RFC 791 (IPv4), RFC 9293 (TCP).
 
-/// Maximum payload of a packet: IPv4's longest packet minus the headers.
+/// Maximum payload of a packet in bytes: IPv4's longest packet minus the headers.
 pub(super) const LONGEST_PAYLOAD: usize = 65_535 - HEADERS;
-/// An IPv4 and a TCP header without options.
+/// The length in bytes of an IPv4 and a TCP header without options.
 pub(super) const HEADERS: usize = 20 + 20;
 
 pub(super) const FIN: u8 = 0x01;
@@ -10,19 +10,19 @@ pub(super) const SYN: u8 = 0x02;
 pub(super) const PUSH: u8 = 0x08;
 pub(super) const ACK: u8 = 0x10;
 
-/// A segment between two ends, each an address and a port.
+/// A TCP segment between two ends, each with an address and a port.
 pub(super) struct Segment<'a> {
     pub(super) from: ([u8; 4], u16),
     pub(super) to: ([u8; 4], u16),
     pub(super) sequence: u32,
     pub(super) acknowledged: u32,
     pub(super) flags: u8,
-    /// `LONGEST_PAYLOAD` bytes at most.
+    /// The payload, at most `LONGEST_PAYLOAD` bytes.
     pub(super) payload: &'a [u8],
 }
 
 impl Segment<'_> {
-    /// Writes the packet into an empty buffer.
+    /// Writes the segment as an IPv4 packet into an empty buffer.
     pub(super) fn encode(&self, packet: &mut Vec<u8>) {
         let len = (HEADERS + self.payload.len()) as u16;
         packet.extend_from_slice(&[0x45, 0]);

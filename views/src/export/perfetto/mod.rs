@@ -1,8 +1,8 @@
 //! A trace as native track events for Perfetto (ui.perfetto.dev).
 //!
 //! The format: github.com/google/perfetto, protos/perfetto/trace/perfetto_trace.proto, and
-//! perfetto.dev/docs/reference/synthetic-track-event. Packets are written as they come: Perfetto sorts them
-//! by time.
+//! perfetto.dev/docs/reference/synthetic-track-event. Packets are written in the order in which they are complete:
+//! Perfetto sorts them by time.
 
 mod names;
 mod proto;
@@ -25,12 +25,12 @@ use proto::{
 };
 use tracks::Track;
 
-/// The sequence of all packets.
+/// The id of the packet sequence to which all packets belong.
 const SEQUENCE: u32 = 1;
-/// Maximum number of tracks remembered as described; beyond that all tracks are described again.
+/// The maximum number of tracks that are remembered as described. Above this limit all tracks are described again.
 const TRACKS_LIMIT: usize = 1 << 16;
 
-/// Writes a trace as packets.
+/// Writes a trace as Perfetto packets.
 #[derive(Default)]
 pub struct Perfetto {
     timeline: Timeline,
@@ -38,12 +38,12 @@ pub struct Perfetto {
 }
 
 impl Perfetto {
-    /// An empty trace.
+    /// Creates an export that has written nothing.
     pub fn new() -> Perfetto {
         Perfetto::default()
     }
 
-    /// Writes the entries that the next observation completes.
+    /// Writes the entries that the next observation completes to `out`.
     pub fn observe(
         &mut self,
         observation: &Observation<'_>,
@@ -54,7 +54,7 @@ impl Perfetto {
         packets.write(out)
     }
 
-    /// Writes the remaining entries and the episodes.
+    /// Writes the remaining entries and the episodes to `out`.
     pub fn end(mut self, episodes: &[&Episode], out: &mut dyn io::Write) -> io::Result<()> {
         let Perfetto { timeline, packets } = &mut self;
         timeline.end(&mut |entry| packets.entry(entry));
@@ -74,7 +74,7 @@ impl Perfetto {
     }
 }
 
-/// Packets that are not written yet.
+/// Perfetto packets that are not written yet.
 #[derive(Default)]
 struct Packets {
     bytes: Vec<u8>,
@@ -198,7 +198,8 @@ impl Packets {
         self.end_slice(track, episode.end());
     }
 
-    /// Child slices, each limited to the remaining part of its parent, because slices must nest.
+    /// Writes the nested episodes `children` as slices. Each slice is limited to the remaining part of its parent,
+    /// because slices of a track must nest.
     fn children(
         &mut self,
         track: Track,
@@ -225,7 +226,7 @@ impl Packets {
         }
     }
 
-    /// The beginning of a slice.
+    /// Creates the event that begins a slice called `name`, with `counts` as arguments.
     fn named(&mut self, track: Track, name: &str, counts: &[(&str, u64)]) -> TrackEvent {
         self.describe(track, "");
         let arguments = counts.iter().map(|(name, value)| DebugAnnotation {
@@ -302,13 +303,13 @@ impl Packets {
     }
 }
 
-/// The flows from an episode to the episodes of other clients that it caused.
+/// Returns the ids of the flows from an episode to the episodes of other clients that it caused.
 fn made(episode: &Episode) -> impl Iterator<Item = u64> {
     let children = episode.children.iter();
     children.filter_map(|child| Some(flow(child.client?, child.start)))
 }
 
-/// The flows with both ends in the list.
+/// Returns the ids of the flows whose two ends are in `episodes`.
 fn flows(episodes: &[&Episode]) -> HashSet<u64> {
     let begun: HashSet<u64> = episodes.iter().flat_map(|one| made(one)).collect();
     let led_to = episodes.iter().filter(|one| one.is_led_to());
@@ -316,7 +317,8 @@ fn flows(episodes: &[&Episode]) -> HashSet<u64> {
     ended.filter(|flow| begun.contains(flow)).collect()
 }
 
-/// The flow to an episode of a client. The flows of messages are numbered from 1.
+/// Returns the id of the flow to the episode of `client` that begins at `start`. The ids of flows between messages
+/// count from 1.
 fn flow(client: ConnectionId, start: Timestamp) -> u64 {
     1 << 63 | (u64::from(client.0) << 48 ^ start.as_nanos())
 }

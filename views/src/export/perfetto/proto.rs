@@ -1,16 +1,16 @@
-//! The messages of `perfetto_trace.proto` that are written, with their numbers there.
+//! The messages of `perfetto_trace.proto` that the export writes, with the field numbers of that file.
 
-/// perfetto.protos.Trace: a file. A file of one packet is a piece of a longer one.
+/// perfetto.protos.Trace: a file. A file of one packet can be appended to others.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct Trace {
     #[prost(message, repeated, tag = "1")]
     pub(super) packet: Vec<TracePacket>,
 }
 
-/// perfetto.protos.TracePacket
+/// perfetto.protos.TracePacket: an entry of the file.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct TracePacket {
-    /// Nanoseconds.
+    /// The time of the packet in nanoseconds.
     #[prost(uint64, optional, tag = "8")]
     pub(super) timestamp: Option<u64>,
     #[prost(uint32, optional, tag = "10")]
@@ -25,12 +25,12 @@ pub(super) struct TracePacket {
     pub(super) track_descriptor: Option<TrackDescriptor>,
 }
 
-/// TracePacket.SequenceFlags: no strings are interned yet.
+/// TracePacket.SequenceFlags: no strings are interned before this packet.
 pub(super) const INCREMENTAL_STATE_CLEARED: u32 = 1;
-/// TracePacket.SequenceFlags: names are in earlier packets.
+/// TracePacket.SequenceFlags: the packet uses names that earlier packets interned.
 pub(super) const NEEDS_INCREMENTAL_STATE: u32 = 2;
 
-/// perfetto.protos.TrackEvent
+/// perfetto.protos.TrackEvent: the beginning or end of a slice, an instant, or a value of a counter.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct TrackEvent {
     #[prost(message, repeated, tag = "4")]
@@ -51,7 +51,7 @@ pub(super) struct TrackEvent {
     pub(super) terminating_flow_ids: Vec<u64>,
 }
 
-/// perfetto.protos.TrackEvent.Type
+/// perfetto.protos.TrackEvent.Type: the kind of a track event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, prost::Enumeration)]
 #[repr(i32)]
 pub(super) enum Type {
@@ -62,7 +62,7 @@ pub(super) enum Type {
     Counter = 4,
 }
 
-/// perfetto.protos.DebugAnnotation: an argument of a slice.
+/// The message `perfetto.protos.DebugAnnotation`: an argument of a slice.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct DebugAnnotation {
     #[prost(uint64, optional, tag = "1")]
@@ -73,7 +73,7 @@ pub(super) struct DebugAnnotation {
     pub(super) string_value: Option<String>,
 }
 
-/// perfetto.protos.InternedData
+/// perfetto.protos.InternedData: names that later packets refer to by number.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct InternedData {
     #[prost(message, repeated, tag = "2")]
@@ -82,7 +82,7 @@ pub(super) struct InternedData {
     pub(super) debug_annotation_names: Vec<Interned>,
 }
 
-/// perfetto.protos.EventName and DebugAnnotationName
+/// perfetto.protos.EventName and DebugAnnotationName: an interned name.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct Interned {
     #[prost(uint64, optional, tag = "1")]
@@ -91,7 +91,7 @@ pub(super) struct Interned {
     pub(super) name: Option<String>,
 }
 
-/// perfetto.protos.TrackDescriptor
+/// perfetto.protos.TrackDescriptor: the description of a track.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct TrackDescriptor {
     #[prost(uint64, optional, tag = "1")]
@@ -102,25 +102,25 @@ pub(super) struct TrackDescriptor {
     pub(super) parent_uuid: Option<u64>,
     #[prost(message, optional, tag = "8")]
     pub(super) counter: Option<CounterDescriptor>,
-    /// TrackDescriptor.ChildTracksOrdering
+    /// TrackDescriptor.ChildTracksOrdering: the order of the tracks inside this track.
     #[prost(int32, optional, tag = "11")]
     pub(super) child_ordering: Option<i32>,
     #[prost(int32, optional, tag = "12")]
     pub(super) sibling_order_rank: Option<i32>,
 }
 
-/// TrackDescriptor.ChildTracksOrdering: by `sibling_order_rank`.
+/// TrackDescriptor.ChildTracksOrdering: tracks are ordered by `sibling_order_rank`.
 pub(super) const EXPLICIT: i32 = 3;
 
-/// perfetto.protos.CounterDescriptor
+/// perfetto.protos.CounterDescriptor: the description of a counter's track.
 #[derive(Clone, Copy, PartialEq, prost::Message)]
 pub(super) struct CounterDescriptor {
-    /// CounterDescriptor.Unit
+    /// CounterDescriptor.Unit: the unit of the counter.
     #[prost(int32, optional, tag = "3")]
     pub(super) unit: Option<i32>,
 }
 
-/// CounterDescriptor.Unit
+/// CounterDescriptor.Unit: the counter is a number.
 pub(super) const UNIT_COUNT: i32 = 2;
-/// CounterDescriptor.Unit
+/// CounterDescriptor.Unit: the counter is a number of bytes.
 pub(super) const UNIT_SIZE_BYTES: i32 = 3;

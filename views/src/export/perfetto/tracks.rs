@@ -1,40 +1,40 @@
-//! The tracks of a trace: clients and the server, with their sub-tracks.
+//! The tracks of a trace in Perfetto: clients and the server, with the tracks inside them.
 
 use x11prof_trace::ConnectionId;
 
 use super::proto::{CounterDescriptor, EXPLICIT, TrackDescriptor, UNIT_COUNT, UNIT_SIZE_BYTES};
 use crate::export::timeline::{ClientCounter, Counter};
 
-/// A track. Slices of one track must nest, so overlapping slices go to several equivalent tracks.
+/// A track. Slices of one track must nest, so overlapping slices are on several equivalent tracks (lanes).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Track {
-    /// The server's track, which contains its other tracks.
+    /// The server's track, which contains other tracks.
     Server,
-    /// The server's runs.
+    /// The runs of the server.
     Runs,
-    /// The user's marks.
+    /// The marks of the user.
     Marks,
-    /// A client's track, which contains its other tracks.
+    /// A client's track, which contains other tracks.
     Client(ConnectionId),
-    /// The episodes in this lane.
+    /// The episodes of a client that are in this lane.
     Episodes(ConnectionId, usize),
-    /// Requests without a reply.
+    /// The requests of a client without a reply.
     Requests(ConnectionId),
-    /// Requests with a reply in this lane.
+    /// The requests of a client with a reply that are in this lane.
     RoundTrips(ConnectionId, usize),
-    /// Messages from the server.
+    /// The events and errors that a client received from the server.
     FromServer(ConnectionId),
-    /// A count over time.
+    /// The values of a counter over time.
     Count(Counter),
 }
 
-/// The number of bits of a lane: a client has up to 2^LANE_BITS tracks of one kind.
+/// The number of bits for the lane in a track's id. A client has up to 2^LANE_BITS tracks of one kind.
 const LANE_BITS: u32 = 24;
-/// The number of bits of a client's kind of track.
+/// The number of bits for the kind of track in a track's id.
 const KIND_BITS: u32 = 4;
 
 impl Track {
-    /// The track's number in the file, made from client, kind and lane.
+    /// The number of the track in the file, computed from client, kind and lane.
     pub(super) fn uuid(self) -> u64 {
         let of = |client: ConnectionId, kind: u64, lane: usize| {
             let client = (u64::from(client.0) + 1) << (LANE_BITS + KIND_BITS);
@@ -66,7 +66,7 @@ impl Track {
         }
     }
 
-    /// The track's place among its siblings.
+    /// Returns the position of the track among its siblings.
     fn rank(self) -> i32 {
         match self {
             Track::Server | Track::Client(_) | Track::Runs | Track::Episodes(..) => 0,
@@ -78,7 +78,7 @@ impl Track {
         }
     }
 
-    /// The track's descriptor in the file; `name` is the client's name.
+    /// The description of the track in the file; `name` is the client's name.
     pub(super) fn descriptor(self, name: &str) -> TrackDescriptor {
         let lane_of = |what: &str, lane: usize| match lane {
             0 => what.to_owned(),
@@ -118,7 +118,7 @@ impl Track {
         }
     }
 
-    /// The parent track, if there is one. It must be described first.
+    /// The track that contains this track; `None` if there is none. It must be described first.
     pub(super) fn within(self) -> Option<Track> {
         self.parent()
     }

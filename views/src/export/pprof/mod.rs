@@ -1,7 +1,7 @@
 //! Server time and bytes for pprof: gzipped `profile.proto`.
 //!
-//! The format: github.com/google/pprof/blob/main/proto/profile.proto. A stack is client, window
-//! or functions of the program, and request, which are functions there.
+//! The format: github.com/google/pprof/blob/main/proto/profile.proto. A stack consists of the client, the window or the
+//! functions of the program, and the request. In the file all of these are functions.
 
 mod proto;
 
@@ -24,7 +24,7 @@ const SAMPLE_TYPES: [(&str, &str); 5] = [
     ("client_time", "nanoseconds"),
 ];
 
-/// Writes the stacks of a recording with this summary.
+/// Writes the stacks of a recording to `out`; `summary` describes the recording.
 pub fn pprof(stacks: &[Stack], summary: &TraceSummary, out: &mut dyn io::Write) -> io::Result<()> {
     let profile = profile(stacks, summary);
     let mut zipped = GzEncoder::new(out, Compression::default());
@@ -88,7 +88,7 @@ fn number<N: TryInto<i64>>(number: N) -> i64 {
     number.try_into().unwrap_or(i64::MAX)
 }
 
-/// Strings by their index in the file's string table.
+/// Strings with their indices in the string table of the file.
 #[derive(Default)]
 struct Names {
     all: Vec<String>,

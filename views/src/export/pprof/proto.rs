@@ -1,6 +1,6 @@
-//! The messages of `profile.proto` that are written, with their numbers there.
+//! The messages of `profile.proto` that the export writes, with the field numbers of that file.
 
-/// perftools.profiles.Profile
+/// perftools.profiles.Profile: the whole file.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct Profile {
     #[prost(message, repeated, tag = "1")]
@@ -21,7 +21,7 @@ pub(super) struct Profile {
     pub(super) default_sample_type: i64,
 }
 
-/// perftools.profiles.ValueType: indexes in the string table.
+/// perftools.profiles.ValueType: the type and unit of a value, as indexes in the string table.
 #[derive(Clone, Copy, PartialEq, prost::Message)]
 pub(super) struct ValueType {
     #[prost(int64, tag = "1")]
@@ -30,7 +30,7 @@ pub(super) struct ValueType {
     pub(super) unit: i64,
 }
 
-/// perftools.profiles.Sample
+/// perftools.profiles.Sample: a stack and its values.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct Sample {
     #[prost(uint64, repeated, tag = "1")]
@@ -39,7 +39,7 @@ pub(super) struct Sample {
     pub(super) value: Vec<i64>,
 }
 
-/// perftools.profiles.Location
+/// perftools.profiles.Location: a frame of a stack.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct Location {
     #[prost(uint64, tag = "1")]
@@ -48,14 +48,14 @@ pub(super) struct Location {
     pub(super) line: Vec<Line>,
 }
 
-/// perftools.profiles.Line
+/// perftools.profiles.Line: the function of a frame.
 #[derive(Clone, Copy, PartialEq, prost::Message)]
 pub(super) struct Line {
     #[prost(uint64, tag = "1")]
     pub(super) function_id: u64,
 }
 
-/// perftools.profiles.Function
+/// perftools.profiles.Function: a function by its name.
 #[derive(Clone, Copy, PartialEq, prost::Message)]
 pub(super) struct Function {
     #[prost(uint64, tag = "1")]

@@ -1,4 +1,4 @@
-//! Counters over time: bytes, server wakeups, held resources.
+//! Counters over time: bytes, wakeups of the server, and held resources.
 
 use std::collections::HashMap;
 
@@ -7,19 +7,19 @@ use x11prof_trace::{ConnectionId, Timestamp};
 
 use super::entry::{ClientCounter, Counter, TimelineEntry};
 
-/// The minimum interval between two values of a count, in nanoseconds. Screens have no finer resolution.
+/// The minimum interval between two values of a counter, in nanoseconds. Screens have no finer resolution.
 const GRAIN: u64 = 1_000_000;
 
 #[derive(Debug, Default)]
 struct Count {
     value: u64,
-    /// The time of the last change.
+    /// The time at which the count last changed.
     at: Timestamp,
-    /// The last value written, and its time.
+    /// The value that was written last, and its time.
     written: Option<(u64, Timestamp)>,
 }
 
-/// The counts of a trace.
+/// The current values of all counters of a trace.
 #[derive(Debug, Default)]
 pub(super) struct Counts(HashMap<Counter, Count>);
 
@@ -42,7 +42,7 @@ impl Counts {
         }
     }
 
-    /// Updates the counts of resources after a message.
+    /// Updates the counters of resources after a message at the time `at`, and passes due values to `on`.
     pub(super) fn resources(
         &mut self,
         at: Timestamp,
@@ -67,14 +67,15 @@ impl Counts {
         }
     }
 
-    /// Writes the last value of each counter.
+    /// Passes the last value of each counter to `on`.
     pub(super) fn end(&mut self, on: &mut dyn FnMut(TimelineEntry)) {
         self.gone(|_| true, on);
         let wakeups = self.0.drain().collect();
         write_last(wakeups, on);
     }
 
-    /// Writes the last value of each counter of the disconnected clients, and removes the counters.
+    /// Passes the last value of each counter of the clients for which `gone` returns true to `on`, and removes these
+    /// counters.
     pub(super) fn gone(
         &mut self,
         gone: impl Fn(ConnectionId) -> bool,

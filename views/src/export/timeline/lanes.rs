@@ -2,7 +2,7 @@
 
 use x11prof_trace::Timestamp;
 
-/// Lanes of one client.
+/// The lanes of one client, and the time from which each is free.
 #[derive(Debug, Default)]
 pub(in crate::export) struct Lanes {
     /// The time since which each lane is free; `None` while it is in use.
@@ -10,7 +10,7 @@ pub(in crate::export) struct Lanes {
 }
 
 impl Lanes {
-    /// Takes the first lane that is free at `time`.
+    /// Occupies the first lane that is free at `time`, and returns its number.
     pub(in crate::export) fn take(&mut self, time: Timestamp) -> usize {
         let found = self
             .free
@@ -24,7 +24,7 @@ impl Lanes {
         lane
     }
 
-    /// Marks a lane as free from `time` on.
+    /// Marks the lane with this index as free from `time` on.
     pub(in crate::export) fn free(&mut self, lane: usize, time: Timestamp) {
         if let Some(free) = self.free.get_mut(lane) {
             *free = Some(time);

@@ -1,5 +1,5 @@
-//! A trace as a timeline: spans with a beginning and an end, counts over time, and causes, in wire order. The exports
-//! for Perfetto and Firefox are both based on this timeline.
+//! A trace as a timeline: spans with a beginning and an end, counters over time, and causes, in the order of the trace.
+//! The exports for Perfetto and Firefox are based on this timeline.
 
 mod counts;
 mod entry;
@@ -15,10 +15,11 @@ use counts::Counts;
 pub(super) use entry::{ClientCounter, Counter, SentRequest, TimelineEntry, named_mark};
 pub(super) use lanes::Lanes;
 
-/// Maximum number of a client's requests that wait for replies; beyond that the oldest count as never replied to.
+/// The maximum number of a client's requests that wait for replies. Above this limit the oldest requests count as never
+/// replied to.
 const WAITING_LIMIT: usize = 1 << 14;
 
-/// An event that may still be followed by a request.
+/// The last event of a client, which a request may still follow.
 #[derive(Debug)]
 struct LastEvent {
     at: Timestamp,
@@ -33,7 +34,7 @@ struct Client {
     event: Option<LastEvent>,
 }
 
-/// Converts observations to entries.
+/// Converts observations to entries of a timeline.
 #[derive(Default)]
 pub(super) struct Timeline {
     summary: TraceSummary,
@@ -48,7 +49,7 @@ impl Timeline {
         &self.summary
     }
 
-    /// Processes the next observation of a pass.
+    /// Processes the next observation of a pass, and passes the complete entries to `on`.
     pub(super) fn observe(
         &mut self,
         observation: &Observation<'_>,
@@ -91,7 +92,7 @@ impl Timeline {
         }
     }
 
-    /// Ends the trace and passes the pending entries to `on`.
+    /// Ends the trace, and passes the remaining entries to `on`.
     pub(super) fn end(&mut self, on: &mut dyn FnMut(TimelineEntry)) {
         let clients: Vec<ConnectionId> = self.clients.keys().copied().collect();
         for client in clients {
@@ -174,7 +175,7 @@ impl Timeline {
         }
     }
 
-    /// Passes the pending entries of a disconnected client to `on`.
+    /// Passes the pending entries of the disconnected client `id` to `on`.
     fn gone(&mut self, id: ConnectionId, on: &mut dyn FnMut(TimelineEntry)) {
         let Some(mut client) = self.clients.remove(&id) else {
             return;
@@ -189,7 +190,8 @@ impl Timeline {
 }
 
 impl Client {
-    /// Handles a reply. Returns true if a request waited for it.
+    /// Handles the reply to the request `sequence`, and passes the round trip to `on`. `received` is the length of the
+    /// reply in bytes. Returns true if a request waited for the reply.
     fn answered(
         &mut self,
         client: ConnectionId,
@@ -217,7 +219,7 @@ impl Client {
         true
     }
 
-    /// Stops waiting for the reply to the oldest request.
+    /// Stops waiting for the reply to the client's oldest request, and passes the request to `on`.
     fn give_up(&mut self, client: ConnectionId, on: &mut dyn FnMut(TimelineEntry)) {
         if let Some((_, lane, request)) = self.waiting.pop_front() {
             self.lanes.free(lane, request.at);

@@ -1,5 +1,5 @@
-//! A large area that is filled after a sleep, for the cost of cold pixels. Its rows are far apart in memory, like
-//! the rows of most windows.
+//! A large area that is filled after a sleep, to measure the cost of pixels that are not in the caches. Its rows are
+//! far apart in memory, like the rows of most windows.
 
 use x11rb_protocol::protocol::xproto::{CreateGCAux, PolyFillRectangleRequest, Rectangle};
 
@@ -11,11 +11,11 @@ use crate::server::wire;
 
 /// The side of a square that fills a second-level cache, or half of one, in pixels.
 const SIDE: u16 = 500;
-/// The area in millions of pixels.
+/// The size of the area in millions of pixels.
 pub(super) const MEGAPIXELS: f64 = SIDE as f64 * SIDE as f64 / 1e6;
 
-/// Prepares the area on an invisible drawable as wide as the screen. On a visible drawable the server's deferred
-/// screen work would affect only some of the measurements.
+/// Creates the area on an invisible drawable as wide as the screen. On a visible drawable, work that the server defers
+/// would affect only some of the measurements.
 pub(super) fn area(client: &mut Client) -> Result<Streamed, MeasureError> {
     let drawable = client.like_the_screen()?;
     let gc = client.gc(drawable, CreateGCAux::new())?;

@@ -1,32 +1,33 @@
-//! The times of the passes over the wakeup loads, and their centres.
+//! The times of the passes over the loads with pauses, and their centres.
 
 use crate::sampling::statistics::{Estimate, estimate, midmean};
 
-/// The times of one pass, in microseconds of processor time.
+/// The times of one pass, in microseconds of CPU time.
 #[derive(Default)]
 pub(super) struct Pass {
-    /// The times of a further reply, and of a further event.
+    /// The times of one more reply in a batch; `events` has the times of one more event.
     pub(super) replies: Vec<f64>,
     pub(super) events: Vec<f64>,
-    /// The extra cost of a request after a short sleep compared with one directly after a reply, and the server's
-    /// sleep before it.
+    /// The extra cost of a request after a short sleep compared with a request directly after a reply, and the length
+    /// of that sleep.
     pub(super) quicker: Vec<f64>,
     pub(super) turns: Vec<f64>,
-    /// The times by sleep.
+    /// The times after each length of sleep.
     pub(super) sleeps: Vec<Woken>,
 }
 
-/// The times after one length of sleep.
+/// The times of work after one length of sleep, in microseconds of CPU time.
 #[derive(Default)]
 pub(super) struct Woken {
     pub(super) nothing: Vec<f64>,
     pub(super) area: Vec<f64>,
-    /// The time of one such batch in a stream.
+    /// The time of filling the area within a stream of such requests.
     pub(super) area_streamed: Vec<f64>,
     pub(super) connection: Vec<f64>,
 }
 
-/// An estimate from the centres of the passes; their spread includes the drift between passes, as for the requests.
+/// An estimate from the centres of the passes for the times that `of` selects. Its spread includes the drift between
+/// passes. `None` without times.
 pub(super) fn over_passes<'a>(
     passes: &'a [Pass],
     of: impl Fn(&'a Pass) -> Option<&'a Vec<f64>>,
@@ -37,7 +38,7 @@ pub(super) fn over_passes<'a>(
     estimate(&middles.collect::<Vec<_>>())
 }
 
-/// The mean of the middle half of all passes' readings.
+/// The mean of the middle half of the times that `of` selects, over all passes; `None` without times.
 pub(super) fn middle<'a>(
     passes: &'a [Pass],
     of: impl Fn(&'a Pass) -> Option<&'a Vec<f64>>,

@@ -1,4 +1,4 @@
-//! The points of a parameter file by length of sleep, computed from the passes.
+//! The points of a parameter file for each length of sleep, computed from the passes.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ fn time(time: f64) -> Micros {
     micros(time, 5)
 }
 
-/// The cost after a sleep of each length, the shortest first.
+/// The costs after a sleep of each of these lengths, the shortest first.
 pub(super) fn after_sleep(
     passes: &[Pass],
     sleeps: impl Iterator<Item = Duration>,
@@ -74,7 +74,7 @@ fn at_once(passes: &[Pass], points: &[AfterSleep]) -> Option<AfterSleep> {
     })
 }
 
-/// The costs of replies and events if the client reads each one promptly.
+/// Sets the costs of replies and events in `transport`, for a client that reads each one promptly.
 pub(super) fn replies_and_events(passes: &[Pass], transport: &mut TransportCosts) {
     let (Some(reply), Some(event)) = (
         over_passes(passes, |pass| Some(&pass.replies)),

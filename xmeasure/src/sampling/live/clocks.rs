@@ -1,4 +1,4 @@
-//! The kernel's figures about the server: its CPU time, exact while it sleeps, and the number of its sleeps.
+//! The kernel's counters of the server: its CPU time, which is exact while it sleeps, and the number of its sleeps.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,17 +13,18 @@ use crate::server::process;
 const SETTLE: Duration = Duration::from_millis(50);
 /// The pause between two checks of the server's state.
 const LOOK: Duration = Duration::from_micros(20);
-/// The kernel's figures on a sleeping server.
+/// The kernel's counters of a server that sleeps.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asleep {
-    /// The server's processor time.
+    /// The CPU time of the server.
     pub(super) time: Duration,
-    /// The number of sleeps so far; `None` if the server did not settle.
+    /// The number of times that the server has gone to sleep; `None` if it did not become idle.
     pub(super) sleeps: Option<u64>,
 }
 
 impl LiveServer {
-    /// Waits until the server sleeps, because only then its CPU time is exact, and returns that time.
+    /// Waits until the server sleeps, because only then its CPU time is exact, and returns the kernel's counters;
+    /// `None` if they cannot be read.
     pub(super) fn processor_time(&self) -> Option<Asleep> {
         let pid = self.target.pid()?;
         let sleeps = wait_for_sleep(pid);

@@ -1,5 +1,5 @@
-//! RENDER's drawing: composited areas by operator, source, mask, transform and filter, and filled
-//! rectangles; trapezoids and triangles are in `edges`, text in `glyphs`.
+//! The loads of RENDER's drawing: areas that are composited by operator, source, mask, transform and filter, and filled
+//! rectangles. Trapezoids and triangles are in `edges`, text is in `glyphs`.
 
 use x11rb_protocol::protocol::render::{CompositeRequest, CreatePictureAux, PictOp, Repeat};
 use x11rb_protocol::protocol::xproto::Rectangle;
@@ -14,9 +14,9 @@ use crate::server::wire::Major;
 use crate::workloads::loads::Loads;
 use crate::workloads::workload::{Sync, Workload};
 
-/// Sides of squares to start from, in pixels.
+/// The initial sides of squares, in pixels.
 const SIDES: [u16; 4] = [1, 10, 100, 500];
-/// The side at which the number of items is varied, and that number.
+/// The side of the areas in pixels when their number is varied; `ITEMS` is that number.
 pub(super) const ITEM: u16 = 10;
 pub(super) const ITEMS: usize = 16;
 /// The number of layers that a quick run measures: the common ones come first.
@@ -31,18 +31,18 @@ const OTHERS: [PictOp; 6] = [
     PictOp::ATOP,
 ];
 
-/// The source, the mask and the destination of a composition.
+/// The operator, source, mask and destination of a composition, by their ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Layers {
     pub(super) op: PictOp,
     pub(super) src: u32,
-    /// 0 for none.
+    /// The id of the mask; 0 for none.
     pub(super) mask: u32,
     pub(super) dst: u32,
 }
 
 impl Layers {
-    /// A request that composites an area of that size to that position.
+    /// The bytes of a request that composites an area of `width` by `height` pixels to the position (`dst_x`, `dst_y`).
     pub(super) fn request(
         self,
         major: Major,
@@ -64,7 +64,7 @@ impl Layers {
     }
 }
 
-/// Pictures to composite from and to.
+/// The pictures that the loads composite from and to.
 pub(super) struct Pictures {
     pub(super) window: u32,
     pub(super) argb: u32,
@@ -76,16 +76,16 @@ pub(super) struct Pictures {
     mask8: u32,
     mask1: u32,
     repeated: u32,
-    /// Scaled, with the filters nearest and bilinear.
+    /// Scaled pictures, with the filters nearest and bilinear.
     scaled: [u32; 2],
-    /// Slightly rotated, bilinear.
+    /// A slightly rotated picture with the filter bilinear.
     turned: u32,
-    /// Pixmaps to draw on.
+    /// The id of a RENDER picture with 32 bits per pixel to draw on.
     pub(super) target32: u32,
     target8: u32,
 }
 
-/// Adds the loads. Returns the pictures made for them.
+/// Adds the loads of compositing to `loads`. Returns the pictures that were created for them.
 pub(super) fn add(
     client: &mut Client,
     plan: &Plan,

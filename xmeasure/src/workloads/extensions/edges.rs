@@ -1,4 +1,4 @@
-//! RENDER's antialiased shapes: trapezoids and triangles.
+//! The loads of RENDER's antialiased shapes: trapezoids and triangles.
 
 use std::f64::consts::PI;
 
@@ -18,7 +18,7 @@ use crate::workloads::workload::{Sync, Workload};
 
 /// Sides of squares to start from, in pixels; most shapes are small, and a row or two high.
 const SIDES: [u16; 5] = [1, 2, 4, 20, 100];
-/// Steps per pixel in which trapezoids are measured, so that all areas are exactly equal.
+/// The number of steps per pixel for the coordinates of trapezoids, chosen so that all areas are exactly equal.
 pub(super) const STEPS: u16 = 64;
 /// Width and height of the smallest trapezoids: ends of slanted lines and round corners contain trapezoids less
 /// than a row high.
@@ -42,7 +42,7 @@ struct Layers {
     dst: u32,
 }
 
-/// Adds the loads.
+/// Adds the loads of trapezoids and triangles to `loads`.
 pub(super) fn add(plan: &Plan, loads: &mut Loads, render: Render, pictures: &Pictures) {
     let usual = Layers {
         major: render.major,
@@ -90,9 +90,9 @@ fn point(x: i32, y: i32) -> Pointfix {
     }
 }
 
-/// Trapezoids of that height and mean width, in steps. Their sides lean at all angles up to 60 degrees, in both
-/// directions, and they start anywhere within a pixel, as in programs: the branch prediction would learn equal
-/// upright trapezoids at whole pixels.
+/// Returns a load of trapezoids of this height and mean width, in steps. The sides lean at all angles up to 60 degrees,
+/// in both directions, and the trapezoids start anywhere within a pixel, as in programs. The processor's branch
+/// prediction would learn equal upright trapezoids at whole pixels.
 fn bars(layers: Layers, (width, height): (u16, u16), count: usize) -> Workload {
     let rows = height.div_ceil(STEPS);
     let work = usize::from(rows) * count * ROW;
@@ -115,7 +115,7 @@ fn bars(layers: Layers, (width, height): (u16, u16), count: usize) -> Workload {
     })
 }
 
-/// A bar near `place` within the window; `bits` selects its form.
+/// A trapezoid of this size near the position (`x`, `y`), within the window; `bits` selects its form.
 pub(super) fn bar((x, y): (i32, i32), (width, height): (u16, u16), bits: u64) -> Trapezoid {
     let part = |from: u32| (bits >> from & 0xffff) as u16;
     let angle = (f64::from(part(0)) / 65536.0 * 2.0 - 1.0) * STEEPEST;

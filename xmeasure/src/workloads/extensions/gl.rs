@@ -1,4 +1,4 @@
-//! GLX's configurations, one of which the contexts of the table need.
+//! The framebuffer configurations of GLX. The contexts in the table of loads need one.
 
 use x11rb_protocol::protocol::glx::{GetFBConfigsRequest, QueryVersionRequest};
 
@@ -9,7 +9,7 @@ use crate::server::client::Client;
 const FBCONFIG_ID: u32 = 0x8013;
 const VISUAL_ID: u32 = 0x800B;
 
-/// The configuration of the root's visual; `None` if the server has none.
+/// The number of the configuration for the root's visual; `None` if the server has none.
 pub(super) fn configuration(client: &mut Client) -> Result<Option<u32>, MeasureError> {
     let Some(major) = client.extension("GLX")? else {
         return Ok(None);

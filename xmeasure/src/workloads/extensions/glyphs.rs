@@ -1,4 +1,4 @@
-//! RENDER's text: glyphs of a set, named by one, two or four bytes.
+//! The loads of RENDER's text. The glyphs of a set are identified by one, two or four bytes.
 
 use x11rb_protocol::protocol::render::{self, CompositeGlyphs8Request, PictOp};
 
@@ -15,7 +15,7 @@ use crate::workloads::workload::{Sync, Workload};
 const GLYPHS: [u16; 3] = [1, 8, 32];
 const GLYPH_SIDES: [u16; 2] = [8, 16];
 
-/// The text request: glyphs named by one, two or four bytes.
+/// The number of bytes that identify a glyph, which selects the text request.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Width {
     One,
@@ -23,7 +23,7 @@ pub(super) enum Width {
     Four,
 }
 
-/// Adds the loads of text from `src` to `dst`.
+/// Adds the loads of text from the picture `src` to the picture `dst`.
 pub(super) fn add(
     client: &mut Client,
     plan: &Plan,
@@ -77,7 +77,8 @@ fn commands(width: Width, index: usize, x: i16, y: i16, count: u16, strings: usi
     bytes
 }
 
-/// A text of these elements, from a picture to another by an operator.
+/// The bytes of a text request with the elements `commands`, from the picture `src` to the picture `dst` by the
+/// operator `op`.
 pub(super) fn glyphs(
     major: Major,
     width: Width,

@@ -1,4 +1,4 @@
-//! MIT-SHM: images in memory that is shared with the server by shm id and by file descriptor.
+//! The loads of MIT-SHM: images in memory that is shared with the server by a segment's id or by file descriptor.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -24,10 +24,10 @@ use crate::workloads::workload::{Phase, Sync, Workload};
 
 /// The first version that shares memory by file descriptor.
 const BY_DESCRIPTOR: (u16, u16) = (1, 2);
-/// Sides of squares to start from, in pixels.
+/// The initial sides of squares, in pixels.
 const SIDES: [u16; 4] = [1, 10, 100, 500];
 
-/// Adds the loads.
+/// Adds the loads of MIT-SHM to `loads`.
 pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
     let Some(major) = major(client, loads, "MIT-SHM")? else {
         return Ok(());
@@ -153,8 +153,8 @@ fn descriptors(client: &mut Client, loads: &mut Loads, major: Major) {
     loads.push(Workload::cycle([phase(&create), phase(&detach)]));
 }
 
-/// Attaches segments by their ids, and detaches them. Each is a new segment, because for an attached segment a
-/// server only increments a counter.
+/// Adds loads that attach segments by their ids and detach them. Each segment is new, because a server only increments
+/// a counter for a segment that is already attached.
 fn attach(client: &mut Client, loads: &mut Loads, major: Major) {
     let segments: Vec<Segment> = (0..CARRYING)
         .map_while(|_| Segment::new(SEGMENT as usize))
@@ -180,7 +180,8 @@ fn attach_id(memory: &Segment, shmseg: u32, major: Major) -> Vec<u8> {
     })
 }
 
-/// A segment attached by its id; `None` if the server cannot attach it because it is on another machine.
+/// Attaches a segment by its id and returns the resource id; `None` if the server cannot attach the segment because it
+/// is on another machine.
 fn by_id(client: &mut Client, major: Major, length: usize) -> Result<Option<u32>, MeasureError> {
     let Some(memory) = Segment::new(length) else {
         return Ok(None);
@@ -192,7 +193,7 @@ fn by_id(client: &mut Client, major: Major, length: usize) -> Result<Option<u32>
     Ok(accepted.then_some(shmseg))
 }
 
-/// A segment attached by a file descriptor.
+/// Attaches a segment by a file descriptor and returns the resource id.
 fn by_descriptor(
     client: &mut Client,
     major: Major,

@@ -1,4 +1,4 @@
-//! RENDER as a client uses it: its formats, and requests for pictures, gradients and glyph sets.
+//! RENDER's formats, and requests for pictures, gradients and glyph sets.
 
 use std::borrow::Cow;
 
@@ -14,14 +14,15 @@ use crate::error::MeasureError;
 use crate::server::client::Client;
 use crate::server::wire::Major;
 
-/// RENDER's 16.16 fixed point: one.
+/// The number 1 in RENDER's 16.16 fixed point.
 pub(super) const ONE: i32 = 1 << 16;
 
-/// The extension's opcode and formats.
+/// RENDER's major opcode, and the ids of its picture formats.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Render {
     pub(super) major: Major,
-    /// The formats: the root's visual, 32 bits with alpha, 24 bits without, alpha only with 8 bits and 1 bit.
+    /// The picture format of the root's visual. The fields after it are formats of 32 bits with alpha, 24 bits without
+    /// alpha, and 8 bits and 1 bit of alpha only.
     pub(super) root: u32,
     pub(super) argb32: u32,
     pub(super) rgb24: u32,
@@ -29,14 +30,14 @@ pub(super) struct Render {
     pub(super) a1: u32,
 }
 
-/// Half red, translucent.
+/// A translucent colour with half red.
 pub(crate) const TRANSLUCENT: Color = Color {
     red: 0x8000,
     green: 0x4000,
     blue: 0,
     alpha: 0x8000,
 };
-/// Black.
+/// The colour black, opaque.
 pub(super) const OPAQUE: Color = Color {
     red: 0,
     green: 0,
@@ -44,7 +45,7 @@ pub(super) const OPAQUE: Color = Color {
     alpha: 0xFFFF,
 };
 
-/// The format of the root's visual.
+/// The picture format of the root's visual; `None` if there is none.
 pub(crate) fn root_format(client: &Client, known: &QueryPictFormatsReply) -> Option<u32> {
     let visual = client.screen.root_visual;
     let depths = known.screens.iter().flat_map(|screen| &screen.depths);
@@ -98,7 +99,7 @@ impl Render {
         })
     }
 
-    /// A picture of a new square pixmap of that depth and format, filled.
+    /// Creates a picture of a new square pixmap with this depth and format, and fills it. Returns the picture's id.
     pub(super) fn filled(
         &self,
         client: &mut Client,
@@ -118,7 +119,7 @@ impl Render {
         Ok(picture)
     }
 
-    /// Rectangles filled with a translucent colour.
+    /// The bytes of a request that fills rectangles of the picture `dst` with a translucent colour.
     pub(super) fn fill(&self, op: PictOp, dst: u32, rectangles: &[Rectangle]) -> Vec<u8> {
         self.major.bytes(FillRectanglesRequest {
             op,
@@ -172,12 +173,12 @@ impl Render {
         })
     }
 
-    /// A request that scales a picture by `scale` (16.16 fixed point).
+    /// The bytes of a request that scales a picture by `scale` (16.16 fixed point).
     pub(super) fn transform(&self, picture: u32, scale: i32) -> Vec<u8> {
         self.transformed(picture, [[scale, 0], [0, scale]])
     }
 
-    /// A request that rotates a picture by about ten degrees: cosine and sine in 64ths.
+    /// The bytes of a request that rotates a picture by about ten degrees. Cosine and sine are multiples of 1/64.
     pub(super) fn turn(&self, picture: u32) -> Vec<u8> {
         let [cosine, sine] = [63, 11].map(|part| ONE / 64 * part);
         self.transformed(picture, [[cosine, -sine], [sine, cosine]])
@@ -197,7 +198,8 @@ impl Render {
             .bytes(SetPictureTransformRequest { picture, transform })
     }
 
-    /// A new glyph set with `count` glyphs of that side in shades of grey, numbered from 0.
+    /// Creates a glyph set with `count` glyphs of `side` by `side` pixels in shades of grey, numbered from 0. Returns
+    /// its id.
     pub(super) fn glyph_set(
         &self,
         client: &mut Client,
@@ -209,7 +211,7 @@ impl Render {
         Ok(gsid)
     }
 
-    /// A new glyph set of alpha alone.
+    /// Creates an empty glyph set of alpha only. Returns its id.
     pub(super) fn empty_glyph_set(&self, client: &mut Client) -> Result<u32, MeasureError> {
         let gsid = client.id();
         let format = self.a8;
@@ -229,7 +231,7 @@ impl Render {
         self.add_glyphs_of(glyphset, glyphs, &data)
     }
 
-    /// Adds these glyphs with their consecutive pixels in `data`.
+    /// The bytes of a request that adds these glyphs. `data` has their consecutive pixels.
     pub(super) fn add_glyphs_of(
         &self,
         glyphset: u32,
@@ -246,7 +248,7 @@ impl Render {
     }
 }
 
-/// A glyph of that size, on the line.
+/// The properties of a glyph with this size, whose origin is on the baseline.
 pub(super) fn glyph_info(width: u16, height: u16) -> Glyphinfo {
     Glyphinfo {
         width,

@@ -1,4 +1,4 @@
-//! RENDER's glyphs and drawing.
+//! The loads of RENDER's glyphs and drawing.
 
 use x11rb_protocol::protocol::render::{
     FreeGlyphsRequest, QueryPictFormatsRequest, QueryVersionRequest,
@@ -12,7 +12,7 @@ use crate::plan::Plan;
 use crate::server::client::Client;
 use crate::workloads::loads::Loads;
 
-/// Adds the loads, and the formats that the table's loads name to `known`.
+/// Adds the loads of RENDER to `loads`, and the formats that the table's loads name to `known`.
 pub(super) fn add(
     client: &mut Client,
     plan: &Plan,
