@@ -16,7 +16,7 @@ use super::episode::{Episode, Trigger};
 use super::obstacles::Obstacles;
 use super::server::ServerActivity;
 use super::timeline_event::{Delivery, SentRequests, TimelineEvent, Wait};
-use crate::pipeline::open_requests::OpenStep;
+use crate::pipeline::open_requests::{OpenRequest, OpenStep};
 use crate::threads::runnable::Runnable;
 use crate::threads::thread_states::Step;
 
@@ -242,6 +242,8 @@ impl EpisodeTracker {
                     let landed = delivery.landed_at;
                     self.around.server.landed(landed, *id, &delivery.landed);
                 }
+                let answered = delivery.answered_requests.iter();
+                answered.for_each(|request| self.replied(time, request));
             }
             TimelineEvent::OpenRequest(change) => {
                 let request = &change.request;
@@ -253,6 +255,9 @@ impl EpisodeTracker {
                     around.step(time, request.client, client, |state, _| {
                         state.open_request(time, change);
                     });
+                }
+                if change.step == OpenStep::Answered {
+                    self.replied(time, request);
                 }
             }
             TimelineEvent::Grabbed(by) => {
@@ -334,6 +339,17 @@ impl EpisodeTracker {
         let position = around.step(time, id, client, |state, _| state.sent(time, sent, rested));
         if others && !sent.causal_requests.is_empty() {
             self.causes.sent(time, &sent.causal_requests, position);
+        }
+    }
+
+    /// Notes that the client that had to reply to `request` has replied.
+    fn replied(&mut self, time: u64, request: &OpenRequest) {
+        if let Some(party) = request.party.filter(|party| *party != request.client)
+            && let Some(client) = self.clients.get_mut(&party)
+        {
+            self.around.step(time, party, client, |state, _| {
+                state.goes_on_unanswered(time);
+            });
         }
     }
 

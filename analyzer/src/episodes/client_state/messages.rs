@@ -250,7 +250,7 @@ impl ClientState {
             }
         }
         if sent.draws {
-            self.draws_waiting(time);
+            self.goes_on_unanswered(time);
             self.motions.drew(time);
         }
         let Some(open) = &mut self.open else {

@@ -146,9 +146,9 @@ impl ClientState {
         last.is_some_and(|last| last.saturating_add(PERIOD) >= asked)
     }
 
-    /// Notes that the client draws before the reply arrived: it has given up the wait, unless other messages caused the
-    /// drawing.
-    pub(super) fn draws_waiting(&mut self, time: u64) {
+    /// Notes that the client draws, or replies to another client, before the reply to its own open request arrived. It
+    /// has given up its wait, unless other messages woke it.
+    pub(crate) fn goes_on_unanswered(&mut self, time: u64) {
         let unfed = match self.thread {
             Thread::Unknown => {
                 let current = self.open.as_ref().and_then(|open| open.awaits.current());
