@@ -119,6 +119,45 @@ impl PathReport {
     }
 }
 
+/// A sentence about the process that kept the client from working for most of the time: the client itself, which was
+/// stopped, or another process; `None` if there is none. `names` has the episode's program, the blamed program and the
+/// share of the latency.
+fn hindered(
+    blame: &Blame,
+    episode: &Episode,
+    findings: &Findings,
+    (own, who, part): (&str, &str, &str),
+) -> Option<String> {
+    let start = episode.start.as_nanos();
+    let end = start.saturating_add(episode.latency());
+    let obstacle = findings.obstacles.of(blame.client, start, end);
+    let (obstacle, _) = obstacle.filter(|(_, nanos)| *nanos > blame.nanos / 2)?;
+    match (obstacle, blame.kind) {
+        (Obstacle::Stopped, BlameKind::OtherClient | BlameKind::Elsewhere | BlameKind::Client) => {
+            Some(format!(
+                "{who} was stopped (by a signal or a debugger) for {part}. Find out what stopped it."
+            ))
+        }
+        (Obstacle::Peer { process, stopped }, BlameKind::Elsewhere) => {
+            let stopped = if *stopped { ", which was stopped" } else { "" };
+            Some(format!(
+                "{own} waited {part} for process {process}{stopped}. Look at that process first."
+            ))
+        }
+        _ => None,
+    }
+}
+
+/// The earlier request of the client that kept the server busy for most of the time until the reply that the client
+/// waited for, and its time in nanoseconds; `None` if that was the awaited request.
+fn earlier_request(blame: &Blame, episode: &Episode) -> Option<(Symbol, u64)> {
+    let awaited = blame.request?;
+    let is_own = blame.kind == BlameKind::Server && blame.client == episode.client;
+    let handled = episode.handled.iter().filter(|_| is_own);
+    let (longest, nanos) = handled.max_by_key(|(_, nanos)| *nanos)?;
+    (*longest != awaited && *nanos > blame.nanos / 2).then_some((*longest, *nanos))
+}
+
 /// A sentence about the blame for readers without knowledge of X11.
 fn sentence(blame: &Blame, episode: &Episode, findings: &Findings) -> String {
     let own = findings.program(episode.client);
@@ -142,48 +181,13 @@ fn sentence(blame: &Blame, episode: &Episode, findings: &Findings) -> String {
     {
         return waited;
     }
-    // The obstacle of the client that is blamed, if it lasted for most of the time.
-    let obstacle = findings.obstacles.of(
-        blame.client,
-        episode.start.as_nanos(),
-        episode.start.as_nanos().saturating_add(episode.latency()),
-    );
-    let obstacle = obstacle.filter(|(_, nanos)| *nanos > blame.nanos / 2);
-    let is_of_client = matches!(
-        blame.kind,
-        BlameKind::OtherClient | BlameKind::Elsewhere | BlameKind::Client
-    );
-    match obstacle
-        .filter(|_| is_of_client)
-        .map(|(obstacle, _)| obstacle)
-    {
-        Some(Obstacle::Stopped) => {
-            return format!(
-                "{who} was stopped (by a signal or a debugger) for {part}: look at who stopped it."
-            );
-        }
-        Some(Obstacle::Peer { process, stopped }) if blame.kind == BlameKind::Elsewhere => {
-            let stopped = if *stopped { ", which was stopped" } else { "" };
-            return format!(
-                "{own} waited {part} for process {process}{stopped}: look at what that process does then."
-            );
-        }
-        _ => {}
+    if let Some(hindered) = hindered(blame, episode, findings, (&own, &who, &part)) {
+        return hindered;
     }
-    // The client waited for this reply; the server was busy with an earlier request of the client.
-    let handled = episode
-        .handled
-        .iter()
-        .filter(|_| blame.client == episode.client);
-    let longest = handled.max_by_key(|(_, nanos)| *nanos);
-    if let (BlameKind::Server, Some(awaited), Some((longest, nanos))) =
-        (blame.kind, blame.request, longest)
-        && *longest != awaited
-        && *nanos > blame.nanos / 2
-    {
+    if let Some((earlier, nanos)) = earlier_request(blame, episode) {
         return format!(
-            "The display server took {part} until the reply to {awaited} of {who}, {} ms of it for {longest}: look at {longest} first.",
-            ms(*nanos)
+            "The display server took {part} for {who}, {} ms of it for {earlier}. Look at {earlier} first.",
+            ms(nanos)
         );
     }
     match (blame.kind, blame.request) {
@@ -221,8 +225,11 @@ fn sentence(blame: &Blame, episode: &Episode, findings: &Findings) -> String {
         (BlameKind::Sleep, _) => {
             format!("{own} slept for {part} until a timer expired. Look at its sleeps and timers.")
         }
+        (BlameKind::Elsewhere, _) if findings.has_blocked_stacks => {
+            format!("{own} waited {part} outside of X.")
+        }
         (BlameKind::Elsewhere, _) => {
-            format!("{own} waited {part} outside of X: record --stacks shows what it waited for.")
+            format!("{own} waited {part} outside of X. `record --stacks` shows what it waited for.")
         }
         (BlameKind::Processor, _) => format!(
             "{who} was ready to run for {part}, but no processor was free. Look for other busy programs."
