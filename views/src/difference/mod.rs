@@ -48,7 +48,7 @@ pub fn text(difference: &Difference, page: &Page) -> String {
     }
     let same = difference.rows.len() - changed.len();
     if shown > 0 {
-        text.push_str(&format!("{same} figures are the same.\n"));
+        text.push_str(&format!("{} unchanged.\n", counted(same as u64, "figure")));
     }
     for line in doubts(difference) {
         text.push_str(&page.wrap_in(Style::Caveat, &plain(&line), 2));
@@ -324,7 +324,8 @@ fn title(row: &DifferenceRow) -> String {
     }
 }
 
-/// Returns the text of `value`, with the number of digits that the row's spread or the size of the value justifies.
+/// Returns the text of `value`, with the number of digits that the size of the value justifies. Whole counts have no
+/// decimals.
 fn number(row: &DifferenceRow, value: f64) -> String {
     let whole = row.count && value.fract() == 0.0;
     match value.abs() {

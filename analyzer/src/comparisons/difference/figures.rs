@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use x11prof_cost_model::Network;
 
-use crate::clients::Unmatched;
+use crate::clients::{ClientChoice, Unmatched};
 use crate::episodes::{EpisodeOptions, Episodes, EpisodesReport};
 use crate::input::played::{Played, PlayedAction};
 use crate::pipeline::Observation;
@@ -138,14 +138,12 @@ pub struct FiguresOfRun {
     profile: Profile,
     resources: Resources,
     played: Played,
-    /// True if only the episodes of one client are wanted, because other quantities cannot be assigned to a client.
-    of_client: bool,
     episodes: Episodes,
 }
 
 impl FiguresOfRun {
-    /// Creates an empty collector. `profile` has the costs that attribute the server's time. With `client`, only the
-    /// episodes of clients whose name contains this text count.
+    /// Creates an empty collector. `profile` has the costs that attribute the server's time. With `client`, only clients
+    /// count whose name contains this text.
     pub fn new(profile: Profile, client: Option<&str>) -> FiguresOfRun {
         let options = EpisodeOptions {
             client: client.map(str::to_owned),
@@ -153,10 +151,9 @@ impl FiguresOfRun {
         };
         FiguresOfRun {
             summary: TraceSummary::default(),
-            profile,
+            profile: profile.of_clients(ClientChoice::new(client)),
             resources: Resources::default(),
             played: Played::default(),
-            of_client: client.is_some(),
             episodes: Episodes::new(&options),
         }
     }
@@ -177,8 +174,11 @@ impl FiguresOfRun {
     /// No client matches the filter.
     pub fn finish(mut self, path: &str) -> Result<Figures, Unmatched> {
         self.profile.end();
-        let report = ProfileReport::new(path, &self.summary, &self.profile, &Network::NONE);
+        let mut report = ProfileReport::new(path, &self.summary, &self.profile, &Network::NONE);
         let resources = ResourceReport::new(&self.resources, &self.summary);
+        report.resources = Some(resources);
+        report.start_up = self.summary.start_ups().to_vec();
+        report.limit_to(self.profile.choice(), &self.summary);
         let findings = self.episodes.finish();
         if let Some(unmatched) = findings.unmatched() {
             return Err(unmatched);
@@ -194,15 +194,16 @@ impl FiguresOfRun {
         let first = self.summary.first().unwrap_or_default();
         let actions = self.played.actions(first, &episodes);
         figures.take_episodes(&episodes, &actions);
-        if self.of_client {
-            return Ok(figures);
-        }
-        for (fix, requests) in self.summary.tried() {
+        let all = self.profile.choice().is_all();
+        for (fix, requests) in self.summary.tried().filter(|_| all) {
             figures.add(Quantity::Tried, fix, *requests as f64);
         }
         figures.take_profile(&report);
-        figures.take_resources(&resources);
-        if let Some(drawn) = StartUpReport::first(self.summary.start_ups()) {
+        report
+            .resources
+            .iter()
+            .for_each(|resources| figures.take_resources(resources));
+        if let Some(drawn) = StartUpReport::first(&report.start_up) {
             figures.set(Quantity::StartUpMs, drawn.latency_ms);
             figures.set(Quantity::StartUpRoundTrips, Some(drawn.round_trips as f64));
         }

@@ -190,7 +190,8 @@ impl Difference {
     }
 }
 
-/// Returns the figure of a run for `subject`, if the run has it.
+/// Returns the figure of a run for `subject`; 0 if the run has none and the quantity is 0 where it is absent, otherwise
+/// `None`.
 fn value(run: &Figures, subject: &Subject) -> Option<f64> {
     let value = run.values.get(subject).copied();
     value.or_else(|| subject.0.is_zero_where_absent().then_some(0.0))
@@ -224,7 +225,7 @@ fn row(subject: &Subject, (old, new): (&[f64], &[f64]), chance: Option<f64>) -> 
     }
 }
 
-/// Sets each row's share in the total of its quantity.
+/// Sets the share of each row's change in the total of its quantity, in percent.
 fn weigh(rows: &mut [DifferenceRow]) {
     let mut wholes: BTreeMap<Quantity, f64> = BTreeMap::new();
     for row in rows.iter() {

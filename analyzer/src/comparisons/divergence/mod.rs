@@ -209,7 +209,8 @@ impl Divergence {
         }
     }
 
-    /// Aligns the events of a client. Events do not belong to a request, so they are aligned separately.
+    /// Aligns the events of a client, and the errors without a known request. Events do not belong to a request, so
+    /// they are aligned separately.
     fn events(&mut self, pair: &mut ClientPair, first: &ClientStream, second: &ClientStream) {
         let of = |client: &ClientStream| -> Vec<usize> {
             let all = client.received.iter().enumerate();
