@@ -3,7 +3,11 @@
 use std::path::Path;
 
 use clap::Args;
-use x11prof_analyzer::{EpisodeOptions, Episodes, EpisodesReport, StartUpReport, TraceSummary};
+use x11prof_analyzer::{
+    ClientChoice, EpisodeOptions, Episodes, EpisodesReport, Observation, StartUpReport,
+    TraceSummary,
+};
+use x11prof_trace::ConnectionId;
 
 use crate::args::seconds;
 use crate::error::{CommandError, shown};
@@ -18,7 +22,7 @@ pub(crate) struct SpanArguments {
     /// Stop S seconds after the start of the recording
     #[arg(long, value_name = "S", value_parser = seconds)]
     to: Option<f64>,
-    /// Only the start-up of the slowest-starting client: until the end of its first frame
+    /// Only the start-up of the program: until the end of its first frame
     #[arg(long, conflicts_with_all = ["from", "to", "episode"])]
     start_up: bool,
     /// Only the N-th longest episode (see `episodes`)
@@ -35,9 +39,9 @@ impl SpanArguments {
 
     /// Returns the selected time range of the trace at `path`. For a start-up or an episode, this function searches the
     /// trace.
-    pub(crate) fn find(&self, path: &Path) -> Result<Span, CommandError> {
+    pub(crate) fn find(&self, path: &Path, client: Option<&str>) -> Result<Span, CommandError> {
         if self.start_up {
-            return start_up(path);
+            return start_up(path, client);
         }
         if let Some(number) = self.episode {
             return episode(path, number);
@@ -54,11 +58,18 @@ impl SpanArguments {
     }
 }
 
-fn start_up(path: &Path) -> Result<Span, CommandError> {
+fn start_up(path: &Path, client: Option<&str>) -> Result<Span, CommandError> {
     let mut summary = TraceSummary::default();
-    Pass::open(path, None)?.run(|observation| summary.observe(observation))?;
-    let done = summary.start_ups();
-    let first = StartUpReport::first(done);
+    let mut choice = ClientChoice::new(client);
+    Pass::open(path, None)?.run(|observation| {
+        summary.observe(observation);
+        if let Observation::Control(_, control) = observation {
+            choice.control(control);
+        }
+    })?;
+    let is_chosen = |one: &&StartUpReport| choice.holds(ConnectionId(one.connection));
+    let done: Vec<_> = summary.start_ups().iter().filter(is_chosen).collect();
+    let first = StartUpReport::first(done.iter().copied());
     first
         .and_then(|one| Some(Span::of(one.start_ms, one.latency_ms?)))
         .ok_or_else(|| {

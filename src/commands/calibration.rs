@@ -17,7 +17,8 @@ pub(super) struct Destination {
     path: PathBuf,
     /// True if the file is x11prof's saved file for this machine; false if the user named the file with `-o`.
     is_kept: bool,
-    /// The saved file before this calibration; `None` if there is no saved file.
+    /// The saved file before this calibration; `None` if there is no saved file, or if the user named the file with
+    /// `-o`.
     before: Option<ServerParameters>,
 }
 

@@ -44,7 +44,7 @@ pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError
     )?;
     let pass = Pass::open(path, arguments.operations.as_deref())?.take_together();
     let substitutions = input::substitutions(arguments.substitutions.as_deref())?;
-    let span = arguments.span.find(path)?;
+    let span = arguments.span.find(path, None)?;
     let named = |name: &String| input::named_costs(name, path, arguments.no_rescale);
     let tables: Result<Vec<CostsForRecording>, CommandError> =
         arguments.params.iter().map(named).collect();

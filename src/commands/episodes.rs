@@ -92,7 +92,7 @@ fn report(
     options: &EpisodeOptions,
     path: &Path,
 ) -> Result<EpisodesReport, CommandError> {
-    let span = arguments.span.find(path)?;
+    let span = arguments.span.find(path, options.client.as_deref())?;
     let link = match arguments.net == Network::NONE {
         true => None,
         false => {

@@ -88,7 +88,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
 }
 
-/// Writes the HTML pages into `folder`: the list of issues, and one page for each issue.
+/// Writes the HTML pages into `folder`: the list of issues, and one page for each of the first `PAGES` issues.
 fn html(report: &IssuesReport, folder: &Path) -> Outcome {
     create_folder(folder, 0o777).map_err(|error| CommandError::file(folder, error))?;
     let linked = report.issues.iter().take(views::PAGES);
@@ -106,8 +106,8 @@ fn html(report: &IssuesReport, folder: &Path) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads the worst episode of an issue from its recording, with its messages. `None` if the recording or the episode is
-/// missing.
+/// Reads the worst episode of an issue from its recording, with its messages. `None` if the recording does not contain
+/// the episode. Fails if the recording cannot be read.
 fn example(issue: &IssueReport) -> Result<Option<EpisodeReport>, CommandError> {
     let path = Path::new(&issue.example.trace);
     let at_ms = issue.example.at_s * 1e3;

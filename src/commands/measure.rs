@@ -96,16 +96,15 @@ fn target(arguments: &Measure, server: Option<&PrivateServer>) -> Result<Target,
     })
 }
 
-/// Returns the name of the server in the parameter file: the private server's kind, or the stem of the output file's
-/// name.
+/// Returns the name of the server in the parameter file: the stem of the output file's name, or else the private
+/// server's kind. `None` if there is neither.
 fn name(arguments: &Measure) -> Option<String> {
     let stem = arguments.output.as_deref().and_then(Path::file_stem);
     stem.map(|stem| stem.to_string_lossy().into_owned())
         .or_else(|| arguments.server.map(|kind| kind.name().to_owned()))
 }
 
-/// Installs a handler for Ctrl-C and returns a flag that the first Ctrl-C sets. A second Ctrl-C ends the program as
-/// usual.
+/// Installs a handler for Ctrl-C and returns a flag that the first Ctrl-C sets. A second Ctrl-C aborts the program.
 fn stopped_by_interrupt() -> Result<Arc<AtomicBool>, CommandError> {
     let failed = |error| CommandError::failed(format_args!("cannot wait for Ctrl-C: {error}"));
     let stop = Arc::new(AtomicBool::new(false));

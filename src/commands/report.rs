@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     )?;
     let pass = Pass::open(path, arguments.operations.as_deref())?.take_together();
     input::tell_replay(path)?;
-    let span = arguments.span.find(path)?;
+    let span = arguments.span.find(path, arguments.client.as_deref())?;
     let as_measured = arguments.no_rescale;
     let substitutions = input::substitutions(arguments.substitutions.as_deref())?;
     let costs = match arguments.params.first() {

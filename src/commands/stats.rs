@@ -21,7 +21,7 @@ pub(crate) fn run(arguments: &Stats) -> Outcome {
         .take_together()
         .tell_missing();
     let mut statistics = Statistics::new(arguments.message.clone());
-    let span = arguments.span.find(path)?;
+    let span = arguments.span.find(path, None)?;
     pass.run_span(span, |step| {
         if let Step::Within(observation) = step {
             statistics.observe(observation);

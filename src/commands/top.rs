@@ -22,7 +22,7 @@ use crate::live::{self, Live, ViewOptions};
 use crate::output::{emit_json, emit_text, page};
 use crate::pass::{Pass, Span, Step};
 
-/// The size of the queue between the recorder and the terminal view, in bytes.
+/// The maximum number of bytes that wait in each queue of the recorder for `top`.
 const QUEUE: usize = DEFAULT_QUEUE_BYTES / 4;
 
 /// Shows the load of each client on the server.
@@ -96,7 +96,7 @@ fn whole(attached: &Recorded) -> Outcome {
     }
 }
 
-/// Watches a display for the requested time, and prints the result as JSON.
+/// Watches a display for the requested time, and prints the result as JSON or as text.
 fn look_at_display(arguments: &Top) -> Outcome {
     let (watch, watched) = watch();
     let parameters = arguments.params.clone();

@@ -104,8 +104,8 @@ fn observe(
     })
 }
 
-/// Returns the cost table that matches the recorded server of the trace at `path` best, or an empty table if there is
-/// no match.
+/// Returns the first built-in cost table, for a recording without a matching cost table. Fails if this build has no
+/// cost tables; `path` is the trace, for the message.
 fn any_parameters(path: &Path) -> Result<ServerParameters, CommandError> {
     let any = built_in().first().and_then(|any| any.parameters().ok());
     any.ok_or_else(|| {
