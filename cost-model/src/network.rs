@@ -18,8 +18,8 @@ pub struct Network {
 /// The error for a text that does not describe a network.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{text}' is no network: {why}; give SPEED,RTT as in 100KB/s,10ms or 10Mbit/s,1ms, \
-     with ,compress=RATIO where bytes are compressed, or lan, wifi, dsl, lte, xprof-1993, none"
+    "'{text}' is no network{why}; give lan, wifi, dsl, lte, xprof-1993, none, or SPEED,RTT such as 100KB/s,10ms \
+     or 10Mbit/s,1ms, with ,compress=RATIO where bytes are compressed"
 )]
 pub struct NetworkError {
     text: String,
@@ -83,7 +83,7 @@ impl Network {
         let text = text.trim();
         let error = |why: String| NetworkError {
             text: text.to_owned(),
-            why,
+            why: format!(": {why}"),
         };
         if let Some((rest, ratio)) = text.rsplit_once(",compress=") {
             let ratio = ratio.trim().parse().ok();
@@ -111,7 +111,10 @@ impl Network {
             });
         }
         let Some((speed, rtt)) = text.split_once(',') else {
-            return Err(error("it is not a known name, and not SPEED,RTT".into()));
+            return Err(NetworkError {
+                text: text.to_owned(),
+                why: String::new(),
+            });
         };
         let bytes_per_second = match speed.trim() {
             "none" => None,
@@ -125,6 +128,7 @@ impl Network {
             },
         };
         match quantity(rtt.trim(), &TIMES) {
+            Some(rtt) if rtt > LONGEST_TRIP => Err(error("the longest round trip is 3600s".into())),
             Some(rtt) => Ok(Network {
                 bytes_per_second,
                 rtt: Micros(rtt),
@@ -151,6 +155,8 @@ impl Network {
 
 /// Minimum speed in bytes per second, so that the time of many bytes remains finite.
 const SLOWEST: f64 = 1e-3;
+/// Maximum round-trip time in microseconds.
+const LONGEST_TRIP: f64 = 3600e6;
 /// Maximum speed in bytes per second, and maximum time in microseconds.
 const GREATEST: f64 = 1e18;
 
@@ -243,6 +249,7 @@ mod tests {
             "100KB/s,10",
             "100KB/s,",
             "100KB/s,-1ms",
+            "100KB/s,3601s",
             "1.2.3KB/s,1ms",
             "100kb/s,1ms",
             "infB/s,1ms",
