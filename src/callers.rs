@@ -318,7 +318,7 @@ impl FunctionNames {
     }
 }
 
-/// A cache of function names, and of the program files that are unchanged since the recording.
+/// A cache of function names, and of whether each program file is unchanged since the recording.
 #[derive(Debug, Default)]
 struct KnownNames {
     names: Names,

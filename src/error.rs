@@ -33,7 +33,8 @@ impl CommandError {
         }
     }
 
-    /// Changes the exit status to 2, for commands whose exit status 1 means that differences were found.
+    /// Changes the exit status to 2, for commands whose exit status 1 means that differences were found. The exit
+    /// status 125 stays.
     pub(crate) fn into_trouble(self) -> CommandError {
         match self.status {
             SERVER_NOT_STARTED => self,

@@ -65,7 +65,7 @@ pub(crate) fn has_request_stacks(path: &Path) -> Result<bool, CommandError> {
     Ok(before_clients(path, reported)?.is_some())
 }
 
-/// Returns the name of the process that listened for the recorded display in place of an X server, such as `ssh`;
+/// Returns the name of the process that listened for the recorded display in place of an X server, such as `sshd`;
 /// `None` if there was none.
 fn relay(path: &Path) -> Result<Option<String>, CommandError> {
     before_clients(path, |control| match control {

@@ -100,7 +100,7 @@ fn between(
     by(&probed(host, probing)?).ok_or_else(none)
 }
 
-/// Returns the saved parameter files of this machine, then the headers of the built-in files.
+/// Returns all saved parameter files, then the headers of the built-in files.
 pub(crate) fn known() -> &'static [ServerParameters] {
     static KNOWN: OnceLock<Vec<ServerParameters>> = OnceLock::new();
     KNOWN.get_or_init(|| {

@@ -80,7 +80,7 @@ fn nearest(typed: &str, known: &[String]) -> Option<String> {
         .map(|(_, name)| name)
 }
 
-/// Returns the `known` name with a word that is most similar to `typed`. Names of windows and clients consist of
+/// Returns the `known` name that contains the words most similar to `typed`. Names of windows and clients consist of
 /// several words.
 pub(crate) fn nearest_part<'a>(typed: &str, known: &'a [String]) -> Option<&'a str> {
     let typed = typed.to_lowercase();

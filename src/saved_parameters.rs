@@ -24,8 +24,8 @@ pub(crate) fn probe_path(host: &Host, server: &str) -> Result<PathBuf, CommandEr
     Ok(folder.join(file_name(server)))
 }
 
-/// Returns all saved parameter files that are complete, with their paths. Prints a message for each file that cannot be
-/// read.
+/// Returns all saved parameter files of all machines in full, with their paths. Prints a message for each file that
+/// cannot be read.
 pub(crate) fn all() -> Vec<(PathBuf, ServerParameters)> {
     let Ok(folder) = folder() else {
         return Vec::new();

@@ -46,7 +46,7 @@ const PATIENCE: Timespec = Timespec {
 };
 
 /// Returns false if a write to `stderr` would block, because the user has stopped the terminal (Ctrl-S) or no process
-/// reads the pipe. The first call waits for the reader for a limited time.
+/// reads the pipe. Waits up to `PATIENCE` for the reader, unless the previous call returned false.
 fn takes(stderr: &io::StderrLock<'_>) -> bool {
     static STALLED: AtomicBool = AtomicBool::new(false);
     let patience = match STALLED.load(Ordering::Relaxed) {

@@ -48,8 +48,8 @@ impl By {
     }
 }
 
-/// The maximum number of resources of one kind. A display server has far fewer. Above this limit, the session drops the
-/// oldest resources.
+/// The maximum number of resources of one kind. A display server has far fewer. At this limit, the session ignores new
+/// resources.
 const TABLE_LIMIT: usize = 1 << 18;
 
 /// Resources of one kind by their ids, up to a maximum number.

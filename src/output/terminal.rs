@@ -45,8 +45,9 @@ pub(super) struct Pager {
 }
 
 impl Pager {
-    /// Starts $PAGER, or less with git's options, if standard output is a terminal. Returns `None` if there is no
-    /// pager, or if the user disabled it with an empty PAGER or `cat`.
+    /// Starts $PAGER, or less with git's options, if standard output is a terminal. If the pager does not exist, `cat`
+    /// prints the text. Returns `None` if the user disabled the pager with an empty PAGER or `cat`, or if no shell can
+    /// be started.
     pub(super) fn start() -> Option<Pager> {
         if !io::stdout().is_terminal() {
             return None;

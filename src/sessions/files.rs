@@ -29,7 +29,8 @@ pub(crate) struct Found {
 
 /// Searches `inputs`, which are files and folders.
 ///
-/// Skips files whose names begin with a dot or an underscore. Spark and Hive use such names for their own metadata.
+/// In folders, skips files and folders whose names begin with a dot or an underscore. Spark and Hive use such names for
+/// their own metadata.
 pub(crate) fn find(inputs: &[PathBuf]) -> Result<Found, CommandError> {
     let mut found = Found::default();
     for input in inputs {

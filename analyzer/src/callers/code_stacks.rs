@@ -77,7 +77,7 @@ impl CodeStacks {
 pub struct StackNames {
     /// The names of each stack that is the first stack with these names.
     names: HashMap<u32, Vec<String>>,
-    /// For each stack with the same names as an earlier stack: the earlier stack.
+    /// For each stack, the first stack with the same names, which may be the stack itself.
     first: HashMap<u32, u32>,
 }
 

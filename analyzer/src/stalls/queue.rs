@@ -132,7 +132,7 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// Adds equal requests that `client` sent at `time` (nanoseconds). `price` has the cost of one request and the
+    /// Adds equal requests that `client` sent at `time` (nanoseconds). `cost` has the cost of one request and the
     /// number of requests. `answered` is true if the request has a reply by the protocol.
     pub(super) fn sent(
         &mut self,

@@ -8,7 +8,8 @@ use x11prof_protocol::{Body, Request};
 /// Maximum depth of nested parentheses.
 const DEEPEST: usize = 16;
 
-/// An expression over integers. A field in an expression has a type and the offset of its first byte in the request.
+/// An expression over integers. A field in an expression has a type and the offset of its first byte in the request, or
+/// in an element of the request's list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Expression {
     Number(i64),

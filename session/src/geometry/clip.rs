@@ -134,8 +134,8 @@ impl Area {
         self.intersection(other) == other
     }
 
-    /// Returns the rectangle enlarged by `by` pixels on each side. It contains the centre line of every line of width 2
-    /// × `by` that touches the original rectangle.
+    /// Returns the rectangle enlarged by `by` pixels on each side. The centre line of every line of width 2 × `by` that
+    /// touches the original rectangle passes through the enlarged rectangle.
     pub(crate) fn grown(self, by: i32) -> Area {
         Area {
             left: self.left.saturating_sub(by),

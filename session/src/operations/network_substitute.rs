@@ -80,8 +80,8 @@ impl Sharing<'_> {
         }
     }
 
-    /// Returns the GetImage or PutImage that replaces a copy from a shared pixmap by `request` on a network; `None` if
-    /// the pixmap is not shared.
+    /// Returns the PutImage that replaces a copy from a shared pixmap by `request` on a network; `None` if the pixmap
+    /// is not shared, or if its depth is unknown. `instead` is true if the PutImage replaces the request.
     fn copied(
         &self,
         request: &Request<'_>,

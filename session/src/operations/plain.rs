@@ -140,8 +140,8 @@ fn file_of(name: Symbol) -> Symbol {
     Symbol::new(&fields.join("-"))
 }
 
-/// Sets an attribute if a ChangeWindowAttributes request changes the cursor. If the pointer is in the window, the
-/// server has to show the new cursor.
+/// Sets the attribute for whether a ChangeWindowAttributes request changes the cursor. If the pointer is in the window,
+/// the server has to show the new cursor.
 fn set_cursor(operation: &mut Operation, names: &Names, body: &Body<'_>) -> Option<f64> {
     /// The bit of the value mask for the cursor.
     const CURSOR: u32 = 1 << 14;

@@ -60,8 +60,8 @@ pub(crate) fn operation(
     operation.items.push(operation.op_size);
 }
 
-/// Sets the attributes of a CirculateWindow request, which changes the stacking position of at most one child. `lowers`
-/// is true for the direction LowerHighest.
+/// Sets the item and the effect of a CirculateWindow request, which changes the stacking position of at most one child.
+/// `lowers` is true for the direction LowerHighest.
 fn circulate(
     operation: &mut Operation,
     windows: &Windows,
@@ -82,8 +82,8 @@ fn circulate(
     });
 }
 
-/// Returns true if the request `major` removes the visible window `id` from its position, so that the windows beneath
-/// must be drawn. `None` if this is unknown, and for other requests.
+/// Returns true if the request `major` removes the visible window `id`, or for DestroySubwindows a visible child of it,
+/// from its position, so that the windows beneath must be drawn. `None` if this is unknown, and for other requests.
 fn taken_away(windows: &Windows, id: Option<u32>, major: u8) -> Option<bool> {
     match major {
         xproto::DESTROY_WINDOW_REQUEST | xproto::REPARENT_WINDOW_REQUEST => {

@@ -8,7 +8,7 @@ use x11prof_protocol::SequenceNumber;
 use crate::ids::{ClientId, IdMap, IdRange};
 
 /// The maximum number of stored actions of each client, which an error undoes. An error arrives a round trip after its
-/// request; if the client has sent more than this number of requests since then, the action is not undone.
+/// request; if more than this number of later actions are stored by then, the action is not undone.
 const REMEMBERED: usize = 1024;
 
 /// Maximum number of windows in a client's save set.

@@ -97,7 +97,7 @@ impl Windows {
     }
 }
 
-/// Returns true if the mapped windows `one` and `other` overlap.
+/// Returns true if the window `one` is mapped and overlaps the window `other`.
 fn hides(one: &Window, other: &Window) -> bool {
     let common = one.geometry.outer().intersection(other.geometry.outer());
     one.mapped && !common.is_empty()

@@ -67,7 +67,7 @@ fn cost(client: &ClientNow, report: &NowReport) -> String {
     )
 }
 
-/// Returns a sentence on the kind of resources of which `client` allocates the most; `None` if no kind grows.
+/// Returns a sentence on the kind of the client's resources that grows fastest; `None` if no kind grows.
 fn growth(client: &ClientNow, report: &NowReport) -> Option<String> {
     let grows = client.held.iter().filter(|(_, held)| held.grows);
     let (kind, held) = grows.max_by(|(_, a), (_, b)| {

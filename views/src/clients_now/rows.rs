@@ -42,11 +42,12 @@ pub struct Row {
     /// The cells of the row, the name first.
     pub cells: Vec<String>,
     name: String,
-    /// The row's sums: server time in milliseconds, requests, round trips, bytes, and bytes held in the server.
+    /// The row's figures: server time in milliseconds per second; requests, round trips and bytes per second; and the
+    /// bytes that a client holds in the server.
     sums: [f64; 5],
 }
 
-/// The headings of the columns, each with the order of rows that it stands for, if any.
+/// The headings of the columns, each with the order of rows that it selects; `None` for a column that selects none.
 pub fn headings(by: By) -> Vec<(&'static str, Option<Order>)> {
     let rates = [
         ("ms/s", Some(Order::Time)),

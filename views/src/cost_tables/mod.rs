@@ -89,7 +89,7 @@ fn cell(cost: Option<TypicalCost>) -> String {
     format!("{mark}{}", milliseconds(cost.ms))
 }
 
-/// Formats milliseconds with at most three significant digits. Costs range from nanoseconds to seconds.
+/// Formats milliseconds with a number of decimals that depends on the size. Costs range from nanoseconds to seconds.
 fn milliseconds(ms: f64) -> String {
     match ms {
         ms if ms >= 100.0 => format!("{ms:.0}"),

@@ -313,7 +313,8 @@ impl Dump {
     }
 }
 
-/// Returns the connection that a control record is about; `None` if the record is about the whole trace.
+/// Returns the connection that a control record opens, closes, joins or moves to another process; `None` for other
+/// records.
 fn connection_of(control: &Control) -> Option<ConnectionId> {
     match control {
         Control::Opened(opened) => Some(opened.connection),

@@ -123,7 +123,7 @@ pub fn events_xml(report: &EpisodesReport) -> String {
     xml
 }
 
-/// Formats a number with three decimals. Returns an empty cell if there is no value.
+/// Formats a number with three decimals, or without decimals if all three are 0.
 fn figure(value: f64) -> String {
     let text = format!("{value:.3}");
     text.strip_suffix(".000").unwrap_or(&text).to_owned()

@@ -9,7 +9,7 @@ use crate::dump::{Dump, DumpFilter, DumpFormat, Names};
 
 /// The maximum number of episodes with messages.
 const MAX_EPISODES: usize = 50;
-/// The maximum size of the messages of all episodes, in bytes.
+/// The maximum size of the messages of each episode, in bytes.
 const MAX_BYTES: usize = 1 << 18;
 /// The time before an episode, in seconds, in which a request of another client may have caused the episode.
 const BEFORE: f64 = 0.000_1;

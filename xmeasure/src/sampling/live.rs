@@ -82,7 +82,8 @@ impl LiveServer {
         handlers.map_or(Ok(()), |handlers| handlers.drain(times))
     }
 
-    /// Returns the handler times of one unit of a phase, or of at most `most` requests that each wait for their reply.
+    /// Returns the handler times of one unit of a phase, or of `HANDLED_TURNS` requests if each waits for its reply.
+    /// `None` if the times do not arrive.
     fn handled_phase(
         &mut self,
         phase: &Phase,

@@ -22,7 +22,7 @@ pub(crate) const SIDE: u16 = 600;
 /// The side in pixels of the window in which windows are created and destroyed. The rest of the screen is for other
 /// windows.
 pub(crate) const ARENA: u16 = 220;
-/// The side of a small window in the client's window, and of a small pixmap, in pixels.
+/// The side of a small window in the window of side `ARENA`, and of a small pixmap, in pixels.
 const SMALL: u16 = 30;
 /// Side of a pixmap that is larger than any allocation of a load, in pixels.
 const LARGE: u16 = 2000;

@@ -75,7 +75,7 @@ impl Ground {
     }
 }
 
-/// A window to create: its id, its parent, its position in the parent, and the side of its cell in pixels.
+/// A window to create: its id, its parent, the number of its cell in the parent, and the side of the cell in pixels.
 #[derive(Debug, Clone, Copy)]
 struct NewWindow {
     id: Window,

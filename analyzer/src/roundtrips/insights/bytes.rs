@@ -176,8 +176,9 @@ impl UnneededBytes {
             of_window.remove(&atom);
             return;
         };
-        let known = of_window.insert(atom, hash(value));
-        let again = seen.times - u64::from(known != Some(hash(value)));
+        let value = hash(value);
+        let known = of_window.insert(atom, value);
+        let again = seen.times - u64::from(known != Some(value));
         if again > 0 {
             let bytes = request.wire_len.saturating_mul(again);
             let one = (request.sequence, bytes, again);

@@ -21,7 +21,7 @@ const LONGEST_FILLED: u64 = 1 << 24;
 const MOST_FILLED: u64 = 1 << 30;
 /// The TCP port of display :0.
 const SERVER_PORT: u16 = 6000;
-/// The first port of clients.
+/// The first port of clients, and the number of ports per address.
 const FIRST_PORT: u16 = 10_000;
 const PORTS: u32 = 1 << 15;
 

@@ -180,8 +180,8 @@ fn attach_id(memory: &Segment, shmseg: u32, major: Major) -> Vec<u8> {
     })
 }
 
-/// Attaches a segment by its id and returns the resource id; `None` if the server cannot attach the segment because it
-/// is on another machine.
+/// Attaches a segment by its id and returns the resource id; `None` if the segment cannot be created, or if the server
+/// refuses it, such as a server on another machine.
 fn by_id(client: &mut Client, major: Major, length: usize) -> Result<Option<u32>, MeasureError> {
     let Some(memory) = Segment::new(length) else {
         return Ok(None);
