@@ -11,9 +11,9 @@ pub struct Rescaled {
     /// The factor: the median ratio of the times on the two machines.
     #[serde(rename = "factor")]
     pub times: f64,
-    /// The lower end of the range of ratios.
+    /// The lower end of the range of the middle 80 % of the ratios.
     pub low: f64,
-    /// The upper end of the range of ratios.
+    /// The upper end of the range of the middle 80 % of the ratios.
     pub high: f64,
 }
 

@@ -29,9 +29,9 @@ pub enum ReplayError {
         "it was recorded at depth {recorded}, the display has depth {here}; use a server of that depth{advice}"
     )]
     Depth {
-        /// The depth of the recorded root window, in bits per pixel.
+        /// The depth of the recorded root window, in bits.
         recorded: u8,
-        /// The depth of the display's root window, in bits per pixel.
+        /// The depth of the display's root window, in bits.
         here: u8,
         /// Text to append to the message: the option for a suitable server. Empty if there is none.
         advice: &'static str,

@@ -322,7 +322,7 @@ pub(crate) struct Record {
     /// Other programs do not receive the key.
     #[arg(long, value_name = "KEY")]
     pub(crate) mark_key: Option<Chord>,
-    /// Record call stacks: waits, requests, cpu, or a list
+    /// Record call stacks: waits (the default), requests, cpu, or a list
     ///
     /// `report --by function` shows them. With --attach, only cpu is possible.
     #[arg(

@@ -365,7 +365,8 @@ pub enum Control {
         address: u64,
         /// The functions, the innermost first; empty for a function without a name.
         functions: Vec<SymbolFunction>,
-        /// The start address of the function, if it has no name; otherwise `None`.
+        /// The start address of the function, if the function has no name; `None` if it has one, or if the address is
+        /// unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         start: Option<u64>,
     },
@@ -389,7 +390,8 @@ pub enum Control {
     },
     /// The last record of a recording that ended properly.
     Ended {
-        /// The exit status of the recorded command; `None` if no command was recorded.
+        /// The exit status of the recorded command; `None` without a command, or if the command was still
+        /// running at the end.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exit_status: Option<i32>,
     },
@@ -449,7 +451,8 @@ pub struct Server {
     pub depth: u8,
     /// The width and height of the default screen, in pixels.
     pub screen: (u16, u16),
-    /// The path of the server's executable; `None` if the server is not local.
+    /// The path of the server's executable, or the name of the process if the path cannot be read; `None` if the server
+    /// is not local.
     pub executable: Option<String>,
     /// The arguments of the executable, for a local server. The argument after `-auth` is replaced by `…`.
     #[serde(default)]

@@ -125,8 +125,7 @@ impl Calibration {
         passes.into_iter().chain(others).collect()
     }
 
-    /// Runs all probes, and writes their results into `parameters`. `drawing` is a load that shows whether the server
-    /// works after its replies.
+    /// Runs all probes, writes their results into `parameters`, and returns these.
     pub(crate) fn run(
         &mut self,
         run: &mut Run<'_>,

@@ -212,7 +212,8 @@ impl ClientState {
         };
     }
 
-    /// The time at which the threads began to wait, in nanoseconds; `None` while a thread runs.
+    /// The time at which the threads began to wait, in nanoseconds; `None` while a thread runs or is ready, or if the
+    /// state of the threads is unknown.
     pub(crate) fn waits_since(&self) -> Option<u64> {
         match self.thread {
             Thread::Blocked { since, .. } => Some(since),

@@ -477,8 +477,8 @@ impl OpenEpisode {
         }
     }
 
-    /// Notes a wait since `since` that was too brief to determine its kind. If the client drew less than `brief`
-    /// nanoseconds before, the wait may be for the next frame.
+    /// Notes a wait since `since` that was too brief to determine its kind. If the client's last request was less than
+    /// `brief` nanoseconds before, the wait may be for the next frame.
     pub(crate) fn pauses_briefly(&mut self, since: u64, brief: u64) {
         let sent = self.last_sent.unwrap_or_default();
         match since.saturating_sub(sent) < brief {

@@ -62,7 +62,7 @@ pub(crate) struct Pattern {
     pub(crate) trigger: Trigger,
     pub(crate) latencies: Distribution,
     pub(crate) total: u64,
-    /// The sum of the exclusive latencies (without the latencies of children), in milliseconds.
+    /// The sum of the exclusive latencies (without the latencies of children), in nanoseconds.
     pub(crate) exclusive: u64,
     pub(crate) perceptible: u64,
     /// The total latency of the perceptible episodes, in nanoseconds.

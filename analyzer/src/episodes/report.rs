@@ -79,7 +79,7 @@ pub struct EpisodesReport {
     pub episodes: Vec<EpisodeReport>,
     /// The number of episodes that are not listed.
     pub omitted: u64,
-    /// The user-defined events by type; null without the option --events.
+    /// The user-defined events by type; absent without the option --events.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<EventTypeReport>,
     /// The marks that the user set, with the activity around each mark.

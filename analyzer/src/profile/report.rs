@@ -32,10 +32,10 @@ pub struct ProfileReport {
     pub network: NetworkReport,
     /// The kinds of requests, the one with the most time first.
     pub requests: Vec<RequestReport>,
-    /// The requests by the key of `--by`; null without it.
+    /// The requests by the key of `--by`; absent without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<GroupReport>,
-    /// The clients' CPU time by code location; null without `--by` function, line or stack, or without `record
+    /// The clients' CPU time by code location; absent without `--by` function, line or stack, or without `record
     /// --stacks=cpu`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running: Option<RunningReport>,
@@ -43,7 +43,8 @@ pub struct ProfileReport {
     /// without `record --stacks`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub off_cpu: Vec<BlockedIn>,
-    /// The call sites of waits for replies; null without a grouping by function, line or stack, or without such stacks.
+    /// The call sites of waits for replies; absent without a grouping by function, line or stack, or without such
+    /// stacks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub callers: Option<CallersReport>,
     /// The costs of transport: wakeups, reading, replies and events.
@@ -56,7 +57,7 @@ pub struct ProfileReport {
     pub client_and_server: PartitionReport,
     /// The what-if factors on the server's times, with the requests that each matched.
     pub scaled: Vec<ScaleReport>,
-    /// The measurements of the connection to the display, as by `ping`; null without them.
+    /// The measurements of the connection to the display, as by `ping`; absent without them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<LinkReport>,
     /// The start-up of each client, the recorded command first.
@@ -66,13 +67,13 @@ pub struct ProfileReport {
     /// recording.
     #[serde(default)]
     pub forecast: Option<ForecastReport>,
-    /// The resources that clients hold in the server; null if not requested.
+    /// The resources that clients hold in the server; absent if not requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resources: Option<ResourceReport>,
-    /// The grabs of the server, the pointer or the keyboard; null if not requested.
+    /// The grabs of the server, the pointer or the keyboard; absent if not requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grabs: Option<GrabReport>,
-    /// The stalls (intervals longer than a frame in which one client occupied the server); null if not requested.
+    /// The stalls (intervals longer than a frame in which one client occupied the server); absent if not requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stalls: Option<StallsReport>,
     /// The caveats about the figures.
@@ -269,11 +270,11 @@ pub struct TransportReport {
     /// The server's time for reading the bytes of requests, and for connecting and disconnecting clients, in
     /// milliseconds.
     pub read_ms: f64,
-    /// The number of requests whose code or pixels had been evicted from the caches, because the server slept or other
-    /// processes ran.
+    /// The number of requests whose pixels were not in the processor's caches, because the server had been idle since
+    /// their last use or had not used them before.
     #[serde(default)]
     pub cold_requests: u64,
-    /// The additional server time of requests whose code or pixels had been evicted from the caches, in milliseconds.
+    /// The additional server time of the requests in `cold_requests`, in milliseconds.
     #[serde(default)]
     pub cold_ms: f64,
     /// The server's time for replies and errors, in milliseconds.

@@ -25,7 +25,7 @@ pub struct Line {
     pub returned: u64,
     /// The server's time for the transport of the requests, which is also part of the sums of transport.
     pub transport: Cost,
-    /// The part of `transport` for code and pixels that had been evicted from the caches.
+    /// The part of `transport` for pixels that were not in the processor's caches.
     pub(crate) cold: Cost,
     /// The measured share of the server's time in `server` and in `transport`.
     pub(crate) measured: Share,

@@ -133,7 +133,7 @@ impl PendingRecords {
         }
     }
 
-    /// Removes and returns the next finished record; `None` if it is not finished.
+    /// Removes and returns the next record; `None` if there is none, or if it is not finished.
     pub(super) fn pop(&mut self) -> Option<Record> {
         // A message that was cut in progress stays cut.
         while self.bytes > HELD_LIMIT

@@ -90,11 +90,11 @@ pub struct DistributionReport {
     pub standard_deviation: Option<f64>,
     /// True if all values were kept; otherwise mode, median and histogram are approximate, within 1/128 of the value.
     pub exact: bool,
-    /// The cells of the histogram: nanoseconds on a logarithmic scale, or sizes on a linear scale; null without
+    /// The cells of the histogram: nanoseconds on a logarithmic scale, or sizes on a linear scale; absent without
     /// `--histograms`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub histogram: Option<Vec<Cell>>,
-    /// The width of the cells in a linear histogram; null for other histograms.
+    /// The width of the cells in a linear histogram; absent for other histograms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grain: Option<u64>,
 }

@@ -33,7 +33,7 @@ pub struct Drawable {
     pub geometry: Geometry,
     /// The depth in bits; `None` if unknown.
     pub depth: Option<u8>,
-    /// The id of a window's parent; `None` for other drawables.
+    /// The id of a window's parent; `None` for other drawables, and for a window whose parent is unknown.
     pub parent: Option<u32>,
     /// True if drawing on the drawable is visible, which is always the case for a pixmap; `None` if an ancestor is
     /// unknown.

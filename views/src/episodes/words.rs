@@ -5,7 +5,7 @@ use x11prof_analyzer::{CausesReport, LocationReport, PartsReport, percent};
 
 use crate::page::{Page, WIDTH};
 
-/// `value`, in milliseconds, as text in milliseconds or seconds, with a useful number of digits.
+/// `value` as text with a useful number of digits, without a unit.
 pub(super) fn brief(value: f64) -> String {
     if value.abs() >= 99.95 {
         format!("{value:.0}")

@@ -19,7 +19,7 @@ pub use picture::svg;
 /// The default number of rows.
 const ROWS: usize = 15;
 
-/// The runs as text: the ten slowest actions, or all actions in their order if the page has all results.
+/// The runs as text: the `ROWS` slowest actions, or all actions in their order if the page has all results.
 pub fn text(report: &PlaysReport, page: &Page) -> String {
     let plays = counted(report.plays.len() as u64, "play");
     let actions = counted(report.actions.len() as u64, "action");

@@ -265,8 +265,12 @@ fn legend(report: &ProfileReport, page: &Page) -> String {
     .to_owned();
     let unattributed = lines(report).1;
     if unattributed.is_some_and(|of| of.time() >= EXPLAINED * report.total.time_ms) {
+        let others = match report.trace.client {
+            Some(_) => "other clients",
+            None => "clients that are not in the recording",
+        };
         text.push_str(&format!(
-            ". {UNATTRIBUTED}: connections, the server's own work, and clients that are not in the recording"
+            ". {UNATTRIBUTED}: connections, the server's own work, and {others}"
         ));
     }
     if !page.all {

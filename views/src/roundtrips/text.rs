@@ -111,7 +111,9 @@ fn details(forecast: &ForecastReport) -> Vec<String> {
         let both: Vec<String> = rtt.into_iter().chain(least).collect();
         if !both.is_empty() {
             let when = both.join(", or if ");
-            lines.push(format!("Start-up takes over a second longer if {when}."));
+            lines.push(format!(
+                "Start-up takes over a second longer than here if {when}."
+            ));
         }
     }
     if forecast.is_cut {

@@ -20,7 +20,8 @@ const MAX_OUTSTANDING: usize = 4096;
 
 impl ClientState {
     /// Processes messages that arrived at the client. `links` are the other clients' requests that caused its events.
-    /// `said_before` is the time in nanoseconds for which the server had the messages before it sent them.
+    /// `said_before` is the time in nanoseconds for which the messages waited for the recorder after the server had
+    /// written them.
     pub(crate) fn delivered(
         &mut self,
         time: u64,

@@ -62,7 +62,8 @@ impl AwaitedReport {
     }
 }
 
-/// A sentence about the episode's wait with most of the time that `client` is blamed for; `None` without such a wait.
+/// A sentence about the episode's longest wait for `client` (for anyone, if `client` is the episode's client); `None`
+/// without such a wait, or if it is not longer than half of the latency.
 pub(super) fn longest(of: &Episode, client: ConnectionId, findings: &Findings) -> Option<String> {
     let mut all = of.awaited.iter();
     // The one that has to answer may itself wait for the episode's client.

@@ -192,7 +192,11 @@ fn sentence(blame: &Blame, episode: &Episode, findings: &Findings) -> String {
     }
     match (blame.kind, blame.request) {
         (BlameKind::Client, _) => {
-            format!("{own} ran its own code for {part}{ready}. Profile {own}.")
+            let took = match ready.is_empty() {
+                true => "ran its own code for",
+                false => "itself took",
+            };
+            format!("{own} {took} {part}{ready}. Profile {own}.")
         }
         (BlameKind::Queue, _) => {
             format!(

@@ -40,7 +40,7 @@ pub(crate) struct RequestStacks {
     thread: JoinHandle<Result<ReadStacks, String>>,
 }
 
-/// The number of requests whose stacks were recorded (`told`), and of requests whose stacks were lost.
+/// The number of requests whose stacks were recorded (`reported`), and of requests whose stacks were lost.
 #[derive(Debug, Default)]
 pub(crate) struct ReadStacks {
     pub(crate) reported: u64,
