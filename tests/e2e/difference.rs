@@ -83,7 +83,7 @@ fn client_option_limits_diff_to_one_client() {
         let mut requests = one.iter().filter(|row| row["quantity"] == "requests");
         requests.any(|row| row["name"] == name)
     };
-    // xset q asks for the keyboard, and xlsatoms for names of atoms.
+    // xset q queries the keyboard, and xlsatoms the names of atoms.
     assert!(has("GetAtomName") && !has("GetKeyboardControl"), "{one:#?}");
     let unknown = place.run(words(old, new, &["--client", "nobody"]));
     assert_eq!(unknown.status(), Some(2));
