@@ -27,7 +27,8 @@ fn words<'a>(all: &[&[&'a str]]) -> Vec<&'a str> {
 fn latencies(result: &Value) -> Vec<f64> {
     let actions = result["actions"].as_array().expect("actions");
     let of = actions.iter().map(|action| &action["latencies_ms"][0]);
-    of.map(|latency| latency.as_f64().expect("a latency"))
+    of.map(|latency| latency.as_f64())
+        .map(|latency| latency.unwrap_or_else(|| panic!("an action without latency: {result}")))
         .collect()
 }
 
@@ -185,7 +186,7 @@ fn blocked_session_stops_with_a_one_line_error() {
     for (session, said) in [
         (
             "window \"Gimp\"\nkey a\n",
-            "stopped before action 1 (key a): waited 5 s for a window \"Gimp\"",
+            "stopped before action 1 (key a): waited 15 s for a window \"Gimp\"",
         ),
         (
             "type \"a\"\nwindow \"XTerm\"\nkey F35\n",

@@ -13,9 +13,9 @@ use crate::DriveError;
 use crate::action::{Action, Place, WindowName};
 
 /// The program must show its first window within this time.
-const FIRST_WINDOW: Duration = Duration::from_secs(30);
+const FIRST_WINDOW: Duration = Duration::from_secs(60);
 /// A later window must appear within this time.
-const WINDOW: Duration = Duration::from_secs(5);
+const WINDOW: Duration = Duration::from_secs(15);
 /// A program is idle after it has not run for this long: two frames, after which no request belongs to the response
 /// (docs/CONCEPTS.md).
 const REST: Duration = Duration::from_millis(34);

@@ -21,7 +21,7 @@ use crate::recorder::record_queue::RecordSender;
 /// Maximum length of a mark's text in bytes.
 const TEXT: u64 = 4096;
 /// How long each side waits for the other.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(10);
 /// The request of another recorder for the clients' processes. It cannot be a mark's text, because an argument has no
 /// NUL.
 const CLIENTS: &str = "\0clients";
