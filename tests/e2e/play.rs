@@ -27,8 +27,8 @@ fn words<'a>(all: &[&[&'a str]]) -> Vec<&'a str> {
 fn latencies(result: &Value) -> Vec<f64> {
     let actions = result["actions"].as_array().expect("actions");
     let of = actions.iter().map(|action| &action["latencies_ms"][0]);
-    of.map(|latency| latency.as_f64())
-        .map(|latency| latency.unwrap_or_else(|| panic!("an action without latency: {result}")))
+    let missing = || panic!("an action without latency: {result}");
+    of.map(|latency| latency.as_f64().unwrap_or_else(missing))
         .collect()
 }
 
