@@ -71,7 +71,7 @@ pub use episodes::{
     LoopReport, MarkReport, MarkedEpisode, MarkedStall, ModalReport, OutliersReport, PartsReport,
     PathReport, PatternReport, PhasesReport, RepeatedLandmark, RepeatedReport, ResourceUse,
     SeriesReport, ServerCause, SummaryReport, ThinkReport, ThresholdError, Thresholds, Trigger,
-    TriggerReport, Unsure,
+    TriggerReport, Unsure, component_name,
 };
 pub use figures::{FigureDefinition, figure_at, figures};
 pub use forecast::{

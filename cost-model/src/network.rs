@@ -18,8 +18,11 @@ pub struct Network {
 /// The error for a text that does not describe a network.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{text}' is no network{why}; give lan, wifi, dsl, lte, xprof-1993, none, or SPEED,RTT such as 100KB/s,10ms \
-     or 10Mbit/s,1ms, with ,compress=RATIO where bytes are compressed"
+    "'{text}' is no network{why}\n\
+     names: {}, none\n\
+     or SPEED,RTT: 10Mbit/s,20ms or none,50ms\n\
+     if bytes are compressed: 10Mbit/s,20ms,compress=3",
+    Network::presets().collect::<Vec<_>>().join(", ")
 )]
 pub struct NetworkError {
     text: String,
@@ -259,7 +262,7 @@ mod tests {
             "compress=2",
         ] {
             let error = Network::parse(text).unwrap_err().to_string();
-            assert!(error.contains("100KB/s,10ms"), "{text}: {error}");
+            assert!(error.contains("10Mbit/s,20ms"), "{text}: {error}");
         }
     }
 

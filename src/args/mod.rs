@@ -23,6 +23,7 @@ use x11prof_proxy::{Rewrite, ServerKind};
 
 use crate::error::CommandError;
 use crate::ring::Condition;
+use crate::say::say_error;
 pub(crate) use analyses::{Compare, Diff, Dump, Episodes, Export, Link, Report, Stats};
 pub(crate) use audit::Audit;
 pub(crate) use check::Check;
@@ -47,8 +48,8 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Parses the command line of this process. Returns `None` if help was printed. If clap finds an error, clap prints
-    /// the error and ends the process here.
+    /// Parses the command line of this process. Returns `None` if help was printed. If clap finds an error, this
+    /// function prints the error and ends the process.
     pub(crate) fn read() -> Result<Option<Arguments>, CommandError> {
         let words = options_first(std::env::args_os().collect());
         let matches = grouped().try_get_matches_from(words);
@@ -61,7 +62,8 @@ impl Arguments {
             return Err(CommandError::usage(advice));
         }
         if error.use_stderr() {
-            error.exit();
+            say_error(&error.render().to_string());
+            std::process::exit(error.exit_code());
         }
         let printed = error.print().and_then(|()| io::stdout().flush());
         match printed {
@@ -146,12 +148,14 @@ fn file_as_command(error: &clap::Error) -> Option<String> {
     }
 }
 
-/// Returns advice if the user typed `x11prof record COMMAND`, without `--` before COMMAND. `error` is clap's error.
-/// `None` for other errors.
+/// Returns advice if the user typed `x11prof record COMMAND` or `x11prof diff OLD NEW`, without `--` before the last
+/// word. `error` is clap's error. `None` for other errors.
 fn command_without_dashes(error: &clap::Error) -> Option<String> {
-    let recording = std::env::args_os()
-        .nth(1)
-        .is_some_and(|word| word == "record");
+    let is = |name: &str| std::env::args_os().nth(1).is_some_and(|word| word == name);
+    if is("diff") && error.kind() == ErrorKind::MissingRequiredArgument {
+        return Some("write -- between old and new recordings: x11prof diff OLD -- NEW".into());
+    }
+    let recording = is("record");
     match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(word))
             if recording

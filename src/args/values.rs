@@ -21,6 +21,7 @@ pub(crate) enum Format {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
     /// A network capture for Wireshark, which decodes X11
+    #[value(alias = "wireshark")]
     Pcapng,
     /// A timeline of messages, server runs and episodes for ui.perfetto.dev
     Perfetto,

@@ -8,6 +8,7 @@ use x11prof_analyzer::{
     TimeSource, TraceSummary, WarningKind,
 };
 use x11prof_cost_model::Network;
+use x11prof_trace::ConnectionId;
 use x11prof_views::html::{Code, Sweep};
 use x11prof_views::profile as views;
 
@@ -206,7 +207,9 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     let mut report = match arguments.net_model {
         NetworkModel::Paper => ProfileReport::new(&name, &summary, &profile, &network),
         NetworkModel::Simulated => {
-            let causes = forecasts.causes_over(&network, span.from, span.to);
+            let mut causes = forecasts.causes_over(&network, span.from, span.to);
+            // The critical path of a client can lead through other clients.
+            causes.retain(|cause| profile.choice().holds(ConnectionId(cause.connection)));
             ProfileReport::new(&name, &summary, &profile, &Network::NONE).over(&network, &causes)
         }
     }

@@ -11,18 +11,23 @@ use crate::error::{Outcome, shown};
 use crate::names;
 use crate::output::{emit_json, emit_text, page, refuse_input};
 use crate::pass::Pass;
+use crate::span::starting_program;
 
 /// Finds the round trips of the trace and prints suggestions.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let path = &arguments.trace;
     refuse_input(arguments.result.output.as_deref(), [path.as_path()])?;
+    let client = match &arguments.client {
+        None if arguments.start_up => starting_program(path)?,
+        client => client.clone(),
+    };
     let pass = Pass::open(path, None)?.take_together().tell_missing();
     let mut round_trips = RoundTrips::new(&RoundTripOptions {
         link: arguments.net.or(arguments.rtt.map(|rtt| Network {
             rtt: Micros::from_ms(rtt),
             ..Network::NONE
         })),
-        client: arguments.client.clone(),
+        client,
         start_up: arguments.start_up,
     });
     let mut episodes = Episodes::new(&EpisodeOptions {

@@ -110,7 +110,7 @@ const PROGRAMS: &str = "xterm -e 'seq 300; sleep 0.5'; xset q; timeout 2 xclock;
 fn attached_recording_is_complete_on_xvfb() {
     needs("xterm", "xterm");
     needs("x11perf", "x11-apps");
-    // Again: on a busy machine the recording may have a hole, which it says.
+    // Again: on a busy machine the recording may have a hole, which it reports.
     let (reported, crossed) = match reported_and_crossed_on_xvfb() {
         (reported, crossed) if reported == crossed => (reported, crossed),
         _ => reported_and_crossed_on_xvfb(),
@@ -168,7 +168,7 @@ fn paused_recorder_blocks_no_client_and_misses_nothing() {
 #[test]
 fn clients_with_reused_ids_are_all_recorded() {
     for at_once in [1, 120] {
-        // Again: on a busy machine the recording may have a hole, which it says.
+        // Again: on a busy machine the recording may have a hole, which it reports.
         let reported = match reported_of_many_clients(at_once) {
             reported if reported.len() == CLIENTS && reported.iter().all(is_whole) => reported,
             _ => reported_of_many_clients(at_once),

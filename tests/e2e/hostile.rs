@@ -276,7 +276,7 @@ fn hostile(name: &str) -> PathBuf {
     std::path::Path::new(folder).join(name)
 }
 
-/// The records of an MCAP file but for those of private kinds.
+/// The records of an MCAP file, except those of private kinds.
 fn without_padding(file: &[u8]) -> Vec<u8> {
     let (magic, mut rest) = file.split_at(8);
     let mut short = magic.to_vec();

@@ -40,7 +40,8 @@ pub(crate) struct Spans {
 }
 
 impl Spans {
-    /// A response that waits for the next frame arrives within a frame. Half a frame is added for late timers.
+    /// The time within which a response that waits for the next frame arrives, in nanoseconds: a frame, and half a
+    /// frame for late timers.
     fn tick(&self) -> u64 {
         self.frame + self.frame / 2
     }

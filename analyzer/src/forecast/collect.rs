@@ -9,9 +9,10 @@ use crate::pipeline::server_link::ServerLink;
 use crate::pipeline::start_up::StartUpReport;
 use crate::pipeline::{MessageContext, Observation};
 use crate::round_trips::ReplyKind;
+use crate::text::label::client_name;
 use crate::threads::processes::Processes;
 
-/// Maximum number of writes and of reads. Of a longer recording, only the first part is forecast.
+/// Maximum number of writes and of reads. Only the first part of a longer recording is forecast.
 const KEPT: usize = 1 << 18;
 
 /// The index of a write in `Recorded::writes`, or of a read in `Recorded::reads`.
@@ -237,10 +238,7 @@ impl Forecasts {
             Control::Network(network) => self.emulated = Some(*network),
             Control::Link(link) if link.is_remote() => self.link_ns = link.round_trip_ns(),
             Control::Opened(opened) => {
-                let name = match &opened.name {
-                    Some(name) => format!("{name} (client {})", opened.connection.0),
-                    None => format!("client {}", opened.connection.0),
-                };
+                let name = client_name(opened.name.as_deref(), opened.connection);
                 self.names.insert(opened.connection, name);
                 let client = Connected {
                     pid: opened.pid,

@@ -11,6 +11,7 @@ use super::critical_path::{PathKind, critical_path};
 use super::never_came::NeverCame;
 use super::simulate::{ForecastLink, Simulated, simulate};
 use crate::pipeline::start_up::StartUpReport;
+use crate::text::label::client_name;
 
 /// The additional start-up time that a person notices, in nanoseconds: the limit for keeping the user's flow of thought
 /// (Nielsen 1993, chapter 5).
@@ -58,6 +59,10 @@ pub struct ForecastCause {
     pub kind: String,
     /// The name of the request or the event.
     pub name: String,
+    /// The name of the client that waited.
+    pub client: String,
+    /// The number of the client's connection.
+    pub connection: u32,
     /// The number of times that the cause is on the critical path.
     pub count: u64,
     /// The time of the cause on the critical path, in milliseconds.
@@ -144,11 +149,47 @@ impl Forecasts {
         let from = from_s.map_or(0, time);
         let Some(to) = to_s.map(time) else {
             let times = self.simulated(link, &Changes::default());
-            return causes(&self.recorded, &times, link, from);
+            return self.causes(&self.recorded, &times, link, from);
         };
         let recorded = self.recorded.until(to);
         let times = simulate(&recorded, link, &Changes::default());
-        causes(&recorded, &times, link, from)
+        self.causes(&recorded, &times, link, from)
+    }
+
+    /// The causes of time on the critical path since a recorded time, the largest first.
+    fn causes(
+        &self,
+        recorded: &Recorded,
+        times: &Simulated,
+        link: ForecastLink,
+        from: u64,
+    ) -> Vec<ForecastCause> {
+        let Some(end) = times.end else {
+            return Vec::new();
+        };
+        let path = critical_path(recorded, times, link, (end, from));
+        let cause = |((kind, name, client), (nanos, count))| {
+            let kind = match kind {
+                PathKind::RoundTrip => "round-trips",
+                PathKind::Event => "events",
+                PathKind::Connection => "connection",
+                PathKind::BytesToServer => "bytes-to-server",
+                PathKind::BytesBack => "bytes-back",
+                PathKind::Client | PathKind::Server => return None,
+            };
+            let known = self.names.get(&client).cloned();
+            Some(ForecastCause {
+                kind: kind.to_owned(),
+                name: Symbol::to_string(&name),
+                client: known.unwrap_or_else(|| client_name(None, client)),
+                connection: client.0,
+                count,
+                ms: ms(nanos),
+            })
+        };
+        let mut causes: Vec<ForecastCause> = path.into_iter().filter_map(cause).collect();
+        causes.sort_by(|a, b| b.ms.total_cmp(&a.ms).then_with(|| a.name.cmp(&b.name)));
+        causes
     }
 
     /// The simulated length of the recording over a link of this speed and round-trip time, in milliseconds.
@@ -163,7 +204,7 @@ impl Forecasts {
         let none = Changes::default();
         let local = self.simulated(None, &none);
         let there = self.simulated(link, &none);
-        let causes = causes(&self.recorded, &there, link, 0);
+        let causes = self.causes(&self.recorded, &there, link, 0);
         let moments = self.recorded.ends();
         let recorded = moments.map(|moment| self.recorded.time(moment)).max();
         ForecastReport {
@@ -241,7 +282,7 @@ impl Forecasts {
     }
 
     fn limits(&self) -> Option<LinkLimits> {
-        let slowest = self.longest_start_ups().into_iter().next()?;
+        let slowest = StartUpReport::first(&self.start_ups)?;
         let beginning = self.recorded.until(self.end_of(slowest)?);
         let before = first_frame(&beginning, slowest, None)?;
         let is_noticed = |link: EmulatedNetwork| {
@@ -307,38 +348,6 @@ pub(super) fn link(bytes_per_second: Option<f64>, rtt_ms: f64) -> ForecastLink {
         // The cast saturates.
         round_trip_ns: (rtt_ms * 1e6) as u64,
     })
-}
-
-/// The causes of time on the critical path since a recorded time, the largest first.
-fn causes(
-    recorded: &Recorded,
-    times: &Simulated,
-    link: ForecastLink,
-    from: u64,
-) -> Vec<ForecastCause> {
-    let Some(end) = times.end else {
-        return Vec::new();
-    };
-    let path = critical_path(recorded, times, link, (end, from));
-    let cause = |((kind, name), (nanos, count)): ((PathKind, Symbol), (u64, u64))| {
-        let kind = match kind {
-            PathKind::RoundTrip => "round-trips",
-            PathKind::Event => "events",
-            PathKind::Connection => "connection",
-            PathKind::BytesToServer => "bytes-to-server",
-            PathKind::BytesBack => "bytes-back",
-            PathKind::Client | PathKind::Server => return None,
-        };
-        Some(ForecastCause {
-            kind: kind.to_owned(),
-            name: name.to_string(),
-            count,
-            ms: ms(nanos),
-        })
-    };
-    let mut causes: Vec<ForecastCause> = path.into_iter().filter_map(cause).collect();
-    causes.sort_by(|a, b| b.ms.total_cmp(&a.ms).then_with(|| a.name.cmp(&b.name)));
-    causes
 }
 
 fn ms(nanos: u64) -> f64 {

@@ -48,11 +48,18 @@ fn awaited_replies_connect_and_setup_take_round_trips() {
     let causes = forecasts(&three_trips()).report(None, 10.0).causes;
     let causes: Vec<_> = causes
         .iter()
-        .map(|one| (one.kind.as_str(), one.name.as_str(), one.count, one.ms))
+        .map(|one| {
+            (
+                one.kind.as_str(),
+                one.name.as_str(),
+                (one.connection, one.count),
+                one.ms,
+            )
+        })
         .collect();
     let expected = [
-        ("round-trips", "QueryFont", 3, 30.0),
-        ("connection", "(setup)", 1, 20.0),
+        ("round-trips", "QueryFont", (1, 3), 30.0),
+        ("connection", "(setup)", (1, 1), 20.0),
     ];
     assert_eq!(causes, expected);
 }

@@ -56,7 +56,7 @@ impl ReportTimes {
         }
     }
 
-    /// Fixes the times of all messages of a connection that has ended.
+    /// Notes that a connection has ended. The threads of its process are needed no longer if it was the last one.
     pub(crate) fn closed(&mut self, connection: ConnectionId) {
         self.last.remove(connection);
         if let Some(pid) = self.processes.remove(connection)

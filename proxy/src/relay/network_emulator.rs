@@ -80,7 +80,7 @@ fn own_time() -> io::Result<Duration> {
     Ok(least)
 }
 
-/// The system's timers are 50 µs late otherwise. Where it refuses, they are.
+/// Requests exact timers of the kernel for this thread. If the kernel refuses, they are 50 µs late, as by default.
 fn exact_timers() {
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
 }
@@ -142,7 +142,8 @@ struct InFlight {
 }
 
 impl InFlight {
-    /// An empty way; its packets take their turns on `line`, and the relay delays them by `own` in any case.
+    /// Creates an empty direction of the network. Its packets take turns on `line`. `own` is the delay of the relay
+    /// itself, which is part of the latency.
     fn new(network: EmulatedNetwork, own: Duration, line: Arc<Line>) -> InFlight {
         let latency = Duration::from_nanos(network.latency()).min(LONGEST);
         InFlight {

@@ -211,7 +211,7 @@ mod tests {
     fn overlapping_exchanges_are_a_loop() {
         let mut loops = Loops::default();
         let clients = [1, 2].map(ConnectionId);
-        // Two exchanges at once: each request is on the way for longer than the time between two requests.
+        // Two exchanges at once: each request is in flight for longer than the time between two requests.
         for n in 0..100 {
             let side = usize::from(n % 4 >= 2);
             let edge = edge(clients[side], n, n * MS, n * MS + 3 * MS / 2);
