@@ -365,6 +365,41 @@ fn second_recorder_is_not_recorded() {
     assert!(dumped.contains("-> GetInputFocus"), "{dumped}");
 }
 
+/// X.Org's server sends the events of XKB past RECORD.
+#[test]
+fn attached_recordings_lack_xkb_events_and_report_it() {
+    use x11rb::protocol::xkb::{ConnectionExt as _, EventType, ID, SelectEventsAux};
+    let (server, place) = (Server::xvfb(&[]), Place::new());
+    let attached = Attached::start(&place, &server.display, None);
+    let (client, _) = x11rb::connect(Some(&server.display)).expect("a connection");
+    let used = client.xkb_use_extension(1, 0).expect("a request").reply();
+    assert!(used.expect("a reply").supported);
+    let (device, bells, none) = (
+        ID::USE_CORE_KBD.into(),
+        EventType::BELL_NOTIFY,
+        0_u16.into(),
+    );
+    let nothing = SelectEventsAux::new();
+    let selected = client.xkb_select_events(device, 0_u16.into(), bells, none, none, &nothing);
+    selected.expect("a request").check().expect("no error");
+    client.bell(0).expect("a request");
+    client.flush().expect("a server");
+    let event = client.wait_for_event().expect("an event");
+    assert!(
+        matches!(event, x11rb::protocol::Event::XkbBellNotify(_)),
+        "{event:?}"
+    );
+    let trace = attached.end();
+    let trace = trace.to_str().expect("a plain path");
+    let dumped = place.ok(["dump", trace]);
+    assert!(dumped.contains("-> Bell"), "{dumped}");
+    assert!(!dumped.contains("BellNotify"), "{dumped}");
+    let report = place.ok(["report", "--all", trace]);
+    let report: Vec<&str> = report.split_whitespace().collect();
+    let report = report.join(" ");
+    assert!(report.contains("XKB events are not visible"), "{report}");
+}
+
 /// Two recorders that record each other lose parts of long replies.
 #[test]
 fn recorder_that_begins_later_is_excluded() {
