@@ -3,6 +3,7 @@
 mod atomic_file;
 mod terminal;
 
+use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -13,6 +14,7 @@ use terminal::Pager;
 pub(crate) use terminal::page;
 use x11prof_views::EscapedJson;
 
+use crate::args::TableFormat;
 use crate::error::{CommandError, Outcome};
 
 /// Fails if the result file `to` is one of the input files `read`. Call this function before reading any input.
@@ -125,6 +127,31 @@ impl From<CommandError> for Emit {
     fn from(error: CommandError) -> Emit {
         Emit::Command(error)
     }
+}
+
+/// Writes the report `value` in a format to the file `to`, or to standard output. `text` and `csv` make the other formats.
+pub(crate) fn emit_table(
+    to: Option<&Path>,
+    format: TableFormat,
+    value: &impl serde::Serialize,
+    text: impl FnOnce() -> String,
+    csv: impl FnOnce() -> String,
+) -> Outcome {
+    match format {
+        TableFormat::Text => emit_text(to, &text()),
+        TableFormat::Json => emit_json(to, value),
+        TableFormat::Csv => emit_text(to, &csv()),
+        TableFormat::All => emit_all(to, value, [("txt", text()), ("csv", csv())]),
+    }
+}
+
+/// Writes all formats of the report `value` as one JSON object, for `audit`. `others` are the formats other than JSON.
+pub(crate) fn emit_all<const N: usize>(
+    to: Option<&Path>,
+    value: &impl serde::Serialize,
+    others: [(&str, String); N],
+) -> Outcome {
+    emit_json(to, &(value, BTreeMap::from(others)))
 }
 
 /// Writes `value` as indented JSON to the file `to`, or to standard output.

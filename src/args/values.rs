@@ -44,6 +44,9 @@ pub(crate) enum TableFormat {
     Json,
     /// CSV: the main table
     Csv,
+    /// All formats in one JSON document, for `audit`
+    #[value(hide = true)]
+    All,
 }
 
 /// The output format of a table, and the file to write the table to.
@@ -68,6 +71,9 @@ pub(crate) enum EpisodesFormat {
     Csv,
     /// With --events: your own events as XML, in the format of Reiss
     Xml,
+    /// All formats in one JSON document, for `audit`
+    #[value(hide = true)]
+    All,
 }
 
 /// The output format of a profile.
@@ -81,6 +87,9 @@ pub(crate) enum ReportFormat {
     Csv,
     /// One HTML page, with episodes, statistics and resources
     Html,
+    /// All formats except HTML in one JSON document, for `audit`
+    #[value(hide = true)]
+    All,
 }
 
 /// The keys by which times are grouped.

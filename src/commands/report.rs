@@ -18,7 +18,7 @@ use crate::commands::{compare, html};
 use crate::error::{CommandError, Outcome};
 use crate::input;
 use crate::names;
-use crate::output::{emit_json, emit_text, page, refuse_input};
+use crate::output::{emit_all, emit_json, emit_text, page, refuse_input};
 use crate::pass::{Pass, Step};
 
 /// Analyses the trace and prints its profile.
@@ -252,13 +252,13 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
             .map(|factor| factor.pattern.as_str()),
     )?;
     let to = arguments.output.as_deref();
+    let text = || views::text(&report, &page(to, arguments.all, arguments.top));
+    let csv = || views::csv(&report, arguments.top);
     match arguments.format {
-        ReportFormat::Text => emit_text(
-            to,
-            &views::text(&report, &page(to, arguments.all, arguments.top)),
-        ),
+        ReportFormat::Text => emit_text(to, &text()),
         ReportFormat::Json => emit_json(to, &report),
-        ReportFormat::Csv => emit_text(to, &views::csv(&report, arguments.top)),
+        ReportFormat::Csv => emit_text(to, &csv()),
+        ReportFormat::All => emit_all(to, &report, [("txt", text()), ("csv", csv())]),
         ReportFormat::Html => {
             let sweep = Sweep::new(|speed, rtt_ms| forecasts.length_ms(Some(speed), rtt_ms));
             let comparison = match arguments.params.len() {

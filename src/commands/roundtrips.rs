@@ -5,11 +5,11 @@ use x11prof_cost_model::{Micros, Network};
 use x11prof_trace::Control;
 use x11prof_views::roundtrips as views;
 
-use crate::args::{RoundTrips as Arguments, TableFormat};
+use crate::args::RoundTrips as Arguments;
 use crate::callers::NamedCallers;
 use crate::error::{Outcome, shown};
 use crate::names;
-use crate::output::{emit_json, emit_text, page, refuse_input};
+use crate::output::{emit_table, page, refuse_input};
 use crate::pass::Pass;
 use crate::span::starting_program;
 
@@ -55,12 +55,14 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     let report = callers.report(round_trips, &path.to_string_lossy());
     let to = arguments.result.output.as_deref();
-    match arguments.result.format {
-        // Call sites may contain the names of pressed keys.
-        TableFormat::Text => emit_text(to, &views::text(&report, &page(to, arguments.all, None))),
-        TableFormat::Json => emit_json(to, &report),
-        TableFormat::Csv => emit_text(to, &views::csv(&report)),
-    }
+    // Call sites may contain the names of pressed keys.
+    emit_table(
+        to,
+        arguments.result.format,
+        &report,
+        || views::text(&report, &page(to, arguments.all, None)),
+        || views::csv(&report),
+    )
 }
 
 #[cfg(test)]
