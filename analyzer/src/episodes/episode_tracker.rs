@@ -301,6 +301,7 @@ impl EpisodeTracker {
             if !event.answers && loops.step(&link, id, &event.about.landmark) {
                 return Some(CausalEdge {
                     root: link.from,
+                    depth: 1,
                     looped: true,
                     ..link
                 });
