@@ -15,8 +15,8 @@ struct Ended {
     wait: Option<Wait>,
     /// The wait is for work by assumption only.
     unsure: bool,
-    /// Bytes arrived during the wait.
-    fed: bool,
+    /// The time at which the first bytes arrived during the wait.
+    fed: Option<u64>,
     /// The wait ended because the socket accepts data again.
     relieved: bool,
     /// Another thread woke this one.
@@ -70,10 +70,10 @@ impl ClientState {
                         unsure,
                         fed,
                         // If nothing else woke the client, it waited until there was room to write.
-                        relieved: !fed
+                        relieved: fed.is_none()
                             && taken.is_some_and(|taken| time.saturating_sub(taken) < BRIEF),
                         // Another thread ran after this one fell asleep, and woke it before falling asleep itself.
-                        handed: (!fed || woken.is_some_and(|woken| woken.locked))
+                        handed: (fed.is_none() || woken.is_some_and(|woken| woken.locked))
                             && time.saturating_sub(since) < BRIEF
                             && woken.is_some_and(|woken| woken.since < since),
                     };
@@ -87,7 +87,7 @@ impl ClientState {
                     since: time,
                     wait,
                     unsure: false,
-                    fed: false,
+                    fed: None,
                     answered: None,
                     taken: None,
                 };
@@ -182,11 +182,12 @@ impl ClientState {
         let Ended {
             since,
             wait,
-            fed,
+            fed: fed_at,
             relieved,
             handed,
             ..
         } = *ended;
+        let fed = fed_at.is_some();
         if let Some(open) = &mut self.open {
             open.resumes(time);
         }
@@ -220,10 +221,10 @@ impl ClientState {
                 open.pauses_briefly(since, BRIEF);
                 open.resumes(time);
             } else {
-                open.rested(
-                    time.saturating_sub(since.max(self.answer_came.unwrap_or(0))),
-                    fed,
-                );
+                // A client with something to read waits for a processor.
+                let until = fed_at.unwrap_or(time);
+                let from = since.max(self.answer_came.unwrap_or(0));
+                open.rested(until.saturating_sub(from), fed);
             }
         }
         if !(brief || relieved || handed) {
