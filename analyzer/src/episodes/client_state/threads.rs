@@ -39,6 +39,8 @@ impl ClientState {
             return;
         }
         let before = self.thread;
+        // On a busy machine, the thread that continues lacks a processor, too.
+        let soon = self.open.as_ref().map_or(0, OpenEpisode::lacked_processor);
         match self.threads.together() {
             State::Unknown => {}
             together @ (State::Running { .. } | State::Ready) => {
@@ -74,7 +76,7 @@ impl ClientState {
                             && taken.is_some_and(|taken| time.saturating_sub(taken) < BRIEF),
                         // Another thread ran after this one fell asleep, and woke it before falling asleep itself.
                         handed: (fed.is_none() || woken.is_some_and(|woken| woken.locked))
-                            && time.saturating_sub(since) < BRIEF
+                            && time.saturating_sub(since) < BRIEF.max(soon)
                             && woken.is_some_and(|woken| woken.since < since),
                     };
                     self.woke(time, &ended);
