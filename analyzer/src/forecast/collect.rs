@@ -193,8 +193,7 @@ pub struct Forecasts {
     pub(super) recorded: Recorded,
     pub(super) start_ups: Vec<StartUpReport>,
     pub(super) emulated: Option<EmulatedNetwork>,
-    pub(super) link_ns: Option<u64>,
-    link: ServerLink,
+    pub(super) link: ServerLink,
     pub(super) names: FxHashMap<ConnectionId, String>,
     clients: FxHashMap<ConnectionId, Connected>,
     of_process: FxHashMap<u32, Moment>,
@@ -236,7 +235,6 @@ impl Forecasts {
         match control {
             Control::Server(server) => self.server = server.pid,
             Control::Network(network) => self.emulated = Some(*network),
-            Control::Link(link) if link.is_remote() => self.link_ns = link.round_trip_ns(),
             Control::Opened(opened) => {
                 let name = client_name(opened.name.as_deref(), opened.connection);
                 self.names.insert(opened.connection, name);
@@ -312,6 +310,8 @@ impl Forecasts {
         }
         if let Some(answer) = seen.answer {
             let question = &answer.question;
+            let took = answer.began.saturating_sub(question.requested_at);
+            self.link.replied_after(took);
             current.requested_at = current.requested_at.max(question.requested_at);
             let owed = self.owed.remove(&(seen.connection, question.sequence));
             current.read.unshared += owed.unwrap_or(0);
@@ -426,7 +426,7 @@ impl Forecasts {
             0 if self.current.has_event => {
                 let writes = recorded.writes.iter().rev();
                 // The measured round trip varies.
-                let sent = read.sent.saturating_add(self.link_ns.unwrap_or(0) / 4);
+                let sent = read.sent.saturating_add(self.link.measured_trip().unwrap_or(0) / 4);
                 let position = writes.take_while(|one| one.arrived > sent).count();
                 (recorded.writes.len() - position).checked_sub(1)
             }

@@ -121,7 +121,7 @@ impl Forecasts {
     /// The recorded round trip, in nanoseconds.
     fn recorded_trip(&self) -> Option<u64> {
         let emulated = self.emulated.map(|emulated| emulated.round_trip_ns);
-        let trips = emulated.into_iter().chain(self.link_ns);
+        let trips = emulated.into_iter().chain(self.link.measured_trip());
         trips.reduce(u64::saturating_add)
     }
 

@@ -50,6 +50,21 @@ impl ServerLink {
         }
     }
 
+    /// Notes that the reply to a request arrived this many nanoseconds after the request: a measured link's round trip
+    /// is not longer.
+    pub(crate) fn replied_after(&mut self, nanos: u64) {
+        if let Some((trip, connect)) = &mut self.measured {
+            let less = trip.saturating_sub(nanos);
+            *trip -= less;
+            *connect = connect.saturating_add(less);
+        }
+    }
+
+    /// The round trip of a measured link in nanoseconds.
+    pub(crate) fn measured_trip(&self) -> Option<u64> {
+        self.measured.map(|(trip, _)| trip)
+    }
+
     /// The time at which the server received or sent the bytes of `block`. Without a link, this is the time at which
     /// the recorder read them.
     pub(crate) fn at_server(&mut self, block: &Block) -> Timestamp {
@@ -194,9 +209,13 @@ mod tests {
         link.control(&Control::Link(Link {
             relay: Some("sshd".to_owned()),
             setup_ns: Some(81_000_000),
-            round_trips_ns: vec![50_000_000, 40_000_000, 39_000_000],
+            round_trips_ns: vec![50_000_000, 41_000_000, 42_000_000],
             ..local
         }));
+        assert_eq!(link.measured_trip(), Some(41_000_000));
+        // A reply arrives sooner than the probe's replies, and later than that.
+        link.replied_after(40_000_000);
+        link.replied_after(70_000_000);
         assert_eq!(at(&mut link, asks.clone()), 30_000);
         // The reply is late by less than a round trip: the link delayed it. A later one waited for the server.
         assert_eq!(at(&mut link, block(Direction::ToClient, 60, 1448)), 30_000);
