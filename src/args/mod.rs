@@ -17,9 +17,9 @@ use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
-use x11prof_cost_model::Network;
 use x11prof_protocol::Chord;
 use x11prof_proxy::{Rewrite, ServerKind};
+use x11prof_trace::EmulatedNetwork;
 
 use crate::error::CommandError;
 use crate::ring::Condition;
@@ -37,7 +37,7 @@ pub(crate) use values::{
     DEFAULT_TRACE, EpisodesFormat, ExportBy, ExportFormat, Format, ReportFormat, StacksOf,
     TableArguments, TableFormat, TimeSourceChoice, seconds,
 };
-use values::{NETWORK, PARAMETERS, SERVER, label, rewrite};
+use values::{EMULATED, PARAMETERS, SERVER, label, rewrite};
 
 /// perf for X11: shows where the time of an X11 program goes, in the client, the server and the network
 #[derive(Debug, Parser)]
@@ -356,9 +356,10 @@ pub(crate) struct Record {
     pub(crate) labels: Vec<(String, String)>,
     /// Emulate a network between program and server, such as dsl (see `report`)
     ///
-    /// MIT-SHM and DRI3 are disabled, so that images cross the network.
-    #[arg(long, value_name = "SPEED,RTT", value_parser = NETWORK, hide_possible_values = true)]
-    pub(crate) net: Option<Network>,
+    /// MIT-SHM and DRI3 are disabled, so that images cross the network. FILE,RTT emulates a link of varying speed: FILE
+    /// has a time in milliseconds on each line, at which the link transmits a packet of 1500 bytes (mahimahi).
+    #[arg(long, value_name = "SPEED,RTT", value_parser = EMULATED, hide_possible_values = true)]
+    pub(crate) net: Option<EmulatedNetwork>,
     /// Try an optimization without changing the program (repeatable)
     ///
     /// answer-queries, answer-atoms: the recorder replies to repeated requests. current-resources: do not probe

@@ -2,7 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use x11prof_protocol::{Message, SequenceNumber, Symbol};
-use x11prof_trace::{Block, ConnectionId, Control, Direction, EmulatedNetwork};
+use x11prof_trace::{Block, ConnectionId, Control, Direction};
 
 use super::never_came::Missing;
 use crate::pipeline::server_link::ServerLink;
@@ -192,7 +192,6 @@ struct Current {
 pub struct Forecasts {
     pub(super) recorded: Recorded,
     pub(super) start_ups: Vec<StartUpReport>,
-    pub(super) emulated: Option<EmulatedNetwork>,
     pub(super) link: ServerLink,
     pub(super) names: FxHashMap<ConnectionId, String>,
     clients: FxHashMap<ConnectionId, Connected>,
@@ -234,7 +233,6 @@ impl Forecasts {
         self.link.control(control);
         match control {
             Control::Server(server) => self.server = server.pid,
-            Control::Network(network) => self.emulated = Some(*network),
             Control::Opened(opened) => {
                 let name = client_name(opened.name.as_deref(), opened.connection);
                 self.names.insert(opened.connection, name);
@@ -378,7 +376,7 @@ impl Forecasts {
         let previous = client.last_write.map(Moment::Write);
         write.client = id;
         write.at = time;
-        let held = self.emulated.and_then(|link| {
+        let held = self.link.network().and_then(|link| {
             let connects = if write.connects {
                 link.round_trip_ns
             } else {
@@ -426,7 +424,9 @@ impl Forecasts {
             0 if self.current.has_event => {
                 let writes = recorded.writes.iter().rev();
                 // The measured round trip varies.
-                let sent = read.sent.saturating_add(self.link.measured_trip().unwrap_or(0) / 4);
+                let sent = read
+                    .sent
+                    .saturating_add(self.link.measured_trip().unwrap_or(0) / 4);
                 let position = writes.take_while(|one| one.arrived > sent).count();
                 (recorded.writes.len() - position).checked_sub(1)
             }

@@ -34,7 +34,7 @@ pub(super) type CriticalPath = BTreeMap<(PathKind, Symbol, ConnectionId), (u64, 
 struct Walk<'a> {
     recorded: &'a Recorded,
     times: &'a Simulated,
-    link: ForecastLink,
+    link: ForecastLink<'a>,
     path: CriticalPath,
 }
 
@@ -42,7 +42,7 @@ struct Walk<'a> {
 pub(super) fn critical_path(
     recorded: &Recorded,
     times: &Simulated,
-    link: ForecastLink,
+    link: ForecastLink<'_>,
     (end, from): (Moment, u64),
 ) -> CriticalPath {
     let mut walk = Walk {

@@ -413,7 +413,9 @@ impl Pipeline {
                         .round_trips
                         .message(block, at_server, &message, times);
                     if let Some(answer) = &answer {
-                        link.replied_after(answer.began.saturating_sub(answer.question.requested_at));
+                        link.replied_after(
+                            answer.began.saturating_sub(answer.question.requested_at),
+                        );
                     }
                     let timed = match &message {
                         Message::Request(request) => {

@@ -20,9 +20,10 @@ pub fn text(report: &LinkReport, page: &Page) -> String {
             |relay| format!("{}, which is no X server", plain(relay)),
         );
         let line = format!(
-            "Display {}: {} a round trip, by {through}.",
+            "Display {}: {} a round trip, by {through}{}.",
             plain(&report.display),
-            duration(median)
+            duration(median),
+            share(report)
         );
         text.push_str(&page.wrap_in(Style::Bold, &line, 2));
     }
@@ -93,7 +94,21 @@ pub(crate) fn line(report: &LinkReport) -> String {
         true => String::new(),
         false => format!("; to do: {}", advice.join("; ")),
     };
-    format!("Link: {trip}{relay}{more}{advice}")
+    format!("Link: {trip}{relay}{}{more}{advice}", share(report))
+}
+
+/// The share of the network in the shortest round trip.
+fn share(report: &LinkReport) -> String {
+    let (Some(network), Some(shortest)) = (report.network_ms, report.round_trips.min_ms) else {
+        return String::new();
+    };
+    let [network, other] = [network, (shortest - network).max(0.0)].map(duration);
+    let rest = if report.relay.is_some() {
+        "the tunnel and the server"
+    } else {
+        "the server"
+    };
+    format!("; of the shortest, {network} is the network and {other} {rest}")
 }
 
 fn row(name: &str, times: &SpreadReport) -> [String; 6] {

@@ -238,7 +238,7 @@ impl StartUps {
                 self.starting.insert(opened.connection, client);
             }
             Control::Started(started) => self.command.clone_from(&started.command),
-            Control::Network(network) => self.network = *network,
+            Control::Network(network) => self.network.clone_from(network),
             Control::CpuTime(cpu) => {
                 let clients = self.starting.values_mut();
                 for client in clients.filter(|one| one.pid == Some(cpu.pid)) {
