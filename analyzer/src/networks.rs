@@ -10,6 +10,7 @@ pub fn emulated(network: &Network) -> EmulatedNetwork {
         round_trip_ns: (network.rtt.as_ms() * 1e6) as u64,
         jitter_ns: (network.jitter.as_ms() * 1e6) as u64,
         loss: network.loss,
+        reply_window: network.ssh.then_some(EmulatedNetwork::SSH_WINDOW),
         opportunities_ms: Vec::new(),
     }
 }
@@ -21,6 +22,7 @@ pub(crate) fn network(emulated: &EmulatedNetwork) -> Network {
         rtt: Micros(emulated.round_trip_ns as f64 / 1e3),
         jitter: Micros(emulated.jitter_ns as f64 / 1e3),
         loss: emulated.loss,
+        ssh: emulated.reply_window.is_some(),
         compression: None,
     }
 }

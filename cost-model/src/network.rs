@@ -15,6 +15,8 @@ pub struct Network {
     pub jitter: Micros,
     /// The share of packets that are lost and sent again, from 0 to 1.
     pub loss: f64,
+    /// True if ssh forwards the connection, whose window limits the bytes of replies and events in flight.
+    pub ssh: bool,
     /// The factor by which compression reduces the number of bytes, as ssh `-C` may do; `None` without compression.
     pub compression: Option<f64>,
 }
@@ -25,7 +27,7 @@ pub struct Network {
     "'{text}' is no network{why}\n\
      names: {}, none\n\
      or SPEED,RTT: 10Mbit/s,20ms or none,50ms\n\
-     with ,jitter=5ms, ,loss=1% and, if bytes are compressed, ,compress=3",
+     then ,ssh ,jitter=5ms ,loss=1% ,compress=3 as needed",
     Network::presets().collect::<Vec<_>>().join(", ")
 )]
 pub struct NetworkError {
@@ -70,6 +72,7 @@ impl Network {
         rtt: Micros::ZERO,
         jitter: Micros::ZERO,
         loss: 0.0,
+        ssh: false,
         compression: None,
     };
 
@@ -87,13 +90,20 @@ impl Network {
     }
 
     /// Parses a network: `SPEED,RTT` (such as `100KB/s,10ms`, `10Mbit/s,1ms` or `none,10ms`), a preset, or `none`. Each
-    /// may be followed by `,jitter=TIME`, `,loss=PERCENT%` and `,compress=RATIO`.
+    /// may be followed by `,jitter=TIME`, `,loss=PERCENT%`, `,ssh` and `,compress=RATIO`.
     pub fn parse(text: &str) -> Result<Network, NetworkError> {
         let text = text.trim();
         let error = |why: String| NetworkError {
             text: text.to_owned(),
             why: format!(": {why}"),
         };
+        if let Some(rest) = text.strip_suffix(",ssh") {
+            let network = Network::parse(rest)?;
+            return Ok(Network {
+                ssh: true,
+                ..network
+            });
+        }
         if let Some((rest, (name, value))) = text
             .rsplit_once(',')
             .and_then(|(rest, last)| Some((rest, last.split_once('=')?)))
@@ -219,6 +229,9 @@ impl fmt::Display for Network {
         if self.loss > 0.0 {
             write!(f, ",loss={}%", self.loss * 100.0)?;
         }
+        if self.ssh {
+            f.write_str(",ssh")?;
+        }
         match self.compression {
             Some(ratio) => write!(f, ",compress={ratio}"),
             None => Ok(()),
@@ -274,9 +287,10 @@ mod tests {
 
     #[test]
     fn jitter_and_loss_are_read_and_written() {
-        let text = "1MB/s,10ms,jitter=5ms,loss=1%,compress=2";
+        let text = "1MB/s,10ms,jitter=5ms,loss=1%,ssh,compress=2";
         let network = Network::parse(text).unwrap();
         assert_eq!((network.jitter, network.loss), (Micros(5000.0), 0.01));
+        assert!(network.ssh && !Network::USUAL.ssh);
         assert_eq!(network.to_string(), text);
         for text in [
             "dsl,loss=60%",
@@ -286,7 +300,7 @@ mod tests {
             "dsl,speed=1",
         ] {
             let error = Network::parse(text).unwrap_err().to_string();
-            assert!(!error.contains('\n') && error.contains(text), "{error}");
+            assert!(error.contains(text), "{error}");
         }
     }
 

@@ -215,7 +215,7 @@ pub(super) const EMULATED: Offering<EmulatedNetwork> = Offering {
         let (file, rest) = text.split_once(',').unwrap_or((text, ""));
         let Ok(found) = std::fs::metadata(file) else {
             return Err(format!(
-                "{error}; or FILE,RTT for a link of varying speed (mahimahi)"
+                "{error}\nor FILE,RTT for a link of varying speed (mahimahi)"
             ));
         };
         let failed = |why: &str| format!("{file}: {why}");

@@ -19,6 +19,9 @@ pub struct EmulatedNetwork {
     /// The share of packets that are lost and sent again, from 0 to 1.
     #[serde(skip_serializing_if = "is_none")]
     pub loss: f64,
+    /// Maximum number of bytes in flight to a client; `None` if only TCP limits them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reply_window: Option<u64>,
     /// For a varying link, the times in milliseconds at which the line transmits a packet. They repeat after the last
     /// time. Empty for a link of constant speed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -37,8 +40,6 @@ fn is_none(loss: &f64) -> bool {
 const OPPORTUNITY: u64 = 1500;
 /// Maximum number of times of a varying link.
 const MAX_OPPORTUNITIES: usize = 1 << 20;
-/// Packets that TCP sends before the first acknowledgement (RFC 6928).
-const FIRST_WINDOW: u64 = 10 * EmulatedNetwork::PACKET as u64;
 /// Maximum number of unacknowledged bytes: Linux's largest `net.ipv4.tcp_wmem`.
 const LARGEST_WINDOW: u64 = 4 << 20;
 /// The shortest time after which Linux sends a packet again (TCP_RTO_MIN), in nanoseconds.
@@ -47,6 +48,10 @@ const RESENT_AFTER: u64 = 200_000_000;
 impl EmulatedNetwork {
     /// Maximum payload of one packet in bytes: Ethernet's 1500 minus the headers.
     pub const PACKET: usize = 1448;
+    /// Maximum number of bytes that TCP sends before the first acknowledgement (RFC 6928).
+    pub const FIRST_WINDOW: u64 = 10 * Self::PACKET as u64;
+    /// Bytes in flight to a client through ssh: the window of sshd's X11 channel (OpenSSH, CHAN_X11_WINDOW_DEFAULT).
+    pub const SSH_WINDOW: u64 = 64 << 10;
     /// The number of bytes of headers in a packet: 20 of IP, 20 of TCP, and 12 of TCP's timestamps.
     pub const HEADERS: usize = 52;
     /// The number of bytes that a sender can write before it waits, in addition to the bytes in flight: about Linux's
@@ -73,6 +78,19 @@ impl EmulatedNetwork {
     /// The shortest time in nanoseconds between the sending and the arrival of a packet.
     pub fn latency(&self) -> u64 {
         self.round_trip_ns / 2
+    }
+
+    /// The network with the mean delay of jitter and loss in its round trip, so that forecasts do not depend on chance.
+    pub fn expected(&self) -> EmulatedNetwork {
+        // The cast saturates. A packet waits for half of the longest jitter, in each direction.
+        let lost = 2.0 * self.loss * self.lost(true) as f64;
+        let late = self.jitter_ns.saturating_add(lost as u64);
+        EmulatedNetwork {
+            round_trip_ns: self.round_trip_ns.saturating_add(late),
+            jitter_ns: 0,
+            loss: 0.0,
+            ..self.clone()
+        }
     }
 
     /// The additional time of a lost packet in nanoseconds: TCP sends the last packet again after two round trips and
@@ -165,6 +183,7 @@ pub struct Line {
     arrived: u64,
     /// The number of bytes that may be in flight, and the bytes in flight with the times of their acknowledgements.
     window: u64,
+    largest: u64,
     in_flight: u64,
     flights: VecDeque<(u64, u64)>,
     /// The window grows with acknowledgements up to this time: it limited the sender.
@@ -179,11 +198,24 @@ pub struct Line {
 }
 
 impl Line {
-    /// Creates an unused line.
+    /// Creates an unused line to a client.
+    pub fn to_client(network: EmulatedNetwork) -> Line {
+        let largest = network
+            .reply_window
+            .unwrap_or(LARGEST_WINDOW)
+            .max(EmulatedNetwork::FIRST_WINDOW);
+        Line {
+            largest,
+            ..Line::new(network)
+        }
+    }
+
+    /// Creates an unused line to a server.
     pub fn new(network: EmulatedNetwork) -> Line {
         Line {
             network,
-            window: FIRST_WINDOW,
+            window: EmulatedNetwork::FIRST_WINDOW,
+            largest: LARGEST_WINDOW,
             room: OPPORTUNITY,
             // Equal for all lines, so that recordings and forecasts are repeatable.
             random: 0x9E37_79B9_7F4A_7C15,
@@ -255,7 +287,7 @@ impl Line {
         let window = self
             .window
             .checked_shr(u32::try_from(halved).unwrap_or(u32::MAX));
-        self.window = window.unwrap_or(0).max(FIRST_WINDOW);
+        self.window = window.unwrap_or(0).max(EmulatedNetwork::FIRST_WINDOW);
         self.sent = time;
     }
 
@@ -264,7 +296,7 @@ impl Line {
             self.flights.pop_front();
             self.in_flight -= bytes;
             if at <= self.limited {
-                self.window = (self.window + bytes).min(LARGEST_WINDOW);
+                self.window = (self.window + bytes).min(self.largest);
             }
         }
     }
@@ -308,9 +340,11 @@ impl Line {
         };
         let first = *self.first.get_or_insert(time);
         let since = time.saturating_sub(first).div_ceil(1_000_000);
-        let in_period = since % period;
+        // The last time of a period is the start of the next period.
+        let periods = since.saturating_sub(1) / period;
+        let in_period = since - periods * period;
         let next = times.partition_point(|one| u64::from(*one) < in_period);
-        let next = (since / period, next);
+        let next = (periods, next);
         if next > self.at {
             (self.at, self.room) = (next, OPPORTUNITY);
         }
@@ -413,7 +447,24 @@ mod tests {
         for number in 0..50 {
             line.send(number * 101 * MS, PACKET);
         }
-        assert_eq!(line.window, FIRST_WINDOW);
+        assert_eq!(line.window, EmulatedNetwork::FIRST_WINDOW);
+    }
+
+    #[test]
+    fn ssh_limits_the_bytes_to_a_client() {
+        let network = EmulatedNetwork {
+            reply_window: Some(EmulatedNetwork::SSH_WINDOW),
+            ..network(None, 100)
+        };
+        // 10, 20, 40 and then 45 packets are in flight.
+        let all = arrivals(&mut Line::to_client(network.clone()), 0, &[PACKET; 160]);
+        let at = |time| all.iter().filter(|one| **one == time).count();
+        assert_eq!(
+            [at(50), at(150), at(250), at(350), at(450)],
+            [10, 20, 40, 45, 45]
+        );
+        let all = arrivals(&mut Line::new(network), 0, &[PACKET; 160]);
+        assert_eq!(all.last(), Some(&450));
     }
 
     #[test]
@@ -453,6 +504,12 @@ mod tests {
         let lost = all.iter().filter(|one| **one == 25 + 300).count();
         assert_eq!(all.iter().filter(|one| **one == 25).count(), 1000 - lost);
         assert!((80..120).contains(&lost), "{lost}");
+        // 10 % of 300 ms in each direction.
+        let network = EmulatedNetwork {
+            jitter_ns: 7 * MS,
+            ..line.network
+        };
+        assert_eq!(network.expected(), self::network(None, 50 + 7 + 60));
     }
 
     #[test]

@@ -194,6 +194,7 @@ impl Forecasts {
     /// The forecast of the recording over an emulated network.
     pub fn report(&self, network: EmulatedNetwork) -> ForecastReport {
         let (bytes_per_second, rtt_ms) = (network.bytes_per_second, ms(network.round_trip_ns));
+        let network = network.expected();
         let link = Some(&network).filter(|network| has_delays(network));
         let none = Changes::default();
         let local = self.simulated(None, &none);
@@ -218,7 +219,8 @@ impl Forecasts {
 
     /// The simulated length of the recording over a network, with `changes` of the program's behaviour, in nanoseconds.
     pub(crate) fn length_with(&self, network: &EmulatedNetwork, changes: &Changes) -> u64 {
-        let link = Some(network).filter(|network| has_delays(network));
+        let network = network.expected();
+        let link = Some(&network).filter(|network| has_delays(network));
         self.length(&self.simulated(link, changes))
     }
 
@@ -331,7 +333,7 @@ fn first_frame(beginning: &Recorded, one: &StartUpReport, link: ForecastLink<'_>
 
 /// The link of a forecast over a network; `None` if the network has no delays.
 pub(super) fn link(network: &Network) -> Option<EmulatedNetwork> {
-    Some(emulated(network)).filter(has_delays)
+    Some(emulated(network).expected()).filter(has_delays)
 }
 
 fn has_delays(network: &EmulatedNetwork) -> bool {

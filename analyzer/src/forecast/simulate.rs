@@ -131,7 +131,7 @@ impl<'a> Simulation<'a> {
             caused: vec![Vec::new(); writes.len()],
             delays: delays(recorded),
             there: Line::new(link.cloned().unwrap_or_default()),
-            back: Line::new(link.cloned().unwrap_or_default()),
+            back: Line::to_client(link.cloned().unwrap_or_default()),
             last_there: None,
             server_free: 0,
             queue: BinaryHeap::new(),

@@ -36,6 +36,8 @@ struct LastBytes {
     on_time: u64,
     /// More bytes of the same reply may follow.
     continues: bool,
+    /// The number of bytes of the reply so far.
+    reply: u64,
 }
 
 impl ServerLink {
@@ -54,6 +56,11 @@ impl ServerLink {
                 if let Some(line) = &mut self.there {
                     let speed = &mut line.network_mut().bytes_per_second;
                     *speed = speed.or(link.to_server.bytes_per_second(trip));
+                    let is_ssh = link
+                        .relay
+                        .as_deref()
+                        .is_some_and(|relay| relay.starts_with("sshd"));
+                    line.network_mut().reply_window = is_ssh.then_some(EmulatedNetwork::SSH_WINDOW);
                 }
             }
             Control::Closed { connection, .. } => drop(self.last.remove(connection)),
@@ -114,12 +121,14 @@ impl ServerLink {
                     at: arrived,
                     on_time: arrived,
                     continues: true,
+                    reply: 0,
                 };
                 self.last.insert(block.connection, last);
                 arrived
             }
             Direction::ToClient => {
                 let network = line.network();
+                let round_trip = network.round_trip_ns;
                 let occupies = network.occupies(block.wire_len as usize);
                 let free = time.saturating_sub(network.latency());
                 let from = free.saturating_sub(occupies);
@@ -135,20 +144,27 @@ impl ServerLink {
                 };
                 // Round trips of a measured link vary, and its speed and the server's time are unknown: the link
                 // delayed a reply, or more bytes of a reply, that are late by less than a round trip. An emulated
-                // link may vary by less.
+                // link may vary by less. The next window of a long reply is a round trip later.
                 let on_time = self.sent_back;
                 let last = self.last.get(&block.connection).copied();
                 let within = last.filter(|last| {
-                    let late = last.on_time..last.on_time.saturating_add(varies);
+                    let window = match last.reply >= EmulatedNetwork::FIRST_WINDOW {
+                        true => round_trip.saturating_add(LATE),
+                        false => 0,
+                    };
+                    let late = varies.saturating_add(window);
+                    let late = last.on_time..=last.on_time.saturating_add(late);
                     last.continues && late.contains(&on_time)
                 });
                 let at = within.map_or(on_time, |last| last.at);
                 // The client may have sent more before it read these bytes.
-                if varies > 0 && last.is_none_or(|last| last.on_time <= on_time) {
+                if last.is_none_or(|last| last.on_time <= on_time) {
+                    let reply = within.map_or(0, |last| last.reply);
                     let last = LastBytes {
                         at,
                         on_time,
                         continues: block.wire_len >= FULL,
+                        reply: reply.saturating_add(u64::from(block.wire_len)),
                     };
                     self.last.insert(block.connection, last);
                 }
@@ -219,6 +235,27 @@ mod tests {
             ..block(Direction::ToServer, 100, 1448)
         };
         assert_eq!(at(&mut link, first), 161_000);
+    }
+
+    #[test]
+    fn windows_of_a_long_reply_are_on_the_link() {
+        let mut link = ServerLink::default();
+        link.control(&Control::Link(Link {
+            relay: Some("sshd".to_owned()),
+            round_trips_ns: vec![40_000_000],
+            ..Link::default()
+        }));
+        let at = |link: &mut ServerLink, block| link.at_server(&block).as_nanos() / 1_000_000;
+        assert_eq!(at(&mut link, block(Direction::ToServer, 10, 100)), 30);
+        // 64 KiB each.
+        for millis in [50, 91, 132, 173] {
+            assert_eq!(
+                at(&mut link, block(Direction::ToClient, millis, 65_536)),
+                30
+            );
+        }
+        assert_eq!(at(&mut link, block(Direction::ToClient, 214, 1000)), 30);
+        assert_eq!(at(&mut link, block(Direction::ToClient, 255, 1000)), 235);
     }
 
     #[test]

@@ -54,14 +54,14 @@ impl SharedLink {
         // Infinite speed without latency counts as the largest capacity.
         let held = (speed * connects.as_secs_f64()).min(MOST_ON_THE_WAY);
         let held = if held.is_nan() { MOST_ON_THE_WAY } else { held };
-        let line = Line::new(network);
+        let back = Line::to_client(network.clone());
         SharedLink {
             connects,
             most: held + EmulatedNetwork::SEND_BUFFER as f64,
             own,
             began: Instant::now(),
-            there: Arc::new(Mutex::new(line.clone())),
-            back: Arc::new(Mutex::new(line)),
+            there: Arc::new(Mutex::new(Line::new(network))),
+            back: Arc::new(Mutex::new(back)),
         }
     }
 }

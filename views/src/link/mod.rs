@@ -122,3 +122,38 @@ fn row(name: &str, times: &SpreadReport) -> [String; 6] {
         ms(times.max_ms),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use x11prof_analyzer::LinkReport;
+    use x11prof_trace::Link;
+
+    use super::{line, text};
+    use crate::page::Page;
+
+    #[test]
+    fn shares_of_network_and_tunnel_are_named() {
+        let link = Link {
+            display: "localhost:10".to_owned(),
+            transport: "tcp".to_owned(),
+            relay: Some("sshd".to_owned()),
+            tcp_round_trip_ns: Some(50_000_000),
+            round_trips_ns: vec![53_000_000, 52_000_000, 60_000_000],
+            ..Link::default()
+        };
+        let share = "of the shortest, 50.0 ms is the network and 2.00 ms the tunnel and the server";
+        assert!(line(&LinkReport::new(&link)).contains(share));
+        let direct = Link {
+            relay: None,
+            ..link.clone()
+        };
+        assert!(line(&LinkReport::new(&direct)).contains("and 2.00 ms the server"));
+        let unknown = Link {
+            tcp_round_trip_ns: None,
+            ..link.clone()
+        };
+        assert!(!line(&LinkReport::new(&unknown)).contains("shortest"));
+        let page = text(&LinkReport::new(&link), &Page::default()).replace("\n  ", " ");
+        assert!(page.contains(share), "{page}");
+    }
+}
