@@ -5,6 +5,8 @@ use std::io;
 
 use x11prof_analyzer::Stack;
 
+use crate::plain;
+
 /// Writes the stacks with the server's time in whole microseconds, one per line. Each line carries the rounding error of
 /// the lines before it, so the sum is the server's time even if most stacks take less than a microsecond. Stacks of zero
 /// microseconds are dropped.
@@ -32,9 +34,9 @@ pub(super) fn lines(stacks: &[Stack]) -> impl Iterator<Item = String> {
 }
 
 /// Returns a name as a frame of a collapsed stack. `;` separates frames and a line feed ends the stack, so both
-/// characters are replaced.
+/// characters are replaced, as are those that a terminal may act on.
 fn frame(name: &str) -> String {
-    name.replace(';', ",").replace(char::is_control, " ")
+    plain(name).replace(';', ",")
 }
 
 #[cfg(test)]
@@ -55,7 +57,7 @@ mod tests {
         };
         let mut out = Vec::new();
         let stacks = [
-            stack("a;b\nc", 1.6),
+            stack("a;b\nc\u{202e}", 1.6),
             stack("w", 0.4),
             stack("x", 0.4),
             stack("y", 0.4),
@@ -63,7 +65,7 @@ mod tests {
         collapsed(&stacks, &mut out).unwrap();
         assert_eq!(
             String::from_utf8(out).unwrap(),
-            "xterm;a,b c;PolyLine 2\nxterm;y;PolyLine 1\n"
+            "xterm;a,b?c?;PolyLine 2\nxterm;y;PolyLine 1\n"
         );
     }
 }
