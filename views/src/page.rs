@@ -195,6 +195,15 @@ pub(crate) fn name(text: &str, width: usize) -> String {
     cut(&plain(text), width)
 }
 
+/// A line with the number `more` of omitted rows, and with the option or format that has them (`place`, which begins with
+/// a space); empty if there are none.
+pub(crate) fn left_out(more: usize, place: &str) -> String {
+    match more {
+        0 => String::new(),
+        more => format!("… {more} more{place}\n"),
+    }
+}
+
 /// Advice to limit a page to the program that it begins with; `None` if the page's `programs` are no others.
 pub(crate) fn without_others<'a>(
     start_ups: &[StartUpReport],

@@ -61,7 +61,11 @@ pub(super) fn text(report: &EpisodesReport, rows: usize, each_key: bool, page: &
         true => page.wrap_in(Style::Faint, EVENTS, 0),
         false => String::new(),
     };
-    format!("{}{}{legend}", table.on(page), left_out(more, "with --all"))
+    format!(
+        "{}{}{legend}",
+        table.on(page),
+        left_out(more, " with --all")
+    )
 }
 
 /// Returns a landmark's name without its window class, which is in the group's row.

@@ -34,7 +34,7 @@ pub(super) fn text(report: &EpisodesReport, rows: usize, page: &Page) -> String 
         text.push_str(&format!("{line}\n    {shape}\n"));
     }
     let more = report.patterns.len() - shown.len();
-    text.push_str(&left_out(more, "with --patterns --all"));
+    text.push_str(&left_out(more, " with --patterns --all"));
     text
 }
 

@@ -3,6 +3,7 @@
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use x11prof_analyzer::{CausesReport, LocationReport, PartsReport, component_name, percent};
 
+pub(super) use crate::page::left_out;
 use crate::page::{Page, WIDTH};
 pub(super) use crate::units::three as brief;
 
@@ -33,15 +34,6 @@ pub(super) fn fit(text: &str, width: usize) -> String {
         kept.push(c);
     }
     format!("{}…", kept.trim_end())
-}
-
-/// A line with the number `more` of omitted rows, and with the option or format that has them (`place`); empty if there
-/// are none.
-pub(super) fn left_out(more: usize, place: &str) -> String {
-    match more {
-        0 => String::new(),
-        more => format!("… {more} more {place}\n"),
-    }
 }
 
 /// The causes of the latency, as many as fit, the largest first: `client CPU 61 %, drawing 30 %`.

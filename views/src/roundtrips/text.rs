@@ -1,14 +1,13 @@
 //! The report on round trips as text.
 
 use std::cmp::Reverse;
-use std::fmt::Write;
 
 use x11prof_analyzer::{
     ClientRole, ForecastCause, ForecastReport, RoundTripsReport, StartUpReport, Suggestion, percent,
 };
 
 use crate::callers::askers;
-use crate::page::{Page, Style, WIDTH, name, without_others};
+use crate::page::{Page, Style, WIDTH, left_out, name, without_others};
 use crate::plain::plain;
 use crate::table::Table;
 use crate::units::{counted, duration, share, speed};
@@ -254,7 +253,7 @@ fn causes(report: &RoundTripsReport, out: &mut String, page: &Page) {
         table.row(cells.into_iter().chain(client));
     }
     out.push_str(&table.on(page));
-    rest(out, forecast.causes.len(), shown, "cause");
+    rest(out, forecast.causes.len(), shown);
 }
 
 fn suggested(report: &RoundTripsReport, out: &mut String, page: &Page) {
@@ -293,7 +292,7 @@ fn suggested(report: &RoundTripsReport, out: &mut String, page: &Page) {
             ));
         }
     }
-    rest(out, report.suggestions.len(), listed.len(), "suggestion");
+    rest(out, report.suggestions.len(), listed.len());
 }
 
 fn requests(report: &RoundTripsReport, out: &mut String, page: &Page) {
@@ -328,7 +327,7 @@ fn requests(report: &RoundTripsReport, out: &mut String, page: &Page) {
         ]);
     }
     out.push_str(&table.on(page));
-    rest(out, rows.len(), shown, "row");
+    rest(out, rows.len(), shown);
     if report.total.ahead > 0 {
         let ahead = counted(report.total.ahead, "reply");
         let line = format!("Pipelined: {ahead} arrived without a wait.");
@@ -358,7 +357,7 @@ fn start_up_lines(report: &RoundTripsReport, out: &mut String, page: &Page) {
             out.push_str(&parts);
         }
     }
-    rest(out, start_ups.len(), shown.len(), "client");
+    rest(out, start_ups.len(), shown.len());
 }
 
 /// The start-up of a client in one sentence.
@@ -415,11 +414,8 @@ fn start_up_parts(one: &StartUpReport, page: &Page) -> Option<String> {
     Some(format!("{}{}", table.on(page), page.wrap(&line, 2)))
 }
 
-fn rest(out: &mut String, number: usize, shown: usize, noun: &str) {
-    if number > shown {
-        let left = counted((number - shown) as u64, &format!("more {noun}"));
-        let _ = writeln!(out, "… {left} with --all");
-    }
+fn rest(out: &mut String, number: usize, shown: usize) {
+    out.push_str(&left_out(number.saturating_sub(shown), " with --all"));
 }
 
 /// The text below the line of its suggestion.
