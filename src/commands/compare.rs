@@ -19,13 +19,10 @@ use crate::pass::{Pass, Step};
 pub(crate) fn run(arguments: &Compare) -> Outcome {
     let comparison = comparison(arguments)?;
     let to = arguments.result.output.as_deref();
-    emit_table(
-        to,
-        arguments.result.format,
-        &comparison,
-        || views::text(&comparison, &page(to, arguments.all, arguments.top)),
-        || views::csv(&comparison),
-    )
+    let text = || views::text(&comparison, &page(to, arguments.all, arguments.top));
+    emit_table(to, arguments.result.format, &comparison, text, || {
+        views::csv(&comparison)
+    })
 }
 
 /// Estimates the trace for every server and network, and returns the comparison.

@@ -43,11 +43,6 @@ pub(crate) fn run(params: &[String], wanted: &[String], result: &TableArguments)
             )));
         }
     }
-    emit_table(
-        to,
-        result.format,
-        &table,
-        || views::text(&table, &page(to, true, None)),
-        || views::csv(&table),
-    )
+    let text = || views::text(&table, &page(to, true, None));
+    emit_table(to, result.format, &table, text, || views::csv(&table))
 }

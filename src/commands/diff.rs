@@ -47,13 +47,10 @@ pub(crate) fn run(arguments: &Diff) -> Outcome {
     };
     let difference = Difference::new(&side(&arguments.old)?, &side(&arguments.new)?);
     let to = arguments.result.output.as_deref();
-    emit_table(
-        to,
-        arguments.result.format,
-        &difference,
-        || views::text(&difference, &page(to, arguments.all, None)),
-        || views::csv(&difference),
-    )
+    let text = || views::text(&difference, &page(to, arguments.all, None));
+    emit_table(to, arguments.result.format, &difference, text, || {
+        views::csv(&difference)
+    })
 }
 
 /// Computes the figures of the recording at `path`. `parameters` is the cost table. `client` selects clients by name or

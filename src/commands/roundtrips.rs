@@ -55,14 +55,11 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     let report = callers.report(round_trips, &path.to_string_lossy());
     let to = arguments.result.output.as_deref();
+    let text = || views::text(&report, &page(to, arguments.all, None));
     // Call sites may contain the names of pressed keys.
-    emit_table(
-        to,
-        arguments.result.format,
-        &report,
-        || views::text(&report, &page(to, arguments.all, None)),
-        || views::csv(&report),
-    )
+    emit_table(to, arguments.result.format, &report, text, || {
+        views::csv(&report)
+    })
 }
 
 #[cfg(test)]

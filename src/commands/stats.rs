@@ -33,11 +33,8 @@ pub(crate) fn run(arguments: &Stats) -> Outcome {
     let to = arguments.result.output.as_deref();
     // If the user names a message or requests histograms, all of them are printed.
     let all = arguments.all || histograms || !arguments.message.is_empty();
-    emit_table(
-        to,
-        arguments.result.format,
-        &report,
-        || views::text(&report, &page(to, all, None)),
-        || views::csv(&report),
-    )
+    let text = || views::text(&report, &page(to, all, None));
+    emit_table(to, arguments.result.format, &report, text, || {
+        views::csv(&report)
+    })
 }

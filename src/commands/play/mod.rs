@@ -93,13 +93,10 @@ pub(crate) fn play(arguments: &Play) -> Outcome {
         });
     }
     let report = report(&after)?;
-    emit_table(
-        None,
-        arguments.format,
-        &report,
-        || views::text(&report, &page(None, arguments.all, None)),
-        || views::csv(&report),
-    )
+    let text = || views::text(&report, &page(None, arguments.all, None));
+    emit_table(None, arguments.format, &report, text, || {
+        views::csv(&report)
+    })
 }
 
 /// Runs `x11prof type`: types into the program, and prints the distribution of the keys' latencies.
@@ -142,13 +139,10 @@ pub(crate) fn type_keys(arguments: &Type) -> Outcome {
     if let Some(path) = &arguments.svg {
         emit_shared_text(Some(path), &views::svg(&report))?;
     }
-    emit_table(
-        None,
-        arguments.format,
-        &report,
-        || views::keys(&report, &page(None, true, None)),
-        || views::csv(&report),
-    )
+    let text = || views::keys(&report, &page(None, true, None));
+    emit_table(None, arguments.format, &report, text, || {
+        views::csv(&report)
+    })
 }
 
 /// Asks the user for permission to use the keys and the pointer of the display. A private server needs no permission.

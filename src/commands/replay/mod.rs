@@ -89,13 +89,10 @@ fn replayed(arguments: &Replay) -> Outcome {
     let mut reports = vec![recorded];
     reports.extend(all.iter().map(|one| one.report.clone()));
     let comparison = Comparison::new(&reports);
-    emit_table(
-        None,
-        arguments.format,
-        &comparison,
-        || views::replayed(&comparison, &page(None, arguments.all, None)),
-        || views::csv(&comparison),
-    )?;
+    let text = || views::replayed(&comparison, &page(None, arguments.all, None));
+    emit_table(None, arguments.format, &comparison, text, || {
+        views::csv(&comparison)
+    })?;
     let Some(budget) = &arguments.budget else {
         return Ok(ExitCode::SUCCESS);
     };
