@@ -14,7 +14,6 @@ use terminal::Pager;
 pub(crate) use terminal::page;
 use x11prof_views::EscapedJson;
 
-use crate::args::TableFormat;
 use crate::error::{CommandError, Outcome};
 
 /// Fails if the result file `to` is one of the input files `read`. Call this function before reading any input.
@@ -126,22 +125,6 @@ impl From<io::Error> for Emit {
 impl From<CommandError> for Emit {
     fn from(error: CommandError) -> Emit {
         Emit::Command(error)
-    }
-}
-
-/// Writes the report `value` in a format to the file `to`, or to standard output. `text` and `csv` make the other formats.
-pub(crate) fn emit_table(
-    to: Option<&Path>,
-    format: TableFormat,
-    value: &impl serde::Serialize,
-    text: impl FnOnce() -> String,
-    csv: impl FnOnce() -> String,
-) -> Outcome {
-    match format {
-        TableFormat::Text => emit_text(to, &text()),
-        TableFormat::Json => emit_json(to, value),
-        TableFormat::Csv => emit_text(to, &csv()),
-        TableFormat::All => emit_all(to, value, [("txt", text()), ("csv", csv())]),
     }
 }
 

@@ -9,10 +9,11 @@ use x11prof_cost_model::{Network, Rescaled};
 use x11prof_views::comparison as views;
 
 use crate::args::Compare;
+use crate::commands::emit_table::emit_table;
 use crate::error::{CommandError, Outcome};
 use crate::input::{self, CostsForRecording};
 use crate::names;
-use crate::output::{emit_table, page, refuse_input};
+use crate::output::{page, refuse_input};
 use crate::pass::{Pass, Step};
 
 /// Estimates the trace for every server and network, and prints the results side by side.

@@ -8,10 +8,11 @@ use x11prof_views::cost_tables as views;
 
 use super::operation::operation;
 use crate::args::TableArguments;
+use crate::commands::emit_table::emit_table;
 use crate::error::{CommandError, Outcome};
 use crate::input;
 use crate::names;
-use crate::output::{emit_table, page, refuse_input};
+use crate::output::{page, refuse_input};
 
 /// Costs the requests named `wanted`, or the paper's, on the servers of `params`.
 pub(crate) fn run(params: &[String], wanted: &[String], result: &TableArguments) -> Outcome {

@@ -7,10 +7,11 @@ use x11prof_cost_model::{ServerParameters, Substitutions};
 use x11prof_views::difference as views;
 
 use crate::args::Diff;
+use crate::commands::emit_table::emit_table;
 use crate::error::{CommandError, Outcome};
 use crate::input;
 use crate::names;
-use crate::output::{emit_table, page, refuse_input};
+use crate::output::{page, refuse_input};
 use crate::pass::Pass;
 
 /// Computes the figures of every recording and prints the differences.

@@ -7,9 +7,10 @@ use x11prof_views::roundtrips as views;
 
 use crate::args::RoundTrips as Arguments;
 use crate::callers::NamedCallers;
+use crate::commands::emit_table::emit_table;
 use crate::error::{Outcome, shown};
 use crate::names;
-use crate::output::{emit_table, page, refuse_input};
+use crate::output::{page, refuse_input};
 use crate::pass::Pass;
 use crate::span::starting_program;
 

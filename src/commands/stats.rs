@@ -4,9 +4,10 @@ use x11prof_analyzer::{Statistics, StatisticsReport};
 use x11prof_views::statistics as views;
 
 use crate::args::Stats;
+use crate::commands::emit_table::emit_table;
 use crate::error::Outcome;
 use crate::names;
-use crate::output::{emit_table, page, refuse_input};
+use crate::output::{page, refuse_input};
 use crate::pass::{Pass, Step};
 
 /// Prints the distributions of the four categories and of each kind of message.

@@ -18,9 +18,10 @@ use x11prof_views::played as views;
 use super::diff;
 use super::internal_program::InternalProgram;
 use crate::args::{Diff, Play, PlayPace, TableArguments, Type, Where, WindowChoice};
+use crate::commands::emit_table::emit_table;
 use crate::error::{CommandError, Outcome, shown};
 use crate::input;
-use crate::output::{emit_shared_text, emit_table, emit_text, page, refuse_input};
+use crate::output::{emit_shared_text, emit_text, page, refuse_input};
 use crate::pass::Pass;
 
 /// The name of the trace label that holds the session's name.

@@ -18,9 +18,10 @@ use super::check;
 use super::internal_program::InternalProgram;
 use super::play::ask_for_input;
 use crate::args::{Check, PaceChoice, Replay};
+use crate::commands::emit_table::emit_table;
 use crate::error::{CommandError, Outcome, shown};
 use crate::input;
-use crate::output::{emit_table, page, refuse_input};
+use crate::output::{page, refuse_input};
 
 /// The maximum share of server time in requests that are not replayed. Above this share, a replay does not represent
 /// the program.
