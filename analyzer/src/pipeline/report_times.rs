@@ -118,21 +118,22 @@ impl ReportTimes {
         wakes
     }
 
-    /// True if the record is no request, or if its client ran at `time` (nanoseconds).
+    /// False for a request whose client slept from before the millisecond of `time` (nanoseconds) until then.
     pub(crate) fn may_precede(&self, record: &Record, time: u64) -> bool {
         let Some((client, _, Direction::ToServer)) = message(record) else {
             return true;
         };
-        let threads = self
-            .processes
-            .get(client)
-            .and_then(|pid| self.threads.get(pid));
-        let mut threads = threads.into_iter().flat_map(FxHashMap::values);
-        threads.any(|thread| {
-            let later = thread.partition_point(|(at, _)| *at <= time);
-            let now = later.checked_sub(1).and_then(|now| thread.get(now));
-            now.is_some_and(|(_, sleeps)| !sleeps)
-        })
+        let threads = self.processes.get(client);
+        let threads = threads.and_then(|pid| self.threads.get(pid));
+        let threads = threads.into_iter().flat_map(FxHashMap::values);
+        let begin = time - time % MILLISECOND;
+        let mut known = threads
+            .filter_map(|thread| {
+                let later = thread.partition_point(|(at, _)| *at <= time);
+                later.checked_sub(1).and_then(|now| thread.get(now))
+            })
+            .peekable();
+        known.peek().is_none() || known.any(|(since, sleeps)| !sleeps || *since >= begin)
     }
 
     fn of(&mut self, client: ConnectionId, time: u64, way: Direction) -> u64 {
