@@ -21,14 +21,20 @@ pub(crate) const MESSAGE_LIMIT: usize = 16 << 20;
 /// The maximum length of a control record in bytes. Only `started` may be longer.
 pub(crate) const CONTROL_LIMIT: usize = 1 << 20;
 
-/// The number of bytes of messages that are allowed in a file of any length: two chunks, which the writer does not pad
-/// yet, and what the reader reads ahead.
-pub(crate) const MESSAGES_FREE: u64 = 4 << 20;
+/// The number of bytes of control records that are allowed in a file of any length.
+pub(crate) const CONTROL_FREE: u64 = 4 << 20;
 
-/// The maximum number of bytes of messages for each byte of the file. The time and the memory of an analysis follow its
-/// messages, and a few bytes could contain any number of equal messages. Nine in ten recordings of programs have 3 to 16;
-/// terminals that scroll have 40.
-pub(crate) const MESSAGES_RATIO: u64 = 16;
+/// The maximum number of bytes of control records for each byte of the file, because readers keep these records in
+/// memory. Real stacks and names compress by a factor of fifteen.
+pub(crate) const CONTROL_RATIO: u64 = 64;
+
+/// The number of bytes of messages that are allowed in a file of any length: a full chunk and the longest message,
+/// which precede their padding.
+pub(crate) const MESSAGES_FREE: u64 = 20 << 20;
+
+/// The maximum number of bytes of messages for each byte of the file. The time of an analysis is proportional to its
+/// messages, and a few bytes could contain any number of equal messages. Recordings of programs have 3 to 41.
+pub(crate) const MESSAGES_RATIO: u64 = 32;
 
 /// The opcode of the MCAP records that pad a file up to `MESSAGES_RATIO`. Readers skip all opcodes of this range.
 pub(crate) const PADDING: u8 = 0x80;

@@ -11,8 +11,8 @@ use mcap::{McapError, McapResult, parse_record};
 
 use crate::error::damage;
 use crate::format::{
-    COMPRESSION, CONTROL_LIMIT, MESSAGE_LIMIT, MESSAGES_FREE, MESSAGES_RATIO, PROFILE,
-    RECORD_LIMIT, Topic,
+    COMPRESSION, CONTROL_FREE, CONTROL_LIMIT, CONTROL_RATIO, MESSAGE_LIMIT, MESSAGES_FREE,
+    MESSAGES_RATIO, PROFILE, RECORD_LIMIT, Topic,
 };
 use crate::lengths::strings_fit;
 use crate::source::Source;
@@ -68,6 +68,8 @@ pub(crate) struct Messages<R> {
     arena: BytesMut,
     /// The MCAP sequence number of the next message.
     sequence: u32,
+    /// The number of bytes of control records so far.
+    control: u64,
     /// Bytes of messages and of other records in chunks so far.
     bytes: u64,
     state: State,
@@ -105,6 +107,7 @@ impl<R: Read> Messages<R> {
             channels: HashMap::new(),
             arena: BytesMut::with_capacity(ARENA_LEN),
             sequence: 0,
+            control: 0,
             bytes: 0,
             state: State::Begin,
         };
@@ -140,9 +143,8 @@ impl<R: Read> Messages<R> {
                         return Err(self.damaged("messages are missing or not in their order"));
                     }
                     self.count(data.len())?;
-                    let is_control = matches!(topic, MessageTopic::Known(Topic::Control));
-                    if is_control && data.len() > CONTROL_LIMIT && self.sequence > 0 {
-                        return Err(self.damaged("a control record is longer than any may be"));
+                    if matches!(topic, MessageTopic::Known(Topic::Control)) {
+                        self.count_control(data.len())?;
                     }
                     self.sequence = self.sequence.wrapping_add(1);
                     return Ok(Some(Message {
@@ -174,12 +176,26 @@ impl<R: Read> Messages<R> {
         }
     }
 
-    /// Counts bytes in chunks: the time and memory to read a file must be in proportion to its length.
+    /// Counts bytes in chunks: the time to read a file must be in proportion to its length.
     fn count(&mut self, len: usize) -> Result<(), TraceError> {
         self.bytes += len as u64;
         let file = self.source.position();
         match self.bytes > MESSAGES_FREE + file.saturating_mul(MESSAGES_RATIO) {
             true => Err(self.damaged("it holds more than any file of its length")),
+            false => Ok(()),
+        }
+    }
+
+    /// Counts the bytes of a control record. A small file must not declare names and stacks of unlimited size; in
+    /// recordings they are proportional to the file.
+    fn count_control(&mut self, len: usize) -> Result<(), TraceError> {
+        if len > CONTROL_LIMIT && self.sequence > 0 {
+            return Err(self.damaged("a control record is longer than any may be"));
+        }
+        self.control += len as u64;
+        let file = self.source.position();
+        match self.control > CONTROL_FREE + file.saturating_mul(CONTROL_RATIO) {
+            true => Err(self.damaged("its control records are longer than those of any recording")),
             false => Ok(()),
         }
     }

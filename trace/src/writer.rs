@@ -262,14 +262,15 @@ impl<W: Write> Container<W> {
             publish_time: time.as_nanos(),
         };
         self.sequence = self.sequence.wrapping_add(1);
-        self.bytes += data.len() as u64;
-        // The open chunk is not in the sink yet.
-        if self.missing() > 2 * CHUNK_SIZE / MESSAGES_RATIO {
-            self.pad()?;
-        }
         self.mcap
             .write_to_known_channel(&header, data)
-            .map_err(TraceError::from_writer)
+            .map_err(TraceError::from_writer)?;
+        self.bytes += data.len() as u64;
+        // The open chunk is not in the sink yet.
+        match self.missing() > 2 * CHUNK_SIZE / MESSAGES_RATIO {
+            true => self.pad(),
+            false => Ok(()),
+        }
     }
 
     /// Bytes that the file lacks for its messages.

@@ -337,8 +337,8 @@ fn control_records_are_bounded_by_file_size() {
     assert!(file.len() < 100_000, "{} bytes", file.len());
     let (found, end) = read(&file);
     let end = end.unwrap_err().to_string();
-    assert!(end.contains("more than any file of its length"), "{end}");
-    let most = (4 << 20) + 16 * file.len();
+    assert!(end.contains("longer than those of any recording"), "{end}");
+    let most = (4 << 20) + 64 * file.len();
     // The first record is `started`.
     assert!(
         (found.len() - 1) * long.len() <= most,
@@ -424,7 +424,7 @@ fn messages_are_in_proportion_to_the_file() {
         writer.write(&Record::Block(block.clone())).unwrap();
     }
     let file = writer.finish().unwrap();
-    assert!((4 << 20..5 << 20).contains(&file.len()), "{}", file.len());
+    assert!((2 << 20..3 << 20).contains(&file.len()), "{}", file.len());
     let (found, end) = read(&file);
     assert_eq!((found.len(), end.unwrap()), (1025, true));
 
@@ -435,7 +435,7 @@ fn messages_are_in_proportion_to_the_file() {
         error.contains("more than any file of its length"),
         "{error}"
     );
-    assert!((64..128).contains(&found.len()), "{}", found.len());
+    assert!((300..400).contains(&found.len()), "{}", found.len());
 }
 
 /// Records that readers skip take time as well.
