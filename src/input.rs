@@ -21,7 +21,7 @@ pub(crate) fn trace(path: &Path) -> Result<Reader<BufReader<File>>, CommandError
         if error.kind() == std::io::ErrorKind::NotFound {
             CommandError::file(
                 path,
-                "no such recording; make one with: x11prof record -- COMMAND",
+                "no such recording (make one: x11prof record -- COMMAND)",
             )
         } else {
             CommandError::file(path, error)

@@ -76,7 +76,7 @@ fn main() -> ExitCode {
 /// Prints the error of `outcome`, if there is one, and returns the exit status. No other function prints errors.
 fn ended(outcome: Outcome) -> ExitCode {
     outcome.unwrap_or_else(|error| {
-        say!("{}", error.message());
+        say::say_error(&format!("x11prof: {}\n", error.message()));
         error.exit_code()
     })
 }

@@ -1,12 +1,16 @@
 //! Handles names from the user that match nothing in the trace. An unknown name is an error that suggests the most
 //! similar name.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use x11prof_analyzer::{Unmatched, name_matches};
 use x11prof_protocol::known_names;
 
 use crate::error::{CommandError, shown};
+
+/// The number of names that the error for an unknown name lists.
+const LISTED: usize = 8;
 
 /// Handles patterns without a match. Prints a message for a name that X11 defines, and fails for any other name.
 pub(crate) fn unmatched<'a>(
@@ -37,14 +41,20 @@ pub(crate) fn unmatched<'a>(
 
 /// Returns the error for a client or landmark that the trace at `path` does not contain.
 pub(crate) fn no_such(path: &Path, missing: &Unmatched) -> CommandError {
-    let nearest = nearest_part(&missing.wanted, &missing.known);
-    let nearest = nearest.map(|name| format!("; the nearest is {name:?}"));
+    // Several clients may be of one program.
+    let program = |name: &String| name.split(" (client ").next().map(str::to_owned);
+    let known: BTreeSet<String> = missing.known.iter().filter_map(program).collect();
+    let known: Vec<String> = known.into_iter().collect();
+    let offered = match nearest_part(&missing.wanted, &known) {
+        None => "there is none".to_owned(),
+        _ if known.len() <= LISTED => format!("there are: {}", known.join(", ")),
+        Some(nearest) => format!("the nearest is {nearest:?}"),
+    };
     CommandError::usage(format_args!(
-        "{}: there is no {} {:?}{}",
+        "{}: no {} {:?}; {offered}",
         shown(path),
         missing.what,
         missing.wanted,
-        nearest.unwrap_or_default()
     ))
 }
 

@@ -3,6 +3,7 @@
 mod atomic_file;
 mod terminal;
 
+use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -125,6 +126,15 @@ impl From<CommandError> for Emit {
     fn from(error: CommandError) -> Emit {
         Emit::Command(error)
     }
+}
+
+/// Writes all formats of the report `value` as one JSON object, for `audit`. `others` are the formats other than JSON.
+pub(crate) fn emit_all<const N: usize>(
+    to: Option<&Path>,
+    value: &impl serde::Serialize,
+    others: [(&str, String); N],
+) -> Outcome {
+    emit_json(to, &(value, BTreeMap::from(others)))
 }
 
 /// Writes `value` as indented JSON to the file `to`, or to standard output.

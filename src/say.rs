@@ -15,17 +15,29 @@ macro_rules! say {
     ($($words:tt)*) => { $crate::say::say_all(&format!("x11prof: {}\n", format_args!($($words)*))) };
 }
 
+/// The width of errors if standard error is no terminal.
+const WIDTH: usize = 80;
+
 /// Prints `text`, which may have several lines. On a terminal, long lines break between words.
 pub(crate) fn say_all(text: &str) {
+    print(text, None);
+}
+
+/// Prints an error, with breaks between words also if standard error is no terminal.
+pub(crate) fn say_error(text: &str) {
+    print(text, Some(WIDTH));
+}
+
+fn print(text: &str, width: Option<usize>) {
     let mut stderr = io::stderr().lock();
     let size = stderr
         .is_terminal()
         .then(|| rustix::termios::tcgetwinsize(&stderr));
-    let width = size
+    let on_terminal = size
         .and_then(Result::ok)
         .map(|size| usize::from(size.ws_col));
     let text = plain_lines(text);
-    let text = match width.filter(|width| *width > 0) {
+    let text = match on_terminal.filter(|width| *width > 0).or(width) {
         Some(width) => folded(&text, width).into(),
         None => text,
     };

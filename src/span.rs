@@ -4,8 +4,8 @@ use std::path::Path;
 
 use clap::Args;
 use x11prof_analyzer::{
-    ClientChoice, EpisodeOptions, Episodes, EpisodesReport, Observation, StartUpReport,
-    TraceSummary,
+    ClientChoice, EpisodeOptions, EpisodeReport, Episodes, EpisodesReport, Observation,
+    StartUpReport, TraceSummary,
 };
 use x11prof_trace::ConnectionId;
 
@@ -58,7 +58,15 @@ impl SpanArguments {
     }
 }
 
-fn start_up(path: &Path, client: Option<&str>) -> Result<Span, CommandError> {
+/// Returns the name of the program whose start-up `--start-up` selects in the trace at `path`; `None` if there is none.
+pub(crate) fn starting_program(path: &Path) -> Result<Option<String>, CommandError> {
+    let all = start_ups(path, None)?;
+    let name = |one: &StartUpReport| Some(one.client.rsplit_once(" (client ")?.0.to_owned());
+    Ok(StartUpReport::first(&all).and_then(name))
+}
+
+/// Returns the start-ups of the clients in the trace at `path` that match `client`.
+fn start_ups(path: &Path, client: Option<&str>) -> Result<Vec<StartUpReport>, CommandError> {
     let mut summary = TraceSummary::default();
     let mut choice = ClientChoice::new(client);
     Pass::open(path, None)?.run(|observation| {
@@ -68,9 +76,13 @@ fn start_up(path: &Path, client: Option<&str>) -> Result<Span, CommandError> {
         }
     })?;
     let is_chosen = |one: &&StartUpReport| choice.holds(ConnectionId(one.connection));
-    let done: Vec<_> = summary.start_ups().iter().filter(is_chosen).collect();
-    let first = StartUpReport::first(done.iter().copied());
-    first
+    let chosen = summary.start_ups().iter().filter(is_chosen);
+    Ok(chosen.cloned().collect())
+}
+
+fn start_up(path: &Path, client: Option<&str>) -> Result<Span, CommandError> {
+    let done = start_ups(path, client)?;
+    StartUpReport::first(&done)
         .and_then(|one| Some(Span::of(one.start_ms, one.latency_ms?)))
         .ok_or_else(|| {
             let why = done.iter().find_map(|one| one.why_none.clone());
@@ -90,7 +102,9 @@ fn episode(path: &Path, number: u32) -> Result<Span, CommandError> {
         episodes.observe(observation);
     })?;
     let report = EpisodesReport::new(&path.to_string_lossy(), &summary, &episodes.finish());
-    let mut longest: Vec<_> = report.episodes.iter().collect();
+    // `episodes` counts an episode together with those that it caused.
+    let counted = |one: &&EpisodeReport| one.led_to_by.is_none();
+    let mut longest: Vec<_> = report.episodes.iter().filter(counted).collect();
     longest.sort_by(|a, b| b.latency_ms.total_cmp(&a.latency_ms));
     let one = usize::try_from(number - 1)
         .ok()

@@ -41,7 +41,7 @@ const ROUNDS: usize = 3;
 /// The number of bytes of records that are read ahead, so that reading is not measured and memory is bounded.
 const BATCH: usize = 64 << 20;
 
-/// True where processor time is measured.
+/// True if processor time is measured.
 static TIMED: AtomicBool = AtomicBool::new(true);
 
 type Failure = Box<dyn Error>;

@@ -19,6 +19,7 @@ mod forecast;
 mod input;
 mod link;
 mod live;
+mod networks;
 mod pipeline;
 mod profile;
 mod recording;
@@ -71,7 +72,7 @@ pub use episodes::{
     LoopReport, MarkReport, MarkedEpisode, MarkedStall, ModalReport, OutliersReport, PartsReport,
     PathReport, PatternReport, PhasesReport, RepeatedLandmark, RepeatedReport, ResourceUse,
     SeriesReport, ServerCause, SummaryReport, ThinkReport, ThresholdError, Thresholds, Trigger,
-    TriggerReport, Unsure,
+    TriggerReport, Unsure, component_name,
 };
 pub use figures::{FigureDefinition, figure_at, figures};
 pub use forecast::{
@@ -89,6 +90,7 @@ pub use live::clients_now::report::{
     ClientNow, GrabNow, HeldNow, NowReport, OpenRequestNow, RateNow, RowNow, WaitNow, WatchingCost,
 };
 pub use live::clients_now::{ClientsNow, NowOptions};
+pub use networks::emulated;
 pub use pipeline::live_pass::{Follows, LivePass};
 pub use pipeline::open_requests::{
     OPEN_KINDS, OpenKind, OpenKindDefinition, OpenRequest, OpenRequestChange, OpenStep,

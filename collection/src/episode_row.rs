@@ -1,7 +1,7 @@
 //! An episode as a row of a table: its landmark, times and components. The row contains no key, text or title.
 
 use serde::{Deserialize, Serialize};
-use x11prof_analyzer::{Blamed, Episode, LatencyBreakdown, Thresholds};
+use x11prof_analyzer::{Blamed, Episode, LatencyBreakdown, Thresholds, component_name};
 use x11prof_trace::{ConnectionId, Timestamp};
 
 /// The number of parts into which a latency is divided.
@@ -127,15 +127,11 @@ fn words<'a>(blamed: &Blamed, name: impl Fn(ConnectionId) -> Option<&'a str>) ->
         ("grab", _) => format!("grab by {who}"),
         ("server", Some(request)) => format!("round trips of {request}"),
         ("server", None) => "drawing".to_owned(),
-        ("server_processor", _) => "server run queue".to_owned(),
         ("awaited", Some(request)) => format!("waiting for the reply to {request}"),
         ("queue", _) => "an earlier action".to_owned(),
         ("sleep", _) => "sleep or timer".to_owned(),
-        ("elsewhere", _) => "other off-CPU".to_owned(),
         ("disk", _) => "waiting for a file".to_owned(),
-        ("network", _) => "network".to_owned(),
-        ("processor", _) => "CPU run queue".to_owned(),
-        _ => "client CPU".to_owned(),
+        (kind, _) => component_name(kind).to_owned(),
     }
 }
 

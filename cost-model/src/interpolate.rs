@@ -89,7 +89,7 @@ impl Curve {
         }
     }
 
-    /// A single point applies to all sizes; at size 0 it means that the size does not matter.
+    /// The estimate from a single measured point, for any size. A point at size 0 means that the size does not matter.
     fn single(&self, below: bool) -> Estimate {
         let (size, cost) = self.smallest;
         if size == 0.0 {

@@ -27,8 +27,8 @@ use Likeness::{Differs, Equal, Unknown};
 /// The likenesses of all attributes.
 type Likenesses = [Likeness; 5];
 
-/// The candidate that best matches the identity `server` on the machine `host`. Of equally good candidates, the first
-/// one. `None` without candidates. The candidate may be from another machine.
+/// The candidate that best matches the identity `server` on the machine `host`. If several match
+/// equally well, the first one. `None` without candidates. The candidate may be from another machine.
 pub fn best_match<'a>(
     candidates: impl IntoIterator<Item = &'a ServerParameters>,
     server: &ServerIdentity,

@@ -11,6 +11,12 @@ pub struct Network {
     pub bytes_per_second: Option<f64>,
     /// The round-trip time, for which a client waits at each round trip.
     pub rtt: Micros,
+    /// The longest additional delay of a packet. All shorter delays are equally frequent.
+    pub jitter: Micros,
+    /// The share of packets that are lost and sent again, from 0 to 1.
+    pub loss: f64,
+    /// True if ssh forwards the connection, whose window limits the bytes of replies and events in flight.
+    pub ssh: bool,
     /// The factor by which compression reduces the number of bytes, as ssh `-C` may do; `None` without compression.
     pub compression: Option<f64>,
 }
@@ -18,8 +24,11 @@ pub struct Network {
 /// The error for a text that does not describe a network.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{text}' is no network{why}; give lan, wifi, dsl, lte, xprof-1993, none, or SPEED,RTT such as 100KB/s,10ms \
-     or 10Mbit/s,1ms, with ,compress=RATIO where bytes are compressed"
+    "'{text}' is no network{why}\n\
+     names: {}, none\n\
+     or SPEED,RTT: 10Mbit/s,20ms or none,50ms\n\
+     then ,ssh ,jitter=5ms ,loss=1% ,compress=3 as needed",
+    Network::presets().collect::<Vec<_>>().join(", ")
 )]
 pub struct NetworkError {
     text: String,
@@ -61,6 +70,9 @@ impl Network {
     pub const NONE: Network = Network {
         bytes_per_second: None,
         rtt: Micros::ZERO,
+        jitter: Micros::ZERO,
+        loss: 0.0,
+        ssh: false,
         compression: None,
     };
 
@@ -68,7 +80,7 @@ impl Network {
     pub const USUAL: Network = Network {
         bytes_per_second: Some(1.5e6 / 8.0),
         rtt: Micros(50e3),
-        compression: None,
+        ..Network::NONE
     };
 
     /// The number of uncompressed bytes that are transferred per second; `None` for unlimited speed.
@@ -78,27 +90,55 @@ impl Network {
     }
 
     /// Parses a network: `SPEED,RTT` (such as `100KB/s,10ms`, `10Mbit/s,1ms` or `none,10ms`), a preset, or `none`. Each
-    /// may end in `,compress=RATIO`.
+    /// may be followed by `,jitter=TIME`, `,loss=PERCENT%`, `,ssh` and `,compress=RATIO`.
     pub fn parse(text: &str) -> Result<Network, NetworkError> {
         let text = text.trim();
         let error = |why: String| NetworkError {
             text: text.to_owned(),
             why: format!(": {why}"),
         };
-        if let Some((rest, ratio)) = text.rsplit_once(",compress=") {
-            let ratio = ratio.trim().parse().ok();
-            let ratio = ratio.filter(|ratio: &f64| ratio.is_finite() && *ratio >= 1.0);
-            let Some(ratio) = ratio else {
-                return Err(error("a ratio of compression is a number from 1 on".into()));
-            };
+        if let Some(rest) = text.strip_suffix(",ssh") {
             let network = Network::parse(rest)?;
-            if network.bytes_per_second.is_none() {
-                return Err(error("bytes that take no time need no compression".into()));
-            }
             return Ok(Network {
-                compression: Some(ratio),
+                ssh: true,
                 ..network
             });
+        }
+        if let Some((rest, (name, value))) = text
+            .rsplit_once(',')
+            .and_then(|(rest, last)| Some((rest, last.split_once('=')?)))
+        {
+            let network = Network::parse(rest)?;
+            let number = |text: &str| text.parse().ok().filter(|number: &f64| number.is_finite());
+            return match (name.trim(), value.trim()) {
+                ("compress", _) if network.bytes_per_second.is_none() => {
+                    Err(error("bytes that take no time need no compression".into()))
+                }
+                ("compress", ratio) => match number(ratio).filter(|ratio| *ratio >= 1.0) {
+                    Some(ratio) => Ok(Network {
+                        compression: Some(ratio),
+                        ..network
+                    }),
+                    None => Err(error("a ratio of compression is a number from 1 on".into())),
+                },
+                ("jitter", time) => {
+                    match quantity(time, &TIMES).filter(|time| *time <= LONGEST_TRIP) {
+                        Some(jitter) => Ok(Network {
+                            jitter: Micros(jitter),
+                            ..network
+                        }),
+                        None => Err(error(format!("'{time}' is no jitter of up to 3600s"))),
+                    }
+                }
+                ("loss", share) => match share.strip_suffix('%').and_then(number) {
+                    Some(share) if (0.0..=50.0).contains(&share) => Ok(Network {
+                        loss: share / 100.0,
+                        ..network
+                    }),
+                    _ => Err(error(format!("'{share}' is no loss from 0% to 50%"))),
+                },
+                (name, _) => Err(error(format!("'{name}' is not compress, jitter or loss"))),
+            };
         }
         if text == "none" {
             return Ok(Network::NONE);
@@ -107,7 +147,7 @@ impl Network {
             return Ok(Network {
                 bytes_per_second: Some(*speed),
                 rtt: Micros(*rtt),
-                compression: None,
+                ..Network::NONE
             });
         }
         let Some((speed, rtt)) = text.split_once(',') else {
@@ -132,7 +172,7 @@ impl Network {
             Some(rtt) => Ok(Network {
                 bytes_per_second,
                 rtt: Micros(rtt),
-                compression: None,
+                ..Network::NONE
             }),
             None => Err(error(format!("'{}' is no time in us, ms or s", rtt.trim()))),
         }
@@ -175,7 +215,7 @@ fn quantity(text: &str, units: &[(&str, f64)]) -> Option<f64> {
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.bytes_per_second {
-            None if self.rtt == Micros::ZERO => return f.write_str("none"),
+            None if *self == Network::NONE => return f.write_str("none"),
             None => f.write_str("none")?,
             Some(speed) if speed >= 1e9 => write!(f, "{}GB/s", speed / 1e9)?,
             Some(speed) if speed >= 1e6 => write!(f, "{}MB/s", speed / 1e6)?,
@@ -183,6 +223,15 @@ impl fmt::Display for Network {
             Some(speed) => write!(f, "{speed}B/s")?,
         }
         write!(f, ",{}ms", self.rtt.as_ms())?;
+        if self.jitter > Micros::ZERO {
+            write!(f, ",jitter={}ms", self.jitter.as_ms())?;
+        }
+        if self.loss > 0.0 {
+            write!(f, ",loss={}%", self.loss * 100.0)?;
+        }
+        if self.ssh {
+            f.write_str(",ssh")?;
+        }
         match self.compression {
             Some(ratio) => write!(f, ",compress={ratio}"),
             None => Ok(()),
@@ -237,6 +286,25 @@ mod tests {
     }
 
     #[test]
+    fn jitter_and_loss_are_read_and_written() {
+        let text = "1MB/s,10ms,jitter=5ms,loss=1%,ssh,compress=2";
+        let network = Network::parse(text).unwrap();
+        assert_eq!((network.jitter, network.loss), (Micros(5000.0), 0.01));
+        assert!(network.ssh && !Network::USUAL.ssh);
+        assert_eq!(network.to_string(), text);
+        for text in [
+            "dsl,loss=60%",
+            "dsl,loss=1",
+            "dsl,jitter=5",
+            "dsl,jitter=4000s",
+            "dsl,speed=1",
+        ] {
+            let error = Network::parse(text).unwrap_err().to_string();
+            assert!(error.contains(text), "{error}");
+        }
+    }
+
+    #[test]
     fn network_parse_error_shows_a_valid_example() {
         for text in [
             "",
@@ -259,7 +327,7 @@ mod tests {
             "compress=2",
         ] {
             let error = Network::parse(text).unwrap_err().to_string();
-            assert!(error.contains("100KB/s,10ms"), "{text}: {error}");
+            assert!(error.contains("10Mbit/s,20ms"), "{text}: {error}");
         }
     }
 

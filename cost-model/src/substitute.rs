@@ -56,7 +56,8 @@ pub(crate) fn resolve(
     })
 }
 
-/// An attribute that the entry lacks is ignored, because the file does not distinguish its values.
+/// How well `entry` fits the `wanted` attributes, with the necessary substitutions; `None` if `rules` do not permit
+/// them. An attribute that the entry lacks is ignored, because the file does not distinguish its values.
 fn fit(
     entries: &[Entry],
     entry: &Entry,

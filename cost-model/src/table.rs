@@ -16,9 +16,9 @@ use rustc_hash::FxHashMap;
 const MAX_ATTRIBUTE_SETS: usize = 4096;
 /// The costs of operations with more items are not cached: they rarely repeat, and memory is bounded.
 const REMEMBERED_ITEMS: usize = 1024;
-/// Maximum number of cached costs for each set of attributes, because programs draw the same few sizes in turn. Of
-/// long operations only one is cached.
+/// Maximum number of cached costs for each set of attributes: programs draw the same few sizes in turn.
 const REMEMBERED_COSTS: usize = 16;
+/// Only one cost is cached for each set of attributes if the operation has more items than this.
 const FEW_ITEMS: usize = 64;
 
 /// The costs of operations on one server, from its parameters.

@@ -97,7 +97,9 @@ fn pict_formats_fit(order: ByteOrder, bytes: &[u8]) -> Option<bool> {
     Some(at <= bytes.len() && subpixels <= bytes.len())
 }
 
-/// Checks groups; `None` if they extend past the end.
+/// True if all groups of a reply end within `bytes`; `None` if a count is missing or too large. `count` is the offset of
+/// the number of groups. A group has `fixed` bytes, with the number of its elements at `inner`, and then its elements
+/// of `element` bytes each.
 fn groups_fit(
     order: ByteOrder,
     bytes: &[u8],

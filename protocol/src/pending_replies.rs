@@ -147,9 +147,9 @@ impl PendingReplies {
         self.answer(low)
     }
 
-    /// The request that an error or event names. The server replies in order, so the number is not after the first
-    /// request that waits for a reply. Of the numbers up to there it is the newest: the server and the sockets rarely
-    /// hold 2^16 requests that have no reply.
+    /// The full sequence number of the request that an error or event names; `low` is its lower half. The server replies
+    /// in order, so the number is not after the first request that waits for a reply. It is the newest such number,
+    /// because the server and the sockets rarely hold 2^16 requests that have no reply.
     fn answer(&mut self, low: u16) -> Option<SequenceNumber> {
         let bound = self.pending.iter().find(|one| one.certain);
         let bound = bound.map_or(self.sent, |one| one.sequence);

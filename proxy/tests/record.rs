@@ -13,7 +13,7 @@ use x11prof_proxy::{
 };
 use x11prof_trace::{Control, Direction, Reader, Record, SwitchKind};
 
-/// A client that says nothing here.
+/// A client that sends nothing.
 const QUIET: &[&str] = &["sh", "-c", "exec xdpyinfo > /dev/null"];
 
 fn config(output: &Path, listen: u32, command: &[&str]) -> RecordConfig {

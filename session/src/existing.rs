@@ -74,6 +74,9 @@ impl Session {
         made.override_redirect = window.override_redirect;
         made.by = by;
         windows.add(window.id, made);
+        if let Some(by) = by {
+            self.state.inventory.existed(by.client, window.id);
+        }
         self.state.drawables.earlier.remove(window.id);
     }
 
@@ -92,6 +95,7 @@ impl Session {
                 by,
             };
             self.state.drawables.add_pixmap(pixmap.id, made);
+            self.state.inventory.existed(by.client, pixmap.id);
         }
     }
 

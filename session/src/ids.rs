@@ -48,6 +48,9 @@ impl By {
     }
 }
 
+/// A condition on the request that created a resource.
+pub(crate) type Made<'a> = &'a dyn Fn(By) -> bool;
+
 /// The maximum number of resources of one kind. A display server has far fewer. At this limit, the session ignores new
 /// resources.
 const TABLE_LIMIT: usize = 1 << 18;
@@ -72,11 +75,6 @@ impl<V> IdMap<V> {
         fits
     }
 
-    #[inline]
-    pub(crate) fn len(&self) -> usize {
-        self.0.len()
-    }
-
     pub(crate) fn get(&self, id: u32) -> Option<&V> {
         self.0.get(&id)
     }
@@ -98,16 +96,8 @@ impl<V> IdMap<V> {
         self.0.remove(&id)
     }
 
-    pub(crate) fn retain(&mut self, mut keep: impl FnMut(&V) -> bool) {
-        self.0.retain(|_, value| keep(value));
-    }
-
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &V)> {
         self.0.iter().map(|(id, value)| (*id, value))
-    }
-
-    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
-        self.0.values_mut()
     }
 }
 
@@ -122,7 +112,7 @@ mod tests {
         map.insert(0x0020_0001, 'b');
         map.insert(0x0040_0001, 'c');
         assert_eq!(map.get(0x0020_0001), Some(&'b'));
-        map.retain(|value| *value != 'b');
+        assert_eq!(map.remove(0x0020_0001), Some('b'));
         assert_eq!(map.iter().collect::<Vec<_>>(), [(0x0040_0001, &'c')]);
         assert_eq!(map.remove(0x0040_0001), Some('c'));
         assert_eq!(map.remove(0x0040_0001), None);

@@ -150,6 +150,11 @@ impl Session {
         self.state.drawables.windows.names(window)
     }
 
+    /// The geometry of a window, given by id; `None` if the window is unknown.
+    pub fn window_geometry(&self, window: u32) -> Option<crate::Geometry> {
+        Some(self.state.drawables.windows.get(window)?.geometry)
+    }
+
     /// A window and its known ancestors, from the window upwards.
     pub fn ancestry(&self, window: u32) -> impl Iterator<Item = u32> + '_ {
         self.state.drawables.windows.ancestry(window)

@@ -5,7 +5,7 @@ use x11rb_protocol::protocol::xproto;
 
 use crate::awaited::AwaitedReplies;
 use crate::geometry::target::DrawTarget;
-use crate::ids::{By, ClientId};
+use crate::ids::{By, ClientId, Made};
 use crate::rendering::gc::{Gc, Gcs, Known};
 use crate::rendering::render::Render;
 use crate::resources::atoms::Atoms;
@@ -134,11 +134,7 @@ impl State {
         match self.clients.failed(client, error.sequence) {
             Some(Undoable::Made(id)) => {
                 self.inventory.failed(id, by);
-                self.drawables.undo(id, by);
-                self.fonts.undo(id, by);
-                self.gcs.undo(id, by);
-                self.regions.undo(id, by);
-                self.render.undo(id, by);
+                self.undo(id, &|made| made == by);
                 self.free_destroyed();
             }
             Some(Undoable::ChangedGc { gc, mask }) => self.gcs.doubt(gc, mask),
@@ -157,13 +153,20 @@ impl State {
     }
 
     fn remove_client(&mut self, client: ClientId) {
-        self.drawables.remove_client(client);
-        self.fonts.remove_client(client);
-        self.gcs.remove_client(client);
-        self.regions.remove_client(client);
-        self.render.remove_client(client);
-        self.inventory.remove_client(client);
+        self.drawables.windows.remove_client(client);
+        for id in self.inventory.remove_client(client) {
+            self.undo(id, &|made| made.client == client);
+        }
         self.free_destroyed();
+    }
+
+    /// Removes the resource `id` if a request for which `made` is true created it.
+    fn undo(&mut self, id: u32, made: Made<'_>) {
+        self.drawables.undo(id, made);
+        self.fonts.undo(id, made);
+        self.gcs.undo(id, made);
+        self.regions.undo(id, made);
+        self.render.undo(id, made);
     }
 
     /// Frees the resources that are freed with destroyed windows.

@@ -41,8 +41,8 @@ pub(crate) struct Report {
     pub(crate) substitutions: Option<PathBuf>,
     /// Assume this network, such as 10Mbit/s,20ms or dsl
     ///
-    /// SPEED,RTT; or a preset (lan, wifi, dsl = 1.5 Mbit/s and 50 ms, lte, xprof-1993); or none. Append ,compress=RATIO
-    /// if all bytes are compressed (ssh -C).
+    /// SPEED,RTT; or a preset (lan, wifi, dsl = 1.5 Mbit/s and 50 ms, lte, xprof-1993); or none. Append ,ssh for
+    /// ssh -X, ,compress=RATIO if all bytes are compressed (ssh -C), ,jitter=TIME and ,loss=PERCENT%.
     #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = NETWORK, hide_possible_values = true)]
     pub(crate) net: Network,
     /// How to estimate the time on the network

@@ -17,12 +17,13 @@ use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
-use x11prof_cost_model::Network;
 use x11prof_protocol::Chord;
 use x11prof_proxy::{Rewrite, ServerKind};
+use x11prof_trace::EmulatedNetwork;
 
 use crate::error::CommandError;
 use crate::ring::Condition;
+use crate::say::say_error;
 pub(crate) use analyses::{Compare, Diff, Dump, Episodes, Export, Link, Report, Stats};
 pub(crate) use audit::Audit;
 pub(crate) use check::Check;
@@ -36,7 +37,7 @@ pub(crate) use values::{
     DEFAULT_TRACE, EpisodesFormat, ExportBy, ExportFormat, Format, ReportFormat, StacksOf,
     TableArguments, TableFormat, TimeSourceChoice, seconds,
 };
-use values::{NETWORK, PARAMETERS, SERVER, label, rewrite};
+use values::{EMULATED, PARAMETERS, SERVER, label, rewrite};
 
 /// perf for X11: shows where the time of an X11 program goes, in the client, the server and the network
 #[derive(Debug, Parser)]
@@ -47,8 +48,8 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Parses the command line of this process. Returns `None` if help was printed. If clap finds an error, clap prints
-    /// the error and ends the process here.
+    /// Parses the command line of this process. Returns `None` if help was printed. If clap finds an error, this
+    /// function prints the error and ends the process.
     pub(crate) fn read() -> Result<Option<Arguments>, CommandError> {
         let words = options_first(std::env::args_os().collect());
         let matches = grouped().try_get_matches_from(words);
@@ -61,7 +62,8 @@ impl Arguments {
             return Err(CommandError::usage(advice));
         }
         if error.use_stderr() {
-            error.exit();
+            say_error(&error.render().to_string());
+            std::process::exit(error.exit_code());
         }
         let printed = error.print().and_then(|()| io::stdout().flush());
         match printed {
@@ -146,12 +148,14 @@ fn file_as_command(error: &clap::Error) -> Option<String> {
     }
 }
 
-/// Returns advice if the user typed `x11prof record COMMAND`, without `--` before COMMAND. `error` is clap's error.
-/// `None` for other errors.
+/// Returns advice if the user typed `x11prof record COMMAND` or `x11prof diff OLD NEW`, without `--` before the last
+/// word. `error` is clap's error. `None` for other errors.
 fn command_without_dashes(error: &clap::Error) -> Option<String> {
-    let recording = std::env::args_os()
-        .nth(1)
-        .is_some_and(|word| word == "record");
+    let is = |name: &str| std::env::args_os().nth(1).is_some_and(|word| word == name);
+    if is("diff") && error.kind() == ErrorKind::MissingRequiredArgument {
+        return Some("write -- between old and new recordings: x11prof diff OLD -- NEW".into());
+    }
+    let recording = is("record");
     match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(word))
             if recording
@@ -352,9 +356,10 @@ pub(crate) struct Record {
     pub(crate) labels: Vec<(String, String)>,
     /// Emulate a network between program and server, such as dsl (see `report`)
     ///
-    /// MIT-SHM and DRI3 are disabled, so that images cross the network.
-    #[arg(long, value_name = "SPEED,RTT", value_parser = NETWORK, hide_possible_values = true)]
-    pub(crate) net: Option<Network>,
+    /// MIT-SHM and DRI3 are disabled, so that images cross the network. FILE,RTT emulates a link of varying speed: FILE
+    /// has a time in milliseconds on each line, at which the link transmits a packet of 1500 bytes (mahimahi).
+    #[arg(long, value_name = "SPEED,RTT", value_parser = EMULATED, hide_possible_values = true)]
+    pub(crate) net: Option<EmulatedNetwork>,
     /// Try an optimization without changing the program (repeatable)
     ///
     /// answer-queries, answer-atoms: the recorder replies to repeated requests. current-resources: do not probe

@@ -20,6 +20,9 @@ pub(crate) enum PaceChoice {
 // Without any of these options, the error names all of them, so that no user is directed to the display in use.
 #[command(group(ArgGroup::new("where").required(true).multiple(true).args(["server", "server_command", "display"])))]
 #[command(
+    override_usage = "x11prof replay [OPTIONS] --server <KIND> [TRACE]\n       \
+                      x11prof replay [OPTIONS] --server-command <COMMAND> [TRACE]\n       \
+                      x11prof replay [OPTIONS] --display <DISPLAY> [TRACE]",
     after_help = "Record with `record --keep-images`; otherwise images over 4 KiB are replayed as noise. `report`, `diff` and \
                   `check` read the traces of replays. With --budget, exit status 1 if a replay exceeds the budget, 2 on \
                   any error."

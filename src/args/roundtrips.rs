@@ -19,7 +19,7 @@ pub(crate) struct RoundTrips {
     /// The network (see `report`) [default: the recorded network, else dsl]
     #[arg(long, value_name = "SPEED,RTT", value_parser = NETWORK, hide_possible_values = true)]
     pub(crate) net: Option<Network>,
-    /// Count only start-up: until the end of the first frame of each client
+    /// Only the start-up of the program: until the end of its first frame
     #[arg(long)]
     pub(crate) start_up: bool,
     /// Show only clients whose name contains NAME, or client number NAME

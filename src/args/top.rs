@@ -22,7 +22,7 @@ pub(crate) struct Top {
     /// Print the state S seconds after the start [default: at the end]
     #[arg(long, value_name = "S", value_parser = seconds, requires = "trace")]
     pub(crate) at: Option<f64>,
-    /// Average the rates over this many seconds
+    /// Average the rates over at least this many seconds
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = window)]
     pub(crate) seconds: f64,
     /// What the rows show at the start

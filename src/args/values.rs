@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Args, ValueEnum};
-use x11prof_analyzer::{By, NetworkModel, Scale, Thresholds, TimeSourceOption};
+use x11prof_analyzer::{By, NetworkModel, Scale, Thresholds, TimeSourceOption, emulated};
 use x11prof_cost_model::Network;
 use x11prof_proxy::{Rewrite, ServerKind};
+use x11prof_trace::EmulatedNetwork;
 
 /// The output format of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -21,6 +22,7 @@ pub(crate) enum Format {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
     /// A network capture for Wireshark, which decodes X11
+    #[value(alias = "wireshark")]
     Pcapng,
     /// A timeline of messages, server runs and episodes for ui.perfetto.dev
     Perfetto,
@@ -43,6 +45,9 @@ pub(crate) enum TableFormat {
     Json,
     /// CSV: the main table
     Csv,
+    /// All formats in one JSON document, for `audit`
+    #[value(hide = true)]
+    All,
 }
 
 /// The output format of a table, and the file to write the table to.
@@ -67,6 +72,9 @@ pub(crate) enum EpisodesFormat {
     Csv,
     /// With --events: your own events as XML, in the format of Reiss
     Xml,
+    /// All formats in one JSON document, for `audit`
+    #[value(hide = true)]
+    All,
 }
 
 /// The output format of a profile.
@@ -80,6 +88,9 @@ pub(crate) enum ReportFormat {
     Csv,
     /// One HTML page, with episodes, statistics and resources
     Html,
+    /// All formats except HTML in one JSON document, for `audit`
+    #[value(hide = true)]
+    All,
 }
 
 /// The keys by which times are grouped.
@@ -193,6 +204,37 @@ pub(super) const NETWORK: Offering<Network> = Offering {
     parse: |text| Network::parse(text).map_err(|error| error.to_string()),
     names: || Network::presets().chain(["none"]).collect(),
 };
+
+/// Parses a network to emulate: any valid network, or a file of a link whose speed varies, and a round trip.
+pub(super) const EMULATED: Offering<EmulatedNetwork> = Offering {
+    parse: |text| {
+        let error = match Network::parse(text) {
+            Ok(network) => return Ok(emulated(&network)),
+            Err(error) => error,
+        };
+        let (file, rest) = text.split_once(',').unwrap_or((text, ""));
+        let Ok(found) = std::fs::metadata(file) else {
+            return Err(format!(
+                "{error}\nor FILE,RTT for a link of varying speed (mahimahi)"
+            ));
+        };
+        let failed = |why: &str| format!("{file}: {why}");
+        if !found.is_file() || found.len() > LARGEST_LINK {
+            return Err(failed("expected a file of at most 16 MiB"));
+        }
+        let lines = std::fs::read_to_string(file).map_err(|error| failed(&error.to_string()))?;
+        let times = EmulatedNetwork::parse_opportunities(&lines).map_err(|why| failed(&why))?;
+        let network = Network::parse(&format!("none,{rest}")).map_err(|error| error.to_string())?;
+        Ok(EmulatedNetwork {
+            bytes_per_second: EmulatedNetwork::mean_speed(&times),
+            opportunities_ms: times,
+            ..emulated(&network)
+        })
+    },
+    names: NETWORK.names,
+};
+/// Maximum size of a file of a varying link, in bytes.
+const LARGEST_LINK: u64 = 16 << 20;
 
 /// Parses the model by which network times are estimated.
 pub(super) const NETWORK_MODEL: Offering<NetworkModel> = Offering {

@@ -11,50 +11,28 @@ use x11prof_views::audit::{Pages, audit};
 use crate::args::Audit;
 use crate::error::{CommandError, Outcome};
 use crate::output::emit_text;
-use crate::pass::Pass;
 
-/// The reports to compare: name, format, and arguments. `CUT` is replaced by the middle of the recording and `LENGTH`
-/// by the length of the recording, both in seconds.
+/// The reports to compare: name, format, and arguments. `all` is a report in several formats. `CUT` is replaced by the
+/// middle of the recording and `LENGTH` by the length of the recording, both in seconds.
 const PAGES: &[(&str, &str, &str)] = &[
-    ("report", "json", "report --format json"),
-    ("report.csv", "csv", "report --format csv"),
-    ("report.txt", "text", "report --all"),
+    ("report", "all", "report --format all --all"),
     ("html", "html", "report --format html"),
     ("by-client", "json", "report --format json --by client"),
     ("by-window", "json", "report --format json --by window"),
     ("by-drawable", "json", "report --format json --by drawable"),
     ("before", "json", "report --format json --to CUT"),
     ("after", "json", "report --format json --from CUT"),
-    ("episodes", "json", "episodes --format json"),
-    ("episodes.csv", "csv", "episodes --format csv"),
-    ("episodes.txt", "text", "episodes --all"),
+    ("episodes", "all", "episodes --format all --all"),
     ("episodes-before", "json", "episodes --format json --to CUT"),
     (
         "episodes-after",
         "json",
         "episodes --format json --from CUT",
     ),
-    (
-        "events",
-        "json",
-        "episodes --format json --events /dev/stdin",
-    ),
-    (
-        "events.csv",
-        "csv",
-        "episodes --format csv --events /dev/stdin",
-    ),
-    (
-        "events.xml",
-        "xml",
-        "episodes --format xml --events /dev/stdin",
-    ),
+    ("events", "all", "episodes --format all --events /dev/stdin"),
     ("stacks", "stacks", "export --to collapsed -o /dev/stdout"),
-    ("network", "json", "network --format json"),
-    ("network.csv", "csv", "network --format csv"),
-    ("network.txt", "text", "network --all"),
-    ("stats", "json", "stats --format json"),
-    ("stats.csv", "csv", "stats --format csv"),
+    ("network", "all", "network --format all --all"),
+    ("stats", "all", "stats --format all"),
     ("dump", "lines", "dump --format json"),
     ("net", "json", "report --format json --net 100KB/s,50ms"),
     (
@@ -88,9 +66,6 @@ const EVENTS: &str = "format = 1\n\
 /// are contradictions.
 pub(crate) fn run(arguments: &Audit) -> Outcome {
     let path = &arguments.trace;
-    // The pages also report missing parts, but their output is not printed.
-    let pass = Pass::open(path, None)?.take_together().tell_missing();
-    pass.run(|_| ())?;
     let mut pages = Pages::default();
     let (first, rest) = PAGES.split_at(1);
     add(&mut pages, path, first, 0.0)?;
@@ -144,11 +119,13 @@ fn add(
         for ((name, format, words), made) in pair.iter().zip(made) {
             let failed = |why: &str| CommandError::failed(format_args!("{words}: {why}"));
             let text = made.map_err(|_| failed("it panicked"))??;
-            let text = match *format {
-                "text" | "xml" => without_name(&text, path),
-                _ => text,
+            let plain = |text: &str| without_name(text, path);
+            let added = match *format {
+                "all" => pages.add_all(name, &text, plain),
+                "text" => pages.add(name, format, &plain(&text)),
+                _ => pages.add(name, format, &text),
             };
-            pages.add(name, format, &text).map_err(|why| failed(&why))?;
+            added.map_err(|why| failed(&why))?;
         }
     }
     Ok(())
@@ -185,7 +162,11 @@ fn page(path: &Path, words: &str, cut: f64) -> Result<String, CommandError> {
         .args(words)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+        // Of all pages only the dump prints the missing parts of the recording as warnings only.
+        .stderr(match asked.starts_with("dump") {
+            true => Stdio::inherit(),
+            false => Stdio::piped(),
+        });
     let output = command.spawn().and_then(|mut child| {
         if let Some(mut stdin) = child.stdin.take() {
             // Most pages do not read this file.

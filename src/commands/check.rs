@@ -6,7 +6,7 @@ use x11prof_analyzer::{
     Blocking, Budget, BudgetCounts, BudgetVerdict, Forecasts, Profile, ProfileReport,
     ResourceReport, Resources, RoundTripOptions, RoundTrips, TraceSummary,
 };
-use x11prof_cost_model::{Network, Substitutions};
+use x11prof_cost_model::{Micros, Network, Substitutions};
 use x11prof_views::budget as views;
 
 use crate::args::Check;
@@ -75,8 +75,11 @@ fn held_against(arguments: &Check) -> Outcome {
         let report = ProfileReport::new(&name, &summary, &profile, &Network::NONE);
         report.total.server_ms
     });
-    let rtt_ms = budget.rtt_ms.unwrap_or(RTT_MS);
-    let forecast = forecasts.map(|forecasts| forecasts.report(None, rtt_ms));
+    let network = Network {
+        rtt: Micros::from_ms(budget.rtt_ms.unwrap_or(RTT_MS)),
+        ..Network::NONE
+    };
+    let forecast = forecasts.map(|forecasts| forecasts.over(&network));
     let verdict = BudgetVerdict::new(
         &budget,
         &counts,

@@ -8,25 +8,22 @@ use x11prof_analyzer::{
 use x11prof_cost_model::{Network, Rescaled};
 use x11prof_views::comparison as views;
 
-use crate::args::{Compare, TableFormat};
+use crate::args::Compare;
+use crate::commands::emit_table::emit_table;
 use crate::error::{CommandError, Outcome};
 use crate::input::{self, CostsForRecording};
 use crate::names;
-use crate::output::{emit_json, emit_text, page, refuse_input};
+use crate::output::{page, refuse_input};
 use crate::pass::{Pass, Step};
 
 /// Estimates the trace for every server and network, and prints the results side by side.
 pub(crate) fn run(arguments: &Compare) -> Outcome {
     let comparison = comparison(arguments)?;
     let to = arguments.result.output.as_deref();
-    match arguments.result.format {
-        TableFormat::Text => emit_text(
-            to,
-            &views::text(&comparison, &page(to, arguments.all, arguments.top)),
-        ),
-        TableFormat::Json => emit_json(to, &comparison),
-        TableFormat::Csv => emit_text(to, &views::csv(&comparison)),
-    }
+    let text = || views::text(&comparison, &page(to, arguments.all, arguments.top));
+    emit_table(to, arguments.result.format, &comparison, text, || {
+        views::csv(&comparison)
+    })
 }
 
 /// Estimates the trace for every server and network, and returns the comparison.

@@ -7,11 +7,12 @@ use x11prof_session::Operation;
 use x11prof_views::cost_tables as views;
 
 use super::operation::operation;
-use crate::args::{TableArguments, TableFormat};
+use crate::args::TableArguments;
+use crate::commands::emit_table::emit_table;
 use crate::error::{CommandError, Outcome};
 use crate::input;
 use crate::names;
-use crate::output::{emit_json, emit_text, page, refuse_input};
+use crate::output::{page, refuse_input};
 
 /// Costs the requests named `wanted`, or the paper's, on the servers of `params`.
 pub(crate) fn run(params: &[String], wanted: &[String], result: &TableArguments) -> Outcome {
@@ -43,9 +44,6 @@ pub(crate) fn run(params: &[String], wanted: &[String], result: &TableArguments)
             )));
         }
     }
-    match result.format {
-        TableFormat::Text => emit_text(to, &views::text(&table, &page(to, true, None))),
-        TableFormat::Json => emit_json(to, &table),
-        TableFormat::Csv => emit_text(to, &views::csv(&table)),
-    }
+    let text = || views::text(&table, &page(to, true, None));
+    emit_table(to, result.format, &table, text, || views::csv(&table))
 }

@@ -6,11 +6,12 @@ use x11prof_analyzer::{Blocking, Difference, Figures, FiguresOfRun, Profile};
 use x11prof_cost_model::{ServerParameters, Substitutions};
 use x11prof_views::difference as views;
 
-use crate::args::{Diff, TableFormat};
+use crate::args::Diff;
+use crate::commands::emit_table::emit_table;
 use crate::error::{CommandError, Outcome};
 use crate::input;
 use crate::names;
-use crate::output::{emit_json, emit_text, page, refuse_input};
+use crate::output::{page, refuse_input};
 use crate::pass::Pass;
 
 /// Computes the figures of every recording and prints the differences.
@@ -47,14 +48,10 @@ pub(crate) fn run(arguments: &Diff) -> Outcome {
     };
     let difference = Difference::new(&side(&arguments.old)?, &side(&arguments.new)?);
     let to = arguments.result.output.as_deref();
-    match arguments.result.format {
-        TableFormat::Text => emit_text(
-            to,
-            &views::text(&difference, &page(to, arguments.all, None)),
-        ),
-        TableFormat::Json => emit_json(to, &difference),
-        TableFormat::Csv => emit_text(to, &views::csv(&difference)),
-    }
+    let text = || views::text(&difference, &page(to, arguments.all, None));
+    emit_table(to, arguments.result.format, &difference, text, || {
+        views::csv(&difference)
+    })
 }
 
 /// Computes the figures of the recording at `path`. `parameters` is the cost table. `client` selects clients by name or

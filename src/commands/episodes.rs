@@ -15,7 +15,7 @@ use crate::callers::NamedCallers;
 use crate::error::{CommandError, Outcome};
 use crate::input;
 use crate::names;
-use crate::output::{emit_json, emit_text, page, refuse_input};
+use crate::output::{emit_all, emit_json, emit_text, page, refuse_input};
 use crate::pass::{self, Pass};
 
 /// Finds the episodes of the traces and prints their statistics.
@@ -44,14 +44,22 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             chart: arguments.chart,
             marks: arguments.marks,
         };
+        let text = || views::text(report, &show, &page);
+        let csv = || match report.events.is_empty() {
+            true => views::csv(report),
+            false => views::events_csv(report),
+        };
+        let xml = || views::events_xml(report);
         return match arguments.format {
-            EpisodesFormat::Text => emit_text(to, &views::text(report, &show, &page)),
+            EpisodesFormat::Text => emit_text(to, &text()),
             EpisodesFormat::Json => emit_json(to, report),
-            EpisodesFormat::Csv if !report.events.is_empty() => {
-                emit_text(to, &views::events_csv(report))
-            }
-            EpisodesFormat::Csv => emit_text(to, &views::csv(report)),
-            EpisodesFormat::Xml => emit_text(to, &views::events_xml(report)),
+            EpisodesFormat::Csv => emit_text(to, &csv()),
+            EpisodesFormat::Xml => emit_text(to, &xml()),
+            EpisodesFormat::All => emit_all(
+                to,
+                report,
+                [("txt", text()), ("csv", csv()), ("xml", xml())],
+            ),
         };
     }
     let repeated = RepeatedReport::new(&reports);
@@ -60,7 +68,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             let text = views::repeated_text(&repeated, arguments.by_key, &page);
             emit_text(to, &text)
         }
-        EpisodesFormat::Json => emit_json(to, &repeated),
+        EpisodesFormat::Json | EpisodesFormat::All => emit_json(to, &repeated),
         EpisodesFormat::Csv | EpisodesFormat::Xml => emit_text(to, &views::repeated_csv(&repeated)),
     }
 }
@@ -147,7 +155,7 @@ fn report(
     }
     let messages = match arguments.format {
         EpisodesFormat::Text => arguments.all,
-        EpisodesFormat::Json => true,
+        EpisodesFormat::Json | EpisodesFormat::All => true,
         EpisodesFormat::Csv | EpisodesFormat::Xml => false,
     };
     if arguments.worst.is_some() && messages && arguments.traces.len() == 1 {

@@ -8,6 +8,7 @@ mod cost_table;
 pub(crate) mod diff;
 pub(crate) mod diverge;
 pub(crate) mod dump;
+mod emit_table;
 pub(crate) mod episodes;
 pub(crate) mod export;
 pub(crate) mod first_steps;

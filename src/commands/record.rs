@@ -7,13 +7,11 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use x11prof_cost_model::Network;
 use x11prof_proxy::{
     AttachCost, AttachOptions, DEFAULT_QUEUE_BYTES, MakeFilter, Notice, RecordConfig, RecordError,
     Recorded, Rewrite, Stacks, Target, record,
 };
 
-use x11prof_trace::EmulatedNetwork;
 use x11prof_views::units::{bytes, counted, duration, share};
 
 use super::scrub;
@@ -57,7 +55,7 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
         max_overhead: arguments.max_overhead,
         ..AttachOptions::default()
     });
-    let network = arguments.net.map(emulated);
+    let network = arguments.net.clone();
     let wanted = arguments.rewrites.clone();
     let mut rewrites = arguments.rewrites;
     // MIT-SHM cannot cross a network.
@@ -181,13 +179,6 @@ fn stacks(of: &StacksOf) -> Stacks {
         StacksOf::Waits => Stacks::Waits,
         StacksOf::Requests => Stacks::Requests,
         StacksOf::Cpu => Stacks::Cpu,
-    }
-}
-
-fn emulated(network: Network) -> EmulatedNetwork {
-    EmulatedNetwork {
-        bytes_per_second: network.effective_speed(),
-        round_trip_ns: (network.rtt.0 * 1e3) as u64,
     }
 }
 

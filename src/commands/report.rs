@@ -8,6 +8,7 @@ use x11prof_analyzer::{
     TimeSource, TraceSummary, WarningKind,
 };
 use x11prof_cost_model::Network;
+use x11prof_trace::ConnectionId;
 use x11prof_views::html::{Code, Sweep};
 use x11prof_views::profile as views;
 
@@ -17,7 +18,7 @@ use crate::commands::{compare, html};
 use crate::error::{CommandError, Outcome};
 use crate::input;
 use crate::names;
-use crate::output::{emit_json, emit_text, page, refuse_input};
+use crate::output::{emit_all, emit_json, emit_text, page, refuse_input};
 use crate::pass::{Pass, Step};
 
 /// Analyses the trace and prints its profile.
@@ -206,7 +207,9 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     let mut report = match arguments.net_model {
         NetworkModel::Paper => ProfileReport::new(&name, &summary, &profile, &network),
         NetworkModel::Simulated => {
-            let causes = forecasts.causes_over(&network, span.from, span.to);
+            let mut causes = forecasts.causes_over(&network, span.from, span.to);
+            // The critical path of a client can lead through other clients.
+            causes.retain(|cause| profile.choice().holds(ConnectionId(cause.connection)));
             ProfileReport::new(&name, &summary, &profile, &Network::NONE).over(&network, &causes)
         }
     }
@@ -249,13 +252,13 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
             .map(|factor| factor.pattern.as_str()),
     )?;
     let to = arguments.output.as_deref();
+    let text = || views::text(&report, &page(to, arguments.all, arguments.top));
+    let csv = || views::csv(&report, arguments.top);
     match arguments.format {
-        ReportFormat::Text => emit_text(
-            to,
-            &views::text(&report, &page(to, arguments.all, arguments.top)),
-        ),
+        ReportFormat::Text => emit_text(to, &text()),
         ReportFormat::Json => emit_json(to, &report),
-        ReportFormat::Csv => emit_text(to, &views::csv(&report, arguments.top)),
+        ReportFormat::Csv => emit_text(to, &csv()),
+        ReportFormat::All => emit_all(to, &report, [("txt", text()), ("csv", csv())]),
         ReportFormat::Html => {
             let sweep = Sweep::new(|speed, rtt_ms| forecasts.length_ms(Some(speed), rtt_ms));
             let comparison = match arguments.params.len() {

@@ -5,24 +5,30 @@ use x11prof_cost_model::{Micros, Network};
 use x11prof_trace::Control;
 use x11prof_views::roundtrips as views;
 
-use crate::args::{RoundTrips as Arguments, TableFormat};
+use crate::args::RoundTrips as Arguments;
 use crate::callers::NamedCallers;
+use crate::commands::emit_table::emit_table;
 use crate::error::{Outcome, shown};
 use crate::names;
-use crate::output::{emit_json, emit_text, page, refuse_input};
+use crate::output::{page, refuse_input};
 use crate::pass::Pass;
+use crate::span::starting_program;
 
 /// Finds the round trips of the trace and prints suggestions.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let path = &arguments.trace;
     refuse_input(arguments.result.output.as_deref(), [path.as_path()])?;
+    let client = match &arguments.client {
+        None if arguments.start_up => starting_program(path)?,
+        client => client.clone(),
+    };
     let pass = Pass::open(path, None)?.take_together().tell_missing();
     let mut round_trips = RoundTrips::new(&RoundTripOptions {
         link: arguments.net.or(arguments.rtt.map(|rtt| Network {
             rtt: Micros::from_ms(rtt),
             ..Network::NONE
         })),
-        client: arguments.client.clone(),
+        client,
         start_up: arguments.start_up,
     });
     let mut episodes = Episodes::new(&EpisodeOptions {
@@ -50,12 +56,11 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     let report = callers.report(round_trips, &path.to_string_lossy());
     let to = arguments.result.output.as_deref();
-    match arguments.result.format {
-        // Call sites may contain the names of pressed keys.
-        TableFormat::Text => emit_text(to, &views::text(&report, &page(to, arguments.all, None))),
-        TableFormat::Json => emit_json(to, &report),
-        TableFormat::Csv => emit_text(to, &views::csv(&report)),
-    }
+    let text = || views::text(&report, &page(to, arguments.all, None));
+    // Call sites may contain the names of pressed keys.
+    emit_table(to, arguments.result.format, &report, text, || {
+        views::csv(&report)
+    })
 }
 
 #[cfg(test)]

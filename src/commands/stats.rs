@@ -3,10 +3,11 @@
 use x11prof_analyzer::{Statistics, StatisticsReport};
 use x11prof_views::statistics as views;
 
-use crate::args::{Stats, TableFormat};
+use crate::args::Stats;
+use crate::commands::emit_table::emit_table;
 use crate::error::Outcome;
 use crate::names;
-use crate::output::{emit_json, emit_text, page, refuse_input};
+use crate::output::{page, refuse_input};
 use crate::pass::{Pass, Step};
 
 /// Prints the distributions of the four categories and of each kind of message.
@@ -33,9 +34,8 @@ pub(crate) fn run(arguments: &Stats) -> Outcome {
     let to = arguments.result.output.as_deref();
     // If the user names a message or requests histograms, all of them are printed.
     let all = arguments.all || histograms || !arguments.message.is_empty();
-    match arguments.result.format {
-        TableFormat::Text => emit_text(to, &views::text(&report, &page(to, all, None))),
-        TableFormat::Json => emit_json(to, &report),
-        TableFormat::Csv => emit_text(to, &views::csv(&report)),
-    }
+    let text = || views::text(&report, &page(to, all, None));
+    emit_table(to, arguments.result.format, &report, text, || {
+        views::csv(&report)
+    })
 }

@@ -108,7 +108,8 @@ pub(crate) struct Symbols {
 }
 
 impl Symbols {
-    /// With debug files, x11prof requests missing debug information from a server, if the user has configured one.
+    /// Creates a reader of symbols. `with_debug_files` is true to request missing debug information from the debuginfod
+    /// server that the user has configured.
     fn new(with_debug_files: bool) -> Symbols {
         Symbols {
             debug_files: with_debug_files.then(DebugFiles::new),

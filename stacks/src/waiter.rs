@@ -86,7 +86,7 @@ enum Descriptor {
     Number(u64),
     /// The number of the descriptor is stored at this address (poll(2), `struct pollfd`).
     At(u64),
-    /// The descriptor is the one below this number, if the descriptor set at this address contains no other
+    /// The descriptor set at the second value, an address, contains only the descriptor below the first value
     /// (select(2)).
     Last(u64, u64),
     /// The thread waits for another thread instead of a descriptor (futex(2)).

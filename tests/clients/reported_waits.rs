@@ -4,7 +4,7 @@
 //!     reported_waits owner MS          owns CLIPBOARD, takes MS ms for each request (erebe/greenclip#71)
 //!     reported_waits keeper            requests CLIPBOARD, and never deletes the property (astrand/xclip#34)
 //!     reported_waits poller MS         requests CLIPBOARD every MS ms (erebe/greenclip#71)
-//!     reported_waits hints             sets its hints whenever its frame changes (herbstluftwm#1235)
+//!     reported_waits hints MS          sets its hints MS ms after each change of its frame (herbstluftwm#1235)
 //!     reported_waits manager           a window manager that changes the frame whenever the hints change
 //!     reported_waits slow MS           takes MS ms for each motion (bspwm#24), and prints the age of the last one
 //!     reported_waits mover N RATE      moves the pointer N times, RATE times a second
@@ -52,7 +52,7 @@ fn main() -> Outcome<()> {
         ["owner", ms] => client.owner(Some(millis(ms)?)),
         ["keeper"] => client.keeper(),
         ["poller", ms] => client.poller(millis(ms)?),
-        ["hints"] => client.hints(),
+        ["hints", ms] => client.hints(millis(ms)?),
         ["manager"] => client.manager(),
         ["slow", ms] => client.slow(millis(ms)?),
         ["mover", count, rate] => client.mover(count.parse()?, rate.parse()?),
@@ -226,7 +226,7 @@ impl Client {
         }
     }
 
-    fn hints(&self) -> Outcome<()> {
+    fn hints(&self, after: Duration) -> Outcome<()> {
         let frame = self.atom("_NET_FRAME_EXTENTS")?;
         self.ready(true)?;
         loop {
@@ -236,8 +236,7 @@ impl Client {
                 _ => false,
             };
             if is_changed {
-                // The loop of the report ran 160 to 430 times a second.
-                compute(Duration::from_millis(3));
+                compute(after);
                 let (mode, hints) = (PropMode::REPLACE, AtomEnum::WM_NORMAL_HINTS);
                 let kind = AtomEnum::WM_SIZE_HINTS;
                 self.x

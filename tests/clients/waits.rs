@@ -3,8 +3,10 @@
 //!     waits party KIND MS,MS,…    replies to the n-th request after the n-th time; `never` means no reply
 //!     waits asker KIND [LIMIT]    at each key sends a request, waits for the reply or LIMIT ms, draws, prints the wait
 //!
-//! `KIND` is `selection`, `drag`, `method` (an input method), `map`, `configure`, `extents`, `grab`, or `clock` (Present's
-//! clock, which has no party). Both print `ready`.
+//!     waits asker clock MS,MS,…   at the n-th key waits until the screen's clock is n-th MS ahead (Present, no party)
+//!
+//! `KIND` is `selection`, `piece` (of a selection), `drag`, `drop`, `method` (an input method), `resize` (the asker is the
+//! window manager), `map`, `configure`, `extents` (the party is the window manager) or `grab`. Both print `ready`.
 #![allow(clippy::print_stdout, reason = "a program for tests")]
 
 use std::error::Error;
@@ -13,11 +15,12 @@ use std::time::{Duration, Instant};
 use x11rb::connection::Connection;
 use x11rb::protocol::Event;
 use x11rb::protocol::present::{ConnectionExt as _, EventMask as PresentMask};
+use x11rb::protocol::sync::{ConnectionExt as _, CreateAlarmAux, Int64, TESTTYPE, VALUETYPE};
 use x11rb::protocol::xproto::{
     Atom, AtomEnum, ChangeWindowAttributesAux, ClientMessageData, ClientMessageEvent,
     ConfigureWindowAux, ConnectionExt as _, CreateGCAux, CreateWindowAux, EventMask, GrabMode,
-    GrabStatus, PropMode, Rectangle, SELECTION_NOTIFY_EVENT, SelectionNotifyEvent, Window,
-    WindowClass,
+    GrabStatus, PropMode, Property, Rectangle, SELECTION_NOTIFY_EVENT, SelectionNotifyEvent,
+    SelectionRequestEvent, Window, WindowClass,
 };
 use x11rb::rust_connection::RustConnection;
 use x11rb::wrapper::ConnectionExt as _;
@@ -30,6 +33,8 @@ const FORWARD: u8 = 60;
 const MEET: &str = "X11PROF_PARTY";
 /// The message that makes the party grab the pointer again.
 const AGAIN: &str = "X11PROF_AGAIN";
+/// The property of the party's window with the counter that it sets when it has drawn a new size.
+const COUNTER: &str = "_NET_WM_SYNC_REQUEST_COUNTER";
 
 fn main() -> Outcome<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -37,6 +42,12 @@ fn main() -> Outcome<()> {
     match words.as_slice() {
         ["party", kind, delays] => party(&Client::new()?, kind, delays),
         ["asker", kind] => Asker::new(kind, None)?.run(),
+        ["asker", "clock", delays] => {
+            let mut asker = Asker::new("clock", None)?;
+            let delays = delays.split(',').map(str::parse);
+            asker.delays = delays.collect::<Result<_, _>>()?;
+            asker.run()
+        }
         ["asker", kind, limit] => Asker::new(kind, Some(limit.parse()?))?.run(),
         _ => Err("usage: waits party KIND MS,… | waits asker KIND [LIMIT]".into()),
     }
@@ -84,6 +95,69 @@ impl Client {
         self.x.send_event(false, to, mask, message)?;
         Ok(self.x.flush()?)
     }
+
+    /// Replies to a request for a selection; `begins` means that the selection comes in pieces.
+    fn reply(&self, asked: &SelectionRequestEvent, begins: bool) -> Outcome<()> {
+        let mut property = x11rb::NONE;
+        if begins {
+            property = asked.property;
+            let wants = ChangeWindowAttributesAux::new().event_mask(EventMask::PROPERTY_CHANGE);
+            self.x.change_window_attributes(asked.requestor, &wants)?;
+            let (mode, kind) = (PropMode::REPLACE, self.atom("INCR")?);
+            self.x
+                .change_property32(mode, asked.requestor, property, kind, &[1])?;
+        }
+        let notify = SelectionNotifyEvent {
+            response_type: SELECTION_NOTIFY_EVENT,
+            sequence: 0,
+            time: asked.time,
+            requestor: asked.requestor,
+            selection: asked.selection,
+            target: asked.target,
+            property,
+        };
+        self.x
+            .send_event(false, asked.requestor, EventMask::NO_EVENT, notify)?;
+        Ok(self.x.flush()?)
+    }
+
+    /// Writes a piece of a selection. A piece without bytes is the last one.
+    fn piece(&self, window: Window, property: Atom, bytes: &[u8]) -> Outcome<()> {
+        let (mode, kind) = (PropMode::REPLACE, AtomEnum::STRING);
+        self.x
+            .change_property8(mode, window, property, kind, bytes)?;
+        Ok(self.x.flush()?)
+    }
+}
+
+/// True if another client has deleted a property (`DELETE`) or has set it (`NEW_VALUE`).
+fn is_property(event: &Event, window: Window, state: Property) -> bool {
+    matches!(event, Event::PropertyNotify(one) if (one.window, one.state) == (window, state))
+}
+
+fn sleep(ms: &str) -> Outcome<()> {
+    std::thread::sleep(Duration::from_millis(ms.parse()?));
+    Ok(())
+}
+
+/// Sends a selection in pieces, the first one after a delay.
+fn send_pieces<'a>(client: &Client, delays: impl Iterator<Item = &'a str>) -> Outcome<()> {
+    for delay in delays {
+        let asked = loop {
+            if let Event::SelectionRequest(asked) = client.x.wait_for_event()? {
+                break asked;
+            }
+        };
+        client.reply(&asked, true)?;
+        let deleted = |event: &Event| is_property(event, asked.requestor, Property::DELETE);
+        while !deleted(&client.x.wait_for_event()?) {}
+        sleep(delay)?;
+        client.piece(asked.requestor, asked.property, b"a")?;
+        while !deleted(&client.x.wait_for_event()?) {}
+        client.piece(asked.requestor, asked.property, b"")?;
+    }
+    std::thread::park();
+    Ok(())
 }
 
 /// Handles the asker's requests.
@@ -109,11 +183,26 @@ fn party(client: &Client, kind: &str, delays: &str) -> Outcome<()> {
         grab()?;
     }
     let extents = client.atom("_NET_FRAME_EXTENTS")?;
-    let (status, method) = (client.atom("XdndStatus")?, client.atom("_XIM_PROTOCOL")?);
+    let status = if kind == "drop" {
+        "XdndFinished"
+    } else {
+        "XdndStatus"
+    };
+    let (status, method) = (client.atom(status)?, client.atom("_XIM_PROTOCOL")?);
+    let counter = x.generate_id()?;
+    if kind == "resize" {
+        x.sync_initialize(3, 1)?.reply()?;
+        x.sync_create_counter(counter, Int64 { hi: 0, lo: 0 })?;
+        let (mode, property) = (PropMode::REPLACE, client.atom(COUNTER)?);
+        x.change_property32(mode, *window, property, AtomEnum::CARDINAL, &[counter])?;
+    }
     let connect = client.atom("_XIM_XCONNECT")?;
     let again = client.atom(AGAIN)?;
     x.sync()?;
     println!("ready");
+    if kind == "piece" {
+        return send_pieces(client, delays);
+    }
     // The first map of a window is not the reaction to a key.
     let mut managed = false;
     loop {
@@ -134,22 +223,11 @@ fn party(client: &Client, kind: &str, delays: &str) -> Outcome<()> {
         if asks {
             match delays.next() {
                 Some("never") | None => continue,
-                Some(ms) => std::thread::sleep(Duration::from_millis(ms.parse()?)),
+                Some(ms) => sleep(ms)?,
             }
         }
         match event {
-            Event::SelectionRequest(asked) => {
-                let notify = SelectionNotifyEvent {
-                    response_type: SELECTION_NOTIFY_EVENT,
-                    sequence: 0,
-                    time: asked.time,
-                    requestor: asked.requestor,
-                    selection: asked.selection,
-                    target: asked.target,
-                    property: x11rb::NONE,
-                };
-                x.send_event(false, asked.requestor, EventMask::NO_EVENT, notify)?;
-            }
+            Event::SelectionRequest(asked) => client.reply(&asked, false)?,
             Event::MapRequest(asked) => drop(x.map_window(asked.window)?),
             Event::ConfigureRequest(asked) => {
                 let to = ConfigureWindowAux::from_configure_request(&asked);
@@ -159,7 +237,7 @@ fn party(client: &Client, kind: &str, delays: &str) -> Outcome<()> {
                 let data = asked.data.as_data32();
                 let to = data.first().copied().unwrap_or(0);
                 match kind {
-                    "drag" => {
+                    "drag" | "drop" => {
                         let data = [*window, 1, 0, 0, 0];
                         client.send(to, ClientMessageEvent::new(32, to, status, data))?;
                     }
@@ -178,6 +256,7 @@ fn party(client: &Client, kind: &str, delays: &str) -> Outcome<()> {
                         let (mode, cardinal) = (PropMode::REPLACE, AtomEnum::CARDINAL);
                         x.change_property32(mode, asked.window, extents, cardinal, &[1, 1, 20, 1])?;
                     }
+                    "resize" => drop(x.sync_set_counter(counter, Int64 { hi: 0, lo: data[2] })?),
                     _ if is_again => grab()?,
                     _ => drop(x.ungrab_pointer(now)?),
                 }
@@ -198,6 +277,8 @@ struct Asker {
     managed: Window,
     gc: u32,
     asked: u32,
+    /// How far ahead the awaited frames of the screen's clock are, in milliseconds.
+    delays: Vec<u64>,
 }
 
 impl Asker {
@@ -216,6 +297,7 @@ impl Asker {
             managed,
             gc,
             asked: 0,
+            delays: Vec::new(),
             client,
         };
         let Client { x, window, .. } = &asker.client;
@@ -234,6 +316,20 @@ impl Asker {
                 let message = ClientMessageEvent::new(32, party, connect, data);
                 asker.client.send(party, message)?;
                 asker.until(|event| matches!(event, Event::ClientMessage(_)))?;
+            }
+            "resize" => {
+                x.sync_initialize(3, 1)?.reply()?;
+                let (of, any) = (asker.client.atom(COUNTER)?, AtomEnum::ANY);
+                let counter = x.get_property(false, party, of, any, 0, 1)?.reply()?;
+                let counter = counter.value32().and_then(|mut all| all.next());
+                let values = CreateAlarmAux::new()
+                    .counter(counter)
+                    .value_type(VALUETYPE::ABSOLUTE)
+                    .value(Int64 { hi: 0, lo: 1 })
+                    .test_type(TESTTYPE::POSITIVE_COMPARISON)
+                    .delta(Int64 { hi: 0, lo: 1 })
+                    .events(1);
+                x.sync_create_alarm(x.generate_id()?, &values)?.check()?;
             }
             "clock" => {
                 x.present_query_version(1, 2)?.reply()?;
@@ -306,9 +402,27 @@ impl Asker {
                 x.convert_selection(window, of, target, of, now)?;
                 self.until(|event| matches!(event, Event::SelectionNotify(_)))
             }
-            "drag" => {
-                send("XdndPosition", self.party, self.party, [window, 0, 0, 0, 0])?;
+            "piece" => {
+                let (of, target) = (self.client.atom("CLIPBOARD")?, AtomEnum::STRING.into());
+                x.convert_selection(window, of, target, of, now)?;
+                self.until(|event| matches!(event, Event::SelectionNotify(_)))?;
+                for _ in 0..2 {
+                    x.delete_property(window, of)?;
+                    self.until(|event| is_property(event, window, Property::NEW_VALUE))?;
+                }
+                x.delete_property(window, of)?;
+                Ok(())
+            }
+            "drag" | "drop" => {
+                let name = ["XdndPosition", "XdndDrop"][usize::from(self.kind == "drop")];
+                send(name, self.party, self.party, [window, 0, 0, 0, 0])?;
                 self.until(is_message)
+            }
+            "resize" => {
+                let resize = self.client.atom("_NET_WM_SYNC_REQUEST")?;
+                let data = [resize, 0, self.asked, 0, 0];
+                send("WM_PROTOCOLS", self.party, self.party, data)?;
+                self.until(|event| matches!(event, Event::SyncAlarmNotify(_)))
             }
             "method" => {
                 let mut data = [0; 20];
@@ -354,8 +468,19 @@ impl Asker {
                 send(AGAIN, self.party, self.party, [0; 5])
             }
             "clock" => {
-                x.present_notify_msc(window, self.asked, 0, 60, 0)?;
-                self.until(|event| matches!(event, Event::PresentCompleteNotify(_)))
+                let frame = |serial, frame| -> Outcome<u64> {
+                    x.present_notify_msc(window, serial, frame, 0, 0)?;
+                    x.flush()?;
+                    loop {
+                        if let Event::PresentCompleteNotify(of) = x.wait_for_event()? {
+                            return Ok(of.msc);
+                        }
+                    }
+                };
+                let delay = self.delays.get(self.asked as usize - 1).ok_or("no delay")?;
+                let now = frame(2 * self.asked, 0)?;
+                frame(2 * self.asked + 1, now + delay * 60 / 1000)?;
+                Ok(())
             }
             kind => Err(format!("unknown kind {kind}").into()),
         }

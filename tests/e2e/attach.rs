@@ -110,7 +110,7 @@ const PROGRAMS: &str = "xterm -e 'seq 300; sleep 0.5'; xset q; timeout 2 xclock;
 fn attached_recording_is_complete_on_xvfb() {
     needs("xterm", "xterm");
     needs("x11perf", "x11-apps");
-    // Again: on a busy machine the recording may have a hole, which it says.
+    // Again: on a busy machine the recording may have a hole, which it reports.
     let (reported, crossed) = match reported_and_crossed_on_xvfb() {
         (reported, crossed) if reported == crossed => (reported, crossed),
         _ => reported_and_crossed_on_xvfb(),
@@ -168,7 +168,7 @@ fn paused_recorder_blocks_no_client_and_misses_nothing() {
 #[test]
 fn clients_with_reused_ids_are_all_recorded() {
     for at_once in [1, 120] {
-        // Again: on a busy machine the recording may have a hole, which it says.
+        // Again: on a busy machine the recording may have a hole, which it reports.
         let reported = match reported_of_many_clients(at_once) {
             reported if reported.len() == CLIENTS && reported.iter().all(is_whole) => reported,
             _ => reported_of_many_clients(at_once),
@@ -363,6 +363,41 @@ fn second_recorder_is_not_recorded() {
     assert!(!dumped.contains(r#"{"kind":"hole""#), "{dumped}");
     assert!(dumped.matches("GetKeyboardMapping").count() <= 4);
     assert!(dumped.contains("-> GetInputFocus"), "{dumped}");
+}
+
+/// X.Org's server sends the events of XKB past RECORD.
+#[test]
+fn attached_recordings_lack_xkb_events_and_report_it() {
+    use x11rb::protocol::xkb::{ConnectionExt as _, EventType, ID, SelectEventsAux};
+    let (server, place) = (Server::xvfb(&[]), Place::new());
+    let attached = Attached::start(&place, &server.display, None);
+    let (client, _) = x11rb::connect(Some(&server.display)).expect("a connection");
+    let used = client.xkb_use_extension(1, 0).expect("a request").reply();
+    assert!(used.expect("a reply").supported);
+    let (device, bells, none) = (
+        ID::USE_CORE_KBD.into(),
+        EventType::BELL_NOTIFY,
+        0_u16.into(),
+    );
+    let nothing = SelectEventsAux::new();
+    let selected = client.xkb_select_events(device, 0_u16.into(), bells, none, none, &nothing);
+    selected.expect("a request").check().expect("no error");
+    client.bell(0).expect("a request");
+    client.flush().expect("a server");
+    let event = client.wait_for_event().expect("an event");
+    assert!(
+        matches!(event, x11rb::protocol::Event::XkbBellNotify(_)),
+        "{event:?}"
+    );
+    let trace = attached.end();
+    let trace = trace.to_str().expect("a plain path");
+    let dumped = place.ok(["dump", trace]);
+    assert!(dumped.contains("-> Bell"), "{dumped}");
+    assert!(!dumped.contains("BellNotify"), "{dumped}");
+    let report = place.ok(["report", "--all", trace]);
+    let report: Vec<&str> = report.split_whitespace().collect();
+    let report = report.join(" ");
+    assert!(report.contains("XKB events are not visible"), "{report}");
 }
 
 /// Two recorders that record each other lose parts of long replies.

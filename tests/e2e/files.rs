@@ -364,6 +364,34 @@ fn out_of_range_numbers_are_rejected() {
     }
     let network = place.run(["network", "--rtt", "1e308"]);
     assert_eq!(network.status(), Some(2), "{network}");
+    // Files of varying links.
+    for (content, line) in [
+        ("", "slow: the file has no times"),
+        (
+            "10\nfast\n",
+            "slow: line 2: expected a time in whole milliseconds",
+        ),
+        (
+            "10\n5\n",
+            "slow: line 2: the time is before that of the previous line",
+        ),
+        ("0\n", "slow: the last time must be after 0"),
+    ] {
+        place.write("slow", content.as_bytes());
+        let record = place.run(["record", "--net", "slow,10ms", "--", "true"]);
+        assert_eq!(record.status(), Some(2), "{record}");
+        // Errors wrap at words.
+        let words: Vec<String> = record
+            .stderr()
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect();
+        assert!(words.join(" ").contains(line), "{record}");
+    }
+    for net in ["missing,10ms", "0KB/s,10ms", "slow"] {
+        let record = place.run(["record", "--net", net, "--", "true"]);
+        assert_eq!(record.status(), Some(2), "{record}");
+    }
     let endless = [
         "record",
         "--server",

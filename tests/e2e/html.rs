@@ -35,7 +35,7 @@ fn html_report_is_navigable_and_self_contained() {
     );
     assert!(browser.number("return document.querySelectorAll('#verdict li').length") >= 1.0);
 
-    // Text, JSON, CSV and the page rank requests alike.
+    // Text, JSON, CSV and the page rank requests equally.
     let ranked =
         |words: &[&str]| place.ok(["report", "--params", "xvfb-24", DATA].iter().chain(words));
     let json: Value = serde_json::from_str(&ranked(&["--format", "json"])).expect("JSON");

@@ -80,7 +80,7 @@ fn windowless_helper_does_not_prolong_the_recording() {
         place.json(["report", "--format", "json"])["trace"]["complete"],
         true
     );
-    // A helper that exits later by itself: the user may wait for it.
+    // A helper that exits later: the user may wait for it.
     let script = format!("timeout 4 sh -c '{helper}' & sleep 1");
     let words = [
         "record",

@@ -1,7 +1,7 @@
 //! A program cannot distinguish the proxy from its server: real clients on every server, descriptors, byte orders,
 //! TCP, long requests.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
@@ -253,6 +253,27 @@ fn request_of_64_mb_passes_without_buffering() {
     let peak = recording.peak_kb();
     assert!(peak < 48 << 10, "{peak} kB for a request of {rows} rows");
     assert!(recording.signal(Signal::INT).success());
+}
+
+/// Other orders between two clients are as weak as docs/CONCEPTS.md says.
+#[test]
+fn event_arrives_before_the_reply_to_a_later_request() {
+    let place = Place::new();
+    let recording = Recording::start(&place, &[]);
+    let [mut writer, mut reader] = [Order::Little; 2].map(|order| recording.raw(order));
+    let (root, wm_name, string) = (reader.root(), 39, 31);
+    // CWEventMask, PropertyChange.
+    reader.request(2, 0, &[root, 1 << 11, 1 << 22]);
+    reader.sync();
+    for round in 0..500 {
+        writer.request(18, 0, &[root, wm_name, string, 8, 4, round]);
+        writer.sync();
+        reader.request(43, 0, &[]);
+        let mut message = [0; 32];
+        reader.socket.read_exact(&mut message).expect("an event");
+        assert_eq!(message[0], 28, "round {round}");
+        reader.reply();
+    }
 }
 
 #[test]

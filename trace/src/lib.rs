@@ -15,6 +15,7 @@ mod handler_times;
 mod last_words;
 mod lengths;
 mod messages;
+mod network;
 mod parts;
 mod reader;
 mod record;
@@ -34,12 +35,13 @@ pub use connection_id::ConnectionId;
 pub use error::TraceError;
 pub use format::FORMAT;
 pub use last_words::last_words;
+pub use network::{EmulatedNetwork, Line, Transmission};
 pub use parts::cut;
 pub use reader::Reader;
 pub use record::{
-    Block, BlockedOn, Control, CpuTime, Direction, EmulatedNetwork, ExtensionOpcodes, Gap,
-    HandlerTime, Link, Opened, Part, Record, RequestRun, RoundTrip, Server, StackFrame, Started,
-    Switch, SwitchKind, SymbolFunction, Transfer, WaitPeer, Waiting,
+    Block, BlockedOn, Control, CpuTime, Direction, ExtensionOpcodes, Gap, HandlerTime, Link,
+    Opened, Part, Record, RequestRun, RoundTrip, Server, StackFrame, Started, Switch, SwitchKind,
+    SymbolFunction, Transfer, WaitPeer, Waiting,
 };
 pub use recovery::{Recovery, recover, tells_recovery};
 pub use system_call::SystemCall;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::{ConnectionId, Existing, Joined, Timestamp};
+use crate::{ConnectionId, EmulatedNetwork, Existing, Joined, Timestamp};
 
 /// The direction of bytes on a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -461,48 +461,6 @@ pub struct Server {
     pub pid: Option<u32>,
 }
 
-/// The properties of a network that the recorder emulated.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-pub struct EmulatedNetwork {
-    /// The speed in each direction, in bytes per second; `None` for unlimited speed.
-    pub bytes_per_second: Option<f64>,
-    /// The round-trip time in nanoseconds. A packet arrives half of this time after it was sent.
-    pub round_trip_ns: u64,
-}
-
-impl EmulatedNetwork {
-    /// Maximum payload of one packet in bytes: Ethernet's 1500 minus the headers.
-    pub const PACKET: usize = 1448;
-    /// The number of bytes of headers in a packet: 20 of IP, 20 of TCP, and 12 of TCP's timestamps.
-    pub const HEADERS: usize = 52;
-    /// The number of bytes that a sender can write before it waits, in addition to the bytes in flight: about Linux's
-    /// `net.core.wmem_default`.
-    pub const SEND_BUFFER: u64 = 256_000;
-
-    /// The time in nanoseconds for which `bytes` bytes that are sent together occupy the line, including packet
-    /// headers.
-    pub fn occupies(&self, bytes: usize) -> u64 {
-        let packets = bytes.div_ceil(Self::PACKET);
-        let bytes = bytes.saturating_add(packets.saturating_mul(Self::HEADERS));
-        // The cast saturates.
-        self.bytes_per_second
-            .map_or(0, |speed| (bytes as f64 / speed * 1e9) as u64)
-    }
-
-    /// The time in nanoseconds in which the line transmits `SEND_BUFFER` bytes, which a sender can write before it
-    /// waits; `None` if bytes take no time.
-    pub fn buffered(&self) -> Option<u64> {
-        let speed = self.bytes_per_second?;
-        // The cast saturates.
-        Some((Self::SEND_BUFFER as f64 / speed * 1e9) as u64)
-    }
-
-    /// The time in nanoseconds between the sending and the arrival of a packet.
-    pub fn latency(&self) -> u64 {
-        self.round_trip_ns / 2
-    }
-}
-
 /// Measurements of a connection to a display server. Times are in nanoseconds.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -518,8 +476,8 @@ pub struct Link {
     /// The time from connecting to the server's setup reply, in nanoseconds; `None` if not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub setup_ns: Option<u64>,
-    /// The kernel's smoothed round-trip time of a TCP connection, in nanoseconds (TCP_INFO); `None` for other
-    /// connections.
+    /// The kernel's shortest round trip of the TCP connection to the display, or of the ssh connection that forwards it,
+    /// in nanoseconds; `None` without such a connection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp_round_trip_ns: Option<u64>,
     /// The times of consecutive round trips in nanoseconds.
@@ -541,11 +499,10 @@ impl Link {
         self.transport == "tcp" || self.relay.is_some()
     }
 
-    /// The median of the round-trip times in nanoseconds; `None` without measurements.
+    /// The shortest of the round-trip times in nanoseconds; `None` without measurements. A busy machine makes round
+    /// trips only longer.
     pub fn round_trip_ns(&self) -> Option<u64> {
-        let mut sorted = self.round_trips_ns.clone();
-        sorted.sort_unstable();
-        sorted.get(sorted.len() / 2).copied()
+        self.round_trips_ns.iter().copied().min()
     }
 
     /// The time by which connection setup takes longer than a round trip, in nanoseconds. sshd forwards no byte before
@@ -572,6 +529,15 @@ pub struct Transfer {
     pub bytes: u64,
     /// The duration of the transfer in nanoseconds, including a round trip.
     pub took_ns: u64,
+}
+
+impl Transfer {
+    /// The speed in bytes per second, without a round trip of this many nanoseconds; `None` if nothing was transferred,
+    /// or within a round trip.
+    pub fn bytes_per_second(&self, round_trip_ns: u64) -> Option<f64> {
+        let took = self.took_ns.saturating_sub(round_trip_ns);
+        (took > 0 && self.bytes > 0).then(|| self.bytes as f64 / took as f64 * 1e9)
+    }
 }
 
 /// An extension of the server, with its opcodes.

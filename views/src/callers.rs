@@ -47,7 +47,7 @@ pub(crate) fn text(report: &CallersReport, page: &Page) -> String {
             .iter()
             .for_each(|caller| whole(caller, digits, page, &mut text));
     } else {
-        let mut table = Table::new(["Call site", "Waits", "Total ms", "Main request"]);
+        let mut table = Table::new(["Call site", "Waits", "Waited ms", "Main request"]);
         for caller in report.callers.iter().take(ROWS) {
             let request = caller.requests.first();
             let request = request.map(|one| cut(&one.request, REQUEST));
@@ -135,7 +135,9 @@ pub(crate) fn waited_in(callers: &[CallerReport]) -> Option<String> {
             request.unwrap_or_default()
         )
     };
-    let named: Vec<String> = callers.iter().take(ASKERS).map(one).collect();
+    // A shorter wait would be printed as 0.0 ms.
+    let long = callers.iter().filter(|one| one.waited_ms >= 0.05);
+    let named: Vec<String> = long.take(ASKERS).map(one).collect();
     (!named.is_empty()).then(|| format!("Waited in {}", named.join(", in ")))
 }
 
@@ -154,12 +156,12 @@ pub(crate) fn blocked_in(places: &[BlockedIn]) -> Option<String> {
         format!("{} in {location}", awaited_object(one))
     };
     let named: Vec<String> = places.iter().take(BLOCKED).map(one).collect();
-    (!named.is_empty()).then(|| format!("Off the CPU: {}", named.join("; ")))
+    (!named.is_empty()).then(|| format!("Off-CPU: {}", named.join("; ")))
 }
 
 /// The functions in which clients were off the processor, with the objects that they waited for, as a table.
 pub(crate) fn off_cpu(places: &[BlockedIn], page: &Page) -> String {
-    let mut table = Table::new(["Off the CPU in", "Total ms", "Waits", "For"]).left([3]);
+    let mut table = Table::new(["Off-CPU in", "Off-CPU ms", "Waits", "For"]).left([3]);
     let digits = decimals(places.first().map_or(0.0, |one| one.ms));
     for one in places.iter().take(page.rows) {
         table.row([

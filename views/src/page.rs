@@ -1,6 +1,7 @@
 //! The page that a text is formatted for: its width, its colours, and the number of rows.
 
 use unicode_width::UnicodeWidthStr;
+use x11prof_analyzer::StartUpReport;
 
 use crate::plain::plain;
 
@@ -153,8 +154,16 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Shortens `text` to `width` columns, by cutting characters out of its middle.
+/// Shortens `text` to `width` columns: without a library in brackets at its end, then without characters in its middle.
 pub(crate) fn cut(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    // The library of a function is less important than its name.
+    let text = match text.rsplit_once(" [") {
+        Some((names, library)) if library.ends_with(']') => names,
+        _ => text,
+    };
     if text.width() <= width {
         return text.to_owned();
     }
@@ -186,6 +195,27 @@ pub(crate) fn name(text: &str, width: usize) -> String {
     cut(&plain(text), width)
 }
 
+/// A line with the number `more` of omitted rows, and with the option or format that has them (`place`, which begins with
+/// a space); empty if there are none.
+pub(crate) fn left_out(more: usize, place: &str) -> String {
+    match more {
+        0 => String::new(),
+        more => format!("… {more} more{place}\n"),
+    }
+}
+
+/// Advice to limit a page to the program that it begins with; `None` if the page's `programs` are no others.
+pub(crate) fn without_others<'a>(
+    start_ups: &[StartUpReport],
+    mut programs: impl Iterator<Item = &'a str>,
+) -> Option<String> {
+    let (name, _) = StartUpReport::first(start_ups)?
+        .client
+        .rsplit_once(" (client ")?;
+    let advice = || format!("Without other clients: --client {}", plain(name));
+    programs.any(|program| program != name).then(advice)
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Page, Style, cut};
@@ -199,6 +229,7 @@ mod tests {
         assert_eq!(cut("RENDER:CompositeGlyphs16", 13), "RENDER:C…hs16");
         assert_eq!(cut("日本語日本語", 7), "日本…語");
         assert_eq!(cut("abc", 1), "…");
+        assert_eq!(cut("gdk_init < main [gtk]", 15), "gdk_init < main");
     }
 
     #[test]

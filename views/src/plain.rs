@@ -9,6 +9,26 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     without(text, is_unsafe)
 }
 
+/// Escapes `text` for an attribute of XML 1.0. Characters that XML does not allow become question marks.
+pub(crate) fn xml_text(text: &str) -> String {
+    markup(&plain(text)).replace('\'', "&apos;")
+}
+
+/// Escapes `text` for HTML: names come from recorded programs and must not become markup.
+pub(crate) fn markup(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            other => safe.push(other),
+        }
+    }
+    safe
+}
+
 /// Replaces control characters and direction marks like [`plain`], but keeps line feeds.
 pub fn plain_lines(text: &str) -> Cow<'_, str> {
     without(text, |c| is_unsafe(c) && c != '\n')
@@ -19,7 +39,7 @@ pub fn plain_lines(text: &str) -> Cow<'_, str> {
 fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 fn without(text: &str, bad: impl Fn(char) -> bool) -> Cow<'_, str> {
@@ -78,7 +98,7 @@ impl<W: Write> Write for EscapedJson<W> {
 
 #[cfg(test)]
 mod tests {
-    use super::{EscapedJson, plain, plain_lines};
+    use super::{EscapedJson, markup, plain, plain_lines, xml_text};
 
     /// The JSON of a text, escaped.
     fn json(text: &str, escaped: fn(Vec<u8>) -> EscapedJson<Vec<u8>>) -> String {
@@ -103,6 +123,12 @@ mod tests {
             text.contains(r#""\u003c/script>\u003c!-- \u003cb>""#),
             "{text}"
         );
+    }
+
+    #[test]
+    fn markup_is_escaped() {
+        assert_eq!(markup("a <b> & \"c\""), "a &lt;b&gt; &amp; &quot;c&quot;");
+        assert_eq!(xml_text("<'\u{1}\u{ffff}"), "&lt;&apos;??");
     }
 
     #[test]

@@ -129,6 +129,10 @@ fn client_text(client: &ClientResources, page: &Page) -> String {
     for (of, group) in remained.iter().take(SHOWN) {
         text.push_str(&format!("  held at the end: {}\n", remainder(of, group)));
     }
+    if remained.len() > SHOWN {
+        let left = counted((remained.len() - SHOWN) as u64, "smaller group");
+        text.push_str(&format!("  … {left} in the JSON\n"));
+    }
     text
 }
 

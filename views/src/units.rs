@@ -64,7 +64,7 @@ pub fn share(percent: f64) -> String {
 }
 
 /// A number with three digits, without decimals from 100 on.
-fn three(number: f64) -> String {
+pub(crate) fn three(number: f64) -> String {
     match number.abs() {
         n if n >= 99.95 => format!("{number:.0}"),
         n if n >= 9.995 => format!("{number:.1}"),

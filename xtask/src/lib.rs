@@ -46,7 +46,7 @@ Measure (the output is kept in validation/results)
           coverage: programs of many kinds, decoded, compared with tshark
           division, timed [KIND]: server time by request, with timed handlers as the reference
           episodes [toolkits|screen|programs|idle], drive: latencies, with toolkits and the screen as the reference
-          programs: large programs, directly and through the recorder
+          programs, suites: large programs and other projects' test suites, directly and through the recorder
           nesting, issues, diff, network, killed, exports, page, memory, resources, figures, audit, thin: see their files
   calibrate [KIND…]  measure private servers of all kinds (or these) here, on an idle machine, and write the parameter
           files that come with the program
@@ -64,7 +64,7 @@ Release
 pub fn task(arguments: &[String]) -> ExitCode {
     let done = match arguments.first().map(String::as_str) {
         Some("demo") => demo::demo(),
-        Some("bench" | "validate") => results::keep(cargo_validation().args(arguments), arguments),
+        Some("bench" | "validate") => results::keep(&mut cargo_validation(arguments), arguments),
         Some("docs") => docs::docs(),
         Some("calibrate") => calibrate::calibrate(&arguments[1..]),
         Some("package") => package::package(&arguments[1..]),
@@ -91,10 +91,15 @@ pub fn task(arguments: &[String]) -> ExitCode {
     }
 }
 
-/// The cargo command that runs validations and benchmarks (crate `validation`), built for release.
-fn cargo_validation() -> std::process::Command {
+/// The cargo command that runs validations and benchmarks (crate `validation`), built for release. A check of
+/// instructions starts programs that are built for release, so the crate itself needs no second build for it.
+fn cargo_validation(arguments: &[String]) -> std::process::Command {
     let mut cargo = run::cargo();
-    cargo.args(["run", "--quiet", "--release", "--locked"]);
+    cargo.args(["run", "--quiet", "--locked"]);
+    if !arguments.iter().any(|argument| argument == "--check") {
+        cargo.arg("--release");
+    }
     cargo.args(["--package", "x11prof-validation", "--"]);
+    cargo.args(arguments);
     cargo
 }

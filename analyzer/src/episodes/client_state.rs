@@ -40,7 +40,8 @@ pub(crate) struct Spans {
 }
 
 impl Spans {
-    /// A response that waits for the next frame arrives within a frame. Half a frame is added for late timers.
+    /// The time within which a response that waits for the next frame arrives, in nanoseconds: a frame, and half a
+    /// frame for late timers.
     fn tick(&self) -> u64 {
         self.frame + self.frame / 2
     }
@@ -205,7 +206,7 @@ impl ClientState {
                 since: time,
                 wait: None,
                 unsure: false,
-                fed: false,
+                fed: None,
                 answered: None,
                 taken: None,
             }
@@ -338,8 +339,9 @@ impl ClientState {
     /// long since its last request.
     fn lingers(&self, open: &OpenEpisode, time: u64) -> bool {
         let now = match self.thread {
-            Thread::Blocked { since, .. } if open.quiet_since().is_some() => {
-                time.saturating_sub(since.max(self.answer_came.unwrap_or(0)))
+            Thread::Blocked { since, fed, .. } if open.quiet_since().is_some() => {
+                let from = since.max(self.answer_came.unwrap_or(0));
+                fed.unwrap_or(time).saturating_sub(from)
             }
             Thread::Unknown | Thread::Running | Thread::Preempted | Thread::Blocked { .. } => 0,
         };

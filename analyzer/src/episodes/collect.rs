@@ -324,7 +324,7 @@ impl Collector {
             (Shape::Release, Detail::Button(_)) => "Buttons released",
             (_, Detail::Touch(_)) => "Touches",
             (Shape::Motion, _) => "Pointer moved",
-            _ if stimulus.is_crossing() => "Pointer entered or left",
+            _ if stimulus.is_crossing() => "Pointer crossings",
             _ => stimulus.name.as_str(),
         };
         let class = stimulus.window.and_then(|id| windows::class(session, id));

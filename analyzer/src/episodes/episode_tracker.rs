@@ -22,6 +22,8 @@ use crate::threads::thread_states::Step;
 
 /// Maximum number of connections tracked at the same time.
 const MAX_CLIENTS: usize = 4096;
+/// Maximum number of connections of a process that follow its context switches, each of which is passed to all of them.
+const MAX_OF_PROCESS: usize = 64;
 /// Maximum number of processes whose capture is tracked.
 const MAX_PROCESSES: usize = 1 << 14;
 /// Maximum number of backlogs of motion; the first ones are kept.
@@ -33,6 +35,12 @@ struct TrackedClient {
     state: ClientState,
     /// `Grab::total` then.
     grabbed: u64,
+}
+
+/// True if one more connection of the process can follow its context switches.
+fn has_room(processes: &HashMap<u32, Vec<ConnectionId>>, pid: u32) -> bool {
+    let of = processes.get(&pid);
+    of.is_none_or(|of| of.len() < MAX_OF_PROCESS)
 }
 
 /// The state machines of all clients of a trace.
@@ -170,7 +178,9 @@ impl EpisodeTracker {
         match timeline_event {
             TimelineEvent::Opened { client, pid } => self.opened(time, *client, *pid),
             TimelineEvent::Moved { client: id, pid } => {
-                if let Some(client) = self.clients.get_mut(id) {
+                if has_room(&self.processes, *pid)
+                    && let Some(client) = self.clients.get_mut(id)
+                {
                     let before = client
                         .state
                         .pid
@@ -301,6 +311,7 @@ impl EpisodeTracker {
             if !event.answers && loops.step(&link, id, &event.about.landmark) {
                 return Some(CausalEdge {
                     root: link.from,
+                    depth: 1,
                     looped: true,
                     ..link
                 });
@@ -377,6 +388,7 @@ impl EpisodeTracker {
         if self.clients.len() >= MAX_CLIENTS {
             return;
         }
+        let pid = pid.filter(|pid| has_room(&self.processes, *pid));
         // The server's process is only known if it runs on this machine.
         let far = self.around.server.pid().is_none() || self.around.emulated;
         let mut state = ClientState::new(id, pid, time, self.spans, far);

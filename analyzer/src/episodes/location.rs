@@ -100,22 +100,26 @@ impl fmt::Display for Location {
             Location::Drawing(window) => return write!(f, "drawing in {window}"),
             _ => {}
         }
-        f.write_str(match self.kind() {
-            "writing" => "writing requests",
-            "drawing" => "drawing",
-            "round_trips" => "other round trips",
-            "waiting" => "waiting to start",
-            "client" => "client CPU",
-            "processor" => "CPU run queue",
-            "server_processor" => "server run queue",
-            "sleeping" => "sleeping",
-            "lock" => "lock or thread",
-            "file" => "file",
-            "poll" => "frame or timer",
-            "network" => "network",
-            "other_clients" => "other clients",
-            "awaited" => "waiting for an answer",
-            _ => "elsewhere",
-        })
+        f.write_str(component_name(self.kind()))
+    }
+}
+
+/// The name that pages print for a component of the latency or a cause of it, from its name in JSON.
+pub fn component_name(kind: &str) -> &str {
+    match kind {
+        "writing" => "writing requests",
+        "round_trips" => "other round trips",
+        "waiting" => "waiting to start",
+        "client" => "client CPU",
+        "off_cpu" => "off-CPU",
+        "server" => "server wait",
+        "processor" => "run queue",
+        "server_processor" => "server run queue",
+        "lock" => "lock or thread",
+        "poll" => "frame or timer",
+        "elsewhere" => "other off-CPU",
+        "other_clients" => "other clients",
+        "awaited" => "other client's reply",
+        other => other,
     }
 }

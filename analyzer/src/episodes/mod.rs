@@ -69,6 +69,7 @@ pub use cause::{Cause, ServerCause};
 pub use episode::{Child, Episode, LatencyBreakdown, LatencyComponent, Trigger, Unsure};
 pub use findings::Findings;
 pub(crate) use keyboard::Keyboard;
+pub use location::component_name;
 pub use repeated::{Figure, RepeatedLandmark, RepeatedReport};
 pub use report::{
     ApartReport, AwaitedReport, BacklogReport, BlameReport, Blamed, BurstReport, CausesReport,
@@ -94,9 +95,9 @@ pub struct EpisodeOptions {
     pub client: Option<String>,
     /// Selects landmarks that contain this text; `None` selects all landmarks.
     pub landmark: Option<String>,
-    /// Selects episodes that begin this many seconds after the recording's start, or later.
+    /// Selects episodes that begin this many seconds after the recording's start, or later; `None` for no limit.
     pub from_s: Option<f64>,
-    /// Selects episodes that begin this many seconds after the recording's start, or earlier.
+    /// Selects episodes that begin this many seconds after the recording's start, or earlier; `None` for no limit.
     pub to_s: Option<f64>,
     /// If true, selects only the episode that begins at `from_s` and ends at `to_s`.
     pub single: bool,

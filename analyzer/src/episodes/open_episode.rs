@@ -606,6 +606,13 @@ impl OpenEpisode {
         !self.draws && (self.starts_up || self.ticked_for <= tick)
     }
 
+    /// The nanoseconds in which the client was ready to run, but had no processor.
+    pub(crate) fn lacked_processor(&self) -> u64 {
+        let sums = [&self.until_sent, &self.since_sent].into_iter();
+        sums.map(|sum| sum.parts.of(LatencyComponent::OffCpu(Cause::Processor)))
+            .sum()
+    }
+
     /// The nanoseconds in which the client was quiet since its last request.
     pub(crate) fn quiet_for(&self) -> u64 {
         self.quiet_for

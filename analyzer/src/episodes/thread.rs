@@ -14,13 +14,13 @@ pub(crate) enum Thread {
     /// At least one thread is ready to run, but has no processor.
     Preempted,
     /// All threads wait, since `since` (nanoseconds). `wait` is the kind of wait, which is an assumption if `unsure` is
-    /// true. `fed` is true if bytes have arrived since. `answered` is the time at which all requested replies had
+    /// true. `fed` is the time at which the first bytes have arrived since. `answered` is the time at which all requested replies had
     /// arrived. `taken` is the latest time at which the relay read bytes that were written long before.
     Blocked {
         since: u64,
         wait: Option<Wait>,
         unsure: bool,
-        fed: bool,
+        fed: Option<u64>,
         answered: Option<u64>,
         taken: Option<u64>,
     },
@@ -42,7 +42,7 @@ impl Thread {
             }
             // Events for a sleeping thread do not wake the thread.
             Thread::Blocked {
-                fed: true,
+                fed: Some(_),
                 wait: None | Some(Wait::Poll),
                 ..
             } => LatencyComponent::OffCpu(Cause::Processor),

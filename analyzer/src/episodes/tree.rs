@@ -141,7 +141,7 @@ impl Tree {
         }
     }
 
-    /// A child, with its own effects.
+    /// Writes the node and, as what it led to, its children.
     fn with_children(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.node(self.about.as_str(), f)?;
         for (number, child) in self.children.iter().enumerate() {

@@ -43,8 +43,7 @@ pub(crate) fn is_own(seen: &MessageContext<'_>) -> bool {
 /// one).
 fn seen(session: &Session, window: u32) -> impl Iterator<Item = u32> + '_ {
     let beside = move |id: &u32| {
-        session.drawable(*id).is_some_and(|one| {
-            let of = one.geometry;
+        session.window_geometry(*id).is_some_and(|of| {
             let reach = |at: i16, size: u16| {
                 i32::from(at) + i32::from(size) + 2 * i32::from(of.border_width)
             };

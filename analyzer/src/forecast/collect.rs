@@ -2,16 +2,17 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use x11prof_protocol::{Message, SequenceNumber, Symbol};
-use x11prof_trace::{Block, ConnectionId, Control, Direction, EmulatedNetwork};
+use x11prof_trace::{Block, ConnectionId, Control, Direction};
 
 use super::never_came::Missing;
 use crate::pipeline::server_link::ServerLink;
 use crate::pipeline::start_up::StartUpReport;
 use crate::pipeline::{MessageContext, Observation};
 use crate::round_trips::ReplyKind;
+use crate::text::label::client_name;
 use crate::threads::processes::Processes;
 
-/// Maximum number of writes and of reads. Of a longer recording, only the first part is forecast.
+/// Maximum number of writes and of reads. Only the first part of a longer recording is forecast.
 const KEPT: usize = 1 << 18;
 
 /// The index of a write in `Recorded::writes`, or of a read in `Recorded::reads`.
@@ -191,9 +192,7 @@ struct Current {
 pub struct Forecasts {
     pub(super) recorded: Recorded,
     pub(super) start_ups: Vec<StartUpReport>,
-    pub(super) emulated: Option<EmulatedNetwork>,
-    pub(super) link_ns: Option<u64>,
-    link: ServerLink,
+    pub(super) link: ServerLink,
     pub(super) names: FxHashMap<ConnectionId, String>,
     clients: FxHashMap<ConnectionId, Connected>,
     of_process: FxHashMap<u32, Moment>,
@@ -234,13 +233,8 @@ impl Forecasts {
         self.link.control(control);
         match control {
             Control::Server(server) => self.server = server.pid,
-            Control::Network(network) => self.emulated = Some(*network),
-            Control::Link(link) if link.is_remote() => self.link_ns = link.round_trip_ns(),
             Control::Opened(opened) => {
-                let name = match &opened.name {
-                    Some(name) => format!("{name} (client {})", opened.connection.0),
-                    None => format!("client {}", opened.connection.0),
-                };
+                let name = client_name(opened.name.as_deref(), opened.connection);
                 self.names.insert(opened.connection, name);
                 let client = Connected {
                     pid: opened.pid,
@@ -314,6 +308,8 @@ impl Forecasts {
         }
         if let Some(answer) = seen.answer {
             let question = &answer.question;
+            let took = answer.began.saturating_sub(question.requested_at);
+            self.link.replied_after(took);
             current.requested_at = current.requested_at.max(question.requested_at);
             let owed = self.owed.remove(&(seen.connection, question.sequence));
             current.read.unshared += owed.unwrap_or(0);
@@ -380,7 +376,7 @@ impl Forecasts {
         let previous = client.last_write.map(Moment::Write);
         write.client = id;
         write.at = time;
-        let held = self.emulated.and_then(|link| {
+        let held = self.link.network().and_then(|link| {
             let connects = if write.connects {
                 link.round_trip_ns
             } else {
@@ -428,7 +424,9 @@ impl Forecasts {
             0 if self.current.has_event => {
                 let writes = recorded.writes.iter().rev();
                 // The measured round trip varies.
-                let sent = read.sent.saturating_add(self.link_ns.unwrap_or(0) / 4);
+                let sent = read
+                    .sent
+                    .saturating_add(self.link.measured_trip().unwrap_or(0) / 4);
                 let position = writes.take_while(|one| one.arrived > sent).count();
                 (recorded.writes.len() - position).checked_sub(1)
             }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use x11prof_protocol::Symbol;
+use x11prof_trace::ConnectionId;
 
 use super::collect::{Awaited, Id, Moment, Recorded};
 use super::simulate::{ForecastLink, Simulated};
@@ -26,14 +27,14 @@ pub(super) enum PathKind {
     Server,
 }
 
-/// The time on the critical path in nanoseconds and the number of occurrences, by kind and by the name of the request
-/// or event.
-pub(super) type CriticalPath = BTreeMap<(PathKind, Symbol), (u64, u64)>;
+/// The time on the critical path in nanoseconds and the number of occurrences, by kind, by the name of the request or
+/// event, and by the client that waited.
+pub(super) type CriticalPath = BTreeMap<(PathKind, Symbol, ConnectionId), (u64, u64)>;
 
 struct Walk<'a> {
     recorded: &'a Recorded,
     times: &'a Simulated,
-    link: ForecastLink,
+    link: ForecastLink<'a>,
     path: CriticalPath,
 }
 
@@ -41,7 +42,7 @@ struct Walk<'a> {
 pub(super) fn critical_path(
     recorded: &Recorded,
     times: &Simulated,
-    link: ForecastLink,
+    link: ForecastLink<'_>,
     (end, from): (Moment, u64),
 ) -> CriticalPath {
     let mut walk = Walk {
@@ -61,16 +62,18 @@ pub(super) fn critical_path(
 }
 
 impl Walk<'_> {
-    fn add(&mut self, kind: PathKind, name: Symbol, nanos: u64, count: u64) {
+    fn add(&mut self, key: (PathKind, Symbol, ConnectionId), nanos: u64, count: u64) {
         if nanos > 0 {
-            let sum = self.path.entry((kind, name)).or_default();
+            let sum = self.path.entry(key).or_default();
             *sum = (sum.0.saturating_add(nanos), sum.1 + count);
         }
     }
 
-    fn name(&self, id: Id) -> Symbol {
-        let name = self.recorded.writes[id].name;
-        name.unwrap_or_else(|| Symbol::new("(setup)"))
+    /// Adds the time in which the bytes of a write are in flight or handled.
+    fn add_write(&mut self, kind: PathKind, id: Id, nanos: u64) {
+        let write = &self.recorded.writes[id];
+        let name = write.name.unwrap_or_else(|| Symbol::new("(setup)"));
+        self.add((kind, name, write.client), nanos, 1);
     }
 
     /// The event before a write's start.
@@ -82,15 +85,15 @@ impl Walk<'_> {
             && (write.previous.map(Moment::Write) != after)
             && self.times.time(moment).saturating_add(own) == start
         {
-            self.add(PathKind::Client, none, own, 0);
+            self.add((PathKind::Client, none, write.client), own, 0);
             return Some(moment);
         }
         let previous = write.previous?;
         let before = self.times.writes[previous];
         let held = before.returned.saturating_sub(before.start);
-        self.add(PathKind::BytesToServer, self.name(previous), held, 1);
+        self.add_write(PathKind::BytesToServer, previous, held);
         let own = start.saturating_sub(before.returned);
-        self.add(PathKind::Client, none, own, 0);
+        self.add((PathKind::Client, none, write.client), own, 0);
         Some(Moment::Write(previous))
     }
 
@@ -107,30 +110,28 @@ impl Walk<'_> {
         };
         let latency = self.link.map_or(0, |link| link.latency());
         let back = times.delivered.saturating_sub(times.sent);
-        self.add(PathKind::BytesBack, name, back.saturating_sub(latency), 1);
+        let transmitted = back.saturating_sub(latency);
+        self.add((PathKind::BytesBack, name, read.client), transmitted, 1);
         let Some(cause) = read.cause else {
-            self.add(kind, name, latency, 1);
+            self.add((kind, name, read.client), latency, 1);
             return None;
         };
         let write = self.times.writes[cause];
-        self.add(
-            PathKind::Server,
-            self.name(cause),
-            times.sent.saturating_sub(write.arrived),
-            1,
-        );
+        let handled = times.sent.saturating_sub(write.arrived);
+        self.add_write(PathKind::Server, cause, handled);
         let mut there = latency;
         if self.recorded.writes[cause].connects {
             there += self.link.map_or(0, |link| link.round_trip_ns);
         }
-        self.add(kind, name, latency.saturating_add(there), 1);
+        let both = latency.saturating_add(there);
+        self.add((kind, name, read.client), both, 1);
         // The earlier bytes on the line, if the bytes had to wait for them.
         let mut id = cause;
         let mut sent = write.arrived.saturating_sub(there);
         loop {
             let write = self.times.writes[id];
             let took = sent.saturating_sub(write.begin);
-            self.add(PathKind::BytesToServer, self.name(id), took, 1);
+            self.add_write(PathKind::BytesToServer, id, took);
             let Some(behind) = write.behind else {
                 return Some(Moment::Write(id));
             };

@@ -1,7 +1,7 @@
 //! A forecast as a document (docs/REFERENCE.md).
 
 use serde::{Deserialize, Serialize};
-use x11prof_cost_model::{Micros, Network};
+use x11prof_cost_model::Network;
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, EmulatedNetwork};
 
@@ -10,7 +10,9 @@ use super::collect::{Forecasts, Recorded};
 use super::critical_path::{PathKind, critical_path};
 use super::never_came::NeverCame;
 use super::simulate::{ForecastLink, Simulated, simulate};
+use crate::networks::{emulated, network};
 use crate::pipeline::start_up::StartUpReport;
+use crate::text::label::client_name;
 
 /// The additional start-up time that a person notices, in nanoseconds: the limit for keeping the user's flow of thought
 /// (Nielsen 1993, chapter 5).
@@ -58,6 +60,10 @@ pub struct ForecastCause {
     pub kind: String,
     /// The name of the request or the event.
     pub name: String,
+    /// The name of the client that waited.
+    pub client: String,
+    /// The number of the client's connection.
+    pub connection: u32,
     /// The number of times that the cause is on the critical path.
     pub count: u64,
     /// The time of the cause on the critical path, in milliseconds.
@@ -103,21 +109,7 @@ impl Forecasts {
 
     /// The recorded network, or a typical one if none was recorded.
     pub fn recorded_network(&self) -> Network {
-        let Some(trip) = self.recorded_trip() else {
-            return Network::USUAL;
-        };
-        Network {
-            bytes_per_second: self.emulated.and_then(|link| link.bytes_per_second),
-            rtt: Micros(trip as f64 / 1e3),
-            compression: None,
-        }
-    }
-
-    /// The recorded round trip, in nanoseconds.
-    fn recorded_trip(&self) -> Option<u64> {
-        let emulated = self.emulated.map(|emulated| emulated.round_trip_ns);
-        let trips = emulated.into_iter().chain(self.link_ns);
-        trips.reduce(u64::saturating_add)
+        self.link.network().map_or(Network::USUAL, network)
     }
 
     /// True if the recording contains bytes that clients wrote, so that it can be forecast.
@@ -127,7 +119,7 @@ impl Forecasts {
 
     /// The forecast of the recording over a network.
     pub fn over(&self, network: &Network) -> ForecastReport {
-        self.report(network.effective_speed(), network.rtt.as_ms())
+        self.report(emulated(network))
     }
 
     /// The causes of the network's time on the critical path, the largest first. `from_s` and `to_s` limit them to a
@@ -138,38 +130,82 @@ impl Forecasts {
         from_s: Option<f64>,
         to_s: Option<f64>,
     ) -> Vec<ForecastCause> {
-        let link = link(network.effective_speed(), network.rtt.as_ms());
+        let link = link(network);
+        let link = link.as_ref();
         // The cast saturates.
         let time = |seconds: f64| self.recorded.first.saturating_add((seconds * 1e9) as u64);
         let from = from_s.map_or(0, time);
         let Some(to) = to_s.map(time) else {
             let times = self.simulated(link, &Changes::default());
-            return causes(&self.recorded, &times, link, from);
+            return self.causes(&self.recorded, &times, link, from);
         };
         let recorded = self.recorded.until(to);
         let times = simulate(&recorded, link, &Changes::default());
-        causes(&recorded, &times, link, from)
+        self.causes(&recorded, &times, link, from)
+    }
+
+    /// The causes of time on the critical path since a recorded time, the largest first.
+    fn causes(
+        &self,
+        recorded: &Recorded,
+        times: &Simulated,
+        link: ForecastLink<'_>,
+        from: u64,
+    ) -> Vec<ForecastCause> {
+        let Some(end) = times.end else {
+            return Vec::new();
+        };
+        let path = critical_path(recorded, times, link, (end, from));
+        let cause = |((kind, name, client), (nanos, count))| {
+            let kind = match kind {
+                PathKind::RoundTrip => "round-trips",
+                PathKind::Event => "events",
+                PathKind::Connection => "connection",
+                PathKind::BytesToServer => "bytes-to-server",
+                PathKind::BytesBack => "bytes-back",
+                PathKind::Client | PathKind::Server => return None,
+            };
+            let known = self.names.get(&client).cloned();
+            Some(ForecastCause {
+                kind: kind.to_owned(),
+                name: Symbol::to_string(&name),
+                client: known.unwrap_or_else(|| client_name(None, client)),
+                connection: client.0,
+                count,
+                ms: ms(nanos),
+            })
+        };
+        let mut causes: Vec<ForecastCause> = path.into_iter().filter_map(cause).collect();
+        causes.sort_by(|a, b| b.ms.total_cmp(&a.ms).then_with(|| a.name.cmp(&b.name)));
+        causes
     }
 
     /// The simulated length of the recording over a link of this speed and round-trip time, in milliseconds.
     pub fn length_ms(&self, bytes_per_second: Option<f64>, rtt_ms: f64) -> f64 {
-        let changes = Changes::default();
-        ms(self.length_with(bytes_per_second, rtt_ms, &changes))
+        let link = EmulatedNetwork {
+            bytes_per_second,
+            // The cast saturates.
+            round_trip_ns: (rtt_ms * 1e6) as u64,
+            ..EmulatedNetwork::default()
+        };
+        ms(self.length_with(&link, &Changes::default()))
     }
 
-    /// The forecast of the recording over a link of this speed and round-trip time.
-    pub fn report(&self, bytes_per_second: Option<f64>, rtt_ms: f64) -> ForecastReport {
-        let link = link(bytes_per_second, rtt_ms);
+    /// The forecast of the recording over an emulated network.
+    pub fn report(&self, network: EmulatedNetwork) -> ForecastReport {
+        let (bytes_per_second, rtt_ms) = (network.bytes_per_second, ms(network.round_trip_ns));
+        let network = network.expected();
+        let link = Some(&network).filter(|network| has_delays(network));
         let none = Changes::default();
         let local = self.simulated(None, &none);
         let there = self.simulated(link, &none);
-        let causes = causes(&self.recorded, &there, link, 0);
+        let causes = self.causes(&self.recorded, &there, link, 0);
         let moments = self.recorded.ends();
         let recorded = moments.map(|moment| self.recorded.time(moment)).max();
         ForecastReport {
             bytes_per_second,
             rtt_ms,
-            recorded_rtt_ms: self.recorded_trip().map(ms),
+            recorded_rtt_ms: self.link.network().map(|network| ms(network.round_trip_ns)),
             recorded_ms: ms(recorded.unwrap_or(0).saturating_sub(self.recorded.first)),
             local_ms: ms(self.length(&local)),
             forecast_ms: ms(self.length(&there)),
@@ -181,18 +217,14 @@ impl Forecasts {
         }
     }
 
-    /// The simulated length of the recording over a link of this speed and round-trip time, with `changes` of the
-    /// program's behaviour, in nanoseconds.
-    pub(crate) fn length_with(
-        &self,
-        bytes_per_second: Option<f64>,
-        rtt_ms: f64,
-        changes: &Changes,
-    ) -> u64 {
-        self.length(&self.simulated(link(bytes_per_second, rtt_ms), changes))
+    /// The simulated length of the recording over a network, with `changes` of the program's behaviour, in nanoseconds.
+    pub(crate) fn length_with(&self, network: &EmulatedNetwork, changes: &Changes) -> u64 {
+        let network = network.expected();
+        let link = Some(&network).filter(|network| has_delays(network));
+        self.length(&self.simulated(link, changes))
     }
 
-    fn simulated(&self, link: ForecastLink, changes: &Changes) -> Simulated {
+    fn simulated(&self, link: ForecastLink<'_>, changes: &Changes) -> Simulated {
         simulate(&self.recorded, link, changes)
     }
 
@@ -201,7 +233,7 @@ impl Forecasts {
         end.saturating_sub(self.recorded.first)
     }
 
-    fn start_ups_over(&self, link: ForecastLink) -> Vec<ForecastStartUp> {
+    fn start_ups_over(&self, link: ForecastLink<'_>) -> Vec<ForecastStartUp> {
         let mut left = START_UP_MOMENTS;
         let over = |one: &StartUpReport| {
             let end = self.end_of(one)?;
@@ -241,20 +273,20 @@ impl Forecasts {
     }
 
     fn limits(&self) -> Option<LinkLimits> {
-        let slowest = self.longest_start_ups().into_iter().next()?;
+        let slowest = StartUpReport::first(&self.start_ups)?;
         let beginning = self.recorded.until(self.end_of(slowest)?);
         let before = first_frame(&beginning, slowest, None)?;
         let is_noticed = |link: EmulatedNetwork| {
-            let after = first_frame(&beginning, slowest, Some(link));
+            let after = first_frame(&beginning, slowest, Some(&link));
             after.is_some_and(|after| after - before >= NOTICED as f64)
         };
         let trip = |round_trip_ns| EmulatedNetwork {
-            bytes_per_second: None,
             round_trip_ns,
+            ..EmulatedNetwork::default()
         };
         let speed = |speed| EmulatedNetwork {
             bytes_per_second: Some(speed),
-            round_trip_ns: 0,
+            ..EmulatedNetwork::default()
         };
         let rtt_ms = is_noticed(trip(LONGEST_TRIP)).then(|| {
             let (mut short, mut long) = (0, LONGEST_TRIP);
@@ -286,7 +318,7 @@ impl Forecasts {
 }
 
 /// The time at which the server has done a first frame, which ends a recording, over a link.
-fn first_frame(beginning: &Recorded, one: &StartUpReport, link: ForecastLink) -> Option<f64> {
+fn first_frame(beginning: &Recorded, one: &StartUpReport, link: ForecastLink<'_>) -> Option<f64> {
     let times = simulate(beginning, link, &Changes::default());
     let server = one.parts.as_ref().and_then(|parts| parts.server_ms);
     let drawing = server.unwrap_or(0.0) * 1e6;
@@ -299,46 +331,13 @@ fn first_frame(beginning: &Recorded, one: &StartUpReport, link: ForecastLink) ->
     Some(done as f64)
 }
 
-/// The link of this speed and round-trip time (in milliseconds); `None` if the link has no delays.
-pub(super) fn link(bytes_per_second: Option<f64>, rtt_ms: f64) -> ForecastLink {
-    let is_there = bytes_per_second.is_some() || rtt_ms > 0.0;
-    is_there.then_some(EmulatedNetwork {
-        bytes_per_second,
-        // The cast saturates.
-        round_trip_ns: (rtt_ms * 1e6) as u64,
-    })
+/// The link of a forecast over a network; `None` if the network has no delays.
+pub(super) fn link(network: &Network) -> Option<EmulatedNetwork> {
+    Some(emulated(network).expected()).filter(has_delays)
 }
 
-/// The causes of time on the critical path since a recorded time, the largest first.
-fn causes(
-    recorded: &Recorded,
-    times: &Simulated,
-    link: ForecastLink,
-    from: u64,
-) -> Vec<ForecastCause> {
-    let Some(end) = times.end else {
-        return Vec::new();
-    };
-    let path = critical_path(recorded, times, link, (end, from));
-    let cause = |((kind, name), (nanos, count)): ((PathKind, Symbol), (u64, u64))| {
-        let kind = match kind {
-            PathKind::RoundTrip => "round-trips",
-            PathKind::Event => "events",
-            PathKind::Connection => "connection",
-            PathKind::BytesToServer => "bytes-to-server",
-            PathKind::BytesBack => "bytes-back",
-            PathKind::Client | PathKind::Server => return None,
-        };
-        Some(ForecastCause {
-            kind: kind.to_owned(),
-            name: name.to_string(),
-            count,
-            ms: ms(nanos),
-        })
-    };
-    let mut causes: Vec<ForecastCause> = path.into_iter().filter_map(cause).collect();
-    causes.sort_by(|a, b| b.ms.total_cmp(&a.ms).then_with(|| a.name.cmp(&b.name)));
-    causes
+fn has_delays(network: &EmulatedNetwork) -> bool {
+    *network != EmulatedNetwork::default()
 }
 
 fn ms(nanos: u64) -> f64 {

@@ -4,13 +4,13 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use rustc_hash::FxHashMap;
-use x11prof_trace::EmulatedNetwork;
+use x11prof_trace::{EmulatedNetwork, Line};
 
 use super::changes::Changes;
 use super::collect::{Awaited, Id, Moment, Recorded};
 
 /// The link of a forecast; `None` for a server without a link.
-pub(super) type ForecastLink = Option<EmulatedNetwork>;
+pub(super) type ForecastLink<'a> = Option<&'a EmulatedNetwork>;
 
 /// Something that happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,24 +70,9 @@ impl Simulated {
     }
 }
 
-/// A line that transmits one packet after the other.
-#[derive(Debug, Default)]
-struct Line {
-    free: u64,
-}
-
-impl Line {
-    /// Transmits bytes at `time`. Returns when their first byte was sent and when the line is free again.
-    fn take(&mut self, time: u64, occupies: u64) -> (u64, u64) {
-        let begin = time.max(self.free);
-        self.free = begin.saturating_add(occupies);
-        (begin, self.free)
-    }
-}
-
 struct Simulation<'a> {
     recorded: &'a Recorded,
-    link: ForecastLink,
+    link: ForecastLink<'a>,
     /// Bytes of writes that are not sent.
     left_out: FxHashMap<Id, u64>,
     /// Bytes of reads that are not sent.
@@ -108,7 +93,11 @@ struct Simulation<'a> {
 }
 
 /// Simulates a recording over a link, with changes of the program's behaviour.
-pub(super) fn simulate(recorded: &Recorded, link: ForecastLink, changes: &Changes) -> Simulated {
+pub(super) fn simulate(
+    recorded: &Recorded,
+    link: ForecastLink<'_>,
+    changes: &Changes,
+) -> Simulated {
     let mut simulation = Simulation::new(recorded, link, changes);
     while let Some(Reverse((time, event))) = simulation.queue.pop() {
         match event {
@@ -124,7 +113,7 @@ pub(super) fn simulate(recorded: &Recorded, link: ForecastLink, changes: &Change
 }
 
 impl<'a> Simulation<'a> {
-    fn new(recorded: &'a Recorded, link: ForecastLink, changes: &Changes) -> Simulation<'a> {
+    fn new(recorded: &'a Recorded, link: ForecastLink<'a>, changes: &Changes) -> Simulation<'a> {
         let (writes, reads) = (&recorded.writes, &recorded.reads);
         let mut simulation = Simulation {
             recorded,
@@ -141,8 +130,8 @@ impl<'a> Simulation<'a> {
             followers: FxHashMap::default(),
             caused: vec![Vec::new(); writes.len()],
             delays: delays(recorded),
-            there: Line::default(),
-            back: Line::default(),
+            there: Line::new(link.cloned().unwrap_or_default()),
+            back: Line::to_client(link.cloned().unwrap_or_default()),
             last_there: None,
             server_free: 0,
             queue: BinaryHeap::new(),
@@ -226,32 +215,25 @@ impl<'a> Simulation<'a> {
         };
         let bytes = write.bytes.saturating_add(unshared);
         let bytes = bytes.saturating_sub(self.left_out.get(&id).copied().unwrap_or(0));
-        let (mut begin, mut free, mut latency) = (time, time, 0);
-        if let Some(link) = &self.link {
-            let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-            let connects = if write.connects {
-                link.round_trip_ns
-            } else {
-                0
-            };
-            latency = link.latency().saturating_add(connects);
-            // The end of a connection has no bytes. It arrives after the bytes before it.
-            (begin, free) = self.there.take(time, link.occupies(bytes));
-        }
-        let buffered = self.link.and_then(|link| link.buffered());
-        let returned = buffered.map_or(time, |buffered| time.max(free.saturating_sub(buffered)));
-        let arrived = free.saturating_add(latency);
+        // The end of a connection has no bytes. It arrives after the bytes before it.
+        let sent = self.there.send(time, bytes);
+        let connects = self.link.filter(|_| write.connects);
+        let connects = connects.map_or(0, |link| link.round_trip_ns);
+        let buffered = self.link.and_then(EmulatedNetwork::buffered);
+        let returned =
+            buffered.map_or(time, |buffered| time.max(sent.end.saturating_sub(buffered)));
+        let arrived = sent.arrives.saturating_add(connects);
         let last = self.last_there;
         if bytes > 0 {
             self.last_there = Some(id);
         }
         self.times.writes[id] = WriteTimes {
             start: time,
-            begin,
+            begin: sent.begin,
             returned,
             arrived,
             served: arrived,
-            behind: last.filter(|_| begin > time),
+            behind: last.filter(|_| sent.begin > time),
         };
         self.queue.push(Reverse((arrived, Event::Arrive(id))));
         if let Some(next) = self.next[id] {
@@ -296,18 +278,10 @@ impl<'a> Simulation<'a> {
     fn send(&mut self, time: u64, id: Id) {
         self.times.reads[id].sent = time;
         let read = &self.recorded.reads[id];
-        let mut delivered = time;
-        if let Some(link) = &self.link {
-            let bytes = read.bytes.saturating_add(read.unshared);
-            let bytes = bytes.saturating_sub(self.not_returned.get(&id).copied().unwrap_or(0));
-            let bytes = usize::try_from(bytes);
-            let occupies = link.occupies(bytes.unwrap_or(usize::MAX));
-            delivered = self
-                .back
-                .take(time, occupies)
-                .1
-                .saturating_add(link.latency());
-        }
+        let unshared = self.link.map_or(0, |_| read.unshared);
+        let bytes = read.bytes.saturating_add(unshared);
+        let bytes = bytes.saturating_sub(self.not_returned.get(&id).copied().unwrap_or(0));
+        let delivered = self.back.send(time, bytes).arrives;
         self.queue.push(Reverse((delivered, Event::Deliver(id))));
     }
 

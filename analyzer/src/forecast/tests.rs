@@ -1,7 +1,7 @@
 //! Synthetic recordings, over links.
 
 use x11prof_protocol::SequenceNumber;
-use x11prof_trace::{ConnectionId, Control, Direction, ExtensionOpcodes};
+use x11prof_trace::{ConnectionId, Control, Direction, EmulatedNetwork, ExtensionOpcodes};
 
 use super::changes::Changes;
 use super::collect::Forecasts;
@@ -18,9 +18,17 @@ fn forecasts(trace: &Synthetic) -> Forecasts {
     found
 }
 
+fn network(bytes_per_second: Option<f64>, rtt_ms: f64) -> EmulatedNetwork {
+    EmulatedNetwork {
+        bytes_per_second,
+        round_trip_ns: (rtt_ms * 1e6) as u64,
+        ..EmulatedNetwork::default()
+    }
+}
+
 /// Milliseconds over a link, to the microsecond.
 fn over(trace: &Synthetic, speed: Option<f64>, rtt_ms: f64) -> f64 {
-    let report = forecasts(trace).report(speed, rtt_ms);
+    let report = forecasts(trace).report(network(speed, rtt_ms));
     (report.forecast_ms * 1e3).round() / 1e3
 }
 
@@ -36,7 +44,7 @@ fn three_trips() -> Synthetic {
 
 #[test]
 fn without_a_link_the_forecast_equals_the_recording() {
-    let report = forecasts(&three_trips()).report(None, 0.0);
+    let report = forecasts(&three_trips()).report(network(None, 0.0));
     assert_eq!((report.recorded_ms, report.local_ms), (0.18, 0.18));
     assert_eq!(report.forecast_ms, 0.18);
     assert_eq!(report.causes, []);
@@ -45,14 +53,21 @@ fn without_a_link_the_forecast_equals_the_recording() {
 #[test]
 fn awaited_replies_connect_and_setup_take_round_trips() {
     assert_eq!(over(&three_trips(), None, 10.0), 50.18);
-    let causes = forecasts(&three_trips()).report(None, 10.0).causes;
+    let causes = forecasts(&three_trips()).report(network(None, 10.0)).causes;
     let causes: Vec<_> = causes
         .iter()
-        .map(|one| (one.kind.as_str(), one.name.as_str(), one.count, one.ms))
+        .map(|one| {
+            (
+                one.kind.as_str(),
+                one.name.as_str(),
+                (one.connection, one.count),
+                one.ms,
+            )
+        })
         .collect();
     let expected = [
-        ("round-trips", "QueryFont", 3, 30.0),
-        ("connection", "(setup)", 1, 20.0),
+        ("round-trips", "QueryFont", (1, 3), 30.0),
+        ("connection", "(setup)", (1, 1), 20.0),
     ];
     assert_eq!(causes, expected);
 }
@@ -135,8 +150,8 @@ fn reply_no_longer_awaited_saves_its_round_trip() {
     let found = forecasts(&three_trips());
     let mut changes = Changes::default();
     changes.do_not_await(CLIENT, [SequenceNumber(1), SequenceNumber(2)]);
-    let saved = found.length_with(None, 10.0, &Changes::default())
-        - found.length_with(None, 10.0, &changes);
+    let saved = found.length_with(&network(None, 10.0), &Changes::default())
+        - found.length_with(&network(None, 10.0), &changes);
     // The server still works 50 µs for each.
     assert_eq!(saved, 20_020_000);
 }
@@ -155,8 +170,8 @@ fn event_before_sync_reply_is_still_awaited() {
     let found = forecasts(&trace);
     let mut changes = Changes::default();
     changes.do_not_await(CLIENT, [SequenceNumber(2), SequenceNumber(4)]);
-    let before = found.length_with(None, 10.0, &Changes::default());
-    assert_eq!(found.length_with(None, 10.0, &changes), before);
+    let before = found.length_with(&network(None, 10.0), &Changes::default());
+    assert_eq!(found.length_with(&network(None, 10.0), &changes), before);
 }
 
 #[test]
@@ -169,8 +184,8 @@ fn server_work_remains_if_client_does_not_wait() {
     let found = forecasts(&trace);
     let mut changes = Changes::default();
     changes.do_not_await(CLIENT, [SequenceNumber(1), SequenceNumber(2)]);
-    let before = found.length_with(None, 1.0, &Changes::default());
-    let saved = before - found.length_with(None, 1.0, &changes);
+    let before = found.length_with(&network(None, 1.0), &Changes::default());
+    let saved = before - found.length_with(&network(None, 1.0), &changes);
     // The saving is two round trips and the client's time in between; 60 ms of server time remain.
     assert_eq!(saved, 2_020_000);
 }
@@ -188,14 +203,14 @@ fn bytes_that_are_not_transferred_save_their_time() {
     trace.block(Direction::ToClient, second);
     let found = forecasts(&trace);
     let mut changes = Changes::default();
-    let before = found.length_with(Some(1e6), 0.0, &changes);
+    let before = found.length_with(&network(Some(1e6), 0.0), &changes);
     changes.not_sent.insert((CLIENT, SequenceNumber(1)), 1000);
-    let without_request = found.length_with(Some(1e6), 0.0, &changes);
+    let without_request = found.length_with(&network(Some(1e6), 0.0), &changes);
     assert_eq!(before - without_request, 1_000_000);
     changes
         .not_returned
         .insert((CLIENT, SequenceNumber(2)), 1000);
-    let without_both = found.length_with(Some(1e6), 0.0, &changes);
+    let without_both = found.length_with(&network(Some(1e6), 0.0), &changes);
     // One packet less.
     assert_eq!(without_request - without_both, 1_052_000);
 }

@@ -18,9 +18,9 @@ pub struct ForecastTimes {
 impl Forecasts {
     /// Simulates the recording over a network, and returns its times.
     pub fn times(self, network: &Network) -> ForecastTimes {
-        let link = link(network.effective_speed(), network.rtt.as_ms());
+        let link = link(network);
         ForecastTimes {
-            times: simulate(&self.recorded, link, &Changes::default()),
+            times: simulate(&self.recorded, link.as_ref(), &Changes::default()),
             recorded: self.recorded,
         }
     }

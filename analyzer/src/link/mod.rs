@@ -5,7 +5,7 @@ mod steps;
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
-use x11prof_trace::{Link, Transfer};
+use x11prof_trace::Link;
 
 /// The version of the JSON.
 const FORMAT: u32 = 1;
@@ -32,6 +32,10 @@ pub struct LinkReport {
     /// The process that listens for the display instead of an X server; null if the listener is an X server or unknown.
     #[serde(default)]
     pub relay: Option<String>,
+    /// The round-trip time of the TCP connection below, in milliseconds, of which X11's round trips consist in addition
+    /// to the time of the tunnel and the server; null if unknown.
+    #[serde(default)]
+    pub network_ms: Option<f64>,
     /// The times of consecutive round trips.
     pub round_trips: SpreadReport,
     /// The times of round trips after pauses of random length.
@@ -120,17 +124,18 @@ impl LinkReport {
         let lengths = link.paced.iter();
         let lengths = lengths.map(|trip| trip.came_ns.saturating_sub(trip.sent_ns));
         let two_writes = SpreadReport::of(link.two_writes_ns.iter().copied());
-        let rtt = round_trips.min_ms.unwrap_or(0.0);
+        let shortest = link.round_trip_ns().unwrap_or(0);
         let mut report = LinkReport {
             format: FORMAT,
             display: link.display.clone(),
             transport: link.transport.clone(),
             relay: link.relay.clone(),
+            network_ms: link.tcp_round_trip_ns.map(|nanos| nanos as f64 / 1e6),
             paced: SpreadReport::of(lengths),
             two_writes_ms: two_writes.median_ms,
             step_ms: steps::step(&link.paced),
-            to_server_bytes_per_second: speed(link.to_server, rtt),
-            to_client_bytes_per_second: speed(link.to_client, rtt),
+            to_server_bytes_per_second: link.to_server.bytes_per_second(shortest),
+            to_client_bytes_per_second: link.to_client.bytes_per_second(shortest),
             round_trips,
             findings: Vec::new(),
         };
@@ -239,10 +244,4 @@ impl LinkReport {
         }
         found
     }
-}
-
-/// Bytes per second, without the round trip of the transfer.
-fn speed(transfer: Transfer, rtt_ms: f64) -> Option<f64> {
-    let took = transfer.took_ns as f64 / 1e9 - rtt_ms / 1e3;
-    (took > 0.0 && transfer.bytes > 0).then(|| transfer.bytes as f64 / took)
 }

@@ -366,7 +366,7 @@ impl Pipeline {
         let derived = &mut self.derived;
         derived.round_trips.read(block, at_server);
         derived.dispatch(&Observation::BlockStart(block), on);
-        let session = &mut self.session;
+        let (link, session) = (&mut self.link, &mut self.session);
         let stacks = &mut self.stacks;
         // Requests of a starting client and requests with stacks need one message each.
         let one_by_one = derived.start_ups.is_any_starting() || stacks.any();
@@ -412,6 +412,11 @@ impl Pipeline {
                     let answer = derived
                         .round_trips
                         .message(block, at_server, &message, times);
+                    if let Some(answer) = &answer {
+                        link.replied_after(
+                            answer.began.saturating_sub(answer.question.requested_at),
+                        );
+                    }
                     let timed = match &message {
                         Message::Request(request) => {
                             let sender = (block.connection, block.time);

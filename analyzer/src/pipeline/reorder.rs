@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 use x11prof_trace::{ConnectionId, Control, HandlerTime, Record, Switch, Timestamp, Waiting};
 
-use crate::pipeline::report_times::{HANDLED_WITHIN, ReportTimes, WAKES_WITHIN};
+use crate::pipeline::report_times::{HANDLED_WITHIN, ReportTimes, WAKES_WITHIN, set_time};
 
 /// Nanoseconds of the trace for which records wait if no switches are recorded, or none has arrived yet.
 const LATE: u64 = 50_000_000;
@@ -142,7 +142,14 @@ impl ReorderBuffer {
                 if turn.saturating_add(WAKES_WITHIN) > until {
                     return until.min(turn.saturating_sub(HANDLED_WITHIN));
                 }
+                let woke = self.arrived_by(self.timed);
+                let Some(one) = self.records.get_mut(self.timed) else {
+                    break;
+                };
                 one.timed = true;
+                if let Some(woke) = woke {
+                    set_time(&mut one.record, woke);
+                }
                 one.turn = self.times.time(&mut one.record).unwrap_or(turn);
                 // The order of records with equal turns is kept.
                 if one.turn < turn
@@ -155,6 +162,31 @@ impl ReorderBuffer {
             self.timed += 1;
         }
         until
+    }
+
+    /// The time by which the message at this index had arrived, because its client woke then. The server handled all earlier
+    /// messages before, so their times are not later.
+    fn arrived_by(&mut self, at: usize) -> Option<u64> {
+        let wakes = self.times.wakes_for(&self.records.get(at)?.record);
+        let after = |woke: u64| self.records.partition_point(|one| one.turn <= woke).min(at);
+        let follows = |woke: &u64| {
+            let mut earlier = self.records.range(after(*woke)..at);
+            earlier.all(|one| self.times.may_precede(&one.record, *woke))
+        };
+        let woke = wakes.into_iter().find(follows)?;
+        let first = after(woke);
+        let earlier = self.records.make_contiguous().get_mut(first..at)?;
+        for one in earlier.iter_mut() {
+            if matches!(
+                one.record,
+                Record::Block(_) | Record::Control(_, Control::Joined(_))
+            ) {
+                set_time(&mut one.record, woke);
+                one.turn = woke;
+            }
+        }
+        earlier.sort_by_key(|one| one.turn);
+        Some(woke)
     }
 
     /// The turn of a record of this time: the records of a connection keep their order.
@@ -316,7 +348,8 @@ fn size(record: &Record) -> usize {
 #[cfg(test)]
 mod tests {
     use x11prof_trace::{
-        ConnectionId, Control, HandlerTime, Joined, Record, Switch, SwitchKind, Timestamp, Waiting,
+        Block, ConnectionId, Control, Direction, HandlerTime, Joined, Opened, Record, Switch,
+        SwitchKind, Timestamp, Waiting,
     };
 
     use super::{BATCHES, LATE, LATEST, MAX_RECORDS, ReorderBuffer};
@@ -400,6 +433,77 @@ mod tests {
         assert_eq!(order(reported), "m0 m5 m10");
         // The recorder had no processor.
         assert_eq!(order(vec![stacks(0, 5), at(10), at(2100)]), "m0 m10");
+    }
+
+    #[test]
+    fn attached_message_arrives_before_its_client_wakes() {
+        let nanos = |micros: u64| Timestamp::from_nanos(micros * 1000);
+        let opened = |connection: u32| {
+            Record::Control(
+                nanos(0),
+                Control::Opened(Opened {
+                    connection: ConnectionId(connection),
+                    transport: "unknown".to_owned(),
+                    pid: Some(connection),
+                    name: None,
+                    command: Vec::new(),
+                    started_ns: None,
+                }),
+            )
+        };
+        let block = |connection: u32, micros, direction| {
+            Record::Block(Block {
+                connection: ConnectionId(connection),
+                direction,
+                offset: 0,
+                time: nanos(micros),
+                wire_len: 4,
+                fds: 0,
+                gaps: Vec::new(),
+                bytes: vec![0; 4].into(),
+            })
+        };
+        let switch = |pid: u32, micros, kind| Switch {
+            time: nanos(micros),
+            pid,
+            tid: pid,
+            cpu: 0,
+            kind,
+        };
+        use Direction::{ToClient, ToServer};
+        use SwitchKind::{Blocked, In};
+        let steps = [
+            switch(2, 9_000, Blocked),
+            switch(1, 10_000, In),
+            // Client 2 wakes for the event that a request of client 1 caused, and waits for a reply.
+            switch(2, 10_100, In),
+            switch(2, 10_200, Blocked),
+            switch(1, 10_250, Blocked),
+            switch(2, 10_320, In),
+            switch(2, 10_400, Blocked),
+            switch(2, 20_000, In),
+        ];
+        let mut buffer = ReorderBuffer::default();
+        let records = [
+            Record::Control(nanos(0), Control::Attached {}),
+            opened(1),
+            opened(2),
+            Record::Schedule(steps.to_vec()),
+            // RECORD's times are those of the read, because they are too close.
+            block(1, 10_300, ToServer),
+            block(2, 10_300, ToClient),
+            block(2, 10_300, ToServer),
+            block(2, 10_300, ToClient),
+        ];
+        records.into_iter().for_each(|record| buffer.put(record));
+        buffer.end();
+        let mut found = Vec::new();
+        while let Some(record) = buffer.next() {
+            if let Record::Block(block) = record {
+                found.push((block.connection.0, block.time.as_nanos() / 1000));
+            }
+        }
+        assert_eq!(found, [(1, 10_100), (2, 10_100), (2, 10_200), (2, 10_300)]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ const MILLISECOND: u64 = 1_000_000;
 /// The maximum time from a message to the wakeup of its client, in nanoseconds.
 pub(crate) const WAKES_WITHIN: u64 = MILLISECOND + 200_000;
 /// The maximum time from a request to its handling that is corrected, in nanoseconds: the server may lack a processor.
-pub(crate) const HANDLED_WITHIN: u64 = 50 * MILLISECOND;
+pub(crate) const HANDLED_WITHIN: u64 = 500 * MILLISECOND;
 /// Maximum number of earlier switches of a thread, and of threads of a client.
 const SWITCHES: usize = 1 << 10;
 const THREADS: usize = 256;
@@ -56,7 +56,7 @@ impl ReportTimes {
         }
     }
 
-    /// Fixes the times of all messages of a connection that has ended.
+    /// Notes that a connection has ended. The threads of its process are needed no longer if it was the last one.
     pub(crate) fn closed(&mut self, connection: ConnectionId) {
         self.last.remove(connection);
         if let Some(pid) = self.processes.remove(connection)
@@ -86,17 +86,54 @@ impl ReportTimes {
     /// Sets the time of a record once all switches until [`WAKES_WITHIN`] after it have arrived. Returns the time, which is
     /// at most [`HANDLED_WITHIN`] earlier.
     pub(crate) fn time(&mut self, record: &mut Record) -> Option<u64> {
-        let (client, time, way) = match record {
-            Record::Block(block) => (block.connection, &mut block.time, block.direction),
-            // The first message follows.
-            Record::Control(time, Control::Joined(joined)) => {
-                (joined.connection, time, Direction::ToServer)
-            }
-            _ => return None,
-        };
+        let (client, time, way) = message(record)?;
         let of = self.of(client, time.as_nanos(), way);
-        *time = Timestamp::from_nanos(of);
+        set_time(record, of);
         Some(of)
+    }
+
+    /// The times at which the client of a message from the server woke in the message's millisecond, and which no earlier
+    /// message of the client explains, in order: the message had arrived by one of them.
+    pub(crate) fn wakes_for(&self, record: &Record) -> Vec<u64> {
+        let Some((client, time, Direction::ToClient)) = message(record) else {
+            return Vec::new();
+        };
+        let threads = self
+            .processes
+            .get(client)
+            .and_then(|pid| self.threads.get(pid));
+        let last = self.last.get(client).copied().unwrap_or(u64::MAX - 1);
+        let time = time.as_nanos();
+        let from = (time - time % MILLISECOND).max(last + 1);
+        let threads = threads.into_iter().flat_map(FxHashMap::values);
+        let wakes = threads.flat_map(|thread| {
+            let first = thread.partition_point(|(at, _)| *at < from).max(1);
+            let until = thread.partition_point(|(at, _)| *at <= time);
+            let woke = |now: &usize| thread[now - 1].1 && !thread[*now].1;
+            let wakes = (first..until).filter(woke).map(|now| thread[now].0);
+            wakes.collect::<Vec<_>>()
+        });
+        let mut wakes: Vec<u64> = wakes.collect();
+        wakes.sort_unstable();
+        wakes
+    }
+
+    /// False for a request whose client slept from before the millisecond of `time` (nanoseconds) until then.
+    pub(crate) fn may_precede(&self, record: &Record, time: u64) -> bool {
+        let Some((client, _, Direction::ToServer)) = message(record) else {
+            return true;
+        };
+        let threads = self.processes.get(client);
+        let threads = threads.and_then(|pid| self.threads.get(pid));
+        let threads = threads.into_iter().flat_map(FxHashMap::values);
+        let begin = time - time % MILLISECOND;
+        let mut known = threads
+            .filter_map(|thread| {
+                let later = thread.partition_point(|(at, _)| *at <= time);
+                later.checked_sub(1).and_then(|now| thread.get(now))
+            })
+            .peekable();
+        known.peek().is_none() || known.any(|(since, sleeps)| !sleeps || *since >= begin)
     }
 
     fn of(&mut self, client: ConnectionId, time: u64, way: Direction) -> u64 {
@@ -132,6 +169,27 @@ impl ReportTimes {
             Direction::ToClient => (MILLISECOND, !is_woken),
         };
         (is_late && slept > 0 && slept.saturating_add(within) >= time).then_some(slept)
+    }
+}
+
+/// The client, the time and the direction of a record whose time RECORD reports.
+fn message(record: &Record) -> Option<(ConnectionId, Timestamp, Direction)> {
+    match record {
+        Record::Block(block) => Some((block.connection, block.time, block.direction)),
+        // The first message follows.
+        Record::Control(time, Control::Joined(joined)) => {
+            Some((joined.connection, *time, Direction::ToServer))
+        }
+        _ => None,
+    }
+}
+
+/// Sets the time of a record whose time RECORD reports, in nanoseconds.
+pub(crate) fn set_time(record: &mut Record, nanos: u64) {
+    match record {
+        Record::Block(block) => block.time = Timestamp::from_nanos(nanos),
+        Record::Control(time, Control::Joined(_)) => *time = Timestamp::from_nanos(nanos),
+        _ => {}
     }
 }
 

@@ -3,7 +3,7 @@
 //! (`record --net`), or measured it.
 
 use rustc_hash::FxHashMap;
-use x11prof_trace::{Block, ConnectionId, Control, Direction, EmulatedNetwork, Timestamp};
+use x11prof_trace::{Block, ConnectionId, Control, Direction, EmulatedNetwork, Line, Timestamp};
 
 /// The bytes of a full packet (Ethernet's MTU without the headers of IP and TCP). More bytes follow a full packet.
 const FULL: u32 = 1448;
@@ -11,19 +11,20 @@ const FULL: u32 = 1448;
 const LATE: u64 = 500_000;
 const LATE_PACKETS: u64 = 4;
 
-/// The line between the recorder and the server: all connections share each direction.
+/// The link between the recorder and the server: all connections share each direction.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ServerLink {
-    network: Option<EmulatedNetwork>,
+    /// The line to the server, with the emulated and the measured round trip; `None` without a link.
+    there: Option<Line>,
+    /// The emulated network's round trip in nanoseconds.
+    emulated_trip: u64,
     /// The measured link's round trip, and the additional time of a connection setup.
     measured: Option<(u64, u64)>,
-    /// The time at which the line to the server is free again.
-    free: u64,
     /// The time at which the line from the server was free again, and the time at which the server sent the bytes
     /// that occupied the line until then.
     free_back: u64,
     sent_back: u64,
-    /// The last bytes of each connection over a measured link.
+    /// The last bytes of each connection over a link whose round trips vary.
     last: FxHashMap<ConnectionId, LastBytes>,
 }
 
@@ -35,55 +36,103 @@ struct LastBytes {
     on_time: u64,
     /// More bytes of the same reply may follow.
     continues: bool,
+    /// The number of bytes of the reply so far.
+    reply: u64,
 }
 
 impl ServerLink {
     /// Processes a control record, which may describe the link.
     pub(crate) fn control(&mut self, control: &Control) {
         match control {
-            Control::Network(network) => self.network = Some(*network),
+            Control::Network(network) => {
+                self.emulated_trip = network.round_trip_ns;
+                self.there = Some(Line::new(network.clone()));
+                self.set_round_trip();
+            }
             Control::Link(link) if link.is_remote() => {
                 self.measured = link.round_trip_ns().map(|trip| (trip, link.connect_ns()));
+                self.set_round_trip();
+                let trip = self.measured_trip().unwrap_or(0);
+                if let Some(line) = &mut self.there {
+                    let speed = &mut line.network_mut().bytes_per_second;
+                    *speed = speed.or(link.to_server.bytes_per_second(trip));
+                    let is_ssh = link
+                        .relay
+                        .as_deref()
+                        .is_some_and(|relay| relay.starts_with("sshd"));
+                    line.network_mut().reply_window = is_ssh.then_some(EmulatedNetwork::SSH_WINDOW);
+                }
             }
             Control::Closed { connection, .. } => drop(self.last.remove(connection)),
             _ => {}
         }
     }
 
+    /// Notes that the reply to a request arrived this many nanoseconds after the request: a measured link's round trip
+    /// is not longer.
+    pub(crate) fn replied_after(&mut self, nanos: u64) {
+        if let Some((trip, connect)) = &mut self.measured {
+            let less = trip.saturating_sub(nanos);
+            *trip -= less;
+            *connect = connect.saturating_add(less);
+            if less > 0 {
+                self.set_round_trip();
+            }
+        }
+    }
+
+    fn set_round_trip(&mut self) {
+        let trip = self.measured_trip().unwrap_or(0);
+        let line = self
+            .there
+            .get_or_insert_with(|| Line::new(EmulatedNetwork::default()));
+        line.network_mut().round_trip_ns = self.emulated_trip.saturating_add(trip);
+    }
+
+    /// The network of the link: the emulated network, with the measured round trip and speed.
+    pub(crate) fn network(&self) -> Option<&EmulatedNetwork> {
+        self.there.as_ref().map(Line::network)
+    }
+
+    /// The round trip of a measured link in nanoseconds.
+    pub(crate) fn measured_trip(&self) -> Option<u64> {
+        self.measured.map(|(trip, _)| trip)
+    }
+
     /// The time at which the server received or sent the bytes of `block`. Without a link, this is the time at which
     /// the recorder read them.
     pub(crate) fn at_server(&mut self, block: &Block) -> Timestamp {
-        if self.network.is_none() && self.measured.is_none() {
+        let Some(line) = &mut self.there else {
             return block.time;
-        }
-        let network = self.network.unwrap_or_default();
+        };
         let (trip, connect) = self.measured.unwrap_or_default();
-        let latency = network.latency().saturating_add(trip / 2);
         let time = block.time.as_nanos();
-        let occupies = network.occupies(block.wire_len as usize);
         let at = match block.direction {
             Direction::ToServer => {
                 // Connecting takes a round trip on an emulated link, and the measured time on a measured link.
                 let connects = if block.offset == 0 {
-                    network.round_trip_ns.saturating_add(connect)
+                    self.emulated_trip.saturating_add(connect)
                 } else {
                     0
                 };
-                self.free = time.max(self.free).saturating_add(occupies);
-                let arrived = self.free.saturating_add(latency).saturating_add(connects);
-                if trip > 0 {
-                    let last = LastBytes {
-                        at: arrived,
-                        on_time: arrived,
-                        continues: true,
-                    };
-                    self.last.insert(block.connection, last);
-                }
+                let sent = line.send(time, u64::from(block.wire_len));
+                let arrived = sent.arrives.saturating_add(connects);
+                let last = LastBytes {
+                    at: arrived,
+                    on_time: arrived,
+                    continues: true,
+                    reply: 0,
+                };
+                self.last.insert(block.connection, last);
                 arrived
             }
             Direction::ToClient => {
-                let free = time.saturating_sub(latency);
+                let network = line.network();
+                let round_trip = network.round_trip_ns;
+                let occupies = network.occupies(block.wire_len as usize);
+                let free = time.saturating_sub(network.latency());
                 let from = free.saturating_sub(occupies);
+                let varies = trip.saturating_add(line.varies_by(time));
                 // A packet directly behind another one had to wait for the line. A packet with a late timer does not
                 // delay the next one, whose slot on the line is known.
                 let late = LATE.saturating_add(LATE_PACKETS.saturating_mul(occupies));
@@ -94,20 +143,28 @@ impl ServerLink {
                     free.min(self.free_back.saturating_add(occupies))
                 };
                 // Round trips of a measured link vary, and its speed and the server's time are unknown: the link
-                // delayed a reply, or more bytes of a reply, that are late by less than a round trip.
+                // delayed a reply, or more bytes of a reply, that are late by less than a round trip. An emulated
+                // link may vary by less. The next window of a long reply is a round trip later.
                 let on_time = self.sent_back;
                 let last = self.last.get(&block.connection).copied();
                 let within = last.filter(|last| {
-                    let late = last.on_time..last.on_time.saturating_add(trip);
+                    let window = match last.reply >= EmulatedNetwork::FIRST_WINDOW {
+                        true => round_trip.saturating_add(LATE),
+                        false => 0,
+                    };
+                    let late = varies.saturating_add(window);
+                    let late = last.on_time..=last.on_time.saturating_add(late);
                     last.continues && late.contains(&on_time)
                 });
                 let at = within.map_or(on_time, |last| last.at);
                 // The client may have sent more before it read these bytes.
-                if trip > 0 && last.is_none_or(|last| last.on_time <= on_time) {
+                if last.is_none_or(|last| last.on_time <= on_time) {
+                    let reply = within.map_or(0, |last| last.reply);
                     let last = LastBytes {
                         at,
                         on_time,
                         continues: block.wire_len >= FULL,
+                        reply: reply.saturating_add(u64::from(block.wire_len)),
                     };
                     self.last.insert(block.connection, last);
                 }
@@ -124,7 +181,7 @@ mod tests {
     use x11prof_cost_model::{Network, Substitutions};
     use x11prof_trace::{
         Block, ConnectionId, Control, Direction, EmulatedNetwork, Link, Record, Server, Switch,
-        SwitchKind, Timestamp,
+        SwitchKind, Timestamp, Transfer,
     };
 
     use super::ServerLink;
@@ -162,6 +219,7 @@ mod tests {
         link.control(&Control::Network(EmulatedNetwork {
             bytes_per_second: Some(1.5e6),
             round_trip_ns: 40_000_000,
+            ..EmulatedNetwork::default()
         }));
         assert_eq!(at(&mut link, asks.clone()), 31_000);
         assert_eq!(at(&mut link, asks), 32_000);
@@ -180,6 +238,27 @@ mod tests {
     }
 
     #[test]
+    fn windows_of_a_long_reply_are_on_the_link() {
+        let mut link = ServerLink::default();
+        link.control(&Control::Link(Link {
+            relay: Some("sshd".to_owned()),
+            round_trips_ns: vec![40_000_000],
+            ..Link::default()
+        }));
+        let at = |link: &mut ServerLink, block| link.at_server(&block).as_nanos() / 1_000_000;
+        assert_eq!(at(&mut link, block(Direction::ToServer, 10, 100)), 30);
+        // 64 KiB each.
+        for millis in [50, 91, 132, 173] {
+            assert_eq!(
+                at(&mut link, block(Direction::ToClient, millis, 65_536)),
+                30
+            );
+        }
+        assert_eq!(at(&mut link, block(Direction::ToClient, 214, 1000)), 30);
+        assert_eq!(at(&mut link, block(Direction::ToClient, 255, 1000)), 235);
+    }
+
+    #[test]
     fn measured_link_delays_like_an_emulated_link() {
         let mut link = ServerLink::default();
         let local = Link {
@@ -194,16 +273,36 @@ mod tests {
         link.control(&Control::Link(Link {
             relay: Some("sshd".to_owned()),
             setup_ns: Some(81_000_000),
-            round_trips_ns: vec![50_000_000, 40_000_000, 39_000_000],
+            round_trips_ns: vec![50_000_000, 41_000_000, 42_000_000],
             ..local
         }));
+        assert_eq!(link.measured_trip(), Some(41_000_000));
+        // A reply arrives sooner than the probe's replies, and later than that.
+        link.replied_after(40_000_000);
+        link.replied_after(70_000_000);
         assert_eq!(at(&mut link, asks.clone()), 30_000);
         // The reply is late by less than a round trip: the link delayed it. A later one waited for the server.
         assert_eq!(at(&mut link, block(Direction::ToClient, 60, 1448)), 30_000);
         assert_eq!(at(&mut link, block(Direction::ToClient, 75, 1000)), 30_000);
         assert_eq!(at(&mut link, block(Direction::ToClient, 76, 1000)), 56_000);
         // Connection setup took 41 ms more than a round trip.
-        assert_eq!(at(&mut link, Block { offset: 0, ..asks }), 71_000);
+        let first = Block {
+            offset: 0,
+            ..asks.clone()
+        };
+        assert_eq!(at(&mut link, first), 71_000);
+        // `record --link` measured 1.5 MB a second.
+        let mut link = ServerLink::default();
+        link.control(&Control::Link(Link {
+            relay: Some("sshd".to_owned()),
+            round_trips_ns: vec![40_000_000],
+            to_server: Transfer {
+                bytes: 1_500_000,
+                took_ns: 1_040_000_000,
+            },
+            ..Link::default()
+        }));
+        assert_eq!(at(&mut link, asks), 31_000);
     }
 
     #[test]
@@ -212,8 +311,8 @@ mod tests {
         let mut trace = Synthetic::new();
         trace.control(Control::Server(Server::default()));
         trace.control(Control::Network(EmulatedNetwork {
-            bytes_per_second: None,
             round_trip_ns: 50_000_000,
+            ..EmulatedNetwork::default()
         }));
         // The server handles the requests one after the other, in 0.2 ms each.
         for n in 1..=10 {
@@ -270,8 +369,8 @@ mod tests {
         const WINDOW: u32 = BASE + 9;
         let mut trace = Synthetic::new();
         trace.control(Control::Network(EmulatedNetwork {
-            bytes_per_second: None,
             round_trip_ns: 50_000_000,
+            ..EmulatedNetwork::default()
         }));
         trace.control(Control::Capture {
             pid: SERVER_PID,
@@ -339,8 +438,8 @@ mod tests {
     fn user_wait_is_within_the_session() {
         let mut trace = Synthetic::new();
         trace.control(Control::Network(EmulatedNetwork {
-            bytes_per_second: None,
             round_trip_ns: 2_000_000_000,
+            ..EmulatedNetwork::default()
         }));
         let mut press = vec![0; 32];
         (press[0], press[1]) = (2, 38);
@@ -372,6 +471,7 @@ mod tests {
         trace.control(Control::Network(EmulatedNetwork {
             bytes_per_second: Some(10e3),
             round_trip_ns: 50_000_000,
+            ..EmulatedNetwork::default()
         }));
         let window = request(1, 8, &[WINDOW, ROOT, 0, 100 | 100 << 16, 1 << 16, 0, 0]);
         let fill = request(70, 0, &[WINDOW, BASE + 2, 0, 10 | 10 << 16]);

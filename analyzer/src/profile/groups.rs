@@ -16,7 +16,7 @@ use crate::profile::copies::{Copies, DrawableKey, PixmapGeneration};
 use crate::profile::tally::{Line, Tally};
 use x11prof_server_model::Charge;
 
-/// Number of groups: when there are twice as many, the cheaper half is merged into one.
+/// The number of groups that are kept. When there are twice as many, the cheaper half is merged into one group.
 const MAX_GROUPS: usize = 10_000;
 /// Maximum number of tracked drawables.
 const MAX_DRAWABLES: usize = 100_000;

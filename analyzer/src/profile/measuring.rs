@@ -25,7 +25,7 @@ pub(super) struct Key {
 }
 
 impl AttributionKey for Key {
-    /// A request costs the same in every group and for every client.
+    /// The key without the group and the client, because they do not change the cost of a request.
     fn kind(self) -> Key {
         let request = self.request.filter(|_| self.part.is_none());
         Key {
@@ -434,7 +434,7 @@ impl Measuring {
     }
 }
 
-/// A server call without a message. The end of a client has this cost.
+/// A call of the server that no message caused; `cost` is the cost of the end of a client, `None` for other calls.
 fn call(at: u64, cost: Option<Micros>) -> Work<Key> {
     Work {
         at,

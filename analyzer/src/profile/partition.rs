@@ -29,10 +29,10 @@ pub struct PartitionReport {
     /// The minimum time in milliseconds for which clients and server must have run at the same time (equation 2): the
     /// excess of `sum_ms` over `wall_ms`.
     pub overlap_ms: Option<f64>,
-    /// Time in which neither ran because a client or the server, which could run, had no processor, by the context
-    /// switches.
+    /// The time in milliseconds in which neither clients nor server ran, because no processor was free for one that
+    /// could run, by the context switches.
     pub run_queue_ms: Option<f64>,
-    /// The excess of the wall-clock time over the sum and over `run_queue_ms`: neither worked.
+    /// The excess of `wall_ms` over `sum_ms` and `run_queue_ms`, in milliseconds: neither clients nor server worked.
     pub idle_ms: Option<f64>,
     /// The clients' CPU time in milliseconds for unwinding the stacks of their requests, part of `client_ms`; null if
     /// no client reported it.

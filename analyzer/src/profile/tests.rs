@@ -152,6 +152,8 @@ fn critical_path_causes_are_network_time() {
     let cause = |name: &str, ms| ForecastCause {
         kind: "bytes-to-server".to_owned(),
         name: name.to_owned(),
+        client: "client 1".to_owned(),
+        connection: 1,
         count: 1,
         ms,
     };

@@ -14,6 +14,7 @@ use super::round_trip::{Kind, Waited};
 use crate::callers::{CallerReport, CallersReport};
 use crate::forecast::ForecastReport;
 use crate::forecast::changes::Changes;
+use crate::networks::emulated;
 use crate::pipeline::start_up::{ClientRole, StartUpReport};
 use crate::text::label::Label;
 
@@ -221,20 +222,18 @@ impl RoundTrips {
         });
         let network = self.options.link;
         let network = network.unwrap_or_else(|| forecasts.recorded_network());
-        let link = (network.effective_speed(), network.rtt.as_ms());
-        let length = |changes: &Changes| ms(forecasts.length_with(link.0, link.1, changes));
-        let forecast = forecasts
-            .has_any()
-            .then(|| forecasts.report(link.0, link.1));
+        let link = emulated(&network);
+        let length = |changes: &Changes| ms(forecasts.length_with(&link, changes));
+        let forecast = forecasts.has_any().then(|| forecasts.report(link.clone()));
         let before = forecast.as_ref().map(|forecast| forecast.forecast_ms);
         let mut findings = self.insights.findings();
         findings.retain(|one| self.is_wanted(one.client));
         // The most that each can save, in milliseconds.
         let most = |one: &Finding| {
             let bytes = link
-                .0
+                .bytes_per_second
                 .map_or(0.0, |speed| one.saves.bytes as f64 / speed * 1e3);
-            one.saves.round_trips as f64 * link.1 + bytes + ms(one.saves.nanos)
+            one.saves.round_trips as f64 * ms(link.round_trip_ns) + bytes + ms(one.saves.nanos)
         };
         findings.sort_by(|a, b| {
             most(b)
@@ -300,7 +299,7 @@ impl RoundTrips {
         RoundTripsReport {
             format: FORMAT,
             trace: path.to_owned(),
-            rtt_ms: link.1,
+            rtt_ms: ms(link.round_trip_ns),
             forecast,
             start_up_only: self.options.start_up,
             blocking: by_request(&counted),

@@ -186,7 +186,8 @@ impl PendingRecords {
     }
 }
 
-/// Bytes of the message at `at` that determine its length: only these are kept of a message that was not inspected.
+/// The number of bytes that determine the length of the message at `at`. Only these bytes are kept of a message that
+/// was not inspected.
 fn header_len(direction: Direction, at: u64, waiting: &PendingRecord) -> u64 {
     let Record::Block(block) = &waiting.record else {
         return 0;

@@ -360,7 +360,7 @@ impl<K: AttributionKey> Attribution<K> {
         }
     }
 
-    /// Queues `work` by time. Screen updates may arrive late.
+    /// Queues `work` by time; it may be earlier than the last queued work. Equal work is queued once, with a count.
     fn wait(&mut self, work: Work<K>, times: u64) {
         if work.question.is_none() {
             for back in 1..=ALIKE.min(self.waiting.len()) {

@@ -78,7 +78,8 @@ fn records_what_is_sent(context: &GetContextReply) -> bool {
     ranges.any(sent)
 }
 
-/// Each request removes one client, so that a disconnected client does not keep another one in the context.
+/// Removes the clients from the RECORD context, with one request for each: a request that names a disconnected client
+/// fails as a whole.
 fn unregister(
     conversation: &mut Conversation,
     context: u32,

@@ -181,6 +181,11 @@ mod tests {
     use super::*;
     use crate::display::display_lock::{lock_path, lock_text};
 
+    /// The number of a display that only this process and this test use.
+    fn display(test: u32) -> u32 {
+        1000 + std::process::id() % 5000 * 8 + test
+    }
+
     /// Ends the listening at once. Closing the descriptor is not enough: a program that another test starts has a copy of
     /// it from `fork` until `exec`.
     fn stop_listening(listener: &UnixListener) {
@@ -189,7 +194,7 @@ mod tests {
 
     #[test]
     fn claimed_display_is_locked_listening_and_released() {
-        let number = 300;
+        let number = display(0);
         let claimed = claim(Some(number), None).unwrap();
         let lock = fs::read(lock_path(number)).unwrap();
         assert_eq!(lock, format!("{:10}\n", std::process::id()).into_bytes());
@@ -198,21 +203,21 @@ mod tests {
         assert_eq!(mode(lock_path(number)), 0o444);
         assert_eq!(mode(socket_path(number)), 0o777);
         UnixStream::connect(socket_path(number)).unwrap();
-        let name = SocketAddr::from_abstract_name(b"/tmp/.X11-unix/X300").unwrap();
+        let name = SocketAddr::from_abstract_name(format!("/tmp/.X11-unix/X{number}")).unwrap();
         UnixStream::connect_addr(&name).unwrap();
         assert!(matches!(
             claim(Some(number), None),
-            Err(ListenError::InUse { number: 300, .. })
+            Err(ListenError::InUse { .. })
         ));
         drop(claimed);
         assert!(!lock_path(number).exists());
         assert!(!socket_path(number).exists());
-        assert!(!Path::new(&format!("/tmp/.tX300-lock-{}", std::process::id())).exists());
+        assert!(!Path::new(&format!("/tmp/.tX{number}-lock-{}", std::process::id())).exists());
     }
 
     #[test]
     fn stale_lock_and_socket_are_replaced() {
-        let number = 301;
+        let number = display(1);
         // A process that has ended and was reaped.
         let mut gone = std::process::Command::new("true").spawn().unwrap();
         gone.wait().unwrap();
@@ -227,13 +232,13 @@ mod tests {
 
     #[test]
     fn live_socket_without_lock_file_is_in_use() {
-        let number = 302;
+        let number = display(2);
         make_socket_dir(Path::new(SOCKET_DIR)).unwrap();
         let _ = fs::remove_file(socket_path(number));
         let other = UnixListener::bind(socket_path(number)).unwrap();
         assert!(matches!(
             claim(Some(number), None),
-            Err(ListenError::InUse { number: 302, .. })
+            Err(ListenError::InUse { .. })
         ));
         assert!(!lock_path(number).exists());
         // The queue is full from the second connection on, so an ordinary connection would block.
@@ -248,7 +253,7 @@ mod tests {
 
     #[test]
     fn irregular_lock_files_never_block() {
-        let number = 305;
+        let number = display(5);
         let lock = lock_path(number);
         let in_use = || matches!(claim(Some(number), None), Err(ListenError::InUse { .. }));
         let _ = fs::remove_file(&lock);

@@ -17,7 +17,7 @@ use crate::display::server_link::{Connected, ServerLink};
 use crate::display::setup_connection::{PATIENCE, SetupConnection, SetupFailure};
 use crate::processes::peer::Peer;
 use crate::processes::process_info::ProcessInfo;
-use crate::processes::tcp_peer;
+use crate::processes::{tcp_peer, tcp_times};
 
 /// Round trips that measure the link, in addition to the round trip that lists the extensions.
 const ROUND_TRIPS: usize = 2;
@@ -157,7 +157,11 @@ pub(crate) fn ask(link: &ServerLink) -> Result<DisplayInfo, DisplayError> {
             trips.push(clock::now().as_nanos().saturating_sub(asked));
         }
         measured.round_trips_ns = trips;
-        measured.tcp_round_trip_ns = talk.tcp_round_trip_ns();
+        let is_ssh = |relay: &str| relay.starts_with("sshd");
+        measured.tcp_round_trip_ns = match measured.relay.as_deref().is_some_and(is_ssh) {
+            true => tcp_times::of_ssh(),
+            false => tcp_times::of_socket(talk.socket()),
+        };
         // A server resets when its last client is gone, and closes connections that begin at that moment.
         talk.socket().shut_down_writing();
         talk.set_patience(CLOSES_WITHIN);

@@ -96,11 +96,6 @@ impl SetupConnection {
         }
     }
 
-    /// The kernel's round-trip time of a TCP connection, in nanoseconds; `None` for other connections.
-    pub(crate) fn tcp_round_trip_ns(&self) -> Option<u64> {
-        self.socket.tcp_round_trip_ns()
-    }
-
     /// Reads the next reply, error or event, and returns its bytes.
     pub(crate) fn message(&mut self) -> Result<Vec<u8>, String> {
         let mut message = self.hear(32)?;

@@ -7,3 +7,4 @@ pub(crate) mod open_files;
 pub(crate) mod peer;
 pub(crate) mod process_info;
 pub(crate) mod tcp_peer;
+pub(crate) mod tcp_times;

@@ -78,9 +78,9 @@ pub struct RecordConfig {
     pub network: Option<EmulatedNetwork>,
     /// The changes of requests to try (`record --try`).
     pub rewrites: Vec<Rewrite>,
-    /// A second consumer of the records, which receives them before `filter` changes them.
+    /// A second consumer of the records, which receives them before `filter` changes them; `None` for none.
     pub watch: Option<Watch>,
-    /// A filter that changes the records before they reach the file.
+    /// A filter that changes the records before they reach the file; `None` leaves them unchanged.
     pub filter: Option<MakeFilter>,
     /// The key on the server's keyboard with which the user sets a mark in the recording; `None` for no key.
     pub mark_key: Option<Chord>,

@@ -1,8 +1,7 @@
 //! Emulates a slower network between the recorder and the server (`record --net`).
 //!
-//! A separate thread transmits a connection's bytes next to the ordinary relay. Each direction transmits packets one
-//! after the other at the network's speed, with their headers; they arrive half a round trip later. All connections
-//! share the line of each direction. Connecting takes a round trip. The time that the relay itself adds is measured
+//! A separate thread transmits a connection's bytes next to the ordinary relay, at the times of a [`Line`] of each
+//! direction that all connections share. Connecting takes a round trip. The time that the relay itself adds is measured
 //! once and subtracted from the delay.
 
 use std::collections::VecDeque;
@@ -15,7 +14,7 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use rustix::event::PollFlags;
-use x11prof_trace::EmulatedNetwork;
+use x11prof_trace::{EmulatedNetwork, Line};
 
 use crate::sockets::socket::{Socket, Wait, await_any};
 
@@ -26,29 +25,43 @@ const MOST_ON_THE_WAY: f64 = 16e6;
 /// Delays by which the relay's own time is measured: how many, and how long.
 const DELAYS: usize = 33;
 const DELAY: Duration = Duration::from_micros(250);
-/// An upper bound for the delay of a packet.
+/// An upper bound for the time of connecting.
 const LONGEST: Duration = Duration::from_secs(3600);
-
-/// The shared link in one direction: the time at which it can accept the next packet.
-type Line = Mutex<Option<Instant>>;
 
 /// The emulated network, with one line in each direction that all connections share.
 #[derive(Debug, Clone)]
 pub(crate) struct SharedLink {
-    network: EmulatedNetwork,
-    /// The relay's own part of the latency.
-    own: Duration,
-    there: Arc<Line>,
-    back: Arc<Line>,
+    /// The time that connecting takes.
+    connects: Duration,
+    /// The most bytes in flight in one direction of a connection: the network's capacity plus the sender's buffer.
+    most: f64,
+    /// The relay's own part of the latency, in nanoseconds.
+    own: u64,
+    began: Instant,
+    there: Arc<Mutex<Line>>,
+    back: Arc<Mutex<Line>>,
 }
 
 impl SharedLink {
     pub(crate) fn new(network: EmulatedNetwork) -> SharedLink {
+        let own = own_time().unwrap_or_default();
+        SharedLink::with_own(network, u64::try_from(own.as_nanos()).unwrap_or(0))
+    }
+
+    fn with_own(network: EmulatedNetwork, own: u64) -> SharedLink {
+        let connects = Duration::from_nanos(network.round_trip_ns).min(LONGEST);
+        let speed = network.bytes_per_second.unwrap_or(f64::INFINITY);
+        // Infinite speed without latency counts as the largest capacity.
+        let held = (speed * connects.as_secs_f64()).min(MOST_ON_THE_WAY);
+        let held = if held.is_nan() { MOST_ON_THE_WAY } else { held };
+        let back = Line::to_client(network.clone());
         SharedLink {
-            network,
-            own: own_time().unwrap_or_default(),
-            there: Arc::default(),
-            back: Arc::default(),
+            connects,
+            most: held + EmulatedNetwork::SEND_BUFFER as f64,
+            own,
+            began: Instant::now(),
+            there: Arc::new(Mutex::new(Line::new(network))),
+            back: Arc::new(Mutex::new(back)),
         }
     }
 }
@@ -80,7 +93,7 @@ fn own_time() -> io::Result<Duration> {
     Ok(least)
 }
 
-/// The system's timers are 50 µs late otherwise. Where it refuses, they are.
+/// Requests exact timers of the kernel for this thread. If the kernel refuses, they are 50 µs late, as by default.
 fn exact_timers() {
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
 }
@@ -134,48 +147,40 @@ struct Packet {
 /// The bytes in flight in one direction.
 #[derive(Debug)]
 struct InFlight {
-    network: EmulatedNetwork,
-    latency: Duration,
+    link: SharedLink,
+    line: Arc<Mutex<Line>>,
     packets: VecDeque<Packet>,
     bytes: usize,
-    line: Arc<Line>,
 }
 
 impl InFlight {
-    /// An empty way; its packets take their turns on `line`, and the relay delays them by `own` in any case.
-    fn new(network: EmulatedNetwork, own: Duration, line: Arc<Line>) -> InFlight {
-        let latency = Duration::from_nanos(network.latency()).min(LONGEST);
+    /// A connection's direction without bytes in flight, whose packets are sent on `line`.
+    fn new(link: &SharedLink, line: &Arc<Mutex<Line>>) -> InFlight {
         InFlight {
-            network,
-            latency: latency.saturating_sub(own),
-            line,
+            link: link.clone(),
+            line: Arc::clone(line),
             packets: VecDeque::new(),
             bytes: 0,
         }
     }
 
-    /// True if more bytes may be in flight. The limit is the network's capacity plus the sender's buffer.
+    /// True if more bytes may be in flight.
     fn has_room(&self) -> bool {
-        let round_trip = Duration::from_nanos(self.network.round_trip_ns).as_secs_f64();
-        let speed = self.network.bytes_per_second.unwrap_or(f64::INFINITY);
-        // Infinite speed without latency counts as the largest capacity.
-        let held = (speed * round_trip).min(MOST_ON_THE_WAY);
-        let held = if held.is_nan() { MOST_ON_THE_WAY } else { held };
-        (self.bytes as f64) < held + EmulatedNetwork::SEND_BUFFER as f64
+        (self.bytes as f64) < self.link.most
     }
 
     /// Adds bytes that were sent at `now`.
     fn put(&mut self, now: Instant, bytes: &[u8], mut fds: Vec<OwnedFd>) {
         self.bytes += bytes.len();
-        // A single time value is consistent even if its holder panicked.
-        let mut free = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = now.saturating_duration_since(self.link.began);
+        let since = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
+        // A line is consistent even if its holder panicked.
+        let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         for part in bytes.chunks(EmulatedNetwork::PACKET) {
-            let start = free.map_or(now, |free| free.max(now));
-            let takes = Duration::from_nanos(self.network.occupies(part.len()));
-            let sent = start + takes.min(LONGEST);
-            *free = Some(sent);
+            let sent = line.send(since, part.len() as u64);
+            let due = sent.arrives.saturating_sub(self.link.own).max(sent.end);
             self.packets.push_back(Packet {
-                due: sent + self.latency,
+                due: self.link.began + Duration::from_nanos(due),
                 bytes: part.to_vec(),
                 fds: std::mem::take(&mut fds),
                 taken: 0,
@@ -283,14 +288,12 @@ impl LinkDirection<'_> {
 
 /// Passes bytes between `near` and `server` until both directions have ended.
 fn carry(lines: &SharedLink, near: &Socket, server: &Socket) {
-    let network = lines.network;
     exact_timers();
-    // The delay of establishing the connection.
-    std::thread::sleep(Duration::from_nanos(network.round_trip_ns).min(LONGEST));
+    std::thread::sleep(lines.connects);
     let way = |from, to, line| LinkDirection {
         from,
         to,
-        on_the_way: InFlight::new(network, lines.own, Arc::clone(line)),
+        on_the_way: InFlight::new(lines, line),
         is_full: false,
         ended: None,
         over: false,
@@ -325,67 +328,43 @@ mod tests {
 
     use super::*;
 
-    const fn network(bytes_per_second: Option<f64>, round_trip_ns: u64) -> EmulatedNetwork {
+    fn network(bytes_per_second: Option<f64>, round_trip_ns: u64) -> EmulatedNetwork {
         EmulatedNetwork {
             bytes_per_second,
             round_trip_ns,
+            ..EmulatedNetwork::default()
         }
     }
 
-    const PACKET: usize = EmulatedNetwork::PACKET;
-
-    fn way(network: EmulatedNetwork, line: &Arc<Line>) -> InFlight {
-        InFlight::new(network, Duration::ZERO, Arc::clone(line))
-    }
-
-    fn due(way: &InFlight, start: Instant) -> Vec<u128> {
-        let due = way.packets.iter().map(|packet| packet.due);
-        due.map(|due| due.duration_since(start).as_micros())
-            .collect()
-    }
-
-    #[test]
-    fn packets_queue_and_arrive_half_a_round_trip_later() {
-        let start = Instant::now();
-        let after = |millis| start + Duration::from_millis(millis);
-        // 1500 bytes, including headers, take a millisecond.
-        let slow = network(Some(1.5e6), 20_000_000);
-        let line = Arc::default();
-        let mut first = way(slow, &line);
-        first.put(start, &[1; 2 * PACKET], Vec::new());
-        first.put(after(50), &[3; PACKET], Vec::new());
-        // 8 bytes of data and 52 of headers.
-        first.put(after(90), &[4; 8], Vec::new());
-        assert_eq!(due(&first, start), [11_000, 12_000, 61_000, 100_040]);
-        assert_eq!(first.bytes, 3 * PACKET + 8);
-        // A network without a speed limit has only its latency.
-        let mut fast = way(network(None, 20_000_000), &Arc::default());
-        fast.put(start, &[1; 2 * PACKET], Vec::new());
-        assert_eq!(due(&fast, start), [10_000; 2]);
+    fn ways(network: EmulatedNetwork, connections: usize) -> (Instant, Vec<InFlight>) {
+        let link = SharedLink::with_own(network, 0);
+        let ways = (0..connections).map(|_| InFlight::new(&link, &link.there));
+        (link.began, ways.collect())
     }
 
     #[test]
     fn connections_share_the_bandwidth() {
-        let start = Instant::now();
-        let slow = network(Some(1.5e6), 20_000_000);
-        let line = Arc::default();
-        let mut all = [0; 10].map(|_| way(slow, &line));
+        let (start, mut all) = ways(network(Some(1.5e6), 4_000_000), 200);
+        let bytes = [1; EmulatedNetwork::PACKET];
         all.iter_mut()
-            .for_each(|one| one.put(start, &[1; 10 * PACKET], Vec::new()));
-        // 100 packets take 100 ms, whichever connection sends them.
-        let last = all.iter().flat_map(|one| due(one, start)).max();
-        assert_eq!(last, Some(110_000));
+            .for_each(|one| one.put(start, &bytes, Vec::new()));
+        // 200 packets of 1500 bytes take 200 ms, whichever connection sends them. Latency: 2 ms.
+        let due = all.iter().flat_map(|one| &one.packets);
+        let last = due
+            .map(|packet| packet.due.duration_since(start).as_millis())
+            .max();
+        assert_eq!(last, Some(202));
     }
 
     #[test]
     fn senders_block_when_the_network_is_full() {
-        let now = Instant::now();
-        let mut slow = way(network(Some(1e6), 100_000_000), &Arc::default());
+        let (now, mut all) = ways(network(Some(1e6), 100_000_000), 1);
+        let slow = &mut all[0];
         slow.put(now, &vec![0; 355_999], Vec::new());
         assert!(slow.has_room());
         slow.put(now, &[0], Vec::new());
         assert!(!slow.has_room());
-        assert!(way(network(None, 0), &Arc::default()).has_room());
+        assert!(ways(network(None, 0), 1).1[0].has_room());
     }
 
     #[test]
@@ -410,7 +389,7 @@ mod tests {
             fds += with.len();
         }
         assert_eq!((came == bytes, fds), (true, 1));
-        // 40 ms to connect, 103 ms on the wire, and 20 ms of latency.
+        // 40 ms to connect, at least 103 ms on the wire, and 20 ms of latency.
         assert!(start.elapsed() >= Duration::from_millis(163));
         server.send_all(b"answer", &[]).unwrap();
         drop(server);

@@ -57,7 +57,7 @@ pub(crate) fn record(
         false => probed,
     };
     let mut first = noted(&tried, |_| None);
-    first.extend(config.network.map(Control::Network));
+    first.extend(config.network.clone().map(Control::Network));
     first.extend(measured.map(Control::Link));
     let claimed = listener::claim(config.listen, config.tcp.as_deref())?;
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -105,7 +105,7 @@ pub(crate) fn record(
         kept: Mutex::default(),
         processes: Arc::clone(&session.clients),
         images,
-        lines: config.network.map(SharedLink::new),
+        lines: config.network.clone().map(SharedLink::new),
         tried,
         notices,
         connections: Connections::default(),

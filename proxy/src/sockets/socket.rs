@@ -2,7 +2,7 @@
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -45,27 +45,6 @@ impl Socket {
             fcntl_setfl(&fd, flags - OFlags::NONBLOCK)?;
         }
         Ok(Socket(fd))
-    }
-
-    /// The kernel's smoothed round-trip time of a TCP connection, in nanoseconds (tcp(7), TCP_INFO); `None` for other
-    /// sockets.
-    pub(crate) fn tcp_round_trip_ns(&self) -> Option<u64> {
-        // SAFETY: the structure consists of plain integers, for which zero is a value.
-        #[expect(unsafe_code, reason = "rustix lacks TCP_INFO")]
-        let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
-        let mut len = libc::socklen_t::try_from(size_of::<libc::tcp_info>()).ok()?;
-        // SAFETY: the kernel writes at most `len` bytes of plain integers into `info`.
-        #[expect(unsafe_code, reason = "rustix lacks TCP_INFO")]
-        let got = unsafe {
-            libc::getsockopt(
-                self.0.as_raw_fd(),
-                libc::IPPROTO_TCP,
-                libc::TCP_INFO,
-                (&raw mut info).cast(),
-                &raw mut len,
-            )
-        };
-        (got == 0).then(|| u64::from(info.tcpi_rtt).saturating_mul(1000))
     }
 
     /// Requests a send buffer of at least `bytes` bytes. The system limits the size (net.core.wmem_max).

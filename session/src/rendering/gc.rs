@@ -5,7 +5,7 @@ use x11prof_protocol::{Body, Symbol};
 use crate::geometry::clip::Point;
 use crate::geometry::region::Region;
 use crate::geometry::target::Clip;
-use crate::ids::{By, ClientId, IdMap};
+use crate::ids::{By, IdMap, Made};
 use crate::resources::fonts::Fonts;
 use crate::windows::drawables::Drawables;
 
@@ -287,15 +287,11 @@ impl Gcs {
         self.0.remove(id);
     }
 
-    /// Removes the GC `id` if the failed request `by` should have created it.
-    pub(crate) fn undo(&mut self, id: u32, by: By) {
-        if self.0.get(id).is_some_and(|gc| gc.by == by) {
+    /// Removes the GC `id` if a request for which `made` is true created it.
+    pub(crate) fn undo(&mut self, id: u32, made: Made<'_>) {
+        if self.0.get(id).is_some_and(|gc| made(gc.by)) {
             self.0.remove(id);
         }
-    }
-
-    pub(crate) fn remove_client(&mut self, client: ClientId) {
-        self.0.retain(|gc| gc.by.client != client);
     }
 }
 

@@ -5,7 +5,7 @@ use x11prof_protocol::Body;
 
 use x11rb_protocol::protocol::render;
 
-use crate::ids::{By, ClientId, IdMap};
+use crate::ids::{By, IdMap, Made};
 
 /// Maximum number of glyphs in all sets together.
 const GLYPHS_LIMIT: usize = 1 << 20;
@@ -152,20 +152,9 @@ impl Glyphs {
         }
     }
 
-    /// Removes the glyph set `id` if the failed request `by` should have created it.
-    pub(crate) fn undo(&mut self, id: u32, by: By) {
-        if self.ids.get(id).is_some_and(|known| known.by == by) {
-            self.free(id);
-        }
-    }
-
-    pub(crate) fn remove_client(&mut self, client: ClientId) {
-        let of_client = self
-            .ids
-            .iter()
-            .filter(|(_, known)| known.by.client == client);
-        let gone: Vec<u32> = of_client.map(|(id, _)| id).collect();
-        for id in gone {
+    /// Removes the glyph set `id` if a request for which `made` is true created it.
+    pub(crate) fn undo(&mut self, id: u32, made: Made<'_>) {
+        if self.ids.get(id).is_some_and(|known| made(known.by)) {
             self.free(id);
         }
     }

@@ -6,7 +6,7 @@ use x11rb_protocol::protocol::render;
 use crate::geometry::clip::{Area, Point};
 use crate::geometry::region::Region;
 use crate::geometry::target::{Clip, DrawTarget, Effect};
-use crate::ids::{By, ClientId, IdMap};
+use crate::ids::{By, IdMap, Made};
 use crate::windows::drawables::Drawables;
 
 /// The source of a picture's pixels.
@@ -233,15 +233,11 @@ impl Pictures {
         }
     }
 
-    /// Removes the picture `id` if the failed request `by` should have created it.
-    pub(crate) fn undo(&mut self, id: u32, by: By) {
-        if self.0.get(id).is_some_and(|picture| picture.by == by) {
+    /// Removes the picture `id` if a request for which `made` is true created it.
+    pub(crate) fn undo(&mut self, id: u32, made: Made<'_>) {
+        if self.0.get(id).is_some_and(|picture| made(picture.by)) {
             self.0.remove(id);
         }
-    }
-
-    pub(crate) fn remove_client(&mut self, client: ClientId) {
-        self.0.retain(|picture| picture.by.client != client);
     }
 }
 

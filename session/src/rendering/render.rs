@@ -3,7 +3,7 @@
 use x11prof_protocol::{Body, Symbol};
 
 use crate::geometry::target::DrawTarget;
-use crate::ids::{By, ClientId};
+use crate::ids::{By, Made};
 use crate::rendering::glyphs::Glyphs;
 use crate::rendering::pict_formats::PictFormats;
 use crate::rendering::pictures::{Pictures, Source};
@@ -36,15 +36,10 @@ impl Render {
         }
     }
 
-    /// Removes the picture or glyph set `id` if the failed request `by` should have created it.
-    pub(crate) fn undo(&mut self, id: u32, by: By) {
-        self.pictures.undo(id, by);
-        self.glyphs.undo(id, by);
-    }
-
-    pub(crate) fn remove_client(&mut self, client: ClientId) {
-        self.pictures.remove_client(client);
-        self.glyphs.remove_client(client);
+    /// Removes the picture or glyph set `id` if a request for which `made` is true created it.
+    pub(crate) fn undo(&mut self, id: u32, made: Made<'_>) {
+        self.pictures.undo(id, made);
+        self.glyphs.undo(id, made);
     }
 
     /// The picture `id` as the destination of a request, and the name of its format.

@@ -1,7 +1,7 @@
 //! The clients of a session: their ids, what happens to their resources when they disconnect, and the resources of
 //! their latest requests.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use x11prof_protocol::SequenceNumber;
 
@@ -24,6 +24,8 @@ pub(crate) struct Clients {
     /// The id ranges of clients, by the first id. A server assigns the range of a disconnected client to the next
     /// client that connects.
     ranges: IdMap<IdRange>,
+    /// Disconnected clients whose resources the server retains.
+    retained: BTreeSet<(CloseDown, ClientId)>,
     mask: u32,
 }
 
@@ -48,12 +50,11 @@ struct ClientState {
     ids: Option<IdRange>,
     close_down: CloseDown,
     deeds: VecDeque<(SequenceNumber, Undoable)>,
-    save_set: Vec<u32>,
-    gone: bool,
+    save_set: BTreeSet<u32>,
 }
 
 /// What happens to a client's resources when it disconnects (protocol, SetCloseDownMode).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 enum CloseDown {
     #[default]
     Destroy,
@@ -103,14 +104,15 @@ impl Clients {
     /// Applies ChangeSaveSet of `client`: adds `window` to the save set if `insert` is true, otherwise removes it.
     pub(crate) fn change_save_set(&mut self, client: ClientId, insert: bool, window: u32) {
         let saved = &mut self.entry(client).save_set;
-        saved.retain(|known| *known != window);
-        if insert && saved.len() < SAVED_LIMIT {
-            saved.push(window);
+        if !insert {
+            saved.remove(&window);
+        } else if saved.len() < SAVED_LIMIT {
+            saved.insert(window);
         }
     }
 
     /// Removes and returns the save set of the client: ids of windows.
-    pub(crate) fn take_save_set(&mut self, client: ClientId) -> Vec<u32> {
+    pub(crate) fn take_save_set(&mut self, client: ClientId) -> BTreeSet<u32> {
         self.known
             .get_mut(client.0)
             .map(|client| std::mem::take(&mut client.save_set))
@@ -137,7 +139,7 @@ impl Clients {
 
     /// Notes that the client has disconnected. Returns true if its resources are freed, false if they are retained.
     pub(crate) fn closed(&mut self, client: ClientId) -> bool {
-        let retained = self.known.iter().filter(|(_, client)| client.gone).count();
+        let retained = self.retained.len();
         let Some(known) = self.known.get_mut(client.0) else {
             return true;
         };
@@ -145,8 +147,8 @@ impl Clients {
             self.known.remove(client.0);
             return true;
         }
-        known.gone = true;
         known.deeds = VecDeque::new();
+        self.retained.insert((known.close_down, client));
         false
     }
 
@@ -155,23 +157,24 @@ impl Clients {
     pub(crate) fn killed(&mut self, resource: u32) -> Vec<ClientId> {
         /// The value of KillClient's resource that means the resources of all terminated clients (AllTemporary).
         const ALL_TEMPORARY: u32 = 0;
-        let goes = |client: &ClientState| {
-            client.gone
-                && match resource {
-                    ALL_TEMPORARY => client.close_down == CloseDown::RetainTemporary,
-                    id => client.ids.is_some_and(|range| range.contains(id)),
-                }
-        };
-        let going: Vec<ClientId> = self
-            .known
-            .iter()
-            .filter(|(_, client)| goes(client))
-            .map(|(id, _)| ClientId(id))
-            .collect();
-        for client in &going {
-            self.known.remove(client.0);
+        let temporary = |client| (CloseDown::RetainTemporary, ClientId(client));
+        let mut going = Vec::new();
+        if resource == ALL_TEMPORARY {
+            going.extend(
+                self.retained
+                    .range(temporary(0)..=temporary(u32::MAX))
+                    .copied(),
+            );
+        } else if let Some(range) = self.range(resource) {
+            let kinds = [CloseDown::RetainPermanent, CloseDown::RetainTemporary];
+            let both = kinds.map(|kind| (kind, range.client));
+            going.extend(both.into_iter().filter(|one| self.retained.contains(one)));
         }
-        going
+        for one in &going {
+            self.retained.remove(one);
+            self.known.remove(one.1.0);
+        }
+        going.into_iter().map(|(_, client)| client).collect()
     }
 
     fn entry(&mut self, client: ClientId) -> &mut ClientState {

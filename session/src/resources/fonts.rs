@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use x11prof_protocol::{Body, Symbol};
 
-use crate::ids::{By, ClientId, IdMap};
+use crate::ids::{By, IdMap, Made};
 use crate::latin1::latin1;
 
 /// The fonts that the clients of a display have opened.
@@ -61,22 +61,11 @@ impl Fonts {
         }
     }
 
-    /// Removes the font `id` if the failed request `by` should have opened it.
-    pub(crate) fn undo(&mut self, id: u32, by: By) {
-        if self.open.get(id).is_some_and(|font| font.by == by) {
+    /// Removes the font `id` if a request for which `made` is true opened it.
+    pub(crate) fn undo(&mut self, id: u32, made: Made<'_>) {
+        if self.open.get(id).is_some_and(|font| made(font.by)) {
             self.close(id);
         }
-    }
-
-    pub(crate) fn remove_client(&mut self, client: ClientId) {
-        let loaded = &mut self.loaded;
-        self.open.retain(|font| {
-            let stays = font.by.client != client;
-            if !stays {
-                unload(loaded, font.loaded);
-            }
-            stays
-        });
     }
 }
 

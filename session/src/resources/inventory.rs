@@ -11,6 +11,8 @@ use rustc_hash::FxHashMap;
 #[derive(Debug, Default)]
 pub(crate) struct Inventory {
     held: IdMap<Held>,
+    /// The ids of each client's resources, including those from before the recording.
+    of_clients: BTreeSet<(ClientId, u32)>,
     /// For each window, the ids of other resources that the server frees together with the window.
     bound: FxHashMap<u32, BTreeSet<u32>>,
     changes: Vec<ResourceChange>,
@@ -46,10 +48,16 @@ impl Inventory {
         if !self.held.insert(resource.id, Held { resource, window }) {
             return;
         }
+        self.existed(resource.client, resource.id);
         if let Some(window) = window {
             self.bound.entry(window).or_default().insert(resource.id);
         }
         self.changes.push(ResourceChange::Created(resource));
+    }
+
+    /// Notes that a resource of `client` existed before the recording.
+    pub(crate) fn existed(&mut self, client: ClientId, id: u32) {
+        self.of_clients.insert((client, id));
     }
 
     /// Notes that a request freed the resource `id`, or destroyed its window.
@@ -81,21 +89,22 @@ impl Inventory {
         }
     }
 
-    /// Frees the resources of a client, because its connection has ended.
-    pub(crate) fn remove_client(&mut self, client: ClientId) {
-        let own = self.held.iter();
-        let mut own: Vec<u32> = own
-            .filter(|(_, held)| held.resource.client == client)
-            .map(|(id, _)| id)
-            .collect();
-        own.sort_unstable();
-        let gone: Vec<Resource> = own.into_iter().filter_map(|id| self.remove(id)).collect();
+    /// Frees the resources of a client, because its connection has ended. Returns their ids.
+    pub(crate) fn remove_client(&mut self, client: ClientId) -> Vec<u32> {
+        let own = self.of_clients.range((client, 0)..=(client, u32::MAX));
+        let own: Vec<u32> = own.map(|(_, id)| *id).collect();
+        let gone: Vec<Resource> = own.iter().filter_map(|id| self.remove(*id)).collect();
+        // Resources from before the recording.
+        own.iter().for_each(|id| {
+            self.of_clients.remove(&(client, *id));
+        });
         for resource in gone {
             self.changes.push(ResourceChange::Closed(resource));
             if resource.kind == ResourceKind::Window {
                 self.window_gone(resource.id);
             }
         }
+        own
     }
 
     /// Notes the new size of the resource `id`: width and height in pixels, and bytes.
@@ -115,6 +124,7 @@ impl Inventory {
 
     fn remove(&mut self, id: u32) -> Option<Resource> {
         let Held { resource, window } = self.held.remove(id)?;
+        self.of_clients.remove(&(resource.client, id));
         if let Some(window) = window
             && let Some(bound) = self.bound.get_mut(&window)
         {

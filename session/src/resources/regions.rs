@@ -5,7 +5,7 @@ use x11rb_protocol::protocol::xfixes;
 
 use crate::geometry::clip::Area;
 use crate::geometry::region::Region;
-use crate::ids::{By, ClientId, IdMap};
+use crate::ids::{By, IdMap, Made};
 
 /// The XFIXES regions of a display. The pixels of a region may be unknown.
 #[derive(Debug, Default)]
@@ -136,14 +136,10 @@ impl Regions {
         Some(())
     }
 
-    /// Removes the region `id` if the failed request `by` should have created it.
-    pub(crate) fn undo(&mut self, id: u32, by: By) {
-        if self.0.get(id).is_some_and(|entry| entry.by == by) {
+    /// Removes the region `id` if a request for which `made` is true created it.
+    pub(crate) fn undo(&mut self, id: u32, made: Made<'_>) {
+        if self.0.get(id).is_some_and(|entry| made(entry.by)) {
             self.0.remove(id);
         }
-    }
-
-    pub(crate) fn remove_client(&mut self, client: ClientId) {
-        self.0.retain(|entry| entry.by.client != client);
     }
 }

@@ -4,7 +4,7 @@ use crate::geometry::clip::Area;
 use crate::geometry::placement::Geometry;
 use crate::geometry::region::Region;
 use crate::geometry::target::{Clip, DrawTarget, Effect};
-use crate::ids::{By, ClientId, IdMap};
+use crate::ids::{By, IdMap, Made};
 use crate::setup::Root;
 use crate::windows::earlier_drawables::EarlierDrawables;
 use crate::windows::tree::Windows;
@@ -234,25 +234,18 @@ impl Drawables {
         self.earlier.remove(id);
     }
 
-    /// Removes the pixmap or window `id` if the failed request `by` should have created it.
-    pub(crate) fn undo(&mut self, id: u32, by: By) {
-        if self.pixmaps.get(id).is_some_and(|pixmap| pixmap.by == by) {
+    /// Removes the pixmap or window `id` if a request for which `made` is true created it.
+    pub(crate) fn undo(&mut self, id: u32, made: Made<'_>) {
+        if self.pixmaps.get(id).is_some_and(|pixmap| made(pixmap.by)) {
             self.pixmaps.remove(id);
         }
-        if self
-            .windows
-            .get(id)
-            .is_some_and(|window| window.by == Some(by))
-        {
+        let window = self.windows.get(id);
+        if window.is_some_and(|window| window.by.is_some_and(made)) {
             self.windows.destroy(id);
         }
     }
-
-    pub(crate) fn remove_client(&mut self, client: ClientId) {
-        self.windows.remove_client(client);
-        self.pixmaps.retain(|pixmap| pixmap.by.client != client);
-    }
 }
+
 /// Returns the memory that a pixmap uses in the server, in bytes. Rows consist of whole 32-bit words, as in all current
 /// servers. If the depth is unknown, a pixel has 4 bytes.
 pub(crate) fn pixmap_bytes(width: u16, height: u16, depth: Option<u8>) -> f64 {

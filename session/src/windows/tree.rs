@@ -1,8 +1,9 @@
 //! The tree of windows, with the properties that affect drawing.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use crate::ids::{ClientId, IdMap};
 use crate::setup::Root;
@@ -10,7 +11,10 @@ use crate::windows::names::WindowNames;
 use crate::windows::window::Window;
 
 /// The maximum number of ancestors to follow. A window in a deeper or circular tree has unknown viewability.
-pub(super) const ANCESTORS_LIMIT: usize = 256;
+pub(super) const ANCESTORS_LIMIT: usize = 64;
+
+/// The maximum number of root windows. A display has one for each screen.
+const ROOTS_LIMIT: usize = 256;
 
 /// The maximum number of inferiors to count. The limit bounds the time that a malicious trace can use.
 const COUNTED_LIMIT: u32 = 1 << 14;
@@ -18,7 +22,7 @@ const COUNTED_LIMIT: u32 = 1 << 14;
 /// Steps through lists of windows that a request may take without counting, and those that all requests of a recording may
 /// take beyond. After these, a malicious trace's windows have no order, and some are not followed.
 const FREE_STEPS: usize = 256;
-const MOST_STEPS: usize = 1 << 27;
+const MOST_STEPS: usize = 1 << 25;
 /// The steps that finding a window takes, compared with a step in a list.
 pub(super) const FIND: usize = 8;
 
@@ -28,6 +32,8 @@ pub(crate) struct Windows {
     pub(super) known: IdMap<Window>,
     /// The names of windows, including windows from before the recording.
     names: IdMap<WindowNames>,
+    /// Clients whose connections ended.
+    gone: FxHashSet<ClientId>,
     /// The ids of root windows.
     roots: Vec<u32>,
     /// The counted steps so far.
@@ -60,11 +66,8 @@ impl Windows {
 
     /// Adds a root window, if it is not known yet.
     pub(crate) fn add_root(&mut self, root: Root) {
-        if self
-            .known
-            .get(root.id)
-            .is_some_and(|known| known.parent.is_none())
-        {
+        let known = self.known.get(root.id);
+        if known.is_some_and(|known| known.parent.is_none()) || self.roots.len() >= ROOTS_LIMIT {
             return;
         }
         self.state += 1;
@@ -112,8 +115,7 @@ impl Windows {
 
     /// The client that redirects the children of a root window; `None` if no recorded client does.
     pub(crate) fn window_manager(&self) -> Option<ClientId> {
-        let redirected = |root| self.known.get(root)?.redirected_to;
-        self.roots().find_map(redirected)
+        self.roots().find_map(|root| self.redirected_to(root))
     }
 
     /// Adds the window `id` under its parent.
@@ -218,7 +220,7 @@ impl Windows {
     /// Handles the save set of a disconnected client. Windows of the set inside the client's own windows are moved to
     /// the nearest ancestor that belongs to another client, and all windows of the set are mapped (protocol,
     /// ChangeSaveSet).
-    pub(crate) fn save(&mut self, client: ClientId, save_set: &[u32]) {
+    pub(crate) fn save(&mut self, client: ClientId, save_set: &BTreeSet<u32>) {
         let is_own = |window: &Window| window.by.is_some_and(|by| by.client == client);
         for id in save_set {
             let old = self.known.get(*id).and_then(|window| window.parent);
@@ -240,30 +242,15 @@ impl Windows {
         }
     }
 
-    /// Removes the windows of a client, and its redirections.
+    /// Ends the redirections of a client.
     pub(crate) fn remove_client(&mut self, client: ClientId) {
-        if !self.may_take(2 * self.known.len()) {
-            return;
-        }
-        let is_own = |window: &Window| window.by.is_some_and(|by| by.client == client);
-        let doomed: FxHashMap<u32, u32> = self
-            .known
-            .iter()
-            .filter(|(_, window)| is_own(window))
-            .filter_map(|(id, window)| Some((id, window.parent?)))
-            .collect();
-        // Remove all children of a parent in one pass, because it can have many.
-        let parents: FxHashSet<u32> = doomed.values().copied().collect();
-        for parent in parents {
-            if let Some(parent) = self.known.get_mut(parent) {
-                parent.children.retain(|child| !doomed.contains_key(child));
-            }
-        }
-        doomed.into_keys().for_each(|id| self.forget(id));
-        self.state += 1;
-        for window in self.known.values_mut() {
-            window.redirected_to = window.redirected_to.filter(|to| *to != client);
-        }
+        self.gone.insert(client);
+    }
+
+    /// The client that redirects the children of a window; `None` if no recorded client does.
+    fn redirected_to(&self, id: u32) -> Option<ClientId> {
+        let to = self.known.get(id)?.redirected_to;
+        to.filter(|to| !self.gone.contains(to))
     }
 
     /// Returns true if the server sends a request of `client` to map or move the window to a window manager instead
@@ -272,9 +259,7 @@ impl Windows {
         let Some(window) = self.known.get(id) else {
             return false;
         };
-        let to = window
-            .parent
-            .and_then(|parent| self.known.get(parent)?.redirected_to);
+        let to = window.parent.and_then(|parent| self.redirected_to(parent));
         !window.override_redirect && to.is_some_and(|to| to != client)
     }
 

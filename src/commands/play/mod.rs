@@ -17,10 +17,11 @@ use x11prof_views::played as views;
 
 use super::diff;
 use super::internal_program::InternalProgram;
-use crate::args::{Diff, Play, PlayPace, TableArguments, TableFormat, Type, Where, WindowChoice};
+use crate::args::{Diff, Play, PlayPace, TableArguments, Type, Where, WindowChoice};
+use crate::commands::emit_table::emit_table;
 use crate::error::{CommandError, Outcome, shown};
 use crate::input;
-use crate::output::{emit_json, emit_shared_text, emit_text, page, refuse_input};
+use crate::output::{emit_shared_text, emit_text, page, refuse_input};
 use crate::pass::Pass;
 
 /// The name of the trace label that holds the session's name.
@@ -93,14 +94,10 @@ pub(crate) fn play(arguments: &Play) -> Outcome {
         });
     }
     let report = report(&after)?;
-    match arguments.format {
-        TableFormat::Text => {
-            let page = page(None, arguments.all, None);
-            emit_text(None, &views::text(&report, &page))
-        }
-        TableFormat::Json => emit_json(None, &report),
-        TableFormat::Csv => emit_text(None, &views::csv(&report)),
-    }
+    let text = || views::text(&report, &page(None, arguments.all, None));
+    emit_table(None, arguments.format, &report, text, || {
+        views::csv(&report)
+    })
 }
 
 /// Runs `x11prof type`: types into the program, and prints the distribution of the keys' latencies.
@@ -143,11 +140,10 @@ pub(crate) fn type_keys(arguments: &Type) -> Outcome {
     if let Some(path) = &arguments.svg {
         emit_shared_text(Some(path), &views::svg(&report))?;
     }
-    match arguments.format {
-        TableFormat::Text => emit_text(None, &views::keys(&report, &page(None, true, None))),
-        TableFormat::Json => emit_json(None, &report),
-        TableFormat::Csv => emit_text(None, &views::csv(&report)),
-    }
+    let text = || views::keys(&report, &page(None, true, None));
+    emit_table(None, arguments.format, &report, text, || {
+        views::csv(&report)
+    })
 }
 
 /// Asks the user for permission to use the keys and the pointer of the display. A private server needs no permission.

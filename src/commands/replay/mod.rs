@@ -17,10 +17,11 @@ use x11prof_views::units::counted;
 use super::check;
 use super::internal_program::InternalProgram;
 use super::play::ask_for_input;
-use crate::args::{Check, PaceChoice, Replay, TableFormat};
+use crate::args::{Check, PaceChoice, Replay};
+use crate::commands::emit_table::emit_table;
 use crate::error::{CommandError, Outcome, shown};
 use crate::input;
-use crate::output::{emit_json, emit_text, page, refuse_input};
+use crate::output::{page, refuse_input};
 
 /// The maximum share of server time in requests that are not replayed. Above this share, a replay does not represent
 /// the program.
@@ -89,14 +90,10 @@ fn replayed(arguments: &Replay) -> Outcome {
     let mut reports = vec![recorded];
     reports.extend(all.iter().map(|one| one.report.clone()));
     let comparison = Comparison::new(&reports);
-    match arguments.format {
-        TableFormat::Text => emit_text(
-            None,
-            &views::replayed(&comparison, &page(None, arguments.all, None)),
-        )?,
-        TableFormat::Json => emit_json(None, &comparison)?,
-        TableFormat::Csv => emit_text(None, &views::csv(&comparison))?,
-    };
+    let text = || views::replayed(&comparison, &page(None, arguments.all, None));
+    emit_table(None, arguments.format, &comparison, text, || {
+        views::csv(&comparison)
+    })?;
     let Some(budget) = &arguments.budget else {
         return Ok(ExitCode::SUCCESS);
     };

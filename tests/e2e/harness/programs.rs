@@ -62,8 +62,9 @@ impl Finished {
         String::from_utf8_lossy(&self.output.stdout).into_owned()
     }
 
+    /// Returns the standard error output, with the lines as they were before errors were wrapped.
     pub(crate) fn stderr(&self) -> String {
-        String::from_utf8_lossy(&self.output.stderr).into_owned()
+        String::from_utf8_lossy(&self.output.stderr).replace("\n  ", " ")
     }
 
     pub(crate) fn status(&self) -> Option<i32> {

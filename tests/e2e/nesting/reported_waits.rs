@@ -143,23 +143,36 @@ fn each_key_behind_a_clipboard_poller_is_an_episode() {
     }
 }
 
-#[test]
-fn clients_that_answer_each_other_are_a_loop_without_episodes() {
+/// Runs two clients that answer each other, one after `ms` milliseconds, and checks their loop.
+fn check_loop(ms: &str) {
     let mut session = Session::new(&[]);
     start(
         &mut session,
-        [(CLIENTS, &["manager"][..]), (CLIENTS, &["hints"])],
+        [(CLIENTS, &["manager"][..]), (CLIENTS, &["hints", ms])],
     );
     session.look(1500);
     let report = session.end();
     let screen = screen(&report);
     assert!(screen.contains("cause each other's messages"), "{screen}");
+    let lasted = number(&report.json["loops"][0], "duration_ms");
+    assert!(lasted >= 1000.0, "{:#}", report.json["loops"]);
     let episodes = report.episodes().into_iter();
     let of_loop = episodes.filter(|one| !text(one, "landmark").starts_with("Start-up"));
     for one in of_loop {
         let latency = number(one, "latency_ms");
         assert!(latency <= 100.0 + report.disturbed_ms, "{one:#}");
     }
+}
+
+#[test]
+fn clients_that_answer_each_other_are_a_loop_without_episodes() {
+    // The loop of the report ran 160 to 430 times a second.
+    check_loop("3");
+}
+
+#[test]
+fn loop_at_full_speed_has_its_whole_duration() {
+    check_loop("0");
 }
 
 #[test]

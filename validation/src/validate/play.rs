@@ -362,7 +362,7 @@ fn screen(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Comparisons of a program with itself.
+/// Compares a program with itself several times, and prints how often `drive` reports a significant difference.
 fn same(folder: &Path) -> Result<(), String> {
     fs::write(
         folder.join("session.txt"),

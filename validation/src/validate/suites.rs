@@ -113,6 +113,29 @@ const SUITES: &[Suite] = &[
                 done",
         verdicts: &["verdict "],
     },
+    Suite {
+        name: "gtk4",
+        needed: needed("gtk4-widget-factory", "gtk-4-examples"),
+        // GTK's own tests, except for those of style sheets, which need no display, and for some that take minutes.
+        prepare: "apt-get download -q gtk-4-tests >log 2>&1 && dpkg -x gtk-4-tests*.deb root",
+        shell: "cd root/usr/libexec/installed-tests/gtk-4.0 && export GDK_BACKEND=x11 GTK_A11Y=test GSETTINGS_BACKEND=memory
+                for test in gdk/* gtk/*; do
+                    case $test in *.*|*-client|*-data|*exhaustive|*/main|*/grid|*keywords) continue;; esac
+                    [ -f $test ] && (cd ${test%/*} && timeout 120 ./${test#*/} --tap | sed \"s|ok [0-9]*|& $test|\")
+                done",
+        verdicts: &["not ok ", "ok "],
+    },
+    Suite {
+        name: "sdl2",
+        // mpv uses SDL 2, so its package brings the library.
+        needed: needed("mpv", "mpv"),
+        prepare: "apt-get download -q libsdl2-tests >log 2>&1 && dpkg -x libsdl2-tests*.deb root",
+        shell: "cd root/usr/libexec/installed-tests/SDL2 && export SDL_VIDEODRIVER=x11 SDL_AUDIODRIVER=dummy
+                for suite in Clipboard Events Keyboard Mouse Pixels Render Surface Syswm Video; do
+                    timeout 120 ./testautomation --seed x --filter $suite
+                done",
+        verdicts: &[">>> Test '"],
+    },
 ];
 
 const fn needed(program: &'static str, package: &'static str) -> Needed {

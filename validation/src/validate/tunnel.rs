@@ -62,7 +62,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         record(command, &[], SECONDS, &here)?;
         record(command, &[], SECONDS, &here)?;
         // The link that the recorder measured is the link of the forecast.
-        let Some(first) = start_up(&here, &format!("none,{ROUND_TRIP}ms"))? else {
+        let Some(first) = start_up(&here, &format!("none,{ROUND_TRIP}ms,ssh"))? else {
             println!("| {name} | no first frame | | | | | | |");
             continue;
         };
@@ -105,7 +105,7 @@ fn measured(trace: &Path) -> Result<Option<(super::forecast::StartUp, String)>, 
     let Some(trip) = report["forecast"]["recorded_rtt_ms"].as_f64() else {
         return Err("the recorder measured no link".to_owned());
     };
-    let link = format!("none,{trip}ms");
+    let link = format!("none,{trip}ms,ssh");
     Ok(start_up(trace, &link)?.map(|measured| (measured, link)))
 }
 

@@ -40,6 +40,27 @@ impl Pages {
         Ok(())
     }
 
+    /// Adds the pages of a report in all formats, which `--format all` printed. The pages other than JSON are named after
+    /// their formats, and `plain` removes the words that are no figures from them.
+    ///
+    /// # Errors
+    ///
+    /// The text is not in that format.
+    pub fn add_all(
+        &mut self,
+        name: &str,
+        text: &str,
+        plain: impl Fn(&str) -> String,
+    ) -> Result<(), String> {
+        let (figures, others): (Value, BTreeMap<String, String>) =
+            serde_json::from_str(text).map_err(|error| error.to_string())?;
+        self.0.insert(name.to_owned(), Page::Figures(figures));
+        for (format, text) in others {
+            self.add(&format!("{name}.{format}"), &format, &plain(&text))?;
+        }
+        Ok(())
+    }
+
     /// The figure at a path of a page; `None` if it is missing.
     #[must_use]
     pub fn figure(&self, path: &str) -> Option<f64> {

@@ -6,7 +6,7 @@ use x11prof_analyzer::{BudgetLine, BudgetVerdict, Found};
 
 use crate::page::Page;
 use crate::page::Style;
-use crate::plain::plain;
+use crate::plain::{plain, xml_text};
 use crate::units::counted;
 
 /// The verdict in text form: the exceeded limits, the number of limits, then the limits that are kept.
@@ -45,15 +45,15 @@ pub fn junit(verdict: &BudgetVerdict, name: &str) -> String {
         let _ = write!(
             out,
             "    <testcase classname=\"{}\" name=\"{}\"",
-            escaped(name),
-            escaped(&line.name)
+            xml_text(name),
+            xml_text(&line.name)
         );
         let _ = match line.is_kept() {
             true => writeln!(out, "/>"),
             false => writeln!(
                 out,
                 "><failure message=\"{}\"/></testcase>",
-                escaped(&reported(line))
+                xml_text(&reported(line))
             ),
         };
     }
@@ -69,7 +69,7 @@ fn reported(line: &BudgetLine) -> String {
             figure(*found),
             figure(line.limit)
         ),
-        Found::None(why) => format!("{}: could not be had, for {why}", line.name),
+        Found::None(why) => format!("{}: unknown, because {why}", line.name),
     }
 }
 
@@ -78,22 +78,6 @@ fn figure(value: f64) -> String {
         true => format!("{value:.0}"),
         false => format!("{value:.1}"),
     }
-}
-
-/// Escapes text in an attribute. Characters that XML 1.0 does not allow become question marks.
-fn escaped(text: &str) -> String {
-    let mut out = String::new();
-    for letter in text.chars() {
-        match letter {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            letter if letter.is_control() => out.push('?'),
-            letter => out.push(letter),
-        }
-    }
-    out
 }
 
 #[cfg(test)]
@@ -125,7 +109,7 @@ mod tests {
     #[test]
     fn exceeded_limits_come_first() {
         let expected = "over: start_up.round_trips: 78 found, 3 allowed\n\
-            over: start_up.latency_ms: could not be had, for it mapped no <window>\n\
+            over: start_up.latency_ms: unknown, because it mapped no <window>\n\
             1 limit kept, 2 over\n\
             kept: total.requests: 9 found, 10 allowed\n";
         assert_eq!(text(&verdict(), &Page::default()), expected);

@@ -3,7 +3,7 @@
 use x11prof_analyzer::{NowReport, TimeSource};
 
 use super::{By, Order, answer, headings, rows};
-use crate::page::{Page, Style};
+use crate::page::{Page, Style, left_out};
 use crate::plain::plain;
 use crate::profile::server_time;
 use crate::table::Table;
@@ -42,9 +42,7 @@ pub fn text(report: &NowReport, of: &str, by: By, order: Order, page: &Page) -> 
         table.row(row.cells);
     }
     text.push_str(&table.on(page));
-    if more > 0 {
-        text.push_str(&format!("… {more} more\n"));
-    }
+    text.push_str(&left_out(more, ""));
     let mut basis = basis(report);
     if report.basis.is_measured() {
         let own = duration(report.own_ms_per_s);

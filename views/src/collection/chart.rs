@@ -3,7 +3,7 @@
 
 use x11prof_collection::PointReport;
 
-use crate::html::text as safe;
+use crate::plain::markup as safe;
 
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 240.0;

@@ -6,7 +6,7 @@ use x11prof_collection::{ByVersion, IssueReport, IssuesReport};
 
 use super::chart::{Curve, curves};
 use super::text::{change, places, verdict};
-use crate::html::text as safe;
+use crate::plain::markup as safe;
 use crate::units::{counted, duration};
 
 const STYLE: &str = include_str!("../../assets/html/style.css");
@@ -345,9 +345,9 @@ fn parts(of: &IssueReport) -> [(&'static str, f64, &'static str); 6] {
     let parts = &of.parts;
     [
         ("waiting", parts.waiting_ms, "waiting to start"),
-        ("client", parts.client_ms, "client"),
-        ("off", parts.off_cpu_ms, "client off-CPU"),
-        ("server", parts.server_ms, "server"),
+        ("client", parts.client_ms, "client CPU"),
+        ("off", parts.off_cpu_ms, "off-CPU"),
+        ("server", parts.server_ms, "server wait"),
         ("network", parts.network_ms, "network"),
         ("other", parts.other_clients_ms, "other clients"),
     ]

@@ -2,7 +2,7 @@
 
 use x11prof_collection::{ByVersion, CallSiteReport, ChangeReport, IssueReport, IssuesReport};
 
-use crate::page::{Page, Style, cut};
+use crate::page::{Page, Style, cut, left_out};
 use crate::plain::plain;
 use crate::table::Table;
 use crate::units::{counted, duration};
@@ -39,9 +39,7 @@ pub fn text(report: &IssuesReport, details: bool, page: &Page) -> String {
         text.push('\n');
         text.push_str(&table(&open[..shown], report, details, page));
     }
-    if shown < open.len() {
-        text.push_str(&format!("… {} more with --all\n", open.len() - shown));
-    }
+    text.push_str(&left_out(open.len() - shown, " with --all"));
     if hidden > 0 {
         text.push_str(&format!(
             "{} accepted, not shown; --all shows them\n",

@@ -6,7 +6,7 @@ use crate::csv_tables;
 use crate::page::{Page, Style, name};
 use crate::plain::plain;
 use crate::table::Table;
-use crate::units::counted;
+use crate::units::{counted, three};
 
 /// The default number of rows.
 const ROWS: usize = 15;
@@ -40,15 +40,20 @@ pub fn text(difference: &Difference, page: &Page) -> String {
         }
         text.push_str(&format!("\n{}", table.on(page)));
     }
-    if shown < changed.len() {
-        let more = changed.len() - shown;
-        text.push_str(&format!("{more} more figures differ (--all shows them); "));
-    } else if shown > 0 {
-        text.push_str("No other figure differs; ");
-    }
-    let same = difference.rows.len() - changed.len();
+    let same = counted((difference.rows.len() - changed.len()) as u64, "figure");
     if shown > 0 {
-        text.push_str(&format!("{} unchanged.\n", counted(same as u64, "figure")));
+        let more = match changed.len() - shown {
+            0 => String::new(),
+            more => format!("{more} more with --all. "),
+        };
+        let certain = match difference.real {
+            Some(_) => "Significant rows first",
+            None => "Counts first",
+        };
+        let legend = format!(
+            "{certain}, then the largest changes of the total of their kind. {more}{same} unchanged."
+        );
+        text.push_str(&page.wrap_in(Style::Faint, &legend, 0));
     }
     for line in doubts(difference) {
         text.push_str(&page.wrap_in(Style::Caveat, &plain(&line), 2));
@@ -64,6 +69,7 @@ fn verdict(difference: &Difference, page: &Page) -> String {
         .rows
         .iter()
         .filter(|row| row.change != 0.0 && row.quantity != Quantity::Tried);
+    let all = changed.clone().count() as u64;
     let counts = changed.clone().filter(|row| row.count).count() as u64;
     let first = changed.clone().next();
     let real = changed.filter(|row| row.real == Some(true)).count() as u64;
@@ -75,14 +81,12 @@ fn verdict(difference: &Difference, page: &Page) -> String {
             counted(real, "significant difference"),
             said(first)
         ),
-        (None, Some(first)) if first.count => {
-            let differ = if counts == 1 {
-                "count differs"
-            } else {
-                "counts differ"
-            };
-            format!("{counts} {differ}; the largest: {}\n", said(first))
-        }
+        (None, Some(first)) if first.count => format!(
+            "{}, {} of them counts; the largest: {}\n",
+            counted(all, "difference"),
+            counts,
+            said(first)
+        ),
         (None, Some(_)) => {
             "All counts are the same; times differ as between any two runs.\n".to_owned()
         }
@@ -121,7 +125,7 @@ fn speeds(difference: &Difference) -> String {
             (Quantity::StartUpMs, None) => "start-up",
             (Quantity::EpisodeMs, None) => "all episodes",
             (Quantity::ClientMs, None) => "client CPU",
-            (Quantity::ServerMs, None) => "server",
+            (Quantity::ServerMs, None) => "server CPU",
             _ => return None,
         };
         let percent = row
@@ -140,15 +144,18 @@ fn speeds(difference: &Difference) -> String {
         let times: Vec<String> = times.into_iter().map(|(_, text)| text).collect();
         (!times.is_empty()).then(|| format!("{word}: {}.", times.join(", ")))
     };
-    let lists: Vec<String> = [list("Slower", longer), list("Faster", shorter)]
+    let [slower, faster] = match tested {
+        true => ["Slower", "Faster"],
+        false => ["Perhaps slower", "Perhaps faster"],
+    };
+    let lists: Vec<String> = [list(slower, longer), list(faster, shorter)]
         .into_iter()
         .flatten()
         .collect();
     match (lists.is_empty(), tested) {
         (true, true) => "No time changed significantly.\n".to_owned(),
         (true, false) => String::new(),
-        (false, true) => format!("{}\n", lists.join(" ")),
-        (false, false) => format!("{} Such changes may be chance.\n", lists.join(" ")),
+        (false, _) => format!("{}\n", lists.join(" ")),
     }
 }
 
@@ -162,8 +169,10 @@ fn lost(difference: &Difference) -> String {
     let Some((row, action)) = most.and_then(|row| Some((row, row.name.as_ref()?))) else {
         return String::new();
     };
+    let runs = row.old.runs.max(row.new.runs);
+    let mean = if runs > 1 { " (mean)" } else { "" };
     format!(
-        "The largest change for users: {action}, mean {} → {} ms.\n",
+        "The largest change for users: {action}: {} → {} ms{mean}.\n",
         number(row, row.old.mean),
         number(row, row.new.mean)
     )
@@ -330,9 +339,7 @@ fn number(row: &DifferenceRow, value: f64) -> String {
     let whole = row.count && value.fract() == 0.0;
     match value.abs() {
         _ if whole => format!("{value:.0}"),
-        size if size >= 100.0 => format!("{value:.0}"),
-        size if size >= 10.0 => format!("{value:.1}"),
-        size if size >= 1.0 => format!("{value:.2}"),
+        size if size >= 1.0 => three(value),
         _ => format!("{value:.3}"),
     }
 }
@@ -388,7 +395,7 @@ mod tests {
                 row("Pointer moved in Notes", 5.0, 9.0),
             ],
         };
-        let said = "The largest change for users: Typing in Notes, mean 1.00 → 64.0 ms.\n";
+        let said = "The largest change for users: Typing in Notes: 1.00 → 64.0 ms.\n";
         assert_eq!(lost(&difference), said);
         assert_eq!(spread(&difference.rows[1]), "-20.0 to 64.0");
     }

@@ -12,9 +12,9 @@ pub struct DumpFilter {
     /// Patterns of the names of messages to show; empty for all messages. `*` matches any characters, `?` matches one.
     /// An error also matches by the name of its request.
     pub messages: Vec<String>,
-    /// The time in seconds after the trace's start from which lines are shown.
+    /// The time in seconds after the trace's start from which lines are shown; `None` for the start.
     pub from: Option<f64>,
-    /// The time in seconds after the trace's start up to which lines are shown.
+    /// The time in seconds after the trace's start up to which lines are shown; `None` for the end.
     pub to: Option<f64>,
     /// True to show context switches.
     pub switches: bool,

@@ -98,7 +98,7 @@ fn landmark_profile(report: &EpisodesReport, page: &Page) -> String {
     format!(
         "\nLandmarks, ms (self: without episodes that it caused; then the mean phases):\n{}{}",
         table.on(page),
-        left_out(more, "in the JSON")
+        left_out(more, " in the JSON")
     )
 }
 

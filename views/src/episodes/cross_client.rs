@@ -2,7 +2,7 @@
 
 use x11prof_analyzer::EpisodesReport;
 
-use super::words::{brief, fit, spare};
+use super::words::{brief, fit, left_out, spare};
 use crate::page::Page;
 use crate::table::Table;
 
@@ -40,10 +40,7 @@ fn bursts_text(report: &EpisodesReport, page: &Page) -> String {
             brief(of.max_ms),
         ]);
     }
-    let more = match report.bursts.len().saturating_sub(SHOWN) {
-        0 => String::new(),
-        more => format!("… {more} more\n"),
-    };
+    let more = left_out(report.bursts.len().saturating_sub(SHOWN), "");
     format!(
         "\nBursts (over: frames longer than the budget; late: frames that ended late):\n{}{more}",
         table.on(page)

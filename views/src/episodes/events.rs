@@ -6,6 +6,7 @@ use x11prof_analyzer::{EpisodesReport, EventTypeReport, ResourceUse};
 use super::words::{brief, fit, spare};
 use crate::csv_tables::text as csv_text;
 use crate::page::Page;
+use crate::plain::xml_text;
 use crate::table::Table;
 
 /// The width of the name column on the narrowest page, in characters.
@@ -102,8 +103,8 @@ pub fn events_xml(report: &EpisodesReport) -> String {
             "<EVENT START='{}' END='{}' NAME='{}' TYPE='{}'>\n  <STATS CALLS='{}'",
             time(of.start_ms),
             time(of.end_ms),
-            escaped(&of.name),
-            escaped(&of.kind),
+            xml_text(&of.name),
+            xml_text(&of.kind),
             of.count
         ));
         for (_, name, scale, used) in resources(of) {
@@ -129,40 +130,15 @@ fn figure(value: f64) -> String {
     text.strip_suffix(".000").unwrap_or(&text).to_owned()
 }
 
-/// Escapes the text of an XML attribute (XML 1.0, section 2.4). Drops characters that XML does not allow.
-fn escaped(text: &str) -> String {
-    let mut written = String::new();
-    for c in text.chars() {
-        match c {
-            '&' => written.push_str("&amp;"),
-            '<' => written.push_str("&lt;"),
-            '>' => written.push_str("&gt;"),
-            '\'' => written.push_str("&apos;"),
-            '"' => written.push_str("&quot;"),
-            c if c.is_control() || matches!(c, '\u{FFFE}' | '\u{FFFF}') => {}
-            c => written.push(c),
-        }
-    }
-    written
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{escaped, figure};
+    use super::figure;
 
     #[test]
     fn figures_are_integers_or_have_three_decimals() {
         assert_eq!(
             [0.0, 12.0, 0.5, 854_401.000_000_1].map(figure),
             ["0", "12", "0.500", "854401"]
-        );
-    }
-
-    #[test]
-    fn names_are_escaped_for_xml() {
-        assert_eq!(
-            escaped("a<b>&'\"\u{1}\u{FFFF}"),
-            "a&lt;b&gt;&amp;&apos;&quot;"
         );
     }
 }

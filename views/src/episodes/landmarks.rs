@@ -1,10 +1,13 @@
 //! Landmarks as rows of text: one row for each kind of action in a window class, the user's actions first.
 
-use x11prof_analyzer::{EpisodesReport, LandmarkReport};
+use x11prof_analyzer::{EpisodesReport, LandmarkReport, component_name};
 
-use super::words::{brief, left_out, part};
-use crate::page::Page;
+use super::words::{brief, left_out};
+use crate::page::{Page, Style};
 use crate::table::Table;
+
+/// Explains rows such as `StateNotify`.
+const EVENTS: &str = "Episodes without an action of the user are named by what the program handled, such as an X event.";
 
 /// The table of landmarks, with at most `rows` rows. With `each_key`, the landmarks of a group are listed below it.
 pub(super) fn text(report: &EpisodesReport, rows: usize, each_key: bool, page: &Page) -> String {
@@ -41,6 +44,7 @@ pub(super) fn text(report: &EpisodesReport, rows: usize, each_key: bool, page: &
             _ => all.push((group.landmark.clone(), group)),
         }
     }
+    let has_events = !all.iter().all(|(_, of)| of_user(of));
     let more = all.len().saturating_sub(rows);
     for (name, of) in all.into_iter().take(rows) {
         table.row([
@@ -50,10 +54,18 @@ pub(super) fn text(report: &EpisodesReport, rows: usize, each_key: bool, page: &
             brief(of.p95_ms),
             brief(of.max_ms),
             of.perceptible.to_string(),
-            part(of.culprit).to_owned(),
+            component_name(of.culprit).to_owned(),
         ]);
     }
-    format!("{}{}", table.on(page), left_out(more, "with --all"))
+    let legend = match has_events {
+        true => page.wrap_in(Style::Faint, EVENTS, 0),
+        false => String::new(),
+    };
+    format!(
+        "{}{}{legend}",
+        table.on(page),
+        left_out(more, " with --all")
+    )
 }
 
 /// Returns a landmark's name without its window class, which is in the group's row.

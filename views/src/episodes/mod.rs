@@ -19,4 +19,3 @@ pub use events::{events_csv, events_xml};
 pub use repeated::{repeated_csv, repeated_text};
 pub use text::{Show, text, verdict_lines};
 pub use timeline::Timeline;
-pub(crate) use words::part;

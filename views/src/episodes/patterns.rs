@@ -13,7 +13,15 @@ const MOSTLY: usize = 34;
 /// Returns a table of at most `rows` patterns, the pattern with the most perceptible time first.
 pub(super) fn text(report: &EpisodesReport, rows: usize, page: &Page) -> String {
     let shown = &report.patterns[..rows.min(report.patterns.len())];
-    let mut table = Table::new(["No.", "Count", "Min", "p50", "Max", "Slow", "Main cause"]);
+    let mut table = Table::new([
+        "Pattern",
+        "Count",
+        "Min",
+        "p50",
+        "Max",
+        "Slow",
+        "Main cause",
+    ]);
     for of in shown {
         table.row(row(of, page));
     }
@@ -26,7 +34,7 @@ pub(super) fn text(report: &EpisodesReport, rows: usize, page: &Page) -> String 
         text.push_str(&format!("{line}\n    {shape}\n"));
     }
     let more = report.patterns.len() - shown.len();
-    text.push_str(&left_out(more, "with --patterns --all"));
+    text.push_str(&left_out(more, " with --patterns --all"));
     text
 }
 

@@ -44,7 +44,7 @@ pub fn repeated_text(report: &RepeatedReport, each_key: bool, page: &Page) -> St
         ]);
     }
     let more = list.len().saturating_sub(rows);
-    format!("{head}{}{}", table.on(page), left_out(more, "with --all"))
+    format!("{head}{}{}", table.on(page), left_out(more, " with --all"))
 }
 
 fn figure(of: &Figure) -> String {

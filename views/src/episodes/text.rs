@@ -154,20 +154,20 @@ fn sentences(report: &EpisodesReport, page: &Page) -> Vec<String> {
     lines
 }
 
-/// Returns a sentence on outliers, such as `3 of 60 Typing in Notes, every 20th took 87.0 to 136.0 ms; usual: 0.60 ms.`
+/// Returns a sentence on outliers, such as `Typing in Notes: 3 of 60, every 20th, took 87.0 to 136 ms; usual: 0.60 ms.`
 fn outliers(of: &OutliersReport) -> String {
     let every = of
         .every
-        .map_or_else(String::new, |every| format!(", every {}", ordinal(every)));
-    let took = match of.count {
-        1 => latency(of.max_ms),
-        _ => format!("{} to {}", brief(of.min_ms), latency(of.max_ms)),
+        .map_or_else(String::new, |every| format!(", every {},", ordinal(every)));
+    let took = match brief(of.min_ms) == brief(of.max_ms) {
+        true => latency(of.max_ms),
+        false => format!("{} to {}", brief(of.min_ms), latency(of.max_ms)),
     };
     format!(
-        "{} of {} {}{every} took {took}; usual: {}.",
+        "{}: {} of {}{every} took {took}; usual: {}.",
+        of.group,
         of.count,
         of.actions,
-        of.group,
         latency(of.usual_ms)
     )
 }
@@ -282,7 +282,7 @@ mod tests {
         });
         let report = EpisodesReport::new("it.mcap", &summary, &episodes.finish());
         let verdict = verdict_lines(&report).join(" ");
-        let slow = "4 of 40 Typing, every 10th took 90.0 to 90.0 ms; usual: 1.00 ms.";
+        let slow = "Typing: 4 of 40, every 10th, took 90.0 ms; usual: 1.00 ms.";
         assert!(verdict.contains(slow), "{verdict}");
     }
 }

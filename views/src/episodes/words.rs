@@ -1,20 +1,11 @@
 //! Formats numbers, names and shares in the text on episodes.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
-use x11prof_analyzer::{CausesReport, LocationReport, PartsReport, percent};
+use x11prof_analyzer::{CausesReport, LocationReport, PartsReport, component_name, percent};
 
+pub(super) use crate::page::left_out;
 use crate::page::{Page, WIDTH};
-
-/// `value` as text with a useful number of digits, without a unit.
-pub(super) fn brief(value: f64) -> String {
-    if value.abs() >= 99.95 {
-        format!("{value:.0}")
-    } else if value.abs() >= 9.995 {
-        format!("{value:.1}")
-    } else {
-        format!("{value:.2}")
-    }
-}
+pub(super) use crate::units::three as brief;
 
 /// A latency in milliseconds as text with its unit.
 pub(super) fn latency(ms: f64) -> String {
@@ -45,26 +36,6 @@ pub(super) fn fit(text: &str, width: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// A line with the number `more` of omitted rows, and with the option or format that has them (`place`); empty if there
-/// are none.
-pub(super) fn left_out(more: usize, place: &str) -> String {
-    match more {
-        0 => String::new(),
-        more => format!("… {more} more {place}\n"),
-    }
-}
-
-/// The printed name of a component of the latency.
-pub(crate) fn part(culprit: &str) -> &str {
-    match culprit {
-        "client" => "client CPU",
-        "off_cpu" => "off-CPU",
-        "other_clients" => "other clients",
-        "waiting" => "waiting to start",
-        other => other,
-    }
-}
-
 /// The causes of the latency, as many as fit, the largest first: `client CPU 61 %, drawing 30 %`.
 pub(super) fn causes(
     before: &str,
@@ -74,23 +45,23 @@ pub(super) fn causes(
 ) -> String {
     let replies = causes.reply_ms + causes.grab_ms;
     let shares = shares(&[
-        ("waiting to start", parts.waiting_ms),
-        ("client CPU", causes.running_ms),
-        ("CPU run queue", causes.processor_ms),
+        ("waiting", parts.waiting_ms),
+        ("client", causes.running_ms),
+        ("processor", causes.processor_ms),
         ("sleeping", causes.sleeping_ms),
-        ("lock or thread", causes.lock_ms),
+        ("lock", causes.lock_ms),
         ("file", causes.file_ms),
-        ("frame or timer", causes.poll_ms),
-        ("other off-CPU", causes.elsewhere_ms),
+        ("poll", causes.poll_ms),
+        ("elsewhere", causes.elsewhere_ms),
         ("round trips", replies),
-        ("server run queue", causes.server_processor_ms),
+        ("server_processor", causes.server_processor_ms),
         (
             "drawing",
             parts.server_ms - replies - causes.server_processor_ms,
         ),
         ("network", parts.network_ms),
-        ("other clients", parts.other_clients_ms - causes.awaited_ms),
-        ("waiting for an answer", causes.awaited_ms),
+        ("other_clients", parts.other_clients_ms - causes.awaited_ms),
+        ("awaited", causes.awaited_ms),
     ]);
     let mut line = before.to_owned();
     for (number, share) in shares.iter().enumerate() {
@@ -113,7 +84,7 @@ fn shares(all: &[(&str, f64)]) -> Vec<String> {
     all.sort_by(|a, b| b.1.total_cmp(&a.1));
     let named = all.into_iter().take(3);
     named
-        .map(|(name, share)| format!("{name} {share:.0} %"))
+        .map(|(name, share)| format!("{} {share:.0} %", component_name(name)))
         .collect()
 }
 

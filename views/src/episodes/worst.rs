@@ -126,11 +126,11 @@ fn chain(blame: &BlameReport, of: &EpisodeReport, page: &Page, text: &mut String
     let mut links: Vec<PathReport> = Vec::new();
     for link in &blame.path {
         match links.last_mut() {
-            // Merge links that are too short to be printed, and equal neighbours.
-            Some(before) if link.ms < 1.0 || is_like(before, link) => before.ms += link.ms,
+            Some(before) if is_like(before, link) => before.ms += link.ms,
             _ => links.push(link.clone()),
         }
     }
+    // Shorter links are not printed.
     links.retain(|link| link.ms >= 1.0);
     links.sort_by(|a, b| b.ms.total_cmp(&a.ms));
     links.truncate(LINKS);

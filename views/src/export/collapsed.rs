@@ -5,7 +5,11 @@ use std::io;
 
 use x11prof_analyzer::Stack;
 
-/// Writes the stacks on which the server used half a microsecond or more, one per line.
+use crate::plain;
+
+/// Writes the stacks with the server's time in whole microseconds, one per line. Each line carries the rounding error of
+/// the lines before it, so the sum is the server's time even if most stacks take less than a microsecond. Stacks of zero
+/// microseconds are dropped.
 pub fn collapsed(stacks: &[Stack], out: &mut dyn io::Write) -> io::Result<()> {
     for line in lines(stacks) {
         writeln!(out, "{line}")?;
@@ -15,8 +19,11 @@ pub fn collapsed(stacks: &[Stack], out: &mut dyn io::Write) -> io::Result<()> {
 
 /// The lines of the file, without line feeds.
 pub(super) fn lines(stacks: &[Stack]) -> impl Iterator<Item = String> {
-    stacks.iter().filter_map(|stack| {
-        let micros = stack.server.0.round();
+    let mut error = 0.0;
+    stacks.iter().filter_map(move |stack| {
+        let exact = stack.server.0 + error;
+        let micros = exact.round();
+        error = exact - micros;
         let names = [&stack.client].into_iter().chain(&stack.place);
         let names: Vec<String> = names
             .chain([&stack.request])
@@ -27,9 +34,9 @@ pub(super) fn lines(stacks: &[Stack]) -> impl Iterator<Item = String> {
 }
 
 /// Returns a name as a frame of a collapsed stack. `;` separates frames and a line feed ends the stack, so both
-/// characters are replaced.
+/// characters are replaced, as are those that a terminal may act on.
 fn frame(name: &str) -> String {
-    name.replace(';', ",").replace(char::is_control, " ")
+    plain(name).replace(';', ",")
 }
 
 #[cfg(test)]
@@ -40,7 +47,7 @@ mod tests {
     use super::collapsed;
 
     #[test]
-    fn frame_names_are_escaped_and_tiny_stacks_dropped() {
+    fn frame_names_are_escaped_and_rounding_errors_carried() {
         let stack = |window: &str, server| Stack {
             client: "xterm".into(),
             place: vec![window.into()],
@@ -49,8 +56,16 @@ mod tests {
             ..Stack::default()
         };
         let mut out = Vec::new();
-        let stacks = [stack("a;b\nc", 1.6), stack("w", 0.4)];
+        let stacks = [
+            stack("a;b\nc\u{202e}", 1.6),
+            stack("w", 0.4),
+            stack("x", 0.4),
+            stack("y", 0.4),
+        ];
         collapsed(&stacks, &mut out).unwrap();
-        assert_eq!(String::from_utf8(out).unwrap(), "xterm;a,b c;PolyLine 2\n");
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "xterm;a,b?c?;PolyLine 2\nxterm;y;PolyLine 1\n"
+        );
     }
 }

@@ -4,7 +4,6 @@
 //! results are inserted as JSON with the names of `--format json`, as far as the page shows them.
 
 mod code;
-mod escape;
 mod page_data;
 mod sweep;
 
@@ -18,9 +17,8 @@ use x11prof_analyzer::{
 pub use code::Code;
 pub use sweep::{Sweep, SweepLine};
 
-pub(crate) use escape::text;
-
 use crate::EscapedJson;
+use crate::plain::markup;
 
 const PAGE: &str = include_str!("../../assets/html/page.html");
 
@@ -118,8 +116,8 @@ impl Page<'_> {
                 continue;
             };
             match slot {
-                "nonce" => out.write_all(text(self.nonce).as_bytes())?,
-                "title" => out.write_all(text(self.title).as_bytes())?,
+                "nonce" => out.write_all(markup(self.nonce).as_bytes())?,
+                "title" => out.write_all(markup(self.title).as_bytes())?,
                 "uplot_style" => {
                     out.write_all(include_bytes!("../../assets/html/uplot/uPlot.min.css"))?
                 }

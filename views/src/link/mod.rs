@@ -20,9 +20,10 @@ pub fn text(report: &LinkReport, page: &Page) -> String {
             |relay| format!("{}, which is no X server", plain(relay)),
         );
         let line = format!(
-            "Display {}: {} a round trip, by {through}.",
+            "Display {}: {} a round trip, by {through}{}.",
             plain(&report.display),
-            duration(median)
+            duration(median),
+            share(report)
         );
         text.push_str(&page.wrap_in(Style::Bold, &line, 2));
     }
@@ -93,7 +94,21 @@ pub(crate) fn line(report: &LinkReport) -> String {
         true => String::new(),
         false => format!("; to do: {}", advice.join("; ")),
     };
-    format!("Link: {trip}{relay}{more}{advice}")
+    format!("Link: {trip}{relay}{}{more}{advice}", share(report))
+}
+
+/// The share of the network in the shortest round trip.
+fn share(report: &LinkReport) -> String {
+    let (Some(network), Some(shortest)) = (report.network_ms, report.round_trips.min_ms) else {
+        return String::new();
+    };
+    let [network, other] = [network, (shortest - network).max(0.0)].map(duration);
+    let rest = if report.relay.is_some() {
+        "the tunnel and the server"
+    } else {
+        "the server"
+    };
+    format!("; of the shortest, {network} is the network and {other} {rest}")
 }
 
 fn row(name: &str, times: &SpreadReport) -> [String; 6] {
@@ -106,4 +121,39 @@ fn row(name: &str, times: &SpreadReport) -> [String; 6] {
         ms(times.p95_ms),
         ms(times.max_ms),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_analyzer::LinkReport;
+    use x11prof_trace::Link;
+
+    use super::{line, text};
+    use crate::page::Page;
+
+    #[test]
+    fn shares_of_network_and_tunnel_are_named() {
+        let link = Link {
+            display: "localhost:10".to_owned(),
+            transport: "tcp".to_owned(),
+            relay: Some("sshd".to_owned()),
+            tcp_round_trip_ns: Some(50_000_000),
+            round_trips_ns: vec![53_000_000, 52_000_000, 60_000_000],
+            ..Link::default()
+        };
+        let share = "of the shortest, 50.0 ms is the network and 2.00 ms the tunnel and the server";
+        assert!(line(&LinkReport::new(&link)).contains(share));
+        let direct = Link {
+            relay: None,
+            ..link.clone()
+        };
+        assert!(line(&LinkReport::new(&direct)).contains("and 2.00 ms the server"));
+        let unknown = Link {
+            tcp_round_trip_ns: None,
+            ..link.clone()
+        };
+        assert!(!line(&LinkReport::new(&unknown)).contains("shortest"));
+        let page = text(&LinkReport::new(&link), &Page::default()).replace("\n  ", " ");
+        assert!(page.contains(share), "{page}");
+    }
 }

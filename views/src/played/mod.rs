@@ -6,7 +6,7 @@ mod picture;
 mod tests;
 
 use serde::Serialize;
-use x11prof_analyzer::{ActionReport, LatencySpread, PlaysReport, RunReport};
+use x11prof_analyzer::{ActionReport, LatencySpread, PlaysReport, RunReport, component_name};
 
 use crate::csv_tables;
 use crate::page::{Page, Style};
@@ -123,7 +123,7 @@ fn distribution(run: &RunReport, page: &Page) -> String {
     };
     row("latency", latency);
     for (name, spread) in &run.parts {
-        row(&format!("  {}", part(name)), spread);
+        row(&format!("  {}", component_name(name)), spread);
     }
     text.push_str(&table.on(page));
     text.push('\n');
@@ -143,18 +143,6 @@ fn distribution(run: &RunReport, page: &Page) -> String {
     }
     text.push_str(&bars.on(page));
     text
-}
-
-/// Returns the text for a component of the latency.
-fn part(name: &str) -> &str {
-    match name {
-        "waiting" => "waiting to start",
-        "client" => "client CPU",
-        "off_cpu" => "off-CPU",
-        "server" => "server",
-        "other_clients" => "other clients",
-        other => other,
-    }
 }
 
 fn heading(line: &str, page: &Page) -> String {

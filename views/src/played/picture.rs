@@ -2,7 +2,7 @@
 
 use x11prof_analyzer::{PlaysReport, RunReport};
 
-use crate::html::text as safe;
+use crate::plain::markup as safe;
 use crate::units::{counted, duration};
 
 const WIDTH: f64 = 720.0;

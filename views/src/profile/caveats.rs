@@ -83,8 +83,8 @@ pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
             "the report ignores them",
         ),
         WarningKind::ClocksDiffer => (
-            "the kernel reports two values for the server's CPU time".to_owned(),
-            "the report uses the CPU clock",
+            "server CPU is uncertain: the kernel reports two values".to_owned(),
+            "this page uses the clock",
         ),
         WarningKind::LostBytes => (
             format!("{} after a hole in the trace cannot be decoded", of("byte")),
@@ -92,7 +92,7 @@ pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
         ),
         WarningKind::Incomplete => (
             "the recording was cut off".to_owned(),
-            "its last moments may be missing",
+            "its last moments may be missing; `x11prof recover` writes a complete copy",
         ),
         WarningKind::OtherMachine => (
             "the cost table is from another machine and not rescaled".to_owned(),

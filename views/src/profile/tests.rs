@@ -56,7 +56,7 @@ fn network_start_up_names_its_cause_without_forecast() {
     assert!(!over_it.contains("; over"), "{over_it}");
     start["network_ms"] = 0.0.into();
     let local = verdict(&start);
-    assert!(local.contains("server 95 %, 9 round trips"), "{local}");
+    assert!(local.contains("server wait 95 %, 9 round trips"), "{local}");
     // A server that waited on the run queue is not slow.
     start["run_queue_ms"] = 850.0.into();
     let crowded = verdict(&start);

@@ -2,13 +2,12 @@
 
 use std::fmt::Write;
 
-use x11prof_analyzer::{ProfileReport, RequestReport, RunningReport, StartUpReport, percent};
+use x11prof_analyzer::{ProfileReport, RequestReport, RunningReport, percent};
 
 use super::caveats::caveats;
 use super::details::details;
 use super::verdict::{has_network, verdict};
-use crate::page::{Page, Style};
-use crate::plain::plain;
+use crate::page::{Page, Style, without_others};
 use crate::table::Table;
 use crate::units::{counted, decimals, duration, share};
 use crate::{callers, resources, stalls};
@@ -134,7 +133,10 @@ fn heading(by: Option<&str>) -> &'static str {
 }
 
 fn table(report: &ProfileReport, page: &Page) -> Table {
-    let heading = heading(report.groups.as_ref().map(|groups| groups.by.as_str()));
+    let by = report.groups.as_ref().map(|groups| groups.by.as_str());
+    let of_code = matches!(by, Some("function" | "line" | "stack"));
+    let sent = if of_code { " that sent requests" } else { "" };
+    let heading = &format!("{}{sent}", heading(by));
     let network = has_network(report) && !is_only_network(report);
     let mut table = match network {
         true => Table::new([
@@ -191,7 +193,8 @@ fn table(report: &ProfileReport, page: &Page) -> Table {
 
 /// Returns the text on the functions in which the clients used CPU time.
 fn ran(report: &RunningReport, page: &Page) -> String {
-    let mut table = Table::new([heading(Some(&report.by)), "CPU ms", "Share"]);
+    let by = format!("{} that ran", heading(Some(&report.by)));
+    let mut table = Table::new([by.as_str(), "CPU ms", "Share"]);
     let digits = decimals(report.ran_ms);
     let mut row = |name: String, ms: f64| {
         let part = ms / report.ran_ms;
@@ -238,18 +241,6 @@ fn ran(report: &RunningReport, page: &Page) -> String {
     format!("{}{about}\n", table.on(page))
 }
 
-/// The client that the page begins with, if the report has other clients too.
-fn first_client(report: &ProfileReport) -> Option<String> {
-    let connections = &report.trace.connections;
-    let first = StartUpReport::first(&report.start_up)?;
-    let name = |id| connections.iter().find(|one| one.id == id)?.name.as_ref();
-    let name = name(first.connection)?;
-    let has_others = connections
-        .iter()
-        .any(|one| one.name.as_ref() != Some(name));
-    has_others.then(|| plain(name).into_owned())
-}
-
 /// Returns true if the recorded server is behind a relay and the user named no cost table, so that the server's time is
 /// unknown.
 fn is_only_network(report: &ProfileReport) -> bool {
@@ -259,8 +250,8 @@ fn is_only_network(report: &ProfileReport) -> bool {
 fn legend(report: &ProfileReport, page: &Page) -> String {
     let mut text = match has_network(report) {
         _ if is_only_network(report) => "Time: network, on the critical path",
-        true => "Time: server and network, including wakeups, reading and replies",
-        false => "Time: server time, including wakeups, reading and replies",
+        true => "Time: server CPU and network, including wakeups, reading and replies",
+        false => "Time: server CPU, including wakeups, reading and replies",
     }
     .to_owned();
     let unattributed = lines(report).1;
@@ -276,8 +267,10 @@ fn legend(report: &ProfileReport, page: &Page) -> String {
     if !page.all {
         text.push_str(". More: --all");
     }
-    if let Some(name) = first_client(report) {
-        text.push_str(&format!(". Without other clients: --client {name}"));
+    let connections = report.trace.connections.iter();
+    let programs = connections.map(|one| one.name.as_deref().unwrap_or_default());
+    if let Some(advice) = without_others(&report.start_up, programs) {
+        text.push_str(&format!(". {advice}"));
     }
     let mut out = String::new();
     for line in page.wrap(&text, 0).lines() {

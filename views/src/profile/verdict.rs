@@ -113,7 +113,7 @@ fn abroad(report: &ProfileReport, of: &StartUpReport) -> Option<String> {
     Some(format!("{words} {}", duration(there.forecast_ms)))
 }
 
-/// `Connected for 1.98 s: client CPU 369 ms (19 %), server 40.6 ms (2.1 %)`.
+/// `Connected for 1.98 s: client CPU 369 ms (19 %), server CPU 40.6 ms (2.1 %)`.
 fn who(report: &ProfileReport) -> String {
     let total = &report.total;
     let wall = total.wall_ms;
@@ -133,7 +133,7 @@ fn who(report: &ProfileReport) -> String {
         (None, None) => "client CPU unknown".to_owned(),
     };
     format!(
-        "Connected for {}: {clients}, server {server}",
+        "Connected for {}: {clients}, server CPU {server}",
         duration(wall)
     )
 }

@@ -1,13 +1,13 @@
 //! The report on round trips as text.
 
-use std::fmt::Write;
+use std::cmp::Reverse;
 
 use x11prof_analyzer::{
     ClientRole, ForecastCause, ForecastReport, RoundTripsReport, StartUpReport, Suggestion, percent,
 };
 
 use crate::callers::askers;
-use crate::page::{Page, WIDTH, name};
+use crate::page::{Page, Style, WIDTH, left_out, name, without_others};
 use crate::plain::plain;
 use crate::table::Table;
 use crate::units::{counted, duration, share, speed};
@@ -19,9 +19,15 @@ const SUGGESTIONS: usize = 5;
 /// The verdict in at most five sentences.
 fn verdict(report: &RoundTripsReport) -> Vec<String> {
     let total = &report.total;
-    let who = match report.clients.as_slice() {
+    let mut clients: Vec<_> = report.clients.iter().collect();
+    clients.sort_by_key(|one| Reverse(one.round_trips));
+    let who = match clients.as_slice() {
         [one] => one.client.clone(),
         all => format!("{} clients", all.len()),
+    };
+    let most = match clients.as_slice() {
+        [most, _, ..] => format!("; {} by {}", most.round_trips, most.client),
+        _ => String::new(),
     };
     let place = if report.start_up_only {
         " at start-up"
@@ -31,7 +37,7 @@ fn verdict(report: &RoundTripsReport) -> Vec<String> {
     let forecast = report.forecast.as_ref();
     let mut lines: Vec<String> = forecast.and_then(never_came).into_iter().collect();
     lines.push(format!(
-        "{who}: {}{place}, which took {}.",
+        "{who}: {}{place}, which took {}{most}.",
         counted(total.round_trips, "round trip"),
         duration(total.waited_ms),
     ));
@@ -54,20 +60,36 @@ fn over(report: &RoundTripsReport, forecast: &ForecastReport) -> String {
         Some(rtt) => format!("recorded with {} a round trip", duration(rtt)),
         None => "recorded here".to_owned(),
     };
-    let start_ups = forecast.start_ups.iter();
-    let slowest = start_ups.max_by(|a, b| a.forecast_ms.total_cmp(&b.forecast_ms));
-    let slowest = slowest.map(|one| format!("start-up {}", duration(one.forecast_ms)));
-    let session = (!report.start_up_only || slowest.is_none()).then(|| {
+    let first = StartUpReport::first(&report.start_ups);
+    let mut start_ups = forecast.start_ups.iter();
+    let first = first.and_then(|first| start_ups.find(|one| one.connection == first.connection));
+    let start_up = first.map(|one| {
+        let whose = match forecast.start_ups.len() {
+            1 => String::new(),
+            _ => format!(" of {}", one.client),
+        };
+        format!("start-up{whose} {}", duration(one.forecast_ms))
+    });
+    let session = (!report.start_up_only || start_up.is_none()).then(|| {
         let (there, here) = (
             duration(forecast.forecast_ms),
             duration(forecast.recorded_ms),
         );
         format!("whole session {there} ({recorded}: {here})")
     });
-    let both: Vec<String> = slowest.into_iter().chain(session).collect();
+    let both: Vec<String> = start_up.into_iter().chain(session).collect();
     let causes = forecast.causes.iter().take(2);
     let causes: Vec<String> = causes
-        .map(|cause| format!("{} {}", duration(cause.ms), cause_words(cause)))
+        .map(|cause| {
+            let other = first.is_none_or(|one| one.connection != cause.connection);
+            let other = other && has_several_clients(forecast);
+            let by = match (other, cause.kind.as_str()) {
+                (true, "bytes-back") => format!(" to {}", cause.client),
+                (true, _) => format!(" by {}", cause.client),
+                (false, _) => String::new(),
+            };
+            format!("{} {}{by}", duration(cause.ms), cause_words(cause))
+        })
         .collect();
     let causes = match causes.is_empty() {
         true => String::new(),
@@ -132,6 +154,13 @@ fn link_words(forecast: &ForecastReport) -> String {
     network(forecast.bytes_per_second, forecast.rtt_ms)
 }
 
+/// True if the critical path leads through several clients.
+fn has_several_clients(forecast: &ForecastReport) -> bool {
+    let mut clients = forecast.causes.iter().map(|cause| &cause.client);
+    let first = clients.next();
+    clients.any(|client| Some(client) != first)
+}
+
 fn cause_words(cause: &ForecastCause) -> String {
     let name = &cause.name;
     match cause.kind.as_str() {
@@ -176,6 +205,13 @@ pub fn text(report: &RoundTripsReport, page: &Page) -> String {
     }
     requests(report, &mut out, page);
     start_up_lines(report, &mut out, page);
+    let programs = report.clients.iter().map(|one| {
+        let program = one.client.rsplit_once(" (client ");
+        program.map_or(&*one.client, |(name, _)| name)
+    });
+    if let Some(advice) = without_others(&report.start_ups, programs) {
+        out.push_str(&page.wrap_in(Style::Faint, &advice, 0));
+    }
     out
 }
 
@@ -190,24 +226,34 @@ fn causes(report: &RoundTripsReport, out: &mut String, page: &Page) {
     };
     let heading = format!("On the critical path over {}:", link_words(forecast));
     out.push_str(&format!("\n{}", page.wrap(&heading, 0)));
-    let mut table = Table::new(["Cause", "Count", "ms"]);
+    let several = has_several_clients(forecast);
+    let mut table = Table::new(["Cause", "Count", "Time"]).left([3]);
+    if several {
+        table.headings(["Client".to_owned()]);
+    }
     let shown = if page.all { usize::MAX } else { ROWS };
     for cause in forecast.causes.iter().take(shown) {
-        let words = match cause.kind.as_str() {
-            "round-trips" => format!("{}: reply awaited", cause.name),
-            "events" => format!("{}: event awaited", cause.name),
-            "connection" => "connecting".to_owned(),
-            "bytes-back" => format!("{}: bytes returned", cause.name),
-            _ => format!("{}: bytes sent", cause.name),
+        let cause_name = match cause.name.as_str() {
+            "(setup)" => "connecting",
+            name => name,
         };
-        table.row([
-            name(&words, 50),
+        let words = match cause.kind.as_str() {
+            "round-trips" => format!("{cause_name}: reply awaited"),
+            "events" => format!("{cause_name}: event awaited"),
+            "connection" => format!("{cause_name}: latency"),
+            "bytes-back" => format!("{cause_name}: bytes returned"),
+            _ => format!("{cause_name}: bytes sent"),
+        };
+        let cells = [
+            name(&words, if several { 36 } else { 50 }),
             cause.count.to_string(),
-            format!("{:.0}", cause.ms),
-        ]);
+            duration(cause.ms),
+        ];
+        let client = several.then(|| name(&cause.client, 24));
+        table.row(cells.into_iter().chain(client));
     }
     out.push_str(&table.on(page));
-    rest(out, forecast.causes.len(), shown, "cause");
+    rest(out, forecast.causes.len(), shown);
 }
 
 fn suggested(report: &RoundTripsReport, out: &mut String, page: &Page) {
@@ -246,7 +292,7 @@ fn suggested(report: &RoundTripsReport, out: &mut String, page: &Page) {
             ));
         }
     }
-    rest(out, report.suggestions.len(), listed.len(), "suggestion");
+    rest(out, report.suggestions.len(), listed.len());
 }
 
 fn requests(report: &RoundTripsReport, out: &mut String, page: &Page) {
@@ -256,7 +302,7 @@ fn requests(report: &RoundTripsReport, out: &mut String, page: &Page) {
     out.push_str("\nRequests with replies that clients waited for:\n");
     // A wider page shows more of the call site.
     let room = 24 + page.columns().saturating_sub(WIDTH);
-    let mut table = Table::new(["Request", "Count", "Waited ms", "When"]).left([3]);
+    let mut table = Table::new(["Request", "Count", "Client waited ms", "When"]).left([3]);
     let rows = report.places.iter().flat_map(|place| {
         let rows = place.requests.iter();
         rows.map(|row| (row, place.place.as_str()))
@@ -281,7 +327,7 @@ fn requests(report: &RoundTripsReport, out: &mut String, page: &Page) {
         ]);
     }
     out.push_str(&table.on(page));
-    rest(out, rows.len(), shown, "row");
+    rest(out, rows.len(), shown);
     if report.total.ahead > 0 {
         let ahead = counted(report.total.ahead, "reply");
         let line = format!("Pipelined: {ahead} arrived without a wait.");
@@ -311,7 +357,7 @@ fn start_up_lines(report: &RoundTripsReport, out: &mut String, page: &Page) {
             out.push_str(&parts);
         }
     }
-    rest(out, start_ups.len(), shown.len(), "client");
+    rest(out, start_ups.len(), shown.len());
 }
 
 /// The start-up of a client in one sentence.
@@ -351,7 +397,7 @@ fn start_up_parts(one: &StartUpReport, page: &Page) -> Option<String> {
         ]);
     };
     for (part, ms) in one.components() {
-        if ms > 0.0 {
+        if ms >= 0.05 {
             row(part, ms);
         }
     }
@@ -368,11 +414,8 @@ fn start_up_parts(one: &StartUpReport, page: &Page) -> Option<String> {
     Some(format!("{}{}", table.on(page), page.wrap(&line, 2)))
 }
 
-fn rest(out: &mut String, number: usize, shown: usize, noun: &str) {
-    if number > shown {
-        let left = counted((number - shown) as u64, noun);
-        let _ = writeln!(out, "… {left} more with --all");
-    }
+fn rest(out: &mut String, number: usize, shown: usize) {
+    out.push_str(&left_out(number.saturating_sub(shown), " with --all"));
 }
 
 /// The text below the line of its suggestion.

@@ -9,6 +9,7 @@ use super::summary::summary;
 use crate::page::Page;
 use crate::plain::plain;
 use crate::table::Table;
+use crate::units::duration;
 
 /// The statistics as text: on one screen or, with `--all`, in the layout of the paper's tables.
 pub fn text(report: &StatisticsReport, page: &Page) -> String {
@@ -106,7 +107,7 @@ fn statistics(
     table.row(row("(Zeros removed)", zeros_removed, time));
     text.push_str(&table.on(page));
     if let Some(cells) = &all.histogram {
-        text.push_str(&histogram(cells, duration));
+        text.push_str(&histogram(cells, |nanos| duration(nanos as f64 / 1e6)));
     }
     text.push('\n');
     text
@@ -163,15 +164,4 @@ fn histogram(cells: &[Cell], edge: impl Fn(u64) -> String) -> String {
         return String::new();
     }
     format!("\n{}", bars(cells, edge))
-}
-
-/// Nanoseconds in the largest unit that leaves a whole part.
-fn duration(nanos: u64) -> String {
-    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1000, "us")];
-    for (unit, name) in units {
-        if nanos >= unit {
-            return format!("{:.2} {name}", nanos as f64 / unit as f64);
-        }
-    }
-    format!("{nanos} ns")
 }

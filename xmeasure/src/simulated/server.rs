@@ -224,7 +224,7 @@ impl Executor for Simulated {
         Ok(vec![self.phase(phase, times)?])
     }
 
-    /// In a stream, handlers take all of the time.
+    /// Returns the times of the handlers in a stream: all of the server's time.
     fn handled(
         &mut self,
         workload: &Workload,

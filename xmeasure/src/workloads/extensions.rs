@@ -45,7 +45,7 @@ fn major(
     Ok(major)
 }
 
-/// A cycle of requests; each is sent for all of N new ids before the next request.
+/// Adds a cycle of requests: each request is sent for all of `count` new ids before the next request.
 fn cycle(
     client: &mut Client,
     loads: &mut Loads,

@@ -22,7 +22,7 @@ pub struct Budget {
     pub round_trips: BTreeMap<String, u64>,
 }
 
-/// The limits for the whole recording.
+/// The limits for the whole recording; `None` for no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TotalLimits {
@@ -44,7 +44,7 @@ pub struct TotalLimits {
     pub server_ms: Option<f64>,
 }
 
-/// Limits of start-up, summed over all connections of the program.
+/// The limits for the start-up, summed over all connections of the program; `None` for no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct StartUpLimits {

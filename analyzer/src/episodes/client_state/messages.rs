@@ -74,7 +74,7 @@ impl ClientState {
             self.stimulated(time, event, link, clock);
         }
         if let Thread::Blocked { fed, answered, .. } = &mut self.thread {
-            *fed = true;
+            fed.get_or_insert(time);
             if asks && self.outstanding.is_empty() {
                 answered.get_or_insert(time);
             }

@@ -15,8 +15,8 @@ struct Ended {
     wait: Option<Wait>,
     /// The wait is for work by assumption only.
     unsure: bool,
-    /// Bytes arrived during the wait.
-    fed: bool,
+    /// The time at which the first bytes arrived during the wait.
+    fed: Option<u64>,
     /// The wait ended because the socket accepts data again.
     relieved: bool,
     /// Another thread woke this one.
@@ -39,6 +39,8 @@ impl ClientState {
             return;
         }
         let before = self.thread;
+        // On a busy machine, the thread that continues lacks a processor, too.
+        let soon = self.open.as_ref().map_or(0, OpenEpisode::lacked_processor);
         match self.threads.together() {
             State::Unknown => {}
             together @ (State::Running { .. } | State::Ready) => {
@@ -70,11 +72,11 @@ impl ClientState {
                         unsure,
                         fed,
                         // If nothing else woke the client, it waited until there was room to write.
-                        relieved: !fed
+                        relieved: fed.is_none()
                             && taken.is_some_and(|taken| time.saturating_sub(taken) < BRIEF),
                         // Another thread ran after this one fell asleep, and woke it before falling asleep itself.
-                        handed: (!fed || woken.is_some_and(|woken| woken.locked))
-                            && time.saturating_sub(since) < BRIEF
+                        handed: (fed.is_none() || woken.is_some_and(|woken| woken.locked))
+                            && time.saturating_sub(since) < BRIEF.max(soon)
                             && woken.is_some_and(|woken| woken.since < since),
                     };
                     self.woke(time, &ended);
@@ -87,7 +89,7 @@ impl ClientState {
                     since: time,
                     wait,
                     unsure: false,
-                    fed: false,
+                    fed: None,
                     answered: None,
                     taken: None,
                 };
@@ -182,11 +184,12 @@ impl ClientState {
         let Ended {
             since,
             wait,
-            fed,
+            fed: fed_at,
             relieved,
             handed,
             ..
         } = *ended;
+        let fed = fed_at.is_some();
         if let Some(open) = &mut self.open {
             open.resumes(time);
         }
@@ -220,10 +223,10 @@ impl ClientState {
                 open.pauses_briefly(since, BRIEF);
                 open.resumes(time);
             } else {
-                open.rested(
-                    time.saturating_sub(since.max(self.answer_came.unwrap_or(0))),
-                    fed,
-                );
+                // A client with something to read waits for a processor.
+                let until = fed_at.unwrap_or(time);
+                let from = since.max(self.answer_came.unwrap_or(0));
+                open.rested(until.saturating_sub(from), fed);
             }
         }
         if !(brief || relieved || handed) {

@@ -51,7 +51,7 @@ impl ClientState {
             OpenStep::Answered => self.no_longer_waits(time, request, AwaitedOutcome::Answered),
             OpenStep::Abandoned => self.no_longer_waits(time, request, AwaitedOutcome::GaveUp),
         }
-        if let (Thread::Blocked { fed: false, .. }, false) = (self.thread, self.awaits())
+        if let (Thread::Blocked { fed: None, .. }, false) = (self.thread, self.awaits())
             && change.step != OpenStep::Reached
             && self.outstanding.is_empty()
             && let Some(open) = &mut self.open

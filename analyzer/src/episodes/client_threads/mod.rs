@@ -56,6 +56,8 @@ pub(crate) struct ClientThreads {
     fed: bool,
     /// A child has the connection.
     gone: bool,
+    /// Threads that found the table full since it was last scanned.
+    refused: usize,
     /// Reads of the relay, and the number of reads without any thread run since the previous read.
     relay_reads: u64,
     unwritten: u64,
@@ -142,12 +144,22 @@ impl ClientThreads {
 
     /// True if the thread is tracked, or there is room for one more.
     fn has_room(&mut self, tid: u32) -> bool {
-        if self.threads.len() >= THREADS_LIMIT && !self.threads.contains_key(&tid) {
+        if self.threads.contains_key(&tid) {
+            return true;
+        }
+        // Scanning all threads each time would take too long if nearly all could run.
+        let full = self.threads.len() >= THREADS_LIMIT;
+        self.refused = if full {
+            (self.refused + 1) % THREADS_LIMIT
+        } else {
+            0
+        };
+        if self.refused == 1 {
             let speak: Vec<u32> = self.speakers().map(|(tid, _)| tid).collect();
             self.threads
                 .retain(|tid, one| one.now.could_run() || speak.contains(tid));
         }
-        self.threads.len() < THREADS_LIMIT || self.threads.contains_key(&tid)
+        self.threads.len() < THREADS_LIMIT
     }
 
     /// True if a message woke the running thread: the thread reads it, or runs next to the reader.

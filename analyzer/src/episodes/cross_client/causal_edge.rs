@@ -3,6 +3,9 @@
 use x11prof_protocol::Symbol;
 use x11prof_trace::ConnectionId;
 
+/// Maximum nesting depth of episodes; deeper episodes count at this depth.
+const DEEPEST: usize = 8;
+
 /// The identity of an episode in a trace: its client, and the number of earlier episodes of that client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct EpisodeId {
@@ -44,8 +47,8 @@ pub(crate) struct CausalEdge {
     pub(crate) root: EpisodeId,
     /// The number of ancestors of the episode that the event begins.
     pub(crate) depth: usize,
-    /// The client whose request began the episode that sent the request; `None` if no other client's did.
-    pub(crate) after: Option<ConnectionId>,
+    /// The episode whose request began the episode that sent the request; `None` if no other client's did.
+    pub(crate) after: Option<EpisodeId>,
     pub(crate) request: Symbol,
     /// The time at which the client sent the request, in nanoseconds.
     pub(crate) sent: u64,
@@ -58,6 +61,18 @@ pub(crate) struct CausalEdge {
 }
 
 impl CausalEdge {
+    /// The edge with the maximum depth: the event of a deeper episode counts as an effect of that episode's cause.
+    pub(crate) fn bounded(self) -> CausalEdge {
+        match self.after {
+            Some(after) if self.depth > DEEPEST => CausalEdge {
+                from: after,
+                depth: DEEPEST,
+                ..self
+            },
+            _ => self,
+        }
+    }
+
     /// True if the request has no effect until another client acts: the server redirects the request to that client, or
     /// the request is addressed to it.
     pub(crate) fn is_awaited(&self) -> bool {

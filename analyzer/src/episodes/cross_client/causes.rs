@@ -22,8 +22,6 @@ const HANDLED_WITHIN: u64 = 1_000_000_000;
 const DELIVERED_WITHIN: u64 = 50_000_000;
 /// The server's clock counts milliseconds.
 const TICK: u64 = 1_000_000;
-/// Maximum nesting depth of episodes; deeper episodes count at this depth.
-const DEEPEST: usize = 8;
 
 #[derive(Debug)]
 struct Cause {
@@ -161,10 +159,10 @@ impl Causes {
         let cause = self.get(causal_keys.iter().filter_map(of_sign).max()?)?;
         let by = cause.by;
         (by.id.client != client).then(|| CausalEdge {
-            from: if by.depth < DEEPEST { by.id } else { by.parent },
+            from: by.id,
             root: by.root,
-            depth: (by.depth + 1).min(DEEPEST),
-            after: (by.depth > 0).then_some(by.parent.client),
+            depth: by.depth + 1,
+            after: (by.depth > 0).then_some(by.parent),
             request: cause.request,
             sent: cause.sent,
             delivered: time,
@@ -285,6 +283,8 @@ mod tests {
             ..SIGN
         };
         let link = causes.find(2 * MS, None, ConnectionId(3), &[last]).unwrap();
+        assert_eq!((link.depth, link.from), (9, deep.id));
+        let link = link.bounded();
         assert_eq!((link.depth, link.from), (8, deep.parent));
         causes.answered(2 * MS, ConnectionId(1), SequenceNumber(20_000));
         assert!(causes.unhandled.is_empty());

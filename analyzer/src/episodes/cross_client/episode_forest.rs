@@ -37,7 +37,7 @@ impl EpisodeForest {
         let tree = self.trees.entry(link.root).or_default();
         (tree.links < MAX_EPISODES).then(|| {
             tree.links += 1;
-            link
+            link.bounded()
         })
     }
 

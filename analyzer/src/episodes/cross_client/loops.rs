@@ -115,7 +115,10 @@ impl Loops {
         for side in &mut known.sides {
             if side.client == from {
                 side.request = Some(link.request);
-                cause = side.cause_of(link.sent, link.after == Some(to));
+                cause = side.cause_of(
+                    link.sent,
+                    link.after.is_some_and(|after| after.client == to),
+                );
             } else {
                 side.event = Some(event.clone());
                 side.comes(link.delivered);
@@ -211,7 +214,7 @@ mod tests {
     fn overlapping_exchanges_are_a_loop() {
         let mut loops = Loops::default();
         let clients = [1, 2].map(ConnectionId);
-        // Two exchanges at once: each request is on the way for longer than the time between two requests.
+        // Two exchanges at once: each request is in flight for longer than the time between two requests.
         for n in 0..100 {
             let side = usize::from(n % 4 >= 2);
             let edge = edge(clients[side], n, n * MS, n * MS + 3 * MS / 2);
@@ -227,11 +230,14 @@ mod tests {
         let mut loops = Loops::default();
         let clients = [1, 2].map(ConnectionId);
         // The clients lack a processor: each step takes half a second.
-        for n in 0..100 {
+        for n in 0..100_u64 {
             let side = usize::from(n % 2 == 1);
             let (from, to) = (clients[side], clients[1 - side]);
             let caused = CausalEdge {
-                after: Some(to),
+                after: Some(EpisodeId {
+                    client: to,
+                    number: n.saturating_sub(1),
+                }),
                 ..edge(from, n, n * 500 * MS + 250 * MS, (n + 1) * 500 * MS)
             };
             loops.step(&caused, to, &Label::new("PropertyNotify"));

@@ -172,7 +172,11 @@ fn sentence(blame: &Blame, episode: &Episode, findings: &Findings) -> String {
     };
     let part = format!("{} of {} ms", ms(blame.nanos), ms(episode.latency()));
     // The wait would not occur if the program were alone on the machine.
-    let ready = match blame.ready > blame.nanos / 10 && blame.kind != BlameKind::Processor {
+    let least = match blame.kind {
+        BlameKind::Client => 100,
+        _ => 10,
+    };
+    let ready = match blame.ready > blame.nanos / least && blame.kind != BlameKind::Processor {
         true => format!(" ({} ms of that waiting for a processor)", ms(blame.ready)),
         false => String::new(),
     };
@@ -193,10 +197,15 @@ fn sentence(blame: &Blame, episode: &Episode, findings: &Findings) -> String {
     match (blame.kind, blame.request) {
         (BlameKind::Client, _) => {
             let took = match ready.is_empty() {
-                true => "ran its own code for",
-                false => "itself took",
+                true => format!("ran its own code for {part}"),
+                false => format!(
+                    "ran its own code for {} ms and waited for a processor for {} ms, of {} ms",
+                    ms(blame.nanos - blame.ready),
+                    ms(blame.ready),
+                    ms(episode.latency())
+                ),
             };
-            format!("{own} {took} {part}{ready}. Profile {own}.")
+            format!("{own} {took}. Profile {own}.")
         }
         (BlameKind::Queue, _) => {
             format!(

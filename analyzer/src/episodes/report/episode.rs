@@ -185,7 +185,8 @@ pub(super) fn episode(of: &Episode, findings: &Findings, first: Timestamp) -> Ep
     }
 }
 
-/// The steps of its chain of waits in which no thread of the client ran, and no answer of the server was outstanding.
+/// The times (start and end in nanoseconds) in the episode's chain of waits at which no thread of its client could run,
+/// and the client waited for no reply.
 fn off_cpu_spans(of: &Episode) -> Vec<(u64, u64)> {
     let steps = of.path.iter().filter(|step| step.client == of.client);
     let off = steps.filter(

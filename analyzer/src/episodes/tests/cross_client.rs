@@ -278,10 +278,10 @@ fn unrelated_window_or_later_event_is_no_child() {
 }
 
 #[test]
-fn endless_exchange_splits_into_many_trees() {
+fn endless_exchange_of_three_clients_splits_into_many_trees() {
     let mut all = Vec::new();
     for n in 0..400_u32 {
-        let (who, time) = (if n % 2 == 0 { A } else { B }, 100 + 100 * u64::from(n));
+        let (who, time) = ([A, B, C][n as usize % 3], 100 + 100 * u64::from(n));
         all.push((time, gets(who, u64::from(n) + 1, n)));
         all.push((time + 99, sends(who, u64::from(n) + 2, Some(n + 1))));
     }
@@ -293,6 +293,18 @@ fn endless_exchange_splits_into_many_trees() {
         .collect();
     assert!(all.len() > 300, "{}", all.len());
     assert!(with.len() > 4, "{with:?}");
+}
+
+#[test]
+fn steps_of_an_endless_exchange_of_two_clients_are_no_episodes() {
+    let mut all = Vec::new();
+    for n in 0..400_u32 {
+        let (who, time) = ([A, B][n as usize % 2], 100 + 100 * u64::from(n));
+        all.push((time, gets(who, u64::from(n) + 1, n)));
+        all.push((time + 99, sends(who, u64::from(n) + 2, Some(n + 1))));
+    }
+    let all = episodes(all);
+    assert!(all.len() < 20, "{}", all.len());
 }
 
 /// A client draws, sends a request immediately, and receives the reply after `takes` milliseconds. Returns the request

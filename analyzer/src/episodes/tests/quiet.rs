@@ -38,6 +38,26 @@ fn ticks(all: &mut Scheduled, from: u64, to: u64) {
 }
 
 #[test]
+fn waiting_for_a_processor_after_an_event_ends_no_episode() {
+    let mut all = Scheduled::new();
+    all.at(100 * MS).server_sends(&[event(PRESS, O)]);
+    all.client(100 * MS + 100, In);
+    all.at(100 * MS + 200).client_sends(&[no_operation(1)]);
+    all.client(100 * MS + 300, Blocked);
+    all.waits(100 * MS + 300, POLL);
+    all.at(101 * MS).server_sends(&[expose(2)]);
+    // Other programs use all processors meanwhile.
+    all.client(300 * MS, In);
+    all.at(300 * MS + 200)
+        .client_sends(&[poly_fill_rectangle(1)]);
+    all.client(300 * MS + 300, Blocked);
+    all.waits(300 * MS + 300, POLL);
+    all.at(2000 * MS).end();
+    let expected = ("KeyPress keycode 32".to_owned(), 200_200, 2);
+    assert_eq!(inputs(&all), [expected]);
+}
+
+#[test]
 fn wakeups_without_requests_do_not_extend_an_episode() {
     let mut all = Scheduled::new();
     ticks(&mut all, 15, 95);

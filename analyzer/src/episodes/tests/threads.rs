@@ -121,6 +121,25 @@ fn reader_thread_and_worker_thread_form_one_episode() {
     );
 }
 
+/// On a busy machine, the thread that wakes the main thread waits for a processor, too.
+#[test]
+fn reader_thread_without_a_processor_ends_no_episode() {
+    let mut all = Threads::new();
+    all.key(100);
+    all.switch(MAIN, 150 * MS, SwitchKind::Preempted);
+    all.switch(MAIN, 300 * MS, In);
+    // Tk updates: the main thread waits until the reader has looked at the connection.
+    all.switch(MAIN, 310 * MS, Blocked);
+    all.waits(MAIN, 310 * MS, FUTEX, WORK);
+    all.run(READER, 400 * MS, 400 * MS + 90, PSELECT, 5);
+    all.switch(MAIN, 400 * MS + 80, In);
+    all.draws(402 * MS);
+    all.switch(MAIN, 403 * MS, Blocked);
+    all.waits(MAIN, 403 * MS, FUTEX, WORK);
+    let latencies: Vec<u64> = keys(&all.end()).iter().map(|key| key.0).collect();
+    assert_eq!(latencies, [302_000]);
+}
+
 /// The main thread sends a request in the middle of its work and polls for the reply. This is not a wait for work.
 #[test]
 fn late_recorder_read_of_round_trip_is_not_client_time() {

@@ -304,10 +304,7 @@ impl OpenRequests {
                 let kinds = [OpenKind::SelectionPiece, OpenKind::PieceTaken];
                 let is_deleted = event.bytes.get(16).is_some_and(|state| *state != 0);
                 let key = key(kinds[usize::from(is_deleted)], word(4), word(8).into());
-                let mut open = self.open.iter();
-                if open.any(|(known, one)| *known == key && one.client == client) {
-                    self.answered(time, key);
-                }
+                self.returned(time, client, key);
             }
             // SelectionRequest: time, owner, requestor, selection, target.
             (30, _) => {
@@ -325,6 +322,14 @@ impl OpenRequests {
                 self.answered(time, key(OpenKind::ScreenClock, word(16), word(20).into()));
             }
             _ => {}
+        }
+    }
+
+    /// A message arrived that is the reply if `client` waits for it: other clients receive it, too.
+    fn returned(&mut self, time: Timestamp, client: ConnectionId, key: Key) {
+        let mut open = self.open.iter();
+        if open.any(|(known, one)| *known == key && one.client == client) {
+            self.answered(time, key);
         }
     }
 
@@ -373,7 +378,7 @@ impl OpenRequests {
                 }
             }
             (_, Some("_NET_WM_PING")) => {
-                self.answered(time, key(OpenKind::Ping, message.data[2], 0))
+                self.returned(time, client, key(OpenKind::Ping, message.data[2], 0));
             }
             _ => {}
         }

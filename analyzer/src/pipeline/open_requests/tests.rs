@@ -8,6 +8,8 @@ use crate::testing::request;
 use crate::testing_display::Display;
 
 const WINDOW: u32 = 0x20_0005;
+/// A window of client 3 of [`Display::timed`].
+const OTHER: u32 = 0x60_0005;
 
 /// An event of this code, with words from the fifth byte on.
 fn event(code: u8, words: &[u32]) -> Vec<u8> {
@@ -125,6 +127,72 @@ fn refused_grab_waits_for_holder_until_granted() {
         [
             (OpenStep::Opened, 10.0, own, holder),
             (OpenStep::Answered, 31.0, own, holder),
+        ]
+    );
+}
+
+/// Client 2 interns an atom; `sequence` is the number of its requests so far, including this one.
+fn interns(display: &mut Display, sequence: u16, name: &str, atom: u32) {
+    let mut bytes = request(16, 0, &[name.len() as u32]);
+    bytes.extend(name.bytes());
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    let units = (bytes.len() / 4) as u16;
+    bytes[2..4].copy_from_slice(&units.to_le_bytes());
+    let mut answer = crate::testing::reply(sequence);
+    answer[8..12].copy_from_slice(&atom.to_le_bytes());
+    display.sends(2, 1.0, bytes);
+    display.gets(2, 2.0, answer);
+}
+
+/// SendEvent of this event.
+fn sent(destination: u32, event: &[u8]) -> Vec<u8> {
+    let words = event.chunks(4);
+    let words = words.map(|word| u32::from_le_bytes(word.try_into().expect("four bytes")));
+    let words: Vec<u32> = [destination, 0].into_iter().chain(words).collect();
+    request(25, 0, &words)
+}
+
+fn kinds(display: &Display) -> Vec<(OpenStep, OpenKind, f64, Option<ConnectionId>)> {
+    let found = changes(display).into_iter();
+    let found = found.map(|one| (one.step, one.request.kind, ms(one.time), one.request.party));
+    found.collect()
+}
+
+#[test]
+fn ping_is_open_until_its_message_returns() {
+    let mut display = Display::timed();
+    interns(&mut display, 1, "WM_PROTOCOLS", 301);
+    interns(&mut display, 2, "_NET_WM_PING", 302);
+    let mut ping = event(33, &[OTHER, 301, 302, 9, OTHER]);
+    ping[1] = 32;
+    display.sends(2, 10.0, sent(OTHER, &ping));
+    display.gets(3, 11.0, ping.clone());
+    ping[0] |= 0x80;
+    display.gets(2, 510.0, ping);
+    let pinged = Some(ConnectionId(3));
+    assert_eq!(
+        kinds(&display),
+        [
+            (OpenStep::Opened, OpenKind::Ping, 10.0, pinged),
+            (OpenStep::Answered, OpenKind::Ping, 510.0, pinged),
+        ]
+    );
+}
+
+#[test]
+fn piece_is_open_until_its_property_is_deleted() {
+    let mut display = Display::timed();
+    interns(&mut display, 1, "INCR", 301);
+    let property = |kind: u32, bytes: u32| request(18, 0, &[OTHER, 7, kind, 32, bytes, 0]);
+    display.sends(2, 10.0, property(301, 1));
+    // The requestor reads the size, and 2 s later deletes the property.
+    display.gets(2, 2010.0, event(28, &[OTHER, 7, 0, 1]));
+    let requestor = Some(ConnectionId(3));
+    assert_eq!(
+        kinds(&display),
+        [
+            (OpenStep::Opened, OpenKind::PieceTaken, 10.0, requestor),
+            (OpenStep::Answered, OpenKind::PieceTaken, 2010.0, requestor),
         ]
     );
 }

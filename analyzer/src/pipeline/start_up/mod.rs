@@ -37,6 +37,7 @@ struct StartingClient {
     pid: Option<u32>,
     name: Option<String>,
     role: ClientRole,
+    manages_windows: bool,
     set_up: Option<u64>,
     frame: FirstFrame,
     /// The time of the client's last write, and of its last write or received reply.
@@ -169,6 +170,7 @@ impl StartUps {
             && seen.session.window_manager() == Some(ClientId(seen.connection.0))
         {
             client.role = ClientRole::Helper;
+            client.manages_windows = true;
         }
         if let Some(answer) = seen.answer
             && seen.starting
@@ -236,7 +238,7 @@ impl StartUps {
                 self.starting.insert(opened.connection, client);
             }
             Control::Started(started) => self.command.clone_from(&started.command),
-            Control::Network(network) => self.network = *network,
+            Control::Network(network) => self.network.clone_from(network),
             Control::CpuTime(cpu) => {
                 let clients = self.starting.values_mut();
                 for client in clients.filter(|one| one.pid == Some(cpu.pid)) {
@@ -454,6 +456,24 @@ mod tests {
             let found = start_ups(&trace);
             assert_eq!(found[0].latency_ms, latency, "{pixmap:#x}: {found:?}");
         }
+    }
+
+    #[test]
+    fn window_manager_has_no_first_frame() {
+        const EVENT_MASK: u32 = 1 << 11;
+        const SUBSTRUCTURE_REDIRECT: u32 = 1 << 20;
+        let mut trace = Synthetic::new();
+        let redirect = request(2, 0, &[ROOT, EVENT_MASK, SUBSTRUCTURE_REDIRECT]);
+        trace.wait(100).client_sends(&[redirect, create_window()]);
+        trace.client_sends(&[map_window(WINDOW), fill()]);
+        trace.wait(90_000).client_sends(&[query_font()]);
+        trace.wait(100).server_sends(&[reply(5)]).end();
+        let found = start_ups(&trace);
+        let reason = found[0].why_none.as_deref();
+        assert_eq!(
+            (found[0].latency_ms, reason),
+            (None, Some("it is a window manager"))
+        );
     }
 
     #[test]

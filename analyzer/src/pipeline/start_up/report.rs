@@ -110,7 +110,7 @@ impl StartUpReport {
         vec![
             ran,
             ("off-CPU", off),
-            ("server", self.of_server_ms()),
+            ("server wait", self.of_server_ms()),
             ("server run queue", self.processor_ms),
             ("network", self.network_ms),
         ]
@@ -135,6 +135,8 @@ impl StartUpReport {
         let opened = client.opened.as_nanos();
         let start = client.process.unwrap_or(opened);
         let drawn = match client.frame.progress() {
+            // Its first drawing would be the frame of a later program's window.
+            _ if client.manages_windows => Err("it is a window manager"),
             progress if client.incomplete && progress != Progress::Over => {
                 Err("some of its messages are missing")
             }

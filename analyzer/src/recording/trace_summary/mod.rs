@@ -8,7 +8,6 @@ use std::io;
 use std::time::Duration;
 
 use rustc_hash::FxHashMap;
-use x11prof_cost_model::{Micros, Network};
 use x11prof_protocol::Message;
 use x11prof_trace::{
     ConnectionId, Control, EmulatedNetwork, Joined, Link, Opened, Reader, Record, Server, Started,
@@ -16,6 +15,7 @@ use x11prof_trace::{
 };
 
 use crate::clients::ClientChoice;
+use crate::networks;
 use crate::pipeline::start_up::StartUpReport;
 use crate::pipeline::{MessageContext, Observation};
 use crate::recording::activity::{Activity, ActivityFigures};
@@ -150,7 +150,7 @@ impl TraceSummary {
                 self.opened(opened);
             }
             Control::Joined(joined) => self.joined(joined),
-            Control::Network(network) => self.network = Some(*network),
+            Control::Network(network) => self.network = Some(network.clone()),
             Control::Timing { why, .. } => self.not_timed.clone_from(why),
             Control::Attached {} => self.attached = true,
             Control::Closed { .. } => {
@@ -396,12 +396,8 @@ impl TraceSummary {
         let tried = self
             .tried()
             .map(|(fix, count)| Warning::general(WarningKind::Tried, Some(fix.clone()), *count));
-        let network = self.network.map(|network| {
-            let network = Network {
-                bytes_per_second: network.bytes_per_second,
-                rtt: Micros(network.round_trip_ns as f64 / 1e3),
-                compression: None,
-            };
+        let network = self.network.as_ref().map(|emulated| {
+            let network = networks::network(emulated);
             Warning::general(WarningKind::EmulatedNetwork, Some(network.to_string()), 1)
         });
         let count = self.errors.count();

@@ -1,10 +1,11 @@
-//! Bytes that need not cross the link: images and properties that the server already has, parts of images outside of
-//! their drawable, and the metrics of large fonts.
+//! Bytes that need not cross the link: images, rows of images and properties that the server already has, parts of
+//! images outside of their drawable, and the metrics of large fonts.
 
 use std::hash::{Hash, Hasher};
 
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use x11prof_protocol::{Body, Message, Request, SequenceNumber, Symbol};
+use x11prof_session::{Component, Target};
 use x11prof_trace::ConnectionId;
 
 use super::{Context, Finding, Groups, Insight, REQUESTS, Saving};
@@ -13,6 +14,8 @@ use crate::round_trips::CompletedRequest;
 
 /// Maximum number of remembered images, and of windows with properties.
 const REMEMBERED: usize = 1 << 16;
+/// Maximum number of rows that are remembered of the last images.
+const ROWS: usize = 1 << 20;
 /// A CopyArea that replaces an image (protocol, section "Encoding").
 const COPY_AREA: u64 = 28;
 
@@ -20,6 +23,7 @@ const COPY_AREA: u64 = 28;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Waste {
     SentAgain,
+    Unchanged,
     Outside,
     SameValue,
     Metrics,
@@ -32,11 +36,23 @@ struct Wasted {
     requests: Vec<(SequenceNumber, u64)>,
 }
 
+/// The last image that was drawn in a drawable.
+#[derive(Debug)]
+struct LastImage {
+    /// A hash of the image's position and size.
+    at: u64,
+    /// The hashes of its rows.
+    rows: Vec<u64>,
+}
+
 /// Finds unnecessary bytes.
 #[derive(Debug, Default)]
 pub(super) struct UnneededBytes {
     wasted: Groups<(Waste, Symbol), Wasted>,
     images: FxHashSet<(ConnectionId, u64)>,
+    /// The last image of each drawable on which no other request has acted since, and the number of all rows.
+    last: FxHashMap<u32, LastImage>,
+    rows: usize,
     /// A hash of the value of each property, by window and atom.
     properties: FxHashMap<u32, FxHashMap<u32, u64>>,
     /// The bytes of the replies to the current request for font metrics of each client.
@@ -76,6 +92,11 @@ impl UnneededBytes {
     }
 
     fn request(&mut self, seen: &MessageContext<'_>, request: &Request<'_>) {
+        if request.name.as_str() != "PutImage"
+            && let Some(drawable) = seen.target.and_then(Target::drawable)
+        {
+            self.last.remove(&drawable);
+        }
         match request.name.as_str() {
             "PutImage" | "MIT-SHM:PutImage" => self.image(seen, request),
             "ChangeProperty" => self.property(seen, request),
@@ -123,6 +144,16 @@ impl UnneededBytes {
                 return;
             }
         }
+        if let Some(image) = image
+            && seen.times == 1
+            && request.minor == 2
+            && let Some(share) = self.unchanged(seen, body, image)
+        {
+            let bytes = (sent as f64 * share) as u64;
+            let why = (Waste::Unchanged, name);
+            self.waste(client, why, (request.sequence, bytes, 1));
+            return;
+        }
         let at = if is_shared {
             [16, 18, 20, 22]
         } else {
@@ -160,6 +191,41 @@ impl UnneededBytes {
         }
     }
 
+    /// The share of an image above and below the rows that differ from the image that is there; `None` if there is no
+    /// image of the same size at the same place.
+    fn unchanged(
+        &mut self,
+        seen: &MessageContext<'_>,
+        body: Body<'_>,
+        image: &[u8],
+    ) -> Option<f64> {
+        // Drawable, gc, width, height, x, y, left-pad, depth, two unused bytes, rows of equal length.
+        let (drawable, gc) = (body.u32(0)?, seen.session.gc(body.u32(4)?)?);
+        let height = usize::from(body.u16(10)?);
+        let (header, data) = image.split_at_checked(12)?;
+        let last = self.last.remove(&drawable);
+        // ZPixmap, drawn with GXcopy.
+        if gc.get(Component::Function) != Some(3) || height == 0 || height > REMEMBERED {
+            return None;
+        }
+        let rows = data.chunks_exact((data.len() / height).max(1));
+        let rows: Vec<u64> = rows.take(height).map(hash).collect();
+        self.rows += rows.len();
+        if self.rows > ROWS {
+            self.last.clear();
+            self.rows = rows.len();
+        }
+        let at = hash((header, rows.len()));
+        let equal = last.filter(|last| last.at == at).map(|last| {
+            let pairs = || rows.iter().zip(&last.rows);
+            let top = pairs().take_while(|(one, other)| one == other).count();
+            let bottom = pairs().rev().take_while(|(one, other)| one == other);
+            (top + bottom.count()).min(height) as f64 / height as f64
+        });
+        self.last.insert(drawable, LastImage { at, rows });
+        equal.filter(|share| *share > 0.0)
+    }
+
     fn property(&mut self, seen: &MessageContext<'_>, request: &Request<'_>) {
         // ChangeProperty: window, property, type, format, length, data.
         let body = Body::of(request);
@@ -194,6 +260,10 @@ impl Insight for UnneededBytes {
         };
         match seen.message {
             Message::Request(request) => self.request(seen, request),
+            Message::Event(event) if event.name.as_str() == "Expose" => {
+                let window = event.order.u32(event.bytes, 4);
+                self.last.remove(&window.unwrap_or_default());
+            }
             Message::Reply(reply)
                 if reply.request.is_some_and(has_metrics) && self.metrics.len() < REMEMBERED =>
             {
@@ -220,6 +290,13 @@ impl Insight for UnneededBytes {
                     "Keep images that are drawn again in a pixmap, and copy them with CopyArea".to_owned(),
                     format!("{count} {request} sent an image that the client had sent before"),
                 ),
+                Waste::Unchanged => (
+                    "Send only the rows of an image that changed".to_owned(),
+                    format!(
+                        "{count} {request} contained rows of pixels that were there already, {:.0} kB in all",
+                        wasted.bytes as f64 / 1e3
+                    ),
+                ),
                 Waste::Outside => (
                     "Send only the visible part of images".to_owned(),
                     format!("{count} {request} went beyond the window or pixmap, or into a window that is not shown"),
@@ -245,7 +322,7 @@ impl Insight for UnneededBytes {
             };
             Finding {
                 kind: match waste {
-                    Waste::SentAgain | Waste::Outside => "images",
+                    Waste::SentAgain | Waste::Unchanged | Waste::Outside => "images",
                     Waste::SameValue => "properties",
                     Waste::Metrics => "fonts",
                 },
@@ -305,6 +382,25 @@ mod tests {
         let mut trace = with_window();
         trace.client_sends(&[put_image(95, 1), put_image(200, 2), put_image(90, 3)]);
         assert_eq!(found(&trace), [("images", 2, 212 + 424)]);
+    }
+
+    #[test]
+    fn rows_that_are_there_already_are_not_needed() {
+        let gc = || request(55, 0, &[BASE + 1, WINDOW, 0]);
+        // Rows 4 to 6 of 10 differ.
+        let image = |pixel: u32| {
+            let pixels: Vec<u32> = (0..100)
+                .map(|n| if (40..70).contains(&n) { pixel } else { n })
+                .collect();
+            let header = [WINDOW, BASE + 1, 10 | 10 << 16, 0, 24 << 8];
+            request(72, 2, &[header.as_slice(), &pixels].concat())
+        };
+        let mut trace = with_window();
+        trace.client_sends(&[gc(), image(1000), image(1001), image(1002)]);
+        // Another drawing may have changed the rows.
+        let fill = request(70, 0, &[WINDOW, BASE + 1, 0, 10 | 10 << 16]);
+        trace.client_sends(&[fill, image(1003)]);
+        assert_eq!(found(&trace), [("images", 2, 2 * (424.0 * 0.7) as u64)]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 // The program's functions that made the requests, or in which it ran: an icicle, the outermost on top.
 
-const WEIGHTS = [["Server time", time], ["Requests", whole], ["Bytes", bytes], ["Round trips", whole], ["Client's processor", time],
-  ["Bytes held at the end", bytes], ["Off the processor", time]];
+const WEIGHTS = [["Server time", time], ["Requests", whole], ["Bytes", bytes], ["Round trips", whole], ["Client CPU", time],
+  ["Bytes held at the end", bytes], ["Off-CPU", time]];
 const KINDS = ["client", "server", "network", "waiting", "others"];
 
 function code() {

@@ -14,7 +14,7 @@ const passes = (episode) => episode.latency_ms >= chosen.threshold
   && (chosen.pattern === null || episode.pattern === chosen.pattern);
 
 const PARTS = [["waiting", "waiting_ms", "waiting to start"], ["client", "client_ms", "client CPU"], ["off", "off_cpu_ms", "off-CPU"],
-  ["server", "server_ms", "server"], ["network", "network_ms", "network"],
+  ["server", "server_ms", "server wait"], ["network", "network_ms", "network"],
   ["others", "other_clients_ms", "other clients"]];
 
 function episodes() {
@@ -93,7 +93,7 @@ function landmarks() {
       { name: "p50", of: (row) => row.p50_ms, show: (row) => time(row.p50_ms) },
       { name: "Longest", of: (row) => row.max_ms, show: (row) => time(row.max_ms) },
       { name: "Total", of: (row) => row.total_ms, show: (row) => time(row.total_ms) },
-      { name: "Own", of: (row) => row.exclusive_ms, show: (row) => time(row.exclusive_ms), title: "Without episodes that they caused" },
+      { name: "Self", of: (row) => row.exclusive_ms, show: (row) => time(row.exclusive_ms), title: "Without episodes that they caused" },
     ],
   });
 }
@@ -107,7 +107,7 @@ function list(all) {
       { name: "At", of: (row) => row.start_ms, show: (row) => (row.start_ms / 1000).toFixed(3) + " s" },
       { name: "Landmark", of: (row) => row.landmark, number: false },
       { name: "Latency", of: (row) => row.latency_ms, show: (row) => time(row.latency_ms) },
-      { name: "Parts", of: (row) => row.main_cause ?? "", number: false, title: "Waiting to start, client CPU, off-CPU, server, network, other clients",
+      { name: "Parts", of: (row) => row.main_cause ?? "", number: false, title: "Waiting to start, client CPU, off-CPU, server wait, network, other clients",
         show: (row) => bar(PARTS.map(([kind, key, name]) => [kind, row.parts[key], name]), row.latency_ms) },
       { name: "Main cause", of: (row) => row.main_cause ?? "", number: false },
     ],
@@ -149,14 +149,14 @@ function patterns() {
     search: "Find a pattern", rows, sort: 6, limit: 20,
     pick: (row) => choose({ pattern: chosen.pattern === row.pattern ? null : row.pattern }),
     columns: [
-      { name: "No.", of: (row) => row.pattern, show: (row) => row.pattern ?? "others" },
+      { name: "Pattern", of: (row) => row.pattern, show: (row) => row.pattern ?? "others" },
       { name: "What", of: (row) => row.group, number: false },
       { name: "Count", of: (row) => row.count, show: (row) => whole(row.count) },
       { name: "Slow", of: (row) => row.slow, number: false, title: "Whether they are perceptible: always, sometimes, once, never" },
       { name: "p50", of: (row) => row.p50_ms, show: (row) => time(row.p50_ms) },
       { name: "Max", of: (row) => row.max_ms, show: (row) => time(row.max_ms) },
       { name: "Total", of: (row) => row.total_ms, show: (row) => time(row.total_ms) },
-      { name: "Parts", of: (row) => row.main_cause ?? "", number: false, title: "Waiting to start, client CPU, off-CPU, server, network",
+      { name: "Parts", of: (row) => row.main_cause ?? "", number: false, title: "Waiting to start, client CPU, off-CPU, server wait, network",
         show: (row) => bar(PARTS.map(([kind, key, name]) => [kind, row.parts[key], name]), row.total_ms) },
       { name: "Main cause", of: (row) => row.main_cause ?? "", number: false },
       { name: "Shape", of: (row) => row.shape, number: false, show: (row) => make("div", { class: "clamp", title: row.shape }, row.shape),

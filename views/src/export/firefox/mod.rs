@@ -14,10 +14,10 @@ use fxprof_processed_profile::{
     MarkerHandle, MarkerTiming, Profile, ReferenceTimestamp, SamplingInterval, ThreadHandle,
     Timestamp as ProfileTime,
 };
-use x11prof_analyzer::{ClientSample, Episode, EpisodeChild, Observation, StackNames};
+use x11prof_analyzer::{
+    ClientSample, Episode, EpisodeChild, Observation, StackNames, component_name,
+};
 use x11prof_trace::{ConnectionId, Timestamp};
-
-use crate::episodes::part;
 
 use super::timeline::{SentRequest, Timeline, TimelineEntry, named_mark};
 use markers::{Kind, Kinds, Marked};
@@ -286,7 +286,7 @@ impl Contents {
         let timing = self.stretch(episode.start, episode.end());
         let numbers = [episode.bytes, episode.requests, episode.round_trips];
         let what = (episode.landmark.as_str(), numbers);
-        let culprit = part(episode.parts.culprit());
+        let culprit = component_name(episode.parts.culprit());
         self.mark(thread, timing, self.kinds.episode, what, culprit);
         self.children(thread, &episode.children);
     }

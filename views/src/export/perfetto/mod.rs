@@ -12,10 +12,8 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 
 use prost::Message;
-use x11prof_analyzer::{Episode, EpisodeChild, Observation};
+use x11prof_analyzer::{Episode, EpisodeChild, Observation, component_name};
 use x11prof_trace::{ConnectionId, Timestamp};
-
-use crate::episodes::part;
 
 use super::timeline::{Lanes, SentRequest, Timeline, TimelineEntry, named_mark};
 use names::Names;
@@ -183,7 +181,7 @@ impl Packets {
         let mut begin = self.named(track, episode.landmark.as_str(), &counts);
         begin.debug_annotations.push(DebugAnnotation {
             name_iid: Some(self.names.argument("most of it")),
-            string_value: Some(part(episode.parts.culprit()).to_owned()),
+            string_value: Some(component_name(episode.parts.culprit()).to_owned()),
             ..DebugAnnotation::default()
         });
         // From the cause to the effect in another client; each has its own track.

@@ -54,8 +54,9 @@ pub(super) fn after_sleep(
     at_once(passes, &points).into_iter().chain(points).collect()
 }
 
-/// The shortest sleep, of a server that waits only for a client that replies immediately. A round trip is cheaper
-/// there by the same amount as a wakeup.
+/// The cost of a wakeup after the shortest sleep: the server waits only for a client that replies immediately. `None`
+/// if the passes do not show such a sleep. This wakeup is cheaper than the one after the first of `points` by the
+/// same amount as a round trip.
 fn at_once(passes: &[Pass], points: &[AfterSleep]) -> Option<AfterSleep> {
     let short = points.first()?;
     let quicker = over_passes(passes, |pass| Some(&pass.quicker))?;

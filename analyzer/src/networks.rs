@@ -1,0 +1,28 @@
+//! Networks as users name them, and as the recorder emulates them.
+
+use x11prof_cost_model::{Micros, Network};
+use x11prof_trace::EmulatedNetwork;
+
+/// The network as the recorder emulates it. Casts saturate.
+pub fn emulated(network: &Network) -> EmulatedNetwork {
+    EmulatedNetwork {
+        bytes_per_second: network.effective_speed(),
+        round_trip_ns: (network.rtt.as_ms() * 1e6) as u64,
+        jitter_ns: (network.jitter.as_ms() * 1e6) as u64,
+        loss: network.loss,
+        reply_window: network.ssh.then_some(EmulatedNetwork::SSH_WINDOW),
+        opportunities_ms: Vec::new(),
+    }
+}
+
+/// The network that was emulated. A link of varying speed has its mean speed.
+pub(crate) fn network(emulated: &EmulatedNetwork) -> Network {
+    Network {
+        bytes_per_second: emulated.bytes_per_second,
+        rtt: Micros(emulated.round_trip_ns as f64 / 1e3),
+        jitter: Micros(emulated.jitter_ns as f64 / 1e3),
+        loss: emulated.loss,
+        ssh: emulated.reply_window.is_some(),
+        compression: None,
+    }
+}
