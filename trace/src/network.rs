@@ -251,7 +251,7 @@ impl Line {
             };
         }
         self.restart(time);
-        let (mut left, mut at, mut begin) = (bytes, start, None);
+        let (mut left, mut at, mut begin, mut parts) = (bytes, start, None, 0);
         while left > 0 {
             self.acknowledge(at);
             let packet = left.min(EmulatedNetwork::PACKET as u64);
@@ -263,12 +263,27 @@ impl Line {
                 continue;
             }
             begin.get_or_insert(at);
-            // A window is sent in several parts, so that acknowledgements of the first parts arrive early. Very many
-            // bytes occupy the line for longer than any window.
-            let part = (self.window / 16).max(left / 4096) / packet * packet;
-            let part = part.max(packet).min(left);
+            // A window is sent in several parts, so that acknowledgements of the first parts arrive early. After the
+            // parts in which it doubles from the first to the largest window, TCP has reached the line's rate.
+            parts += 1;
+            let windows = (left / self.window).saturating_sub(4);
+            let mut least = 0;
+            let part = if self.network.latency() == 0 {
+                left
+            } else if windows > 0 && parts > 256 {
+                self.flights.clear();
+                self.in_flight = 0;
+                least = windows.saturating_mul(self.network.round_trip_ns);
+                windows * self.window
+            } else {
+                (self.window / 16 / packet * packet).max(packet).min(left)
+            };
             left -= part;
-            self.free = self.transmit(at, part);
+            self.free = self.transmit(at, part).max(at.saturating_add(least));
+            if least > 0 {
+                at = self.free;
+                continue;
+            }
             self.arrive(part, left == 0);
             at = self.free;
         }
@@ -436,6 +451,9 @@ mod tests {
         let all = arrivals(&mut line, 0, &[PACKET; 70]);
         let at = |time| all.iter().filter(|one| **one == time).count();
         assert_eq!([at(50), at(150), at(250)], [10, 20, 40]);
+        // A window of 4 MiB passes in each round trip of a very long write.
+        let sent = Line::new(network(None, 100)).send(0, 4 << 40);
+        assert_eq!((sent.end / MS).abs_diff(104_857_600) / 1000, 0);
         // One write of all bytes takes as long.
         let mut line = Line::new(network(None, 100));
         assert_eq!(arrivals(&mut line, 0, &[70 * PACKET]), [250]);
