@@ -142,10 +142,13 @@ impl<R: Read> Messages<R> {
                     if header.sequence != self.sequence {
                         return Err(self.damaged("messages are missing or not in their order"));
                     }
-                    self.count(data.len())?;
                     if matches!(topic, MessageTopic::Known(Topic::Control)) {
-                        self.count_control(data.len())?;
+                        if data.len() > CONTROL_LIMIT && self.sequence > 0 {
+                            return Err(self.damaged("a control record is longer than any may be"));
+                        }
+                        self.control += data.len() as u64;
                     }
+                    self.count(data.len())?;
                     self.sequence = self.sequence.wrapping_add(1);
                     return Ok(Some(Message {
                         topic,
@@ -176,26 +179,16 @@ impl<R: Read> Messages<R> {
         }
     }
 
-    /// Counts bytes in chunks: the time to read a file must be in proportion to its length.
+    /// Counts bytes in chunks: the time to read a file, and the memory for names and stacks, must be in proportion to its
+    /// length.
     fn count(&mut self, len: usize) -> Result<(), TraceError> {
         self.bytes += len as u64;
         let file = self.source.position();
-        match self.bytes > MESSAGES_FREE + file.saturating_mul(MESSAGES_RATIO) {
+        let is_over = |bytes, free, ratio| bytes > free + file.saturating_mul(ratio);
+        match is_over(self.bytes, MESSAGES_FREE, MESSAGES_RATIO)
+            || is_over(self.control, CONTROL_FREE, CONTROL_RATIO)
+        {
             true => Err(self.damaged("it holds more than any file of its length")),
-            false => Ok(()),
-        }
-    }
-
-    /// Counts the bytes of a control record. A small file must not declare names and stacks of unlimited size; in
-    /// recordings they are proportional to the file.
-    fn count_control(&mut self, len: usize) -> Result<(), TraceError> {
-        if len > CONTROL_LIMIT && self.sequence > 0 {
-            return Err(self.damaged("a control record is longer than any may be"));
-        }
-        self.control += len as u64;
-        let file = self.source.position();
-        match self.control > CONTROL_FREE + file.saturating_mul(CONTROL_RATIO) {
-            true => Err(self.damaged("its control records are longer than those of any recording")),
             false => Ok(()),
         }
     }

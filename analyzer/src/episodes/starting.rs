@@ -291,7 +291,8 @@ impl FirstFrame {
             let of_owner = links
                 .clone()
                 .filter(|one| one.client == client && one.owner == owner);
-            parts.of(owner).saturating_sub(of_owner.map(within).sum())
+            let of_links = of_owner.map(within).fold(0, u64::saturating_add);
+            parts.of(owner).saturating_sub(of_links)
         };
         let mut ran = outside(LatencyComponent::Client);
         let mut on_link = outside(LatencyComponent::Network);

@@ -121,7 +121,7 @@ impl Walk<'_> {
         self.add_write(PathKind::Server, cause, handled);
         let mut there = latency;
         if self.recorded.writes[cause].connects {
-            there += self.link.map_or(0, |link| link.round_trip_ns);
+            there = there.saturating_add(self.link.map_or(0, |link| link.round_trip_ns));
         }
         let both = latency.saturating_add(there);
         self.add((kind, name, read.client), both, 1);

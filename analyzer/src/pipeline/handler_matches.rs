@@ -73,8 +73,8 @@ impl<K: Copy> Timed<K> {
         (first, mask): (u32, u32),
         on: &mut dyn FnMut(Match<K>),
     ) {
-        let index = first >> mask.count_ones();
-        let Ok(index) = u16::try_from(index) else {
+        let index = first.checked_shr(mask.count_ones());
+        let Some(index) = index.and_then(|index| u16::try_from(index).ok()) else {
             return;
         };
         self.indices.insert(connection, index);
