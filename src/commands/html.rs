@@ -73,7 +73,7 @@ pub(crate) fn compared(arguments: &Report) -> Compare {
 pub(crate) struct PageParts {
     statistics: Statistics,
     episodes: Episodes,
-    roundtrips: RoundTrips,
+    pub(crate) roundtrips: RoundTrips,
     marks: Marks,
 }
 

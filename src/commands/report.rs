@@ -80,7 +80,9 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     let given = arguments.net != Network::NONE;
     // Behind a relay, only the network's time is known.
     let only_network = costs.is_unknown();
-    let mut forecasts = (span.is_all() || given || only_network).then(Forecasts::default);
+    // The page's round trips have the same forecasts, which take much memory.
+    let has_forecasts = page_parts.is_none() && (span.is_all() || given || only_network);
+    let mut forecasts = has_forecasts.then(Forecasts::default);
     let mut stalls = Stalls::new(&costs.parameters, &substitutions, FRAME_MS);
     let part = pass.read_on().run_span(span, |step| {
         let observation = match step {
@@ -198,7 +200,10 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         )
     });
     let name = path.to_string_lossy();
-    let mut forecasts = forecasts.unwrap_or_default();
+    let mut own = forecasts.unwrap_or_default();
+    let of_page = page_parts.as_mut();
+    let of_page = of_page.and_then(|parts| parts.roundtrips.forecasts());
+    let forecasts = of_page.unwrap_or(&mut own);
     forecasts.keep(None, |client| profile.choice().holds(client));
     let network = match only_network && !given {
         true => forecasts.recorded_network(),

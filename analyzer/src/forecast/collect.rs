@@ -84,7 +84,7 @@ pub(super) enum Awaited {
 }
 
 /// A write or a read of a client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Moment {
     Write(Id),
     Read(Id),

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 use x11prof_trace::{EmulatedNetwork, Line};
@@ -81,8 +82,9 @@ struct Simulation<'a> {
     /// For each write, the number of events that it still waits for.
     open: Vec<u8>,
     next: Vec<Option<Id>>,
-    followers: FxHashMap<Moment, Vec<Id>>,
-    caused: Vec<Vec<Id>>,
+    /// Writes by the event that they follow, and reads by their cause, both sorted.
+    followers: Vec<(Moment, Id)>,
+    caused: Vec<(Moment, Id)>,
     /// The recorded delay of each read after its request was served.
     delays: Vec<u64>,
     there: Line,
@@ -127,8 +129,8 @@ impl<'a> Simulation<'a> {
             },
             open: vec![0; writes.len()],
             next: vec![None; writes.len()],
-            followers: FxHashMap::default(),
-            caused: vec![Vec::new(); writes.len()],
+            followers: Vec::new(),
+            caused: Vec::new(),
             delays: delays(recorded),
             there: Line::new(link.cloned().unwrap_or_default()),
             back: Line::to_client(link.cloned().unwrap_or_default()),
@@ -146,7 +148,7 @@ impl<'a> Simulation<'a> {
             }
             match after {
                 Some(moment) if after != previous => {
-                    simulation.followers.entry(moment).or_default().push(id);
+                    simulation.followers.push((moment, id));
                     simulation.open[id] += 1;
                 }
                 Some(_) => {}
@@ -158,10 +160,12 @@ impl<'a> Simulation<'a> {
         }
         for (id, read) in reads.iter().enumerate() {
             match read.cause {
-                Some(cause) => simulation.caused[cause].push(id),
+                Some(cause) => simulation.caused.push((Moment::Write(cause), id)),
                 None => simulation.queue.push(Reverse((read.sent, Event::Send(id)))),
             }
         }
+        simulation.followers.sort_unstable();
+        simulation.caused.sort_unstable();
         simulation
     }
 
@@ -259,7 +263,8 @@ impl<'a> Simulation<'a> {
     }
 
     fn follow(&mut self, moment: Moment, time: u64) {
-        for id in self.followers.remove(&moment).unwrap_or_default() {
+        for at in range_of(&self.followers, moment) {
+            let id = self.followers[at].1;
             let own = self.times.after[id].1;
             self.ready(id, time.saturating_add(own));
         }
@@ -269,7 +274,8 @@ impl<'a> Simulation<'a> {
         let served = time.max(self.server_free);
         self.times.writes[id].served = served;
         self.server_free = served.saturating_add(self.recorded.writes[id].service);
-        for read in std::mem::take(&mut self.caused[id]) {
+        for at in range_of(&self.caused, Moment::Write(id)) {
+            let read = self.caused[at].1;
             let sent = served.saturating_add(self.delays[read]);
             self.queue.push(Reverse((sent, Event::Send(read))));
         }
@@ -289,6 +295,12 @@ impl<'a> Simulation<'a> {
         self.times.reads[id].delivered = time;
         self.follow(Moment::Read(id), time);
     }
+}
+
+/// The positions of the entries of `moment` in a sorted list.
+fn range_of(list: &[(Moment, Id)], moment: Moment) -> Range<usize> {
+    let begin = list.partition_point(|(one, _)| *one < moment);
+    begin..list.partition_point(|(one, _)| *one <= moment)
 }
 
 /// The delay of each read after the server was free for its request, as recorded.

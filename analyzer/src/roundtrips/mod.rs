@@ -80,6 +80,11 @@ impl RoundTrips {
         }
     }
 
+    /// The recorded writes and reads; `None` without a forecast.
+    pub fn forecasts(&mut self) -> Option<&mut Forecasts> {
+        self.forecasts.as_mut()
+    }
+
     /// Disables the forecast. Suggestions then show the time that clients waited in the recording, and all suggestions
     /// are kept.
     pub fn without_forecast(mut self) -> RoundTrips {
