@@ -23,7 +23,7 @@ use crate::threads::thread_states::Step;
 /// Maximum number of connections tracked at the same time.
 const MAX_CLIENTS: usize = 4096;
 /// Maximum number of connections of a process that follow its context switches, each of which is passed to all of them.
-const MAX_OF_PROCESS: usize = 64;
+const MAX_OF_PROCESS: usize = 16;
 /// Maximum number of processes whose capture is tracked.
 const MAX_PROCESSES: usize = 1 << 14;
 /// Maximum number of backlogs of motion; the first ones are kept.

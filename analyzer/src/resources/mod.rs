@@ -29,8 +29,8 @@ use kind_use::{Held, KindUse, size};
 pub struct Resources {
     pub(crate) formats: Vec<PixmapFormat>,
     pub(crate) clients: Clients,
-    /// Existing resources, with the time of their creation.
-    held: HashMap<u32, Held>,
+    /// Existing resources of each client, with the time of their creation.
+    held: HashMap<ConnectionId, HashMap<u32, Held>>,
     pub(crate) elapsed: Elapsed,
     stacks: StackNames,
 }
@@ -91,7 +91,7 @@ impl Resources {
                 }
                 // The client held the resource until its end, so it does not count as freed.
                 ResourceChange::Closed(resource) => {
-                    self.held.remove(&resource.id);
+                    self.remove(resource);
                 }
                 ResourceChange::Resized { now, bytes_before } => self.resized(*now, *bytes_before),
             }
@@ -116,12 +116,24 @@ impl Resources {
         let of_kind = client.kinds.entry(resource.kind);
         let of_kind = of_kind.or_insert_with(|| KindUse::new(opened));
         of_kind.created(created, &held);
-        self.held.insert(resource.id, held);
+        let of_client = self.held.entry(owner(&resource)).or_default();
+        of_client.insert(resource.id, held);
+    }
+
+    fn remove(&mut self, resource: &Resource) -> Option<Held> {
+        let client = owner(resource);
+        let of_client = self.held.get_mut(&client)?;
+        let held = of_client.remove(&resource.id);
+        // The map of a client that has disconnected would keep its memory.
+        if of_client.is_empty() {
+            self.held.remove(&client);
+        }
+        held
     }
 
     /// Ends a resource's life: `count` removes it from the counts.
     fn end(&mut self, resource: &Resource, count: impl Fn(&mut KindUse, Timestamp, &Held)) {
-        if let Some(held) = self.held.remove(&resource.id)
+        if let Some(held) = self.remove(resource)
             && let Some(client) = self.clients.get_mut(owner(resource))
             && let Some(of_kind) = client.kinds.get_mut(&resource.kind)
         {
@@ -130,7 +142,8 @@ impl Resources {
     }
 
     fn resized(&mut self, now: Resource, bytes_before: u64) {
-        if let Some(held) = self.held.get_mut(&now.id) {
+        let of_client = self.held.get_mut(&owner(&now));
+        if let Some(held) = of_client.and_then(|of| of.get_mut(&now.id)) {
             held.resource = now;
         }
         let client = self.clients.get_mut(owner(&now));
@@ -152,8 +165,7 @@ impl Resources {
     /// The resources that a client holds now, in groups.
     pub(crate) fn remaining(&self, client: ConnectionId) -> BTreeMap<RemainderKey, Remainder> {
         let mut groups: BTreeMap<RemainderKey, Remainder> = BTreeMap::new();
-        let of_client = |held: &&Held| owner(&held.resource) == client;
-        for held in self.held.values().filter(of_client) {
+        for held in self.held.get(&client).into_iter().flat_map(HashMap::values) {
             let resource = &held.resource;
             let (width, height, depth) = size(resource);
             let (kind, request) = (resource.kind, resource.request);

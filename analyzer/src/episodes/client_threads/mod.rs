@@ -16,7 +16,7 @@ use crate::threads::delays::{HANDED_ON_WITHIN, WOKEN_WITHIN};
 use crate::threads::thread_states::{State, Step};
 
 /// Maximum number of tracked threads.
-const THREADS_LIMIT: usize = 512;
+const THREADS_LIMIT: usize = 256;
 /// A thread communicates for the client if it did at least one in this many of the latest reads or writes.
 const SPEAKERS_SHARE: u32 = 20;
 /// Number of reads or writes after which older ones are weighted by one half.
