@@ -14,10 +14,11 @@ pub(crate) fn xml_text(text: &str) -> String {
     markup(&plain(text)).replace('\'', "&apos;")
 }
 
-/// Escapes `text` for HTML: names come from recorded programs and must not become markup.
+/// Escapes `text` for HTML: names come from recorded programs and must not become markup. Replaces the same characters
+/// as [`plain_lines`].
 pub(crate) fn markup(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    for letter in text.chars() {
+    for letter in plain_lines(text).chars() {
         match letter {
             '&' => safe.push_str("&amp;"),
             '<' => safe.push_str("&lt;"),
@@ -65,11 +66,11 @@ impl<W: Write> EscapedJson<W> {
         }
     }
 
-    /// Escapes JSON so that it cannot end its script element.
+    /// Escapes the same characters, and `<`, so that JSON cannot end its script element.
     pub(crate) fn in_script(out: W) -> EscapedJson<W> {
         EscapedJson {
             out,
-            is_escaped: |c| c == '<',
+            is_escaped: |c| c == '<' || !c.is_ascii() && is_unsafe(c),
         }
     }
 }
@@ -118,9 +119,9 @@ mod tests {
 
     #[test]
     fn json_cannot_close_the_script_element() {
-        let text = json("</script><!-- <b>", EscapedJson::in_script);
+        let text = json("</script><!-- <b>\u{202e}", EscapedJson::in_script);
         assert!(
-            text.contains(r#""\u003c/script>\u003c!-- \u003cb>""#),
+            text.contains(r#""\u003c/script>\u003c!-- \u003cb>\u202e""#),
             "{text}"
         );
     }
@@ -128,6 +129,7 @@ mod tests {
     #[test]
     fn markup_is_escaped() {
         assert_eq!(markup("a <b> & \"c\""), "a &lt;b&gt; &amp; &quot;c&quot;");
+        assert_eq!(markup("\u{1b}[2J\u{202e}\n"), "?[2J?\n");
         assert_eq!(xml_text("<'\u{1}\u{ffff}"), "&lt;&apos;??");
     }
 

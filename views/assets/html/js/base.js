@@ -1,6 +1,10 @@
 // What every part of the page uses: the data, elements, numbers as text, colours of the theme.
 
-const DATA = JSON.parse(document.getElementById("data").textContent);
+const JSON_TEXT = document.getElementById("data").textContent;
+// Question marks instead of characters that change the order of the surrounding text, as in the report's text form.
+const unsafe = /[\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+const plain = (key, value) => (typeof value === "string" ? value.replace(unsafe, "?") : value);
+const DATA = JSON.parse(JSON_TEXT, /\\u(?!003c)/.test(JSON_TEXT) ? plain : undefined);
 const byId = (id) => document.getElementById(id);
 
 /** An element with attributes (`on…` are listeners) and children; strings become text, never markup. */

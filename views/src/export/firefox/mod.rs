@@ -19,6 +19,8 @@ use x11prof_analyzer::{
 };
 use x11prof_trace::{ConnectionId, Timestamp};
 
+use crate::EscapedJson;
+
 use super::timeline::{SentRequest, Timeline, TimelineEntry, named_mark};
 use markers::{Kind, Kinds, Marked};
 use stacks::Stacks;
@@ -111,7 +113,8 @@ impl Firefox {
             let epoch = ReferenceTimestamp::from_duration_since_unix_epoch(epoch);
             contents.profile.set_reference_timestamp(epoch);
         }
-        serde_json::to_writer(out, &contents.profile).map_err(io::Error::from)?;
+        serde_json::to_writer(EscapedJson::plain(out), &contents.profile)
+            .map_err(io::Error::from)?;
         Ok(contents.left_out)
     }
 }
