@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use thiserror::Error;
 use x11prof_trace::Control;
 
@@ -45,23 +46,32 @@ pub enum MarkError {
         "display {0} is not being recorded by this user; begin with `x11prof record`, or name another with --display"
     )]
     NotRecorded(String),
+    /// A recorder of the display did not accept the mark.
+    #[error(
+        "the recorder of display {0} accepts no mark: it has too many requests, or it is ending; try again"
+    )]
+    Busy(String),
 }
 
 /// Sets a mark with this text in each recording of `display` that this user runs. `display` is the display of the
 /// clients, or of the server. Returns the number of recordings.
 ///
 /// # Errors
-/// Fails if there is no such recording.
+/// Fails if there is no such recording, or if none accepts the mark.
 pub fn mark(display: &str, text: &str) -> Result<usize, MarkError> {
     let name = DisplayName::parse(display)?;
     let file = file_name(&name);
     let text = text.get(..text.floor_char_boundary(TEXT as usize));
-    let marked = private_dir::all()
-        .iter()
-        .filter(|dir| put(&dir.join(&file), text.unwrap_or_default()).is_ok())
-        .count();
+    let (mut marked, mut failed) = (0, MarkError::NotRecorded(display.to_owned()));
+    for dir in private_dir::all() {
+        match put(&dir.join(&file), text.unwrap_or_default()).map_err(|error| error.kind()) {
+            Ok(()) => marked += 1,
+            Err(io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {}
+            Err(_) => failed = MarkError::Busy(display.to_owned()),
+        }
+    }
     match marked {
-        0 => Err(MarkError::NotRecorded(display.to_owned())),
+        0 => Err(failed),
         marked => Ok(marked),
     }
 }
@@ -192,6 +202,11 @@ fn take(
     let mut text = Vec::new();
     stream.take(TEXT).read_to_end(&mut text)?;
     let text = String::from_utf8_lossy(&text).into_owned();
+    let mut peer = [PollFd::new(stream, PollFlags::empty())];
+    poll(&mut peer, Some(&Timespec::default()))?;
+    if text.is_empty() && peer[0].revents().contains(PollFlags::HUP) {
+        return Ok(());
+    }
     if text == CLIENTS {
         return stream.write_all(clients.to_text().as_bytes());
     }
@@ -244,5 +259,30 @@ mod tests {
         drop(UnixStream::connect(&socket).unwrap());
         let _silent: Vec<_> = (0..20).map(|_| UnixStream::connect(&socket)).collect();
         put(&socket, "here").unwrap();
+    }
+
+    #[test]
+    fn closed_connections_set_no_empty_marks() {
+        let dir = tempfile::tempdir().unwrap();
+        let (sender, drain) = record_queue(1 << 20, false);
+        let name = DisplayName::local(7);
+        let listening =
+            Listening::start(dir.path(), &[&name], sender.clone(), Arc::default()).unwrap();
+        let socket = dir.path().join(file_name(&name));
+        for _ in 0..20 {
+            drop(UnixStream::connect(&socket).unwrap());
+        }
+        put(&socket, "").unwrap();
+        // The threads of the connections have ended.
+        while Arc::strong_count(&listening.over) > 2 {
+            std::thread::yield_now();
+        }
+        drop(listening);
+        sender.close();
+        let (mut entries, mut marks) = (Vec::new(), 0);
+        while drain.take(&mut entries, Duration::ZERO) {
+            marks += entries.drain(..).count();
+        }
+        assert_eq!(marks, 1);
     }
 }
