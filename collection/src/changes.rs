@@ -66,7 +66,7 @@ pub(crate) fn changes(
     for (session, actions) in issues.of_program(program) {
         let version = issues
             .facts(session)
-            .and_then(|facts| facts.version.as_deref());
+            .and_then(|facts| facts.partition.version.as_deref());
         let side = versions.iter().position(|of| Some(*of) == version);
         if let Some(side) = side {
             sessions[side].push((session, actions));

@@ -13,6 +13,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -40,10 +41,9 @@ pub struct SessionNumber(u32);
 /// The properties of a session that the issues need.
 #[derive(Debug)]
 pub(crate) struct SessionFacts {
-    pub(crate) id: String,
-    pub(crate) version: Option<String>,
-    pub(crate) user: Option<String>,
-    pub(crate) date: Option<String>,
+    pub(crate) id: Arc<str>,
+    /// Shared by the sessions of a folder.
+    pub(crate) partition: Arc<Partition>,
     pub(crate) trace: String,
     /// The number of the user's actions (episodes that input began), by program.
     pub(crate) actions: BTreeMap<Option<String>, u64>,
@@ -127,7 +127,7 @@ impl Issue {
 #[derive(Debug, Default)]
 pub struct Issues {
     selection: Selection,
-    numbers: HashMap<String, SessionNumber>,
+    numbers: HashMap<Arc<str>, SessionNumber>,
     pub(crate) sessions: Vec<SessionFacts>,
     /// The index of each key's issue in `issues`.
     keys: HashMap<String, usize>,
@@ -163,12 +163,15 @@ impl Issues {
             return known;
         }
         let number = SessionNumber(u32::try_from(self.sessions.len()).unwrap_or(u32::MAX));
-        self.numbers.insert(id.to_owned(), number);
+        let id = Arc::<str>::from(id);
+        self.numbers.insert(Arc::clone(&id), number);
+        let partition = match self.sessions.last() {
+            Some(last) if *last.partition == *partition => Arc::clone(&last.partition),
+            _ => Arc::new(partition.clone()),
+        };
         self.sessions.push(SessionFacts {
-            id: id.to_owned(),
-            version: partition.version.clone(),
-            user: partition.user.clone(),
-            date: partition.date.clone(),
+            id,
+            partition,
             trace: trace.to_owned(),
             actions: BTreeMap::new(),
         });
@@ -323,9 +326,10 @@ impl Issues {
         // An untrusted table may contain any number.
         let add = |sum: &mut u64, count| *sum = sum.saturating_add(count);
         add(actions, if trigger == "input" { count } else { 0 });
-        let steps = match self.steps.get_mut(&facts.version) {
+        let version = &facts.partition.version;
+        let steps = match self.steps.get_mut(version) {
             Some(steps) => steps,
-            None => self.steps.entry(facts.version.clone()).or_default(),
+            None => self.steps.entry(version.clone()).or_default(),
         };
         add(steps.entry(step).or_default(), count);
         add(&mut self.episodes, count);

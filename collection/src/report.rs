@@ -137,7 +137,7 @@ impl IssuesReport {
         let users: BTreeSet<_> = issues
             .sessions
             .iter()
-            .filter_map(|of| of.user.as_deref())
+            .filter_map(|of| of.partition.user.as_deref())
             .collect();
         IssuesReport {
             format: FORMAT,
@@ -158,7 +158,7 @@ fn actions(issues: &Issues) -> Actions<'_> {
     let mut sums = Actions::new();
     for session in &issues.sessions {
         for (program, count) in &session.actions {
-            let of = (program.as_deref(), session.version.as_deref());
+            let of = (program.as_deref(), session.partition.version.as_deref());
             let sum = sums.entry(of).or_default();
             *sum = sum.saturating_add(*count);
         }
@@ -170,10 +170,10 @@ fn actions(issues: &Issues) -> Actions<'_> {
 fn versions(issues: &Issues) -> Vec<String> {
     let mut first: BTreeMap<&str, Option<&str>> = BTreeMap::new();
     for session in &issues.sessions {
-        let Some(version) = session.version.as_deref() else {
+        let Some(version) = session.partition.version.as_deref() else {
             continue;
         };
-        let date = session.date.as_deref();
+        let date = session.partition.date.as_deref();
         let earliest = first.entry(version).or_insert(date);
         *earliest = (*earliest).min(date);
     }

@@ -183,17 +183,22 @@ pub(super) fn report(
     let sessions: BTreeSet<_> = of.occurrences.iter().map(|one| one.session).collect();
     let users: BTreeSet<_> = sessions
         .iter()
-        .filter_map(|one| facts(*one)?.user.as_deref())
+        .filter_map(|one| facts(*one)?.partition.user.as_deref())
         .collect();
     let days = sessions.iter().filter_map(|one| facts(*one));
     let mut days: Vec<_> = days
-        .map(|of| (of.date.as_deref(), of.version.as_deref()))
+        .map(|of| {
+            (
+                of.partition.date.as_deref(),
+                of.partition.version.as_deref(),
+            )
+        })
         .collect();
     days.sort_unstable();
     let version = |at: Option<&(Option<&str>, Option<&str>)>| Some(at?.1?.to_owned());
     let mut by_version: BTreeMap<Option<&str>, Vec<_>> = BTreeMap::new();
     for one in &of.occurrences {
-        let version = facts(one.session).and_then(|facts| facts.version.as_deref());
+        let version = facts(one.session).and_then(|facts| facts.partition.version.as_deref());
         by_version.entry(version).or_default().push(*one);
     }
     let place = |name: Option<&str>| versions.iter().position(|one| Some(one.as_str()) == name);

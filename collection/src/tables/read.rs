@@ -18,7 +18,7 @@ const BATCH: usize = 4096;
 const FREE: u64 = 1 << 20;
 /// Maximum memory for rows in bytes, for each byte of the file. A few bytes of a file may claim any number of rows;
 /// rows of real tables take up to 60 bytes for each byte.
-const RATIO: u64 = 256;
+const RATIO: u64 = 128;
 /// Bytes of a row without its texts.
 const ROW: u64 = 64;
 
