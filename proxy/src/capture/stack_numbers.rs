@@ -13,8 +13,9 @@ use crate::recorder::record_queue::RecordSender;
 
 /// The file name of the library that programs load to record the stacks of requests.
 pub(crate) const OWN_LIBRARY: &str = "x11prof-stacks.so";
-/// The maximum number of distinct stacks in a recording.
+/// The maximum number of distinct stacks in a recording, and of bytes of their frames.
 const STACKS: usize = 50_000;
+const BYTES: usize = 256 << 20;
 
 /// Frames, the innermost first, and whether the stack is complete up to the thread's first frame.
 type Stack = (Vec<StackFrame>, bool);
@@ -29,6 +30,7 @@ pub(crate) struct StackNumbers {
 #[derive(Debug, Default)]
 struct Known {
     stacks: HashMap<Stack, u32>,
+    bytes: usize,
     /// The build ids of the stacks' files.
     files: HashMap<String, Option<String>>,
 }
@@ -51,7 +53,13 @@ impl StackNumbers {
             return Some(*number);
         }
         let number = u32::try_from(known.stacks.len()).ok()?;
-        if known.stacks.len() >= STACKS {
+        let length = |text: &String| text.len();
+        let bytes = stack.0.iter().map(|frame| {
+            let function = frame.function.as_ref().map_or(0, length);
+            size_of::<StackFrame>() + length(&frame.file) + function
+        });
+        known.bytes += bytes.sum::<usize>();
+        if known.stacks.len() >= STACKS || known.bytes > BYTES {
             return None;
         }
         for frame in stack.0.iter().filter(|frame| frame.function.is_none()) {
@@ -132,5 +140,31 @@ impl StackNumbers {
                 failed.join(", ")
             )));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recorder::record_queue::record_queue;
+
+    #[test]
+    fn stacks_are_bounded_by_their_bytes() {
+        let (sender, _drain) = record_queue(1 << 20, false);
+        let numbers = StackNumbers::new(sender);
+        let stack = |length: usize| {
+            let frame = StackFrame {
+                file: "a".repeat(length),
+                address: 1,
+                function: None,
+            };
+            numbers.of((vec![frame], true), None, Timestamp::default())
+        };
+        assert_eq!(stack(10), Some(0));
+        numbers.known().bytes = BYTES - 1000;
+        assert_eq!(stack(20), Some(1));
+        assert_eq!(stack(1000), None);
+        // The number of a known stack is still found.
+        assert_eq!(stack(10), Some(0));
     }
 }

@@ -33,6 +33,9 @@ const QUIET: Duration = Duration::from_millis(50);
 /// Maximum number of runs in one record.
 const RUNS: usize = 1 << 14;
 
+/// Maximum length of all file names of a stack, in bytes.
+const STACK_TEXTS: usize = 1 << 16;
+
 /// The running thread that reads the stacks which clients write.
 pub(crate) struct RequestStacks {
     environment: [(&'static str, OsString); 3],
@@ -236,6 +239,12 @@ impl Reader {
                 is_whole,
             } => (number, frames, is_whole),
         };
+        let file = |(place, _): &(u32, u64)| self.places.get(place);
+        let texts = frames.iter().filter_map(file);
+        let texts = texts.map(|(file, name)| file.len() + name.as_ref().map_or(0, String::len));
+        if texts.sum::<usize>() > STACK_TEXTS {
+            return;
+        }
         let frames = frames.into_iter().map(|(place, address)| {
             let (file, function) = self.places.get(&place).cloned().unwrap_or_default();
             StackFrame {

@@ -76,6 +76,8 @@ pub(super) struct Ring {
     /// The number of definitions checked so far, and the slots of those that were unfinished.
     placed: u64,
     unfinished: Vec<u64>,
+    /// Bytes of definitions so far. Clients write each byte once.
+    defined: u64,
     /// The number of consecutive readings that stopped at the same unfinished entry.
     late: u32,
 }
@@ -95,6 +97,7 @@ impl Ring {
             taken: 0,
             placed: 0,
             unfinished: Vec::new(),
+            defined: 0,
             late: 0,
         })
     }
@@ -177,8 +180,9 @@ impl Ring {
             let at = u64::from(bytes.get_u32_ne());
             match u64::from(bytes.get_u32_ne()) {
                 0 => self.unfinished.push(place),
-                length if at + length > DEFINITIONS => {}
+                length if at.max(self.defined) + length > DEFINITIONS => {}
                 length => {
+                    self.defined += length;
                     let mut definition = vec![0; length as usize];
                     self.file
                         .read_exact_at(&mut definition, FIRST_DEFINITION + at)?;
@@ -308,5 +312,17 @@ mod tests {
         put(&ring, FIRST_PLACE, &[0, 24]);
         assert_eq!(ring.definitions().unwrap(), [module]);
         assert_eq!(ring.definitions().unwrap(), []);
+    }
+
+    #[test]
+    fn definitions_of_the_same_bytes_are_bounded() {
+        let mut ring = Ring::create().unwrap();
+        let length = (DEFINITIONS / 4) as u32;
+        put(&ring, FIRST_DEFINITION, &[1, 3, length - HEAD as u32, 0]);
+        for place in 0..100 {
+            put(&ring, FIRST_PLACE + place * PLACE, &[0, length]);
+        }
+        put(&ring, PLACED, &[100, 0]);
+        assert_eq!(ring.definitions().unwrap().len(), 4);
     }
 }
