@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use crate::harness::{Finished, Place, needs};
 use x11prof_collection::{EpisodeRow, TableWriter, schema};
 use x11prof_trace::{
-    Block, ConnectionId, Control, CpuTime, Direction, Gap, Opened, Reader, Record, Server,
-    StackFrame, Started, Switch, SwitchKind, Timestamp, Writer,
+    Block, ConnectionId, Control, CpuTime, Direction, EmulatedNetwork, Existing, ExistingClient,
+    Gap, Opened, Reader, Record, Server, StackFrame, Started, Switch, SwitchKind, Timestamp,
+    Writer,
 };
 
 /// Memory limit of an analysis in kB. A forecast keeps up to 262,144 reads and writes. The clients' resources once
@@ -425,34 +426,57 @@ fn a_megabyte_of_any_content_takes_bounded_memory_and_time() {
         };
         Record::Schedule((0..1000).map(switch).collect())
     };
+    let stays = |record: &Record| !matches!(record, Record::Control(_, Control::Closed { .. }));
+    let pixmaps = hoarders(1, 50_000).filter(stays);
+    let of_one_process = hoarders(500, 0).filter(stays).map(|record| match record {
+        Record::Control(time, Control::Opened(opened)) => {
+            let pid = Some(2);
+            Record::Control(time, Control::Opened(Opened { pid, ..opened }))
+        }
+        other => other,
+    });
     // The first two are requests whose replies never come.
-    let shapes: [(&str, Vec<Record>); 6] = [
+    let shapes: [(&str, &str, Vec<Record>); 8] = [
         (
+            "report",
             "clients",
             (2..302).flat_map(|n| requests(n, &focus, 4096)).collect(),
         ),
-        ("pending", requests(2, &focus, 1 << 17).into()),
-        ("nothing", requests(2, &[127, 0, 1, 0], 1 << 17).into()),
-        ("siblings", requests(2, &siblings, 1).into()),
-        ("nested", requests(2, &nested, 1).into()),
+        ("report", "pending", requests(2, &focus, 1 << 17).into()),
         (
+            "report",
+            "nothing",
+            requests(2, &[127, 0, 1, 0], 1 << 17).into(),
+        ),
+        ("report", "siblings", requests(2, &siblings, 1).into()),
+        ("network", "nested", requests(2, &nested, 1).into()),
+        (
+            "network",
             "switches",
             requests(2, &focus, 1)
                 .into_iter()
                 .chain((1..100).map(switches))
                 .collect(),
         ),
+        (
+            "network",
+            "connections",
+            of_one_process.chain((1000..1100).map(switches)).collect(),
+        ),
+        (
+            "report --format html",
+            "closed",
+            pixmaps.chain(hoarders(4000, 2).skip(5)).collect(),
+        ),
     ];
-    for (name, records) in shapes {
+    for (command, name, records) in shapes {
         trace(&place, records);
         let length = std::fs::metadata(place.path("x11prof.mcap"))
             .expect("a file")
             .len();
         assert!(length < 1 << 20, "{name}: {length} bytes");
-        for words in ["report", "network"] {
-            let ran = within_limits(&place, words);
-            assert_eq!(ran.status(), Some(0), "{name}: {ran}");
-        }
+        let ran = within_limits(&place, command);
+        assert_eq!(ran.status(), Some(0), "{name}: {ran}");
     }
     let noise: Vec<u8> = (0..1_u32 << 20)
         .map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8)
@@ -636,6 +660,124 @@ fn table_exceeding_memory_is_skipped() {
         !said.contains("b.parquet") && !said.contains("panicked"),
         "{said}"
     );
+}
+
+/// A folder's names are in memory once, however many sessions a table in it has.
+#[test]
+fn sessions_of_a_table_share_the_names_of_its_folder() {
+    let place = Place::new();
+    let mut table = TableWriter::new(&schema::SESSIONS, Vec::new()).expect("a table");
+    for number in 0..60_000 {
+        let session = x11prof_collection::Session {
+            id: format!("{number:016x}"),
+            ..x11prof_collection::Session::default()
+        };
+        table.row(session.cells()).expect("a row");
+    }
+    let [version, user, date] = ["v", "u", "d"].map(|letter| letter.repeat(240));
+    let folder = place.path(&format!(
+        "tables/sessions/version={version}/user={user}/date={date}"
+    ));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let bytes = table.finish().expect("a table");
+    std::fs::write(folder.join("a.parquet"), bytes).expect("a file");
+    let mut command = std::process::Command::new("sh");
+    let script = "ulimit -d 48000; exec \"$0\" issues --format json tables";
+    command
+        .args(["-c", script, env!("CARGO_BIN_EXE_x11prof")])
+        .current_dir(place.path(""));
+    let issues: serde_json::Value =
+        serde_json::from_str(&Finished::of(&mut command).succeeded()).expect("JSON");
+    assert_eq!(issues["sessions"], 60_000);
+}
+
+/// Sums of forecasts and start-ups do not overflow with the slowest network that a trace may have.
+#[test]
+fn extreme_numbers_in_records_do_not_panic() {
+    let place = Place::new();
+    let client = ExistingClient {
+        connection: ConnectionId(1),
+        first: 0x20_0000,
+        mask: u32::MAX,
+    };
+    let existing = Control::Existing(Existing {
+        clients: vec![client],
+        ..Existing::default()
+    });
+    let network = Control::Network(EmulatedNetwork {
+        bytes_per_second: Some(f64::MIN_POSITIVE),
+        round_trip_ns: 1 << 44,
+        jitter_ns: 1 << 44,
+        loss: 1.0,
+        ..EmulatedNetwork::default()
+    });
+    let controls = [existing, network].map(|control| Record::Control(at(1), control));
+    trace(&place, controls.into_iter().chain(episodes(20)));
+    for command in [
+        &["episodes", "--all"][..],
+        &["network", "--all"],
+        &["report", "--format", "html"],
+        &["export", "--to", "parquet", "-o", "tables"],
+    ] {
+        place.ok(command);
+    }
+}
+
+#[test]
+fn x_errors_are_counted_on_the_first_page() {
+    let place = Place::new();
+    let to_client = (ConnectionId(1), Direction::ToClient);
+    let destroy = [4, 0, 2, 0, 7, 0, 0x20, 0].repeat(3);
+    // BadWindow (3) for each request, with its sequence number, the window and the major opcode.
+    let failed = (1..4).flat_map(|n| {
+        let mut error = vec![0, 3, n, 0, 7, 0, 0x20, 0, 0, 0, 4];
+        error.resize(32, 0);
+        error
+    });
+    let failed: Vec<u8> = failed.collect();
+    let records = [
+        block_of(to_client, 0, &answer(), None),
+        block(12, &destroy, None),
+        block_of(to_client, answer().len() as u64, &failed, None),
+    ];
+    trace(&place, records);
+    let page = place.ok(["report", "--params", "sun4-ipc"]);
+    assert!(page.contains("3 BadWindow"), "{page}");
+}
+
+#[test]
+fn pages_and_exports_have_no_control_characters() {
+    let place = Place::new();
+    let bad = ['\u{1b}', '\u{9b}', '\u{202e}', '\u{2028}'];
+    let name: String = bad.into_iter().collect();
+    changed(&place, "xterm.mcap", 1, |record, _| {
+        if let Record::Control(_, Control::Opened(opened)) = record {
+            opened.name = Some(name.clone());
+        }
+    });
+    let named = format!("{name}.mcap");
+    std::fs::rename(place.path("x11prof.mcap"), place.path(&named)).expect("a rename");
+    place.ok(["report", "--format", "html", "-o", "report", &named]);
+    place.ok(["export", "--to", "firefox", "-o", "profile", &named]);
+    place.ok([
+        "issues",
+        "--threshold",
+        "1",
+        "--format",
+        "html",
+        "-o",
+        "pages",
+        &named,
+    ]);
+    let pages = std::fs::read_dir(place.path("pages")).expect("a folder");
+    let pages = pages.map(|page| page.expect("a page").path());
+    let mut read = 0;
+    for page in pages.chain([place.path("report"), place.path("profile")]) {
+        let text = std::fs::read_to_string(&page).expect("a page");
+        assert!(!text.contains(bad), "{}", page.display());
+        read += 1;
+    }
+    assert!(read > 3);
 }
 
 #[test]

@@ -136,7 +136,9 @@ impl Session {
         let said = played.stderr();
         let compared: Value = serde_json::from_str(&played.succeeded()).expect("JSON");
         for (name, recorded) in &self.pictures {
-            let shown = std::fs::read(folder.join(server).join(format!("{name}.ppm")));
+            let file = format!("pictures/{server}/{name}.ppm");
+            assert_eq!(self.place.mode(&file), 0o600);
+            let shown = std::fs::read(self.place.path(&file));
             let shown = shown.expect("a picture");
             let differ = different(recorded, &shown);
             assert!(differ.is_none(), "{name}: {differ:?} differ\n{said}");

@@ -172,6 +172,17 @@ fn kept_symbols_survive_program_removal_and_scrubbing() {
 }
 
 #[test]
+fn kept_symbols_leave_the_exit_status() {
+    let place = Place::new();
+    let shell = format!("{}; exit 7", compiled(&place, &["-O2", "-g"]));
+    let record = "record --server xvfb --stacks=requests --keep-symbols -- sh -c";
+    let recorded = place.run(record.split(' ').chain([shell.as_str()]));
+    assert_eq!(recorded.status(), Some(7), "{recorded}");
+    let records = place.ok(["dump", "--switches", "x11prof.mcap"]);
+    assert!(records.contains(r#""kind":"symbol""#), "{records}");
+}
+
+#[test]
 fn kept_symbols_come_from_debuginfod() {
     needs("objcopy", "binutils");
     let place = Place::new();

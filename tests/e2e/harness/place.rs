@@ -1,6 +1,7 @@
 //! A test's scratch folder, and x11prof run in it.
 
 use std::ffi::OsStr;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -30,6 +31,12 @@ impl Place {
         let path = self.path(name);
         std::fs::write(&path, bytes).expect("a scratch file");
         path
+    }
+
+    /// The permissions of a file.
+    pub(crate) fn mode(&self, name: &str) -> u32 {
+        let file = std::fs::metadata(self.path(name)).expect("a file");
+        file.permissions().mode() & 0o777
     }
 
     /// An x11prof command in this folder, without the user's display and cookies.
