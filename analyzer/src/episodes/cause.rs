@@ -22,7 +22,7 @@ pub enum Cause {
 pub enum ServerCause {
     /// The client waits for a reply, or until the server accepts the client's data.
     Reply,
-    /// The client waits while another client has grabbed the server.
+    /// Another client has grabbed the server, so the server does not read the client's requests.
     Grabbed,
     /// The server draws the client's last requests.
     Drawing,

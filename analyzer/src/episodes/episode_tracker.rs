@@ -16,6 +16,7 @@ use super::episode::{Episode, Trigger};
 use super::obstacles::Obstacles;
 use super::server::ServerActivity;
 use super::timeline_event::{Delivery, SentRequests, TimelineEvent, Wait};
+use crate::pipeline::grab_history::{GrabHistory, Hold};
 use crate::pipeline::open_requests::{OpenRequest, OpenStep};
 use crate::threads::runnable::Runnable;
 use crate::threads::thread_states::Step;
@@ -33,7 +34,7 @@ const MAX_BACKLOGS: usize = 1000;
 #[derive(Debug)]
 struct TrackedClient {
     state: ClientState,
-    /// `Grab::total` then.
+    /// [`GrabHistory::total`] then.
     grabbed: u64,
 }
 
@@ -66,39 +67,13 @@ struct SharedContext {
     server: ServerActivity,
     clock: ServerClock,
     runnable: Runnable,
-    grab: Grab,
+    grab: GrabHistory,
     /// The recorder emulates a link to the server.
     emulated: bool,
     /// The open requests of clients.
     waits: OpenWaits,
     backlogs: Vec<Backlog>,
     obstacles: Obstacles,
-}
-
-/// The holder of the server grab, and the total time of all grabs so far. Each client reads the total when it is next
-/// updated and takes the difference, so that a grab does not update all clients.
-#[derive(Debug, Default)]
-struct Grab {
-    by: Option<ConnectionId>,
-    /// The last holder.
-    last: Option<ConnectionId>,
-    since: u64,
-    before: u64,
-}
-
-impl Grab {
-    /// Nanoseconds until `time` in which a client had grabbed the server.
-    fn total(&self, time: u64) -> u64 {
-        let now = self.by.map_or(0, |_| time.saturating_sub(self.since));
-        self.before.saturating_add(now)
-    }
-
-    /// Changes the owner of the server's grab.
-    fn change(&mut self, time: u64, by: Option<ConnectionId>) {
-        self.before = self.total(time);
-        (self.by, self.since) = (by, time);
-        self.last = by.or(self.last);
-    }
 }
 
 impl SharedContext {
@@ -316,8 +291,11 @@ impl EpisodeTracker {
                     ..link
                 });
             }
+            let held = around.grab.hold(link.from.client, link.sent);
+            let free = held.map_or(link.sent, |hold| hold.until.unwrap_or(time).min(time));
             forest.link(CausalEdge {
-                unserved: around.server.ready.between(link.sent, time),
+                held: held.map(|Hold { by, .. }| (by, free.saturating_sub(link.sent))),
+                unserved: around.server.ready.between(free, time),
                 ..link
             })
         });
@@ -366,7 +344,7 @@ impl EpisodeTracker {
 
     /// Collects the episodes that are complete at `time`.
     fn settle(&mut self, time: u64) {
-        for episode in self.around.server.settle(time) {
+        for episode in self.around.server.settle(time, &self.around.grab) {
             // A step of a loop is no episode.
             if !episode.link.as_ref().is_some_and(|link| link.looped) {
                 self.finished.push(episode.clone());
@@ -444,7 +422,8 @@ impl EpisodeTracker {
             self.around
                 .step(time, *id, client, |state, _| state.close_all(time));
         }
-        for episode in self.around.server.settle(u64::MAX) {
+        self.around.grab.change(time, None);
+        for episode in self.around.server.settle(u64::MAX, &self.around.grab) {
             self.forest.add(episode);
         }
         self.finished

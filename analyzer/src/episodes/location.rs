@@ -30,9 +30,7 @@ impl Location {
         for owner in LatencyBreakdown::OWNERS {
             let nanos = episode.parts.of(owner);
             match owner {
-                LatencyComponent::Server(ServerCause::Reply | ServerCause::Grabbed) => {
-                    replies += nanos
-                }
+                LatencyComponent::Server(ServerCause::Reply) => replies += nanos,
                 LatencyComponent::Server(ServerCause::Drawing) => {
                     let on = episode.drawn.clone().map(Location::Drawing);
                     all.push((on.unwrap_or(Location::Of(owner)), nanos));
@@ -66,6 +64,7 @@ impl Location {
                 "drawing"
             }
             Location::Of(LatencyComponent::Server(ServerCause::Processor)) => "server_processor",
+            Location::Of(LatencyComponent::Server(ServerCause::Grabbed)) => "grab",
             Location::RoundTrips(_) | Location::Of(LatencyComponent::Server(_)) => "round_trips",
             Location::Writing => "writing",
             Location::Of(LatencyComponent::Waiting) => "waiting",
@@ -115,6 +114,7 @@ pub fn component_name(kind: &str) -> &str {
         "server" => "server wait",
         "processor" => "run queue",
         "server_processor" => "server run queue",
+        "grab" => "server grab",
         "lock" => "lock or thread",
         "poll" => "frame or timer",
         "elsewhere" => "other off-CPU",

@@ -6,8 +6,10 @@ use x11prof_trace::ConnectionId;
 
 use super::cause::ServerCause;
 use super::cross_client::causal_edge::EpisodeId;
+use super::cross_client::steps::Step as PathTime;
 use super::episode::{Episode, LatencyComponent};
 use super::timeline_event::Shown;
+use crate::pipeline::grab_history::{GrabHistory, Hold};
 use crate::server_time::server_runs::Runs;
 use crate::threads::delays::{HANDED_ON_WITHIN, SERVER_WAKES_WITHIN, WOKEN_WITHIN};
 use crate::threads::server_ready::ServerReady;
@@ -193,7 +195,7 @@ impl ServerActivity {
     }
 
     /// Removes and returns the episodes whose last drawing the server has completed at `now` (nanoseconds).
-    pub(crate) fn settle(&mut self, now: u64) -> Vec<Episode> {
+    pub(crate) fn settle(&mut self, now: u64, grabs: &GrabHistory) -> Vec<Episode> {
         let mut settled = Vec::new();
         for _ in 0..self.waiting.len() {
             let Some(mut ended) = self.waiting.pop_front() else {
@@ -204,14 +206,37 @@ impl ServerActivity {
                 && now < ended.at.saturating_add(LANDS_WITHIN);
             // On an emulated link, the last request was still in flight to the server.
             let arrived = ended.at.saturating_add(ended.episode.presentation);
-            match self.tail(arrived, now) {
+            let episode = &ended.episode;
+            let held = grabs.hold(episode.client, arrived);
+            let held = held.filter(|_| episode.requests > 0);
+            let served = match held {
+                Some(Hold { until: None, .. }) => {
+                    self.waiting.push_back(ended);
+                    continue;
+                }
+                Some(Hold { until, .. }) => until.unwrap_or(arrived),
+                None => arrived,
+            };
+            match self.tail(served, now) {
                 Some(tail) if !lands => {
-                    let landed = ended.landed.map_or(0, |time| time.saturating_sub(arrived));
-                    let unserved = self.rested(arrived, arrived.saturating_add(tail));
+                    let landed = ended.landed.map_or(0, |time| time.saturating_sub(served));
+                    let unserved = self.rested(served, served.saturating_add(tail));
                     let episode = &mut ended.episode;
                     let tail = tail.max(landed);
+                    if let Some(Hold { by, .. }) = held {
+                        let owner = LatencyComponent::Server(ServerCause::Grabbed);
+                        episode.parts.add(owner, served - arrived);
+                        episode.steps.push(PathTime {
+                            start: arrived,
+                            end: served,
+                            owner,
+                            request: None,
+                            by: Some(by),
+                        });
+                        episode.presentation += served - arrived;
+                    }
                     if episode.requests > 0 {
-                        let mut since = arrived;
+                        let mut since = served;
                         for (cause, nanos) in [
                             (ServerCause::Processor, unserved),
                             (ServerCause::Drawing, tail - unserved),

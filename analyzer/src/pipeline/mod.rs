@@ -5,6 +5,7 @@ mod checkpoint;
 mod derived_state;
 pub(crate) mod device_grabs;
 pub(crate) mod elapsed;
+pub(crate) mod grab_history;
 mod handled_requests;
 mod handler_matches;
 pub(crate) mod live_pass;

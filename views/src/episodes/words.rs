@@ -43,7 +43,6 @@ pub(super) fn causes(
     causes: &CausesReport,
     room: usize,
 ) -> String {
-    let replies = causes.reply_ms + causes.grab_ms;
     let shares = shares(&[
         ("waiting", parts.waiting_ms),
         ("client", causes.running_ms),
@@ -53,11 +52,12 @@ pub(super) fn causes(
         ("file", causes.file_ms),
         ("poll", causes.poll_ms),
         ("elsewhere", causes.elsewhere_ms),
-        ("round trips", replies),
+        ("round trips", causes.reply_ms),
+        ("grab", causes.grab_ms),
         ("server_processor", causes.server_processor_ms),
         (
             "drawing",
-            parts.server_ms - replies - causes.server_processor_ms,
+            parts.server_ms - causes.reply_ms - causes.grab_ms - causes.server_processor_ms,
         ),
         ("network", parts.network_ms),
         ("other_clients", parts.other_clients_ms - causes.awaited_ms),

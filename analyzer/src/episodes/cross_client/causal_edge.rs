@@ -54,7 +54,10 @@ pub(crate) struct CausalEdge {
     pub(crate) sent: u64,
     /// The time at which the event that the request caused was delivered, in nanoseconds.
     pub(crate) delivered: u64,
-    /// The part of the time from `sent` to `delivered` in which the server had no processor, in nanoseconds.
+    /// The client whose grab of the server held up the request after `sent`, and for how many nanoseconds; `None`
+    /// without a grab.
+    pub(crate) held: Option<(ConnectionId, u64)>,
+    /// The part of the time after that in which the server had no processor, in nanoseconds.
     pub(crate) unserved: u64,
     /// True if the event is a step of a loop between two clients.
     pub(crate) looped: bool,

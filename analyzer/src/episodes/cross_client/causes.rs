@@ -166,6 +166,7 @@ impl Causes {
             request: cause.request,
             sent: cause.sent,
             delivered: time,
+            held: None,
             unserved: 0,
             looped: false,
         })

@@ -177,6 +177,7 @@ mod tests {
             request: Symbol::new("ChangeProperty"),
             sent,
             delivered,
+            held: None,
             unserved: 0,
             looped: false,
         }

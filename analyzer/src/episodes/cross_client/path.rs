@@ -108,26 +108,26 @@ impl Walk<'_> {
     fn sender(&mut self, link: &CausalEdge, to: EpisodeId, time: u64) -> Option<(EpisodeId, u64)> {
         self.all.get(&link.from)?;
         let nanos = time.saturating_sub(link.sent);
-        let unserved = link.unserved.min(nanos);
-        let mut add = |cause, request, start, nanos| {
+        let held = link.held.map_or(0, |(_, held)| held.min(nanos));
+        let unserved = link.unserved.min(nanos - held);
+        let mut add = |cause, request, by, start, nanos| {
             self.add(PathStep {
                 client: to.client,
                 owner: LatencyComponent::Server(cause),
                 request,
                 asked: None,
-                by: None,
+                by,
                 start,
                 nanos,
             });
         };
-        let ready = link.sent + unserved;
-        add(
-            ServerCause::Reply,
-            Some(link.request),
-            ready,
-            nanos - unserved,
-        );
-        add(ServerCause::Processor, None, link.sent, unserved);
+        let free = link.sent + held;
+        let (ready, request) = (free + unserved, Some(link.request));
+        let served = nanos - held - unserved;
+        add(ServerCause::Reply, request, None, ready, served);
+        add(ServerCause::Processor, None, None, free, unserved);
+        let by = link.held.map(|(by, _)| by);
+        add(ServerCause::Grabbed, None, by, link.sent, held);
         Some((link.from, link.sent.min(time)))
     }
 

@@ -35,7 +35,7 @@ pub struct CausesReport {
     pub processor_ms: f64,
     /// The time in which the client waited for a reply, in milliseconds.
     pub reply_ms: f64,
-    /// The time in which the client waited for a reply while another client had grabbed the server, in milliseconds.
+    /// The time in which another client's grab of the server held up the client's requests, in milliseconds.
     pub grab_ms: f64,
     /// The time in which the server was ready, but other processes had the processor, in milliseconds.
     pub server_processor_ms: f64,

@@ -61,7 +61,7 @@ pub struct LocationReport {
     /// The location as text: `client CPU`, `round trips of QueryTree`, `drawing in XTerm`.
     pub location: String,
     /// The kind of location: `client`, `round_trips`, `writing`, `drawing`, `waiting`, `processor`, `server_processor`,
-    /// `sleeping`, `lock`, `file`, `poll`, `elsewhere`, `network`, `other_clients` or `awaited`.
+    /// `sleeping`, `lock`, `file`, `poll`, `elsewhere`, `grab`, `network`, `other_clients` or `awaited`.
     pub kind: &'static str,
     /// The name of the request or the window; null if there is none.
     pub of: Option<String>,

@@ -258,6 +258,64 @@ fn delayed_event_is_blamed_on_server_cpu_wait() {
     assert_eq!((blame.kind, blame.client), (BlameKind::ServerProcessor, A));
 }
 
+/// The episodes of a key of A, whose request at 120 ms arrives while a client has grabbed the server.
+fn drawn_during_a_grab(by: ConnectionId, until: Option<u64>, window: Option<u32>) -> Vec<Episode> {
+    let mut all = vec![
+        (100, gets(A, 1, 99)),
+        (110, TimelineEvent::Grabbed(Some(by))),
+        (120, sends(A, 2, window)),
+    ];
+    all.extend(until.map(|time| (time, TimelineEvent::Grabbed(None))));
+    if window.is_some() {
+        all.extend([(421, gets(B, 1, 5)), (431, sends(B, 2, None))]);
+    }
+    all.push((1000, sends(A, 3, None)));
+    episodes(all)
+}
+
+#[test]
+fn grab_holds_up_the_last_drawing() {
+    let held = |by, until| {
+        let all = drawn_during_a_grab(by, until, None);
+        let root = of(&all, A);
+        let grabbed = root
+            .parts
+            .of(LatencyComponent::Server(ServerCause::Grabbed));
+        (root.latency() / MS, grabbed / MS)
+    };
+    assert_eq!(held(C, Some(420)), (320, 300));
+    // A client's own grab does not hold up its requests, and an earlier grab is over.
+    assert_eq!(held(A, Some(420)), (20, 0));
+    assert_eq!(held(C, Some(119)), (20, 0));
+    // The grab is active until the recording ends.
+    assert_eq!(held(C, None), (9_900, 9_880));
+}
+
+#[test]
+fn grab_is_blamed_for_late_effects_in_other_clients() {
+    for window in [None, Some(5)] {
+        let all = drawn_during_a_grab(C, Some(420), window);
+        let root = of(&all, A);
+        let path: Vec<(LatencyComponent, u64)> = root
+            .path
+            .iter()
+            .map(|one| (one.owner, one.nanos / MS))
+            .collect();
+        let server = LatencyComponent::Server;
+        let expected = [
+            (LatencyComponent::Client, 20),
+            (server(ServerCause::Grabbed), 300),
+            (server(ServerCause::Reply), 1),
+            (LatencyComponent::Client, 10),
+        ];
+        let length = if window.is_some() { 4 } else { 2 };
+        assert_eq!(path, expected[..length]);
+        let blame = Blame::most(root).unwrap();
+        assert_eq!((blame.kind, blame.client), (BlameKind::Grab, C));
+        assert_eq!((blame.request, blame.nanos), (None, 300 * MS));
+    }
+}
+
 #[test]
 fn unrelated_window_or_later_event_is_no_child() {
     let apart = |window, time| {

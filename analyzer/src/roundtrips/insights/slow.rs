@@ -9,6 +9,7 @@ use x11prof_trace::{ConnectionId, Control};
 use super::catalogue;
 use super::{Context, Finding, GROUPS, Groups, Insight, Saving, remember};
 use crate::clients::PerClient;
+use crate::pipeline::grab_history::GrabHistory;
 use crate::pipeline::{MessageContext, Observation};
 use crate::round_trips::CompletedRequest;
 use crate::statistics::distribution::Distribution;
@@ -41,34 +42,6 @@ enum Cause {
     /// The client itself had sent many requests before.
     Own,
     Unknown,
-}
-
-#[derive(Debug, Default)]
-struct Grab {
-    by: Option<ConnectionId>,
-    since: u64,
-    /// The last one that ended.
-    before: Option<(ConnectionId, u64, u64)>,
-}
-
-impl Grab {
-    /// The other client that had grabbed the server for half of an interval or longer.
-    fn during(&self, client: ConnectionId, from: u64, until: u64) -> Option<ConnectionId> {
-        let now = self.by.map(|by| (by, self.since, until));
-        let grabs = [self.before, now].into_iter().flatten();
-        let overlap = |since: u64, end: u64| end.min(until).saturating_sub(since.max(from));
-        let mut long = grabs.filter(|(by, since, end)| {
-            *by != client && overlap(*since, *end) * 2 >= until.saturating_sub(from)
-        });
-        long.next().map(|(by, ..)| by)
-    }
-
-    /// Changes the owner of the server's grab.
-    fn change(&mut self, time: u64, by: Option<ConnectionId>) {
-        let ended = self.by.map(|by| (by, self.since, time));
-        self.before = ended.or(self.before);
-        (self.by, self.since) = (by, time);
-    }
 }
 
 /// The requests of a client so far, and the nanoseconds of the server's handlers for them.
@@ -119,7 +92,7 @@ impl Replies {
 #[derive(Debug, Default)]
 pub(super) struct SlowReplies {
     clients: PerClient<ClientTraffic>,
-    grab: Grab,
+    grab: GrabHistory,
     usual: Distribution,
     kinds: HashMap<Symbol, Distribution>,
     slow: Groups<(Symbol, Cause), Replies>,
@@ -349,7 +322,7 @@ impl Insight for SlowReplies {
         self.kept += 1;
         let grab = self
             .grab
-            .during(answer.client, question.requested_at, answer.time);
+            .most_of(answer.client, question.requested_at, answer.time);
         let by_handlers = sent.as_ref().filter(|_| self.timed);
         let by_handlers = by_handlers.and_then(|sent| self.by_handlers(answer, sent, waited));
         let mut handled = 0.0;
