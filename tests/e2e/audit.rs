@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::harness::{Place, Server, needs};
+use crate::hostile;
 
 /// The recordings in `tests/data`, and those in the folder that X11PROF_RECORDINGS names.
 fn recordings() -> Vec<PathBuf> {
@@ -42,6 +43,18 @@ fn recording_of_a_display_over_a_network_passes_the_audit() {
     let recorded = place.run(words.iter().chain(&command));
     recorded.succeeded();
     let audited = place.ok(["audit", "net.mcap"]);
+    assert!(audited.contains("checks hold"), "{audited}");
+}
+
+/// `episodes` lists only the 1,000 longest waits of the user.
+#[test]
+fn omitted_waits_are_no_contradiction() {
+    let place = Place::new();
+    hostile::trace(&place, hostile::episodes(1_100));
+    let episodes = place.json(["episodes", "--format", "json"]);
+    let listed = episodes["think_and_wait"]["waits"].as_array();
+    assert_eq!(listed.map(Vec::len), Some(1000));
+    let audited = place.ok(["audit"]);
     assert!(audited.contains("checks hold"), "{audited}");
 }
 

@@ -208,7 +208,7 @@ fn answer() -> Vec<u8> {
 }
 
 /// A client that gets a key press and draws, `count` times, a tenth of a second apart.
-fn episodes(count: u64) -> impl Iterator<Item = Record> {
+pub(crate) fn episodes(count: u64) -> impl Iterator<Item = Record> {
     let mut key = vec![2, 38, 0, 0];
     key.resize(32, 0);
     let draw = [70_u32 | 5 << 16, 0x100, 0x20_0001, 0, 10 | 10 << 16];

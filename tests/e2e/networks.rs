@@ -1,7 +1,11 @@
-//! Forecasts of other networks count an image in shared memory as sent over the network.
+//! Forecasts of other networks count an image in shared memory as sent over the network. An emulated network takes its
+//! stated time.
+
+use std::time::{Duration, Instant};
 
 use crate::harness::examples::example;
-use crate::harness::{Place, Server, needs};
+use crate::harness::raw::Order;
+use crate::harness::{Place, Recording, Server, needs};
 
 /// Frames of 480 by 360 pixels with four bytes each.
 const FRAMES: u64 = 12;
@@ -55,4 +59,24 @@ fn shared_memory_images_count_as_network_bytes() {
     let paper = report("shared.mcap", &["--net", "dsl", "--net-model", "paper"]);
     assert_eq!(paper["network"]["model"], "paper");
     assert!(network(&paper) < 0.2 * network(&shared));
+}
+
+/// A busy machine delays most round trips, so the shortest one is tested.
+#[test]
+fn emulated_round_trip_takes_its_stated_time() {
+    let place = Place::new();
+    let recording = Recording::start(&place, &["--net", "lan"]);
+    let mut client = recording.raw(Order::Little);
+    // The server and the recorder's own relay take the rest.
+    let (stated, longest) = (Duration::from_micros(500), Duration::from_micros(650));
+    let mut shortest = Duration::MAX;
+    for trips in 0..20_000 {
+        let begun = Instant::now();
+        client.sync();
+        shortest = shortest.min(begun.elapsed());
+        if trips >= 500 && shortest <= longest {
+            break;
+        }
+    }
+    assert!((stated..=longest).contains(&shortest), "{shortest:?}");
 }

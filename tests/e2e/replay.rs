@@ -145,6 +145,11 @@ impl Session {
         }
         let replay = format!("replay-{server}.mcap");
         let (recorded, replayed) = (self.counts("trace.mcap"), self.counts(&replay));
+        // The comparison counts the recorded requests, without the player's.
+        let lines = compared["requests"].as_array().expect("requests");
+        let compared_requests = lines.iter().filter_map(|line| line["count"].as_u64());
+        let requests: u64 = recorded.iter().map(|(_, count)| count).sum();
+        assert_eq!(compared_requests.sum::<u64>(), requests, "{compared}");
         let added = added(&said);
         let expected: Vec<(String, u64)> = recorded
             .into_iter()
