@@ -51,6 +51,11 @@ impl CommandError {
         }
     }
 
+    /// True if a server of `--server-command` did not start.
+    pub(crate) fn is_server_not_started(&self) -> bool {
+        self.status == SERVER_NOT_STARTED
+    }
+
     /// Creates the error for a command that cannot be run. The exit status is the shell's: 126, or 127 if the command
     /// was not `found`.
     pub(crate) fn not_run(message: impl Display, found: bool) -> CommandError {

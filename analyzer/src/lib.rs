@@ -61,7 +61,7 @@ pub use comparisons::difference::{
 };
 pub use comparisons::divergence::{
     ClientDivergence, DisplayStreams, Divergence, DivergenceReport, MessageDetails, MissingReply,
-    ReceivedDifference, RepeatedRequest, RequestDifference, RequestSide,
+    ReceivedDifference, RepeatedRequest, RequestAnswers, RequestDifference, RequestSide,
 };
 pub use episodes::{
     ApartReport, AwaitedOutcome, AwaitedReport, AwaitedRequest, BacklogReport, BlameReport, Blamed,

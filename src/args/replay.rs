@@ -24,8 +24,9 @@ pub(crate) enum PaceChoice {
                       x11prof replay [OPTIONS] --server-command <COMMAND> [TRACE]\n       \
                       x11prof replay [OPTIONS] --display <DISPLAY> [TRACE]",
     after_help = "Record with `record --keep-images`; otherwise images over 4 KiB are replayed as noise. `report`, `diff` and \
-                  `check` read the traces of replays. With --budget, exit status 1 if a replay exceeds the budget, 2 on \
-                  any error."
+                  `check` read the traces of replays.\n\nExit status with --budget or --answers: 1 if a replay exceeds the \
+                  budget or an answer differs, 2 on any error, 125 if a server of --server-command does not start (`git \
+                  bisect run` skips that commit)."
 )]
 pub(crate) struct Replay {
     /// The recording
@@ -54,6 +55,9 @@ pub(crate) struct Replay {
     /// Play N times to each server and report the run with the median time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) times: u16,
+    /// Compare all replies, errors and events with the recorded ones, in place of server times
+    #[arg(long, conflicts_with_all = ["times", "budget"])]
+    pub(crate) answers: bool,
     /// Check each replay against the budget in FILE, as `check` does
     #[arg(long, value_name = "FILE")]
     pub(crate) budget: Option<PathBuf>,

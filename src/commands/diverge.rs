@@ -70,6 +70,14 @@ fn report(sides: &Sides) -> Result<DivergenceReport, CommandError> {
     Ok(divergence.report(&reference, &details, &again))
 }
 
+/// Compares the messages that the clients of a recording and of its replay received.
+pub(super) fn answers(recording: &Path, replay: &Path) -> Result<DivergenceReport, CommandError> {
+    let reference = streams(recording)?;
+    let divergence = Divergence::of_replay(&reference, &streams(replay)?);
+    let details = details(&divergence, [recording, replay])?;
+    Ok(divergence.report(&reference, &details, &[]))
+}
+
 fn streams(path: &Path) -> Result<DisplayStreams, CommandError> {
     let mut streams = DisplayStreams::new();
     let pass = Pass::open(path, None)?.tell_missing();

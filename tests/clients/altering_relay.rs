@@ -3,7 +3,8 @@
 //!
 //! `altering_relay CHANGE [arguments of x11prof's --server-command]`, where CHANGE is one of
 //! `reply:MAJOR:MINOR:N:OFFSET` (flips the lowest bit of a byte of the Nth reply), `error:MAJOR:MINOR:N` (an error
-//! instead of the reply), `drop:EVENT:N`, `swap:EVENT:N` (with the event after it), `extension:NAME` (absent), `none`.
+//! instead of the reply), `hang:MAJOR:MINOR:N` (no reply and nothing after it), `die:MAJOR:MINOR:N` (the server ends
+//! instead), `drop:EVENT:N`, `swap:EVENT:N` (with the event after it), `extension:NAME` (absent), `none`.
 //! MINOR is 0 for core requests. An extension's MAJOR is its name.
 #![allow(clippy::expect_used, reason = "a test program that cannot go on fails")]
 
@@ -29,6 +30,8 @@ use rustix::net::{
 enum Change {
     Reply(String, u8, u32, usize),
     Error(String, u8, u32),
+    Hang(String, u8, u32),
+    Die(String, u8, u32),
     Drop(u8, u32),
     Swap(u8, u32),
     Extension(String),
@@ -46,6 +49,8 @@ fn change(text: &str) -> Change {
             Change::Reply(major, minor, n, number(name()) as usize)
         }
         "error" => Change::Error(name(), number(name()) as u8, number(name())),
+        "hang" => Change::Hang(name(), number(name()) as u8, number(name())),
+        "die" => Change::Die(name(), number(name()) as u8, number(name())),
         "drop" => Change::Drop(number(name()) as u8, number(name())),
         "swap" => Change::Swap(number(name()) as u8, number(name())),
         "extension" => Change::Extension(name()),
@@ -132,6 +137,7 @@ fn relay(client: UnixStream, server: UnixStream, change: Change) {
             held: Vec::new(),
             swapped: None,
             setup: true,
+            hangs: false,
         };
         copy(&server, &client, |bytes| framer.take(bytes));
     });
@@ -253,6 +259,8 @@ struct Answers {
     held: Vec<u8>,
     swapped: Option<Vec<u8>>,
     setup: bool,
+    /// True after a reply that never arrives.
+    hangs: bool,
 }
 
 impl Answers {
@@ -318,6 +326,17 @@ impl Answers {
                     message[2..4].copy_from_slice(&number);
                     (message[8], message[10]) = (minor, major);
                 }
+                Change::Hang(wanted, wanted_minor, n)
+                    if is(&mut shared, wanted, *wanted_minor, *n) =>
+                {
+                    self.hangs = true;
+                }
+                Change::Die(wanted, wanted_minor, n)
+                    if is(&mut shared, wanted, *wanted_minor, *n) =>
+                {
+                    self.hangs = true;
+                    kill_process(rustix::process::getpid(), Signal::TERM).expect("a signal");
+                }
                 Change::Extension(wanted) if *wanted == name && major == 98 => {
                     message[8..12].fill(0);
                 }
@@ -337,6 +356,9 @@ impl Answers {
                 }
                 _ => {}
             }
+        }
+        if self.hangs {
+            return;
         }
         let is_event = message[0] > 1;
         out.extend(message);

@@ -1,4 +1,5 @@
-//! `diverge`: runs one program on two servers and reports the first message that differs.
+//! `diverge`: runs one program on two servers and reports the first message that differs. `replay --answers`: compares
+//! the messages of a replay's server with the recorded ones.
 
 use crate::harness::examples::example;
 use crate::harness::{Place, needs};
@@ -64,6 +65,17 @@ fn missing_event_is_reported() {
 }
 
 #[test]
+fn reply_that_never_arrives_is_named() {
+    needs("xmessage", "x11-utils");
+    let program = [["timeout", "2"].as_slice(), &XMESSAGE].concat();
+    let json = diverge("hang:47:0:1", &program);
+    assert_eq!(
+        json["clients"][0]["waits_for"]["request"], "QueryFont",
+        "{json}"
+    );
+}
+
+#[test]
 fn missing_extension_explains_missing_requests() {
     needs("xclock", "x11-apps");
     let json = diverge("extension:RENDER", &["timeout", "1", "xclock"]);
@@ -79,6 +91,83 @@ fn missing_extension_explains_missing_requests() {
         request.is_some_and(|request| request.starts_with("RENDER:")),
         "{json}"
     );
+}
+
+/// Records the program on Xvfb, replays it on a relay that makes one change, and returns the result: a report with its
+/// status, 1 for a difference and 0 without one.
+fn answers(change: &str, program: &[&str]) -> Value {
+    needs("Xvfb", "xvfb");
+    let place = Place::new();
+    let record = ["record", "--server", "xvfb", "--keep-images", "--"];
+    place.run(record.iter().chain(program)).succeeded();
+    let relay = format!("{} {change}", example("altering_relay").display());
+    let words = [
+        "replay",
+        "--answers",
+        "--format",
+        "json",
+        "--server-command",
+    ];
+    let done = place.run(words.into_iter().chain([relay.as_str()]));
+    let json: Value = serde_json::from_str(&done.stdout()).expect("JSON");
+    let report = json[0].clone();
+    let is_same = report["clients"] == serde_json::json!([]);
+    assert_eq!(
+        done.status(),
+        Some(i32::from(!is_same)),
+        "{}",
+        done.stderr()
+    );
+    report
+}
+
+/// The numbers of equal, different and failed replies to this request.
+fn counts(report: &Value, request: &str) -> [Option<u64>; 3] {
+    let all = report["answers"].as_array().expect("answers");
+    let one = all.iter().find(|one| one["request"] == request);
+    let one = one.unwrap_or_else(|| panic!("{report}"));
+    ["equal", "differ", "failed"].map(|name| one[name].as_u64())
+}
+
+#[test]
+fn replay_on_an_identical_server_has_the_recorded_answers() {
+    needs("xmessage", "x11-utils");
+    let report = answers("none", &XMESSAGE);
+    assert_eq!(report["clients"], serde_json::json!([]), "{report}");
+    assert_eq!(report["equal_requests"], report["requests"]);
+}
+
+#[test]
+fn replay_names_the_answers_that_differ_or_fail() {
+    needs("xmessage", "x11-utils");
+    let report = answers("reply:47:0:1:52", &XMESSAGE);
+    assert_eq!(counts(&report, "QueryFont")[1..], [Some(1), Some(0)]);
+    let received = &report["clients"][0]["received"];
+    assert_eq!(received[0]["field"], "font_ascent", "{report}");
+    assert_eq!(received.as_array().map(Vec::len), Some(1), "{report}");
+
+    let report = answers("error:47:0:1", &XMESSAGE);
+    assert_eq!(counts(&report, "QueryFont")[1..], [Some(0), Some(1)]);
+    let received = &report["clients"][0]["received"];
+    assert_eq!(received[0]["reference"], "reply", "{report}");
+}
+
+#[test]
+fn replay_compares_the_answers_of_a_server_that_dies() {
+    needs("xmessage", "x11-utils");
+    let report = answers("die:47:0:1", &XMESSAGE);
+    assert_eq!(counts(&report, "QueryFont")[..2], [Some(0), Some(1)]);
+    let waits = &report["clients"][0]["waits_for"]["request"];
+    assert_eq!(waits, "QueryFont", "{report}");
+}
+
+#[test]
+fn replay_exits_with_status_125_if_the_server_does_not_start() {
+    let place = Place::new();
+    let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/xset.mcap");
+    let words = ["replay", trace, "--answers", "--server-command", "false"];
+    let error = place.run(words).failed_with_one_line(125);
+    assert!(error.contains("did not start"), "{error}");
 }
 
 #[test]

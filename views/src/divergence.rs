@@ -1,11 +1,14 @@
 //! The differences between two recordings of one program, as text.
 
+use serde::Serialize;
 use x11prof_analyzer::{
     ClientDivergence, DivergenceReport, ReceivedDifference, RequestDifference, RequestSide,
 };
 
+use crate::csv_tables;
 use crate::page::{Page, Style};
 use crate::plain::plain;
+use crate::table::Table;
 use crate::units::{counted, duration};
 
 /// The default number of clients and of received differences.
@@ -16,7 +19,69 @@ const VALUE: usize = 60;
 /// Returns the text of the report: the first difference of each client, and the received messages that differ earlier.
 /// `names` are the names of the two recordings.
 pub fn text(report: &DivergenceReport, names: [&str; 2], page: &Page) -> String {
-    let mut text = page.answer(verdict(report, names).iter().map(|line| plain(line)), 2);
+    let text = page.answer(verdict(report, names).iter().map(|line| plain(line)), 2);
+    format!("{text}{}", differences(report, names, page))
+}
+
+/// Returns the text of a report on a replay: the number of equal replies and errors, the requests whose replies or errors
+/// differ, and the received messages that differ. `server` is the name of the server of the replay.
+pub fn answers(report: &DivergenceReport, server: &str, page: &Page) -> String {
+    let names = ["the recording", server];
+    let answers = report.answers.iter();
+    let equal: u64 = answers.clone().map(|one| one.equal).sum();
+    let all: u64 = answers.map(|one| one.equal + one.differ + one.failed).sum();
+    let mut lines = vec![format!(
+        "{server}: {equal} of {} have the recorded replies and errors.",
+        counted(all, "request")
+    )];
+    let clients = report.clients.iter();
+    lines.extend(clients.filter_map(|client| waits(client, names)));
+    let mut text = page.answer(lines.iter().map(|line| plain(line)), 2);
+    let rows = report.answers.iter();
+    let rows = rows.filter(|one| page.all || one.differ + one.failed > 0);
+    let mut table = Table::new(["Request", "Equal", "Differ", "Fail"]);
+    let mut is_empty = true;
+    for one in rows.take(if page.all { usize::MAX } else { page.rows }) {
+        let numbers = [one.equal, one.differ, one.failed].map(|number| number.to_string());
+        table.row([one.request.clone()].into_iter().chain(numbers));
+        is_empty = false;
+    }
+    if !is_empty {
+        text.push_str(&format!("\n{}", table.on(page)));
+    }
+    format!("{text}{}", differences(report, names, page))
+}
+
+/// Returns the replies and errors by server and request as CSV.
+pub fn answers_csv<'a>(reports: impl Iterator<Item = (&'a str, &'a DivergenceReport)>) -> String {
+    let mut out = csv::Writer::from_writer(Vec::new());
+    for (server, report) in reports {
+        for answers in &report.answers {
+            let row = CsvRow {
+                server,
+                request: &answers.request,
+                equal: answers.equal,
+                differ: answers.differ,
+                failed: answers.failed,
+            };
+            csv_tables::row(&mut out, &row);
+        }
+    }
+    csv_tables::text(out)
+}
+
+#[derive(Serialize)]
+struct CsvRow<'a> {
+    server: &'a str,
+    request: &'a str,
+    equal: u64,
+    differ: u64,
+    failed: u64,
+}
+
+/// Returns the differences of the first clients, and the caveats.
+fn differences(report: &DivergenceReport, names: [&str; 2], page: &Page) -> String {
+    let mut text = String::new();
     let shown = if page.all { usize::MAX } else { ROWS };
     for client in report.clients.iter().take(shown) {
         text.push('\n');
@@ -61,13 +126,7 @@ fn verdict(report: &DivergenceReport, [reference, other]: [&str; 2]) -> Vec<Stri
         ),
         (None, None) => format!("{client} differs."),
     }];
-    if let Some(waits) = &first.waits_for {
-        lines.push(format!(
-            "In {other} {client} waits since {} for the reply to {}, which {reference} sent.",
-            duration(waits.since_ms),
-            waits.request
-        ));
-    }
+    lines.extend(waits(first, [reference, other]));
     let sides = first.first_request.iter();
     let sides =
         sides.flat_map(|request| [(&request.reference, reference), (&request.other, other)]);
@@ -81,6 +140,17 @@ fn verdict(report: &DivergenceReport, [reference, other]: [&str; 2]) -> Vec<Stri
     }
     lines.push(format!("{requests}."));
     lines
+}
+
+/// Returns a sentence if the other recording lacks the reply to the client's last request.
+fn waits(client: &ClientDivergence, [reference, other]: [&str; 2]) -> Option<String> {
+    let waits = client.waits_for.as_ref()?;
+    Some(format!(
+        "In {other} {} waits since {} for the reply to {}, which {reference} has.",
+        client.client,
+        duration(waits.since_ms),
+        waits.request
+    ))
 }
 
 /// Returns a sentence such as `the reply to GetOutputInfo differs: crtc is 0x4f in A and 0 in B (42 times)`.
@@ -241,7 +311,8 @@ fn caveats(report: &DivergenceReport, [reference, other]: [&str; 2]) -> Vec<Stri
             "{} left out: recordings of {reference} differ there among themselves.",
             counted(varying, "difference")
         )),
-        None if !report.clients.is_empty() => lines.push(format!(
+        // A replay is compared with one recording only.
+        None if !report.clients.is_empty() && report.answers.is_empty() => lines.push(format!(
             "Some of these differences can vary from run to run. Record {reference} again and add --again FILE to leave \
              them out."
         )),

@@ -8,15 +8,16 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use x11prof_analyzer::{Comparison, ProfileReport};
+use serde::Serialize;
+use x11prof_analyzer::{Comparison, DivergenceReport, ProfileReport};
 use x11prof_proxy::{ServerKind, Target, create_folder};
 use x11prof_replay::{Played, Script};
-use x11prof_views::comparison as views;
 use x11prof_views::units::counted;
+use x11prof_views::{comparison as views, divergence};
 
-use super::check;
 use super::internal_program::InternalProgram;
 use super::play::ask_for_input;
+use super::{check, diverge};
 use crate::args::{Check, PaceChoice, Replay};
 use crate::commands::emit_table::emit_table;
 use crate::error::{CommandError, Outcome, shown};
@@ -36,12 +37,21 @@ struct Replayed {
     report: ProfileReport,
 }
 
+/// The messages that the server of a replay sent, compared with the recorded ones.
+#[derive(Serialize)]
+struct Answers {
+    server: String,
+    trace: PathBuf,
+    #[serde(flatten)]
+    report: DivergenceReport,
+}
+
 /// Plays the recording to each server, and compares their times.
 pub(crate) fn run(arguments: &Replay) -> Outcome {
     let done = replayed(arguments);
-    match arguments.budget {
-        Some(_) => done.map_err(CommandError::into_trouble),
-        None => done,
+    match arguments.answers || arguments.budget.is_some() {
+        true => done.map_err(CommandError::into_trouble),
+        false => done,
     }
 }
 
@@ -67,6 +77,9 @@ fn replayed(arguments: &Replay) -> Outcome {
         Some(display) => vec![("display".to_owned(), Target::Display(display.clone()))],
         None => servers(&arguments.server, &arguments.server_command),
     };
+    if arguments.answers {
+        return answers(arguments, servers);
+    }
     let mut all = Vec::with_capacity(servers.len());
     for (server, target) in servers {
         let mut runs = Vec::with_capacity(arguments.times.into());
@@ -112,6 +125,49 @@ fn replayed(arguments: &Replay) -> Outcome {
     } else {
         ExitCode::SUCCESS
     })
+}
+
+/// Plays the recording to each server, and compares the received messages. The exit status is 1 if any differ.
+fn answers(arguments: &Replay, servers: Vec<(String, Target)>) -> Outcome {
+    let path = &arguments.trace;
+    let mut all = Vec::with_capacity(servers.len());
+    for (server, target) in servers {
+        let trace = output(arguments, &server, 1);
+        refuse_input(Some(&trace), [path.as_path()])?;
+        // The file of an earlier replay must not be compared if this one fails.
+        let _ = std::fs::remove_file(&trace);
+        match play(arguments, &server, target, &trace) {
+            // A server that hangs or dies also has answers that differ.
+            Err(error) if !error.is_server_not_started() && trace.exists() => {
+                say!("{}", error.message());
+            }
+            played => played?,
+        }
+        let report = diverge::answers(path, &trace)?;
+        all.push(Answers {
+            server,
+            trace,
+            report,
+        });
+    }
+    let page = page(None, arguments.all, None);
+    let text = || {
+        let texts = all.iter();
+        let texts = texts.map(|one| divergence::answers(&one.report, &one.server, &page));
+        texts.collect::<Vec<_>>().join("\n")
+    };
+    let csv = || {
+        let reports = all.iter();
+        divergence::answers_csv(reports.map(|one| (one.server.as_str(), &one.report)))
+    };
+    emit_table(None, arguments.format, &all, text, csv)?;
+    let differs = all.iter().any(|Answers { report, .. }| {
+        let mut answers = report.answers.iter();
+        !report.clients.is_empty()
+            || !report.only_reference.is_empty()
+            || answers.any(|one| one.differ + one.failed > 0)
+    });
+    Ok(ExitCode::from(u8::from(differs)))
 }
 
 /// Returns the private servers to start, with their names in the result: the servers of the `kinds`, then the servers

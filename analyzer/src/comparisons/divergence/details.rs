@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use x11prof_protocol::{NumberKind, Value};
 use x11prof_session::{ClientId, Session};
 
-use super::meaning::{Meaning, is_compared, property_type};
+use super::meaning::{Meaning, hash, is_compared, property_type};
 use super::streams::{DisplayStreams, Named, fields};
 use crate::Observation;
 use crate::pipeline::MessageContext;
@@ -158,11 +158,4 @@ impl Collect<'_> {
             _ => number.to_string(),
         }
     }
-}
-
-fn hash(text: &str) -> u64 {
-    use std::hash::{DefaultHasher, Hash, Hasher};
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    hasher.finish()
 }

@@ -136,11 +136,7 @@ impl Meanings {
             (NumberKind::Time, _) if number != 0 => Meaning::Varies,
             (NumberKind::Opcode, _) => Meaning::Varies,
             (NumberKind::Atom, Some(atom)) if atom > 0 => match session.atom_name(atom) {
-                Some(name) => {
-                    let mut hasher = DefaultHasher::new();
-                    name.hash(&mut hasher);
-                    Meaning::Named(hasher.finish())
-                }
+                Some(name) => Meaning::Named(hash(name)),
                 None => Meaning::Server(ServerNumber::Atom(atom)),
             },
             (NumberKind::Id, Some(id)) if number > CONSTANT_IDS => match self.ids.get(&id) {
@@ -153,6 +149,13 @@ impl Meanings {
             _ => Meaning::Number(number),
         }
     }
+}
+
+/// Hashes a name.
+pub(super) fn hash(name: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Hashes a value that is not a number.
@@ -199,8 +202,8 @@ fn each_leaf(name: &str, fields: &Value, on: &mut impl FnMut(NumberKind, &Value)
     }
 }
 
-/// False for fields that are no evidence of a difference: a server's version, the client's own IDs, and the values of
-/// font properties, which are numbers or atoms without a type (protocol, section "QueryFont").
+/// False for fields that are no evidence of a difference: a server's version, the client's own IDs, shared memory, and
+/// the values of font properties, which are numbers or atoms without a type (protocol, section "QueryFont").
 pub(super) fn is_compared(message: &str, field: &str) -> bool {
     match message {
         "setup" => !matches!(
@@ -208,6 +211,8 @@ pub(super) fn is_compared(message: &str, field: &str) -> bool {
             "release_number" | "vendor" | "resource_id_base" | "resource_id_mask"
         ),
         "QueryFont" | "ListFontsWithInfo" => field != "value",
+        // The kernel chose the number.
+        "MIT-SHM:Attach" => field != "shmid",
         _ => true,
     }
 }

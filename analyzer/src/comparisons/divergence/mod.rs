@@ -23,7 +23,7 @@ use details::{Field, Place};
 use meaning::{Meaning, PairedIds};
 pub use report::{
     ClientDivergence, DivergenceReport, MissingReply, ReceivedDifference, RepeatedRequest,
-    RequestDifference, RequestSide,
+    RequestAnswers, RequestDifference, RequestSide,
 };
 pub use streams::DisplayStreams;
 use streams::{ClientStream, Entry, Received};
@@ -46,6 +46,10 @@ pub struct Divergence {
     requests: u64,
     left_out: u64,
     ids: PairedIds,
+    /// True for a recording and its replay: only received messages are compared.
+    is_replay: bool,
+    /// For a replay, the numbers of requests whose replies and errors are equal, differ, or are new errors.
+    answers: BTreeMap<&'static str, [u64; 3]>,
 }
 
 /// A client that both recordings contain.
@@ -126,10 +130,49 @@ impl Divergence {
         divergence
     }
 
+    /// Compares the messages that the clients of a recording received with those of a replay, which sends the same
+    /// requests and some of its own.
+    pub fn of_replay(recorded: &DisplayStreams, replay: &DisplayStreams) -> Divergence {
+        let mut divergence = Divergence {
+            left_out: recorded.left_out + replay.left_out,
+            is_replay: true,
+            ..Divergence::default()
+        };
+        // The replay's clients connect in the recorded order.
+        let connected = |client: &ClientStream| {
+            let mut received = client.received.iter();
+            received.any(|(kind, _)| *kind == Received::Setup)
+        };
+        let all = |streams: &DisplayStreams| -> Vec<usize> {
+            let clients = 0..streams.clients.len();
+            clients
+                .filter(|index| connected(&streams.clients[*index]))
+                .collect()
+        };
+        let mut replayed = all(replay).into_iter();
+        for index in all(recorded) {
+            match replayed.next() {
+                Some(partner) => divergence.pair(recorded, replay, index, partner),
+                None => {
+                    let name = recorded.clients[index].name.clone();
+                    divergence.only_reference.push(name);
+                }
+            }
+        }
+        divergence
+    }
+
     fn pair(&mut self, reference: &DisplayStreams, other: &DisplayStreams, a: usize, b: usize) {
         let (first, second) = (&reference.clients[a], &other.clients[b]);
+        let is_replay = self.is_replay;
         let hashes = |client: &ClientStream| -> Vec<u64> {
-            client.requests.iter().map(|entry| entry.hash).collect()
+            let requests = client.requests.iter();
+            let hash = |entry: &Entry| match is_replay {
+                // A request that differs here was translated for the other server.
+                true => meaning::hash(entry.name.as_str()),
+                false => entry.hash,
+            };
+            requests.map(hash).collect()
         };
         let alignment = align(&hashes(first), &hashes(second));
         self.requests += first.requests.len() as u64;
@@ -145,7 +188,7 @@ impl Divergence {
         let answers = [first.answers_by_request(), second.answers_by_request()];
         for &(i, j) in &alignment.equal {
             let (request, partner) = (&first.requests[i], &second.requests[j]);
-            if !self.same_ids(request, partner) {
+            if !self.same_ids(request, partner) && !is_replay {
                 let hunk = Hunk {
                     reference: i..i + 1,
                     other: j..j + 1,
@@ -158,11 +201,23 @@ impl Divergence {
                     .and_then(|index| answers[side].get(&index));
                 found.map_or(&[], Vec::as_slice)
             };
+            let differences = pair.received.len();
             self.received(&mut pair, [first, second], [of(0, i), of(1, j)]);
+            if is_replay {
+                let outcome = match pair.received.get(differences..) {
+                    None | Some([]) => 0,
+                    Some(different) => 1 + usize::from(different.iter().any(ReceivedPair::fails)),
+                };
+                self.answers.entry(request.name.as_str()).or_default()[outcome] += 1;
+            }
             pair.waits(first, second, i, j, of(0, i), of(1, j), other.start);
         }
         let at_end = cut_off([reference, other], [first, second]);
-        let hunks = without_moves(alignment.hunks, first, second).into_iter();
+        let hunks = match is_replay {
+            true => Vec::new(),
+            false => without_moves(alignment.hunks, first, second),
+        };
+        let hunks = hunks.into_iter();
         for hunk in hunks.filter(|hunk| !at_end.as_ref().is_some_and(|end| end == hunk)) {
             pair.requests.push(pair.hunk(hunk, first, second));
         }
@@ -230,7 +285,20 @@ impl Divergence {
         for (i, j) in alignment.equal {
             self.received(pair, [first, second], [&events[i..=i], &partners[j..=j]]);
         }
-        for Hunk { reference, other } in alignment.hunks {
+        let is_replay = self.is_replay;
+        for Hunk {
+            reference,
+            mut other,
+        } in alignment.hunks
+        {
+            // After the recording's end the replay goes on until its clients have closed.
+            while is_replay
+                && reference.start == events.len()
+                && let Some(last) = partners[other.clone()].last()
+                && second.received[*last].1.requests_before as usize == second.requests.len()
+            {
+                other.end -= 1;
+            }
             self.unequal_events(pair, [first, second], &events[reference], &partners[other]);
         }
     }
@@ -303,9 +371,24 @@ impl Divergence {
             only_other: self.only_other.clone(),
             requests: self.requests,
             equal_requests: self.pairs.iter().map(|pair| pair.equal).sum(),
+            answers: self.answers(),
             varying: (!again.is_empty()).then_some(left_out),
             left_out: self.left_out,
         }
+    }
+
+    /// The replies and errors of a replay by request, those with the most differences first.
+    fn answers(&self) -> Vec<RequestAnswers> {
+        let all = self.answers.iter();
+        let all = all.map(|(request, [equal, differ, failed])| RequestAnswers {
+            request: (*request).to_owned(),
+            equal: *equal,
+            differ: *differ,
+            failed: *failed,
+        });
+        let mut all: Vec<RequestAnswers> = all.collect();
+        all.sort_by_key(|one| std::cmp::Reverse(one.failed + one.differ));
+        all
     }
 
     /// Returns the kinds of all differences.
@@ -639,6 +722,14 @@ impl RequestHunk {
 }
 
 impl ReceivedPair {
+    /// True if only the other recording has an error.
+    fn fails(&self) -> bool {
+        match self.replaced {
+            Some([(a, _), (b, _)]) => a != Received::Error && b == Received::Error,
+            None => self.kind == Received::Error && self.places[0].is_none(),
+        }
+    }
+
     fn varying(&self, pair: &ClientPair, path: Option<&str>) -> Varying {
         let client = pair.name.clone();
         match path {

@@ -15,11 +15,26 @@ pub struct DivergenceReport {
     pub requests: u64,
     /// The number of requests that both recordings have, equal except for ids and times.
     pub equal_requests: u64,
+    /// For a replay, the replies and errors by request. Empty for two recordings.
+    pub answers: Vec<RequestAnswers>,
     /// The number of differences that also occur between two recordings of the reference. Null with only one recording
     /// of the reference.
     pub varying: Option<u64>,
     /// The number of messages beyond the memory limit, which were not compared.
     pub left_out: u64,
+}
+
+/// The replies and errors of all requests of one name in a replay, compared with the recorded ones.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RequestAnswers {
+    /// The name of the request.
+    pub request: String,
+    /// The number of requests with the recorded reply or error, or without either in both.
+    pub equal: u64,
+    /// The number of requests whose reply or error differs.
+    pub differ: u64,
+    /// The number of requests that fail only in the replay.
+    pub failed: u64,
 }
 
 /// The differences between one client in both recordings.
