@@ -27,6 +27,12 @@ pub(crate) fn trace(path: &Path) -> Result<Reader<BufReader<File>>, CommandError
             CommandError::file(path, error)
         }
     })?;
+    if path.is_dir() {
+        return Err(CommandError::file(
+            path,
+            "this is a directory; name a recording, such as x11prof.mcap",
+        ));
+    }
     Reader::new(BufReader::new(file)).map_err(|error| CommandError::file(path, error))
 }
 
@@ -320,8 +326,10 @@ pub(crate) fn parameter_text(name: &str) -> Result<String, CommandError> {
         return Ok(known.toml.to_owned());
     }
     if !path.exists() {
+        let known: Vec<&str> = built_in().iter().map(|known| known.name).collect();
         return Err(CommandError::failed(format_args!(
-            "{name}: not a file, and not a name from `x11prof params list`"
+            "{name}: not a file, and not a name from `x11prof params list`, such as {}",
+            known.join(", "),
         )));
     }
     text(path, "parameter file")

@@ -23,6 +23,11 @@ pub(crate) fn unmatched<'a>(
     let known = known_names();
     for pattern in patterns {
         if !known.iter().any(|name| name_matches(pattern, name)) {
+            if pattern.to_lowercase().starts_with("error") {
+                return Err(CommandError::usage(format_args!(
+                    "there is no message {pattern:?}; errors have names such as BadWindow, and Bad* is all of them"
+                )));
+            }
             let nearest = nearest(pattern, &known).unwrap_or_default();
             return Err(CommandError::usage(format_args!(
                 "there is no message {pattern:?}; did you mean {nearest:?}?"
@@ -45,8 +50,14 @@ pub(crate) fn no_such(path: &Path, missing: &Unmatched) -> CommandError {
     let program = |name: &String| name.split(" (client ").next().map(str::to_owned);
     let known: BTreeSet<String> = missing.known.iter().filter_map(program).collect();
     let known: Vec<String> = known.into_iter().collect();
+    let number = missing.wanted.parse::<u32>().is_ok();
     let offered = match nearest_part(&missing.wanted, &known) {
         None => "there is none".to_owned(),
+        _ if number => {
+            let first = missing.known.iter().take(2 * LISTED);
+            let first: Vec<&str> = first.map(String::as_str).collect();
+            format!("there are: {}", first.join(", "))
+        }
         _ if known.len() <= LISTED => format!("there are: {}", known.join(", ")),
         Some(nearest) => format!("the nearest is {nearest:?}"),
     };

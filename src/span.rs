@@ -25,7 +25,7 @@ pub(crate) struct SpanArguments {
     /// Only the start-up of the program: until the end of its first frame
     #[arg(long, conflicts_with_all = ["from", "to", "episode"])]
     start_up: bool,
-    /// Only the N-th longest episode (see `episodes`)
+    /// Only the N-th longest episode, as `episodes --worst` lists them
     #[arg(long, value_name = "N", conflicts_with_all = ["from", "to"],
           value_parser = clap::value_parser!(u32).range(1..))]
     episode: Option<u32>,
@@ -40,11 +40,21 @@ impl SpanArguments {
     /// Returns the selected time range of the trace at `path`. For a start-up or an episode, this function searches the
     /// trace.
     pub(crate) fn find(&self, path: &Path, client: Option<&str>) -> Result<Span, CommandError> {
+        Ok(self.find_start_up(path, client)?.0)
+    }
+
+    /// Returns the selected time range and, if it is a start-up, this start-up.
+    pub(crate) fn find_start_up(
+        &self,
+        path: &Path,
+        client: Option<&str>,
+    ) -> Result<(Span, Option<StartUpReport>), CommandError> {
         if self.start_up {
-            return start_up(path, client);
+            let (span, one) = start_up(path, client)?;
+            return Ok((span, Some(one)));
         }
         if let Some(number) = self.episode {
-            return episode(path, number);
+            return Ok((episode(path, number)?, None));
         }
         let (from, to) = (self.from, self.to);
         if let (Some(from), Some(to)) = (from, to)
@@ -54,7 +64,7 @@ impl SpanArguments {
                 "--to {to} must be greater than --from {from}"
             )));
         }
-        Ok(Span { from, to })
+        Ok((Span { from, to }, None))
     }
 }
 
@@ -80,10 +90,10 @@ fn start_ups(path: &Path, client: Option<&str>) -> Result<Vec<StartUpReport>, Co
     Ok(chosen.cloned().collect())
 }
 
-fn start_up(path: &Path, client: Option<&str>) -> Result<Span, CommandError> {
+fn start_up(path: &Path, client: Option<&str>) -> Result<(Span, StartUpReport), CommandError> {
     let done = start_ups(path, client)?;
     StartUpReport::first(&done)
-        .and_then(|one| Some(Span::of(one.start_ms, one.latency_ms?)))
+        .and_then(|one| Some((Span::of(one.start_ms, one.latency_ms?), one.clone())))
         .ok_or_else(|| {
             let why = done.iter().find_map(|one| one.why_none.clone());
             let why = why.map_or_else(String::new, |why| format!(": {why}"));

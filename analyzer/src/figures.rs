@@ -75,7 +75,7 @@ bytes_per_second | bytes/s | | The given network's speed.
 # Time of the clients
 client_cpu_ms | ms | | The clients' processor time by the kernel, until each was gone.
 server_cpu_ms | ms | wall_ms | The server's processor time by the kernel.
-wall_ms | ms | duration_ms | From the first client's connecting to the last client's activity, or to the end where one is still connected.
+wall_ms | ms | duration_ms | From the first chosen client's connecting to the last chosen client's activity, or to the end where one is still connected.
 duration_ms | ms | | From the first record to the last; of a burst, a wait or a phase its length.
 client_ms | ms | | The client's processor time: in `client_and_server` the kernel's, in `parts` the episode's.
 requests_ms | ms | total.server_ms | Server time without events.

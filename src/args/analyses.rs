@@ -204,7 +204,7 @@ pub(crate) struct Episodes {
     #[arg(long, value_name = "MS", value_parser = milliseconds)]
     pub(crate) frame_budget: Option<f64>,
     /// Show only clients whose name contains NAME, or client number NAME
-    #[arg(long, value_name = "CLIENT")]
+    #[arg(long, value_name = "NAME")]
     pub(crate) client: Option<String>,
     /// Show only landmarks whose name or group contains TEXT
     #[arg(long, value_name = "TEXT")]

@@ -40,7 +40,7 @@ pub(crate) struct Diverge {
     /// Print all differences
     #[arg(long)]
     pub(crate) all: bool,
-    /// The form of the result
+    /// The output format
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: Format,
     /// Write the result to FILE instead of standard output

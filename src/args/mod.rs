@@ -108,6 +108,12 @@ fn grouped() -> clap::Command {
         }
     }
     template.push_str(&format!("\n{bold}Options:{bold:#}\n{{options}}"));
+    // `--seconds -1` has a wrong value, not an unknown option.
+    let negative = |option: clap::Arg| match option.get_long() {
+        Some(_) if option.get_action().takes_values() => option.allow_negative_numbers(true),
+        _ => option,
+    };
+    let command = command.mut_subcommands(|of| of.mut_args(negative));
     command.help_template(template)
 }
 
@@ -362,8 +368,8 @@ pub(crate) struct Record {
     pub(crate) net: Option<EmulatedNetwork>,
     /// Try an optimization without changing the program (repeatable)
     ///
-    /// answer-queries, answer-atoms: the recorder replies to repeated requests. current-resources: do not probe
-    /// outputs. no-sharing: hide MIT-SHM and DRI3.
+    /// answer-queries, answer-atoms: the recorder replies to repeated QueryExtension or InternAtom. current-resources:
+    /// RANDR GetScreenResources becomes GetScreenResourcesCurrent, which does not probe outputs. no-sharing: hide MIT-SHM and DRI3.
     #[arg(long = "try", value_name = "FIX", value_parser = rewrite)]
     pub(crate) rewrites: Vec<Rewrite>,
     /// The command to record, with its arguments

@@ -26,7 +26,7 @@ pub(crate) struct Where {
     /// Start a private headless server of this kind
     #[arg(long, value_name = "KIND", default_value = "xvfb", value_parser = SERVER, hide_possible_values = true)]
     pub(crate) server: ServerKind,
-    /// Use this display [with --window: $DISPLAY]
+    /// Use this display
     ///
     /// The pointer of the display moves, and its keys are pressed.
     #[arg(long, value_name = "DISPLAY", conflicts_with = "server")]
@@ -94,7 +94,7 @@ pub(crate) struct Type {
     pub(crate) rate: Duration,
     /// Type into an existing window: an ID from xwininfo, or `click`
     ///
-    /// `click`: choose the window with the pointer. The recorder attaches to the display.
+    /// `click`: choose the window with the pointer. The recorder attaches to the display, by default $DISPLAY.
     #[arg(long, value_name = "ID|click", value_parser = window, conflicts_with_all = ["server", "command"])]
     pub(crate) window: Option<WindowChoice>,
     /// Also print this recording of `type` or `drive` (repeatable)

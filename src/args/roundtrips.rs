@@ -23,7 +23,7 @@ pub(crate) struct RoundTrips {
     #[arg(long)]
     pub(crate) start_up: bool,
     /// Show only clients whose name contains NAME, or client number NAME
-    #[arg(long, value_name = "CLIENT")]
+    #[arg(long, value_name = "NAME")]
     pub(crate) client: Option<String>,
     /// Print all suggestions and requests
     #[arg(long)]

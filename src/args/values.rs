@@ -152,7 +152,7 @@ impl ExportBy {
 /// The kinds of call stacks that `record --stacks` captures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum StacksOf {
-    /// Each wait for a reply, while the recorder holds the reply back
+    /// Waits for replies; each sample delays its reply, so short waits are skipped
     Waits,
     /// Each request, captured by a library that the program loads
     Requests,

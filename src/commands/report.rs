@@ -38,7 +38,8 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     )?;
     let pass = Pass::open(path, arguments.operations.as_deref())?.take_together();
     input::tell_replay(path)?;
-    let span = arguments.span.find(path, arguments.client.as_deref())?;
+    let client = arguments.client.as_deref();
+    let (span, start_up) = arguments.span.find_start_up(path, client)?;
     let as_measured = arguments.no_rescale;
     let substitutions = input::substitutions(arguments.substitutions.as_deref())?;
     let costs = match arguments.params.first() {
@@ -219,6 +220,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         }
     }
     .of_part(span.from, span.to);
+    report.start_up.extend(start_up);
     if span.is_all() {
         report.start_up = summary.start_ups().to_vec();
         let network = if network == Network::NONE {

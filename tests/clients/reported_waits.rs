@@ -10,6 +10,7 @@
 //!     reported_waits mover N RATE      moves the pointer N times, RATE times a second
 //!     reported_waits source            drags, and sends its data only after the drop (Eliav2/tkinterdnd2#20)
 //!     reported_waits target MS         requests the data at each position, and waits for MS ms
+//!     reported_waits grabber MS        grabs the server for MS ms, in which a key is pressed
 //!     reported_waits caller PATH       waits for a process at the other end of a socket at each key
 //!     reported_waits echo PATH         that process, which is no client
 //!
@@ -26,8 +27,9 @@ use x11rb::connection::Connection;
 use x11rb::protocol::Event;
 use x11rb::protocol::xproto::{
     Atom, AtomEnum, ChangeWindowAttributesAux, ClientMessageEvent, ConnectionExt as _, CreateGCAux,
-    CreateWindowAux, EventMask, MOTION_NOTIFY_EVENT, PropMode, Property, Rectangle,
-    SELECTION_NOTIFY_EVENT, SelectionNotifyEvent, SelectionRequestEvent, Window, WindowClass,
+    CreateWindowAux, EventMask, KEY_PRESS_EVENT, KEY_RELEASE_EVENT, MOTION_NOTIFY_EVENT, PropMode,
+    Property, Rectangle, SELECTION_NOTIFY_EVENT, SelectionNotifyEvent, SelectionRequestEvent,
+    Window, WindowClass,
 };
 use x11rb::protocol::xtest::ConnectionExt as _;
 use x11rb::rust_connection::RustConnection;
@@ -58,6 +60,7 @@ fn main() -> Outcome<()> {
         ["mover", count, rate] => client.mover(count.parse()?, rate.parse()?),
         ["source"] => client.source(),
         ["target", ms] => client.target(millis(ms)?),
+        ["grabber", ms] => client.grabber(millis(ms)?),
         ["caller", path] => client.caller(UnixStream::connect(path)?),
         _ => Err("usage: see the source".into()),
     }
@@ -223,6 +226,24 @@ impl Client {
             self.request(clipboard)?;
             while !matches!(self.x.wait_for_event()?, Event::SelectionNotify(_)) {}
             std::thread::sleep(every);
+        }
+    }
+
+    fn grabber(&self, hold: Duration) -> Outcome<()> {
+        self.x.xtest_get_version(2, 2)?.reply()?;
+        self.x.grab_server()?;
+        self.x.sync()?;
+        let begun = Instant::now();
+        for kind in [KEY_PRESS_EVENT, KEY_RELEASE_EVENT] {
+            self.x.xtest_fake_input(kind, 38, 0, self.root, 0, 0, 0)?;
+        }
+        self.x.sync()?;
+        std::thread::sleep(hold);
+        self.x.ungrab_server()?;
+        self.x.sync()?;
+        println!("held {}", begun.elapsed().as_secs_f64() * 1e3);
+        loop {
+            self.x.wait_for_event()?;
         }
     }
 

@@ -269,7 +269,7 @@ fn top_shows_a_running_display() {
         [
             "pixmaps grow",
             "polls QueryP",
-            "grabs server",
+            "grabbed server",
             " grabbed the server ",
             // The screen may be captured while it is being drawn.
             "▾ms/s",

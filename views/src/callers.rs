@@ -58,6 +58,18 @@ pub(crate) fn text(report: &CallersReport, page: &Page) -> String {
                 request.unwrap_or_default(),
             ]);
         }
+        let rest = report.callers.get(ROWS..).unwrap_or_default();
+        if !rest.is_empty() {
+            let waits: u64 = rest.iter().map(|one| one.waits).sum();
+            let ms: f64 = rest.iter().map(|one| one.waited_ms).sum();
+            let name = format!("… {} more", rest.len());
+            table.row([
+                name,
+                waits.to_string(),
+                format!("{ms:.digits$}"),
+                String::new(),
+            ]);
+        }
         text.push_str(&table.on(page));
     }
     let mut legend =
@@ -72,10 +84,7 @@ pub(crate) fn text(report: &CallersReport, page: &Page) -> String {
         ));
     }
     if !is_reported && 2 * report.looked_at < report.round_trips {
-        legend.push_str(
-            " Short waits are skipped to keep the overhead under 5 %; with `record --net lan` every wait \
-             is sampled.",
-        );
+        legend.push_str(" Short waits are skipped to keep the overhead under 5 %.");
     }
     if !page.all {
         legend.push_str(" --all shows every call site, with its longest-waiting stack.");
@@ -168,7 +177,7 @@ pub(crate) fn off_cpu(places: &[BlockedIn], page: &Page) -> String {
             plain(&one.location).into_owned(),
             format!("{:.digits$}", one.ms),
             one.waits.to_string(),
-            object(one),
+            cut(&object(one), page.columns().saturating_sub(50)),
         ]);
     }
     let left = places.len().saturating_sub(page.rows);
@@ -177,7 +186,13 @@ pub(crate) fn off_cpu(places: &[BlockedIn], page: &Page) -> String {
         let name = format!("… {left} more");
         table.row([name, format!("{ms:.digits$}"), String::new(), String::new()]);
     }
-    table.on(page)
+    let legend = "Waits of 1 ms and more in the middle of work, without waits for events, sockets and other threads.";
+    let legend = page.wrap(legend, 0);
+    format!(
+        "{}{}\n",
+        table.on(page),
+        page.paint(Style::Faint, legend.trim_end())
+    )
 }
 
 /// Returns the text of a wait, such as `sleeps 500.0 ms` or `waits 20.0 ms for child process make (71)`.

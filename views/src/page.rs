@@ -154,7 +154,16 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Shortens `text` to `width` columns: without a library in brackets at its end, then without characters in its middle.
+/// The text without a window's title in quotes at its end, which is less important than the window's class.
+fn without_title(text: &str) -> &str {
+    match text.split_once(" \"") {
+        Some((name, title)) if title.ends_with(['"', '…']) => name,
+        _ => text,
+    }
+}
+
+/// Shortens `text` to `width` columns: without a library in brackets or a title in quotes at its end, then without
+/// characters in its middle.
 pub(crate) fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -162,7 +171,7 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     // The library of a function is less important than its name.
     let text = match text.rsplit_once(" [") {
         Some((names, library)) if library.ends_with(']') => names,
-        _ => text,
+        _ => without_title(text),
     };
     if text.width() <= width {
         return text.to_owned();

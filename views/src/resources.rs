@@ -47,7 +47,7 @@ pub fn text(report: &ResourceReport, page: &Page) -> String {
         ));
     }
     text.push_str(
-        "Peak: the largest number at one time. At once: freed in the same write that created them\n",
+        "Peak: the largest number at one time. Freed at once: in the same write that created them\n",
     );
     page.fold(&text)
 }
@@ -99,7 +99,7 @@ fn client_text(client: &ClientResources, page: &Page) -> String {
         "Peak at (s)",
         "Created",
         "Freed",
-        "At once",
+        "Freed at once",
     ])
     .spare([5, 8]);
     for of in &client.kinds {
@@ -123,7 +123,8 @@ fn client_text(client: &ClientResources, page: &Page) -> String {
         .kinds
         .iter()
         .flat_map(|of| of.remained.iter().map(move |group| (of, group)))
-        .filter(|(_, group)| group.bytes > 0)
+        // The line on a possible leak has the newest group.
+        .filter(|(of, group)| group.bytes > 0 && !(of.grows && newest(of) == Some(*group)))
         .collect();
     remained.sort_by_key(|(_, group)| std::cmp::Reverse(group.bytes));
     for (of, group) in remained.iter().take(SHOWN) {
@@ -136,12 +137,14 @@ fn client_text(client: &ClientResources, page: &Page) -> String {
     text
 }
 
+/// The group of remaining resources that was created last.
+fn newest(of: &KindResources) -> Option<&RemainderReport> {
+    let groups = of.remained.iter();
+    groups.max_by(|a, b| a.last_ms.total_cmp(&b.last_ms))
+}
+
 fn growth(of: &KindResources) -> String {
-    let newest = of
-        .remained
-        .iter()
-        .max_by(|a, b| a.last_ms.total_cmp(&b.last_ms));
-    let newest = newest.map_or_else(String::new, |group| {
+    let newest = newest(of).map_or_else(String::new, |group| {
         format!("; the newest: {}", remainder(of, group))
     });
     format!(

@@ -10,6 +10,14 @@ use crate::units::{counted, duration};
 pub fn sentence(report: &StallsReport) -> Option<String> {
     let worst = report.clients.first().filter(|one| one.waiters > 0)?;
     let by = worst.request.as_deref().unwrap_or("requests");
+    let mut own = report
+        .stalls
+        .iter()
+        .filter(|one| one.client == worst.client);
+    let waiter = own
+        .find_map(|one| one.waited.first())
+        .filter(|_| worst.waiters == 1);
+    let waiter = waiter.map(|one| plain(&one.client).into_owned());
     Some(format!(
         "{} held the server for over a frame {}, at most {} by {by}; {} waited {}",
         plain(&worst.client),
@@ -18,7 +26,7 @@ pub fn sentence(report: &StallsReport) -> Option<String> {
             count => format!("{count} times"),
         },
         duration(worst.worst_ms),
-        counted(worst.waiters, "other client"),
+        waiter.unwrap_or_else(|| counted(worst.waiters, "other client")),
         duration(worst.waited_ms),
     ))
 }

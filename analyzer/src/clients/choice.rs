@@ -4,6 +4,7 @@ use rustc_hash::FxHashSet;
 use x11prof_trace::{ConnectionId, Control};
 
 use super::per_client::MAX_CLIENTS;
+use crate::text::label::client_name;
 use crate::text::pattern::means;
 
 /// A client or landmark filter that matches nothing.
@@ -43,7 +44,10 @@ impl ClientChoice {
         {
             match means(typed, opened) {
                 true => _ = self.chosen.insert(opened.connection),
-                false => self.others.extend(opened.name.clone()),
+                false => {
+                    let name = client_name(opened.name.as_deref(), opened.connection);
+                    self.others.push(name);
+                }
             }
         }
     }

@@ -103,23 +103,27 @@ impl fmt::Display for Location {
     }
 }
 
-/// The name that pages print for a component of the latency or a cause of it, from its name in JSON.
+/// The name that pages print for a component of the latency, or for a part of a component, from its name in JSON. A part
+/// is in brackets after its component.
 pub fn component_name(kind: &str) -> &str {
     match kind {
-        "writing" => "writing requests",
-        "round_trips" => "other round trips",
         "waiting" => "waiting to start",
         "client" => "client CPU",
         "off_cpu" => "off-CPU",
+        "processor" => "off-CPU (run queue)",
+        "sleeping" => "off-CPU (sleep)",
+        "lock" => "off-CPU (lock or thread)",
+        "file" => "off-CPU (file)",
+        "poll" => "off-CPU (frame or timer)",
+        "elsewhere" => "off-CPU (other)",
         "server" => "server wait",
-        "processor" => "run queue",
-        "server_processor" => "server run queue",
-        "grab" => "server grab",
-        "lock" => "lock or thread",
-        "poll" => "frame or timer",
-        "elsewhere" => "other off-CPU",
+        "writing" => "server wait (writing)",
+        "round_trips" => "server wait (replies)",
+        "grab" => "server wait (grab)",
+        "server_processor" => "server wait (run queue)",
+        "drawing" => "server wait (drawing)",
         "other_clients" => "other clients",
-        "awaited" => "other client's reply",
+        "awaited" => "other clients (reply)",
         other => other,
     }
 }

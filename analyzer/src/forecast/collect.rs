@@ -180,6 +180,8 @@ struct Current {
     read: Read,
     event: Option<Symbol>,
     has_event: bool,
+    /// One of the events may be awaited by a client that synchronises: any but NoExposure, which follows each copy.
+    has_awaitable: bool,
     requested_at: u64,
     /// A message of the client ends in the bytes.
     ends: bool,
@@ -303,6 +305,7 @@ impl Forecasts {
                     current.event.get_or_insert(event.name);
                 }
                 current.has_event = true;
+                current.has_awaitable |= event.name.as_str() != "NoExposure";
             }
             Message::Reply(_) | Message::Error(_) | Message::Malformed(_) => {}
         }
@@ -433,7 +436,7 @@ impl Forecasts {
             0 => client.last_write,
             at => recorded.last_write(id, at),
         };
-        if self.current.has_event {
+        if self.current.has_awaitable {
             client.last_event = Some(here);
         }
         if let Awaited::Reply { .. } = read.awaited {

@@ -158,20 +158,26 @@ fn reply_no_longer_awaited_saves_its_round_trip() {
 
 #[test]
 fn event_before_sync_reply_is_still_awaited() {
-    let mut trace = Synthetic::new();
-    for number in [1, 3] {
-        let both = [map_window(WINDOW), get_input_focus()];
-        trace.wait(10).client_sends(&both);
-        trace
-            .wait(50)
-            .server_sends(&[expose(number), reply(number + 1)]);
-    }
-    trace.wait(10).client_sends(&[no_operation(1)]);
-    let found = forecasts(&trace);
-    let mut changes = Changes::default();
-    changes.do_not_await(CLIENT, [SequenceNumber(2), SequenceNumber(4)]);
-    let before = found.length_with(&network(None, 10.0), &Changes::default());
-    assert_eq!(found.length_with(&network(None, 10.0), &changes), before);
+    let saved = |code: u8| {
+        let mut trace = Synthetic::new();
+        for number in [1, 3] {
+            let both = [map_window(WINDOW), get_input_focus()];
+            trace.wait(10).client_sends(&both);
+            let mut event = expose(number);
+            event[0] = code;
+            trace.wait(50).server_sends(&[event, reply(number + 1)]);
+        }
+        trace.wait(10).client_sends(&[no_operation(1)]);
+        let found = forecasts(&trace);
+        let mut changes = Changes::default();
+        changes.do_not_await(CLIENT, [SequenceNumber(2), SequenceNumber(4)]);
+        let before = found.length_with(&network(None, 10.0), &Changes::default());
+        before - found.length_with(&network(None, 10.0), &changes)
+    };
+    // NoExposure follows every copy, and no client waits for it.
+    let (expose, no_exposure) = (12, 14);
+    assert_eq!(saved(expose), 0);
+    assert!(saved(no_exposure) > 10_000_000);
 }
 
 #[test]

@@ -417,7 +417,7 @@ fn total(
             .server
             .filter(|_| profile.choice().is_all())
             .map(duration_ms),
-        wall_ms: duration_ms(summary.wall()),
+        wall_ms: duration_ms(summary.wall_of(profile.choice())),
     }
 }
 
@@ -440,6 +440,6 @@ fn warnings(profile: &Profile, summary: &TraceSummary) -> Vec<Warning> {
         let differ = Warning::general(WarningKind::ClocksDiffer, Some(times), 1);
         warnings.push(differ);
     }
-    warnings.extend(summary.warnings());
+    warnings.extend(summary.warnings(profile.choice()));
     warnings
 }

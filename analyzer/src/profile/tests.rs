@@ -4,6 +4,7 @@ use x11prof_cost_model::{Clock, Micros, Network, ServerParameters, Substitutions
 use x11prof_server_model::TransportPart;
 use x11prof_trace::{Control, Direction, Reader, Record, Switch, SwitchKind, Timestamp};
 
+use crate::clients::ClientChoice;
 use crate::comparisons::comparison::Comparison;
 use crate::forecast::ForecastCause;
 use crate::profile::report::ProfileReport;
@@ -275,7 +276,7 @@ fn request_without_reply_is_no_round_trip() {
     assert_eq!(profile.line("GetInputFocus".into()).unwrap().blocking, 0);
     assert!(
         summary
-            .warnings()
+            .warnings(&ClientChoice::default())
             .iter()
             .any(|warning| warning.kind == WarningKind::Incomplete)
     );
@@ -415,7 +416,7 @@ fn replies_to_missing_requests_are_reported() {
     let summary = trace.run(&mut profile);
     assert_eq!(summary.connections()[0].last_sequence, 5);
     let missing = summary
-        .warnings()
+        .warnings(&ClientChoice::default())
         .into_iter()
         .find(|warning| warning.kind == WarningKind::MissingRequest);
     assert_eq!(missing.unwrap().count, 4);
@@ -436,7 +437,7 @@ fn bytes_after_a_gap_are_counted_as_lost() {
     let summary = trace.run(&mut profile);
     assert_eq!(profile.line("NoOperation".into()).unwrap().count, 1);
     let lost = summary
-        .warnings()
+        .warnings(&ClientChoice::default())
         .into_iter()
         .find(|warning| warning.kind == WarningKind::LostBytes);
     assert_eq!(lost.unwrap().count, 16);

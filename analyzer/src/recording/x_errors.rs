@@ -7,10 +7,11 @@ use x11prof_protocol::{Message, Symbol};
 use x11prof_session::{ResourceChange, Session};
 use x11prof_trace::{ConnectionId, Timestamp};
 
+use crate::clients::ClientChoice;
 use crate::pipeline::{MessageContext, Observation};
 use crate::text::units::duration_ms;
 
-/// Destroyed resources remembered at most, the latest ones.
+/// Destroyed resources remembered at most, the latest ones; and clients whose errors are counted.
 const MAX_GONE: usize = 4096;
 
 /// The end of a resource.
@@ -32,14 +33,20 @@ struct XError {
     gone: Gone,
 }
 
+/// The X errors of a client.
+#[derive(Debug, Clone, Default)]
+struct ErrorsOfClient {
+    by_name: BTreeMap<Symbol, u64>,
+    /// The first error about a resource that was destroyed before.
+    first: Option<XError>,
+}
+
 /// The X errors of a recording.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct XErrors {
-    by_name: BTreeMap<Symbol, u64>,
+    clients: FxHashMap<ConnectionId, ErrorsOfClient>,
     gone: FxHashMap<u32, Gone>,
     order: VecDeque<u32>,
-    /// The first error about a resource that was destroyed before.
-    first: Option<XError>,
 }
 
 impl XErrors {
@@ -59,14 +66,19 @@ impl XErrors {
                 self.changes(seen.session, seen.time, by);
             }
             Message::Error(error) => {
-                *self.by_name.entry(error.name).or_default() += 1;
+                let client = seen.connection;
+                if self.clients.len() >= MAX_GONE && !self.clients.contains_key(&client) {
+                    return;
+                }
+                let of = self.clients.entry(client).or_default();
+                *of.by_name.entry(error.name).or_default() += 1;
                 if let Some(gone) = self.gone.get(&error.bad_value).copied()
-                    && self.first.is_none()
+                    && of.first.is_none()
                 {
-                    self.first = Some(XError {
+                    of.first = Some(XError {
                         name: error.name,
                         time: seen.time,
-                        client: seen.connection,
+                        client,
                         request: error.request,
                         resource: error.bad_value,
                         gone,
@@ -96,27 +108,38 @@ impl XErrors {
 
     /// Resets the counts. The known destroyed resources are kept.
     pub(crate) fn start_afresh(&mut self) {
-        self.by_name.clear();
-        self.first = None;
+        self.clients.clear();
     }
 
-    /// The number of X errors.
-    pub(crate) fn count(&self) -> u64 {
-        self.by_name.values().sum()
+    fn chosen(&self, choice: &ClientChoice) -> impl Iterator<Item = &ErrorsOfClient> {
+        let clients = self.clients.iter();
+        clients.filter_map(|(id, errors)| choice.holds(*id).then_some(errors))
     }
 
-    /// A sentence with the number of each kind of error, and the first error about a destroyed resource. `start` is the
-    /// beginning of the recording; `client_name` returns the name of a client.
+    /// The number of X errors of the chosen clients.
+    pub(crate) fn count(&self, choice: &ClientChoice) -> u64 {
+        let counts = self.chosen(choice).flat_map(|of| of.by_name.values());
+        counts.sum()
+    }
+
+    /// A sentence with the number of each kind of error of the chosen clients, and the first error about a destroyed
+    /// resource. `start` is the beginning of the recording; `client_name` returns the name of a client.
     pub(crate) fn describe(
         &self,
+        choice: &ClientChoice,
         start: Timestamp,
         client_name: impl Fn(ConnectionId) -> String,
     ) -> String {
-        let mut errors: Vec<_> = self.by_name.iter().collect();
-        errors.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        let mut sums: BTreeMap<Symbol, u64> = BTreeMap::new();
+        for (name, count) in self.chosen(choice).flat_map(|of| &of.by_name) {
+            *sums.entry(*name).or_default() += count;
+        }
+        let mut errors: Vec<_> = sums.into_iter().collect();
+        errors.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         let names = errors.iter().map(|(name, count)| format!("{count} {name}"));
         let names = names.collect::<Vec<_>>().join(", ");
-        let Some(first) = &self.first else {
+        let first = self.chosen(choice).filter_map(|of| of.first);
+        let Some(first) = first.min_by_key(|one| (one.time, one.client)) else {
             return names;
         };
         let at = |time: Timestamp| format!("at {:.3} s", duration_ms(time.since(start)) / 1e3);
@@ -144,6 +167,7 @@ impl XErrors {
 #[cfg(test)]
 mod tests {
     use super::XErrors;
+    use crate::clients::ClientChoice;
     use crate::pipeline::Pipeline;
     use crate::testing::{BASE, ROOT, Synthetic, bad_window, map_window, request};
     use x11prof_trace::Timestamp;
@@ -168,8 +192,10 @@ mod tests {
         Pipeline::new().run_records(trace.records.iter().cloned(), |observation| {
             errors.observe(observation);
         });
-        assert_eq!(errors.count(), 1);
-        let text = errors.describe(Timestamp::from_nanos(0), |client| {
+        let all = ClientChoice::default();
+        assert_eq!(errors.count(&all), 1);
+        assert_eq!(errors.count(&ClientChoice::new(Some("another"))), 0);
+        let text = errors.describe(&all, Timestamp::from_nanos(0), |client| {
             format!("client {}", client.0)
         });
         assert!(text.starts_with("1 BadWindow; BadWindow at "), "{text}");

@@ -15,6 +15,8 @@ pub enum NumberKind {
     Atom,
     /// The number is a time of the server's clock, in milliseconds.
     Time,
+    /// The number is a position in 65536ths of a pixel (XI2, "FP1616").
+    Fixed,
     /// The number is an opcode, event code or error code that the server assigned to an extension (QueryExtension).
     Opcode,
 }
@@ -45,6 +47,15 @@ fn kind(message: &str, field: &str, of_type: Option<u32>) -> NumberKind {
         "id" if message.starts_with("RENDER:") || message.starts_with("RANDR:") => NumberKind::Id,
         "mode" | "modes" if message.starts_with("RANDR:") => NumberKind::Id,
         "context" | "mode" | "modes" | "id" | "format" => NumberKind::Plain,
+        "name" if message.starts_with("GLX:") => NumberKind::Plain,
+        // The messages of XI 1 have whole pixels: DeviceMotionNotify, ProximityIn …
+        "root_x" | "root_y" | "event_x" | "event_y" | "win_x" | "win_y"
+            if message
+                .strip_prefix("XInputExtension:")
+                .is_some_and(|name| !name.contains("Device") && !name.starts_with("Prox")) =>
+        {
+            NumberKind::Fixed
+        }
         // Names that are not text are atoms (XFIXES, RANDR, XKB).
         "name" | "groups" | "kt_level_names" => NumberKind::Atom,
         field => LISTED.get(field).copied().unwrap_or(NumberKind::Plain),
@@ -109,5 +120,16 @@ mod tests {
         assert_eq!(kind("XKEYBOARD:SetMap", "mask", None), NumberKind::Plain);
         assert_eq!(kind("ChangeProperty", "data", Some(4)), NumberKind::Atom);
         assert_eq!(kind("ChangeProperty", "data", Some(6)), NumberKind::Plain);
+        assert_eq!(
+            kind("GLX:QueryServerString", "name", None),
+            NumberKind::Plain
+        );
+        let root_x = |message| kind(message, "root_x", None);
+        assert_eq!(root_x("XInputExtension:Motion"), NumberKind::Fixed);
+        assert_eq!(
+            root_x("XInputExtension:DeviceMotionNotify"),
+            NumberKind::Plain
+        );
+        assert_eq!(root_x("MotionNotify"), NumberKind::Plain);
     }
 }

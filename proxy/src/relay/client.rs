@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rustix::process::geteuid;
 use tokio::sync::mpsc;
-use x11prof_trace::{ConnectionId, Control, Direction, Opened};
+use x11prof_trace::{ConnectionId, Control, Direction, Opened, Timestamp};
 
 use crate::capture::peers;
 use crate::capture::scheduling::Scheduling;
@@ -134,6 +134,7 @@ impl Display {
         let peer = transport.is_local().then(|| Peer::of(&stream)).flatten();
         let mut arrival = Arrival {
             connection,
+            time: clock::now(),
             transport,
             pid: peer.and_then(|peer| peer.pid),
         };
@@ -172,6 +173,7 @@ impl Display {
     fn note_arrival(&self, arrival: &Arrival) {
         let &Arrival {
             connection,
+            time,
             transport,
             pid,
         } = arrival;
@@ -180,7 +182,7 @@ impl Display {
         self.sender.await_room();
         let process = pid.map(ProcessInfo::of).unwrap_or_default();
         self.sender.control(
-            clock::now(),
+            time,
             Control::Opened(Opened {
                 connection,
                 transport: transport.name().to_owned(),
@@ -355,6 +357,8 @@ impl Display {
 /// An accepted connection.
 struct Arrival {
     connection: ConnectionId,
+    /// The time at which it was accepted.
+    time: Timestamp,
     transport: Transport,
     /// The process at its other end, if known.
     pid: Option<u32>,

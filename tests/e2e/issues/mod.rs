@@ -112,7 +112,10 @@ fn issue_list_is_readable_text() {
     let words = ["issues", "all", "--threshold", "5", "--known", "known.toml"];
     let list = |more: &[&str]| place.ok(words.iter().chain(more));
     let short = list(&[]);
-    assert!(short.contains("Start-up (xterm): run queue"), "{short}");
+    assert!(
+        short.contains("Start-up (xterm): off-CPU (run queue)"),
+        "{short}"
+    );
     assert!(short.contains("1 issue accepted, not shown"), "{short}");
     assert!(!short.contains("Users"), "nobody is known: {short}");
     let long = list(&["--all", "--details"]);

@@ -47,7 +47,7 @@ pub(crate) const PROBLEMS: [Problem; 4] = [
         program: "painter",
         landmark: "Painter",
         version: "2",
-        blame: &["drawing", "writing requests"],
+        blame: &["drawing", "writing"],
         works: true,
     },
 ];

@@ -69,7 +69,7 @@ fn is_blamed(issue: &Value, problem: &Problem) -> bool {
 /// True if the blame is a lack of processors ("run queue").
 fn lacked(issue: &Value) -> bool {
     let blame = issue["blame"].as_str().unwrap_or_default();
-    blame.ends_with("run queue")
+    blame.contains("run queue")
 }
 
 /// An issue's time over the threshold in the version with the problem and in the other version.

@@ -120,6 +120,25 @@ fn wait_for_a_process_outside_of_x_names_the_process() {
     assert!(off <= OFF_MS + report.disturbed_ms, "{measured}: {keys:#?}");
 }
 
+/// The key's client draws without waiting for a reply, while another client has grabbed the server.
+#[test]
+fn grab_holds_up_the_drawing_of_a_key() {
+    let mut session = Session::new(&[]);
+    start(&mut session, [(CLIENTS, &["owner", "0"][..])]);
+    let grabber = session.start_example(CLIENTS, &["grabber", "300"]);
+    let measured = session.said(grabber, "held").parse().expect("a time");
+    session.look(200);
+    let report = session.end();
+    assert_latency(&report, measured);
+    let key = keys(&report)[0];
+    assert_eq!(text(&key["blame"], "kind"), "grab", "{key:#}");
+    let grabbed = number(&key["causes"], "grab_ms");
+    assert!(grabbed > 0.9 * measured - report.disturbed_ms, "{key:#}");
+    let screen = screen(&report);
+    let named = "waiting for reported_waits";
+    assert!(screen.contains(named), "{screen}");
+}
+
 #[test]
 fn each_key_behind_a_clipboard_poller_is_an_episode() {
     let mut session = Session::new(&[]);

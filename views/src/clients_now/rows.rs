@@ -114,10 +114,11 @@ fn of_client(client: &ClientNow, report: &NowReport) -> Row {
             .map_or_else(|| "-".to_owned(), |pid| pid.to_string()),
     ];
     cells.extend(rates(&sums, true));
-    cells.push(match (client.joined, held) {
-        (true, 0) => "-".to_owned(),
-        (true, held) => format!("≥ {}", bytes(held)),
-        (false, held) => bytes(held),
+    cells.push(match (client.connected, client.joined, held) {
+        (false, _, _) => "ended".to_owned(),
+        (true, true, 0) => "-".to_owned(),
+        (true, true, held) => format!("≥ {}", bytes(held)),
+        (true, false, held) => bytes(held),
     });
     cells.push(what(client, report));
     Row { cells, name, sums }
@@ -159,10 +160,10 @@ fn what(client: &ClientNow, report: &NowReport) -> String {
     let grows = client.held.iter().find(|(_, held)| held.grows);
     let waits = client.waits_for.first();
     if of_server {
-        return "grabs server".to_owned();
+        return "grabbed server".to_owned();
     }
     if holds {
-        return "holds server".to_owned();
+        return "held server".to_owned();
     }
     if let Some((kind, _)) = grows {
         return format!("{kind}s grow");
@@ -176,7 +177,7 @@ fn what(client: &ClientNow, report: &NowReport) -> String {
             wait.client.ends_with(&format!("client {number})"))
         });
         let by = by.map_or_else(|| plain(&wait.client).into_owned(), |one| name(one, report));
-        return format!("waits for {by}");
+        return format!("waited for {by}");
     }
     let mostly = client.mostly.as_ref();
     mostly.map_or_else(String::new, |one| plain(&one.request).into_owned())

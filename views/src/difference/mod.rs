@@ -77,12 +77,12 @@ fn verdict(difference: &Difference, page: &Page) -> String {
         (_, None) => "Nothing differs.\n".to_owned(),
         (Some(_), _) if real == 0 => "No significant difference.\n".to_owned(),
         (Some(_), Some(first)) => format!(
-            "{}; the largest: {}\n",
+            "{}; the first: {}\n",
             counted(real, "significant difference"),
             said(first)
         ),
         (None, Some(first)) if first.count => format!(
-            "{}, {} of them counts; the largest: {}\n",
+            "{}, {} of them counts; the first: {}\n",
             counted(all, "difference"),
             counts,
             said(first)
@@ -136,7 +136,12 @@ fn speeds(difference: &Difference) -> String {
         Some((row, text))
     });
     let tested = difference.real.is_some();
-    let counts = |row: &DifferenceRow| row.change != 0.0 && (!tested || row.real == Some(true));
+    // Without a test, a change of 2 % is no sign.
+    let is_large = |row: &DifferenceRow| row.percent.is_none_or(|percent| percent.abs() >= 2.0);
+    let counts = |row: &DifferenceRow| match tested {
+        true => row.change != 0.0 && row.real == Some(true),
+        false => row.change != 0.0 && is_large(row),
+    };
     let (longer, shorter): (Vec<_>, Vec<_>) = times
         .filter(|(row, _)| counts(row))
         .partition(|(row, _)| row.change > 0.0);

@@ -103,6 +103,7 @@ impl Show<'_> {
             (NumberKind::Id, Some(name), _) => write!(text, "{number:#x}({})", plain(name)),
             (NumberKind::Id, None, _) => write!(text, "{number:#x}"),
             (_, Some(name), _) => write!(text, "{}({number})", plain(name)),
+            (NumberKind::Fixed, None, Ok(number)) => write!(text, "{}", number as f64 / 65536.0),
             // The usual case, and the fastest.
             (_, None, Ok(number)) => {
                 text.push_str(itoa::Buffer::new().format(number));
@@ -175,6 +176,9 @@ impl Serialize for Shown<'_, '_> {
                     self.named.borrow_mut().insert(self.path.to_string(), name);
                 }
                 match (i64::try_from(*number), u64::try_from(*number)) {
+                    (Ok(number), _) if self.of == NumberKind::Fixed => {
+                        to.serialize_f64(number as f64 / 65536.0)
+                    }
                     (Ok(number), _) => to.serialize_i64(number),
                     (_, Ok(number)) => to.serialize_u64(number),
                     _ => to.collect_str(number),

@@ -3,7 +3,7 @@
 use x11prof_analyzer::{CausesReport, EpisodesReport, PartsReport, SummaryReport, percent};
 
 use super::cross_client;
-use super::words::{brief, fit, left_out, spare};
+use super::words::{brief, cut, left_out, spare};
 use crate::page::Page;
 use crate::table::Table;
 
@@ -84,7 +84,7 @@ fn landmark_profile(report: &EpisodesReport, page: &Page) -> String {
     let more = report.landmarks.len().saturating_sub(SHOWN);
     for of in report.landmarks.iter().take(SHOWN) {
         table.row([
-            fit(&of.landmark, 20 + spare(page)),
+            cut(&of.landmark, 20 + spare(page)),
             of.count.to_string(),
             brief(of.mean_ms),
             brief(of.max_ms),

@@ -2,7 +2,7 @@
 
 use x11prof_analyzer::EpisodesReport;
 
-use super::words::{brief, fit, left_out, spare};
+use super::words::{brief, cut, left_out, spare};
 use crate::page::Page;
 use crate::table::Table;
 
@@ -29,8 +29,8 @@ fn bursts_text(report: &EpisodesReport, page: &Page) -> String {
     ]);
     for of in report.bursts.iter().take(SHOWN) {
         table.row([
-            fit(&of.landmark, 22 + spare(page)),
-            fit(&of.client_name, 14),
+            cut(&of.landmark, 22 + spare(page)),
+            cut(&of.client_name, 14),
             brief(of.start_ms / 1000.0),
             brief(of.duration_ms / 1000.0),
             of.frames.to_string(),

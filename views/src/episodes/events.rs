@@ -3,7 +3,7 @@
 use ::csv::Writer;
 use x11prof_analyzer::{EpisodesReport, EventTypeReport, ResourceUse};
 
-use super::words::{brief, fit, spare};
+use super::words::{brief, cut, spare};
 use crate::csv_tables::text as csv_text;
 use crate::page::Page;
 use crate::plain::xml_text;
@@ -29,7 +29,7 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
     for of in &report.events {
         let deviation = of.time_ms.standard_deviation;
         table.row([
-            fit(&of.name, NAME + spare(page)),
+            cut(&of.name, NAME + spare(page)),
             of.count.to_string(),
             mean(&of.time_ms),
             deviation.map_or_else(|| "-".to_owned(), brief),

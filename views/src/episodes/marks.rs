@@ -2,7 +2,7 @@
 
 use x11prof_analyzer::{EpisodesReport, MarkReport, MarkedEpisode, MarkedStall};
 
-use super::words::{fit, latency};
+use super::words::{cut, latency};
 use crate::page::Page;
 use crate::plain::plain;
 use crate::units::counted;
@@ -43,7 +43,7 @@ fn one(mark: &MarkReport, page: &Page) -> String {
         "Mark at {:.3} s{said}: {server}, {requests}",
         mark.at_ms / 1e3
     );
-    let mut text = format!("\n{}\n", fit(&head, page.columns()));
+    let mut text = format!("\n{}\n", cut(&head, page.columns()));
     let mut lines: Vec<(f64, String)> = Vec::new();
     lines.extend(mark.episodes.iter().map(|of| (of.start_ms, episode(of))));
     lines.extend(mark.stalls.iter().map(|of| (of.since_ms, stall(of))));
@@ -54,7 +54,7 @@ fn one(mark: &MarkReport, page: &Page) -> String {
     for (start, line) in lines {
         let after = (start - mark.at_ms) / 1e3;
         let line = format!("  {after:>+7.2} s  {line}");
-        text.push_str(&fit(&line, page.columns()));
+        text.push_str(&cut(&line, page.columns()));
         text.push('\n');
     }
     text

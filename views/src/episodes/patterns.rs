@@ -2,7 +2,7 @@
 
 use x11prof_analyzer::{EpisodesReport, PatternReport};
 
-use super::words::{brief, fit, left_out, location, spare};
+use super::words::{brief, cut, left_out, location, spare};
 use crate::page::Page;
 use crate::plain::plain;
 use crate::table::Table;
@@ -30,7 +30,7 @@ pub(super) fn text(report: &EpisodesReport, rows: usize, page: &Page) -> String 
     let mut text = String::new();
     text.extend(lines.next().map(|line| format!("{line}\n")));
     for (line, of) in lines.zip(shown) {
-        let shape = fit(&plain(&of.shape), page.columns() - 4);
+        let shape = cut(&plain(&of.shape), page.columns() - 4);
         text.push_str(&format!("{line}\n    {shape}\n"));
     }
     let more = report.patterns.len() - shown.len();
@@ -48,6 +48,6 @@ fn row(of: &PatternReport, page: &Page) -> Vec<String> {
         brief(of.median_ms),
         brief(of.max_ms),
         of.slow.to_owned(),
-        fit(&mostly, MOSTLY + spare(page)),
+        cut(&mostly, MOSTLY + spare(page)),
     ]
 }

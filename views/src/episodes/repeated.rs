@@ -2,7 +2,7 @@
 
 use x11prof_analyzer::{Figure, RepeatedLandmark, RepeatedReport};
 
-use super::words::{brief, fit, left_out, spare};
+use super::words::{brief, cut, left_out, spare};
 use crate::csv_tables;
 use crate::page::Page;
 use crate::page::Style;
@@ -35,7 +35,7 @@ pub fn repeated_text(report: &RepeatedReport, each_key: bool, page: &Page) -> St
     let mut table = Table::new(["Landmark (ms)", "In", "Count", "p50", "Mean", "Max"]);
     for of in list.iter().take(rows) {
         table.row([
-            fit(&of.landmark, 26 + spare(page)),
+            cut(&of.landmark, 26 + spare(page)),
             of.recordings.to_string(),
             figure(&of.count),
             figure(&of.median_ms),

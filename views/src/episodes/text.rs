@@ -2,7 +2,7 @@
 
 use x11prof_analyzer::{EpisodeReport, EpisodesReport, OutliersReport};
 
-use super::words::{brief, causes, fit, latency, location, ordinal};
+use super::words::{brief, causes, cut, latency, ordinal};
 use super::{all, chart, events, landmarks, marks, patterns, worst};
 use crate::page::Page;
 use crate::page::Style;
@@ -36,7 +36,7 @@ pub fn text(report: &EpisodesReport, show: &Show, page: &Page) -> String {
     }
     let mut text = verdict(report, page);
     if report.summary.count == 0 {
-        return text + &doubts(report, page);
+        return text + &doubts(report, show.worst, page);
     }
     text.push('\n');
     let rows = if page.all { usize::MAX } else { ROWS };
@@ -59,7 +59,7 @@ pub fn text(report: &EpisodesReport, show: &Show, page: &Page) -> String {
         }
         text.push_str(&all::text(report, page));
     }
-    let doubts = doubts(report, page);
+    let doubts = doubts(report, show.worst, page);
     if !doubts.is_empty() {
         text.push('\n');
         text.push_str(&doubts);
@@ -197,19 +197,20 @@ fn worst_of_input(report: &EpisodesReport, page: &Page) -> Option<String> {
     let others = blamed.filter(|blame| matches!(blame.kind, "other_client" | "grab"));
     let mostly = match others {
         Some(other) => format!("waiting for {}", other.client),
-        None => worst.mostly.as_ref().map(location).unwrap_or_default(),
+        // Only the first component fits.
+        None => causes("", &worst.parts, &worst.causes, 0),
     };
     // The cause is the most important part of the line, so the name is shortened first.
     let room = page.columns().saturating_sub(23 + mostly.chars().count());
     Some(format!(
         "Longest: {} at {:.3} s, {mostly}.",
-        fit(&worst.landmark, room.max(12)),
+        cut(&worst.landmark, room.max(12)),
         worst.start_ms / 1000.0,
     ))
 }
 
 /// Returns the caveats of the report, and how to avoid them.
-fn doubts(report: &EpisodesReport, page: &Page) -> String {
+fn doubts(report: &EpisodesReport, marked: bool, page: &Page) -> String {
     let mut text = String::new();
     let mut doubt = |line: &str| {
         text.push_str(&page.wrap_in(Style::Caveat, &format!("? {line}"), 2));
@@ -248,8 +249,13 @@ fn doubts(report: &EpisodesReport, page: &Page) -> String {
             .iter()
             .filter(|of| of.unsure == Some(reason));
         doubt(&format!(
-            "The end of {} is uncertain (marked ?): {reason}.",
-            counted(these.count() as u64, "episode")
+            "The end of {} is uncertain ({} ?): {reason}.",
+            counted(these.count() as u64, "episode"),
+            if marked {
+                "marked"
+            } else {
+                "--worst marks it with"
+            },
         ));
     }
     text

@@ -1,10 +1,10 @@
 //! Formats numbers, names and shares in the text on episodes.
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 use x11prof_analyzer::{CausesReport, LocationReport, PartsReport, component_name, percent};
 
-pub(super) use crate::page::left_out;
 use crate::page::{Page, WIDTH};
+pub(super) use crate::page::{cut, left_out};
 pub(super) use crate::units::three as brief;
 
 /// A latency in milliseconds as text with its unit.
@@ -21,47 +21,42 @@ pub(super) fn spare(page: &Page) -> usize {
     page.columns().saturating_sub(WIDTH)
 }
 
-/// `text`, shortened to at most `width` columns.
-pub(super) fn fit(text: &str, width: usize) -> String {
-    if text.width() <= width {
-        return text.to_owned();
-    }
-    let mut kept = String::new();
-    for c in text.chars() {
-        if kept.width() + c.width().unwrap_or_default() >= width {
-            break;
-        }
-        kept.push(c);
-    }
-    format!("{}…", kept.trim_end())
-}
-
-/// The causes of the latency, as many as fit, the largest first: `client CPU 61 %, drawing 30 %`.
+/// The components of the latency, as many as fit, the largest first, each with its largest part:
+/// `off-CPU 61 % (file 50 %), client CPU 30 %`.
 pub(super) fn causes(
     before: &str,
     parts: &PartsReport,
     causes: &CausesReport,
     room: usize,
 ) -> String {
-    let shares = shares(&[
-        ("waiting", parts.waiting_ms),
-        ("client", causes.running_ms),
+    let off_cpu = [
         ("processor", causes.processor_ms),
         ("sleeping", causes.sleeping_ms),
         ("lock", causes.lock_ms),
         ("file", causes.file_ms),
         ("poll", causes.poll_ms),
         ("elsewhere", causes.elsewhere_ms),
-        ("round trips", causes.reply_ms),
+    ];
+    let server = [
+        ("round_trips", causes.reply_ms),
         ("grab", causes.grab_ms),
         ("server_processor", causes.server_processor_ms),
         (
             "drawing",
             parts.server_ms - causes.reply_ms - causes.grab_ms - causes.server_processor_ms,
         ),
-        ("network", parts.network_ms),
-        ("other_clients", parts.other_clients_ms - causes.awaited_ms),
-        ("awaited", causes.awaited_ms),
+    ];
+    let shares = shares(&[
+        ("waiting", parts.waiting_ms, WHOLE),
+        ("client", causes.running_ms, WHOLE),
+        ("off_cpu", parts.off_cpu_ms, off_cpu.as_slice()),
+        ("server", parts.server_ms, server.as_slice()),
+        ("network", parts.network_ms, WHOLE),
+        (
+            "other_clients",
+            parts.other_clients_ms,
+            [("awaited", causes.awaited_ms)].as_slice(),
+        ),
     ]);
     let mut line = before.to_owned();
     for (number, share) in shares.iter().enumerate() {
@@ -74,18 +69,35 @@ pub(super) fn causes(
     line
 }
 
-fn shares(all: &[(&str, f64)]) -> Vec<String> {
-    let sum: f64 = all.iter().map(|(_, ms)| ms).sum();
-    let mut all: Vec<(&str, f64)> = all
+/// The name and time of a component, and of its parts.
+type Component<'a> = (&'a str, f64, &'a [(&'a str, f64)]);
+
+/// The parts of a component that has only one.
+const WHOLE: &[(&str, f64)] = &[];
+
+fn shares(all: &[Component<'_>]) -> Vec<String> {
+    let sum: f64 = all.iter().map(|(_, ms, _)| ms).sum();
+    let mut all: Vec<(f64, &Component<'_>)> = all
         .iter()
-        .map(|(name, ms)| (*name, percent(*ms, sum)))
-        .filter(|(_, share)| *share >= 2.0)
+        .map(|of| (percent(of.1, sum), of))
+        .filter(|(share, _)| *share >= 2.0)
         .collect();
-    all.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let named = all.into_iter().take(3);
-    named
-        .map(|(name, share)| format!("{} {share:.0} %", component_name(name)))
-        .collect()
+    all.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let one = |(share, (name, _, parts)): (f64, &Component<'_>)| {
+        let text = format!("{} {share:.0} %", component_name(name));
+        let most = parts.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+        let part = most.and_then(|(name, ms)| {
+            let name = component_name(name).split_once(" (")?.1;
+            let name = name.trim_end_matches(')');
+            match percent(*ms, sum) {
+                of if of < 2.0 => None,
+                of if of > 0.95 * share => Some(format!(" ({name})")),
+                of => Some(format!(" ({name} {of:.0} %)")),
+            }
+        });
+        format!("{text}{}", part.unwrap_or_default())
+    };
+    all.into_iter().take(3).map(one).collect()
 }
 
 /// The number as an ordinal, such as `20th`.
@@ -107,14 +119,12 @@ pub(super) fn location(of: &LocationReport) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{brief, fit, latency};
+    use super::{brief, latency};
 
     #[test]
     fn numbers_and_names_are_brief() {
         let written = [0.0, 1.234, 9.999, 99.96, 1234.5].map(brief);
         assert_eq!(written, ["0.00", "1.23", "10.0", "100", "1234"]);
         assert_eq!([12.34, 2345.6].map(latency), ["12.3 ms", "2.35 s"]);
-        assert_eq!([fit("abcdef", 6), fit("abcdef", 4)], ["abcdef", "abc…"]);
-        assert_eq!(fit("日本語日本語", 6), "日本…");
     }
 }

@@ -5,7 +5,7 @@ use x11prof_analyzer::{
     BlameReport, ChildReport, EpisodeReport, EpisodesReport, HeldUpReport, ModalReport, PathReport,
 };
 
-use super::words::{brief, causes, fit, latency, location};
+use super::words::{brief, causes, cut, latency, location};
 use crate::callers::{blocked_in, ran_in, waited_in};
 use crate::page::Page;
 use crate::plain::plain;
@@ -22,16 +22,17 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
         let at = format!("at {:.3} s", of.start_ms / 1000.0);
         let room = page.columns().saturating_sub(took.len() + at.len() + 4);
         let unsure = if of.unsure.is_some() { "?" } else { "" };
-        let name = fit(&format!("{unsure}{}", plain(&named(of))), room);
+        let name = cut(&format!("{unsure}{}", plain(&named(of))), room);
         text.push_str(&format!("{took}  {name:<room$}  {at}\n"));
-        // The request and the window of the main cause.
+        // The request and the window with the most time.
         let mostly = of.mostly.as_ref().filter(|of| of.of.is_some());
-        let mostly = mostly.map(|of| format!("; main cause {}", location(of)));
+        let mostly = mostly.map(|of| format!("; {}", location(of)));
         let mostly = of.held_up.as_ref().map(held_up).or(mostly);
         let indent = " ".repeat(14);
         let shares = causes(&indent, &of.parts, &of.causes, page.columns());
         let others = of_other_clients(of).unwrap_or_default();
-        let line = format!("{shares}{}{others}", mostly.unwrap_or_default());
+        let behind = waited_behind(of, &report.episodes).unwrap_or_default();
+        let line = format!("{shares}{behind}{}{others}", mostly.unwrap_or_default());
         text.push_str(&page.wrap(&plain(&line), indent.len()));
         let call_sites = [
             waited_in(&of.callers),
@@ -64,6 +65,25 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
         }
     }
     text
+}
+
+/// Returns a clause on the episode that the client handled when this one began, if this one waited for a fifth of its
+/// latency or longer.
+fn waited_behind(of: &EpisodeReport, all: &[EpisodeReport]) -> Option<String> {
+    if of.parts.waiting_ms < of.latency_ms / 5.0 {
+        return None;
+    }
+    let end = |one: &EpisodeReport| one.start_ms + one.latency_ms;
+    let before = all
+        .iter()
+        .filter(|one| one.client == of.client && one.start_ms < of.start_ms);
+    let before = before.filter(|one| end(one) > of.start_ms);
+    let longest = before.max_by(|a, b| end(a).total_cmp(&end(b)))?;
+    let at = longest.start_ms / 1000.0;
+    Some(format!(
+        "; the program first handled {} (from {at:.3} s)",
+        longest.landmark
+    ))
 }
 
 /// Returns a sentence on the client that held the server during the episode.
@@ -147,7 +167,7 @@ fn chain(blame: &BlameReport, of: &EpisodeReport, page: &Page, text: &mut String
                 link.location,
                 request.unwrap_or_default(),
             );
-            text.push_str(&fit(&plain(&line), page.columns()));
+            text.push_str(&cut(&plain(&line), page.columns()));
             text.push('\n');
         }
     }

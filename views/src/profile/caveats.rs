@@ -21,7 +21,10 @@ pub(crate) fn of_warnings(warnings: &[Warning], page: &Page) -> String {
         let Some(first) = of_kind.first() else {
             continue;
         };
-        let count = of_kind.iter().map(|warning| warning.count).sum();
+        // One request may have several substituted attributes.
+        let by_request = of_kind.chunk_by(|a, b| a.request == b.request);
+        let most = by_request.filter_map(|of| of.iter().map(|warning| warning.count).max());
+        let count = most.sum();
         let (what, mend) = doubt(first.kind, count);
         // Details of a warning about the whole recording are printed in the line.
         let details = match (&first.request, &first.from) {

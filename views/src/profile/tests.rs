@@ -60,5 +60,8 @@ fn network_start_up_names_its_cause_without_forecast() {
     // A server that waited on the run queue is not slow.
     start["run_queue_ms"] = 850.0.into();
     let crowded = verdict(&start);
-    assert!(crowded.contains("server run queue 85 %"), "{crowded}");
+    assert!(
+        crowded.contains("server wait (run queue) 85 %"),
+        "{crowded}"
+    );
 }

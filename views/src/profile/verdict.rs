@@ -8,7 +8,7 @@ use super::scales::scaled_text;
 use crate::link;
 use crate::page::Page;
 use crate::plain::plain;
-use crate::roundtrips::network;
+use crate::roundtrips::{cause_words, network};
 use crate::stalls;
 use crate::units::{counted, duration, share};
 
@@ -113,7 +113,8 @@ fn abroad(report: &ProfileReport, of: &StartUpReport) -> Option<String> {
     Some(format!("{words} {}", duration(there.forecast_ms)))
 }
 
-/// `Connected for 1.98 s: client CPU 369 ms (19 %), server CPU 40.6 ms (2.1 %)`.
+/// `Connected for 1.98 s: client CPU 369 ms (19 %), server CPU 40.6 ms (2.1 %)`. The line on a start-up has the client's
+/// CPU time.
 fn who(report: &ProfileReport) -> String {
     let total = &report.total;
     let wall = total.wall_ms;
@@ -129,13 +130,18 @@ fn who(report: &ProfileReport) -> String {
     let clients = match (total.client_cpu_ms, report.client_and_server.client_ran_ms) {
         (Some(client), _) => format!("client CPU {}", of_wall(client)),
         // CPU clocks are read only at the ends of a recording.
-        (None, Some(ran)) => format!("at least one client ran {}", of_wall(ran)),
+        (None, Some(ran)) => format!("client CPU at least {}", of_wall(ran)),
         (None, None) => "client CPU unknown".to_owned(),
     };
-    format!(
-        "Connected for {}: {clients}, server CPU {server}",
-        duration(wall)
-    )
+    let is_part = report.trace.from_s.is_some() || report.trace.to_s.is_some();
+    match (is_part, report.start_up.is_empty()) {
+        (false, _) => format!(
+            "Connected for {}: {clients}, server CPU {server}",
+            duration(wall)
+        ),
+        (true, true) => format!("In this part: {clients}, server CPU {server}"),
+        (true, false) => format!("In this part: server CPU {server}"),
+    }
 }
 
 /// `Capturing stacks used 6.85 ms of the clients' CPU time`.
@@ -157,7 +163,7 @@ fn over(report: &ProfileReport) -> Option<String> {
     let forecast = report.forecast.as_ref().filter(|_| is_reported)?;
     let causes = forecast.causes.iter().take(1);
     let causes: Vec<String> = causes
-        .map(|cause| format!("{} {}", plain(&cause.name), duration(cause.ms)))
+        .map(|cause| format!("{} {}", duration(cause.ms), plain(&cause_words(cause))))
         .collect();
     Some(format!(
         "Over {}: {} ({})",

@@ -7,8 +7,8 @@ use serde::Serialize;
 use x11prof_analyzer::RoundTripsReport;
 
 use crate::csv_tables;
-pub(crate) use text::network;
 pub use text::text;
+pub(crate) use text::{cause_words, network};
 
 /// A line of the table.
 #[derive(Serialize)]

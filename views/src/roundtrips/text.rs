@@ -26,7 +26,15 @@ fn verdict(report: &RoundTripsReport) -> Vec<String> {
         all => format!("{} clients", all.len()),
     };
     let most = match clients.as_slice() {
-        [most, _, ..] => format!("; {} by {}", most.round_trips, most.client),
+        [most, second, rest @ ..] if !rest.is_empty() => format!(
+            "; {} by {}, {} by {}, {} by others",
+            most.round_trips,
+            most.client,
+            second.round_trips,
+            second.client,
+            rest.iter().map(|one| one.round_trips).sum::<u64>(),
+        ),
+        [most, _] => format!("; {} by {}", most.round_trips, most.client),
         _ => String::new(),
     };
     let place = if report.start_up_only {
@@ -45,8 +53,13 @@ fn verdict(report: &RoundTripsReport) -> Vec<String> {
     match report.suggestions.first() {
         Some(first) if first.saves_ms > 0.0 => {
             let saves = duration(first.saves_ms);
-            let action = action(report, first);
-            lines.push(format!("Best suggestion (saves {saves}): {action}."));
+            // Suggestions for window managers and tools come last, whatever they save.
+            let mut all = report.suggestions.iter();
+            let (whose, action) = match all.all(|one| one.saves_ms <= first.saves_ms) {
+                true => (String::new(), action(report, first)),
+                false => (format!(" for {}", first.client), first.action.clone()),
+            };
+            lines.push(format!("Best suggestion{whose} (saves {saves}): {action}."));
         }
         _ => lines.push("No suggestion saves time on this link.".to_owned()),
     }
@@ -85,6 +98,14 @@ fn over(report: &RoundTripsReport, forecast: &ForecastReport) -> String {
             let other = other && has_several_clients(forecast);
             let by = match (other, cause.kind.as_str()) {
                 (true, "bytes-back") => format!(" to {}", cause.client),
+                (true, _)
+                    if !report
+                        .clients
+                        .iter()
+                        .any(|one| one.connection == cause.connection) =>
+                {
+                    format!(" by {} (also on the critical path)", cause.client)
+                }
                 (true, _) => format!(" by {}", cause.client),
                 (false, _) => String::new(),
             };
@@ -161,7 +182,7 @@ fn has_several_clients(forecast: &ForecastReport) -> bool {
     clients.any(|client| Some(client) != first)
 }
 
-fn cause_words(cause: &ForecastCause) -> String {
+pub(crate) fn cause_words(cause: &ForecastCause) -> String {
     let name = &cause.name;
     match cause.kind.as_str() {
         "round-trips" => format!("for {} of {name}", counted(cause.count, "round trip")),
@@ -186,7 +207,7 @@ fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
     let saves = match one.saves_ms - one.adds_ms < 0.01 * one.saves_ms {
         true => format!("Saves {}", duration(one.saves_ms)),
         false => format!(
-            "Saves {} alone, {} after the suggestions above",
+            "Saves {}, or {} more after the suggestions above",
             duration(one.saves_ms),
             duration(one.adds_ms)
         ),

@@ -16,7 +16,7 @@ pub(super) fn summary(report: &StatisticsReport, page: &Page) -> String {
         "Bytes",
         "Mean size",
         "Largest",
-        "Apart: median",
+        "Gap median",
         "Mean",
         "Longest",
     ])
@@ -76,7 +76,7 @@ pub(super) fn summary(report: &StatisticsReport, page: &Page) -> String {
         row(&format!("… {} more", others.len()), "", total, count);
     }
     text.push_str(&table.on(page));
-    let legend = "Apart: time between messages. More: --message NAME, --histograms, --all";
+    let legend = "Gap: time between messages. More: --message NAME, --histograms, --all";
     for line in page.wrap(legend, 0).lines() {
         text.push_str(&page.paint(Style::Faint, line));
         text.push('\n');

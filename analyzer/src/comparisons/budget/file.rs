@@ -177,7 +177,10 @@ fn in_words(message: &str) -> String {
     message
         .replace("expected u64", "expected a whole number from 0 on")
         .replace("expected f64", "expected a number of milliseconds")
-        .replace("expected a map", "expected a table")
+        .replace(
+            "expected a map",
+            "expected a table, such as [round_trips] and below it GetProperty = 20",
+        )
         .replace("expected struct TotalLimits", "expected a table of limits")
         .replace(
             "expected struct StartUpLimits",

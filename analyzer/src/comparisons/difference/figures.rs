@@ -230,18 +230,21 @@ impl Figures {
     }
 
     fn take_profile(&mut self, report: &ProfileReport) {
+        let mut unattributed = report.transport.server_ms - report.transport.event_ms;
         for line in &report.requests {
             self.add(Quantity::Requests, &line.name, line.count as f64);
             self.add(Quantity::RequestBytes, &line.name, line.bytes as f64);
             self.add(Quantity::RoundTrips, &line.name, line.blocking as f64);
-            self.add(Quantity::ServerMs, &line.name, line.server_ms);
+            let server_ms = line.server_ms + line.transport_ms;
+            self.add(Quantity::ServerMs, &line.name, server_ms);
+            unattributed -= line.transport_ms;
         }
         for line in &report.events {
             self.add(Quantity::Events, &line.name, line.count as f64);
         }
-        // Transport gets its own name, so that the names add up to the total.
-        let transport = report.transport.server_ms;
-        self.add(Quantity::ServerMs, "(transport)", transport);
+        // The names of `report`, which add up to the total.
+        self.add(Quantity::ServerMs, "(events)", report.transport.event_ms);
+        self.add(Quantity::ServerMs, "(unattributed)", unattributed);
         let answers = report.transport.reply_bytes + report.transport.event_bytes;
         self.set(Quantity::AnswerBytes, Some(answers as f64));
         self.set(Quantity::ClientMs, report.total.client_cpu_ms);

@@ -27,9 +27,11 @@ pub(crate) enum BlameKind {
     Disk,
     /// The client waited for time to pass.
     Sleep,
+    /// A thread of the client waited for another one: a lock, a condition.
+    Thread,
     /// The client waited for another process, or for an object that is not in the trace.
     Elsewhere,
-    /// No processor was free for the client, for longer than the client ran.
+    /// No processor was free for the client.
     Processor,
     /// The server was ready, but no processor was free.
     ServerProcessor,
@@ -48,6 +50,7 @@ impl BlameKind {
             BlameKind::Grab => "grab",
             BlameKind::Disk => "disk",
             BlameKind::Sleep => "sleep",
+            BlameKind::Thread => "lock",
             BlameKind::Elsewhere => "elsewhere",
             BlameKind::Processor => "processor",
             BlameKind::ServerProcessor => "server_processor",
@@ -59,7 +62,9 @@ impl BlameKind {
     fn component(self) -> BlameKind {
         match self {
             BlameKind::Grab | BlameKind::ServerProcessor => BlameKind::Server,
-            BlameKind::Sleep | BlameKind::Elsewhere | BlameKind::Processor => BlameKind::Disk,
+            BlameKind::Sleep | BlameKind::Thread | BlameKind::Elsewhere | BlameKind::Processor => {
+                BlameKind::Disk
+            }
             BlameKind::Awaited => BlameKind::OtherClient,
             kind => kind,
         }
@@ -70,8 +75,8 @@ impl BlameKind {
 #[derive(Debug)]
 pub(crate) struct BlameContext {
     whose: ConnectionId,
-    /// The clients that were ready for longer than they ran, so they lacked processors. Preempted time of other clients
-    /// counts as work.
+    /// The clients that were ready for longer than they ran, so they lacked processors. Otherwise preempted time of
+    /// another client counts as its work.
     crowded: Vec<ConnectionId>,
     /// The wait before the episode began was mostly for the handling of something else.
     queued: bool,
@@ -135,7 +140,7 @@ impl Blame {
             // The client waited for a client whose activity is not part of the tree.
             (_, Some(by)) => (BlameKind::OtherClient, by, step.request),
             (LatencyComponent::OffCpu(Cause::Processor), None)
-                if whole.crowded.contains(&step.client) =>
+                if step.client == whose || whole.crowded.contains(&step.client) =>
             {
                 (BlameKind::Processor, step.client, None)
             }
@@ -144,6 +149,7 @@ impl Blame {
                 own(BlameKind::Sleep)
             }
             (LatencyComponent::OffCpu(Cause::Elsewhere), None) => own(BlameKind::Elsewhere),
+            (LatencyComponent::OffCpu(Cause::Synchronisation), None) => own(BlameKind::Thread),
             (LatencyComponent::Awaited, None) => (BlameKind::Awaited, step.client, step.request),
             (LatencyComponent::Waiting, None) if whole.queued => own(BlameKind::Queue),
             (

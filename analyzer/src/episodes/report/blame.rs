@@ -16,7 +16,7 @@ use crate::text::units::{duration_ms, nanos_ms};
 #[derive(Debug, Clone, Serialize)]
 pub struct BlameReport {
     /// The kind of owner: `client` (the episode's client), `queue` (the client handled earlier input), `other_client`,
-    /// `server`, `network`, `grab`, `disk`, `sleep`, `elsewhere`, `processor`, `server_processor`, `awaited` (the reply
+    /// `server`, `network`, `grab`, `disk`, `sleep`, `lock`, `elsewhere`, `processor`, `server_processor`, `awaited` (reply
     /// to an open request, which comes from no known client).
     pub kind: &'static str,
     /// The program that worked or waited; for `grab`, the program that had grabbed the server.
@@ -172,11 +172,7 @@ fn sentence(blame: &Blame, episode: &Episode, findings: &Findings) -> String {
     };
     let part = format!("{} of {} ms", ms(blame.nanos), ms(episode.latency()));
     // The wait would not occur if the program were alone on the machine.
-    let least = match blame.kind {
-        BlameKind::Client => 100,
-        _ => 10,
-    };
-    let ready = match blame.ready > blame.nanos / least && blame.kind != BlameKind::Processor {
+    let ready = match blame.ready > blame.nanos / 10 && blame.kind != BlameKind::Processor {
         true => format!(" ({} ms of that waiting for a processor)", ms(blame.ready)),
         false => String::new(),
     };
@@ -195,18 +191,10 @@ fn sentence(blame: &Blame, episode: &Episode, findings: &Findings) -> String {
         );
     }
     match (blame.kind, blame.request) {
-        (BlameKind::Client, _) => {
-            let took = match ready.is_empty() {
-                true => format!("ran its own code for {part}"),
-                false => format!(
-                    "ran its own code for {} ms and waited for a processor for {} ms, of {} ms",
-                    ms(blame.nanos - blame.ready),
-                    ms(blame.ready),
-                    ms(episode.latency())
-                ),
-            };
-            format!("{own} {took}. Profile {own}.")
-        }
+        (BlameKind::Client, _) => format!("{own} ran its own code for {part}. Profile {own}."),
+        (BlameKind::Thread, _) => format!(
+            "{own} waited {part} for another of its threads. Look at its locks and threads."
+        ),
         (BlameKind::Queue, _) => {
             format!(
                 "The input waited {part} while {own} handled earlier events. Look at those first."

@@ -83,6 +83,8 @@ pub struct ClientNow {
     pub polls_in: Option<String>,
     /// True if the client connected before the recording: `held` lacks its earlier resources.
     pub joined: bool,
+    /// True if the client is connected at the end of the time window.
+    pub connected: bool,
     /// The resources that the client holds in the server, by kind.
     pub held: BTreeMap<String, HeldNow>,
     /// The client's grabs during the interval.

@@ -236,6 +236,7 @@ impl ClientsNow {
                 }),
             polls_in: None,
             joined: known.is_some_and(|one| one.before > 0),
+            connected: self.connected.contains(&id),
             held: self.held(id, now, seconds),
             grabs: self.grabs(id, first.time, now.time),
             waits_for: self.waits_for(id, stalls),

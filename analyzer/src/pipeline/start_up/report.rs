@@ -111,7 +111,7 @@ impl StartUpReport {
             ran,
             ("off-CPU", off),
             ("server wait", self.of_server_ms()),
-            ("server run queue", self.processor_ms),
+            ("server wait (run queue)", self.processor_ms),
             ("network", self.network_ms),
         ]
     }

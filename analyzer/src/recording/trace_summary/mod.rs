@@ -50,6 +50,9 @@ pub struct ConnectionSummary {
     pub last_sequence: u64,
     /// The number of replies whose requests are not in the trace.
     pub unpaired_replies: u64,
+    /// The times of its first and its last activity; `None` without any.
+    active: Option<(Timestamp, Timestamp)>,
+    closed: bool,
 }
 
 /// Facts about a trace, collected in a pass over it.
@@ -103,7 +106,7 @@ impl TraceSummary {
         match observation {
             Observation::BlockStart(block) => {
                 self.record(block.time);
-                self.acted(block.time);
+                self.acted(block.time, block.connection);
             }
             Observation::Lost(block) => {
                 self.record(block.time);
@@ -134,9 +137,14 @@ impl TraceSummary {
         self.last = self.last.max(time);
     }
 
-    fn acted(&mut self, time: Timestamp) {
+    fn acted(&mut self, time: Timestamp, connection: ConnectionId) {
         self.first_opened.get_or_insert(time);
         self.last_activity = self.last_activity.max(time);
+        let connection = self.places.get(&connection);
+        if let Some(connection) = connection.and_then(|at| self.connections.get_mut(*at)) {
+            let (_, last) = connection.active.get_or_insert((time, time));
+            *last = time.max(*last);
+        }
     }
 
     fn control(&mut self, time: Timestamp, control: &Control) {
@@ -146,15 +154,19 @@ impl TraceSummary {
             Control::Link(link) => self.link = Some(link.clone()),
             Control::Moved { pid, .. } => self.cpu_clocks.is_client(*pid),
             Control::Opened(opened) => {
-                self.acted(time);
                 self.opened(opened);
+                self.acted(time, opened.connection);
             }
             Control::Joined(joined) => self.joined(joined),
             Control::Network(network) => self.network = Some(network.clone()),
             Control::Timing { why, .. } => self.not_timed.clone_from(why),
             Control::Attached {} => self.attached = true,
-            Control::Closed { .. } => {
-                self.acted(time);
+            Control::Closed { connection, .. } => {
+                self.acted(time, *connection);
+                let connection = self.places.get(connection);
+                if let Some(connection) = connection.and_then(|at| self.connections.get_mut(*at)) {
+                    connection.closed = true;
+                }
                 self.present = self.present.saturating_sub(1);
             }
             Control::CpuTime(reading) => self.cpu_clocks.read(reading),
@@ -312,6 +324,21 @@ impl TraceSummary {
         }
     }
 
+    /// The time from the first connection of the chosen clients to their last activity, or to the end of the trace if
+    /// one of them is still connected. If only a part is analyzed, the length of the part.
+    pub fn wall_of(&self, choice: &ClientChoice) -> Duration {
+        if choice.is_all() || self.part.is_some() {
+            return self.wall();
+        }
+        let chosen = self.connections.iter().filter(|one| choice.holds(one.id));
+        let spans = chosen.filter_map(|one| {
+            let (from, to) = one.active?;
+            Some((from, if one.closed { to } else { self.last }))
+        });
+        let whole = spans.reduce(|all, one| (all.0.min(one.0), all.1.max(one.1)));
+        whole.map_or(Duration::ZERO, |(from, to)| to.since(from))
+    }
+
     /// The number of records in the trace, without context switches.
     pub fn records(&self) -> u64 {
         self.records
@@ -373,8 +400,8 @@ impl TraceSummary {
         tried.filter(|(fix, _)| self.network.is_none() || *fix != "no-sharing")
     }
 
-    /// Warnings about missing and unusual parts of the trace.
-    pub fn warnings(&self) -> Vec<Warning> {
+    /// Warnings about missing and unusual parts of the trace; X errors only of the chosen clients.
+    pub fn warnings(&self, choice: &ClientChoice) -> Vec<Warning> {
         let missing = self
             .connections
             .iter()
@@ -400,12 +427,12 @@ impl TraceSummary {
             let network = networks::network(emulated);
             Warning::general(WarningKind::EmulatedNetwork, Some(network.to_string()), 1)
         });
-        let count = self.errors.count();
+        let count = self.errors.count(choice);
         let errors = (count > 0).then(|| {
             let start = self.first.unwrap_or_default();
             let text = self
                 .errors
-                .describe(start, |client| self.client_name(client));
+                .describe(choice, start, |client| self.client_name(client));
             Warning::general(WarningKind::Errors, Some(text), count)
         });
         let troubles = self.missing.sentences(usize::MAX).map(Some);

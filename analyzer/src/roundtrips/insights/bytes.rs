@@ -70,9 +70,10 @@ fn rest(body: Body<'_>) -> Option<&[u8]> {
     body.bytes(8, usize::try_from(body.wire_len()).ok()?.checked_sub(8)?)
 }
 
-/// True for a request whose replies describe the characters of fonts.
+/// True for the request whose reply describes the characters of a font. Replies of ListFontsWithInfo have only the
+/// largest and the smallest character.
 fn has_metrics(name: Symbol) -> bool {
-    matches!(name.as_str(), "QueryFont" | "ListFontsWithInfo")
+    name.as_str() == "QueryFont"
 }
 
 impl UnneededBytes {
