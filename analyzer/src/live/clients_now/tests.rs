@@ -169,3 +169,30 @@ fn round_trips_without_drawing_count_as_polling() {
     // After drawing, the client waits until the server has finished.
     assert!(of(&report, "editor").polls.is_none());
 }
+
+#[test]
+fn work_on_more_windows_than_kept_stays_its_clients() {
+    // Each of 25,000 windows is drawn in the first and the third window of time, and 25,000 others between.
+    let mut display = Display::new();
+    let each = |n: u32| f64::from(n) * 0.16;
+    for n in 0..75_000 {
+        let window = BASE + 100 + n % 50_000;
+        let draw = request(70, 0, &[window, BASE + 2, 0, 10 | 10 << 16]);
+        display.sends(2, each(n), draw);
+    }
+    display.sends(1, each(75_000), no_operation(1));
+    let report = report(&display, 4.0, None);
+    let panel = of(&report, "panel");
+    assert!((panel.requests_per_s - 6250.0).abs() < 10.0, "{panel:?}");
+    let modelled = 9.0 * panel.requests_per_s;
+    assert!(
+        (panel.server_ms_per_s - modelled).abs() < 0.01 * modelled,
+        "{panel:?}"
+    );
+    assert_eq!(report.own_ms_per_s, 0.0);
+    let total = report.server_ms_per_s;
+    assert!(
+        (panel.server_ms_per_s - total).abs() < 1e-6 * total,
+        "{total}"
+    );
+}
