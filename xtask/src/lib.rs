@@ -47,7 +47,7 @@ Measure (the output is kept in validation/results)
           division, timed [KIND]: server time by request, with timed handlers as the reference
           episodes [toolkits|screen|programs|idle], drive: latencies, with toolkits and the screen as the reference
           programs, suites: large programs and other projects' test suites, directly and through the recorder
-          nesting, issues, diff, network, killed, exports, page, memory, resources, figures, audit, thin: see their files
+          nesting, issues, diff, diverge, network, killed, exports, page, memory, resources, figures, audit: see their files
   calibrate [KIND…]  measure private servers of all kinds (or these) here, on an idle machine, and write the parameter
           files that come with the program
 

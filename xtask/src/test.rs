@@ -12,8 +12,8 @@ const REPEATED: usize = 3;
 
 /// Installs missing programs and runs all tests, even after a failure. `more` is passed to `cargo test`.
 ///
-/// End-to-end tests run beside each other, on machines that others use too. So up to three tests that fail are repeated,
-/// one after the other, and the last line names them.
+/// End-to-end tests run at the same time, on machines with other load. So up to three tests that fail are repeated, one
+/// after the other, and the last line names them.
 pub(crate) fn test(more: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST, COVERAGE])?;
     // The end-to-end tests mostly wait: with two tests per processor half of the CPU time would be idle.
@@ -49,7 +49,7 @@ fn cargo_test() -> Command {
     command
 }
 
-/// What the output of `cargo test` says.
+/// The results in the output of `cargo test`.
 #[derive(Default)]
 struct Results {
     succeeded: bool,

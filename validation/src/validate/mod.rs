@@ -2,13 +2,12 @@
 
 mod ablate;
 mod attach;
-mod attach_ways;
 mod audit;
 mod calibration;
 mod carried;
-mod coverage;
 mod desktop;
 mod diff;
+mod diverge;
 mod division;
 mod episodes;
 mod exports;
@@ -16,12 +15,10 @@ mod figures;
 mod forecast;
 mod guest;
 mod issues;
-mod killed;
 mod large;
 mod long_trace;
 mod measure;
 mod memory;
-mod nesting;
 mod page;
 mod pairs;
 mod play;
@@ -29,11 +26,9 @@ mod programs;
 mod rates;
 mod refit;
 mod replay;
-mod resources;
 mod ring;
 mod roundtrips;
 mod suites;
-mod thin;
 mod timed;
 mod tunnel;
 
@@ -42,46 +37,42 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use xtask::run::target;
+use xtask::packages::{COVERAGE, DEMO, MORE_PROGRAMS, NESTING, TEST, ensure};
+use xtask::run::{cargo, run, target};
 
 /// Runs the validation that `arguments` names.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     match arguments.first().map(String::as_str) {
         Some("ablate") => ablate::validate(),
-        Some("attach") if arguments.get(1).is_some_and(|word| word == "ways") => {
-            attach_ways::validate()
-        }
         Some("attach") => attach::validate(&arguments[1..]),
         Some("audit") => audit::validate(&arguments[1..]),
         Some("carried") => carried::validate(&arguments[1..]),
-        Some("coverage") => coverage::validate(),
         Some("diff") => diff::validate(&arguments[1..]),
+        Some("diverge") => diverge::validate(&arguments[1..]),
         Some("division") => division::validate(&arguments[1..]),
         Some("episodes") => episodes::validate(&arguments[1..]),
         Some("exports") => exports::validate(),
         Some("figures") => figures::validate(&arguments[1..]),
         Some("guest") => guest::validate(&arguments[1..]),
         Some("issues") => issues::validate(&arguments[1..]),
-        Some("killed") => killed::validate(),
         Some("calibration") => measure::validate(&arguments[1..]),
         Some("memory") => memory::validate(&arguments[1..]),
         Some("page") => page::validate(&arguments[1..]),
         Some("drive") => play::validate(&arguments[1..]),
-        Some("nesting") => nesting::validate(),
         Some("programs") => large::validate(&arguments[1..]),
         Some("replay") => replay::validate(&arguments[1..]),
-        Some("resources") => resources::validate(),
         Some("ring") => ring::validate(&arguments[1..]),
         Some("network") => network(&arguments[1..]),
         Some("suites") => suites::validate(&arguments[1..]),
-        Some("thin") => thin::validate(&arguments[1..]),
         Some("timed") => timed::validate(&arguments[1..]),
+        Some(tests @ ("coverage" | "killed" | "nesting" | "resources")) => end_to_end(tests),
         _ => Err("usage: cargo xtask validate ablate\n       \
-             cargo xtask validate attach [LOAD…|user|ways]\n       \
+             cargo xtask validate attach [LOAD…|user]\n       \
              cargo xtask validate audit [TRACE|FOLDER…]\n       \
              cargo xtask validate carried [half] [PROGRAM…]\n       \
              cargo xtask validate coverage\n       \
              cargo xtask validate diff [N]\n       \
+             cargo xtask validate diverge [PROGRAM…]\n       \
              cargo xtask validate division [again] [FILE.toml] [PROGRAM…]\n       \
              cargo xtask validate episodes [truth [BENCHMARK…]|toolkits [TOOLKIT…]|programs [PROGRAM…]|idle|screen]\n       \
              cargo xtask validate exports\n       \
@@ -99,10 +90,18 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
              cargo xtask validate ring [SECONDS]\n       \
              cargo xtask validate network [forecast|pairs|ssh|trips [PROGRAM…]]\n       \
              cargo xtask validate suites [NAME…]\n       \
-             cargo xtask validate thin FILE…\n       \
              cargo xtask validate timed [KIND…]"
             .to_owned()),
     }
+}
+
+/// Runs the end-to-end tests of a module, including those that take long or have a time limit. They print their figures.
+fn end_to_end(module: &str) -> Result<(), String> {
+    ensure(&[DEMO, TEST, COVERAGE, MORE_PROGRAMS, NESTING])?;
+    run(cargo()
+        .args(["test", "--release", "--locked", "--test", "e2e", "--"])
+        .arg(format!("{module}::"))
+        .args(["--include-ignored", "--nocapture", "--test-threads=1"]))
 }
 
 /// The parts of `network`, or the part that the first of `arguments` names.
