@@ -491,9 +491,10 @@ fn a_megabyte_of_any_content_takes_bounded_memory_and_time() {
 /// A trace with a CPU sample at an address in each file. The files are older than the trace.
 fn sampled(place: &Place, frames: &[(&std::path::Path, u64)]) {
     let records = frames.iter().zip(0..).flat_map(|((file, address), stack)| {
-        let program = std::fs::File::open(file).expect("a program");
+        let path = place.path("").join(file);
+        let program = std::fs::File::open(&path).expect("a program");
         // The test's own program stays unchanged.
-        let _ = file
+        let _ = path
             .starts_with(place.path(""))
             .then(|| program.set_modified(std::time::UNIX_EPOCH));
         let frames = vec![StackFrame {
@@ -574,6 +575,10 @@ fn symbols_are_not_read_through_links_to_pipes() {
         let report = place.ok(["report", "--by", "function"]);
         assert!(report.contains(found), "{name}: {report}");
     }
+    // A relative name would be a file of the current folder.
+    sampled(&place, &[("plain".as_ref(), address)]);
+    let report = place.ok(["report", "--by", "function"]);
+    assert!(report.contains("plain+"), "{report}");
 }
 
 /// The symbol library panics on this program's symbols when the recording ends.
