@@ -223,7 +223,9 @@ class Maker:
             number = self.number(module, field, layout)
             names = {kind: field.get(kind) or field.get("alt" + kind) for kind in ("enum", "mask")}
             listed = {kind: find(module, name, "enums")[1] for kind, name in names.items() if name}
-            return self.pack(layout, number), number, Number(number=number, of=layout, **listed)
+            # XI2's positions are shown in pixels.
+            shown = number / 65536 if field.get("type") == "FP1616" else number
+            return self.pack(layout, number), number, Number(number=shown, of=layout, **listed)
         if layout.tag == "struct":
             raw, shown, state = {}, {}, R.getstate()
             made = self.members(of, parts(layout), scopes + [raw], raw, shown, 0)

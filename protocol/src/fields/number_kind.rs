@@ -15,7 +15,7 @@ pub enum NumberKind {
     Atom,
     /// The number is a time of the server's clock, in milliseconds.
     Time,
-    /// The number is a position in 65536ths of a pixel (XI2, "FP1616").
+    /// The number counts 65536ths, of a pixel in most fields (XI2, "FP1616").
     Fixed,
     /// The number is an opcode, event code or error code that the server assigned to an extension (QueryExtension).
     Opcode,
@@ -48,12 +48,7 @@ fn kind(message: &str, field: &str, of_type: Option<u32>) -> NumberKind {
         "mode" | "modes" if message.starts_with("RANDR:") => NumberKind::Id,
         "context" | "mode" | "modes" | "id" | "format" => NumberKind::Plain,
         "name" if message.starts_with("GLX:") => NumberKind::Plain,
-        // The messages of XI 1 have whole pixels: DeviceMotionNotify, ProximityIn …
-        "root_x" | "root_y" | "event_x" | "event_y" | "win_x" | "win_y"
-            if message
-                .strip_prefix("XInputExtension:")
-                .is_some_and(|name| !name.contains("Device") && !name.starts_with("Prox")) =>
-        {
+        field if is_xi2(message) && FIXED.split_whitespace().any(|one| one == field) => {
             NumberKind::Fixed
         }
         // Names that are not text are atoms (XFIXES, RANDR, XKB).
@@ -61,6 +56,17 @@ fn kind(message: &str, field: &str, of_type: Option<u32>) -> NumberKind {
         field => LISTED.get(field).copied().unwrap_or(NumberKind::Plain),
     }
 }
+
+/// True for messages of XI 2. Those of XI 1 have whole pixels.
+fn is_xi2(message: &str) -> bool {
+    let name = message.strip_prefix("XInputExtension:");
+    name.is_some_and(|name| !name.contains("Device") && !name.starts_with("Prox"))
+}
+
+/// The fields of XI 2 that contain 65536ths (XI2 protocol, type FP1616).
+const FIXED: &str = "\
+    delta_angle delta_unaccel_x delta_unaccel_y delta_x delta_y dst_x dst_y event_x event_y root_x \
+    root_y scale src_x src_y win_x win_y";
 
 /// The fields that contain atoms.
 const ATOMS: &str = "\
