@@ -8,6 +8,7 @@ use x11prof_analyzer::{DisplayStreams, Divergence, DivergenceReport, MessageDeta
 use x11prof_proxy::{DEFAULT_QUEUE_BYTES, RecordConfig, Target, record};
 use x11prof_views::divergence as views;
 
+use super::private_servers::private_servers;
 use super::record::{RECORDER, why};
 use crate::args::{Diverge, Format};
 use crate::error::{CommandError, Outcome, shown};
@@ -112,7 +113,7 @@ fn names(paths: [&Path; 2]) -> [String; 2] {
 
 /// Records the program three times on the first server (the reference) and once on the second server.
 fn recorded(arguments: &Diverge) -> Result<Sides, CommandError> {
-    let servers = super::replay::servers(&arguments.server, &arguments.server_command);
+    let servers = private_servers(&arguments.server, &arguments.server_command);
     let [(reference, first), (other, second)] = servers.as_slice() else {
         return Err(CommandError::usage(
             "diverge compares two servers: name two with --server or --server-command",

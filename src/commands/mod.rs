@@ -22,6 +22,7 @@ pub(crate) mod measure;
 mod operation;
 pub(crate) mod params;
 pub(crate) mod play;
+mod private_servers;
 pub(crate) mod record;
 pub(crate) mod recover;
 pub(crate) mod replay;

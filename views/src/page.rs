@@ -1,5 +1,7 @@
 //! The page that a text is formatted for: its width, its colours, and the number of rows.
 
+use std::borrow::Cow;
+
 use unicode_width::UnicodeWidthStr;
 use x11prof_analyzer::StartUpReport;
 
@@ -154,27 +156,35 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// The text without a window's title in quotes at its end, which is less important than the window's class.
-fn without_title(text: &str) -> &str {
-    match text.split_once(" \"") {
-        Some((name, title)) if title.ends_with(['"', '…']) => name,
-        _ => text,
+/// The fewest columns for a part of a window's title. A shorter part says nothing.
+const TITLE: usize = 8;
+
+/// Shortens the window's title in quotes at the end of `text`, or leaves it out.
+fn with_short_title(text: &str, width: usize) -> Cow<'_, str> {
+    let Some((name, title)) = text.split_once(" \"") else {
+        return text.into();
+    };
+    let room = width.saturating_sub(name.width() + 3);
+    match title.strip_suffix('"') {
+        Some(title) if room >= TITLE => format!("{name} \"{}\"", cut(title, room)).into(),
+        None if !title.ends_with('…') => text.into(),
+        _ => name.into(),
     }
 }
 
-/// Shortens `text` to `width` columns: without a library in brackets or a title in quotes at its end, then without
-/// characters in its middle.
+/// Shortens `text` to `width` columns: without a library in brackets or with less of a title in quotes at its end, then
+/// without characters in its middle.
 pub(crate) fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }
     // The library of a function is less important than its name.
     let text = match text.rsplit_once(" [") {
-        Some((names, library)) if library.ends_with(']') => names,
-        _ => without_title(text),
+        Some((names, library)) if library.ends_with(']') => names.into(),
+        _ => with_short_title(text, width),
     };
     if text.width() <= width {
-        return text.to_owned();
+        return text.into_owned();
     }
     let keep = width.saturating_sub(1);
     let (head, tail) = (keep - keep / 3, keep / 3);
@@ -239,6 +249,8 @@ mod tests {
         assert_eq!(cut("日本語日本語", 7), "日本…語");
         assert_eq!(cut("abc", 1), "…");
         assert_eq!(cut("gdk_init < main [gtk]", 15), "gdk_init < main");
+        assert_eq!(cut(r#"Key in "A long title""#, 18), r#"Key in "A long…le""#);
+        assert_eq!(cut(r#"Key in "A long title""#, 16), "Key in");
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub fn text(report: &ResourceReport, page: &Page) -> String {
         ));
     }
     text.push_str(
-        "Peak: the largest number at one time. Freed at once: in the same write that created them\n",
+        "Peak: the largest number at one time. At once: freed in the same write that created them\n",
     );
     page.fold(&text)
 }
@@ -99,7 +99,7 @@ fn client_text(client: &ClientResources, page: &Page) -> String {
         "Peak at (s)",
         "Created",
         "Freed",
-        "Freed at once",
+        "At once",
     ])
     .spare([5, 8]);
     for of in &client.kinds {

@@ -10,13 +10,14 @@ use std::time::Duration;
 
 use serde::Serialize;
 use x11prof_analyzer::{Comparison, DivergenceReport, ProfileReport};
-use x11prof_proxy::{ServerKind, Target, create_folder};
+use x11prof_proxy::{Target, create_folder};
 use x11prof_replay::{Played, Script};
 use x11prof_views::units::counted;
 use x11prof_views::{comparison as views, divergence};
 
 use super::internal_program::InternalProgram;
 use super::play::ask_for_input;
+use super::private_servers::private_servers;
 use super::{check, diverge};
 use crate::args::{Check, PaceChoice, Replay};
 use crate::commands::emit_table::emit_table;
@@ -75,7 +76,7 @@ fn replayed(arguments: &Replay) -> Outcome {
     }
     let servers = match &arguments.display {
         Some(display) => vec![("display".to_owned(), Target::Display(display.clone()))],
-        None => servers(&arguments.server, &arguments.server_command),
+        None => private_servers(&arguments.server, &arguments.server_command),
     };
     if arguments.answers {
         return answers(arguments, servers);
@@ -168,19 +169,6 @@ fn answers(arguments: &Replay, servers: Vec<(String, Target)>) -> Outcome {
             || answers.any(|one| one.differ + one.failed > 0)
     });
     Ok(ExitCode::from(u8::from(differs)))
-}
-
-/// Returns the private servers to start, with their names in the result: the servers of the `kinds`, then the servers
-/// of the shell `commands`.
-pub(super) fn servers(kinds: &[ServerKind], commands: &[String]) -> Vec<(String, Target)> {
-    let kinds = kinds.iter();
-    let kinds = kinds.map(|kind| (kind.name().to_owned(), Target::Private(*kind)));
-    let commands = commands.iter().enumerate();
-    let commands = commands.map(|(at, line)| {
-        let name = format!("command-{}", at + 1);
-        (name, Target::Command(line.clone()))
-    });
-    kinds.chain(commands).collect()
 }
 
 /// Fails if too large a share of the recording at `path` cannot be replayed. `script` is the replay's script,
