@@ -44,7 +44,8 @@ fn diverge(arguments: &Diverge) -> Outcome {
         .chain(&sides.again);
     refuse_input(to, read.map(PathBuf::as_path))?;
     let report = report(&sides)?;
-    let differs = !report.clients.is_empty();
+    let is_one_sided = !report.only_reference.is_empty() || !report.only_other.is_empty();
+    let differs = is_one_sided || !report.clients.is_empty();
     let names = [sides.names[0].as_str(), sides.names[1].as_str()];
     let written = match arguments.format {
         Format::Text => emit_text(

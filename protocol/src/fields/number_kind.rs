@@ -90,7 +90,7 @@ const IDS: &str = "\
     update_region valid valid_region visual visual_id wait_fence wid window";
 
 /// The fields that contain server times.
-const TIMES: &str = "config_timestamp msc selection_timestamp time timestamp ust";
+const TIMES: &str = "config_timestamp msc selection_timestamp server_time time timestamp ust";
 
 /// The fields that contain an extension's numbers.
 const OPCODES: &str = "first_error first_event major_opcode";

@@ -128,10 +128,12 @@ fn replayed(arguments: &Replay) -> Outcome {
     })
 }
 
-/// Plays the recording to each server, and compares the received messages. The exit status is 1 if any differ.
+/// Plays the recording to each server, and compares the received messages. The exit status is 1 if any differ, or if the
+/// server hangs or dies.
 fn answers(arguments: &Replay, servers: Vec<(String, Target)>) -> Outcome {
     let path = &arguments.trace;
     let mut all = Vec::with_capacity(servers.len());
+    let mut is_cut_off = false;
     for (server, target) in servers {
         let trace = output(arguments, &server, 1);
         refuse_input(Some(&trace), [path.as_path()])?;
@@ -141,6 +143,7 @@ fn answers(arguments: &Replay, servers: Vec<(String, Target)>) -> Outcome {
             // A server that hangs or dies also has answers that differ.
             Err(error) if !error.is_server_not_started() && trace.exists() => {
                 say!("{}", error.message());
+                is_cut_off = true;
             }
             played => played?,
         }
@@ -168,7 +171,7 @@ fn answers(arguments: &Replay, servers: Vec<(String, Target)>) -> Outcome {
             || !report.only_reference.is_empty()
             || answers.any(|one| one.differ + one.failed > 0)
     });
-    Ok(ExitCode::from(u8::from(differs)))
+    Ok(ExitCode::from(u8::from(differs || is_cut_off)))
 }
 
 /// Fails if too large a share of the recording at `path` cannot be replayed. `script` is the replay's script,
