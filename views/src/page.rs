@@ -156,7 +156,7 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// The fewest columns for a part of a window's title. A shorter part says nothing.
+/// The fewest columns for a part of a window's title. A shorter part is of no use.
 const TITLE: usize = 8;
 
 /// Shortens the window's title in quotes at the end of `text`, or leaves it out.

@@ -68,6 +68,7 @@ pub(crate) struct ReadStimuli {
     pub(crate) events: u64,
     /// The requests of other clients that caused the stimuli.
     pub(crate) links: Vec<CausalEdge>,
+    /// The tags of all stimuli but `inputs`, which keep theirs.
     pub(crate) tags: Tags,
     /// The user's input among the stimuli: the first input, and all presses.
     pub(crate) inputs: Vec<WaitingStimulus>,
@@ -132,13 +133,17 @@ impl Queue {
         while let Some(first) = self.0.pop_front_if(|first| first.delivered <= time) {
             read.events += first.events;
             read.links.extend(first.link);
-            read.tags.add(&first.tags);
             if first.stimulus.trigger != Trigger::Input {
+                read.tags.add(&first.tags);
                 continue;
             }
-            read.inputs.pop_if(|before| before.is_modifier());
+            if let Some(modifier) = read.inputs.pop_if(|before| before.is_modifier()) {
+                read.tags.add(&modifier.tags);
+            }
             if read.inputs.is_empty() || first.is_press() {
                 read.inputs.push(first);
+            } else {
+                read.tags.add(&first.tags);
             }
         }
         read

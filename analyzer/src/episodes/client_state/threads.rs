@@ -172,8 +172,10 @@ impl ClientState {
             open.tags.add(&read.tags);
             read.links.into_iter().for_each(|link| open.fed(link));
             for input in read.inputs {
-                if !open.is_of(&input) && input.is_press() {
-                    open.read_together(input, time);
+                // The episode of a press has its tags.
+                match !open.is_of(&input) && input.is_press() {
+                    true => open.read_together(input, time),
+                    false => open.tags.add(&input.tags),
                 }
             }
         }
