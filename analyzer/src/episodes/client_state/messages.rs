@@ -78,6 +78,11 @@ impl ClientState {
             if asks && self.outstanding.is_empty() {
                 answered.get_or_insert(time);
             }
+            // The user waits from the press on, not from the beginning of work that has shown nothing.
+            let silent = |open: &OpenEpisode| !open.counts() && open.quiet_since().is_none();
+            if self.waiting.has_input() && self.open.as_ref().is_some_and(silent) {
+                self.begin(time);
+            }
         } else if !self.waiting.is_empty() {
             // A running client begins immediately, unless it is busy with a visible response.
             if self.waiting.has_input() {

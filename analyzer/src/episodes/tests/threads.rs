@@ -140,6 +140,28 @@ fn reader_thread_without_a_processor_ends_no_episode() {
     assert_eq!(latencies, [302_000]);
 }
 
+/// Tk waits for its reader thread in the middle of a timer's work, and reads the key that arrives meanwhile.
+#[test]
+fn key_during_a_silent_timer_begins_with_its_press() {
+    let mut all = Threads::new();
+    all.switch(MAIN, 95 * MS, In);
+    all.switch(MAIN, 95 * MS + 300, Blocked);
+    all.waits(MAIN, 95 * MS + 300, FUTEX, ELSEWHERE);
+    all.run(READER, 95 * MS + 310, 95 * MS + 320, PSELECT, 5);
+    all.0.at(100 * MS).server_sends(&[key_press(1, 0)]);
+    all.run(READER, 108 * MS, 108 * MS + 40, PSELECT, 5);
+    all.switch(MAIN, 108 * MS + 42, In);
+    all.switch(MAIN, 109 * MS, Blocked);
+    all.0.at(109 * MS + 100).client_sends(&[get_input_focus()]);
+    all.0.at(109 * MS + 200).server_sends(&[reply(3)]);
+    all.switch(MAIN, 110 * MS, In);
+    all.draws(112 * MS);
+    all.switch(MAIN, 113 * MS, Blocked);
+    all.waits(MAIN, 113 * MS, FUTEX, WORK);
+    let latencies: Vec<u64> = keys(&all.end()).iter().map(|key| key.0).collect();
+    assert_eq!(latencies, [12_000]);
+}
+
 /// The main thread sends a request in the middle of its work and polls for the reply. This is not a wait for work.
 #[test]
 fn late_recorder_read_of_round_trip_is_not_client_time() {
