@@ -429,12 +429,17 @@ fn recorder_that_begins_later_is_excluded() {
     let context = control.generate_id().expect("an id");
     let created = control.record_create_context(context, 0, &[CS::ALL_CLIENTS.into()], &[range]);
     created.expect("a request").check().expect("a context");
-    until("x11prof leaves the context", || {
-        let context = control.record_get_context(context).expect("a request");
-        let recorded = context.reply().expect("a context").intercepted_clients;
-        // Its connection for marks carries little and stays.
-        (recorded.len() <= 3).then_some(())
+    let excluded = "its program records the display with RECORD";
+    until("each recorder excludes the other", || {
+        let trace = attached.trace.to_str().expect("a plain path");
+        let dumped = place.run(["dump", trace]).output.stdout;
+        let dumped = String::from_utf8_lossy(&dumped).contains(excluded);
+        dumped.then_some(())
     });
+    let left = control.record_get_context(context).expect("a request");
+    let left = left.reply().expect("a context").intercepted_clients;
+    // x11prof's connection for marks carries little and stays.
+    assert!(left.len() <= 3, "{left:?}");
     let reports = std::thread::spawn(move || {
         let reports = data.record_enable_context(context).expect("a request");
         reports.map_while(Result::ok).count()
@@ -453,9 +458,7 @@ fn recorder_that_begins_later_is_excluded() {
     let trace = trace.to_str().expect("a plain path");
     let dumped = place.ok(["dump", trace]);
     // Until then, the server may lose replies.
-    let (_, later) = dumped
-        .rsplit_once("its program records the display with RECORD")
-        .expect("an excluded program");
+    let (_, later) = dumped.rsplit_once(excluded).expect("an excluded program");
     assert!(!later.contains(r#"{"kind":"hole""#), "{dumped}");
     assert_eq!(later.matches("<- QueryFont reply").count(), 100);
     let audited = place.ok(["audit", trace]);

@@ -1,11 +1,13 @@
 //! `record`: a program cannot distinguish the proxy from its server, and no message is lost.
 
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::harness::{Finished, Place, Recording, Server, needs, raw, until, wait};
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 use x11rb::connection::Connection as _;
 use x11rb::protocol::res::{self, ConnectionExt as _};
 use x11rb::rust_connection::{DefaultStream, RustConnection};
@@ -354,6 +356,34 @@ fn sigint_and_sigterm_finish_the_trace() {
             "the cookie's file is removed"
         );
     }
+}
+
+/// `timeout` signals x11prof, and then its whole group.
+#[test]
+fn second_sigterm_waits_for_the_command() {
+    let place = Place::new();
+    let hold = place.write("hold", b"");
+    let script = format!(
+        "trap 'echo got; while [ -e {} ]; do sleep 0.01; done; exit 7' TERM
+         echo ready; while :; do sleep 0.01; done",
+        hold.display()
+    );
+    let mut command = place.x11prof(["record", "--server", "xvfb", "-o"]);
+    command.arg(place.path("trace.mcap"));
+    command.args(["--", "sh", "-c", &script]);
+    let mut recording = command.stdout(Stdio::piped()).spawn().expect("x11prof");
+    let stdout = recording.stdout.take().expect("a pipe");
+    let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
+    assert_eq!(lines.next().as_deref(), Some("ready"));
+    let pid = Pid::from_child(&recording);
+    kill_process(pid, Signal::TERM).expect("a signal is sent");
+    assert_eq!(lines.next().as_deref(), Some("got"));
+    kill_process(pid, Signal::TERM).expect("a signal is sent");
+    // Without an event to wait for: on a busy machine x11prof may see the signal only after the command's end.
+    std::thread::sleep(Duration::from_millis(100));
+    std::fs::remove_file(hold).expect("a file");
+    let status = wait(&mut recording, "x11prof record");
+    assert_eq!(status.code(), Some(7));
 }
 
 #[test]

@@ -276,6 +276,48 @@ fn event_arrives_before_the_reply_to_a_later_request() {
     }
 }
 
+/// The recorder reads the context switches of all threads of a client that disconnects. This took milliseconds before
+/// the server noticed the end.
+#[test]
+fn disconnect_reaches_the_server_at_once() {
+    let place = Place::new();
+    let recording = Recording::start(&place, &[]);
+    let mut other = recording.raw(Order::Little);
+    let root = other.root();
+    let (end, wait) = std::sync::mpsc::channel::<()>();
+    let wait = std::sync::Mutex::new(wait);
+    std::thread::scope(|scope| {
+        for _ in 0..400 {
+            scope.spawn(|| _ = wait.lock().map(|wait| wait.recv()));
+        }
+        let gone = (0..20).any(|_| {
+            let mut client = recording.raw(Order::Little);
+            let window = client.id(1);
+            client.request(1, 0, &[window, root, 0, 1 | 1 << 16, 0, 0, 0]);
+            client.sync();
+            drop(client);
+            other.request(15, 0, &[root]);
+            let (tree, _) = other.reply();
+            let mut windows = tree[32..].chunks(4);
+            !windows.any(|id| id == window.to_le_bytes())
+        });
+        drop(end);
+        assert!(gone, "the window is still there");
+    });
+}
+
+#[test]
+fn shared_memory_extensions_are_hidden_everywhere() {
+    needs("xdpyinfo", "x11-utils");
+    let place = Place::new();
+    for option in [["--try", "no-sharing"], ["--net", "lan"]] {
+        let recording = Recording::start(&place, &option);
+        let said = Finished::of(recording.client("xdpyinfo").arg("-queryExtensions")).succeeded();
+        assert!(said.contains("RENDER "), "{said}");
+        assert!(!said.contains("MIT-SHM"), "{said}");
+    }
+}
+
 #[test]
 fn clients_and_servers_connect_by_tcp() {
     needs("xdpyinfo", "x11-utils");

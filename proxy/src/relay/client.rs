@@ -138,27 +138,35 @@ impl Display {
             transport,
             pid: peer.and_then(|peer| peer.pid),
         };
-        let mut emulator = None;
+        let mut to_server = ToServer::default();
         let (by, why) = match Socket::new(stream) {
             Ok(client) => {
                 let client = self.connections.share(connection, client);
-                self.converse(&mut arrival, &client, &mut emulator)
+                self.converse(&mut arrival, &client, &mut to_server)
             }
             Err(error) => {
                 self.note_arrival(&arrival);
                 ("error", Some(error.to_string()))
             }
         };
-        // The process that opened the connection may have left it to a child.
-        if let Some(pid) = self.connections.process_of(connection) {
-            self.scheduling.leave(pid);
-        }
         let (by, why) = match self.connections.are_cut_off() {
             true => ("error", Some(CUT_OFF.to_owned())),
             false => (by, why),
         };
         self.note_closed(connection, by, why.clone());
-        if let Some(emulator) = emulator {
+        // Other clients may already use the display in the belief that this client is gone, so nothing slow comes
+        // before the server's notice of the end.
+        if let Some(server) = to_server.socket {
+            server.shut_down();
+        }
+        // The process that opened the connection may have left it to a child. It is probably ending, so this is the
+        // last moment to read its clock.
+        let pid = self.connections.process_of(connection);
+        self.note_end(pid);
+        if let Some(pid) = pid {
+            self.scheduling.leave(pid);
+        }
+        if let Some(emulator) = to_server.emulator {
             emulator.finish();
         }
         let by = by.to_owned();
@@ -272,7 +280,7 @@ impl Display {
         &self,
         arrival: &mut Arrival,
         client: &Socket,
-        emulator: &mut Option<NetworkEmulator>,
+        to_server: &mut ToServer,
     ) -> (&'static str, Option<String>) {
         let handshake = SetupHandshake {
             link: &self.link,
@@ -280,7 +288,7 @@ impl Display {
             lines: self.lines.clone(),
             connections: &self.connections,
         };
-        let introduced = handshake.run(arrival.connection, client, emulator);
+        let introduced = handshake.run(arrival.connection, client, &mut to_server.emulator);
         self.connections.introduced(arrival.connection);
         // The process of an unauthorized client is not looked up: the search takes milliseconds.
         if arrival.transport == Transport::Tcp && introduced.is_ok() {
@@ -298,10 +306,7 @@ impl Display {
             time,
         } = match introduced {
             Ok(introduced) => introduced,
-            Err(SetupEnd::Gone(why)) => {
-                self.note_end(pid);
-                return ("client", Some(why));
-            }
+            Err(SetupEnd::Gone(why)) => return ("client", Some(why)),
             Err(SetupEnd::Refused(order, why)) => {
                 // A peer that sends no valid byte order is not an X client. The X server would also just close the
                 // connection.
@@ -331,7 +336,8 @@ impl Display {
             stacks: self.stacks_of(arrival),
             rewrites: (!self.tried.is_none()).then_some((&self.tried, order)),
         };
-        let end = relay.run(|| self.note_end(self.connections.process_of(arrival.connection)));
+        let end = relay.run();
+        to_server.socket = Some(server);
         let by = match end.by {
             EndedBy::Client => "client",
             EndedBy::Server => "server",
@@ -339,7 +345,7 @@ impl Display {
         (by, end.error.map(|error| error.to_string()))
     }
 
-    /// Records the client's CPU time. This is the last moment to read the clock, because the process is ending.
+    /// Records the CPU time of a client at its end.
     fn note_end(&self, pid: Option<u32>) {
         if let Some(pid) = pid {
             self.scheduling.note_cpu_time(pid);
@@ -362,6 +368,13 @@ struct Arrival {
     transport: Transport,
     /// The process at its other end, if known.
     pid: Option<u32>,
+}
+
+/// A connection's side towards the server, as far as it was set up.
+#[derive(Default)]
+struct ToServer {
+    socket: Option<Arc<Socket>>,
+    emulator: Option<NetworkEmulator>,
 }
 
 /// Closes a connection when its thread ends for any reason.

@@ -92,17 +92,15 @@ struct DirectionEnd {
 }
 
 impl Relay<'_> {
-    /// Relays until the connection ends. Calls `at_end` as soon as the client's end is detected, while its process's
-    /// CPU time can still be read. Both sockets stay open: if the server noticed the end before it is recorded, the
-    /// server's messages to other clients about the end (DestroyNotify) would be recorded first.
-    pub(crate) fn run(&self, at_end: impl FnOnce()) -> ConnectionEnd {
+    /// Relays until the connection ends. Both sockets stay open: if the server noticed the end before it is recorded,
+    /// the server's messages to other clients about the end (DestroyNotify) would be recorded first.
+    pub(crate) fn run(&self) -> ConnectionEnd {
         // After a request the next message is usually the server's.
         let mut ways = [self.way(Direction::ToClient), self.way(Direction::ToServer)];
         let rewrites = self.rewrites;
         let mut rewriter =
             rewrites.map(|(tried, order)| Rewriter::new(&tried.rewrites, tried.opcodes, order));
         let mut spin_wait = SpinWait::new(&self.connections.looking);
-        let mut at_end = Some(at_end);
         let mut first = None;
         while ways.iter().any(|way| !way.over) {
             let mut any = false;
@@ -124,12 +122,6 @@ impl Relay<'_> {
                     ways.iter_mut().for_each(|way| way.over = true);
                 } else {
                     ways[at].to.shut_down_writing();
-                }
-                let [_, requests] = &ways;
-                if requests.over
-                    && let Some(at_end) = at_end.take()
-                {
-                    at_end();
                 }
             }
             let waited = match any {

@@ -147,7 +147,7 @@ pub(super) fn relay(
             stacks: None,
             rewrites: None,
         };
-        let end = relay.run(|| ());
+        let end = relay.run();
         recorder.close();
         (end, connections.bytes.into_inner())
     });

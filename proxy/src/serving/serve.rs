@@ -140,6 +140,8 @@ pub(crate) async fn serve(
                         end(command, display);
                         Ending::Terminated(Instant::now() + TERMINATE_PATIENCE)
                     }
+                    // A program that ends another one may also signal its group (timeout), so the signal arrives twice.
+                    (Ending::Terminated(_), Signalled::Terminate, Some(_)) => ending,
                     _ => Ending::Now,
                 };
             }

@@ -23,7 +23,8 @@ pub enum Rewrite {
     AnswerAtoms,
     /// RANDR GetScreenResources, which may probe all outputs, is replaced by GetScreenResourcesCurrent.
     CurrentResources,
-    /// QueryExtension does not find MIT-SHM and DRI3, which share memory and cannot be used over a network.
+    /// QueryExtension and ListExtensions do not report MIT-SHM and DRI3, which share memory and cannot be used over a
+    /// network.
     NoSharing,
 }
 

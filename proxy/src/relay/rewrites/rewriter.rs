@@ -6,6 +6,8 @@
 //! unchanged, without a gain. An event that the server sent before it read the NoOperation arrives after the reply. The
 //! rewriter gives the event the reply's sequence number, because a client's sequence numbers must never decrease.
 
+use std::collections::VecDeque;
+
 use x11prof_protocol::ByteOrder;
 use x11prof_trace::Direction;
 
@@ -17,11 +19,14 @@ use super::{Counts, Opcodes, Rewrite};
 /// Core opcodes (protocol encoding, "Requests").
 const LIST_FONTS_WITH_INFO: u8 = 50;
 const QUERY_EXTENSION: u8 = 98;
+const LIST_EXTENSIONS: u8 = 99;
 const NO_OPERATION: u8 = 127;
 /// Extensions with which a client and its server share memory.
 const SHARING: [&[u8]; 2] = [b"MIT-SHM", b"DRI3"];
 /// A character that no extension's name contains.
 const NO_LETTER: u8 = b'?';
+/// The largest length field of a reply to ListExtensions: 255 names of 255 bytes.
+const LONGEST_LIST: u32 = 255 * 256 / 4;
 /// Minor opcodes of RANDR (randrproto 1.3). Both requests have the same fields, and so have their replies.
 const GET_SCREEN_RESOURCES: u8 = 8;
 const GET_SCREEN_RESOURCES_CURRENT: u8 = 25;
@@ -41,6 +46,10 @@ pub(crate) struct Rewriter<'a> {
     held: [Vec<u8>; 2],
     /// Replies that wait for the end of a message.
     ready: Vec<u8>,
+    /// The ListExtensions whose replies have not arrived, from which names are removed.
+    lists: VecDeque<u64>,
+    /// The beginning of such a reply.
+    list: Vec<u8>,
     /// The number of requests so far.
     number: u64,
     /// The number of the last request that went to the server unchanged.
@@ -71,6 +80,8 @@ impl<'a> Rewriter<'a> {
             memory: Memory::default(),
             held: [Vec::new(), Vec::new()],
             ready: Vec::new(),
+            lists: VecDeque::new(),
+            list: Vec::new(),
             number: 0,
             last_given: 0,
             last_answered: 0,
@@ -158,8 +169,12 @@ impl<'a> Rewriter<'a> {
             server[at + 1] = GET_SCREEN_RESOURCES_CURRENT;
             self.counts[Rewrite::CurrentResources.index()] += 1;
         }
-        if major == QUERY_EXTENSION && whole && self.rewrites.contains(&Rewrite::NoSharing) {
-            self.hide_sharing(&mut server[at..]);
+        if self.rewrites.contains(&Rewrite::NoSharing) {
+            match major {
+                QUERY_EXTENSION if whole => self.hide_sharing(&mut server[at..]),
+                LIST_EXTENSIONS => self.lists.push_back(self.number),
+                _ => {}
+            }
         }
     }
 
@@ -171,6 +186,39 @@ impl<'a> Rewriter<'a> {
             name.fill(NO_LETTER);
             self.counts[Rewrite::NoSharing.index()] += 1;
         }
+    }
+
+    /// Writes the complete reply to a ListExtensions to `client`, without the extensions that share memory.
+    fn list_without_sharing(&mut self, client: &mut Vec<u8>) {
+        let mut reply = std::mem::take(&mut self.list);
+        let (header, mut rest) = reply.split_at(REPLY);
+        let (mut names, mut count) = (Vec::new(), 0);
+        for _ in 0..header[1] {
+            let name = rest.first().map(|len| 1 + usize::from(*len));
+            let Some((name, after)) = name.and_then(|len| rest.split_at_checked(len)) else {
+                // The server's reply is invalid.
+                client.append(&mut reply);
+                return;
+            };
+            if !SHARING.contains(&&name[1..]) {
+                names.extend_from_slice(name);
+                count += 1;
+            }
+            rest = after;
+        }
+        if count < header[1] {
+            names.resize(names.len().next_multiple_of(4), 0);
+            let units = names.len() as u32 / 4;
+            reply[1] = count;
+            reply[4..8].copy_from_slice(&match self.order {
+                ByteOrder::Little => units.to_le_bytes(),
+                ByteOrder::Big => units.to_be_bytes(),
+            });
+            reply.truncate(REPLY);
+            reply.append(&mut names);
+            self.counts[Rewrite::NoSharing.index()] += 1;
+        }
+        client.append(&mut reply);
     }
 
     /// True if the rewriter may reply to the current request itself.
@@ -194,13 +242,30 @@ impl<'a> Rewriter<'a> {
             let here = match self.answers.next(rest) {
                 reply_splitter::ReplyPiece::Wait => break,
                 reply_splitter::ReplyPiece::Rest(here) => {
-                    client.extend_from_slice(&rest[..here]);
+                    let listing = !self.list.is_empty();
+                    let to = if listing {
+                        &mut self.list
+                    } else {
+                        &mut *client
+                    };
+                    to.extend_from_slice(&rest[..here]);
+                    if listing && self.answers.are_between() {
+                        self.list_without_sharing(client);
+                    }
                     here
                 }
                 reply_splitter::ReplyPiece::Message { kind, alone } => {
                     let at = client.len();
                     client.extend_from_slice(&rest[..REPLY]);
                     self.message(kind, alone, &mut client[at..]);
+                    let is_last = matches!(kind, MessageKind::Reply | MessageKind::Error);
+                    if is_last && self.lists.front() == Some(&self.spoken_of) {
+                        self.lists.pop_front();
+                        let units = self.order.u32(rest, 4);
+                        if !alone && units.is_some_and(|units| units <= LONGEST_LIST) {
+                            self.list = client.split_off(at);
+                        }
+                    }
                     REPLY
                 }
             };
@@ -257,7 +322,11 @@ impl<'a> Rewriter<'a> {
     pub(crate) fn end(&mut self, direction: Direction) -> Vec<u8> {
         match direction {
             Direction::ToServer => std::mem::take(&mut self.held[0]),
-            Direction::ToClient => std::mem::take(&mut self.held[1]),
+            Direction::ToClient => {
+                let mut list = std::mem::take(&mut self.list);
+                list.append(&mut self.held[1]);
+                list
+            }
         }
     }
 }

@@ -306,3 +306,61 @@ fn shared_memory_extensions_are_hidden() {
         assert_eq!((to_client.len(), rewriter.counts), (0, [0, 0, 0, 2]));
     }
 }
+
+#[test]
+fn shared_memory_extensions_are_not_listed() {
+    for order in [ByteOrder::Little, ByteOrder::Big] {
+        let two = |value: u16| match order {
+            ByteOrder::Little => value.to_le_bytes(),
+            ByteOrder::Big => value.to_be_bytes(),
+        };
+        let four = |value: u32| match order {
+            ByteOrder::Little => value.to_le_bytes(),
+            ByteOrder::Big => value.to_be_bytes(),
+        };
+        let message = |code, names: &[&str], sequence| {
+            let list = names.iter().flat_map(|name| {
+                let len = name.len() as u8;
+                [&[len], name.as_bytes()].concat()
+            });
+            let mut list: Vec<u8> = list.collect();
+            list.resize(list.len().next_multiple_of(4), 0);
+            let mut bytes = vec![code, names.len() as u8];
+            bytes.extend(two(sequence));
+            bytes.extend(four(list.len() as u32 / 4));
+            bytes.extend([7; 24]);
+            bytes.append(&mut list);
+            bytes
+        };
+        let setup = vec![0; 8];
+        let from_server = [
+            setup.clone(),
+            message(12, &[], 1),
+            message(1, &["RENDER", "MIT-SHM", "XTEST", "DRI3"], 2),
+            message(1, &["MIT-SHM"], 3),
+            message(1, &["RENDER"], 4),
+        ];
+        // Only replies to ListExtensions are changed.
+        let expected = [
+            setup,
+            message(12, &[], 1),
+            message(1, &["RENDER", "XTEST"], 2),
+            message(1, &["MIT-SHM"], 3),
+            message(1, &["RENDER"], 4),
+        ];
+        let from_server = from_server.concat();
+        let request = |major| [&[major, 0][..], &two(1)].concat();
+        let requests = [request(127), request(99), request(43), request(99)].concat();
+        for piece in 1..from_server.len() {
+            let mut rewriter = Rewriter::new(&[Rewrite::NoSharing], OPCODES, order);
+            let (mut to_server, mut to_client) = (Vec::new(), Vec::new());
+            rewriter.take_from_client(&requests, &mut to_server, &mut to_client);
+            assert_eq!(to_server, requests);
+            for bytes in from_server.chunks(piece) {
+                rewriter.take_from_server(bytes, &mut to_client);
+            }
+            assert_eq!(to_client, expected.concat(), "in pieces of {piece} bytes");
+            assert_eq!(rewriter.counts, [0, 0, 0, 1]);
+        }
+    }
+}
