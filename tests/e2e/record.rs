@@ -396,11 +396,19 @@ fn killed_recorder_leaves_a_recoverable_trace() {
         .args(["-e", "while :; do ls -la /usr/bin; done"])
         .spawn()
         .expect("xterm starts");
-    // This size exceeds the data of xterm's start-up.
-    until("a trace of some size", || {
-        std::fs::metadata(&recording.trace)
-            .ok()
-            .filter(|trace| trace.len() > 200_000)
+    // More than 100 requests, whatever else the trace holds.
+    until("requests in the trace", || {
+        let mut reader = x11prof_trace::Reader::new(std::fs::File::open(&recording.trace).ok()?);
+        let reader = reader.as_mut().ok()?;
+        while let Ok(Some(record)) = reader.next() {
+            if let x11prof_trace::Record::Block(block) = record
+                && block.direction == x11prof_trace::Direction::ToServer
+                && block.offset > 16_384
+            {
+                return Some(());
+            }
+        }
+        None
     });
     recording.signal(Signal::KILL);
     crate::harness::wait(&mut xterm, "xterm");
