@@ -107,7 +107,12 @@ fn verdict(report: &DivergenceReport, [reference, other]: [&str; 2]) -> Vec<Stri
         counted(report.requests, "request"),
     );
     let Some(first) = report.clients.first() else {
-        return vec![format!("No difference: {requests}.")];
+        let is_one_sided = !report.only_reference.is_empty() || !report.only_other.is_empty();
+        return vec![match (is_one_sided, report.requests) {
+            (false, _) => format!("No difference: {requests}."),
+            (true, 0) => "No client is in both recordings.".to_owned(),
+            (true, _) => format!("The clients in both recordings do not differ: {requests}."),
+        }];
     };
     let client = plain(&first.client);
     let mut lines = vec![match (&first.first_request, first.received.first()) {

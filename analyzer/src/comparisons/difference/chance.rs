@@ -13,6 +13,10 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 pub const LEVEL: f64 = 0.05;
 /// Maximum number of splits that are tested.
 const DIVISIONS: usize = 5000;
+/// Number of splits that are tested however many values there are: 20 for the smallest significant probability.
+const FEWEST_DIVISIONS: usize = 400;
+/// Maximum number of values in all tested splits together, so that the test takes seconds at most.
+const VALUES: usize = 200_000_000;
 
 /// A figure in all runs: the values of the first group's runs, then of the second group's.
 #[derive(Debug, Clone, Copy)]
@@ -33,9 +37,14 @@ pub fn chances(samples: &[Sample<'_>], first: usize) -> Option<Vec<f64>> {
     }
     let made: Vec<bool> = (0..runs).map(|run| run < first).collect();
     let seen: Vec<f64> = samples.iter().map(|of| of.t(&made)).collect();
+    if seen.iter().all(|t| *t == 0.0) {
+        return Some(vec![1.0; samples.len()]);
+    }
     let mut as_large = vec![0usize; samples.len()];
     let mut tried = 0usize;
-    divisions(runs, first, |division| {
+    let values = (samples.len() * runs).max(1);
+    let most = (VALUES / values).clamp(FEWEST_DIVISIONS, DIVISIONS);
+    divisions(runs, first, most, |division| {
         tried += 1;
         let largest = samples.iter().map(|of| of.t(division)).fold(0.0, f64::max);
         for (count, t) in as_large.iter_mut().zip(&seen) {
@@ -67,10 +76,10 @@ fn ways(all: usize, chosen: usize) -> f64 {
 }
 
 /// Calls `on` with each split of `runs` into two groups, as the membership of the `first` runs. If there are very many
-/// splits, uses a random selection that includes the actual one.
-fn divisions(runs: usize, first: usize, mut on: impl FnMut(&[bool])) {
+/// splits, uses a random selection of `most` that includes the actual one.
+fn divisions(runs: usize, first: usize, most: usize, mut on: impl FnMut(&[bool])) {
     let mut division: Vec<bool> = (0..runs).map(|run| run < first).collect();
-    if ways(runs, first) <= DIVISIONS as f64 {
+    if ways(runs, first) <= most as f64 {
         // The splits in descending order as binary numbers: the actual split is the largest.
         loop {
             on(&division);
@@ -86,7 +95,7 @@ fn divisions(runs: usize, first: usize, mut on: impl FnMut(&[bool])) {
         }
     }
     let mut random = 0x2545_f491_4f6c_dd1d_u64;
-    for _ in 0..DIVISIONS {
+    for _ in 0..most {
         on(&division);
         // Fisher-Yates, with Marsaglia's xorshift (2003): deterministic.
         for at in (1..runs).rev() {
@@ -188,15 +197,24 @@ mod tests {
     fn each_permutation_is_visited_once_up_to_the_limit() {
         let mut seen = std::collections::BTreeSet::new();
         let mut count = 0;
-        divisions(7, 3, |division| {
+        divisions(7, 3, DIVISIONS, |division| {
             assert_eq!(division.iter().filter(|first| **first).count(), 3);
             seen.insert(division.to_vec());
             count += 1;
         });
         assert_eq!((count, seen.len()), (35, 35));
         count = 0;
-        divisions(30, 15, |_| count += 1);
+        divisions(30, 15, DIVISIONS, |_| count += 1);
         assert_eq!(count, DIVISIONS);
+    }
+
+    #[test]
+    fn very_many_figures_use_fewer_permutations() {
+        let values: Vec<f64> = (0..20).map(f64::from).collect();
+        let samples = vec![sample(&values); 5000];
+        let chance = chances(&samples, 10).unwrap()[0];
+        // 200 million values are 2000 permutations, of which only the actual one has so large a difference.
+        assert_eq!(chance, 1.0 / 2000.0);
     }
 
     #[test]
