@@ -13,8 +13,9 @@ use crate::pipeline::MessageContext;
 
 /// The position of a message: the index of the client, and the number of the message in the client's stream.
 pub(super) type Place = (usize, u32);
-/// The maximum number of fields that are kept of a message.
+/// The maximum number of fields that are kept of a message, and of all messages.
 const MOST_FIELDS: usize = 2048;
+const MOST_OF_ALL: usize = 400_000;
 
 /// The value of a field of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +34,8 @@ pub struct MessageDetails {
     wanted: FxHashMap<Place, ()>,
     streams: DisplayStreams,
     found: BTreeMap<Place, Fields>,
+    /// The number of fields in `found`.
+    kept: usize,
 }
 
 impl MessageDetails {
@@ -51,7 +54,10 @@ impl MessageDetails {
             && self.wanted.remove(&place).is_some()
         {
             let fields = self.fields(seen);
-            self.found.insert(place, fields);
+            if self.kept + fields.len() <= MOST_OF_ALL {
+                self.kept += fields.len();
+                self.found.insert(place, fields);
+            }
         }
     }
 
@@ -60,8 +66,9 @@ impl MessageDetails {
         self.wanted.is_empty()
     }
 
-    pub(super) fn get(&self, place: Place) -> &[(String, Field)] {
-        self.found.get(&place).map_or(&[], Vec::as_slice)
+    /// The fields of a message; `None` if the message is beyond the limit.
+    pub(super) fn get(&self, place: Place) -> Option<&[(String, Field)]> {
+        self.found.get(&place).map(Vec::as_slice)
     }
 
     fn fields(&self, seen: &MessageContext<'_>) -> Fields {

@@ -515,7 +515,9 @@ impl Divergence {
             };
             return vec![(None, [text(0), text(1)])];
         };
-        let (first, second) = (details[0].get(a), details[1].get(b));
+        let (Some(first), Some(second)) = (details[0].get(a), details[1].get(b)) else {
+            return Vec::new();
+        };
         let others: FxHashMap<&str, &Field> = second
             .iter()
             .map(|(path, field)| (path.as_str(), field))
@@ -751,8 +753,11 @@ impl Received {
 }
 
 /// Returns the fields of a message in one line of text.
-fn line(fields: &[(String, Field)]) -> String {
-    let fields = fields.iter().filter(|(path, _)| !path.ends_with("[]"));
+fn line(fields: Option<&[(String, Field)]>) -> String {
+    let fields = fields
+        .unwrap_or_default()
+        .iter()
+        .filter(|(path, _)| !path.ends_with("[]"));
     let fields = fields.map(|(path, field)| format!("{path}={}", field.text));
     fields.collect::<Vec<_>>().join(" ")
 }

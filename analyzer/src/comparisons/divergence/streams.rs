@@ -11,8 +11,8 @@ use crate::pipeline::MessageContext;
 
 /// Maximum number of bytes of a message's text that are compared.
 pub(super) const LONGEST: usize = 1 << 12;
-/// The maximum number of messages kept for all clients, which use about 200 MB.
-const MOST_MESSAGES: usize = 4_000_000;
+/// The maximum number of messages of all clients and of their server's ids that are kept, which use about 100 MB.
+const MOST_KEPT: usize = 1_000_000;
 
 /// The kind of a received message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -119,15 +119,15 @@ impl DisplayStreams {
         if let (Message::ServerSetup(_), Some(range)) = (seen.message, range) {
             self.meanings.new_client(seen.connection, range);
         }
-        if self.kept >= MOST_MESSAGES {
+        if self.kept >= MOST_KEPT {
             self.left_out += 1;
             return;
         }
         let Some(named) = Named::of(seen.message) else {
             return;
         };
-        self.kept += 1;
         let digest = self.digest(seen, &named);
+        self.kept += 1 + digest.server_ids.len();
         let client = self.client(seen.connection);
         let number = client.messages;
         client.messages += 1;

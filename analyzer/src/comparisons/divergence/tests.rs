@@ -1,6 +1,6 @@
 use super::{DisplayStreams, Divergence, DivergenceReport};
 use crate::Pipeline;
-use crate::testing::{Synthetic, expose, get_input_focus, map_window, query_font, reply};
+use crate::testing::{Synthetic, expose, get_input_focus, map_window, query_font, reply, request};
 
 /// The differences of two synthetic recordings.
 fn diverge(sides: [&Synthetic; 2]) -> DivergenceReport {
@@ -85,4 +85,31 @@ fn repeated_requests_are_reported_as_a_loop() {
         (900.0..1100.0).contains(&repeated.per_second),
         "{repeated:?}"
     );
+}
+
+/// Messages whose fields exceed the limit are left out on both sides.
+#[test]
+fn fields_of_very_many_messages_are_not_kept() {
+    let recording = |first: u8| {
+        let mut one = window(0x20_0001);
+        for number in 0..1300_u16 {
+            let mut list = reply(number + 3);
+            list[1] = 32;
+            list[4..8].copy_from_slice(&1000_u32.to_le_bytes());
+            list[16..20].copy_from_slice(&1000_u32.to_le_bytes());
+            list.extend([first, 0, 0, 0].repeat(1000));
+            one.wait(1000)
+                .client_sends(&[request(20, 0, &[0x20_0001, 39, 6, 0, 1000])]);
+            one.server_sends(&[list]);
+        }
+        one
+    };
+    let report = diverge([&recording(1), &recording(2)]);
+    let counts: Vec<u64> = report.clients[0]
+        .received
+        .iter()
+        .map(|one| one.count)
+        .collect();
+    assert!(counts.iter().sum::<u64>() <= 400_000, "{counts:?}");
+    assert!(counts[0] > 390_000, "{counts:?}");
 }
