@@ -5,13 +5,16 @@
 //! (`analyzer`'s permutation test corrects for their number).
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use x11prof_analyzer::{LEVEL, Sample, chances};
 
 use crate::issues::{Issue, Issues, SessionNumber};
 
-/// Maximum number of tested issues of a program: those with the most time.
-const TESTED: usize = 50;
+/// Maximum number of compared issues of a program: those with the most time.
+const COMPARED: usize = 50;
+/// Maximum number of issues of all programs of which the significance is tested: those with the most time.
+const TESTED: usize = 200;
 /// Maximum number of tested sessions of a version, spread evenly over all sessions.
 const SESSIONS: usize = 100;
 /// A nanosecond, in the figure's milliseconds.
@@ -23,7 +26,8 @@ pub(crate) struct Change {
     /// The mean over sessions of the milliseconds over the threshold per user action, in the old version and in the new
     /// one.
     pub(crate) per_action_ms: [f64; 2],
-    /// The probability (0 to 1) of such a difference between equal versions; `None` if there are too few sessions.
+    /// The probability (0 to 1) of such a difference between equal versions; `None` if there are too few sessions, or
+    /// if no issue of the program is tested.
     pub(crate) chance: Option<f64>,
     /// Whether the issue occurs, in the old version and in the new one.
     pub(crate) occurs: [bool; 2],
@@ -45,7 +49,7 @@ impl Change {
 
 /// The changes of one program's issues between two versions.
 pub(crate) struct Changes {
-    /// The changes of single issues, by index in the ranked list of issues.
+    /// The changes of tested issues, by index in the ranked list of issues.
     pub(crate) of_issue: HashMap<usize, Change>,
     /// The change of all tested issues of the program together; `None` if one version has no session.
     pub(crate) of_program: Option<Change>,
@@ -55,11 +59,12 @@ pub(crate) struct Changes {
     pub(crate) actions: [u64; 2],
 }
 
-/// Compares the issues of `program` (`None` if unknown) in the sessions of two versions, old and new.
+/// Compares the issues of `program` (`None` if unknown) in the sessions of two versions, old and new. `ranked` has the
+/// program's issues with their indices in the ranked list of all issues.
 pub(crate) fn changes(
     issues: &Issues,
-    ranked: &[&Issue],
-    program: Option<&str>,
+    ranked: &[(usize, &Issue)],
+    program: Option<&Arc<str>>,
     versions: [&str; 2],
 ) -> Changes {
     let mut sessions: [Vec<(SessionNumber, u64)>; 2] = [Vec::new(), Vec::new()];
@@ -87,12 +92,10 @@ pub(crate) fn changes(
         .flatten()
         .map(|(_, actions)| *actions)
         .collect();
-    let own = ranked.iter().enumerate();
-    let own = own.filter(|(_, issue)| issue.program.as_deref() == program);
-    let own: Vec<(usize, &&Issue)> = own.take(TESTED).collect();
+    let own = &ranked[..ranked.len().min(COMPARED)];
     let mut figures: Vec<Vec<f64>> = Vec::new();
     let mut total = vec![0.0; places.len()];
-    for (_, issue) in &own {
+    for (_, issue) in own {
         let mut figure = vec![0.0; places.len()];
         for one in &issue.occurrences {
             if let Some(at) = places.get(&one.session) {
@@ -105,42 +108,47 @@ pub(crate) fn changes(
     }
     figures.push(total);
     let first = tested[0].len();
-    let samples: Vec<Sample<'_>> = figures
+    let both = first > 0 && !tested[1].is_empty();
+    let (issues_tested, all) = (tested_of(own), figures.len() - 1);
+    let samples: Vec<Sample<'_>> = figures[..issues_tested]
         .iter()
+        .chain(figures.last())
         .map(|values| Sample {
             values,
             resolution: RESOLUTION,
         })
         .collect();
-    let chances = match first > 0 && !tested[1].is_empty() {
-        true => chances(&samples, first),
-        false => None,
+    let chances = match both && (issues_tested > 0 || own.is_empty()) {
+        true => chances(&samples, first).unwrap_or_default(),
+        false => Vec::new(),
     };
-    let change = |at: usize| {
+    let change = |at: usize, chance: Option<&f64>| {
         let figure = &figures[at];
         let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len().max(1) as f64;
         let occurs = |of: &[f64]| of.iter().any(|value| *value > 0.0);
         let (old, new) = figure.split_at(first);
         Change {
             per_action_ms: [mean(old), mean(new)],
-            chance: chances
-                .as_ref()
-                .and_then(|chances| chances.get(at).copied()),
+            chance: chance.copied(),
             occurs: [occurs(old), occurs(new)],
         }
     };
-    let both = first > 0 && !tested[1].is_empty();
     Changes {
-        of_issue: own
+        of_issue: own[..issues_tested]
             .iter()
             .enumerate()
             .filter(|_| both)
-            .map(|(at, (place, _))| (*place, change(at)))
+            .map(|(at, (place, _))| (*place, change(at, chances.get(at))))
             .collect(),
-        of_program: both.then(|| change(figures.len() - 1)),
+        of_program: both.then(|| change(all, chances.last())),
         sessions: numbers,
         actions,
     }
+}
+
+/// The number of the program's issues of which the significance is tested.
+fn tested_of(own: &[(usize, &Issue)]) -> usize {
+    own.partition_point(|(at, _)| *at < TESTED)
 }
 
 /// The sessions to test, spread evenly if there are too many.
@@ -156,7 +164,7 @@ fn spread(of: Vec<(SessionNumber, u64)>) -> Vec<(SessionNumber, u64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Changes, changes};
+    use super::{Changes, changes, tested_of};
     use crate::episode_row::EpisodeRow;
     use crate::hive::Partition;
     use crate::issues::{Issues, Selection};
@@ -192,8 +200,9 @@ mod tests {
             }
         }
         let ranked = issues.ranked();
-        let names = ranked.iter().map(|issue| issue.blame.clone()).collect();
-        (names, changes(&issues, &ranked, None, ["1", "2"]))
+        let names = ranked.iter().map(|issue| issue.blame.to_string());
+        let own: Vec<_> = ranked.iter().copied().enumerate().collect();
+        (names.collect(), changes(&issues, &own, None, ["1", "2"]))
     }
 
     fn over_ms(blame: &str, side: usize, number: usize) -> u64 {
@@ -235,5 +244,15 @@ mod tests {
                 .values()
                 .all(|change| change.word().is_none())
         );
+    }
+
+    /// The work does not grow with the number of issues and programs.
+    #[test]
+    fn only_the_issues_with_the_most_time_are_tested() {
+        let issue = super::Issue::default();
+        let own =
+            |ranks: &[usize]| tested_of(&ranks.iter().map(|at| (*at, &issue)).collect::<Vec<_>>());
+        assert_eq!(own(&[0, 1, 199, 200, 5000]), 3);
+        assert_eq!(own(&[200]), 0);
     }
 }

@@ -26,21 +26,21 @@ pub const PART_NAMES: [&str; PARTS] = [
     "awaited_ns",
 ];
 
-/// An episode as a row of a table. Times are in nanoseconds.
+/// An episode as a row of a table, with texts of the type `T`. Times are in nanoseconds.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct EpisodeRow {
+pub struct EpisodeRow<T = String> {
     /// The name of the program whose client handled the episode; `None` if unknown.
-    pub program: Option<String>,
+    pub program: Option<T>,
     /// The number of the connection of the client that handled the episode.
     pub client: u32,
     /// The kind of action and the class of its window. A release counts as a part of its press.
-    pub landmark: String,
+    pub landmark: T,
     /// What began the episode: `input`, `output` or `asynchronous`.
-    pub trigger: String,
+    pub trigger: T,
     /// The tree of the episode's intervals as text, without their times.
-    pub pattern: String,
+    pub pattern: T,
     /// The largest cause of the latency: a request's round trips, a wait, or another client. Empty if unknown.
-    pub blame: String,
+    pub blame: T,
     /// The beginning of the episode, in nanoseconds since the session's first record.
     pub start: u64,
     /// The latency in nanoseconds, until the end of all episodes that this one caused.
@@ -57,15 +57,40 @@ pub struct EpisodeRow {
     /// The size in bytes of the requests that the client sent during the episode.
     pub bytes: u64,
     /// Why the end of the episode is uncertain; `None` if it is certain.
-    pub unsure: Option<String>,
+    pub unsure: Option<T>,
     /// The request of another client that caused the episode; `None` if there is none.
-    pub led_to_by: Option<String>,
+    pub led_to_by: Option<T>,
     /// The call site of the client's longest wait. It is known only for recordings with stacks, and is stored in no
     /// table.
-    pub waited_in: Option<String>,
+    pub waited_in: Option<T>,
     /// The function in which the client used the most CPU time. It is known only for recordings with samples of running
     /// clients, and is stored in no table.
-    pub ran_in: Option<String>,
+    pub ran_in: Option<T>,
+}
+
+impl<T> EpisodeRow<T> {
+    /// The row with each of its texts replaced by what `text` returns.
+    pub fn map<U>(self, mut text: impl FnMut(T) -> U) -> EpisodeRow<U> {
+        EpisodeRow {
+            program: self.program.map(&mut text),
+            client: self.client,
+            landmark: text(self.landmark),
+            trigger: text(self.trigger),
+            pattern: text(self.pattern),
+            blame: text(self.blame),
+            start: self.start,
+            latency: self.latency,
+            threshold: self.threshold,
+            parts: self.parts,
+            round_trips: self.round_trips,
+            requests: self.requests,
+            bytes: self.bytes,
+            unsure: self.unsure.map(&mut text),
+            led_to_by: self.led_to_by.map(&mut text),
+            waited_in: self.waited_in.map(&mut text),
+            ran_in: self.ran_in.map(&mut text),
+        }
+    }
 }
 
 impl EpisodeRow {

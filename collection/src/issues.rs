@@ -7,12 +7,11 @@
 //! An episode that another client's episode caused is not an issue: its time is part of the other episode's latency,
 //! and the blame names it. Otherwise one wait would count twice.
 //!
-//! Memory use: 24 bytes for each episode over its threshold, since an exact median needs all latencies, and a few
-//! hundred bytes for each session, issue and pattern.
+//! Memory use: 56 bytes for each episode over its threshold, since an exact median needs all latencies, and one or two
+//! hundred bytes for each session and pattern. Each name is in memory once.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
-use std::num::NonZeroU32;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -21,9 +20,11 @@ use crate::episode_row::{EpisodeRow, PARTS};
 use crate::hive::Partition;
 
 /// Maximum number of issues kept; episodes of all further issues count as one issue.
-const ISSUES_LIMIT: usize = 100_000;
+const ISSUES_LIMIT: usize = 20_000;
 /// Maximum number of patterns kept for an issue.
 const PATTERNS_LIMIT: usize = 10_000;
+/// Maximum length of a name in bytes. Longer names are cut.
+const NAME_BYTES: usize = 1024;
 /// The name of the sum of all issues, or patterns, beyond the limit.
 const OTHERS: &str = "(others)";
 
@@ -44,33 +45,27 @@ pub(crate) struct SessionFacts {
     pub(crate) id: Arc<str>,
     /// Shared by the sessions of a folder.
     pub(crate) partition: Arc<Partition>,
-    pub(crate) trace: String,
-    /// The number of the user's actions (episodes that input began), by program.
-    pub(crate) actions: BTreeMap<Option<String>, u64>,
+    pub(crate) trace: Arc<str>,
 }
 
 /// An episode of an issue, with a latency over its threshold. Times are in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug)]
 pub(crate) struct Occurrence {
     pub(crate) latency: u64,
     /// The latency minus the threshold, in nanoseconds.
     pub(crate) over: u64,
     pub(crate) session: SessionNumber,
-    /// The number of the call site of the client's longest wait; `None` if unknown.
-    pub(crate) waited_in: Option<CallSiteNumber>,
-    /// The number of the function in which the client used the most CPU time; `None` if unknown.
-    pub(crate) ran_in: Option<CallSiteNumber>,
+    /// The call site of the client's longest wait; `None` if unknown.
+    pub(crate) waited_in: Option<Arc<str>>,
+    /// The function in which the client used the most CPU time; `None` if unknown.
+    pub(crate) ran_in: Option<Arc<str>>,
 }
-
-/// The number of a call site or function in `Issues::places`, from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct CallSiteNumber(NonZeroU32);
 
 /// The episode of an issue with the greatest latency. Times are in nanoseconds.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Worst {
     pub(crate) latency: u64,
-    pub(crate) trace: String,
+    pub(crate) trace: Arc<str>,
     pub(crate) start: u64,
     pub(crate) client: u32,
 }
@@ -88,10 +83,10 @@ pub(crate) struct Pattern {
 /// An issue: slow episodes of equal program, landmark and blame. Times are in nanoseconds.
 #[derive(Debug, Default)]
 pub(crate) struct Issue {
-    pub(crate) program: Option<String>,
-    pub(crate) landmark: String,
-    pub(crate) blame: String,
-    pub(crate) patterns: HashMap<String, Pattern>,
+    pub(crate) program: Option<Arc<str>>,
+    pub(crate) landmark: Arc<str>,
+    pub(crate) blame: Arc<str>,
+    pub(crate) patterns: HashMap<Arc<str>, Pattern>,
     pub(crate) occurrences: Vec<Occurrence>,
     pub(crate) over: u64,
     pub(crate) parts: [u64; PARTS],
@@ -103,25 +98,25 @@ pub(crate) struct Issue {
 
 impl Issue {
     /// The issue's patterns with their names, sorted by time over the threshold in descending order, then by name.
-    pub(crate) fn ranked_patterns(&self) -> Vec<(&str, Pattern)> {
+    pub(crate) fn ranked_patterns(&self) -> Vec<(&Arc<str>, Pattern)> {
         let patterns = self.patterns.iter();
-        let mut list: Vec<_> = patterns.map(|(name, of)| (name.as_str(), *of)).collect();
+        let mut list: Vec<_> = patterns.map(|(name, of)| (name, *of)).collect();
         list.sort_unstable_by_key(|(name, of)| (Reverse(of.over), *name));
         list
     }
 
-    fn add_pattern(&mut self, name: &str, latency: u64, over: u64) {
-        let full = self.patterns.len() >= PATTERNS_LIMIT && !self.patterns.contains_key(name);
-        let name = if full { OTHERS } else { name };
-        let pattern = match self.patterns.get_mut(name) {
-            Some(pattern) => pattern,
-            None => self.patterns.entry(name.to_owned()).or_default(),
-        };
+    fn add_pattern(&mut self, name: Arc<str>, latency: u64, over: u64) {
+        let full = self.patterns.len() >= PATTERNS_LIMIT && !self.patterns.contains_key(&name);
+        let name = if full { OTHERS.into() } else { name };
+        let pattern = self.patterns.entry(name).or_default();
         pattern.occurrences += 1;
         pattern.over = pattern.over.saturating_add(over);
         pattern.worst = pattern.worst.max(latency);
     }
 }
+
+/// The program, landmark and blame of an issue.
+type IssueKey = (Option<Arc<str>>, Arc<str>, Arc<str>);
 
 /// The issues in the sessions that were added.
 #[derive(Debug, Default)]
@@ -129,14 +124,15 @@ pub struct Issues {
     selection: Selection,
     numbers: HashMap<Arc<str>, SessionNumber>,
     pub(crate) sessions: Vec<SessionFacts>,
-    /// The index of each key's issue in `issues`.
-    keys: HashMap<String, usize>,
+    /// The number of the user's actions (episodes that input began), by program and session.
+    pub(crate) actions: BTreeMap<(Option<Arc<str>>, SessionNumber), u64>,
+    /// All names of programs, landmarks, causes, patterns, functions and traces.
+    names: HashSet<Arc<str>>,
+    /// The index of each issue in `issues`.
+    keys: HashMap<IssueKey, usize>,
     pub(crate) issues: Vec<Issue>,
-    /// The names of call sites and functions; the first has the number 1.
-    pub(crate) places: Vec<String>,
-    place_numbers: HashMap<String, CallSiteNumber>,
     /// The number of episodes of any latency, by program and landmark.
-    pub(crate) of_landmark: HashMap<(Option<String>, String), u64>,
+    pub(crate) of_landmark: HashMap<(Option<Arc<str>>, Arc<str>), u64>,
     /// The number of episodes by version and by lower bound of the step of latency in nanoseconds.
     pub(crate) steps: BTreeMap<Option<String>, BTreeMap<u64, u64>>,
     pub(crate) episodes: u64,
@@ -164,6 +160,7 @@ impl Issues {
         }
         let number = SessionNumber(u32::try_from(self.sessions.len()).unwrap_or(u32::MAX));
         let id = Arc::<str>::from(id);
+        let trace = self.shared(trace);
         self.numbers.insert(Arc::clone(&id), number);
         let partition = match self.sessions.last() {
             Some(last) if *last.partition == *partition => Arc::clone(&last.partition),
@@ -172,8 +169,7 @@ impl Issues {
         self.sessions.push(SessionFacts {
             id,
             partition,
-            trace: trace.to_owned(),
-            actions: BTreeMap::new(),
+            trace,
         });
         number
     }
@@ -184,45 +180,50 @@ impl Issues {
 
     /// The sessions that contain the program (`None` if unknown), each with its number of user actions in the program,
     /// sorted by id.
-    pub(crate) fn of_program(&self, program: Option<&str>) -> Vec<(SessionNumber, u64)> {
-        let program = program.map(str::to_owned);
-        let numbered = (0..).map(SessionNumber).zip(&self.sessions);
-        let mut list: Vec<_> = numbered
-            .filter_map(|(number, facts)| Some((&facts.id, number, *facts.actions.get(&program)?)))
+    pub(crate) fn of_program(&self, program: Option<&Arc<str>>) -> Vec<(SessionNumber, u64)> {
+        let key = |number| (program.cloned(), SessionNumber(number));
+        let own = self.actions.range(key(0)..=key(u32::MAX));
+        let mut list: Vec<_> = own
+            .map(|((_, session), actions)| (*session, *actions))
             .collect();
-        list.sort_unstable();
-        list.into_iter()
-            .map(|(_, number, actions)| (number, actions))
-            .collect()
+        list.sort_unstable_by_key(|(session, _)| self.facts(*session).map(|facts| &facts.id));
+        list
+    }
+
+    /// The shared copy of a name.
+    fn name(&mut self, name: &str) -> Arc<str> {
+        let name = &name[..name.floor_char_boundary(NAME_BYTES)];
+        self.shared(name)
+    }
+
+    fn shared(&mut self, name: &str) -> Arc<str> {
+        if let Some(known) = self.names.get(name) {
+            return Arc::clone(known);
+        }
+        let name = Arc::<str>::from(name);
+        self.names.insert(Arc::clone(&name));
+        name
     }
 
     /// Adds an episode of the session to its issue, if the episode is slow and no other client caused it.
-    pub fn add(&mut self, session: SessionNumber, row: &EpisodeRow) {
+    pub fn add<T: AsRef<str>>(&mut self, session: SessionNumber, row: &EpisodeRow<T>) {
         let threshold = self.selection.threshold.unwrap_or(row.threshold);
         if row.latency < threshold || row.led_to_by.is_some() {
             return;
         }
-        let program = row.program.as_deref();
-        let key = [
-            // Distinguish an unknown program from a program with an empty name.
-            if program.is_some() { "+" } else { "" },
-            program.unwrap_or_default(),
-            &row.landmark,
-            &row.blame,
-        ]
-        .join("\0");
-        let at = match self.keys.get(&key) {
-            Some(at) => *at,
-            None => self.new_issue(key, row),
-        };
-        let waited_in = row.waited_in.as_deref().and_then(|name| self.place(name));
-        let ran_in = row.ran_in.as_deref().and_then(|name| self.place(name));
+        let program = row.program.as_ref().map(|name| self.name(name.as_ref()));
+        let landmark = self.name(row.landmark.as_ref());
+        let blame = self.name(row.blame.as_ref());
+        let pattern = self.name(row.pattern.as_ref());
+        let at = self.issue((program, landmark, blame));
+        let mut place = |name: &Option<T>| Some(self.name(name.as_ref()?.as_ref()));
+        let (waited_in, ran_in) = (place(&row.waited_in), place(&row.ran_in));
         let Some(issue) = self.issues.get_mut(at) else {
             return;
         };
         let over = row.latency - threshold;
         issue.over = issue.over.saturating_add(over);
-        issue.add_pattern(&row.pattern, row.latency, over);
+        issue.add_pattern(pattern, row.latency, over);
         issue.occurrences.push(Occurrence {
             latency: row.latency,
             over,
@@ -237,78 +238,40 @@ impl Issues {
         issue.requests = issue.requests.saturating_add(row.requests);
         issue.unsure += u64::from(row.unsure.is_some());
         let trace = self.sessions.get(session.0 as usize);
-        let trace = trace.map_or("", |session| session.trace.as_str());
+        let trace = trace.map_or_else(Arc::default, |session| Arc::clone(&session.trace));
         let worst = &issue.worst;
         // Among equal latencies the first by trace name and time wins, independent of the input order.
-        let before = (trace, row.start) < (worst.trace.as_str(), worst.start);
+        let before = (&trace, row.start) < (&worst.trace, worst.start);
         let first = issue.occurrences.len() == 1;
         if first || row.latency > worst.latency || (row.latency == worst.latency && before) {
             issue.worst = Worst {
                 latency: row.latency,
-                trace: trace.to_owned(),
+                trace,
                 start: row.start,
                 client: row.client,
             };
         }
     }
 
-    /// The number of a call site, up to a limit.
-    fn place(&mut self, name: &str) -> Option<CallSiteNumber> {
-        if let Some(known) = self.place_numbers.get(name) {
-            return Some(*known);
+    /// The index of the issue with this program, landmark and blame. Adds it if it is new.
+    fn issue(&mut self, key: IssueKey) -> usize {
+        if let Some(at) = self.keys.get(&key) {
+            return *at;
         }
-        let next = u32::try_from(self.places.len() + 1).ok();
-        let number = CallSiteNumber(
-            next.filter(|_| self.places.len() < ISSUES_LIMIT)
-                .and_then(NonZeroU32::new)?,
-        );
-        self.places.push(name.to_owned());
-        self.place_numbers.insert(name.to_owned(), number);
-        Some(number)
-    }
-
-    /// The names of call sites or functions, as `place` returns their numbers for these episodes, each with its number
-    /// of episodes, the most frequent first.
-    pub(crate) fn ranked_places(
-        &self,
-        of: &[Occurrence],
-        place: impl Fn(&Occurrence) -> Option<CallSiteNumber>,
-    ) -> Vec<(&str, usize)> {
-        let mut counts: HashMap<CallSiteNumber, usize> = HashMap::new();
-        for place in of.iter().filter_map(place) {
-            *counts.entry(place).or_default() += 1;
-        }
-        let named = counts.into_iter().filter_map(|(place, count)| {
-            let name = self.places.get(place.0.get() as usize - 1)?;
-            Some((name.as_str(), count))
-        });
-        let mut list: Vec<_> = named.collect();
-        list.sort_unstable_by_key(|(name, count)| (Reverse(*count), *name));
-        list
-    }
-
-    fn new_issue(&mut self, key: String, row: &EpisodeRow) -> usize {
-        let full = self.issues.len() >= ISSUES_LIMIT;
-        if full && let Some(others) = self.keys.get(OTHERS) {
-            return *others;
-        }
-        let text = |text: &str| {
-            if full {
-                OTHERS.to_owned()
-            } else {
-                text.to_owned()
-            }
+        let key = match self.issues.len() < ISSUES_LIMIT {
+            true => key,
+            false => (None, OTHERS.into(), OTHERS.into()),
         };
-        let at = self.issues.len();
-        self.issues.push(Issue {
-            program: row.program.clone().filter(|_| !full),
-            landmark: text(&row.landmark),
-            blame: text(&row.blame),
-            ..Issue::default()
-        });
-        self.keys
-            .insert(if full { OTHERS.to_owned() } else { key }, at);
-        at
+        let (program, landmark, blame) = key.clone();
+        *self.keys.entry(key).or_insert_with(|| {
+            self.issues.push(Issue {
+                program,
+                landmark,
+                blame,
+                ..Issue::default()
+            });
+            self.issues.len() - 1
+        })
     }
 
     /// Adds `count` episodes of a session to the distributions of latencies; `step` is the lower bound of their step in
@@ -318,13 +281,14 @@ impl Issues {
         session: SessionNumber,
         (program, landmark, trigger, step, count): (Option<&str>, &str, &str, u64, u64),
     ) {
-        let Some(facts) = self.sessions.get_mut(session.0 as usize) else {
+        let program = program.map(|name| self.name(name));
+        let landmark = self.name(landmark);
+        let Some(facts) = self.sessions.get(session.0 as usize) else {
             return;
         };
-        let program = program.map(str::to_owned);
-        let actions = facts.actions.entry(program.clone()).or_default();
         // An untrusted table may contain any number.
         let add = |sum: &mut u64, count| *sum = sum.saturating_add(count);
+        let actions = self.actions.entry((program.clone(), session)).or_default();
         add(actions, if trigger == "input" { count } else { 0 });
         let version = &facts.partition.version;
         let steps = match self.steps.get_mut(version) {
@@ -333,7 +297,7 @@ impl Issues {
         };
         add(steps.entry(step).or_default(), count);
         add(&mut self.episodes, count);
-        let key = (program, landmark.to_owned());
+        let key = (program, landmark);
         if self.of_landmark.len() < ISSUES_LIMIT || self.of_landmark.contains_key(&key) {
             add(self.of_landmark.entry(key).or_default(), count);
         }
@@ -345,6 +309,21 @@ impl Issues {
         list.sort_unstable_by_key(|of| (Reverse(of.over), &of.program, &of.landmark, &of.blame));
         list
     }
+}
+
+/// The call sites or functions that `place` returns for the episodes, each with its number of episodes, the most frequent
+/// first.
+pub(crate) fn ranked_places<'a>(
+    of: impl IntoIterator<Item = &'a Occurrence>,
+    place: impl Fn(&'a Occurrence) -> &'a Option<Arc<str>>,
+) -> Vec<(&'a str, usize)> {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for name in of.into_iter().filter_map(|one| place(one).as_deref()) {
+        *counts.entry(name).or_default() += 1;
+    }
+    let mut list: Vec<_> = counts.into_iter().collect();
+    list.sort_unstable_by_key(|(name, count)| (Reverse(*count), *name));
+    list
 }
 
 /// The median of the latencies, for an even number the lower of the two middle ones; 0 if there are none.
@@ -402,12 +381,7 @@ mod tests {
         let ranked = issues.ranked();
         let figures = |at: usize| {
             let of: &super::Issue = ranked[at];
-            (
-                of.blame.as_str(),
-                of.over,
-                of.occurrences.len(),
-                of.worst.trace.as_str(),
-            )
+            (&*of.blame, of.over, of.occurrences.len(), &*of.worst.trace)
         };
         assert_eq!(ranked.len(), 2);
         assert_eq!(figures(0), ("sleeping", 170, 4, "a.mcap"));
@@ -415,7 +389,7 @@ mod tests {
         let patterns = ranked[0].ranked_patterns();
         let patterns: Vec<_> = patterns
             .into_iter()
-            .map(|(name, of)| (name, of.occurrences, of.over, of.worst))
+            .map(|(name, of)| (&**name, of.occurrences, of.over, of.worst))
             .collect();
         let expected = [("c", 2, 120, 170), ("b", 1, 50, 150), ("a", 1, 0, 100)];
         assert_eq!(patterns, expected);

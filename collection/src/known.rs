@@ -119,8 +119,8 @@ mod tests {
         )
         .unwrap();
         let issue = |landmark: &str| Issue {
-            landmark: landmark.to_owned(),
-            blame: "sleeping".to_owned(),
+            landmark: landmark.into(),
+            blame: "sleeping".into(),
             ..Issue::default()
         };
         let bug = known.of(&issue("Clicks in Notes")).unwrap().bug.clone();

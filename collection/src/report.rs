@@ -5,11 +5,12 @@ mod issue;
 mod points;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use serde::Serialize;
 
 use crate::changes::{Change, Changes, changes};
-use crate::issues::Issues;
+use crate::issues::{Issue, Issues};
 use crate::known::Known;
 
 pub use change::ChangeReport;
@@ -98,23 +99,27 @@ impl IssuesReport {
             [.., old, new] => Some([old.clone(), new.clone()]),
             _ => None,
         });
-        let mut programs: BTreeSet<Option<String>> = BTreeSet::new();
-        for session in &issues.sessions {
-            programs.extend(session.actions.keys().cloned());
+        let mut own: HashMap<Option<&Arc<str>>, Vec<(usize, &Issue)>> = HashMap::new();
+        for (at, issue) in ranked.iter().enumerate() {
+            let of_program = own.entry(issue.program.as_ref()).or_default();
+            of_program.push((at, issue));
         }
+        let mut programs: Vec<_> = issues.actions.keys().map(|(of, _)| of.as_ref()).collect();
+        programs.dedup();
         let mut of_issue: HashMap<usize, Change> = HashMap::new();
         let mut of_programs = Vec::new();
         if let Some([old, new]) = &compared {
             for program in programs {
+                let own = own.get(&program).map_or(&[][..], Vec::as_slice);
                 let Changes {
                     of_issue: more,
                     of_program,
                     sessions,
                     actions,
-                } = changes(issues, &ranked, program.as_deref(), [old, new]);
+                } = changes(issues, own, program, [old, new]);
                 of_issue.extend(more);
                 of_programs.push(ProgramReport {
-                    program,
+                    program: program.map(|name| name.to_string()),
                     sessions,
                     actions,
                     change: of_program.map(ChangeReport::of),
@@ -156,12 +161,13 @@ impl IssuesReport {
 
 fn actions(issues: &Issues) -> Actions<'_> {
     let mut sums = Actions::new();
-    for session in &issues.sessions {
-        for (program, count) in &session.actions {
-            let of = (program.as_deref(), session.partition.version.as_deref());
-            let sum = sums.entry(of).or_default();
-            *sum = sum.saturating_add(*count);
-        }
+    for ((program, session), count) in &issues.actions {
+        let version = issues
+            .facts(*session)
+            .map(|of| of.partition.version.as_deref());
+        let of = (program.as_deref(), version.flatten());
+        let sum = sums.entry(of).or_default();
+        *sum = sum.saturating_add(*count);
     }
     sums
 }

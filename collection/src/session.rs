@@ -54,13 +54,7 @@ impl Latencies {
         self.counts
             .iter()
             .map(|((program, landmark, trigger, step), count)| {
-                (
-                    program.as_deref(),
-                    landmark.as_str(),
-                    trigger.as_str(),
-                    *step,
-                    *count,
-                )
+                (program.as_deref(), &**landmark, &**trigger, *step, *count)
             })
     }
 }

@@ -21,6 +21,7 @@ libfuzzer_sys::fuzz_target!(
                     let session = issues.session(id, trace, &Partition::default());
                     issues.add(session, &row);
                 }
+                0
             });
         }
         let report = IssuesReport::new(&issues, &Known::default(), None, Vec::new());

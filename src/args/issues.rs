@@ -12,7 +12,7 @@ pub(crate) struct Issues {
     /// Recordings, tables, and folders of them
     ///
     /// Tables come from `export --to parquet` or `record --tables-only`. Folder names such as version=1.2/user=ann set
-    /// version and user.
+    /// version and user. Links to folders in a folder are skipped.
     #[arg(value_name = "FOLDER|FILE", required = true)]
     pub(crate) inputs: Vec<PathBuf>,
     /// The latency from which an episode counts (see `episodes`)

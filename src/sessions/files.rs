@@ -9,8 +9,6 @@ use x11prof_collection::{LeftOut, schema};
 
 use crate::error::CommandError;
 
-/// The maximum depth of nested folders.
-const DEEPEST: usize = 32;
 /// The message for a file that is skipped because another file contains the same session.
 pub(super) const TWICE: &str = "its session is in another file already";
 
@@ -36,21 +34,25 @@ pub(crate) fn find(inputs: &[PathBuf]) -> Result<Found, CommandError> {
     for input in inputs {
         let about = fs::metadata(input).map_err(|error| CommandError::file(input, error))?;
         match about.is_dir() {
-            true => folder(input, &about, 0, &mut found),
+            true => folder(input, &about, &mut found),
             false => file(input, &about, &mut found),
         }
     }
     Ok(found)
 }
 
-fn folder(path: &Path, about: &Metadata, depth: usize, found: &mut Found) {
+fn folder(path: &Path, about: &Metadata, found: &mut Found) {
     if !found.seen.insert((about.dev(), about.ino())) {
-        return leave(path, "the folder is read by another name", found);
+        return leave(
+            &mut found.left_out,
+            path,
+            "the folder is read by another name",
+        );
     }
     let listed = fs::read_dir(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let mut entries = match listed {
         Ok(entries) => entries,
-        Err(error) => return leave(path, error, found),
+        Err(error) => return leave(&mut found.left_out, path, error),
     };
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
@@ -59,36 +61,38 @@ fn folder(path: &Path, about: &Metadata, depth: usize, found: &mut Found) {
             continue;
         }
         let path = entry.path();
-        // A link is followed.
+        let is_link = entry.file_type().is_ok_and(|of| of.is_symlink());
         match fs::metadata(&path) {
-            Ok(about) if about.is_dir() && depth < DEEPEST => {
-                folder(&path, &about, depth + 1, found);
+            // A link may lead to any number of files that are not meant.
+            Ok(about) if about.is_dir() && is_link => {
+                leave(&mut found.left_out, &path, "a link to a folder")
             }
+            Ok(about) if about.is_dir() => folder(&path, &about, found),
             Ok(about) if about.is_file() => file(&path, &about, found),
-            Ok(_) => leave(&path, "no file", found),
-            Err(error) => leave(&path, error, found),
+            Ok(_) => leave(&mut found.left_out, &path, "no file"),
+            Err(error) => leave(&mut found.left_out, &path, error),
         }
     }
 }
 
 fn file(path: &Path, about: &Metadata, found: &mut Found) {
     if !found.seen.insert((about.dev(), about.ino())) {
-        return leave(path, TWICE, found);
+        return leave(&mut found.left_out, path, TWICE);
     }
     match path.extension().and_then(|end| end.to_str()) {
         Some("mcap") => found.traces.push(path.to_owned()),
         Some("parquet") => match table(path) {
             Some(table) => found.tables.push((table, path.to_owned())),
             None => leave(
+                &mut found.left_out,
                 path,
                 "a table whose folder has no table name (such as episodes/…)",
-                found,
             ),
         },
         _ => leave(
+            &mut found.left_out,
             path,
             "neither a recording (.mcap) nor a table (.parquet)",
-            found,
         ),
     }
 }
@@ -102,8 +106,9 @@ fn table(path: &Path) -> Option<&'static str> {
     Some(table.name)
 }
 
-fn leave(path: &Path, why: impl ToString, found: &mut Found) {
-    found.left_out.push(LeftOut {
+/// Adds a file or folder to those that are skipped.
+pub(super) fn leave(left_out: &mut Vec<LeftOut>, path: &Path, why: impl ToString) {
+    left_out.push(LeftOut {
         file: path.display().to_string(),
         why: why.to_string(),
     });
@@ -116,19 +121,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_file_and_folder_is_found_once() {
+    fn each_file_is_found_once() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
-        for link in ["a", "b"] {
-            symlink(".", path(link)).unwrap();
-        }
         fs::write(path("1.mcap"), "").unwrap();
         for number in 2..100 {
             fs::hard_link(path("1.mcap"), path(&format!("{number}.mcap"))).unwrap();
         }
-        let found = find(&[folder.path().to_owned(), path("1.mcap")]).unwrap();
-        assert_eq!(found.traces, [path("1.mcap")]);
-        let twice = found.left_out.iter().filter(|one| one.why == TWICE);
-        assert_eq!((found.left_out.len(), twice.count()), (101, 99));
+        let twice = |inputs: &[PathBuf]| {
+            let found = find(inputs).unwrap();
+            assert_eq!(found.traces, [path("1.mcap")]);
+            found.left_out.iter().filter(|one| one.why == TWICE).count()
+        };
+        assert_eq!(twice(&[folder.path().to_owned(), path("1.mcap")]), 99);
+    }
+
+    #[test]
+    fn links_to_folders_are_followed_only_if_named() {
+        let outer = tempfile::tempdir().unwrap();
+        let path = |name: &str| outer.path().join(name);
+        fs::create_dir(path("other")).unwrap();
+        fs::write(path("other/1.mcap"), "").unwrap();
+        fs::create_dir(path("named")).unwrap();
+        symlink("/", path("named/root")).unwrap();
+        symlink("../other", path("named/other")).unwrap();
+        symlink("../other/1.mcap", path("named/2.mcap")).unwrap();
+        let found = find(&[path("named")]).unwrap();
+        assert_eq!(found.traces, [path("named/2.mcap")]);
+        assert_eq!(found.left_out.len(), 2, "{found:?}");
+        let found = find(&[path("named/other")]).unwrap();
+        assert_eq!(found.traces, [path("named/other/1.mcap")]);
     }
 }

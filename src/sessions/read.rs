@@ -3,7 +3,7 @@
 //! Files are read in parallel and added in their order, so that the result does not depend on timing. Separate
 //! processes read the tables.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
@@ -17,9 +17,9 @@ use x11prof_collection::{
     Cell, EpisodeRow, Gather, Issues, Latencies, LeftOut, Partition, Rows, Schema, Selection,
     Session, TableError, schema,
 };
-use x11prof_stacks::{IsolatedProcess, PATIENCE, limit_memory, serve};
+use x11prof_stacks::{IsolatedProcess, limit_memory, serve};
 
-use super::files::{Found, TWICE};
+use super::files::{Found, TWICE, leave};
 use super::in_order::in_order;
 use crate::callers::NamedCallers;
 use crate::error::{CommandError, shown};
@@ -117,13 +117,6 @@ fn is_of_a_session(name: &OsStr) -> bool {
     id.is_some_and(|id| id.iter().all(u8::is_ascii_hexdigit))
 }
 
-fn leave(left_out: &mut Vec<LeftOut>, path: &Path, why: impl ToString) {
-    left_out.push(LeftOut {
-        file: path.display().to_string(),
-        why: why.to_string(),
-    });
-}
-
 /// The maximum number of recordings whose missing parts are listed.
 const INCOMPLETE: usize = 10;
 
@@ -161,10 +154,6 @@ fn add_trace(issues: &mut Issues, session: &Session, rows: &[EpisodeRow], latenc
         .for_each(|row| issues.add_latencies(number, row));
 }
 
-/// A row of the latencies table: program, landmark, trigger, the lower bound of the latency, and the number of
-/// episodes.
-type Step = (Option<String>, String, String, u64, u64);
-
 /// The first argument of a process that runs [`serve_tables`].
 pub(crate) const TABLE_READER: &str = "x11prof-tables";
 
@@ -197,7 +186,7 @@ fn isolated(
 ) -> Result<TableRows, String> {
     let readers = || readers.lock().unwrap_or_else(PoisonError::into_inner);
     let reader = readers().pop().map(Ok);
-    let reader = reader.unwrap_or_else(|| IsolatedProcess::start([TABLE_READER], PATIENCE));
+    let reader = reader.unwrap_or_else(|| IsolatedProcess::start([TABLE_READER]));
     let mut reader = reader.map_err(|error| error.to_string())?;
     let path = std::path::absolute(path).map_err(|error| error.to_string())?;
     let longest = memory(&path).map_err(|error| error.to_string())?;
@@ -207,14 +196,43 @@ fn isolated(
     read
 }
 
-/// The rows of a table that issues need. The first string of each row is the name of the session.
-#[derive(Serialize, Deserialize)]
-enum TableRows {
-    /// The sessions, each with the name of its trace.
-    Sessions(Vec<(String, String)>),
-    /// The episodes, each with the name of its session and of its trace.
-    Episodes(Vec<(String, String, EpisodeRow)>),
-    Latencies(Vec<(String, Step)>),
+/// What issues need of a table. Texts are indices in `texts`.
+#[derive(Default, Serialize, Deserialize)]
+struct TableRows {
+    texts: Vec<String>,
+    /// The id and the trace's name of each session.
+    sessions: Vec<(u32, u32)>,
+    /// The episodes, each with the id of its session and the name of its trace.
+    episodes: Vec<(u32, u32, EpisodeRow<u32>)>,
+    /// The id of a session, program, landmark, trigger, lower bound of the latency, and number of episodes.
+    latencies: Vec<(u32, Option<u32>, u32, u32, u64, u64)>,
+}
+
+/// Numbers the different texts of a table.
+#[derive(Default)]
+struct Texts(HashMap<String, u32>);
+
+impl Texts {
+    /// The memory in bytes that a text may take in this process or the other, without its characters: the text itself,
+    /// and the session or pattern that it begins.
+    const TEXT: u64 = 256;
+
+    /// The index of a text. Adds the memory that a new text takes to `memory`.
+    fn index(&mut self, text: &str, memory: &mut u64) -> u32 {
+        if let Some(known) = self.0.get(text) {
+            return *known;
+        }
+        *memory += Texts::TEXT + 2 * text.len() as u64;
+        let index = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
+        self.0.insert(text.to_owned(), index);
+        index
+    }
+
+    fn list(self) -> Vec<String> {
+        let mut list: Vec<_> = self.0.into_iter().collect();
+        list.sort_unstable_by_key(|(_, index)| *index);
+        list.into_iter().map(|(text, _)| text).collect()
+    }
 }
 
 fn table(
@@ -222,84 +240,60 @@ fn table(
     path: &Path,
     selection: Selection,
 ) -> Result<TableRows, TableError> {
-    let rows = Rows::open(table, File::open(path)?)?;
-    match table.name {
-        "sessions" => sessions(&rows).map(TableRows::Sessions),
-        "episodes" => episodes(&rows, selection).map(TableRows::Episodes),
-        _ => latencies(&rows).map(TableRows::Latencies),
-    }
-}
-
-fn sessions(rows: &Rows<File>) -> Result<Vec<(String, String)>, TableError> {
-    let mut list = Vec::new();
-    rows.each(|cells| {
-        if let [Cell::Text(id), Cell::Text(trace), ..] = cells {
-            list.push(((*id).to_owned(), (*trace).to_owned()));
+    let file = Rows::open(table, File::open(path)?)?;
+    let (mut texts, mut rows) = (Texts::default(), TableRows::default());
+    file.each(|cells| {
+        let mut memory = 0;
+        let mut index = |text: &str| texts.index(text, &mut memory);
+        let text = |at: usize| match cells.get(at) {
+            Some(Cell::Text(text)) => Some(*text),
+            _ => None,
+        };
+        let number = |at: usize| match cells.get(at) {
+            Some(Cell::Integer(value)) => u64::try_from(*value).unwrap_or(0),
+            _ => 0,
+        };
+        let mut name = |at: usize| index(text(at).unwrap_or_default());
+        match table.name {
+            "sessions" => rows.sessions.push((name(0), name(1))),
+            "episodes" => {
+                let (id, trace, row) = EpisodeRow::from_cells(cells);
+                if row.latency >= selection.threshold.unwrap_or(row.threshold) {
+                    let row = (index(id), index(trace), row.map(index));
+                    rows.episodes.push(row);
+                }
+            }
+            _ => {
+                let program = text(1).map(|_| name(1));
+                let row = (name(0), program, name(2), name(3), number(4), number(5));
+                rows.latencies.push(row);
+            }
         }
+        memory
     })?;
-    Ok(list)
-}
-
-fn episodes(
-    rows: &Rows<File>,
-    selection: Selection,
-) -> Result<Vec<(String, String, EpisodeRow)>, TableError> {
-    let mut list = Vec::new();
-    rows.each(|cells| {
-        let (latency, own) = EpisodeRow::latency_of(cells);
-        if latency >= selection.threshold.unwrap_or(own) {
-            let (id, trace, row) = EpisodeRow::from_cells(cells);
-            list.push((id.to_owned(), trace.to_owned(), row));
-        }
-    })?;
-    Ok(list)
-}
-
-fn latencies(rows: &Rows<File>) -> Result<Vec<(String, Step)>, TableError> {
-    let number = |value: &i64| u64::try_from(*value).unwrap_or(0);
-    let mut list = Vec::new();
-    rows.each(|cells| {
-        if let [
-            Cell::Text(id),
-            program,
-            Cell::Text(landmark),
-            Cell::Text(trigger),
-            Cell::Integer(step),
-            Cell::Integer(count),
-        ] = cells
-        {
-            let program = match program {
-                Cell::Text(program) => Some((*program).to_owned()),
-                _ => None,
-            };
-            let (landmark, trigger) = ((*landmark).to_owned(), (*trigger).to_owned());
-            let step = (program, landmark, trigger, number(step), number(count));
-            list.push(((*id).to_owned(), step));
-        }
-    })?;
-    Ok(list)
+    rows.texts = texts.list();
+    Ok(rows)
 }
 
 fn add_table(issues: &mut Issues, path: &Path, rows: TableRows) {
     let partition = Partition::of(&path.to_string_lossy());
-    match rows {
-        TableRows::Sessions(list) => {
-            for (id, trace) in list {
-                issues.session(&id, &trace, &partition);
-            }
-        }
-        TableRows::Episodes(list) => {
-            for (id, trace, row) in list {
-                let session = issues.session(&id, &trace, &partition);
-                issues.add(session, &row);
-            }
-        }
-        TableRows::Latencies(list) => {
-            for (id, (program, landmark, trigger, step, count)) in list {
-                let session = issues.session(&id, "", &partition);
-                let row = (program.as_deref(), &*landmark, &*trigger, step, count);
-                issues.add_latencies(session, row);
-            }
-        }
+    let text = |index: u32| rows.texts.get(index as usize).map_or("", String::as_str);
+    for (id, trace) in rows.sessions {
+        issues.session(text(id), text(trace), &partition);
+    }
+    for (id, trace, row) in rows.episodes {
+        let session = issues.session(text(id), text(trace), &partition);
+        issues.add(session, &row.map(text));
+    }
+    for (id, program, landmark, trigger, step, count) in rows.latencies {
+        let session = issues.session(text(id), "", &partition);
+        let row = (
+            program.map(text),
+            text(landmark),
+            text(trigger),
+            step,
+            count,
+        );
+        issues.add_latencies(session, row);
     }
 }

@@ -1,7 +1,7 @@
 //! Processes an untrusted file in a separate process, because the file may crash the libraries that read it, or make
 //! them use all memory. Only the separate process ends then.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Deserializer;
 
 use crate::program;
 
@@ -18,8 +19,11 @@ use crate::program;
 const MEMORY: u64 = 2 << 30;
 /// The CPU time that a separate process may use for one request, or for all requests about one file.
 pub(crate) const CPU_TIME: Duration = Duration::from_secs(60);
-/// The longest wait for a reply. It exceeds the CPU time of a file on a busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(240);
+/// The longest wait for a reply. It exceeds the CPU time of a file on a busy machine, and a download.
+const PATIENCE: Timespec = Timespec {
+    tv_sec: 600,
+    tv_nsec: 0,
+};
 
 /// A separate process that runs [`serve`] on untrusted files. It ends when the value is dropped.
 #[derive(Debug)]
@@ -27,18 +31,14 @@ pub struct IsolatedProcess {
     child: Child,
     requests: ChildStdin,
     replies: BufReader<ChildStdout>,
-    patience: Duration,
 }
 
 impl IsolatedProcess {
-    /// Starts this program again, with `words` as its arguments. A reply may take as long as `patience`.
+    /// Starts this program again, with `words` as its arguments.
     ///
     /// # Errors
     /// Fails if the process cannot be started.
-    pub fn start<'a>(
-        words: impl IntoIterator<Item = &'a str>,
-        patience: Duration,
-    ) -> io::Result<IsolatedProcess> {
+    pub fn start<'a>(words: impl IntoIterator<Item = &'a str>) -> io::Result<IsolatedProcess> {
         let mut child = program("/proc/self/exe")
             .args(words)
             .current_dir("/")
@@ -51,7 +51,6 @@ impl IsolatedProcess {
                 child,
                 requests,
                 replies: BufReader::new(replies),
-                patience,
             }),
             _ => Err(io::Error::other("no pipes")),
         }
@@ -71,16 +70,11 @@ impl IsolatedProcess {
         request.push(b'\n');
         self.requests.write_all(&request)?;
         let mut ready = [PollFd::new(self.replies.get_ref(), PollFlags::IN)];
-        let patience = Timespec {
-            tv_sec: self.patience.as_secs().cast_signed(),
-            tv_nsec: 0,
-        };
-        if retry_on_intr(|| poll(&mut ready, Some(&patience)))? == 0 {
+        if retry_on_intr(|| poll(&mut ready, Some(&PATIENCE)))? == 0 {
             return Err(io::ErrorKind::TimedOut.into());
         }
-        let mut reply = String::new();
-        self.replies.by_ref().take(longest).read_line(&mut reply)?;
-        Ok(serde_json::from_str(&reply)?)
+        let bytes = self.replies.by_ref().take(longest);
+        Ok(T::deserialize(&mut Deserializer::from_reader(bytes))?)
     }
 }
 
@@ -100,13 +94,12 @@ impl Drop for IsolatedProcess {
 pub fn serve<Q: DeserializeOwned, A: Serialize>(mut work: impl FnMut(Q) -> A) -> io::Result<()> {
     limit(Resource::Data, MEMORY)?;
     limit(Resource::Core, 0)?;
-    let mut out = io::stdout().lock();
+    let mut out = BufWriter::new(io::stdout().lock());
     for line in io::stdin().lock().lines() {
         let request = serde_json::from_str(&line?)?;
         limit_time(CPU_TIME)?;
-        let mut reply = serde_json::to_vec(&work(request))?;
-        reply.push(b'\n');
-        out.write_all(&reply)?;
+        serde_json::to_writer(&mut out, &work(request))?;
+        out.write_all(b"\n")?;
         out.flush()?;
     }
     Ok(())

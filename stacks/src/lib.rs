@@ -22,7 +22,7 @@ mod waiter;
 pub use build_id::build_id;
 pub use debug_files::are_named as debug_file_servers_are_named;
 pub use frames::{Frame, Unwinder, Unwound};
-pub use isolated::{IsolatedProcess, PATIENCE, limit_memory, serve};
+pub use isolated::{IsolatedProcess, limit_memory, serve};
 /// Functions that only the fuzz targets use.
 #[doc(hidden)]
 pub mod fuzzing {

@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::frames::Frame;
-use crate::isolated::{IsolatedProcess, PATIENCE};
+use crate::isolated::IsolatedProcess;
 use crate::symbols::Functions;
 
 /// The first argument of a process of this program that runs [`serve_symbols`](crate::serve_symbols).
@@ -14,8 +13,6 @@ pub const SYMBOL_READER: &str = "x11prof-symbols";
 pub const WITH_DEBUG_FILES: &str = "debug-files";
 /// After this many files have ended the process, no more files are read.
 const FAILURES: usize = 3;
-/// The longest wait for a file with its download.
-const DOWNLOAD: Duration = Duration::from_secs(600);
 /// The maximum length of the names at an address, in bytes.
 const LONGEST: u64 = 16 << 20;
 
@@ -63,12 +60,7 @@ impl Names {
             Some(reader) => Ok(reader),
             None => {
                 let debug_files = self.with_debug_files.then_some(WITH_DEBUG_FILES);
-                let patience = if self.with_debug_files {
-                    DOWNLOAD
-                } else {
-                    PATIENCE
-                };
-                IsolatedProcess::start([SYMBOL_READER].into_iter().chain(debug_files), patience)
+                IsolatedProcess::start([SYMBOL_READER].into_iter().chain(debug_files))
             }
         };
         let request = (&*frame.file, frame.address);

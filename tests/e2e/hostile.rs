@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::harness::{Finished, Place, needs};
-use x11prof_collection::{EpisodeRow, TableWriter, schema};
+use x11prof_collection::{Cell, EpisodeRow, TableWriter, schema};
 use x11prof_trace::{
     Block, ConnectionId, Control, CpuTime, Direction, EmulatedNetwork, Existing, ExistingClient,
     Gap, Opened, Reader, Record, Server, StackFrame, Started, Switch, SwitchKind, Timestamp,
@@ -667,6 +667,27 @@ fn table_exceeding_memory_is_skipped() {
     );
 }
 
+/// Writes a table of sessions into the folder of a hive with long names, and returns its size.
+fn write_table(place: &Place, name: &str, table: TableWriter<Vec<u8>>) -> usize {
+    let [version, user, date] = ["v", "u", "d"].map(|letter| letter.repeat(240));
+    let folder = format!("tables/{name}/version={version}/user={user}/date={date}");
+    let folder = place.path(&folder);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let bytes = table.finish().expect("a table");
+    std::fs::write(folder.join("a.parquet"), &bytes).expect("a file");
+    bytes.len()
+}
+
+/// Computes issues of the tables with `limit_kb` of memory for each process.
+fn issues_within(place: &Place, limit_kb: u32) -> serde_json::Value {
+    let mut command = std::process::Command::new("sh");
+    let script = format!("ulimit -d {limit_kb}; exec \"$0\" issues --format json tables");
+    command
+        .args(["-c", &script, env!("CARGO_BIN_EXE_x11prof")])
+        .current_dir(place.path(""));
+    serde_json::from_str(&Finished::of(&mut command).succeeded()).expect("JSON")
+}
+
 /// A folder's names are in memory once, however many sessions a table in it has.
 #[test]
 fn sessions_of_a_table_share_the_names_of_its_folder() {
@@ -679,21 +700,57 @@ fn sessions_of_a_table_share_the_names_of_its_folder() {
         };
         table.row(session.cells()).expect("a row");
     }
-    let [version, user, date] = ["v", "u", "d"].map(|letter| letter.repeat(240));
-    let folder = place.path(&format!(
-        "tables/sessions/version={version}/user={user}/date={date}"
-    ));
-    std::fs::create_dir_all(&folder).expect("a folder");
-    let bytes = table.finish().expect("a table");
-    std::fs::write(folder.join("a.parquet"), bytes).expect("a file");
-    let mut command = std::process::Command::new("sh");
-    let script = "ulimit -d 48000; exec \"$0\" issues --format json tables";
-    command
-        .args(["-c", script, env!("CARGO_BIN_EXE_x11prof")])
-        .current_dir(place.path(""));
-    let issues: serde_json::Value =
-        serde_json::from_str(&Finished::of(&mut command).succeeded()).expect("JSON");
-    assert_eq!(issues["sessions"], 60_000);
+    write_table(&place, schema::SESSIONS.name, table);
+    assert_eq!(issues_within(&place, 48_000)["sessions"], 60_000);
+}
+
+/// Each row of the tables begins a session, or an issue with long names that other issues have as well.
+#[test]
+fn a_megabyte_of_tables_takes_bounded_memory() {
+    let place = Place::new();
+    let mut latencies = TableWriter::new(&schema::LATENCIES, Vec::new()).expect("a table");
+    // Numbers that do not compress, so that the tables may have so many rows.
+    let random = |number: u32| number.wrapping_mul(0x9e37_79b1);
+    for number in 0..80_000_u32 {
+        let id = format!("{:x}", random(number));
+        let [program, landmark, trigger] = ["p", "l", "input"].map(Cell::Text);
+        let numbers = [Cell::number(0), Cell::number(1)];
+        let cells = [Cell::Text(&id), program, landmark, trigger].into_iter();
+        latencies.row(cells.chain(numbers)).expect("a row");
+    }
+    let mut episodes = TableWriter::new(&schema::EPISODES, Vec::new()).expect("a table");
+    let session = x11prof_collection::Session {
+        id: "episodes".to_owned(),
+        ..x11prof_collection::Session::default()
+    };
+    for number in 0..30_000_u32 {
+        let name = |letter: &str, digit: u32| {
+            let of = number / 50_u32.pow(digit) % 50;
+            format!("{of:02}{}", letter.repeat(1500))
+        };
+        let row = EpisodeRow {
+            program: Some(name("p", 0)),
+            landmark: name("l", 1),
+            blame: name("b", 2),
+            pattern: name("t", 0),
+            start: u64::from(random(number)),
+            latency: 1_000_000_000,
+            ..EpisodeRow::default()
+        };
+        episodes.row(row.cells(&session)).expect("a row");
+    }
+    let sizes = [(schema::LATENCIES, latencies), (schema::EPISODES, episodes)]
+        .map(|(of, table)| write_table(&place, of.name, table));
+    assert!(sizes.iter().all(|size| *size < 1_000_000), "{sizes:?}");
+    let report = issues_within(&place, 200_000);
+    assert_eq!(report["sessions"], 80_001, "{sizes:?}");
+    // The last issue has all episodes beyond the limit.
+    let issues = report["issues"].as_array().expect("a list");
+    let occurrences = issues
+        .iter()
+        .filter_map(|issue| issue["occurrences"].as_u64());
+    assert_eq!((issues.len(), occurrences.sum::<u64>()), (20_001, 30_000));
+    assert_eq!(issues[1]["program"].as_str().expect("a name").len(), 1024);
 }
 
 /// Sums of forecasts and start-ups do not overflow with the slowest network that a trace may have.

@@ -13,7 +13,8 @@ pub struct ChangeReport {
     pub old_per_action_ms: f64,
     /// Milliseconds over the threshold per user action, in the new version.
     pub new_per_action_ms: f64,
-    /// The probability (0 to 1) of such a difference between equal versions; null if there are too few sessions.
+    /// The probability (0 to 1) of such a difference between equal versions; null if there are too few
+    /// sessions, or if no issue of the program is among the 200 with the most time.
     #[serde(rename = "p_value")]
     pub chance: Option<f64>,
 }

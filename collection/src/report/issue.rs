@@ -1,15 +1,16 @@
 //! An issue in the report's ranked list.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use x11prof_analyzer::PartsReport;
 
 use super::change::ChangeReport;
 use super::points::{PointReport, points};
 use crate::changes::Change;
 use crate::episode_row::{PART_NAMES, PARTS};
-use crate::issues::{Issue, Issues, median};
+use crate::issues::{Issue, Issues, Occurrence, median, ranked_places};
 use crate::known::KnownEntry;
 
 /// Maximum number of patterns listed for an issue.
@@ -30,7 +31,8 @@ pub struct IssueReport {
     /// The largest cause of the episodes' latencies: a request's round trips, a wait, or another client.
     pub blame: String,
     /// The pattern (tree of intervals) of the issue with the most time over the threshold.
-    pub pattern: String,
+    #[serde(serialize_with = "shared")]
+    pub pattern: Arc<str>,
     /// The patterns (trees of intervals) of the issue, at most twenty, the one with the most time over the threshold
     /// first.
     pub patterns: Vec<PatternReport>,
@@ -82,7 +84,8 @@ pub struct IssueReport {
     pub by_version: Vec<ByVersion>,
     /// For each latency, the number of the issue's episodes with at least this latency.
     pub distribution: Vec<PointReport>,
-    /// The change of the issue between the compared versions; null unless two versions are compared.
+    /// The change of the issue between the compared versions; null unless two versions are compared and
+    /// the issue is one of the 200 with the most time.
     pub change: Option<ChangeReport>,
     /// The matching entry in the file of known issues; null if there is none.
     pub known: Option<KnownReport>,
@@ -94,7 +97,8 @@ pub struct IssueReport {
 #[derive(Debug, Clone, Serialize)]
 pub struct PatternReport {
     /// The tree of the episodes' intervals as text.
-    pub pattern: String,
+    #[serde(serialize_with = "shared")]
+    pub pattern: Arc<str>,
     /// The number of episodes with this pattern. Each has a latency over its threshold.
     pub occurrences: u64,
     /// The greatest latency of the episodes in milliseconds.
@@ -161,6 +165,11 @@ pub struct Example {
     pub client: u32,
 }
 
+/// Writes a text that other issues share.
+fn shared<S: Serializer>(text: &Arc<str>, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(text)
+}
+
 fn ms(nanos: u64) -> f64 {
     nanos as f64 / 1e6
 }
@@ -196,10 +205,10 @@ pub(super) fn report(
         .collect();
     days.sort_unstable();
     let version = |at: Option<&(Option<&str>, Option<&str>)>| Some(at?.1?.to_owned());
-    let mut by_version: BTreeMap<Option<&str>, Vec<_>> = BTreeMap::new();
+    let mut by_version: BTreeMap<Option<&str>, Vec<&Occurrence>> = BTreeMap::new();
     for one in &of.occurrences {
         let version = facts(one.session).and_then(|facts| facts.partition.version.as_deref());
-        by_version.entry(version).or_default().push(*one);
+        by_version.entry(version).or_default().push(one);
     }
     let place = |name: Option<&str>| versions.iter().position(|one| Some(one.as_str()) == name);
     let mut by_version: Vec<_> = by_version.into_iter().collect();
@@ -208,23 +217,25 @@ pub(super) fn report(
     let patterns = of.ranked_patterns();
     IssueReport {
         rank,
-        program: of.program.clone(),
-        landmark: of.landmark.clone(),
-        blame: of.blame.clone(),
-        pattern: patterns.first().map_or("", |(name, _)| name).to_owned(),
+        program: of.program.as_deref().map(str::to_owned),
+        landmark: of.landmark.to_string(),
+        blame: of.blame.to_string(),
+        pattern: patterns
+            .first()
+            .map_or_else(Arc::default, |(name, _)| Arc::clone(name)),
         pattern_count: patterns.len(),
         patterns: patterns
             .iter()
             .take(PATTERNS)
             .map(|(pattern, of)| PatternReport {
-                pattern: (*pattern).to_owned(),
+                pattern: Arc::clone(pattern),
                 occurrences: of.occurrences,
                 worst_ms: ms(of.worst),
                 total_over_threshold_ms: ms(of.over),
             })
             .collect(),
-        waited_in: places(issues.ranked_places(&of.occurrences, |one| one.waited_in)),
-        ran_in: places(issues.ranked_places(&of.occurrences, |one| one.ran_in)),
+        waited_in: places(ranked_places(&of.occurrences, |one| &one.waited_in)),
+        ran_in: places(ranked_places(&of.occurrences, |one| &one.ran_in)),
         sessions: sessions.len(),
         users: users.len(),
         occurrences: of.occurrences.len(),
@@ -260,8 +271,8 @@ pub(super) fn report(
                     version: name.map(str::to_owned),
                     sessions: sessions.len(),
                     occurrences: list.len(),
-                    waited_in: commonest(issues.ranked_places(list, |one| one.waited_in)),
-                    ran_in: commonest(issues.ranked_places(list, |one| one.ran_in)),
+                    waited_in: commonest(ranked_places(list.iter().copied(), |one| &one.waited_in)),
+                    ran_in: commonest(ranked_places(list.iter().copied(), |one| &one.ran_in)),
                     median_ms: ms(median(list.iter().map(|one| one.latency).collect())),
                     total_over_threshold_ms: over_ms,
                     per_action_ms: actions
@@ -277,7 +288,7 @@ pub(super) fn report(
             bug: entry.bug.clone(),
         }),
         example: Example {
-            trace: of.worst.trace.clone(),
+            trace: of.worst.trace.to_string(),
             at_s: of.worst.start as f64 / 1e9,
             latency_ms: ms(of.worst.latency),
             client: of.worst.client,

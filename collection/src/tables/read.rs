@@ -16,11 +16,11 @@ use super::schema::{KEY, VERSION};
 const BATCH: usize = 4096;
 /// Memory in bytes that the rows of any file may use.
 const FREE: u64 = 1 << 20;
-/// Maximum memory for rows in bytes, for each byte of the file. A few bytes of a file may claim any number of rows;
-/// rows of real tables take up to 60 bytes for each byte.
+/// Maximum memory for rows in bytes, for each byte of the file. A few bytes of a file may claim any number of rows.
 const RATIO: u64 = 128;
-/// Bytes of a row without its texts.
-const ROW: u64 = 64;
+/// Bytes of a row and of each of its columns.
+const ROW: u64 = 16;
+const COLUMN: u64 = 8;
 
 /// The values of a column for a batch of rows.
 enum Values {
@@ -82,16 +82,19 @@ impl<R: ChunkReader + 'static> Rows<R> {
         })
     }
 
-    /// Passes each row of the table to `on`, as a cell for each column, in the order of the schema.
+    /// Passes each row of the table to `on`, as a cell for each column, in the order of the schema. `on` returns the
+    /// bytes of memory that it keeps for the row in addition to the numbers.
     ///
     /// # Errors
-    /// Returns an error if the file is damaged. The rows before the damage have been passed to `on`.
-    pub fn each(&self, on: impl FnMut(&[Cell<'_>])) -> Result<(), TableError> {
+    /// Returns an error if the file is damaged, or if its rows take too much memory. The rows before have been passed
+    /// to `on`.
+    pub fn each(&self, on: impl FnMut(&[Cell<'_>]) -> u64) -> Result<(), TableError> {
         caught(|| self.hand_out(on))
     }
 
-    fn hand_out(&self, mut on: impl FnMut(&[Cell<'_>])) -> Result<(), TableError> {
+    fn hand_out(&self, mut on: impl FnMut(&[Cell<'_>]) -> u64) -> Result<(), TableError> {
         let mut left_bytes = self.most;
+        let numbers = ROW + COLUMN * self.schema.columns.len() as u64;
         for number in 0..self.file.num_row_groups() {
             let group = self.file.get_row_group(number)?;
             let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
@@ -111,13 +114,8 @@ impl<R: ChunkReader + 'static> Rows<R> {
                 }
                 for row in 0..wanted {
                     let cells: Vec<Cell<'_>> = values.iter().map(|of| cell(of, row)).collect();
-                    let texts = cells.iter().map(|cell| match cell {
-                        Cell::Text(text) => text.len() as u64,
-                        _ => 0,
-                    });
-                    let left = left_bytes.checked_sub(ROW + texts.sum::<u64>());
+                    let left = left_bytes.checked_sub(numbers.saturating_add(on(&cells)));
                     left_bytes = left.ok_or(TableError::Damaged)?;
-                    on(&cells);
                 }
                 left -= wanted;
             }

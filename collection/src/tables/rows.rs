@@ -11,9 +11,9 @@ fn number(cell: Option<&Cell<'_>>) -> u64 {
     }
 }
 
-fn text(cell: Option<&Cell<'_>>) -> Option<String> {
+fn text<'a>(cell: Option<&Cell<'a>>) -> Option<&'a str> {
     match cell {
-        Some(Cell::Text(text)) => Some((*text).to_owned()),
+        Some(Cell::Text(text)) => Some(text),
         _ => None,
     }
 }
@@ -44,28 +44,21 @@ impl EpisodeRow {
         ]);
         cells
     }
+}
 
-    /// The latency and the threshold in nanoseconds, from the cells of a row of the table `episodes`.
-    pub fn latency_of(cells: &[Cell<'_>]) -> (u64, u64) {
-        (number(cells.get(9)), number(cells.get(10)))
-    }
-
+impl<'a> EpisodeRow<&'a str> {
     /// Converts the cells of a row of the table `episodes` to the id of the session, the path of the trace, and the
     /// rest.
-    pub fn from_cells<'a>(cells: &'a [Cell<'a>]) -> (&'a str, &'a str, EpisodeRow) {
+    pub fn from_cells(cells: &[Cell<'a>]) -> (&'a str, &'a str, EpisodeRow<&'a str>) {
         let of = |at: usize| cells.get(at);
-        let name = |at: usize| match of(at) {
-            Some(Cell::Text(text)) => *text,
-            _ => "",
-        };
-        let owned = |at: usize| name(at).to_owned();
+        let name = |at: usize| text(of(at)).unwrap_or_default();
         let row = EpisodeRow {
             program: text(of(2)),
             client: u32::try_from(number(of(3))).unwrap_or(0),
-            landmark: owned(4),
-            trigger: owned(5),
-            pattern: owned(6),
-            blame: owned(7),
+            landmark: name(4),
+            trigger: name(5),
+            pattern: name(6),
+            blame: name(7),
             start: number(of(8)),
             latency: number(of(9)),
             threshold: number(of(10)),

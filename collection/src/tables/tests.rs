@@ -52,8 +52,8 @@ fn read(file: Vec<u8>) -> Result<Vec<EpisodeRow>, TableError> {
     Rows::open(&EPISODES, Bytes::from(file))?.each(|cells| {
         let (id, trace, row) = EpisodeRow::from_cells(cells);
         assert_eq!((id, trace), ("0123456789abcdef", "a.mcap"));
-        assert_eq!(EpisodeRow::latency_of(cells), (row.latency, row.threshold));
-        rows.push(row);
+        rows.push(row.map(str::to_owned));
+        0
     })?;
     Ok(rows)
 }
@@ -113,7 +113,8 @@ fn damaged_tables_never_panic_and_truncated_ones_fail() {
             damaged[at] ^= 1 << next(8);
         }
         let rows = Rows::open(&EPISODES, Bytes::from(damaged));
-        let _ = rows.and_then(|rows| rows.each(|cells| drop(EpisodeRow::from_cells(cells))));
+        let _ = rows
+            .and_then(|rows| rows.each(|cells| u64::from(EpisodeRow::from_cells(cells).2.client)));
     }
     for length in 0..whole.len() {
         assert!(Rows::open(&EPISODES, Bytes::copy_from_slice(&whole[..length])).is_err());

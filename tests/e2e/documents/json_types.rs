@@ -190,7 +190,7 @@ impl Types {
         }
         match kind {
             "bool" => return "boolean".to_owned(),
-            "String" | "&'static str" | "CompactString" | "Symbol" | "PathBuf"
+            "String" | "Arc<str>" | "&'static str" | "CompactString" | "Symbol" | "PathBuf"
             | "Cow<'static, str>" => return "text".to_owned(),
             "f64" | "Micros" | "usize" => return "number".to_owned(),
             _ if kind.trim_start_matches(['u', 'i']).parse::<u8>().is_ok() => {
