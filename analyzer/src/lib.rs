@@ -62,6 +62,7 @@ pub use comparisons::difference::{
 pub use comparisons::divergence::{
     ClientDivergence, DisplayStreams, Divergence, DivergenceReport, MessageDetails, MissingReply,
     ReceivedDifference, RepeatedRequest, RequestAnswers, RequestDifference, RequestSide,
+    ServerClosed,
 };
 pub use episodes::{
     ApartReport, AwaitedOutcome, AwaitedReport, AwaitedRequest, BacklogReport, BlameReport, Blamed,

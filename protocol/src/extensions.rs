@@ -81,7 +81,7 @@ impl Extensions {
 
     /// The extension whose events include `code`; `None` if there is none. The protocol does not report the number of
     /// events, so each range of codes ends at the start of the next one.
-    pub(crate) fn by_event(&self, code: u8) -> Option<&Extension> {
+    pub fn by_event(&self, code: u8) -> Option<&Extension> {
         self.iter()
             .filter(|extension| extension.first_event != 0 && extension.first_event <= code)
             .max_by_key(|extension| extension.first_event)

@@ -41,6 +41,7 @@ fn identical_server_has_no_differences() {
     let json = diverge("none", &XMESSAGE);
     assert_eq!(json["clients"], serde_json::json!([]), "{json}");
     assert!(json["equal_requests"].as_u64() > Some(20), "{json}");
+    assert_eq!(json["format"], 1);
 }
 
 #[test]
@@ -73,6 +74,14 @@ fn reply_that_never_arrives_is_named() {
         json["clients"][0]["waits_for"]["request"], "QueryFont",
         "{json}"
     );
+}
+
+#[test]
+fn server_that_dies_is_named() {
+    needs("xmessage", "x11-utils");
+    let json = diverge("die:47:0:1", &XMESSAGE);
+    let closed = &json["clients"][0]["closed_by_server"];
+    assert_eq!(closed["in_reference"], false, "{json}");
 }
 
 #[test]

@@ -1,11 +1,9 @@
 //! The differences between two recordings of one program, as text.
 
-use serde::Serialize;
 use x11prof_analyzer::{
     ClientDivergence, DivergenceReport, ReceivedDifference, RequestDifference, RequestSide,
 };
 
-use crate::csv_tables;
 use crate::page::{Page, Style};
 use crate::plain::plain;
 use crate::table::Table;
@@ -50,33 +48,6 @@ pub fn answers(report: &DivergenceReport, server: &str, page: &Page) -> String {
         text.push_str(&format!("\n{}", table.on(page)));
     }
     format!("{text}{}", differences(report, names, page))
-}
-
-/// Returns the replies and errors by server and request as CSV.
-pub fn answers_csv<'a>(reports: impl Iterator<Item = (&'a str, &'a DivergenceReport)>) -> String {
-    let mut out = csv::Writer::from_writer(Vec::new());
-    for (server, report) in reports {
-        for answers in &report.answers {
-            let row = CsvRow {
-                server,
-                request: &answers.request,
-                equal: answers.equal,
-                differ: answers.differ,
-                failed: answers.failed,
-            };
-            csv_tables::row(&mut out, &row);
-        }
-    }
-    csv_tables::text(out)
-}
-
-#[derive(Serialize)]
-struct CsvRow<'a> {
-    server: &'a str,
-    request: &'a str,
-    equal: u64,
-    differ: u64,
-    failed: u64,
 }
 
 /// Returns the differences of the first clients, and the caveats.
@@ -129,9 +100,12 @@ fn verdict(report: &DivergenceReport, [reference, other]: [&str; 2]) -> Vec<Stri
             "{client} sends the same requests, but {}.",
             sentence(cause, [reference, other])
         ),
-        (None, None) => format!("{client} differs."),
+        // Only the end of the connection differs.
+        (None, None) => String::new(),
     }];
     lines.extend(waits(first, [reference, other]));
+    lines.extend(closed(first, [reference, other]));
+    lines.retain(|line| !line.is_empty());
     let sides = first.first_request.iter();
     let sides =
         sides.flat_map(|request| [(&request.reference, reference), (&request.other, other)]);
@@ -158,6 +132,21 @@ fn waits(client: &ClientDivergence, [reference, other]: [&str; 2]) -> Option<Str
     ))
 }
 
+/// Returns a sentence if only one of the servers closed the client's connection.
+fn closed(client: &ClientDivergence, [reference, other]: [&str; 2]) -> Option<String> {
+    let closed = client.closed_by_server.as_ref()?;
+    let name = if closed.in_reference {
+        reference
+    } else {
+        other
+    };
+    Some(format!(
+        "The server of {name} closed the connection of {} after {}: it ended, or it refused the client.",
+        client.client,
+        duration(closed.since_ms)
+    ))
+}
+
 /// Returns a sentence such as `the reply to GetOutputInfo differs: crtc is 0x4f in A and 0 in B (42 times)`.
 fn sentence(one: &ReceivedDifference, [reference, other]: [&str; 2]) -> String {
     let message = message(one);
@@ -169,8 +158,8 @@ fn sentence(one: &ReceivedDifference, [reference, other]: [&str; 2]) -> String {
     match (&one.field, &one.reference, &one.other) {
         (Some(field), Some(a), Some(b)) => format!(
             "the {message} differs: {field} is {} in {reference} and {} in {other}{times}",
-            short(a, false),
-            short(b, false)
+            short(a, b, false),
+            short(b, a, false)
         ),
         (_, Some(_), None) => format!("the {message} is only in {reference}{times}"),
         (_, None, _) => format!("the {message} is only in {other}{times}"),
@@ -241,20 +230,25 @@ fn client(client: &ClientDivergence, names: [&str; 2], page: &Page) -> String {
 
 fn requests(request: &RequestDifference, names: [&str; 2], page: &Page) -> String {
     let mut text = format!("  Request {}:\n", request.requests_before + 1);
-    for (side, name) in [(&request.reference, names[0]), (&request.other, names[1])] {
-        text.push_str(&self::side(side, name, page));
-    }
+    let [a, b] = [&request.reference, &request.other];
+    text.push_str(&side(a, b, names[0], page));
+    text.push_str(&side(b, a, names[1], page));
     text
 }
 
-fn side(side: &RequestSide, name: &str, page: &Page) -> String {
-    let Some((first, rest)) = side.requests.split_first() else {
+fn side(side: &RequestSide, other: &RequestSide, name: &str, page: &Page) -> String {
+    if side.requests.is_empty() {
         return format!("    {name}: no request\n");
-    };
-    let mut text = format!("    {name}: {}\n", short(first, page.all));
+    }
+    let mut text = String::new();
     let indent = " ".repeat(name.len() + 6);
-    for request in rest {
-        text.push_str(&format!("{indent}{}\n", short(request, page.all)));
+    for (index, request) in side.requests.iter().enumerate() {
+        let partner = other.requests.get(index).map_or("", String::as_str);
+        let request = short(request, partner, page.all);
+        text.push_str(&match index {
+            0 => format!("    {name}: {request}\n"),
+            _ => format!("{indent}{request}\n"),
+        });
     }
     let more = side.count - side.requests.len() as u64;
     if more > 0 {
@@ -264,8 +258,8 @@ fn side(side: &RequestSide, name: &str, page: &Page) -> String {
 }
 
 fn received(one: &ReceivedDifference, page: &Page) -> String {
-    let value = |value: &Option<String>| match value {
-        Some(value) => short(value, page.all),
+    let value = |value: &Option<String>, other: &Option<String>| match value {
+        Some(value) => short(value, other.as_deref().unwrap_or_default(), page.all),
         None => "none".to_owned(),
     };
     let place = match one.requests_between {
@@ -294,18 +288,28 @@ fn received(one: &ReceivedDifference, page: &Page) -> String {
     };
     format!(
         "    {name}{field}: {} | {} ({place}{count})\n",
-        value(&one.reference),
-        value(&one.other)
+        value(&one.reference, &one.other),
+        value(&one.other, &one.reference)
     )
 }
 
-fn short(value: &str, all: bool) -> String {
-    let value = plain(value);
-    if all || value.chars().count() <= VALUE {
+/// Returns a part of a long value that contains its first difference from `other`, unless `all` of it is wanted.
+fn short(value: &str, other: &str, all: bool) -> String {
+    let (value, other) = (plain(value), plain(other));
+    let count = value.chars().count();
+    if all || count <= VALUE {
         return value.into_owned();
     }
-    let kept: String = value.chars().take(VALUE).collect();
-    format!("{kept}…")
+    let pairs = value.chars().zip(other.chars());
+    let same = pairs.take_while(|(a, b)| a == b).count();
+    let skipped = match same < VALUE - 10 || same == count {
+        true => 0,
+        false => same - VALUE / 3,
+    };
+    let kept: String = value.chars().skip(skipped).take(VALUE).collect();
+    let [before, after] =
+        [skipped > 0, skipped + VALUE < count].map(|cut| if cut { "…" } else { "" });
+    format!("{before}{kept}{after}")
 }
 
 fn caveats(report: &DivergenceReport, [reference, other]: [&str; 2]) -> Vec<String> {
@@ -338,4 +342,20 @@ fn caveats(report: &DivergenceReport, [reference, other]: [&str; 2]) -> Vec<Stri
         ));
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short;
+
+    #[test]
+    fn long_values_are_cut_around_their_difference() {
+        let value = |end: &str| format!("{}{end}", "0123456789".repeat(20));
+        let (a, b) = (value("first"), value("other"));
+        let kept = short(&a, &b, false);
+        assert!(kept.starts_with("…0") && kept.ends_with("9first"), "{kept}");
+        assert!(short(&b, &a, false).ends_with("9other"));
+        assert_eq!(short(&a, &a, false), format!("{}…", &a[..60]));
+        assert_eq!(short(&a, &b, true), a);
+    }
 }

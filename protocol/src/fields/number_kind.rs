@@ -11,6 +11,8 @@ pub enum NumberKind {
     Plain,
     /// The number is the id of a resource.
     Id,
+    /// The number can be the id of a resource: an item of a property whose type does not define its items.
+    MaybeId,
     /// The number is an atom.
     Atom,
     /// The number is a time of the server's clock, in milliseconds.
@@ -35,6 +37,8 @@ fn kind(message: &str, field: &str, of_type: Option<u32>) -> NumberKind {
         "data" | "value" => match of_type {
             Some(4) => NumberKind::Atom,
             Some(5 | 7 | 8 | 18 | 20 | 33) => NumberKind::Id,
+            // WM_HINTS has a window, and toolkits store windows and counters as CARDINAL.
+            Some(_) if message.ends_with("Property") => NumberKind::MaybeId,
             _ => NumberKind::Plain,
         },
         "type" if message.ends_with("Property") => NumberKind::Atom,
@@ -93,7 +97,7 @@ const IDS: &str = "\
 const TIMES: &str = "config_timestamp msc selection_timestamp server_time time timestamp ust";
 
 /// The fields that contain an extension's numbers.
-const OPCODES: &str = "first_error first_event major_opcode";
+const OPCODES: &str = "first_error first_event major_event major_opcode";
 
 /// The kinds of the listed fields.
 static LISTED: LazyLock<FxHashMap<&str, NumberKind>> = LazyLock::new(|| {
@@ -125,7 +129,8 @@ mod tests {
         assert_eq!(kind("RENDER:Composite", "mask", None), NumberKind::Id);
         assert_eq!(kind("XKEYBOARD:SetMap", "mask", None), NumberKind::Plain);
         assert_eq!(kind("ChangeProperty", "data", Some(4)), NumberKind::Atom);
-        assert_eq!(kind("ChangeProperty", "data", Some(6)), NumberKind::Plain);
+        assert_eq!(kind("ChangeProperty", "data", Some(6)), NumberKind::MaybeId);
+        assert_eq!(kind("ClientMessage", "data", Some(6)), NumberKind::Plain);
         assert_eq!(
             kind("GLX:QueryServerString", "name", None),
             NumberKind::Plain

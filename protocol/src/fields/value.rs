@@ -43,7 +43,7 @@ impl Value {
     }
 
     /// True if the end of the value was not read (`Value::Cut`).
-    pub(crate) fn is_cut_off(&self) -> bool {
+    pub fn is_cut_off(&self) -> bool {
         match self {
             Value::Cut => true,
             Value::List(list) => list.last().is_some_and(Value::is_cut_off),

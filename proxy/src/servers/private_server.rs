@@ -100,7 +100,7 @@ impl PrivateServer {
     pub(crate) fn start_command(line: &str) -> Result<PrivateServer, ServerError> {
         let dir = PrivateDir::new().map_err(io(COMMAND))?;
         let mut command = Command::new("sh");
-        command.args(["-c", &format!("exec {line} \"$@\""), "sh"]);
+        command.args(["-c", &with_exec(line), "sh"]);
         PrivateServer::launch(command, dir, &[], true).map_err(|error| match error {
             Launch::Io(source) => io(COMMAND)(source),
             Launch::Failed(why) => ServerError::Failed {
@@ -242,6 +242,20 @@ impl From<io::Error> for Launch {
     }
 }
 
+/// Returns a shell command in which the last command of `line` replaces the shell, so that the server is the child.
+/// `env` also accepts a command that begins with assignments.
+fn with_exec(line: &str) -> String {
+    let ends = ["&&", ";"].map(|end| line.rfind(end).map_or(0, |at| at + end.len()));
+    let (before, last) = line.split_at(ends[0].max(ends[1]));
+    let is_quoted = ['\'', '"']
+        .iter()
+        .any(|quote| last.matches(*quote).count() % 2 == 1);
+    match is_quoted {
+        true => format!("exec env {line} \"$@\""),
+        false => format!("{before} exec env {last} \"$@\""),
+    }
+}
+
 fn io(program: &'static str) -> impl FnOnce(io::Error) -> ServerError {
     move |source| ServerError::Io { program, source }
 }
@@ -322,6 +336,24 @@ mod tests {
             server_info::ask(&link),
             Err(server_info::DisplayError::Unreachable { .. })
         ));
+    }
+
+    #[test]
+    fn server_command_is_a_shell_command() {
+        for line in [
+            "Xvfb",
+            "LC_ALL=C Xvfb",
+            "cd / && LC_ALL=C Xvfb",
+            "cd /; Xvfb",
+        ] {
+            let server = PrivateServer::start_command(line).unwrap();
+            let executable = fs::read_link(format!("/proc/{}/exe", server.pid())).unwrap();
+            assert!(executable.ends_with("Xvfb"), "{line}: {executable:?}");
+        }
+        assert_eq!(
+            with_exec("X -title 'a;b'"),
+            "exec env X -title 'a;b' \"$@\""
+        );
     }
 
     #[test]

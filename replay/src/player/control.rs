@@ -9,6 +9,9 @@ use std::path::Path;
 use x11prof_protocol::{Extension, Extensions, Symbol, parse_reply};
 use x11prof_proxy::{ServerLink, SetupConnection, SetupFailure, own_file};
 use x11prof_session::Input;
+use x11rb_protocol::protocol::randr::{
+    GetScreenResourcesCurrentReply, GetScreenResourcesCurrentRequest,
+};
 use x11rb_protocol::protocol::render::{
     Pictforminfo, QueryPictFormatsReply, QueryPictFormatsRequest,
 };
@@ -22,7 +25,7 @@ use x11rb_protocol::x11_utils::{Request, TryParse};
 
 use super::patience::PATIENCE;
 use crate::ReplayError;
-use crate::script::trimmed;
+use crate::script::{Outputs, trimmed};
 
 /// Maximum number of requests before the first reply is read, so that the replies fit into a socket.
 const AT_ONCE: usize = 100;
@@ -131,6 +134,18 @@ impl Control {
     pub(super) fn formats(&mut self, render: u8) -> Result<Vec<Pictforminfo>, ReplayError> {
         let reply: QueryPictFormatsReply = self.one(QueryPictFormatsRequest, render)?;
         Ok(reply.formats)
+    }
+
+    /// The display's CRTCs, outputs and modes; `randr` is the major opcode of RANDR.
+    pub(super) fn outputs(&mut self, randr: u8) -> Result<Outputs, ReplayError> {
+        let window = self.screen()?.root;
+        let request = GetScreenResourcesCurrentRequest { window };
+        let reply: GetScreenResourcesCurrentReply = self.one(request, randr)?;
+        Ok(Outputs {
+            crtcs: reply.crtcs,
+            outputs: reply.outputs,
+            modes: reply.modes,
+        })
     }
 
     /// The number of recorded keycodes that have different symbols on the display; `recorded` has the symbols by

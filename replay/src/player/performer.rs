@@ -60,6 +60,13 @@ impl<'a> Player<'a> {
         {
             ids.formats = screens::formats(&script.formats, &control.formats(render.major)?);
         }
+        if let Some(randr) = extensions
+            .by_name("RANDR")
+            .filter(|_| !script.outputs.crtcs.is_empty())
+        {
+            let here = control.outputs(randr.major)?;
+            ids.fixed.extend(screens::outputs(&script.outputs, &here));
+        }
         let played = Played {
             other_keys: control.other_keys(&script.keys)?,
             ..Played::default()

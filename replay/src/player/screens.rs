@@ -6,7 +6,7 @@ use x11rb_protocol::protocol::xproto::{Screen, Visualtype};
 
 use crate::ReplayError;
 use crate::ids::Ids;
-use crate::script::Script;
+use crate::script::{Outputs, Script};
 
 /// Maps the recorded root, colormap and visuals to those of the display's screen `here`, and stores them in `ids`.
 pub(super) fn match_screens(
@@ -53,6 +53,24 @@ pub(super) fn match_screens(
     Ok(())
 }
 
+/// Maps the recorded CRTCs and outputs to those of the display in the same order, and the modes to modes of equal size.
+pub(super) fn outputs(recorded: &Outputs, here: &Outputs) -> FxHashMap<u32, u32> {
+    let in_order = |recorded: &[u32], here: &[u32]| -> Vec<(u32, u32)> {
+        recorded.iter().copied().zip(here.iter().copied()).collect()
+    };
+    let modes = recorded.modes.iter().filter_map(|mode| {
+        let size = (mode.width, mode.height);
+        let mut all = here.modes.iter();
+        let there = all.find(|one| (one.width, one.height) == size)?;
+        Some((mode.id, there.id))
+    });
+    let others = [
+        in_order(&recorded.crtcs, &here.crtcs),
+        in_order(&recorded.outputs, &here.outputs),
+    ];
+    modes.chain(others.into_iter().flatten()).collect()
+}
+
 /// Maps the ids of the recorded picture formats to the ids of equal formats of the display.
 pub(super) fn formats(recorded: &[Pictforminfo], here: &[Pictforminfo]) -> FxHashMap<u32, u32> {
     let alike = |a: &Pictforminfo, b: &Pictforminfo| {
@@ -64,4 +82,33 @@ pub(super) fn formats(recorded: &[Pictforminfo], here: &[Pictforminfo]) -> FxHas
         Some((format.id, there.id))
     });
     pairs.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use x11rb_protocol::protocol::randr::ModeInfo;
+
+    use super::outputs;
+    use crate::script::Outputs;
+
+    #[test]
+    fn outputs_are_mapped_in_order_and_modes_by_size() {
+        let of = |crtcs: &[u32], output: u32, modes: &[(u32, u16)]| Outputs {
+            crtcs: crtcs.to_vec(),
+            outputs: vec![output],
+            modes: modes
+                .iter()
+                .map(|&(id, width)| ModeInfo {
+                    id,
+                    width,
+                    ..ModeInfo::default()
+                })
+                .collect(),
+        };
+        let recorded = of(&[0x3B, 0x3C], 0x3D, &[(0x40, 1280), (0x41, 9999)]);
+        let here = of(&[0x3A], 0x3B, &[(0x50, 640), (0x51, 1280)]);
+        let mut pairs: Vec<_> = outputs(&recorded, &here).into_iter().collect();
+        pairs.sort_unstable();
+        assert_eq!(pairs, [(0x3B, 0x3A), (0x3D, 0x3B), (0x40, 0x51)]);
+    }
 }

@@ -9,7 +9,7 @@ use x11prof_protocol::{ByteOrder, IdKind};
 use super::patience::PATIENCE;
 use super::performer::{Memory, Player};
 use crate::ReplayError;
-use crate::script::{Batch, Passed, Patch};
+use crate::script::{Batch, Passed, Patch, event_code};
 
 /// If the display accepts no bytes for this long, the player checks for incoming messages.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
@@ -35,6 +35,10 @@ impl Player<'_> {
                     Some(major) => bytes[*at] = major,
                     None => missing.push(*place),
                 },
+                Patch::EventCode => {
+                    let here = event_code(bytes[*at], &self.script.extensions, &self.extensions);
+                    bytes[*at] = here.unwrap_or(bytes[*at]);
+                }
                 Patch::Segment(number) => {
                     let memory = self.memory.get(*number as usize);
                     if let Some(Memory::Segment(segment)) = memory {

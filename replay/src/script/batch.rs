@@ -17,6 +17,8 @@ pub(crate) enum Patch {
     AnyIfKnown,
     /// The major opcode of an extension, one byte.
     Major,
+    /// The code of an extension's event, one byte.
+    EventCode,
     /// The identifier of a shared memory segment, given by the segment's number in the script.
     Segment(u32),
 }

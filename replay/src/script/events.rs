@@ -45,10 +45,7 @@ pub(crate) fn key(bytes: &[u8], order: ByteOrder, extensions: &Extensions) -> Op
             id: 0,
         },
         FIRST_EXTENSION.. => {
-            let of = extensions.iter();
-            let of = of
-                .filter(|one| one.first_event != 0 && one.first_event <= code)
-                .max_by_key(|one| one.first_event)?;
+            let of = extensions.by_event(code)?;
             EventKey {
                 extension: of.major,
                 code: u16::from(code - of.first_event),
@@ -68,6 +65,14 @@ pub(crate) fn key(bytes: &[u8], order: ByteOrder, extensions: &Extensions) -> Op
     })
 }
 
+/// The display's code of an extension event that has `code` in the recording, with its SendEvent bit; `None` if the
+/// display lacks the extension. The arguments are the extensions of the recording and of the display.
+pub(crate) fn event_code(code: u8, recorded: &Extensions, here: &Extensions) -> Option<u8> {
+    let of = recorded.by_event(code & 0x7F)?;
+    let first = here.by_name(of.name.as_str())?.first_event;
+    Some((code - of.first_event).wrapping_add(first))
+}
+
 /// The server time in milliseconds in an event that the server generated; `None` for other events.
 pub(crate) fn time(bytes: &[u8], order: ByteOrder) -> Option<u32> {
     let code = *bytes.first()?;
@@ -82,13 +87,12 @@ pub(crate) fn time(bytes: &[u8], order: ByteOrder) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{EventKey, key, time};
+    use super::{EventKey, event_code, key, time};
     use x11prof_protocol::{ByteOrder, Extension, Extensions, Symbol};
 
-    #[test]
-    fn events_are_distinguished_by_kind_and_window() {
+    fn extensions(all: &[(&'static str, u8, u8)]) -> Extensions {
         let mut extensions = Extensions::new();
-        for (name, major, first_event) in [("SHAPE", 129, 64), ("DAMAGE", 143, 91)] {
+        for &(name, major, first_event) in all {
             extensions.insert(Extension {
                 name: Symbol::new(name),
                 major,
@@ -96,6 +100,25 @@ mod tests {
                 first_error: 0,
             });
         }
+        extensions
+    }
+
+    #[test]
+    fn extension_events_get_the_codes_of_the_display() {
+        let recorded = extensions(&[
+            ("SHAPE", 129, 64),
+            ("MIT-SHM", 130, 65),
+            ("DAMAGE", 143, 91),
+        ]);
+        let here = extensions(&[("MIT-SHM", 131, 66), ("SHAPE", 130, 65), ("XTEST", 132, 0)]);
+        let code = |code| event_code(code, &recorded, &here);
+        assert_eq!([code(65), code(65 | 0x80)], [Some(66), Some(66 | 0x80)]);
+        assert_eq!([code(64), code(92)], [Some(65), None]);
+    }
+
+    #[test]
+    fn events_are_distinguished_by_kind_and_window() {
+        let extensions = extensions(&[("SHAPE", 129, 64), ("DAMAGE", 143, 91)]);
         let of = |bytes: &[u8; 32]| key(bytes, ByteOrder::Little, &extensions);
         let kind = |extension, code, id| {
             Some(EventKey {

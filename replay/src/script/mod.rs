@@ -17,12 +17,13 @@ use std::time::Duration;
 use x11prof_protocol::{ByteOrder, Extensions, Symbol};
 use x11prof_session::Input;
 use x11prof_trace::{Reader, Timestamp};
+use x11rb_protocol::protocol::randr::ModeInfo;
 use x11rb_protocol::protocol::render::Pictforminfo;
 use x11rb_protocol::protocol::xproto::Setup;
 
 use crate::ReplayError;
 pub(crate) use batch::{Batch, Passed, Patch, RepliedRequest};
-pub(crate) use events::{AwaitedEvent, EventKey, key, time};
+pub(crate) use events::{AwaitedEvent, EventKey, event_code, key, time};
 pub(crate) use noise::Noise;
 pub(crate) use segments::SharedSegment;
 
@@ -37,6 +38,8 @@ pub struct Script {
     pub(crate) atoms: BTreeMap<u32, Vec<u8>>,
     /// The recorded server's RENDER picture formats; empty if no client requested them.
     pub(crate) formats: Vec<Pictforminfo>,
+    /// The recorded server's CRTCs, outputs and modes; empty if no client requested them.
+    pub(crate) outputs: Outputs,
     /// The recorded symbols of keycodes that clients requested, by keycode.
     pub(crate) keys: BTreeMap<u8, Vec<u32>>,
     /// The shared memory segments that clients attached, in the order of attachment.
@@ -48,6 +51,14 @@ pub struct Script {
     pub(crate) filled_bytes: u64,
     /// The number of errors in the recording, by name of the failed request.
     pub(crate) errors: BTreeMap<Symbol, u64>,
+}
+
+/// The CRTCs, outputs and modes that RANDR reports.
+#[derive(Debug, Default)]
+pub(crate) struct Outputs {
+    pub(crate) crtcs: Vec<u32>,
+    pub(crate) outputs: Vec<u32>,
+    pub(crate) modes: Vec<ModeInfo>,
 }
 
 /// A client of the recording.

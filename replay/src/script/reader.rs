@@ -19,8 +19,8 @@ use super::noise::Noise;
 use super::requests::{self, NO_OPERATION, Playable, changes_display};
 use super::segments::{self, Segments};
 use super::{
-    Action, AwaitedEvent, Batch, Passed, Patch, RepliedRequest, Script, ScriptClient, Step, key,
-    time, trimmed,
+    Action, AwaitedEvent, Batch, Outputs, Passed, Patch, RepliedRequest, Script, ScriptClient,
+    Step, key, time, trimmed,
 };
 use crate::ReplayError;
 
@@ -36,6 +36,8 @@ const INTERN_ATOM: u8 = 16;
 const GET_ATOM_NAME: u8 = 17;
 const GET_KEYBOARD_MAPPING: u8 = 101;
 const QUERY_PICT_FORMATS: (&str, u8) = ("RENDER", 1);
+/// GetScreenResources and GetScreenResourcesCurrent.
+const SCREEN_RESOURCES: [(&str, u8); 2] = [("RANDR", 8), ("RANDR", 25)];
 const XTEST_FAKE_INPUT: (&str, u8) = ("XTEST", 2);
 
 /// A connection of the recording.
@@ -60,6 +62,7 @@ struct Reading {
     is_shared: bool,
     atoms: BTreeMap<u32, Vec<u8>>,
     formats: Vec<Pictforminfo>,
+    outputs: Outputs,
     keys: BTreeMap<u8, Vec<u32>>,
     segments: Segments,
     steps: Vec<Step>,
@@ -355,10 +358,21 @@ impl Reading {
             }
         } else if let Some((major, minor)) = reply.opcode
             && let Some(of) = extensions.by_major(major)
-            && (of.name.as_str(), minor) == QUERY_PICT_FORMATS
-            && let Ok(Fields::RenderQueryPictFormats(formats)) = reply.decode(extensions)
+            && let of = (of.name.as_str(), minor)
+            && (of == QUERY_PICT_FORMATS || SCREEN_RESOURCES.contains(&of))
+            && let Ok(decoded) = reply.decode(extensions)
         {
-            self.formats = formats.formats;
+            let (crtcs, outputs, modes) = match decoded {
+                Fields::RenderQueryPictFormats(formats) => return self.formats = formats.formats,
+                Fields::RandrGetScreenResources(all) => (all.crtcs, all.outputs, all.modes),
+                Fields::RandrGetScreenResourcesCurrent(all) => (all.crtcs, all.outputs, all.modes),
+                _ => return,
+            };
+            self.outputs = Outputs {
+                crtcs,
+                outputs,
+                modes,
+            };
         }
     }
 
@@ -408,6 +422,7 @@ impl Reading {
             extensions,
             atoms: self.atoms,
             formats: self.formats,
+            outputs: self.outputs,
             keys: self.keys,
             segments: self.segments.finish(),
             steps: self.steps,

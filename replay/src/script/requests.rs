@@ -34,6 +34,8 @@ pub(super) const FIRST_EXTENSION: u8 = 128;
 const SELECTION_REQUEST: u8 = 30;
 const SELECTION_NOTIFY: u8 = 31;
 const CLIENT_MESSAGE: u8 = 33;
+/// The first event code of extensions.
+const FIRST_EXTENSION_EVENT: u8 = 64;
 /// Longer properties contain no relevant ids: icons, clipboards.
 const LONGEST_PROPERTY: usize = 1 << 16;
 
@@ -187,6 +189,9 @@ fn event(request: &Request<'_>, begin: usize, mut on: impl FnMut(usize, Patch)) 
         Patch::Id(IdKind::Atom),
         Patch::Id(IdKind::Time),
     );
+    if code & 0x7F >= FIRST_EXTENSION_EVENT {
+        on(begin, Patch::EventCode);
+    }
     let fields: &[(usize, Patch)] = match code & 0x7F {
         SELECTION_REQUEST => &[
             (4, time),

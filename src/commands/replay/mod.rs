@@ -19,11 +19,11 @@ use super::internal_program::InternalProgram;
 use super::play::ask_for_input;
 use super::private_servers::private_servers;
 use super::{check, diverge};
-use crate::args::{Check, PaceChoice, Replay};
+use crate::args::{Check, PaceChoice, Replay, TableFormat};
 use crate::commands::emit_table::emit_table;
 use crate::error::{CommandError, Outcome, shown};
 use crate::input;
-use crate::output::{page, refuse_input};
+use crate::output::{emit_json, emit_text, page, refuse_input};
 
 /// The maximum share of server time in requests that are not replayed. Above this share, a replay does not represent
 /// the program.
@@ -131,6 +131,11 @@ fn replayed(arguments: &Replay) -> Outcome {
 /// Plays the recording to each server, and compares the received messages. The exit status is 1 if any differ, or if the
 /// server hangs or dies.
 fn answers(arguments: &Replay, servers: Vec<(String, Target)>) -> Outcome {
+    if !matches!(arguments.format, TableFormat::Text | TableFormat::Json) {
+        return Err(CommandError::usage(
+            "--answers has the formats text and json",
+        ));
+    }
     let path = &arguments.trace;
     let mut all = Vec::with_capacity(servers.len());
     let mut is_cut_off = false;
@@ -160,11 +165,10 @@ fn answers(arguments: &Replay, servers: Vec<(String, Target)>) -> Outcome {
         let texts = texts.map(|one| divergence::answers(&one.report, &one.server, &page));
         texts.collect::<Vec<_>>().join("\n")
     };
-    let csv = || {
-        let reports = all.iter();
-        divergence::answers_csv(reports.map(|one| (one.server.as_str(), &one.report)))
+    match arguments.format {
+        TableFormat::Json => emit_json(None, &all)?,
+        _ => emit_text(None, &text())?,
     };
-    emit_table(None, arguments.format, &all, text, csv)?;
     let differs = all.iter().any(|Answers { report, .. }| {
         let mut answers = report.answers.iter();
         !report.clients.is_empty()

@@ -37,7 +37,7 @@ impl Names {
         match kind {
             NumberKind::Id => self.resources.get(&number)?.name.as_deref(),
             NumberKind::Atom => session.atom_name(number),
-            NumberKind::Plain | NumberKind::Time | NumberKind::Fixed | NumberKind::Opcode => None,
+            _ => None,
         }
     }
 

@@ -1,21 +1,26 @@
 //! The fields of the few messages that differ, from a second pass over a recording.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::{NumberKind, Value};
 use x11prof_session::{ClientId, Session};
 
 use super::meaning::{Meaning, hash, is_compared, property_type};
-use super::streams::{DisplayStreams, Named, fields};
+use super::streams::{DisplayStreams, Named, fields, tail};
 use crate::Observation;
 use crate::pipeline::MessageContext;
 
 /// The position of a message: the index of the client, and the number of the message in the client's stream.
 pub(super) type Place = (usize, u32);
-/// The maximum number of fields that are kept of a message, and of all messages.
+/// The maximum number of fields that are kept of a message, and of all messages. Of later fields of a message only a
+/// checksum is kept.
 const MOST_FIELDS: usize = 2048;
 const MOST_OF_ALL: usize = 400_000;
+
+/// The maximum length of a text that is kept, in bytes. A longer text is shortened, and has a checksum.
+const LONGEST_TEXT: usize = 4096;
 
 /// The value of a field of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,10 +83,11 @@ impl MessageDetails {
             seen,
             name: Named::of(seen.message).map_or("", |named| named.name.as_str()),
             fields: Vec::new(),
+            later: None,
         };
         let value = fields(seen);
         collect.value(String::new(), NumberKind::Plain, &value);
-        collect.fields
+        collect.finish(tail(seen, &value))
     }
 }
 
@@ -91,13 +97,12 @@ struct Collect<'a> {
     seen: &'a MessageContext<'a>,
     name: &'static str,
     fields: Fields,
+    /// The path of the first field that is not kept, and a checksum of that field and all later ones.
+    later: Option<(String, DefaultHasher)>,
 }
 
 impl Collect<'_> {
     fn value(&mut self, path: String, kind: NumberKind, value: &Value) {
-        if self.fields.len() >= MOST_FIELDS {
-            return;
-        }
         match value {
             Value::Fields(fields) => {
                 let property_type = property_type(fields);
@@ -112,10 +117,14 @@ impl Collect<'_> {
                 }
             }
             Value::List(list) => {
-                let text = format!("{} items", list.len());
+                let text = match list.as_slice() {
+                    [Value::Cut] => "not recorded".to_owned(),
+                    [.., Value::Cut] => format!("at least {} items", list.len() - 1),
+                    [_] => "1 item".to_owned(),
+                    list => format!("{} items", list.len()),
+                };
                 let meaning = Meaning::Number(list.len() as i128);
-                self.fields
-                    .push((format!("{path}[]"), Field { meaning, text }));
+                self.push(format!("{path}[]"), Field { meaning, text });
                 for (index, item) in list.iter().enumerate() {
                     self.value(format!("{path}[{index}]"), kind, item);
                 }
@@ -123,9 +132,36 @@ impl Collect<'_> {
             Value::Cut => {}
             leaf => {
                 let field = self.leaf(kind, leaf);
-                self.fields.push((path, field));
+                self.push(path, field);
             }
         }
+    }
+
+    fn push(&mut self, path: String, field: Field) {
+        if self.fields.len() < MOST_FIELDS {
+            return self.fields.push((path, field));
+        }
+        let later = || (format!("{path} and later"), DefaultHasher::new());
+        let (_, later) = self.later.get_or_insert_with(later);
+        match field.meaning {
+            Meaning::Server(_) => {}
+            meaning => meaning.hash(later),
+        }
+    }
+
+    /// Returns the fields, and a checksum of all that follows them. `tail` has the bytes of the message that were not
+    /// decoded.
+    fn finish(mut self, tail: &[u8]) -> Fields {
+        if !tail.is_empty() {
+            let later = || ("later bytes".to_owned(), DefaultHasher::new());
+            tail.hash(&mut self.later.get_or_insert_with(later).1);
+        }
+        if let Some((path, later)) = self.later {
+            let later = later.finish();
+            let (meaning, text) = (Meaning::Named(later), checksum(later));
+            self.fields.push((path, Field { meaning, text }));
+        }
+        self.fields
     }
 
     fn leaf(&self, kind: NumberKind, leaf: &Value) -> Field {
@@ -146,7 +182,11 @@ impl Collect<'_> {
             Value::Real(number) => text(number.to_string()),
             Value::Bool(truth) => text(truth.to_string()),
             Value::Name(name) => text(name.replace(" | ", "|")),
-            Value::Text(quoted) => text(format!("{quoted:?}")),
+            Value::Text(quoted) if quoted.len() <= LONGEST_TEXT => text(format!("{quoted:?}")),
+            Value::Text(quoted) => {
+                let first: String = quoted.chars().take(LONGEST_TEXT / 2).collect();
+                text(format!("{first:?}…, {}", checksum(hash(quoted))))
+            }
             Value::List(_) | Value::Fields(_) | Value::Cut => text(String::new()),
         }
     }
@@ -165,4 +205,8 @@ impl Collect<'_> {
             _ => number.to_string(),
         }
     }
+}
+
+fn checksum(hash: u64) -> String {
+    format!("checksum {:08x}", hash >> 32)
 }

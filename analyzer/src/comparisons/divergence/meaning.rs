@@ -59,14 +59,14 @@ pub(super) struct Meanings {
 
 impl Meanings {
     /// The digest of a message of `connection`. A request assigns a meaning to the ids that it creates. `range` is the
-    /// client's range of ids.
+    /// client's range of ids; `tail` has the bytes beyond `fields`.
     pub(super) fn digest(
         &mut self,
         connection: ConnectionId,
         session: &Session,
         range: Option<IdRange>,
         name: &str,
-        fields: &Value,
+        (fields, tail): (&Value, &[u8]),
         is_request: bool,
     ) -> Digest {
         if is_request {
@@ -77,7 +77,7 @@ impl Meanings {
             }
         }
         let mut hasher = DefaultHasher::new();
-        name.hash(&mut hasher);
+        (name, tail).hash(&mut hasher);
         let (mut server_ids, mut created) = (Vec::new(), Vec::new());
         each_leaf(name, fields, &mut |kind, value| {
             let meaning = match value {
@@ -138,6 +138,12 @@ impl Meanings {
             (NumberKind::Atom, Some(atom)) if atom > 0 => match session.atom_name(atom) {
                 Some(name) => Meaning::Named(hash(name)),
                 None => Meaning::Server(ServerNumber::Atom(atom)),
+            },
+            (NumberKind::MaybeId, Some(id)) if number > CONSTANT_IDS => match self.ids.get(&id) {
+                Some(name) => Meaning::Named(*name),
+                // The number may be an id whose creation is not in the recording.
+                None if session.id_range(id).is_some() => Meaning::Varies,
+                None => Meaning::Number(number),
             },
             (NumberKind::Id, Some(id)) if number > CONSTANT_IDS => match self.ids.get(&id) {
                 Some(name) => Meaning::Named(*name),
@@ -231,18 +237,22 @@ pub(super) struct PairedIds {
 }
 
 impl PairedIds {
-    /// True if both numbers can have the same meaning: they were paired before, or neither was paired. Pairs them.
+    /// True if both numbers can have the same meaning. Pairs them if they can be paired.
     pub(super) fn pair(&mut self, reference: ServerNumber, other: ServerNumber) -> bool {
         let can = self.can_pair(reference, other);
         if can {
             self.to_other.insert(reference, other);
             self.to_reference.insert(other, reference);
         }
-        can
+        can || reference == other
     }
 
-    /// Returns true if the two numbers can have the same meaning. This method does not pair the numbers.
-    pub(super) fn can_pair(&self, reference: ServerNumber, other: ServerNumber) -> bool {
+    /// True if the two numbers can have the same meaning: they are equal, were paired before, or neither was paired.
+    pub(super) fn can_be_same(&self, reference: ServerNumber, other: ServerNumber) -> bool {
+        reference == other || self.can_pair(reference, other)
+    }
+
+    fn can_pair(&self, reference: ServerNumber, other: ServerNumber) -> bool {
         match (self.to_other.get(&reference), self.to_reference.get(&other)) {
             (Some(known), _) => *known == other,
             (None, known) => known.is_none(),

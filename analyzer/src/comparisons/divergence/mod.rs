@@ -6,7 +6,9 @@
 
 mod alignment;
 mod details;
+mod findings;
 mod meaning;
+mod replay;
 mod report;
 mod streams;
 
@@ -19,11 +21,11 @@ use x11prof_trace::Timestamp;
 
 use alignment::{Hunk, align};
 pub use details::MessageDetails;
-use details::{Field, Place};
-use meaning::{Meaning, PairedIds};
+use details::Place;
+use meaning::PairedIds;
 pub use report::{
     ClientDivergence, DivergenceReport, MissingReply, ReceivedDifference, RepeatedRequest,
-    RequestAnswers, RequestDifference, RequestSide,
+    RequestAnswers, RequestDifference, RequestSide, ServerClosed,
 };
 pub use streams::DisplayStreams;
 use streams::{ClientStream, Entry, Received};
@@ -62,6 +64,7 @@ struct ClientPair {
     requests: Vec<RequestHunk>,
     received: Vec<ReceivedPair>,
     waits_for: Option<(Symbol, f64)>,
+    closed_by_server: Option<ServerClosed>,
 }
 
 /// Requests at one position that only one recording has.
@@ -95,15 +98,6 @@ struct ReceivedPair {
     time: Timestamp,
 }
 
-/// A kind of difference that also occurs between two recordings of the same server, so that it is no evidence of a
-/// difference between servers.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Varying {
-    Request(String, Symbol),
-    Field(String, Symbol, String),
-    Message(String, Symbol),
-}
-
 impl Divergence {
     /// Aligns the messages of two recordings, and compares them.
     pub fn new(reference: &DisplayStreams, other: &DisplayStreams) -> Divergence {
@@ -127,38 +121,6 @@ impl Divergence {
             .map(|index| other.clients[index].name.clone())
             .collect();
         divergence.only_other.sort();
-        divergence
-    }
-
-    /// Compares the messages that the clients of a recording received with those of a replay, which sends the same
-    /// requests and some of its own.
-    pub fn of_replay(recorded: &DisplayStreams, replay: &DisplayStreams) -> Divergence {
-        let mut divergence = Divergence {
-            left_out: recorded.left_out + replay.left_out,
-            is_replay: true,
-            ..Divergence::default()
-        };
-        // The replay's clients connect in the recorded order.
-        let connected = |client: &ClientStream| {
-            let mut received = client.received.iter();
-            received.any(|(kind, _)| *kind == Received::Setup)
-        };
-        let all = |streams: &DisplayStreams| -> Vec<usize> {
-            let clients = 0..streams.clients.len();
-            clients
-                .filter(|index| connected(&streams.clients[*index]))
-                .collect()
-        };
-        let mut replayed = all(replay).into_iter();
-        for index in all(recorded) {
-            match replayed.next() {
-                Some(partner) => divergence.pair(recorded, replay, index, partner),
-                None => {
-                    let name = recorded.clients[index].name.clone();
-                    divergence.only_reference.push(name);
-                }
-            }
-        }
         divergence
     }
 
@@ -225,6 +187,10 @@ impl Divergence {
         self.events(&mut pair, first, second);
         pair.received
             .sort_by_key(|one| (one.requests_before, one.time));
+        // The player of a replay closes its connections itself.
+        if !is_replay {
+            pair.closed_by_server = closed_by_server([reference, other], [first, second]);
+        }
         self.pairs.push(pair);
     }
 
@@ -345,212 +311,6 @@ impl Divergence {
             )
         })
     }
-
-    /// Creates the report. `details` are the fields of the differing messages. `again` contains the differences of
-    /// further recordings of the reference, with their fields; differences that also vary there are left out.
-    pub fn report(
-        &self,
-        reference: &DisplayStreams,
-        details: &[MessageDetails; 2],
-        again: &[(Divergence, [MessageDetails; 2])],
-    ) -> DivergenceReport {
-        let varying = again.iter();
-        let varying: BTreeSet<Varying> = varying
-            .flat_map(|(divergence, details)| divergence.varying(details))
-            .collect();
-        let mut left_out = 0;
-        let mut clients: Vec<ClientDivergence> = self
-            .pairs
-            .iter()
-            .filter_map(|pair| self.client(pair, reference, details, &varying, &mut left_out))
-            .collect();
-        clients.sort_by(|a, b| a.since_ms.total_cmp(&b.since_ms));
-        DivergenceReport {
-            clients,
-            only_reference: self.only_reference.clone(),
-            only_other: self.only_other.clone(),
-            requests: self.requests,
-            equal_requests: self.pairs.iter().map(|pair| pair.equal).sum(),
-            answers: self.answers(),
-            varying: (!again.is_empty()).then_some(left_out),
-            left_out: self.left_out,
-        }
-    }
-
-    /// The replies and errors of a replay by request, those with the most differences first.
-    fn answers(&self) -> Vec<RequestAnswers> {
-        let all = self.answers.iter();
-        let all = all.map(|(request, [equal, differ, failed])| RequestAnswers {
-            request: (*request).to_owned(),
-            equal: *equal,
-            differ: *differ,
-            failed: *failed,
-        });
-        let mut all: Vec<RequestAnswers> = all.collect();
-        all.sort_by_key(|one| std::cmp::Reverse(one.failed + one.differ));
-        all
-    }
-
-    /// Returns the kinds of all differences.
-    fn varying(&self, details: &[MessageDetails; 2]) -> BTreeSet<Varying> {
-        let mut all = BTreeSet::new();
-        for pair in &self.pairs {
-            let requests = pair.requests.iter().flat_map(|hunk| &hunk.names);
-            all.extend(requests.map(|name| Varying::Request(pair.name.clone(), *name)));
-            for one in &pair.received {
-                for (path, _) in self.fields(one, details) {
-                    all.insert(one.varying(pair, path.as_deref()));
-                }
-            }
-        }
-        all
-    }
-
-    fn client(
-        &self,
-        pair: &ClientPair,
-        reference: &DisplayStreams,
-        details: &[MessageDetails; 2],
-        varying: &BTreeSet<Varying>,
-        left_out: &mut u64,
-    ) -> Option<ClientDivergence> {
-        let since = |time: Timestamp| {
-            let start = reference.start.unwrap_or(time);
-            time.since(start).as_nanos() as f64 / 1e6
-        };
-        let is_new = |hunk: &&RequestHunk| {
-            let mut names = hunk.names.iter();
-            names.any(|name| !varying.contains(&Varying::Request(pair.name.clone(), *name)))
-        };
-        let differences = pair.requests.iter().filter(is_new).count() as u64;
-        *left_out += pair.requests.len() as u64 - differences;
-        let first = pair.requests.iter().find(is_new);
-        let end = first.map_or(u64::MAX, |hunk| hunk.hunk.reference.start as u64);
-
-        // Keeps the order of the fields.
-        let mut received: Vec<ReceivedDifference> = Vec::new();
-        let mut groups: BTreeMap<(Received, Symbol, Option<String>), usize> = BTreeMap::new();
-        let mut since_ms: Option<f64> = first.map(|hunk| since(hunk.time));
-        for one in &pair.received {
-            if u64::from(one.requests_before) > end {
-                continue;
-            }
-            for (path, [value, other]) in self.fields(one, details) {
-                if varying.contains(&one.varying(pair, path.as_deref())) {
-                    *left_out += 1;
-                    continue;
-                }
-                let at = since(one.time);
-                since_ms = Some(since_ms.map_or(at, |before| before.min(at)));
-                let before = u64::from(one.requests_before);
-                let group = (one.kind, one.name, path.as_deref().map(without_indices));
-                let difference = ReceivedDifference {
-                    kind: one.kind.name().to_owned(),
-                    message: one.name.as_str().to_owned(),
-                    field: path,
-                    reference: value,
-                    other,
-                    count: 1,
-                    requests_between: first.map(|_| end.saturating_sub(before)),
-                    requests_before: before,
-                };
-                match groups.get(&group) {
-                    None => {
-                        groups.insert(group, received.len());
-                        received.push(difference);
-                    }
-                    // The message nearest to the first request difference, or the first message if there is none.
-                    Some(index) => {
-                        let known = &mut received[*index];
-                        let count = known.count + 1;
-                        if first.is_some() && before > known.requests_before {
-                            *known = difference;
-                        }
-                        known.count = count;
-                    }
-                }
-            }
-        }
-        received.sort_by_key(|one| match one.requests_between {
-            Some(between) => (between, one.requests_before),
-            None => (one.requests_before, 0),
-        });
-        let waits_for = pair.waits_for.map(|(request, since_ms)| MissingReply {
-            request: request.as_str().to_owned(),
-            since_ms,
-        });
-        Some(ClientDivergence {
-            client: pair.name.clone(),
-            since_ms: since_ms?,
-            first_request: first.map(|hunk| RequestDifference {
-                requests_before: end,
-                since_ms: since(hunk.time),
-                reference: hunk.side(0, details),
-                other: hunk.side(1, details),
-            }),
-            request_differences: differences,
-            received,
-            waits_for,
-        })
-    }
-
-    /// The fields in which two received messages differ, with both values; no path if only one recording has the
-    /// message.
-    fn fields(
-        &self,
-        one: &ReceivedPair,
-        details: &[MessageDetails; 2],
-    ) -> Vec<(Option<String>, [Option<String>; 2])> {
-        if let Some(kinds) = one.replaced {
-            let text = kinds.map(|(kind, name)| match kind {
-                Received::Error => Some(format!("error {}", name.as_str())),
-                kind => Some(kind.name().to_owned()),
-            });
-            return vec![(None, text)];
-        }
-        let [Some(a), Some(b)] = one.places else {
-            let text = |side: usize| {
-                let place = one.places[side]?;
-                Some(line(details[side].get(place)))
-            };
-            return vec![(None, [text(0), text(1)])];
-        };
-        let (Some(first), Some(second)) = (details[0].get(a), details[1].get(b)) else {
-            return Vec::new();
-        };
-        let others: FxHashMap<&str, &Field> = second
-            .iter()
-            .map(|(path, field)| (path.as_str(), field))
-            .collect();
-        let mut all = Vec::new();
-        for (path, field) in first {
-            match others.get(path.as_str()) {
-                Some(other) if self.same(field.meaning, other.meaning) => {}
-                other => all.push((
-                    Some(path.clone()),
-                    [
-                        Some(field.text.clone()),
-                        other.map(|other| other.text.clone()),
-                    ],
-                )),
-            }
-        }
-        let known: BTreeSet<&str> = first.iter().map(|(path, _)| path.as_str()).collect();
-        let added = second
-            .iter()
-            .filter(|(path, _)| !known.contains(path.as_str()));
-        all.extend(
-            added.map(|(path, field)| (Some(path.clone()), [None, Some(field.text.clone())])),
-        );
-        all
-    }
-
-    fn same(&self, a: Meaning, b: Meaning) -> bool {
-        match (a, b) {
-            (Meaning::Server(a), Meaning::Server(b)) => self.ids.can_pair(a, b),
-            _ => a == b,
-        }
-    }
 }
 
 /// Removes hunks whose requests the other side also sends, at another position: the order of independent requests
@@ -600,6 +360,23 @@ fn cut_off(displays: [&DisplayStreams; 2], clients: [&ClientStream; 2]) -> Optio
             reference: other,
             other: reference,
         },
+    })
+}
+
+/// The end of a client's connection by one of the two servers, if the other server did not close it.
+fn closed_by_server(
+    displays: [&DisplayStreams; 2],
+    clients: [&ClientStream; 2],
+) -> Option<ServerClosed> {
+    let (side, time) = match clients.map(|client| client.closed_by_server) {
+        [Some(time), None] => (0, time),
+        [None, Some(time)] => (1, time),
+        _ => return None,
+    };
+    let start = displays[side].start.unwrap_or(time);
+    Some(ServerClosed {
+        in_reference: side == 0,
+        since_ms: time.since(start).as_nanos() as f64 / 1e6,
     })
 }
 
@@ -703,80 +480,6 @@ fn repeated(requests: &[Entry]) -> Option<RepeatedRequest> {
             count as f64
         },
     })
-}
-
-impl RequestHunk {
-    fn side(&self, side: usize, details: &[MessageDetails; 2]) -> RequestSide {
-        let of = &self.sides[side];
-        let text = |(name, place): &(Symbol, Place)| {
-            let fields = line(details[side].get(*place));
-            match fields.as_str() {
-                "" => name.as_str().to_owned(),
-                fields => format!("{} {fields}", name.as_str()),
-            }
-        };
-        RequestSide {
-            requests: of.shown.iter().map(text).collect(),
-            count: of.count,
-            repeated: of.repeated.clone(),
-        }
-    }
-}
-
-impl ReceivedPair {
-    /// True if only the other recording has an error.
-    fn fails(&self) -> bool {
-        match self.replaced {
-            Some([(a, _), (b, _)]) => a != Received::Error && b == Received::Error,
-            None => self.kind == Received::Error && self.places[0].is_none(),
-        }
-    }
-
-    fn varying(&self, pair: &ClientPair, path: Option<&str>) -> Varying {
-        let client = pair.name.clone();
-        match path {
-            Some(path) => Varying::Field(client, self.name, without_indices(path)),
-            None => Varying::Message(client, self.name),
-        }
-    }
-}
-
-impl Received {
-    fn name(self) -> &'static str {
-        match self {
-            Received::Setup => "setup",
-            Received::Reply => "reply",
-            Received::Event => "event",
-            Received::Error => "error",
-        }
-    }
-}
-
-/// Returns the fields of a message in one line of text.
-fn line(fields: Option<&[(String, Field)]>) -> String {
-    let fields = fields
-        .unwrap_or_default()
-        .iter()
-        .filter(|(path, _)| !path.ends_with("[]"));
-    let fields = fields.map(|(path, field)| format!("{path}={}", field.text));
-    fields.collect::<Vec<_>>().join(" ")
-}
-
-/// Removes the list indices from the path of a field: `modes[3].width` becomes `modes[].width`.
-fn without_indices(path: &str) -> String {
-    let mut inside = false;
-    let kept = path.chars().filter(|one| {
-        match one {
-            '[' => {
-                inside = true;
-                return true;
-            }
-            ']' => inside = false,
-            _ => {}
-        }
-        !inside
-    });
-    kept.collect()
 }
 
 #[cfg(test)]

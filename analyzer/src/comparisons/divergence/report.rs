@@ -5,6 +5,8 @@ use serde::Serialize;
 /// The differences of two recordings of one program on two servers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DivergenceReport {
+    /// The version of this layout: 1.
+    pub format: u32,
     /// The clients that both recordings have, with their differences; the earliest difference first.
     pub clients: Vec<ClientDivergence>,
     /// The names of clients that only the reference has.
@@ -52,6 +54,18 @@ pub struct ClientDivergence {
     pub received: Vec<ReceivedDifference>,
     /// The last request without a reply in the other recording, if the reference has its reply. Null otherwise.
     pub waits_for: Option<MissingReply>,
+    /// The end of the connection by the server, if only one of the servers closed it, such as a server that died. Null
+    /// otherwise.
+    pub closed_by_server: Option<ServerClosed>,
+}
+
+/// The end of a connection by the server.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ServerClosed {
+    /// True if the server of the reference closed the connection, false if it was the other server.
+    pub in_reference: bool,
+    /// Milliseconds from the start of that recording to the end of the connection.
+    pub since_ms: f64,
 }
 
 /// The requests that only one recording has at one position.

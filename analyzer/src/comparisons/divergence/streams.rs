@@ -9,8 +9,10 @@ use super::meaning::{Digest, Meanings, ServerNumber};
 use crate::Observation;
 use crate::pipeline::MessageContext;
 
-/// Maximum number of bytes of a message's text that are compared.
-pub(super) const LONGEST: usize = 1 << 12;
+/// The maximum number of bytes of a message's text whose fields are compared one by one.
+const LONGEST: usize = 1 << 20;
+/// The bytes of a message that these fields cover at least: no field has a name with more characters for each byte.
+const COVERED: usize = LONGEST / 40;
 /// The maximum number of messages of all clients and of their server's ids that are kept, which use about 100 MB.
 const MOST_KEPT: usize = 1_000_000;
 
@@ -52,7 +54,8 @@ pub(super) struct ClientStream {
     /// For each request, true if the protocol defines a reply to it.
     pub(super) has_reply: Vec<bool>,
     pub(super) received: Vec<(Received, Entry)>,
-    pub(super) closed: bool,
+    /// The time at which the server closed the connection; `None` if it did not.
+    pub(super) closed_by_server: Option<Timestamp>,
     first_sequence: Option<u64>,
     messages: u32,
 }
@@ -96,8 +99,10 @@ impl DisplayStreams {
                 let name = opened.name.clone().unwrap_or_default();
                 self.client(opened.connection).name = name;
             }
-            Observation::Control(_, Control::Closed { connection, .. }) => {
-                self.client(*connection).closed = true;
+            Observation::Control(time, Control::Closed { connection, by, .. })
+                if by == "server" =>
+            {
+                self.client(*connection).closed_by_server = Some(*time);
             }
             Observation::Message(seen) => self.message(seen),
             _ => {}
@@ -157,13 +162,14 @@ impl DisplayStreams {
     fn digest(&mut self, seen: &MessageContext<'_>, named: &Named) -> Digest {
         let range = seen.session.ids_of(ClientId(seen.connection.0));
         let fields = fields(seen);
+        let tail = tail(seen, &fields);
         let is_request = named.received.is_none();
         self.meanings.digest(
             seen.connection,
             seen.session,
             range,
             named.name.as_str(),
-            &fields,
+            (&fields, tail),
             is_request,
         )
     }
@@ -184,6 +190,22 @@ impl DisplayStreams {
 pub(super) fn fields(seen: &MessageContext<'_>) -> Value {
     let fields = seen.message.first_fields(seen.extensions, LONGEST);
     fields.unwrap_or_else(|_| Value::Fields(Vec::new()))
+}
+
+/// The bytes of a message that may follow its first `fields`; empty unless the fields are cut off. Such a long message
+/// has no ids there.
+pub(super) fn tail<'a>(seen: &MessageContext<'a>, fields: &Value) -> &'a [u8] {
+    let bytes = match seen.message {
+        Message::Request(request) => request.bytes,
+        Message::Reply(reply) => reply.bytes,
+        Message::Event(event) => event.bytes,
+        _ => &[],
+    };
+    // The end of a text is not marked. Six characters are enough for a byte: `255, `, and the names.
+    match fields.is_cut_off() || bytes.len() > LONGEST / 6 {
+        true => bytes.get(COVERED..).unwrap_or_default(),
+        false => &[],
+    }
 }
 
 /// The name, the direction and the position of a message.

@@ -1,6 +1,7 @@
 use super::{DisplayStreams, Divergence, DivergenceReport};
 use crate::Pipeline;
 use crate::testing::{Synthetic, expose, get_input_focus, map_window, query_font, reply, request};
+use x11prof_trace::{ConnectionId, Control};
 
 /// The differences of two synthetic recordings.
 fn diverge(sides: [&Synthetic; 2]) -> DivergenceReport {
@@ -112,4 +113,94 @@ fn fields_of_very_many_messages_are_not_kept() {
         .collect();
     assert!(counts.iter().sum::<u64>() <= 400_000, "{counts:?}");
     assert!(counts[0] > 390_000, "{counts:?}");
+}
+
+/// A client that reads a property of items of `format` bits, of which only the last one is not 0.
+fn property(format: u8, items: usize, last: u8) -> Synthetic {
+    let mut one = Synthetic::new();
+    one.client_sends(&[request(20, 0, &[0x20_0001, 39, 19, 0, u32::MAX])]);
+    let size = usize::from(format / 8);
+    let mut value = vec![0; items * size];
+    value[(items - 1) * size] = last;
+    value.resize(value.len().next_multiple_of(4), 0);
+    let mut reply = vec![1, format, 1, 0];
+    for word in [value.len() as u32 / 4, 19, 0, items as u32] {
+        reply.extend(word.to_le_bytes());
+    }
+    reply.resize(32, 0);
+    reply.extend(value);
+    one.server_sends(&[reply]);
+    one
+}
+
+#[test]
+fn long_replies_are_compared_to_their_end() {
+    let difference = |format, items| {
+        assert_eq!(
+            diverge([&property(format, items, 5), &property(format, items, 5)]).clients,
+            []
+        );
+        let report = diverge([&property(format, items, 5), &property(format, items, 6)]);
+        let one = &report.clients[0].received[0];
+        assert_eq!(one.message, "GetProperty");
+        assert_ne!(one.reference, one.other);
+        (one.field.clone().unwrap(), one.reference.clone().unwrap())
+    };
+    assert_eq!(difference(32, 1500), ("value[1499]".into(), "5".into()));
+    let (field, value) = difference(8, 1500);
+    assert_eq!(
+        (field.as_str(), value.ends_with("\\0\\u{5}\"")),
+        ("value", true)
+    );
+    // More than is kept of a text, more fields than are kept, more bytes than are decoded.
+    for (format, items) in [(8, 5000), (32, 5000), (8, 600_000), (32, 600_000)] {
+        let (field, value) = difference(format, items);
+        assert!(value.contains("checksum "), "{field}: {value}");
+    }
+    let report = diverge([&property(32, 1500, 5), &property(32, 1504, 5)]);
+    let mut lengths = report.clients[0].received.iter();
+    let length = lengths.find(|one| one.field.as_deref() == Some("value[]"));
+    let length = length.unwrap();
+    assert_eq!(length.reference.as_deref(), Some("1500 items"));
+    assert_eq!(length.other.as_deref(), Some("1504 items"));
+}
+
+#[test]
+fn connection_that_only_one_server_closes_is_reported() {
+    let mut other = window(0x20_0001);
+    other.wait(2_000_000).control(Control::Closed {
+        connection: ConnectionId(1),
+        by: "server".to_owned(),
+        why: None,
+    });
+    let report = diverge([&window(0x20_0001), &other]);
+    let closed = report.clients[0].closed_by_server.as_ref().unwrap();
+    assert_eq!((closed.in_reference, closed.since_ms), (false, 2000.0));
+    assert_eq!(diverge([&other, &other]).clients, []);
+}
+
+/// WM_HINTS (35) contains windows, but its type does not define which items these are.
+#[test]
+fn own_window_in_hints_is_compared_by_its_creation() {
+    let hints = |window: u32, flags: u32| {
+        let mut one = Synthetic::new();
+        let create = request(1, 0, &[window, 0x10, 0, 0x10_0010, 0, 0, 0]);
+        let hints = request(18, 0, &[window, 35, 35, 32, 2, flags, window]);
+        one.client_sends(&[create, hints, get_input_focus()]);
+        one.server_sends(&[reply(3)]);
+        one
+    };
+    let report = diverge([&hints(0x20_0001, 64), &hints(0x20_0007, 64)]);
+    assert_eq!(report.clients, []);
+    let report = diverge([&hints(0x20_0001, 64), &hints(0x20_0007, 65)]);
+    assert!(report.clients[0].first_request.is_some());
+}
+
+#[test]
+fn equal_server_ids_are_the_same() {
+    use super::meaning::{PairedIds, ServerNumber::Id};
+    let mut ids = PairedIds::default();
+    assert!(ids.pair(Id(0x21), Id(0x40)));
+    assert!(ids.pair(Id(0x21), Id(0x40)) && ids.pair(Id(0x21), Id(0x21)));
+    assert!(!ids.pair(Id(0x21), Id(0x41)) && !ids.can_be_same(Id(0x22), Id(0x40)));
 }

@@ -1,0 +1,286 @@
+//! The report: the differences with their values, and without those that vary between recordings of one server.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::FxHashMap;
+use x11prof_protocol::Symbol;
+use x11prof_trace::Timestamp;
+
+use super::details::{Field, MessageDetails, Place};
+use super::meaning::Meaning;
+use super::report::{
+    ClientDivergence, DivergenceReport, MissingReply, ReceivedDifference, RequestDifference,
+    RequestSide,
+};
+use super::streams::{DisplayStreams, Received};
+use super::{ClientPair, Divergence, ReceivedPair, RequestHunk};
+
+/// A kind of difference that also occurs between two recordings of the same server, so that it is no evidence of a
+/// difference between servers.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Varying {
+    Request(String, Symbol),
+    Field(String, Symbol, String),
+    Message(String, Symbol),
+}
+
+impl Divergence {
+    /// Creates the report. `details` are the fields of the differing messages. `again` contains the differences of
+    /// further recordings of the reference, with their fields; differences that also vary there are left out.
+    pub fn report(
+        &self,
+        reference: &DisplayStreams,
+        details: &[MessageDetails; 2],
+        again: &[(Divergence, [MessageDetails; 2])],
+    ) -> DivergenceReport {
+        let varying = again.iter();
+        let varying: BTreeSet<Varying> = varying
+            .flat_map(|(divergence, details)| divergence.varying(details))
+            .collect();
+        let mut left_out = 0;
+        let mut clients: Vec<ClientDivergence> = self
+            .pairs
+            .iter()
+            .filter_map(|pair| self.client(pair, reference, details, &varying, &mut left_out))
+            .collect();
+        clients.sort_by(|a, b| a.since_ms.total_cmp(&b.since_ms));
+        DivergenceReport {
+            format: 1,
+            clients,
+            only_reference: self.only_reference.clone(),
+            only_other: self.only_other.clone(),
+            requests: self.requests,
+            equal_requests: self.pairs.iter().map(|pair| pair.equal).sum(),
+            answers: self.answers(),
+            varying: (!again.is_empty()).then_some(left_out),
+            left_out: self.left_out,
+        }
+    }
+
+    /// Returns the kinds of all differences.
+    fn varying(&self, details: &[MessageDetails; 2]) -> BTreeSet<Varying> {
+        let mut all = BTreeSet::new();
+        for pair in &self.pairs {
+            let requests = pair.requests.iter().flat_map(|hunk| &hunk.names);
+            all.extend(requests.map(|name| Varying::Request(pair.name.clone(), *name)));
+            for one in &pair.received {
+                for (path, _) in self.fields(one, details) {
+                    all.insert(one.varying(pair, path.as_deref()));
+                }
+            }
+        }
+        all
+    }
+
+    fn client(
+        &self,
+        pair: &ClientPair,
+        reference: &DisplayStreams,
+        details: &[MessageDetails; 2],
+        varying: &BTreeSet<Varying>,
+        left_out: &mut u64,
+    ) -> Option<ClientDivergence> {
+        let since = |time: Timestamp| {
+            let start = reference.start.unwrap_or(time);
+            time.since(start).as_nanos() as f64 / 1e6
+        };
+        let is_new = |hunk: &&RequestHunk| {
+            let mut names = hunk.names.iter();
+            names.any(|name| !varying.contains(&Varying::Request(pair.name.clone(), *name)))
+        };
+        let differences = pair.requests.iter().filter(is_new).count() as u64;
+        *left_out += pair.requests.len() as u64 - differences;
+        let first = pair.requests.iter().find(is_new);
+        let end = first.map_or(u64::MAX, |hunk| hunk.hunk.reference.start as u64);
+
+        // Keeps the order of the fields.
+        let mut received: Vec<ReceivedDifference> = Vec::new();
+        let mut groups: BTreeMap<(Received, Symbol, Option<String>), usize> = BTreeMap::new();
+        let closed = pair.closed_by_server.as_ref().map(|closed| closed.since_ms);
+        let mut since_ms: Option<f64> = first.map(|hunk| since(hunk.time)).or(closed);
+        for one in &pair.received {
+            if u64::from(one.requests_before) > end {
+                continue;
+            }
+            for (path, [value, other]) in self.fields(one, details) {
+                if varying.contains(&one.varying(pair, path.as_deref())) {
+                    *left_out += 1;
+                    continue;
+                }
+                let at = since(one.time);
+                since_ms = Some(since_ms.map_or(at, |before| before.min(at)));
+                let before = u64::from(one.requests_before);
+                let group = (one.kind, one.name, path.as_deref().map(without_indices));
+                let difference = ReceivedDifference {
+                    kind: one.kind.name().to_owned(),
+                    message: one.name.as_str().to_owned(),
+                    field: path,
+                    reference: value,
+                    other,
+                    count: 1,
+                    requests_between: first.map(|_| end.saturating_sub(before)),
+                    requests_before: before,
+                };
+                match groups.get(&group) {
+                    None => {
+                        groups.insert(group, received.len());
+                        received.push(difference);
+                    }
+                    // The message nearest to the first request difference, or the first message if there is none.
+                    Some(index) => {
+                        let known = &mut received[*index];
+                        let count = known.count + 1;
+                        if first.is_some() && before > known.requests_before {
+                            *known = difference;
+                        }
+                        known.count = count;
+                    }
+                }
+            }
+        }
+        received.sort_by_key(|one| match one.requests_between {
+            Some(between) => (between, one.requests_before),
+            None => (one.requests_before, 0),
+        });
+        let waits_for = pair.waits_for.map(|(request, since_ms)| MissingReply {
+            request: request.as_str().to_owned(),
+            since_ms,
+        });
+        Some(ClientDivergence {
+            client: pair.name.clone(),
+            since_ms: since_ms?,
+            first_request: first.map(|hunk| RequestDifference {
+                requests_before: end,
+                since_ms: since(hunk.time),
+                reference: hunk.side(0, details),
+                other: hunk.side(1, details),
+            }),
+            request_differences: differences,
+            received,
+            waits_for,
+            closed_by_server: pair.closed_by_server.clone(),
+        })
+    }
+
+    /// The fields in which two received messages differ, with both values; no path if only one recording has the
+    /// message.
+    fn fields(
+        &self,
+        one: &ReceivedPair,
+        details: &[MessageDetails; 2],
+    ) -> Vec<(Option<String>, [Option<String>; 2])> {
+        if let Some(kinds) = one.replaced {
+            let text = kinds.map(|(kind, name)| match kind {
+                Received::Error => Some(format!("error {}", name.as_str())),
+                kind => Some(kind.name().to_owned()),
+            });
+            return vec![(None, text)];
+        }
+        let [Some(a), Some(b)] = one.places else {
+            let text = |side: usize| {
+                let place = one.places[side]?;
+                Some(line(details[side].get(place)))
+            };
+            return vec![(None, [text(0), text(1)])];
+        };
+        let (Some(first), Some(second)) = (details[0].get(a), details[1].get(b)) else {
+            return Vec::new();
+        };
+        let others: FxHashMap<&str, &Field> = second
+            .iter()
+            .map(|(path, field)| (path.as_str(), field))
+            .collect();
+        let mut all = Vec::new();
+        for (path, field) in first {
+            match others.get(path.as_str()) {
+                Some(other) if self.same(field.meaning, other.meaning) => {}
+                other => all.push((
+                    Some(path.clone()),
+                    [
+                        Some(field.text.clone()),
+                        other.map(|other| other.text.clone()),
+                    ],
+                )),
+            }
+        }
+        let known: BTreeSet<&str> = first.iter().map(|(path, _)| path.as_str()).collect();
+        let added = second
+            .iter()
+            .filter(|(path, _)| !known.contains(path.as_str()));
+        all.extend(
+            added.map(|(path, field)| (Some(path.clone()), [None, Some(field.text.clone())])),
+        );
+        all
+    }
+
+    fn same(&self, a: Meaning, b: Meaning) -> bool {
+        match (a, b) {
+            (Meaning::Server(a), Meaning::Server(b)) => self.ids.can_be_same(a, b),
+            _ => a == b,
+        }
+    }
+}
+
+impl RequestHunk {
+    fn side(&self, side: usize, details: &[MessageDetails; 2]) -> RequestSide {
+        let of = &self.sides[side];
+        let text = |(name, place): &(Symbol, Place)| {
+            let fields = line(details[side].get(*place));
+            match fields.as_str() {
+                "" => name.as_str().to_owned(),
+                fields => format!("{} {fields}", name.as_str()),
+            }
+        };
+        RequestSide {
+            requests: of.shown.iter().map(text).collect(),
+            count: of.count,
+            repeated: of.repeated.clone(),
+        }
+    }
+}
+
+impl ReceivedPair {
+    fn varying(&self, pair: &ClientPair, path: Option<&str>) -> Varying {
+        let client = pair.name.clone();
+        match path {
+            Some(path) => Varying::Field(client, self.name, without_indices(path)),
+            None => Varying::Message(client, self.name),
+        }
+    }
+}
+
+impl Received {
+    fn name(self) -> &'static str {
+        match self {
+            Received::Setup => "setup",
+            Received::Reply => "reply",
+            Received::Event => "event",
+            Received::Error => "error",
+        }
+    }
+}
+
+/// Returns the fields of a message in one line of text.
+fn line(fields: Option<&[(String, Field)]>) -> String {
+    let fields = fields.unwrap_or_default().iter();
+    let fields = fields.filter(|(path, _)| !path.ends_with("[]"));
+    let fields = fields.map(|(path, field)| format!("{path}={}", field.text));
+    fields.collect::<Vec<_>>().join(" ")
+}
+
+/// Removes the list indices from the path of a field: `modes[3].width` becomes `modes[].width`.
+fn without_indices(path: &str) -> String {
+    let mut inside = false;
+    let kept = path.chars().filter(|one| {
+        match one {
+            '[' => {
+                inside = true;
+                return true;
+            }
+            ']' => inside = false,
+            _ => {}
+        }
+        !inside
+    });
+    kept.collect()
+}
