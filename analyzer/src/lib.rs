@@ -131,7 +131,7 @@ pub use roundtrips::{RoundTripOptions, RoundTrips, TRIED};
 pub use scrub::{Scrubbed, Scrubber};
 pub use server_time::TimeSource;
 pub use stalls::grabs::Grabs;
-pub use stalls::grabs::report::{GrabLine, GrabReport, GrabWaiter};
+pub use stalls::grabs::report::{GrabLine, GrabReport};
 pub use stalls::report::{StallLine, StallWaiter, StallingClient, StallsReport};
 pub use stalls::{FRAME_MS, Stalls};
 pub use statistics::distribution::Distribution;

@@ -1,6 +1,6 @@
 //! Stalls and grabs, as text.
 
-use x11prof_analyzer::{GrabReport, StallLine, StallsReport};
+use x11prof_analyzer::{GrabReport, StallLine, StallWaiter, StallsReport};
 
 use crate::page::Page;
 use crate::plain::plain;
@@ -42,9 +42,7 @@ pub fn text(report: &StallsReport, page: &Page) -> String {
         counted(report.count, "time"),
         duration(report.held_ms),
     );
-    for stall in &report.stalls {
-        text.push_str(&line(stall));
-    }
+    text.extend(report.stalls.iter().map(line));
     page.fold(&text)
 }
 
@@ -65,15 +63,18 @@ fn line(stall: &StallLine) -> String {
         duration(stall.held_ms),
         stall.since_ms / 1e3,
     );
-    for waiter in &stall.waited {
-        text.push_str(&format!(
-            "    {} waited {} with {}\n",
-            plain(&waiter.client),
-            duration(waiter.waited_ms),
-            counted(waiter.requests, "request"),
-        ));
-    }
+    text.extend(stall.waited.iter().map(waited));
     text
+}
+
+/// A line about a client that waited with some requests, or with its connection.
+fn waited(one: &StallWaiter) -> String {
+    let with = match one.requests {
+        0 => "to connect".to_owned(),
+        requests => format!("with {}", counted(requests, "request")),
+    };
+    let (client, ms) = (plain(&one.client), duration(one.waited_ms));
+    format!("    {client} waited {ms} {with}\n")
 }
 
 /// The target of a grab. In X.Org servers, devices 2 and 3 are the first master pointer and keyboard.
@@ -109,14 +110,7 @@ pub fn grabs(report: &GrabReport, page: &Page) -> String {
                 _ => "",
             }
         ));
-        for waiter in &grab.waited {
-            let client = plain(&waiter.client);
-            text.push_str(&format!(
-                "    {client} waited {} with {}\n",
-                duration(waiter.waited_ms),
-                counted(waiter.requests, "request")
-            ));
-        }
+        text.extend(grab.waited.iter().map(waited));
     }
     page.fold(&text)
 }

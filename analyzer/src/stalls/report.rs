@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use x11prof_trace::{ConnectionId, Timestamp};
 
 use super::Stalls;
-use super::stall::{HoldKind, Stall};
+use super::stall::{HoldKind, Stall, Waited};
 use crate::recording::trace_summary::TraceSummary;
 use crate::text::units::nanos_ms;
 
@@ -79,16 +79,16 @@ pub struct StallLine {
     pub waited: Vec<StallWaiter>,
 }
 
-/// A client that waited during a stall.
+/// A client that waited during a stall or a server grab.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StallWaiter {
-    /// The name of the client that waited during the stall.
+    /// The name of the client that waited.
     pub client: String,
     /// The number of the client's connection.
     pub connection: u32,
-    /// The number of the client's requests that waited.
+    /// The number of the client's requests that waited; zero if it only waited for its connection.
     pub requests: u64,
-    /// The part of the stall in which the client waited, in milliseconds.
+    /// The part of the stall or grab in which the client waited, in milliseconds.
     pub waited_ms: f64,
 }
 
@@ -110,13 +110,19 @@ impl StallLine {
             waited: stall
                 .waited
                 .iter()
-                .map(|one| StallWaiter {
-                    client: summary.client_name(one.client),
-                    connection: one.client.0,
-                    requests: one.requests,
-                    waited_ms: nanos_ms(one.nanos),
-                })
+                .map(|one| StallWaiter::new(one, summary))
                 .collect(),
+        }
+    }
+}
+
+impl StallWaiter {
+    pub(super) fn new(one: &Waited, summary: &TraceSummary) -> StallWaiter {
+        StallWaiter {
+            client: summary.client_name(one.client),
+            connection: one.client.0,
+            requests: one.requests,
+            waited_ms: nanos_ms(one.nanos),
         }
     }
 }

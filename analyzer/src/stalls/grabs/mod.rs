@@ -8,7 +8,7 @@ pub(crate) mod report;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use x11prof_protocol::{Message, Symbol};
 use x11prof_trace::{ConnectionId, Control, Timestamp};
@@ -39,35 +39,23 @@ impl GrabTarget {
     }
 }
 
-/// A client that waited for a grab of the server.
-#[derive(Debug, Clone, Copy, Default)]
-struct Waiter {
-    first: Timestamp,
-    requests: u64,
-}
-
 #[derive(Debug)]
-struct OpenGrab {
-    by: ConnectionId,
-    since: Timestamp,
-    waiters: BTreeMap<ConnectionId, Waiter>,
-}
-
-#[derive(Debug)]
-struct EndedGrab {
+struct Grab {
     what: GrabTarget,
     by: ConnectionId,
     since: Timestamp,
-    until: Timestamp,
-    end: &'static str,
-    waiters: BTreeMap<ConnectionId, Waiter>,
+    /// The time and the cause of its end; `None` while it is active.
+    end: Option<(Timestamp, &'static str)>,
+    /// The clients that waited for a grab of the server, with the time of their first request and the number of
+    /// requests.
+    waiters: BTreeMap<ConnectionId, (Timestamp, u64)>,
 }
 
 /// Collects the grabs of a trace.
 #[derive(Debug, Default)]
 pub struct Grabs {
-    open: HashMap<GrabTarget, OpenGrab>,
-    done: VecDeque<EndedGrab>,
+    open: BTreeMap<GrabTarget, Grab>,
+    done: VecDeque<Grab>,
     /// The server grab that ended last, until the caller removes it.
     ended: Option<Stall>,
     count: u64,
@@ -80,9 +68,7 @@ impl Grabs {
     pub fn observe(&mut self, observation: &Observation<'_>) {
         self.elapsed.observe(observation);
         match observation {
-            Observation::Message(seen) if matches!(seen.message, Message::Request(_)) => {
-                self.request(seen);
-            }
+            Observation::Message(seen) => self.message(seen),
             Observation::Grabbed(time, by) => self.server_changed(*time, *by),
             Observation::DeviceGrab { grab, .. } => self.device_changed(grab),
             Observation::Control(time, Control::Closed { connection, .. }) => {
@@ -105,10 +91,16 @@ impl Grabs {
         &self,
         since: Timestamp,
     ) -> impl Iterator<Item = (ConnectionId, String, Timestamp, Option<Timestamp>)> {
-        let done = self.done.iter().filter(move |one| one.until >= since);
-        let done = done.map(|one| (one.by, one.what.name(), one.since, Some(one.until)));
-        let open = self.open.iter();
-        done.chain(open.map(|(what, open)| (open.by, what.name(), open.since, None)))
+        let end = |one: &Grab| one.end.map(|(until, _)| until);
+        let all = self
+            .all()
+            .map(move |one| (one.by, one.what.name(), one.since, end(one)));
+        all.filter(move |(.., end)| end.is_none_or(|end| end >= since))
+    }
+
+    /// The last grabs, ordered by their ends.
+    fn all(&self) -> impl Iterator<Item = &Grab> {
+        self.done.iter().chain(self.open.values())
     }
 
     /// The time of the latest record that was processed.
@@ -139,15 +131,18 @@ impl Grabs {
         self.refused = 0;
     }
 
-    fn request(&mut self, seen: &MessageContext<'_>) {
+    /// Notes the requests of other clients, and their connection setup, which the server does not read either.
+    fn message(&mut self, seen: &MessageContext<'_>) {
+        let requests = match seen.message {
+            Message::Request(_) => seen.times,
+            Message::ClientSetup(_) => 0,
+            _ => return,
+        };
         if let Some(open) = self.open.get_mut(&GrabTarget::Server)
             && open.by != seen.connection
         {
-            let waiter = open.waiters.entry(seen.connection).or_insert(Waiter {
-                first: seen.time,
-                requests: 0,
-            });
-            waiter.requests += seen.times;
+            let waiter = open.waiters.entry(seen.connection);
+            waiter.or_insert((seen.time, 0)).1 += requests;
         }
     }
 
@@ -177,16 +172,18 @@ impl Grabs {
 
     fn begin(&mut self, what: GrabTarget, by: ConnectionId, time: Timestamp) {
         self.count += 1;
-        let open = OpenGrab {
+        let open = Grab {
+            what,
             by,
             since: time,
+            end: None,
             waiters: BTreeMap::new(),
         };
         self.open.insert(what, open);
     }
 
     fn end(&mut self, what: GrabTarget, until: Timestamp, end: &'static str) {
-        let Some(open) = self.open.remove(&what) else {
+        let Some(mut open) = self.open.remove(&what) else {
             return;
         };
         if what == GrabTarget::Server {
@@ -195,23 +192,18 @@ impl Grabs {
         if self.done.len() == MAX_GRABS {
             self.done.pop_front();
         }
-        self.done.push_back(EndedGrab {
-            what,
-            by: open.by,
-            since: open.since,
-            until,
-            end,
-            waiters: open.waiters,
-        });
+        open.end = Some((until, end));
+        self.done.push_back(open);
     }
 }
 
 /// A grab of the server as a stall until `until`.
-fn stall(grab: &OpenGrab, until: Timestamp) -> Stall {
-    let waited = grab.waiters.iter().map(|(client, waiter)| Waited {
+fn stall(grab: &Grab, until: Timestamp) -> Stall {
+    let waiters = grab.waiters.iter();
+    let waited = waiters.map(|(client, (first, requests))| Waited {
         client: *client,
-        requests: waiter.requests,
-        nanos: until.since(waiter.first).as_nanos() as u64,
+        requests: *requests,
+        nanos: until.since(*first).as_nanos() as u64,
     });
     Stall {
         how: HoldKind::Grabbed,

@@ -80,6 +80,20 @@ fn other_clients_wait_while_the_server_is_grabbed() {
 }
 
 #[test]
+fn client_that_connects_during_a_grab_waits() {
+    let mut trace = Synthetic::new();
+    let setup = trace.records[3].clone();
+    trace.wait(1000).client_sends(&[request(36, 0, &[])]);
+    from_another(&mut trace, &setup);
+    // Without the request.
+    trace.records.pop();
+    trace.wait(205_000).client_sends(&[request(37, 0, &[])]);
+    let waited = &run(&trace.records).grabs[0].waited;
+    assert_eq!(waited.len(), 1);
+    assert_eq!((waited[0].requests, waited[0].waited_ms), (0, 205.0));
+}
+
+#[test]
 fn active_grab_starts_when_granted() {
     let mut trace = Synthetic::new();
     let grab_pointer = request(26, 0, &[ROOT, 0, 0, 0, 0]);
