@@ -103,7 +103,7 @@ fn verdict(difference: &Difference, page: &Page) -> String {
         (Some(_), _) => {
             let percent = 100.0 * difference.level;
             text.push_str(&format!(
-                "Significant: p < {percent:.0} %, corrected for {} figures.\n",
+                "Significant: p < {percent:.0} %, corrected for {} figures; the intervals are not.\n",
                 difference.rows.len()
             ));
         }
@@ -158,7 +158,15 @@ fn speeds(difference: &Difference) -> String {
         .flatten()
         .collect();
     match (lists.is_empty(), tested) {
-        (true, true) => "No time changed significantly.\n".to_owned(),
+        (true, true) => {
+            let mut rows = difference.rows.iter();
+            let part = rows.find(|row| row.real == Some(true) && !row.quantity.is_count());
+            let part = part.map(|row| format!(", only a part: {}", said(row)));
+            format!(
+                "No total time changed significantly{}.\n",
+                part.unwrap_or_default()
+            )
+        }
         (true, false) => String::new(),
         (false, _) => format!("{}\n", lists.join(" ")),
     }
@@ -301,7 +309,9 @@ fn certainty(row: &DifferenceRow) -> String {
 
 /// Returns the text for the 95 % confidence interval of the change.
 fn spread(row: &DifferenceRow) -> String {
-    match (row.low, row.high) {
+    // No figure is below zero.
+    let low = row.low.map(|low| low.max(-row.old.mean));
+    match (low, row.high) {
         // A change of more than tenfold is not printed as a percentage.
         (Some(low), Some(high)) if low.abs().max(high.abs()) < 10.0 * row.old.mean => {
             let [low, high] = [low, high].map(|change| percents(100.0 * change / row.old.mean));
@@ -341,7 +351,7 @@ fn title(row: &DifferenceRow) -> String {
 /// Returns the text of `value`, with the number of digits that the size of the value justifies. Whole counts have no
 /// decimals.
 fn number(row: &DifferenceRow, value: f64) -> String {
-    let whole = row.count && value.fract() == 0.0;
+    let whole = row.quantity.is_count() && value.fract() == 0.0;
     match value.abs() {
         _ if whole => format!("{value:.0}"),
         size if size >= 1.0 => three(value),
@@ -353,7 +363,7 @@ fn number(row: &DifferenceRow, value: f64) -> String {
 mod tests {
     use x11prof_analyzer::{Difference, DifferenceRow, Quantity, SideReport, ValuesReport};
 
-    use super::{lost, spread};
+    use super::{lost, speeds, spread};
 
     fn row(action: &str, old: f64, new: f64) -> DifferenceRow {
         let values = |mean: f64| ValuesReport {
@@ -402,6 +412,21 @@ mod tests {
         };
         let said = "The largest change for users: Typing in Notes: 1.00 → 64.0 ms.\n";
         assert_eq!(lost(&difference), said);
-        assert_eq!(spread(&difference.rows[1]), "-20.0 to 64.0");
+        assert_eq!(spread(&difference.rows[1]), "-1.00 to 64.0");
+        let clicks = DifferenceRow {
+            low: Some(-414.0),
+            high: Some(-21.0),
+            real: Some(true),
+            ..row("Clicks in Notes", 300.0, 82.5)
+        };
+        assert_eq!(spread(&clicks), "-100 to -7.0 %");
+        let tested = Difference {
+            real: Some(1),
+            rows: vec![clicks],
+            ..difference
+        };
+        let part = "ms an action: Clicks in Notes 300 → 82.5";
+        let said = format!("No total time changed significantly, only a part: {part}.\n");
+        assert_eq!(speeds(&tested), said);
     }
 }

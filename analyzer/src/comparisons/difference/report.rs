@@ -57,7 +57,8 @@ pub struct DifferenceRow {
     pub quantity: Quantity,
     /// The kind of request, event or resource that the figure is about; null for the total.
     pub name: Option<String>,
-    /// True if the figure is a count, which is equal in each run unless other influences change it.
+    /// True if the figure is a count that is equal in each run unless other influences change it. The number of episodes
+    /// over a threshold also depends on times.
     pub count: bool,
     /// The figure in the recordings of the old version.
     pub old: ValuesReport,
@@ -211,7 +212,7 @@ fn row(subject: &Subject, (old, new): (&[f64], &[f64]), chance: Option<f64>) -> 
     DifferenceRow {
         quantity: *quantity,
         name: name.clone(),
-        count: quantity.is_count(),
+        count: quantity.is_count() && *quantity != Quantity::Episodes,
         percent: (old.mean != 0.0).then(|| 100.0 * change / old.mean),
         percent_of_all: 0.0,
         low: interval.map(|(low, _)| low),
@@ -307,6 +308,10 @@ mod tests {
         );
         assert_eq!((first.percent_of_all, first.steady), (-60.0, None));
         assert!(difference.rows[0].count && !difference.rows[2].count);
+        // A busy machine makes episodes long.
+        let slow = |number| run(&[(Quantity::Episodes, Some("of 100 ms and more"), number)]);
+        let difference = Difference::new(&[slow(1.0)], &[slow(2.0)]);
+        assert!(!difference.rows[0].count);
     }
 
     #[test]
