@@ -109,11 +109,14 @@ recorded_ms | ms | | Length as recorded: of the session, or of a start-up.
 recorded_rtt_ms | ms | | Round trip of the recorded link.
 causes.count | number | | Moments on the critical path of the forecast with this cause.
 causes.ms | ms | forecast_ms | Time on the critical path of the forecast with this cause.
+compressed_ms | ms | | `forecast_ms` if all bytes are compressed 10:1.
+shared_bytes | bytes | | Bytes of images in shared memory, which count as sent.
+start_ups.awaited_ms | ms | forecast_ms | Time of another client on the critical path of a start-up.
 limits.rtt_ms | ms | | Round trip from which on a start-up takes a second longer.
 limits.bytes_per_second | bytes/s | | Speed below which a start-up takes a second longer.
 never_came.since_ms | ms | | Time of the request after the first record.
 saves_ms | ms | | Time by which the session over the link is shorter if the suggestion is followed: the difference of two simulations.
-adds_ms | ms | saves_ms | Time that a suggestion saves beyond those before it.
+adds_ms | ms | before_ms | Time that a suggestion saves beyond those before it.
 before_ms | ms | | Length of the session over the link, simulated.
 after_ms | ms | before_ms | `before_ms` once all suggestions are followed.
 round_trips_after | number | round_trips | Round trips once all suggestions are followed.

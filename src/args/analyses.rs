@@ -31,7 +31,7 @@ pub(crate) struct Report {
     pub(crate) no_rescale: bool,
     /// A TOML file with your own operations (docs/REFERENCE.md)
     ///
-    /// An operation has the attributes and the size by which the cost of a request is looked up.
+    /// An operation defines which attributes and size select a request's cost.
     #[arg(long, value_name = "FILE")]
     pub(crate) operations: Option<PathBuf>,
     /// A TOML file with your own substitutions (docs/REFERENCE.md)

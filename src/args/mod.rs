@@ -279,7 +279,7 @@ pub(crate) struct Record {
     /// as dbus-launch are still connected.
     #[arg(long, requires = "command")]
     pub(crate) until_closed: bool,
-    /// Stop if recording uses more than PERCENT of a CPU in the server for 5 s
+    /// Stop if the server uses more than PERCENT of a CPU for the recording for 5 s
     #[arg(long, value_name = "PERCENT", requires = "attach", value_parser = values::percent)]
     pub(crate) max_overhead: Option<f64>,
     /// Keep only the last SECONDS; write them when a --when condition is met

@@ -16,7 +16,7 @@ use crate::names;
 use crate::output::{page, refuse_input};
 use crate::pass::{Pass, Step};
 
-/// Estimates the trace for every server and network, and prints the results side by side.
+/// Estimates the trace's cost for every server and network, and prints the results side by side.
 pub(crate) fn run(arguments: &Compare) -> Outcome {
     let comparison = comparison(arguments)?;
     let to = arguments.result.output.as_deref();

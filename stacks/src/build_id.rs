@@ -66,7 +66,7 @@ fn long(bytes: &[u8], at: usize) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// A note, padded.
+    /// An ELF note whose name and description are padded to four bytes.
     fn note(name: &[u8], kind: u32, description: &[u8]) -> Vec<u8> {
         let mut note = Vec::new();
         for word in [name.len() as u32, description.len() as u32, kind] {

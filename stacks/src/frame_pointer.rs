@@ -24,7 +24,7 @@ struct Set {
 }
 
 impl Tables {
-    /// The instruction that sets RBP in the function at an address of the file; `None` if the function is not unwound
+    /// The instruction that sets RBP in the function that contains an address of an executable file; `None` if the function is not unwound
     /// with RBP.
     fn set(&self, address: u64) -> Option<Set> {
         let frames = self.frames();

@@ -13,7 +13,7 @@ pub const SYMBOL_READER: &str = "x11prof-symbols";
 pub const WITH_DEBUG_FILES: &str = "debug-files";
 /// After this many files have ended the process, no more files are read.
 const FAILURES: usize = 3;
-/// The maximum length of the names at an address, in bytes.
+/// The maximum total length of the names of the functions that are inlined at one address, in bytes.
 const LONGEST: u64 = 16 << 20;
 
 /// Looks up the names of functions, each once, in a separate process ([`serve_symbols`](crate::serve_symbols)). For a

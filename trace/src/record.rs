@@ -612,9 +612,9 @@ pub struct Waiting {
 /// The process that a blocked thread waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaitPeer {
-    /// The process.
+    /// The number of the process that the thread waits for.
     pub pid: u32,
-    /// Its name.
+    /// The name of that process.
     pub name: String,
     /// True if a signal or a debugger had stopped it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -111,8 +111,18 @@ fn whole(caller: &CallerReport, digits: usize, page: &Page, text: &mut String) {
     }
 }
 
-/// The call sites with the most requests, each with its count; `None` if no stack is known.
-pub(crate) fn askers(callers: &[CallerReport]) -> Option<String> {
+/// The advice for a page with the text of call sites, if any of them has an address instead of a name; empty otherwise.
+pub(crate) fn advice_on_names(text: &str, page: &Page) -> String {
+    let advice = "A call site such as [app+0x1d850] has no name: install the debug symbols of the program, or set \
+                  DEBUGINFOD_URLS to a server that has them.";
+    match text.contains("+0x") {
+        true => page.wrap_in(Style::Faint, advice, 0),
+        false => String::new(),
+    }
+}
+
+/// The call sites with the most of `round_trips` requests, each with its number of stacks; `None` if none is known.
+pub(crate) fn askers(callers: &[CallerReport], round_trips: u64) -> Option<String> {
     let mut askers: Vec<(u64, String)> = callers
         .iter()
         .map(|one| (one.waits, place(&one.functions)))
@@ -126,17 +136,24 @@ pub(crate) fn askers(callers: &[CallerReport]) -> Option<String> {
     if rest > 0 {
         named.push(format!("others ({rest})"));
     }
-    (!named.is_empty()).then(|| named.join(", "))
+    let stacks: u64 = askers.iter().map(|(waits, _)| waits).sum();
+    let part = match stacks < round_trips {
+        true => format!(" in {} of {round_trips}", counted(stacks, "sample")),
+        false => String::new(),
+    };
+    (!named.is_empty()).then(|| format!("Requested{part} by {}.", named.join(", ")))
 }
 
-/// The call sites at which an episode's client waited longest for replies; `None` if no wait was sampled.
-pub(crate) fn waited_in(callers: &[CallerReport]) -> Option<String> {
+/// The call sites at which an episode's client waited longest for `round_trips` replies; `None` if no wait was sampled.
+pub(crate) fn waited_in(callers: &[CallerReport], round_trips: u64) -> Option<String> {
+    let stacks: u64 = callers.iter().map(|one| one.waits).sum();
+    let sampled = ["", "sampled "][usize::from(stacks < round_trips)];
     let one = |one: &CallerReport| {
         let request = one
             .requests
             .first()
             .map(|of| format!(", mostly {}", of.request));
-        let trips = counted(one.waits, "round trip");
+        let trips = counted(one.waits, &format!("{sampled}round trip"));
         format!(
             "{} ({trips}, {:.1} ms{})",
             place(&one.functions),

@@ -145,7 +145,8 @@ fn newest(of: &KindResources) -> Option<&RemainderReport> {
 
 fn growth(of: &KindResources) -> String {
     let newest = newest(of).map_or_else(String::new, |group| {
-        format!("; the newest: {}", remainder(of, group))
+        let which = ["", "the newest: "][usize::from(of.remained.len() > 1)];
+        format!("; {which}{}", remainder(of, group))
     });
     format!(
         "  Possible leak: the number of {}s grows steadily{newest}\n",

@@ -14,9 +14,8 @@ use crate::recording::trace_summary::TraceSummary;
 /// Maximum number of samples: half an hour of one processor.
 const SAMPLES: usize = 1_000_000;
 
-/// A function is named in a report or an episode if it has at least one part in this many of the samples' time.
-const REPORTED: u64 = 50;
-const OF_EPISODE: u64 = 10;
+/// A function is named if it has at least one part in this many of the samples' time.
+const NAMED: u64 = 50;
 
 /// A sample of a client's process.
 #[derive(Debug, Clone, Copy)]
@@ -190,7 +189,7 @@ impl Running {
             ran_ms: nanos as f64 / 1e6,
             kernel: self.kernel,
             places: match by {
-                "function" => functions(self.samples.iter(), names, REPORTED),
+                "function" => functions(self.samples.iter(), names),
                 _ => places(self.samples.iter(), names),
             },
         })
@@ -211,7 +210,7 @@ impl Running {
         let within = self.samples[first..].iter();
         let within = within.take_while(|one| one.at <= to);
         let of_process = within.filter(|one| one.pid == *process);
-        functions(of_process, names, OF_EPISODE)
+        functions(of_process, names)
     }
 
     /// Returns the first connection of each process.
@@ -259,11 +258,7 @@ impl Running {
 
 /// Returns the functions in which processes used CPU time, with their callees. A function is replaced by its callees if
 /// they account for half of its time. Functions with little time are omitted.
-fn functions<'a>(
-    samples: impl Iterator<Item = &'a Sample>,
-    names: &StackNames,
-    part: u64,
-) -> Vec<RanIn> {
+fn functions<'a>(samples: impl Iterator<Item = &'a Sample>, names: &StackNames) -> Vec<RanIn> {
     let mut root = Node::default();
     for one in samples {
         root.nanos += one.nanos;
@@ -274,7 +269,7 @@ fn functions<'a>(
         }
     }
     let mut by_name: BTreeMap<&str, u64> = BTreeMap::new();
-    for (name, nanos) in root.outstanding(root.nanos / part) {
+    for (name, nanos) in root.outstanding(root.nanos / NAMED) {
         *by_name.entry(name).or_default() += nanos;
     }
     let named = by_name.into_iter();

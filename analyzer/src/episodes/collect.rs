@@ -301,10 +301,10 @@ impl Collector {
         let mut text = stimulus.name.to_string();
         match stimulus.detail {
             Detail::None | Detail::Touch(_) => {}
-            Detail::Key(code) => match self.keyboard.key(code, stimulus.shifted) {
-                Some(key) => text.push_str(&format!(" {key}")),
-                None => text.push_str(&format!(" keycode {code}")),
-            },
+            Detail::Key(code) => {
+                let key = self.keyboard.pressed(code, stimulus.modifiers);
+                text.push_str(&format!(" {key}"));
+            }
             Detail::Button(button) => text.push_str(&format!(" button {button}")),
             Detail::Atom(atom) => text.push_str(&format!(" {}", session.atom_label(atom))),
         }
@@ -325,7 +325,11 @@ impl Collector {
             (_, Detail::Touch(_)) => "Touches",
             (Shape::Motion, _) => "Pointer moved",
             _ if stimulus.is_crossing() => "Pointer crossings",
-            _ => stimulus.name.as_str(),
+            _ => match stimulus.name.as_str() {
+                // A grab or the client's own windows caused it.
+                "EnterNotify" | "LeaveNotify" | "Enter" | "Leave" => "Crossings without motion",
+                name => name,
+            },
         };
         let class = stimulus.window.and_then(|id| windows::class(session, id));
         class.map_or_else(

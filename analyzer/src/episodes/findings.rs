@@ -88,6 +88,8 @@ pub struct Findings {
     pub(crate) obstacles: Obstacles,
     /// True if the recording has stacks of blocked threads, which show what a client waited for outside of X.
     pub(crate) has_blocked_stacks: bool,
+    /// True if the recording has stacks of running threads, which show where a client used its CPU time.
+    pub(crate) has_cpu_stacks: bool,
     /// The occurrences of the user-defined events.
     pub(crate) user: Instances,
     /// The time in which at least one episode was open.

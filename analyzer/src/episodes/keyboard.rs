@@ -1,8 +1,9 @@
 //! Names of keys by key code. They come from the keyboard map that the server sent to any client of the trace
 //! (GetKeyboardMapping, XkbGetMap). Most clients request the map when they start.
 //!
-//! A key is named after its first group's keysym without modifiers, or with Shift if Shift is held. The last reply is
-//! used, also after a MappingNotify: clients that depend on the keyboard request the map again then.
+//! A key is named after its first group's keysym without modifiers, or with Shift if Shift is held. Other modifiers
+//! precede the name, as in `Ctrl+O`. The last reply is used, also after a MappingNotify: clients that depend on the
+//! keyboard request the map again then.
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::{Body, Message, Reply, SequenceNumber, Symbol, keysym_name};
@@ -17,6 +18,10 @@ const MAP: usize = 40;
 /// A bit of `present` (XKB protocol, SETofMAPPART).
 const KEY_TYPES: u16 = 1;
 const KEY_SYMS: u16 = 2;
+/// The bit of Shift among the held modifiers (protocol, SETofKEYMASK).
+const SHIFT: u8 = 1;
+/// Control, Mod1 and Mod4, with the names of the usual keyboard map. The other modifiers select another keysym.
+const MODIFIERS: [(u8, &str); 3] = [(4, "Ctrl"), (8, "Alt"), (64, "Super")];
 
 /// The names of keys, by key code.
 #[derive(Debug, Default)]
@@ -63,6 +68,33 @@ impl Keyboard {
     pub(crate) fn key(&self, code: u32, shifted: bool) -> Option<Symbol> {
         let [alone, with_shift] = self.names.get(&u8::try_from(code).ok()?)?;
         with_shift.filter(|_| shifted).or(*alone)
+    }
+
+    /// The name of the key with the held modifiers, such as `o`, `O` and `Ctrl+Shift+O`; its code if the trace does not
+    /// contain the name.
+    pub(crate) fn pressed(&self, code: u32, held: u8) -> String {
+        let [plain, shifted] = [false, true].map(|shifted| self.key(code, shifted));
+        let unknown = || format!("keycode {code}");
+        let plain = plain.map_or_else(unknown, |name| name.to_string());
+        if self.is_modifier(code) {
+            return plain;
+        }
+        let names = MODIFIERS.into_iter();
+        let names = names.filter(|(bit, _)| held & bit != 0);
+        let mut held_names: Vec<&str> = names.map(|(_, name)| name).collect();
+        let is_shifted = held & SHIFT != 0;
+        match shifted.filter(|name| held_names.is_empty() && name.as_str() != plain) {
+            Some(name) if is_shifted => return name.to_string(),
+            _ if is_shifted => held_names.push("Shift"),
+            _ if held_names.is_empty() => return plain,
+            _ => {}
+        }
+        // As on the key, and as in menus.
+        let key = match plain.len() {
+            1 => plain.to_ascii_uppercase(),
+            _ => plain,
+        };
+        format!("{}+{key}", held_names.join("+"))
     }
 
     /// True if the key with this code is a modifier key.
@@ -119,5 +151,39 @@ impl Keyboard {
     fn learn(&mut self, code: u8, keysyms: [Option<u32>; 2]) {
         let names = keysyms.map(|keysym| Some(Symbol::new(&keysym.and_then(keysym_name)?)));
         self.names.insert(code, names);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Keyboard;
+
+    #[test]
+    fn modifiers_precede_the_key() {
+        let mut keyboard = Keyboard::default();
+        let (shift, control, mod1, num_lock, mod4) = (1, 4, 8, 16, 64);
+        for (code, keysyms) in [
+            (32, [0x6F, 0x4F]),
+            (113, [0xFF51, 0xFF51]),
+            (23, [0xFF09, 0xFE20]),
+            (37, [0xFFE3, 0xFFE3]),
+        ] {
+            keyboard.learn(code, keysyms.map(Some));
+        }
+        for (code, held, name) in [
+            (32, 0, "o"),
+            (32, shift, "O"),
+            (32, num_lock, "o"),
+            (32, control | num_lock, "Ctrl+O"),
+            (32, control | mod1 | shift, "Ctrl+Alt+Shift+O"),
+            (32, mod4, "Super+O"),
+            (113, shift, "Shift+Left"),
+            (23, shift, "ISO_Left_Tab"),
+            (23, control | shift, "Ctrl+Shift+Tab"),
+            (37, control, "Control_L"),
+            (99, control, "Ctrl+keycode 99"),
+        ] {
+            assert_eq!(keyboard.pressed(code, held), name);
+        }
     }
 }

@@ -16,7 +16,6 @@ const OTHERS: &str = "(others)";
 /// The sums over the episodes of one landmark. Times are in nanoseconds.
 #[derive(Debug, Clone)]
 pub(crate) struct Landmark {
-    pub(crate) trigger: Trigger,
     pub(crate) group: Symbol,
     pub(crate) latencies: Distribution,
     pub(crate) total: u64,
@@ -28,9 +27,10 @@ pub(crate) struct Landmark {
     pub(crate) exclusive: (u64, u64, u64),
 }
 
-/// All landmarks, or all groups of landmarks, by name.
+/// All landmarks, or all groups of landmarks, by kind of stimulus and name: the pointer enters a window that a user
+/// reaches, and one that opens under it.
 #[derive(Debug, Default)]
-pub(crate) struct Landmarks(FxHashMap<Label, Landmark>);
+pub(crate) struct Landmarks(FxHashMap<(Trigger, Label), Landmark>);
 
 /// INP's three phases of an episode, in nanoseconds: input delay, processing with the effects on other clients,
 /// presentation delay. They add up to the latency.
@@ -47,11 +47,12 @@ impl Landmarks {
     /// Adds an episode to the landmark or group called `name`; `perceptible` is true if its latency is over its
     /// threshold.
     pub(crate) fn add(&mut self, name: &Label, episode: &Episode, perceptible: bool) {
-        let full = self.0.len() >= MAX_LANDMARKS && !self.0.contains_key(name);
-        let others = Label::new(OTHERS);
-        let name = if full { &others } else { name };
-        let landmark = self.0.entry(name.clone()).or_insert_with(|| Landmark {
-            trigger: episode.trigger,
+        let mut key = (episode.trigger, name.clone());
+        let full = self.0.len() >= MAX_LANDMARKS && !self.0.contains_key(&key);
+        if full {
+            key.1 = Label::new(OTHERS);
+        }
+        let landmark = self.0.entry(key).or_insert_with(|| Landmark {
             group: if full {
                 Symbol::new(OTHERS)
             } else {
@@ -77,13 +78,13 @@ impl Landmarks {
         landmark.parts.merge(&episode.parts);
     }
 
-    /// The landmark of this name; `None` if there is no such landmark.
-    pub(crate) fn of(&self, name: &Label) -> Option<&Landmark> {
-        self.0.get(name)
+    /// The landmark of this name that the user triggers; `None` if there is no such landmark.
+    pub(crate) fn of_user(&self, name: Label) -> Option<&Landmark> {
+        self.0.get(&(Trigger::Input, name))
     }
 
-    /// The landmarks with their names, the most time first.
-    pub(crate) fn list(&self) -> Vec<(&Label, &Landmark)> {
+    /// The landmarks with their kinds and names, the most time first.
+    pub(crate) fn list(&self) -> Vec<(&(Trigger, Label), &Landmark)> {
         let mut list: Vec<_> = self.0.iter().collect();
         list.sort_by(|(a, one), (b, other)| other.total.cmp(&one.total).then_with(|| a.cmp(b)));
         list

@@ -187,6 +187,7 @@ impl Episodes {
     fn control(&mut self, control: &Control) {
         match control {
             Control::BlockedStack { .. } => self.findings.has_blocked_stacks = true,
+            Control::RunStack { .. } => self.findings.has_cpu_stacks = true,
             Control::Server(server) => self.tracker.set_server(server.pid),
             Control::Network(_) => self.tracker.emulated_link(),
             Control::Link(link) if link.is_remote() => self.tracker.emulated_link(),

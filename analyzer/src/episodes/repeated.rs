@@ -95,13 +95,14 @@ impl RepeatedReport {
 }
 
 fn landmarks<'a>(all: impl Iterator<Item = &'a LandmarkReport>) -> Vec<RepeatedLandmark> {
-    let mut by_name: BTreeMap<&str, Vec<&LandmarkReport>> = BTreeMap::new();
+    let mut by_name: BTreeMap<(&str, &str), Vec<&LandmarkReport>> = BTreeMap::new();
     for of in all {
-        by_name.entry(&of.landmark).or_default().push(of);
+        let key = (&*of.landmark, of.trigger);
+        by_name.entry(key).or_default().push(of);
     }
     let mut list: Vec<RepeatedLandmark> = by_name
         .into_iter()
-        .map(|(name, these)| landmark(name, &these))
+        .map(|((name, _), these)| landmark(name, &these))
         .collect();
     let time = |of: &RepeatedLandmark| of.total_ms.mean * of.recordings as f64;
     list.sort_by(|a, b| time(b).total_cmp(&time(a)));

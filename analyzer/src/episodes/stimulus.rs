@@ -51,8 +51,8 @@ pub(crate) struct Stimulus {
     pub(crate) sequence: Option<SequenceNumber>,
     /// The held buttons, or modifiers with XI2, as a bit mask. They distinguish a drag from a movement.
     pub(crate) held: u16,
-    /// True if Shift is held.
-    pub(crate) shifted: bool,
+    /// The held modifiers (protocol, SETofKEYMASK): bit 0 is Shift, bit 2 is Control.
+    pub(crate) modifiers: u8,
     /// True if the event is of a modifier key.
     pub(crate) modifier: bool,
     /// True if the keyboard's auto-repeat sent the event.
@@ -61,8 +61,6 @@ pub(crate) struct Stimulus {
 
 /// The flag of an XI2 key event that repeats (XI2 protocol, `KeyRepeat`).
 const XI2_KEY_REPEAT: u32 = 1 << 16;
-/// The bit of Shift among the modifiers (protocol, SETofKEYMASK).
-const SHIFT: u32 = 1;
 /// The bits of the state in core events that are buttons (protocol, SETofKEYBUTMASK).
 const BUTTONS: u16 = 0x1F00;
 
@@ -83,7 +81,7 @@ impl Stimulus {
             server_time: None,
             sequence: event.sequence,
             held: 0,
-            shifted: false,
+            modifiers: 0,
             modifier: false,
             repeated: false,
         };
@@ -94,7 +92,7 @@ impl Stimulus {
                 stimulus.server_time = word(12);
                 stimulus.window = word(24);
                 stimulus.crosses(event.bytes.get(18));
-                stimulus.shifted = word(72).unwrap_or(0) & SHIFT != 0;
+                stimulus.modifiers = word(72).unwrap_or(0) as u8;
                 let flags = word(56).unwrap_or(0);
                 stimulus.repeated =
                     matches!(stimulus.detail, Detail::Key(_)) && flags & XI2_KEY_REPEAT != 0;
@@ -132,7 +130,7 @@ impl Stimulus {
                 self.server_time = event.order.u32(event.bytes, 4);
                 self.crosses(event.bytes.get(30));
                 let state = event.order.u16(event.bytes, 28).unwrap_or(0);
-                self.shifted = u32::from(state) & SHIFT != 0;
+                self.modifiers = state as u8;
                 if self.shape == Shape::Motion {
                     self.held = state & BUTTONS;
                 }

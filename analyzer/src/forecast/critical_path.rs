@@ -38,12 +38,13 @@ struct Walk<'a> {
     path: CriticalPath,
 }
 
-/// The critical path of a simulation, from its end `end` back to the recorded time `from` (nanoseconds).
+/// The critical path of a simulation, from its end `end` back to the first write or read for which `counts` is false.
 pub(super) fn critical_path(
     recorded: &Recorded,
     times: &Simulated,
     link: ForecastLink<'_>,
-    (end, from): (Moment, u64),
+    end: Moment,
+    counts: impl Fn(Moment) -> bool,
 ) -> CriticalPath {
     let mut walk = Walk {
         recorded,
@@ -52,7 +53,7 @@ pub(super) fn critical_path(
         path: CriticalPath::new(),
     };
     let mut at = Some(end);
-    while let Some(moment) = at.filter(|moment| recorded.time(*moment) >= from) {
+    while let Some(moment) = at.filter(|moment| counts(*moment)) {
         at = match moment {
             Moment::Write(id) => walk.write(id),
             Moment::Read(id) => walk.read(id),

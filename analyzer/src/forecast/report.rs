@@ -1,24 +1,27 @@
 //! A forecast as a document (docs/REFERENCE.md).
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use x11prof_cost_model::Network;
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, EmulatedNetwork};
 
 use super::changes::Changes;
-use super::collect::{Forecasts, Recorded};
+use super::collect::{Forecasts, Moment, Recorded};
 use super::critical_path::{PathKind, critical_path};
 use super::never_came::NeverCame;
 use super::simulate::{ForecastLink, Simulated, simulate};
 use crate::networks::{emulated, network};
 use crate::pipeline::start_up::StartUpReport;
 use crate::text::label::client_name;
+use crate::text::units::nanos_ms as ms;
 
 /// The additional start-up time that a person notices, in nanoseconds: the limit for keeping the user's flow of thought
 /// (Nielsen 1993, chapter 5).
 const NOTICED: u64 = 1_000_000_000;
-/// Range of the round trips and speeds that are tested for [`LinkLimits`].
-const LONGEST_TRIP: u64 = 2_000_000_000;
+/// The worst and the best round trips, in nanoseconds, and speeds that are tested for [`LinkLimits`].
+const TRIPS: (f64, f64) = (2e9, 1e4);
 const SPEEDS: (f64, f64) = (1e3, 1e9);
 /// Moments of the recording that are simulated for start-ups, at most. The longest start-ups come first.
 const START_UP_MOMENTS: usize = 1 << 21;
@@ -28,6 +31,8 @@ const START_UP_MOMENTS: usize = 1 << 21;
 pub struct ForecastReport {
     /// The speed of the link, in bytes per second; null if bytes take no time.
     pub bytes_per_second: Option<f64>,
+    /// The factor by which the link's ends compress all bytes, which is part of the speed; null without compression.
+    pub compression: Option<f64>,
     /// The round-trip time of the link in milliseconds.
     pub rtt_ms: f64,
     /// The round-trip time of the recorded link, in milliseconds; null if the recording was made without a link.
@@ -40,6 +45,10 @@ pub struct ForecastReport {
     /// The simulated time from the trace's first record to the last write or read of a client, over the link, in
     /// milliseconds.
     pub forecast_ms: f64,
+    /// `forecast_ms` over a link of ten times the speed, as if all bytes were compressed 10:1; null if bytes take no time.
+    pub compressed_ms: Option<f64>,
+    /// The number of bytes of images in shared memory, which count as sent.
+    pub shared_bytes: u64,
     /// The causes of the network's time on the critical path, the largest first.
     pub causes: Vec<ForecastCause>,
     /// The start-up of each client that drew a first frame. Work after the first frame does not count.
@@ -81,15 +90,29 @@ pub struct ForecastStartUp {
     pub recorded_ms: f64,
     /// The simulated time of the start-up over the link, in milliseconds.
     pub forecast_ms: f64,
+    /// The other client with the most time on the critical path of the start-up; null if no other client is on it.
+    pub awaited_client: Option<String>,
+    /// The time of that client on the critical path, in milliseconds.
+    pub awaited_ms: f64,
 }
 
 /// The limits of a link on which a start-up takes less than a second longer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LinkLimits {
-    /// The longest round-trip time, at unlimited speed; null if even a round trip of two seconds is not noticed.
+    /// The longest round-trip time with which a start-up takes less than a second longer, at unlimited speed; null if even
+    /// a round trip of two seconds is not noticed.
     pub rtt_ms: Option<f64>,
-    /// The lowest speed, in bytes per second, without latency; null if even 1 kB/s is not noticed.
+    /// The lowest speed with which a start-up takes less than a second longer, in bytes per second, without latency; null
+    /// if even 1 kB/s is not noticed.
     pub bytes_per_second: Option<f64>,
+}
+
+impl ForecastStartUp {
+    /// The other client that delays the start-up by a fifth of its time or more; `None` without such a client.
+    pub fn delayed_by(&self) -> Option<&str> {
+        let is_long = self.awaited_ms >= 0.2 * self.forecast_ms;
+        self.awaited_client.as_deref().filter(|_| is_long)
+    }
 }
 
 impl Forecasts {
@@ -119,7 +142,11 @@ impl Forecasts {
 
     /// The forecast of the recording over a network.
     pub fn over(&self, network: &Network) -> ForecastReport {
-        self.report(emulated(network))
+        let compression = network.compression.filter(|ratio| *ratio != 1.0);
+        ForecastReport {
+            compression,
+            ..self.report(emulated(network))
+        }
     }
 
     /// The causes of the network's time on the critical path, the largest first. `from_s` and `to_s` limit them to a
@@ -135,13 +162,14 @@ impl Forecasts {
         // The cast saturates.
         let time = |seconds: f64| self.recorded.first.saturating_add((seconds * 1e9) as u64);
         let from = from_s.map_or(0, time);
-        let Some(to) = to_s.map(time) else {
-            let times = self.simulated(link, &Changes::default());
-            return self.causes(&self.recorded, &times, link, from);
-        };
-        let recorded = self.recorded.until(to);
+        let recorded = self.recorded.until(to_s.map_or(u64::MAX, time));
         let times = simulate(&recorded, link, &Changes::default());
         self.causes(&recorded, &times, link, from)
+    }
+
+    fn name(&self, client: ConnectionId) -> String {
+        let known = self.names.get(&client).cloned();
+        known.unwrap_or_else(|| client_name(None, client))
     }
 
     /// The causes of time on the critical path since a recorded time, the largest first.
@@ -155,7 +183,8 @@ impl Forecasts {
         let Some(end) = times.end else {
             return Vec::new();
         };
-        let path = critical_path(recorded, times, link, (end, from));
+        let counts = |moment| recorded.time(moment) >= from;
+        let path = critical_path(recorded, times, link, end, counts);
         let cause = |((kind, name, client), (nanos, count))| {
             let kind = match kind {
                 PathKind::RoundTrip => "round-trips",
@@ -165,11 +194,10 @@ impl Forecasts {
                 PathKind::BytesBack => "bytes-back",
                 PathKind::Client | PathKind::Server => return None,
             };
-            let known = self.names.get(&client).cloned();
             Some(ForecastCause {
                 kind: kind.to_owned(),
                 name: Symbol::to_string(&name),
-                client: known.unwrap_or_else(|| client_name(None, client)),
+                client: self.name(client),
                 connection: client.0,
                 count,
                 ms: ms(nanos),
@@ -194,21 +222,30 @@ impl Forecasts {
     /// The forecast of the recording over an emulated network.
     pub fn report(&self, network: EmulatedNetwork) -> ForecastReport {
         let (bytes_per_second, rtt_ms) = (network.bytes_per_second, ms(network.round_trip_ns));
-        let network = network.expected();
-        let link = Some(&network).filter(|network| has_delays(network));
+        let network = delays(&network);
+        let link = network.as_ref();
         let none = Changes::default();
         let local = self.simulated(None, &none);
         let there = self.simulated(link, &none);
         let causes = self.causes(&self.recorded, &there, link, 0);
+        let shared = self.recorded.writes.iter().map(|write| write.unshared);
+        let compressed = bytes_per_second.map(|speed| EmulatedNetwork {
+            bytes_per_second: Some(10.0 * speed),
+            ..network.clone().unwrap_or_default()
+        });
         let moments = self.recorded.ends();
         let recorded = moments.map(|moment| self.recorded.time(moment)).max();
         ForecastReport {
             bytes_per_second,
+            compression: None,
             rtt_ms,
             recorded_rtt_ms: self.link.network().map(|network| ms(network.round_trip_ns)),
             recorded_ms: ms(recorded.unwrap_or(0).saturating_sub(self.recorded.first)),
             local_ms: ms(self.length(&local)),
             forecast_ms: ms(self.length(&there)),
+            compressed_ms: compressed
+                .map(|link| ms(self.length(&self.simulated(Some(&link), &none)))),
+            shared_bytes: shared.sum(),
             causes,
             start_ups: self.start_ups_over(link),
             limits: self.limits(),
@@ -219,9 +256,7 @@ impl Forecasts {
 
     /// The simulated length of the recording over a network, with `changes` of the program's behaviour, in nanoseconds.
     pub(crate) fn length_with(&self, network: &EmulatedNetwork, changes: &Changes) -> u64 {
-        let network = network.expected();
-        let link = Some(&network).filter(|network| has_delays(network));
-        self.length(&self.simulated(link, changes))
+        self.length(&self.simulated(delays(network).as_ref(), changes))
     }
 
     fn simulated(&self, link: ForecastLink<'_>, changes: &Changes) -> Simulated {
@@ -241,11 +276,24 @@ impl Forecasts {
             let beginning = self.recorded.until(end);
             // Negative before the trace's first record.
             let start = self.recorded.first as f64 + one.start_ms * 1e6;
+            let (times, done) = first_frame(&beginning, one, link)?;
+            let mut others: BTreeMap<ConnectionId, u64> = BTreeMap::new();
+            let last = Moment::Write(beginning.last_write(ConnectionId(one.connection), end)?);
+            let counts = |moment| times.time(moment) as f64 >= start;
+            for ((.., client), (nanos, _)) in critical_path(&beginning, &times, link, last, counts)
+            {
+                if client.0 != one.connection {
+                    *others.entry(client).or_default() += nanos;
+                }
+            }
+            let most = others.into_iter().max_by_key(|(_, nanos)| *nanos);
             Some(ForecastStartUp {
                 client: one.client.clone(),
                 connection: one.connection,
                 recorded_ms: one.latency_ms?,
-                forecast_ms: (first_frame(&beginning, one, link)? - start) / 1e6,
+                forecast_ms: (done - start) / 1e6,
+                awaited_client: most.map(|(client, _)| self.name(client)),
+                awaited_ms: most.map_or(0.0, |(_, nanos)| ms(nanos)),
             })
         };
         let mut found: Vec<ForecastStartUp> = self
@@ -275,50 +323,47 @@ impl Forecasts {
     fn limits(&self) -> Option<LinkLimits> {
         let slowest = StartUpReport::first(&self.start_ups)?;
         let beginning = self.recorded.until(self.end_of(slowest)?);
-        let before = first_frame(&beginning, slowest, None)?;
+        let (_, before) = first_frame(&beginning, slowest, None)?;
         let is_noticed = |link: EmulatedNetwork| {
             let after = first_frame(&beginning, slowest, Some(&link));
-            after.is_some_and(|after| after - before >= NOTICED as f64)
+            after.is_some_and(|(_, after)| after - before >= NOTICED as f64)
         };
-        let trip = |round_trip_ns| EmulatedNetwork {
-            round_trip_ns,
+        // The cast saturates.
+        let trip = |nanos: f64| EmulatedNetwork {
+            round_trip_ns: nanos as u64,
             ..EmulatedNetwork::default()
         };
-        let speed = |speed| EmulatedNetwork {
+        let speed = |speed: f64| EmulatedNetwork {
             bytes_per_second: Some(speed),
             ..EmulatedNetwork::default()
         };
-        let rtt_ms = is_noticed(trip(LONGEST_TRIP)).then(|| {
-            let (mut short, mut long) = (0, LONGEST_TRIP);
-            while long - short > long / 50 + 10_000 {
-                let middle = short.midpoint(long);
-                match is_noticed(trip(middle)) {
-                    true => long = middle,
-                    false => short = middle,
-                }
-            }
-            ms(long)
-        });
-        let bytes_per_second = is_noticed(speed(SPEEDS.0)).then(|| {
-            let (mut slow, mut fast) = SPEEDS;
-            while fast / slow > 1.05 {
-                let middle = (slow * fast).sqrt();
-                match is_noticed(speed(middle)) {
-                    true => slow = middle,
-                    false => fast = middle,
-                }
-            }
-            slow
-        });
         Some(LinkLimits {
-            rtt_ms,
-            bytes_per_second,
+            rtt_ms: limit(TRIPS, |nanos| is_noticed(trip(nanos))).map(|nanos| nanos / 1e6),
+            bytes_per_second: limit(SPEEDS, |bytes| is_noticed(speed(bytes))),
         })
     }
 }
 
-/// The time at which the server has done a first frame, which ends a recording, over a link.
-fn first_frame(beginning: &Recorded, one: &StartUpReport, link: ForecastLink<'_>) -> Option<f64> {
+/// The value that is noticed and nearest to the second of `values`; `None` if the first is not noticed. The second is not.
+fn limit((mut noticed, mut other): (f64, f64), is_noticed: impl Fn(f64) -> bool) -> Option<f64> {
+    is_noticed(noticed).then(|| {
+        while (noticed / other).max(other / noticed) > 1.02 {
+            let middle = (noticed * other).sqrt();
+            match is_noticed(middle) {
+                true => noticed = middle,
+                false => other = middle,
+            }
+        }
+        noticed
+    })
+}
+
+/// The simulation of a recording that ends with a first frame, and the time at which the server has done the frame.
+fn first_frame(
+    beginning: &Recorded,
+    one: &StartUpReport,
+    link: ForecastLink<'_>,
+) -> Option<(Simulated, f64)> {
     let times = simulate(beginning, link, &Changes::default());
     let server = one.parts.as_ref().and_then(|parts| parts.server_ms);
     let drawing = server.unwrap_or(0.0) * 1e6;
@@ -328,18 +373,14 @@ fn first_frame(beginning: &Recorded, one: &StartUpReport, link: ForecastLink<'_>
     let wrote = end.saturating_sub(drawing as u64).saturating_add(1000);
     let client = ConnectionId(one.connection);
     let done = beginning.done(&times, client, [0, end], [wrote, drawing as u64])?;
-    Some(done as f64)
+    Some((times, done as f64))
 }
 
 /// The link of a forecast over a network; `None` if the network has no delays.
 pub(super) fn link(network: &Network) -> Option<EmulatedNetwork> {
-    Some(emulated(network).expected()).filter(has_delays)
+    delays(&emulated(network))
 }
 
-fn has_delays(network: &EmulatedNetwork) -> bool {
-    *network != EmulatedNetwork::default()
-}
-
-fn ms(nanos: u64) -> f64 {
-    nanos as f64 / 1e6
+fn delays(network: &EmulatedNetwork) -> Option<EmulatedNetwork> {
+    Some(network.expected()).filter(|network| *network != EmulatedNetwork::default())
 }

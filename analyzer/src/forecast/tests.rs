@@ -143,6 +143,14 @@ fn shared_memory_image_counts_as_sent_bytes() {
         (with - without - image / 1e3).abs() < 0.5,
         "{with} {without}"
     );
+    let report = forecasts(&trace).report(network(Some(1e6), 0.0));
+    // Instead of the request.
+    assert_eq!(report.shared_bytes, 20_000 + 24 - 40);
+    let compressed = over(&trace, Some(1e7), 0.0);
+    assert_eq!(
+        report.compressed_ms.map(|ms| (ms * 1e3).round() / 1e3),
+        Some(compressed)
+    );
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub struct PartitionReport {
     pub measured_overlap_ms: Option<f64>,
     /// The number of wakeups of waiting clients that only events caused.
     pub event_wakeups: Option<u64>,
-    /// The time of clients from a wakeup by events alone to their next wait, in milliseconds.
+    /// The time of clients from a wakeup that only events caused until their next wait, in milliseconds.
     pub event_client_ms: Option<f64>,
     /// `sum_ms` as a percentage of the wall-clock time.
     pub percent_of_wall: Option<f64>,

@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 use x11prof_protocol::SequenceNumber;
 use x11prof_trace::ConnectionId;
@@ -12,11 +11,12 @@ use super::RoundTrips;
 use super::insights::Finding;
 use super::round_trip::{Kind, Waited};
 use crate::callers::{CallerReport, CallersReport};
-use crate::forecast::ForecastReport;
 use crate::forecast::changes::Changes;
+use crate::forecast::{ForecastReport, ForecastStartUp};
 use crate::networks::emulated;
 use crate::pipeline::start_up::{ClientRole, StartUpReport};
 use crate::text::label::Label;
+use crate::text::units::nanos_ms as ms;
 
 /// The version of the JSON.
 const FORMAT: u32 = 1;
@@ -117,7 +117,7 @@ pub struct DuplicateRequest {
 /// A suggestion, with its savings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Suggestion {
-    /// The kind of insight: `serial`, `duplicates`, `synchronisation`, `extensions`, `motion`, `polling`,
+    /// The kind of insight: `serial`, `duplicates`, `synchronisation`, `motion`, `polling`,
     /// `pieces`, `slow`, `images`, `properties`, `fonts`.
     pub kind: String,
     /// The name of the client that the suggestion is for.
@@ -139,6 +139,8 @@ pub struct Suggestion {
     pub saves_ms: f64,
     /// The additional time that this suggestion saves after the suggestions before it, in milliseconds.
     pub adds_ms: f64,
+    /// The client that the start-up waits for in the forecast, so that the suggestion saves no time; null otherwise.
+    pub delayed_by: Option<String>,
     /// The experiment of `record --try` that tests the suggestion without changing the program; null if there is none.
     #[serde(rename = "experiment")]
     pub fix: Option<String>,
@@ -223,9 +225,15 @@ impl RoundTrips {
         let network = self.options.link;
         let network = network.unwrap_or_else(|| forecasts.recorded_network());
         let link = emulated(&network);
-        let length = |changes: &Changes| ms(forecasts.length_with(&link, changes));
-        let forecast = forecasts.has_any().then(|| forecasts.report(link.clone()));
-        let before = forecast.as_ref().map(|forecast| forecast.forecast_ms);
+        // A start-up does not begin with the recording.
+        let start_ups = self.start_ups.iter().filter(|_| self.options.start_up);
+        let starts = start_ups.map(|one| one.start_ms);
+        let start = starts.min_by(f64::total_cmp).unwrap_or(0.0);
+        let length = |changes: &Changes| ms(forecasts.length_with(&link, changes)) - start;
+        let forecast = forecasts.has_any().then(|| forecasts.over(&network));
+        let before = forecast
+            .as_ref()
+            .map(|forecast| forecast.forecast_ms - start);
         let mut findings = self.insights.findings();
         findings.retain(|one| self.is_wanted(one.client));
         // The most that each can save, in milliseconds.
@@ -235,58 +243,77 @@ impl RoundTrips {
                 .map_or(0.0, |speed| one.saves.bytes as f64 / speed * 1e3);
             one.saves.round_trips as f64 * ms(link.round_trip_ns) + bytes + ms(one.saves.nanos)
         };
-        findings.sort_by(|a, b| {
-            most(b)
-                .total_cmp(&most(a))
-                .then_with(|| a.action.cmp(&b.action))
-        });
+        findings.sort_by(|a, b| most(b).total_cmp(&most(a)));
         let duplicates = duplicates(&findings);
         findings.truncate(match before {
             Some(_) => SUGGESTIONS,
             None => LISTED,
         });
-        let mut findings: Vec<(Finding, f64)> = findings
-            .into_iter()
-            .map(|finding| {
-                let saves = match before {
-                    Some(before) => before - length(&finding.changes()),
-                    None => ms(finding.saves.nanos),
-                };
-                // The server causes slow replies, independent of the link.
-                let shorter = if finding.saves.round_trips == 0 {
-                    ms(finding.saves.nanos)
-                } else {
-                    0.0
-                };
-                (finding, saves.max(shorter))
-            })
-            .collect();
-        let helpers = self.start_ups.iter();
-        let helpers = helpers.filter(|one| one.role == ClientRole::Helper);
-        let helpers: FxHashSet<u32> = helpers.map(|one| one.connection).collect();
-        let helps = |one: &Finding| helpers.contains(&one.client.0);
-        findings.sort_by(|a, b| {
-            helps(&a.0)
-                .cmp(&helps(&b.0))
-                .then_with(|| b.1.total_cmp(&a.1))
-                .then_with(|| a.0.action.cmp(&b.0.action))
-        });
+        // A suggestion must save this.
         let least = before.map(|before| (before * LEAST.0).max(LEAST.1));
-        findings.retain(|(_, saves)| least.is_none_or(|least| *saves >= least));
+        let savings = |finding: &Finding| {
+            let (Some(before), Some(forecast)) = (before, &forecast) else {
+                return (ms(finding.saves.nanos), None);
+            };
+            let saves = (before - length(&finding.changes())).max(0.0);
+            // The server causes slow replies, independent of the link.
+            if finding.saves.round_trips == 0 {
+                return (saves.max(ms(finding.saves.nanos)), None);
+            }
+            let mut start_ups = forecast.start_ups.iter();
+            let start_up = start_ups.find(|one| one.connection == finding.client.0);
+            let is_delayed = |least| saves < least && most(finding) >= least;
+            let delayed = start_up.filter(|_| least.is_some_and(is_delayed));
+            let delayed = delayed.and_then(ForecastStartUp::delayed_by);
+            (saves, delayed.map(str::to_owned))
+        };
+        let mut findings: Vec<_> = findings
+            .into_iter()
+            .map(|finding| (savings(&finding), finding))
+            .collect();
+        let helps = |one: &Finding| {
+            let mut all = self.start_ups.iter();
+            all.any(|up| up.role == ClientRole::Helper && up.connection == one.client.0)
+        };
+        findings.sort_by(|((a, _), _), ((b, _), _)| b.total_cmp(a));
+        findings.sort_by_key(|(_, one)| helps(one));
         let mut all = Changes::default();
         let mut after = before;
         let mut suggestions = Vec::new();
-        for (finding, saves) in &findings {
-            all.add(finding.changes());
-            let so_far = before.map(|_| length(&all));
+        for ((saves, delayed_by), finding) in findings {
+            let mut both = all.clone();
+            both.add(finding.changes());
+            let so_far = before.map(|_| length(&both));
             let adds = match after.zip(so_far) {
-                Some((after, so_far)) if finding.saves.round_trips > 0 => (after - so_far).max(0.0),
-                _ => *saves,
+                Some((after, so_far)) if finding.saves.round_trips > 0 || so_far < after => {
+                    (after - so_far).max(0.0)
+                }
+                _ => saves,
             };
-            after = so_far;
-            let mut suggestion = self.suggestion(finding, (*saves, adds));
-            suggestion.callers = callers(finding.client, &finding.saves.waits);
-            suggestions.push(suggestion);
+            // A client that was faster than the others may become the slowest.
+            let is_enough = |least| saves.max(adds) >= least || delayed_by.is_some();
+            if !least.is_none_or(is_enough) {
+                continue;
+            }
+            // In another order, the bytes of several clients may take longer: then the suggestion is an alternative.
+            if so_far <= after {
+                (all, after) = (both, so_far);
+            }
+            suggestions.push(Suggestion {
+                kind: finding.kind.to_owned(),
+                client: self.client(finding.client),
+                request: finding.request.to_string(),
+                count: finding.count,
+                action: finding.action.clone(),
+                why: finding.why.clone(),
+                round_trips: finding.saves.round_trips,
+                bytes: finding.saves.bytes,
+                saves_ms: saves,
+                adds_ms: adds,
+                delayed_by,
+                fix: finding.fix().map(str::to_owned),
+                callers: callers(finding.client, &finding.saves.waits),
+            });
         }
         let saved = all.not_awaited.len() as u64;
         let clients = self.client_rows();
@@ -321,24 +348,6 @@ impl RoundTrips {
                 round_trips_after: round_trips.saturating_sub(saved),
             },
             clients,
-        }
-    }
-
-    fn suggestion(&self, finding: &Finding, (saves_ms, adds_ms): (f64, f64)) -> Suggestion {
-        let saves = &finding.saves;
-        Suggestion {
-            kind: finding.kind.to_owned(),
-            client: self.client(finding.client),
-            request: finding.request.to_string(),
-            count: finding.count,
-            action: finding.action.clone(),
-            why: finding.why.clone(),
-            round_trips: saves.round_trips,
-            bytes: saves.bytes,
-            saves_ms,
-            adds_ms,
-            fix: finding.fix().map(str::to_owned),
-            callers: Vec::new(),
         }
     }
 
@@ -381,11 +390,7 @@ impl RoundTrips {
                 count: *count,
             })
             .collect();
-        rows.sort_by(|a, b| {
-            b.count
-                .cmp(&a.count)
-                .then_with(|| a.request.cmp(&b.request))
-        });
+        rows.sort_by(|a, b| (b.count, &a.request).cmp(&(a.count, &b.request)));
         rows
     }
 }
@@ -404,11 +409,7 @@ fn row((name, synchronises): Kind, waited: Waited) -> BlockingRequest {
 }
 
 fn most_first(rows: &mut [BlockingRequest]) {
-    rows.sort_by(|a, b| {
-        b.count
-            .cmp(&a.count)
-            .then_with(|| a.request.cmp(&b.request))
-    });
+    rows.sort_by(|a, b| (b.count, &a.request).cmp(&(a.count, &b.request)));
 }
 
 fn by_request(counted: &BTreeMap<(Label, Kind), Waited>) -> Vec<BlockingRequest> {
@@ -458,14 +459,84 @@ fn duplicates(findings: &[Finding]) -> Vec<DuplicateRequest> {
         round_trips,
     };
     let mut rows: Vec<DuplicateRequest> = rows.into_iter().map(row).collect();
-    rows.sort_by(|a, b| {
-        b.count
-            .cmp(&a.count)
-            .then_with(|| a.request.cmp(&b.request))
-    });
+    rows.sort_by(|a, b| (b.count, &a.request).cmp(&(a.count, &b.request)));
     rows
 }
 
-fn ms(nanos: u64) -> f64 {
-    nanos as f64 / 1e6
+#[cfg(test)]
+mod tests {
+    use x11prof_cost_model::Network;
+
+    use super::*;
+    use crate::pipeline::Pipeline;
+    use crate::roundtrips::RoundTripOptions;
+    use crate::testing::*;
+    use crate::testing_display::Display;
+
+    const WINDOW: u32 = BASE + 9;
+
+    /// A program requests five atoms and maps a window. A window manager, which is starting, requests 20 atoms before it
+    /// shows the window.
+    fn beside_a_window_manager(client: Option<&str>) -> RoundTripsReport {
+        let mut display = Display::new();
+        let atom =
+            |client: u32, number: u16| request(16, 0, &[4, 1000 * client + u32::from(number)]);
+        for number in 1..=20_u16 {
+            let at = 0.2 * f64::from(number);
+            if number <= 5 {
+                display.sends(1, at, atom(1, number));
+                display.gets(1, at + 0.05, reply(number));
+            }
+            display.sends(2, at + 0.1, atom(2, number));
+            display.gets(2, at + 0.15, reply(number));
+        }
+        let window = [WINDOW, ROOT, 0, 100 | 100 << 16, 0, 0, 0];
+        let window = [request(1, 0, &window), map_window(WINDOW)];
+        display.sends(1, 4.3, window.concat());
+        display.sends(2, 4.4, no_operation(1));
+        display.gets(1, 4.5, expose(7));
+        let fill = [WINDOW, BASE + 1, 0, 100 | 100 << 16];
+        display.sends(1, 4.6, request(70, 0, &fill));
+        display.sends(1, 90.0, query_font());
+        let mut found = RoundTrips::new(&RoundTripOptions {
+            link: Network::parse("none,10ms").ok(),
+            client: client.map(str::to_owned),
+            ..RoundTripOptions::default()
+        });
+        Pipeline::new().run_records(display.records, |seen| found.observe(seen));
+        found.finish("it")
+    }
+
+    #[test]
+    fn program_that_waits_for_another_client_gets_its_own_suggestions() {
+        let report = beside_a_window_manager(Some("1"));
+        let start_up = &report.forecast.as_ref().unwrap().start_ups[0];
+        assert_eq!(start_up.awaited_client.as_deref(), Some("panel (client 2)"));
+        let rounded = [start_up.forecast_ms, start_up.awaited_ms].map(f64::round);
+        // Two round trips to connect, 20 for the atoms, and half a trip to the server are the window manager's.
+        assert_eq!(rounded, [240.0, 225.0]);
+        let one = &report.suggestions[0];
+        assert_eq!((one.kind.as_str(), one.round_trips), ("serial", 4));
+        assert_eq!((one.saves_ms, one.adds_ms), (0.0, 0.0));
+        assert_eq!(one.delayed_by.as_deref(), Some("panel (client 2)"));
+    }
+
+    #[test]
+    fn savings_add_up_to_the_saving_of_all_suggestions() {
+        let total = |report: &RoundTripsReport| {
+            let adds: f64 = report.suggestions.iter().map(|one| one.adds_ms).sum();
+            let [before, after] = [report.total.before_ms, report.total.after_ms];
+            let saved = before.zip(after).map(|(before, after)| before - after);
+            assert!((saved.unwrap() - adds).abs() < 1e-6, "{saved:?} {adds}");
+            adds
+        };
+        let all = beside_a_window_manager(None);
+        let alone = beside_a_window_manager(Some("2"));
+        assert!(total(&all) >= total(&alone));
+        let [first, second] = &all.suggestions[..] else {
+            panic!("{:?}", all.suggestions)
+        };
+        // The program's round trips are the longest after those of the window manager.
+        assert_eq!((first.round_trips, second.round_trips), (19, 4));
+    }
 }

@@ -93,7 +93,7 @@ impl<K: AttributionKey> Fit<K> {
         self.kinds_of_runs >= WINDOW || self.parts.len() >= PARTS_LIMIT
     }
 
-    /// Attributes the waiting runs, and passes each key's share to `credit`.
+    /// Attributes the server's runs that wait for attribution, and passes the share of each key (an operation) to `credit`.
     pub(super) fn divide(&mut self, credit: &mut impl FnMut(K, Share)) {
         let sums = self.sums();
         let before = self.begin(&sums);

@@ -75,7 +75,7 @@ struct RecordQueue {
     /// Nanoseconds for which the relay has waited for space.
     waited: AtomicU64,
     closed: AtomicBool,
-    /// True if the relay must no longer wait for space.
+    /// True if the relay may not wait for space any more.
     hurried: AtomicBool,
     room: Condvar,
 }

@@ -12,10 +12,10 @@ use crate::input;
 
 /// The first word of the player's command line, which is internal and not in `--help`.
 pub(crate) const WORD: &str = "--replay-player";
-/// The player's argument for the recorded pace.
+/// The word on the player's command line that selects the recorded pace.
 pub(super) const RECORDED: &str = "recorded";
 pub(super) const FULL: &str = "full";
-/// The player's argument for a display that other programs use.
+/// The word on the player's command line for a display that other programs use.
 pub(super) const SHARED: &str = "shared";
 pub(super) const PRIVATE: &str = "private";
 

@@ -26,7 +26,7 @@ const CLIENTS: [(&str, &str, &str); 16] = [
     ("atoms", "serial", ""),
     ("property", "duplicates", "GetProperty"),
     ("pieces", "pieces", "GetProperty"),
-    ("extensions", "extensions", "QueryExtension"),
+    ("extensions", "serial", "QueryExtension"),
     ("sync", "synchronisation", "GetInputFocus"),
     ("image", "images", "PutImage"),
     ("outside", "images", "PutImage"),

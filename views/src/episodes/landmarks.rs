@@ -7,7 +7,8 @@ use crate::page::{Page, Style};
 use crate::table::Table;
 
 /// Explains rows such as `StateNotify`.
-const EVENTS: &str = "Episodes without an action of the user are named by what the program handled, such as an X event.";
+const EVENTS: &str = "Episodes without an action of the user are named by what the program handled, such as an X event. \
+     An episode includes its effects on other clients, which --client counts separately.";
 
 /// The table of landmarks, with at most `rows` rows. With `each_key`, the landmarks of a group are listed below it.
 pub(super) fn text(report: &EpisodesReport, rows: usize, each_key: bool, page: &Page) -> String {
@@ -32,7 +33,7 @@ pub(super) fn text(report: &EpisodesReport, rows: usize, each_key: bool, page: &
         let below: Vec<&LandmarkReport> = report
             .landmarks
             .iter()
-            .filter(|of| of.group == group.landmark)
+            .filter(|of| of.group == group.landmark && of.trigger == group.trigger)
             .collect();
         match below.as_slice() {
             // A landmark that is alone in its group would repeat the group.

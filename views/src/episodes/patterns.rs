@@ -20,7 +20,7 @@ pub(super) fn text(report: &EpisodesReport, rows: usize, page: &Page) -> String 
         "p50",
         "Max",
         "Slow",
-        "Main cause",
+        "Largest part",
     ]);
     for of in shown {
         table.row(row(of, page));

@@ -175,24 +175,15 @@ fn outliers(of: &OutliersReport) -> String {
 fn worst_of_input(report: &EpisodesReport, page: &Page) -> Option<String> {
     let input = report.episodes.iter().filter(|of| of.trigger == "input");
     let worst: &EpisodeReport = input.max_by(|a, b| a.latency_ms.total_cmp(&b.latency_ms))?;
-    if let Some(wait) = worst.awaited.first()
-        && wait.ms > worst.latency_ms / 2.0
-        && worst.perceptible
-    {
-        let at = worst.start_ms / 1000.0;
-        return Some(format!(
-            "Worst: {} at {at:.3} s: {}",
-            worst.landmark, wait.sentence
-        ));
-    }
+    let awaited = worst.awaited.first();
+    let awaited = awaited.filter(|wait| wait.ms > worst.latency_ms / 2.0);
     let blamed = worst.blame.as_ref();
     let elsewhere = blamed.filter(|blame| blame.kind == "elsewhere");
-    if let Some(blame) = elsewhere.filter(|_| worst.perceptible) {
+    let elsewhere = elsewhere.map(|blame| &blame.sentence);
+    let why = awaited.map(|wait| &wait.sentence).or(elsewhere);
+    if let Some(why) = why.filter(|_| worst.perceptible) {
         let at = worst.start_ms / 1000.0;
-        return Some(format!(
-            "Worst: {} at {at:.3} s: {}",
-            worst.landmark, blame.sentence
-        ));
+        return Some(format!("Worst: {} at {at:.3} s: {why}", worst.landmark));
     }
     let others = blamed.filter(|blame| matches!(blame.kind, "other_client" | "grab"));
     let mostly = match others {

@@ -6,7 +6,7 @@ use x11prof_analyzer::{
 };
 
 use super::words::{brief, causes, cut, latency, location};
-use crate::callers::{blocked_in, ran_in, waited_in};
+use crate::callers::{advice_on_names, blocked_in, ran_in, waited_in};
 use crate::page::Page;
 use crate::plain::plain;
 
@@ -35,7 +35,7 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
         let line = format!("{shares}{behind}{}{others}", mostly.unwrap_or_default());
         text.push_str(&page.wrap(&plain(&line), indent.len()));
         let call_sites = [
-            waited_in(&of.callers),
+            waited_in(&of.callers, of.round_trips),
             blocked_in(&of.blocked_in),
             ran_in(&of.ran_in),
         ];
@@ -64,7 +64,8 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
             }
         }
     }
-    text
+    let advice = advice_on_names(&text, page);
+    text + &advice
 }
 
 /// Returns a clause on the episode that the client handled when this one began, if this one waited for a fifth of its

@@ -32,7 +32,9 @@ pub fn text(report: &ProfileReport, page: &Page) -> String {
     if !report.off_cpu.is_empty() {
         tables.push(callers::off_cpu(&report.off_cpu, page));
     }
-    text.push_str(&tables.join("\n"));
+    let tables = tables.join("\n");
+    text.push_str(&tables);
+    text.push_str(&callers::advice_on_names(&tables, page));
     if page.all {
         text.push_str(&details(report, page));
     }
@@ -233,7 +235,7 @@ fn ran(report: &RunningReport, page: &Page) -> String {
         false => " (without the kernel)",
     };
     let about = format!(
-        "Client CPU{outside}, by {}{calls}",
+        "Client CPU{outside} since the clients connected, by {}{calls}",
         counted(report.samples, "sample")
     );
     let about = page.wrap(&about, 0);

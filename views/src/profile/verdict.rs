@@ -93,8 +93,15 @@ fn start_up(report: &ProfileReport) -> Option<String> {
         true => String::new(),
         false => abroad(report, slowest).map_or_else(String::new, |abroad| format!("; {abroad}")),
     };
+    let before = match slowest.start_ms < -0.05 {
+        true => format!(
+            ", {} of it before the recording",
+            duration(-slowest.start_ms)
+        ),
+        false => String::new(),
+    };
     Some(format!(
-        "Start-up{whose} {}: {first} {}, {other}, {}{abroad}",
+        "Start-up{whose} {}{before}: {first} {}, {other}, {}{abroad}",
         duration(latency),
         of(ran),
         counted(slowest.round_trips, "round trip"),

@@ -3,14 +3,15 @@
 use std::cmp::Reverse;
 
 use x11prof_analyzer::{
-    ClientRole, ForecastCause, ForecastReport, RoundTripsReport, StartUpReport, Suggestion, percent,
+    ClientRole, ClientRoundTrips, ForecastCause, ForecastReport, RoundTripsReport, StartUpReport,
+    Suggestion, percent,
 };
 
-use crate::callers::askers;
+use crate::callers::{advice_on_names, askers};
 use crate::page::{Page, Style, WIDTH, left_out, name, without_others};
 use crate::plain::plain;
 use crate::table::Table;
-use crate::units::{counted, duration, share, speed};
+use crate::units::{bytes, counted, duration, share, speed};
 
 /// Default number of rows of a table and of suggestions.
 const ROWS: usize = 15;
@@ -25,23 +26,16 @@ fn verdict(report: &RoundTripsReport) -> Vec<String> {
         [one] => one.client.clone(),
         all => format!("{} clients", all.len()),
     };
+    let by = |one: &ClientRoundTrips| format!("{} by {}", one.round_trips, one.client);
     let most = match clients.as_slice() {
-        [most, second, rest @ ..] if !rest.is_empty() => format!(
-            "; {} by {}, {} by {}, {} by others",
-            most.round_trips,
-            most.client,
-            second.round_trips,
-            second.client,
-            rest.iter().map(|one| one.round_trips).sum::<u64>(),
-        ),
-        [most, _] => format!("; {} by {}", most.round_trips, most.client),
+        [most, second, rest @ ..] if !rest.is_empty() => {
+            let others: u64 = rest.iter().map(|one| one.round_trips).sum();
+            format!("; {}, {}, {others} by others", by(most), by(second))
+        }
+        [most, _] => format!("; {}", by(most)),
         _ => String::new(),
     };
-    let place = if report.start_up_only {
-        " at start-up"
-    } else {
-        ""
-    };
+    let place = ["", " at start-up"][usize::from(report.start_up_only)];
     let forecast = report.forecast.as_ref();
     let mut lines: Vec<String> = forecast.and_then(never_came).into_iter().collect();
     lines.push(format!(
@@ -61,8 +55,10 @@ fn verdict(report: &RoundTripsReport) -> Vec<String> {
             };
             lines.push(format!("Best suggestion{whose} (saves {saves}): {action}."));
         }
+        _ if compressed(report).is_some() => {}
         _ => lines.push("No suggestion saves time on this link.".to_owned()),
     }
+    lines.extend(compressed(report));
     lines.extend(forecast.into_iter().flat_map(details));
     lines
 }
@@ -81,14 +77,19 @@ fn over(report: &RoundTripsReport, forecast: &ForecastReport) -> String {
             1 => String::new(),
             _ => format!(" of {}", one.client),
         };
-        format!("start-up{whose} {}", duration(one.forecast_ms))
+        // The client's own suggestions do not save this time.
+        let waits = one.delayed_by().map_or_else(String::new, |other| {
+            let there = duration(one.awaited_ms);
+            format!(", of which it waits {there} for {other}")
+        });
+        format!("start-up{whose} {}{waits}", duration(one.forecast_ms))
     });
     let session = (!report.start_up_only || start_up.is_none()).then(|| {
         let (there, here) = (
             duration(forecast.forecast_ms),
             duration(forecast.recorded_ms),
         );
-        format!("whole session {there} ({recorded}: {here})")
+        format!("whole session {there} ({recorded}: {here} to the last message)")
     });
     let both: Vec<String> = start_up.into_iter().chain(session).collect();
     let causes = forecast.causes.iter().take(2);
@@ -104,7 +105,7 @@ fn over(report: &RoundTripsReport, forecast: &ForecastReport) -> String {
                         .iter()
                         .any(|one| one.connection == cause.connection) =>
                 {
-                    format!(" by {} (also on the critical path)", cause.client)
+                    format!(" by {}, which delays it", cause.client)
                 }
                 (true, _) => format!(" by {}", cause.client),
                 (false, _) => String::new(),
@@ -165,6 +166,34 @@ fn details(forecast: &ForecastReport) -> Vec<String> {
     lines
 }
 
+/// The forecast over a compressed link, if bytes are the main cause and compression saves a tenth of the session, and
+/// more than any suggestion; `None` otherwise.
+fn compressed(report: &RoundTripsReport) -> Option<String> {
+    let forecast = report.forecast.as_ref();
+    let forecast = forecast.filter(|one| !report.start_up_only && one.compression.is_none())?;
+    let suggestions = report.suggestions.iter();
+    let best = suggestions.map(|one| one.saves_ms).fold(0.0, f64::max);
+    let cause = forecast.causes.first();
+    let cause = cause.filter(|one| one.kind.starts_with("bytes"))?;
+    let shorter = forecast.compressed_ms?;
+    let saves = forecast.forecast_ms - shorter;
+    if saves < best.max(0.1 * forecast.forecast_ms) {
+        return None;
+    }
+    let less = ["Draw less", "Request fewer bytes"][usize::from(cause.kind == "bytes-back")];
+    let shared = match cause.name.starts_with("MIT-SHM:") {
+        true => format!(
+            "Images in shared memory cannot cross a link: their pixels count as sent ({}). ",
+            bytes(forecast.shared_bytes)
+        ),
+        false => String::new(),
+    };
+    Some(format!(
+        "{shared}{less}, or compress the link (ssh -C): at 10:1, the session takes {}.",
+        duration(shorter)
+    ))
+}
+
 /// `1.50 Mbit/s and 50.0 ms a round trip`.
 pub(crate) fn network(bytes_per_second: Option<f64>, rtt_ms: f64) -> String {
     let bits = bytes_per_second.map_or_else(String::new, |bytes| format!("{} and ", speed(bytes)));
@@ -172,7 +201,14 @@ pub(crate) fn network(bytes_per_second: Option<f64>, rtt_ms: f64) -> String {
 }
 
 fn link_words(forecast: &ForecastReport) -> String {
-    network(forecast.bytes_per_second, forecast.rtt_ms)
+    let (all, rtt) = (forecast.bytes_per_second, forecast.rtt_ms);
+    match forecast.compression {
+        Some(ratio) => format!(
+            "{}, compressed {ratio}:1",
+            network(all.map(|all| all / ratio), rtt)
+        ),
+        None => network(all, rtt),
+    }
 }
 
 /// True if the critical path leads through several clients.
@@ -204,14 +240,25 @@ fn action(report: &RoundTripsReport, one: &Suggestion) -> String {
 }
 
 fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
-    let saves = match one.saves_ms - one.adds_ms < 0.01 * one.saves_ms {
-        true => format!("Saves {}", duration(one.saves_ms)),
-        false => format!(
-            "Saves {}, or {} more after the suggestions above",
-            duration(one.saves_ms),
-            duration(one.adds_ms)
-        ),
+    let (all, more) = (duration(one.saves_ms), duration(one.adds_ms));
+    let mut saves = match &one.delayed_by {
+        Some(other) => {
+            format!("Saves nothing while the start-up waits for {other} (record without it)")
+        }
+        None if one.adds_ms > one.saves_ms => format!("Saves {more} after the suggestions above"),
+        None => format!("Saves {all}"),
     };
+    // The request and its reply also wait behind other bytes on the link.
+    let beyond = one.saves_ms - one.round_trips as f64 * report.rtt_ms;
+    let forecast = report.forecast.as_ref();
+    let has_speed = forecast.is_some_and(|of| of.bytes_per_second.is_some());
+    if has_speed && one.round_trips > 0 && beyond > 0.05 * one.saves_ms {
+        let beyond = duration(beyond);
+        saves.push_str(&format!(" ({beyond} of it waiting behind other bytes)"));
+    }
+    if one.delayed_by.is_none() && one.adds_ms < 0.99 * one.saves_ms {
+        saves.push_str(&format!(", or {more} more after the suggestions above"));
+    }
     format!("{saves}: {}", action(report, one))
 }
 
@@ -224,6 +271,7 @@ pub fn text(report: &RoundTripsReport, page: &Page) -> String {
         out.push('\n');
         out.push_str(&crate::callers::text(callers, page));
     }
+    out.push_str(&advice_on_names(&out, page));
     requests(report, &mut out, page);
     start_up_lines(report, &mut out, page);
     let programs = report.clients.iter().map(|one| {
@@ -286,15 +334,13 @@ fn suggested(report: &RoundTripsReport, out: &mut String, page: &Page) {
     let times = times.map_or_else(String::new, |(before, after)| {
         format!("{} → {}, ", duration(before), duration(after))
     });
-    let together = format!(
-        "Suggestions (with all of them {times}{} → {} round trips):",
-        total.round_trips, total.round_trips_after
-    );
-    out.push_str(&format!("\n{}", page.wrap(&together, 0)));
+    let [trips, left] = [total.round_trips, total.round_trips_after];
+    let all = format!("Suggestions (with all of them {times}{trips} → {left} round trips):");
+    out.push_str(&format!("\n{}", page.wrap(&plain(&all), 0)));
     let shown = if page.all { usize::MAX } else { SUGGESTIONS };
     // A suggestion without additional savings is an alternative to an earlier one. Only --all shows alternatives: they
     // come last, so that the others keep their numbers.
-    let adds = |one: &&Suggestion| one.adds_ms > 0.01 * one.saves_ms;
+    let adds = |one: &&Suggestion| one.delayed_by.is_some() || one.adds_ms > 0.01 * one.saves_ms;
     let (adding, alternatives): (Vec<_>, Vec<_>) = report.suggestions.iter().partition(adds);
     let alternatives = alternatives.into_iter().filter(|_| page.all);
     let listed = adding.into_iter().chain(alternatives).take(shown);
@@ -303,8 +349,8 @@ fn suggested(report: &RoundTripsReport, out: &mut String, page: &Page) {
         let line = format!("{}. {}.", number + 1, line(report, one));
         out.push_str(&page.wrap(&plain(&line), 3));
         out.push_str(&indented(&sentence(&one.why), page));
-        if let Some(askers) = askers(&one.callers) {
-            out.push_str(&indented(&format!("Requested by {askers}."), page));
+        if let Some(askers) = askers(&one.callers, one.round_trips) {
+            out.push_str(&indented(&askers, page));
         }
         if let Some(fix) = &one.fix {
             out.push_str(&indented(
@@ -329,11 +375,7 @@ fn requests(report: &RoundTripsReport, out: &mut String, page: &Page) {
         rows.map(|row| (row, place.place.as_str()))
     });
     let mut rows: Vec<_> = rows.collect();
-    rows.sort_by(|(a, _), (b, _)| {
-        b.count
-            .cmp(&a.count)
-            .then_with(|| a.request.cmp(&b.request))
-    });
+    rows.sort_by(|(a, _), (b, _)| (b.count, &a.request).cmp(&(a.count, &b.request)));
     let shown = if page.all { usize::MAX } else { ROWS };
     for (row, place) in rows.iter().take(shown) {
         let request = match row.kind.as_str() {

@@ -1,4 +1,4 @@
-//! The blame of an episode: the owner of the most time in its chain of waits.
+//! The blame of an episode: the owner of the most time in its chain of waits, from the stimulus to the end of all effects.
 
 use x11prof_protocol::Symbol;
 use x11prof_trace::ConnectionId;

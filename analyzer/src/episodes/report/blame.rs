@@ -8,6 +8,7 @@ use crate::episodes::cross_client::blame::{Blame, BlameContext, BlameKind};
 use crate::episodes::cross_client::path_step::PathStep;
 use crate::episodes::episode::Episode;
 use crate::episodes::findings::Findings;
+use crate::episodes::latency_component::LatencyComponent;
 use crate::episodes::location::Location;
 use crate::episodes::obstacles::Obstacle;
 use crate::text::units::{duration_ms, nanos_ms};
@@ -56,7 +57,7 @@ impl Blamed {
     }
 }
 
-/// A step of the chain of waits.
+/// A step of the chain of waits from the stimulus to the end of all effects.
 #[derive(Debug, Clone, Serialize)]
 pub struct PathReport {
     /// The kind of the step's owner, as in [`BlameReport`].
@@ -170,7 +171,12 @@ fn sentence(blame: &Blame, episode: &Episode, findings: &Findings) -> String {
         ms if ms >= 10.0 => format!("{ms:.0}"),
         ms => format!("{ms:.1}"),
     };
-    let part = format!("{} of {} ms", ms(blame.nanos), ms(episode.latency()));
+    // While the client runs, the effects of its earlier requests on other clients may count as theirs.
+    let nanos = match (blame.kind, episode.parts.of(LatencyComponent::Client)) {
+        (BlameKind::Client, ran) if ran > 0 => ran,
+        _ => blame.nanos,
+    };
+    let part = format!("{} of {} ms", ms(nanos), ms(episode.latency()));
     // The wait would not occur if the program were alone on the machine.
     let ready = match blame.ready > blame.nanos / 10 && blame.kind != BlameKind::Processor {
         true => format!(" ({} ms of that waiting for a processor)", ms(blame.ready)),
@@ -191,7 +197,11 @@ fn sentence(blame: &Blame, episode: &Episode, findings: &Findings) -> String {
         );
     }
     match (blame.kind, blame.request) {
-        (BlameKind::Client, _) => format!("{own} ran its own code for {part}. Profile {own}."),
+        (BlameKind::Client, _) => {
+            let hints = [" `record --stacks=cpu` shows its functions.", ""];
+            let hint = hints[usize::from(findings.has_cpu_stacks)];
+            format!("{own} ran its own code for {part}.{hint}")
+        }
         (BlameKind::Thread, _) => format!(
             "{own} waited {part} for another of its threads. Look at its locks and threads."
         ),

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::parts::{PartsReport, parts};
 use crate::episodes::cumulative::percentile;
+use crate::episodes::episode::Trigger;
 use crate::episodes::landmarks::{Landmark, Landmarks};
 use crate::text::units::nanos_ms;
 
@@ -14,7 +15,7 @@ pub struct LandmarkReport {
     pub landmark: String,
     /// The kind of user action and the class of its window.
     pub group: String,
-    /// The kind of stimulus of the first episode: `input`, `output` or `asynchronous`.
+    /// The kind of stimulus of the episodes: `input`, `output` or `asynchronous`.
     pub trigger: &'static str,
     /// The number of the landmark's episodes.
     pub count: u64,
@@ -83,17 +84,18 @@ pub(super) fn phase_report(phases: [u64; 3], of: u64) -> PhasesReport {
 
 pub(super) fn landmarks(of: &Landmarks) -> Vec<LandmarkReport> {
     let list = of.list().into_iter();
-    list.map(|(name, of)| landmark(name.as_str(), of)).collect()
+    list.map(|((trigger, name), of)| landmark(*trigger, name.as_str(), of))
+        .collect()
 }
 
-fn landmark(name: &str, of: &Landmark) -> LandmarkReport {
+fn landmark(trigger: Trigger, name: &str, of: &Landmark) -> LandmarkReport {
     let count = of.latencies.number();
     let (least, most) = of.latencies.range().unwrap_or((0, 0));
     let at = |share| nanos_ms(percentile(&of.latencies, share).unwrap_or(0));
     LandmarkReport {
         landmark: name.to_owned(),
         group: of.group.to_string(),
-        trigger: of.trigger.name(),
+        trigger: trigger.name(),
         count,
         perceptible: of.perceptible,
         max_ms: nanos_ms(most),

@@ -54,8 +54,10 @@ fn of_kind(
     group: Symbol,
     mut episodes: Vec<&Episode>,
 ) -> Option<(u64, OutliersReport)> {
-    let name = Label::new(group.as_str());
-    let latencies = &findings.groups.of(&name)?.latencies;
+    let latencies = &findings
+        .groups
+        .of_user(Label::new(group.as_str()))?
+        .latencies;
     let (low, high) = (percentile(latencies, 0.25)?, percentile(latencies, 0.75)?);
     let fence = high.saturating_add(3 * (high - low));
     let fence = fence.max(findings.options.frame());

@@ -61,7 +61,7 @@ fn gets(client: ConnectionId, number: u64, window: u32) -> TimelineEvent {
         sequence: Some(SequenceNumber(number)),
         held: 0,
         repeated: false,
-        shifted: false,
+        modifiers: 0,
         modifier: false,
     };
     let event = Arrival {

@@ -3,6 +3,8 @@
 use x11prof_trace::{Block, ConnectionId, Control, Record, SwitchKind, Timestamp};
 
 use super::*;
+use crate::episodes::landmarks::Landmarks;
+use crate::text::label::Label;
 
 /// QueryExtension of this name.
 fn query_extension(name: &str) -> Vec<u8> {
@@ -442,4 +444,39 @@ fn crossing_from_a_grab_is_no_user_action() {
     all.at(900 * MS).end();
     let press = "ButtonPress button 1".to_owned();
     assert_eq!(inputs(&all.trace), [(press, 2, 20_500)]);
+}
+
+#[test]
+fn crossings_of_the_user_are_a_landmark_of_their_own() {
+    use SwitchKind::{Blocked, In};
+    let mut all = Scheduled::new();
+    // A grab makes the pointer leave; a second later, the user does.
+    for (number, mode, took) in [(0, 1, 12), (1, 0, 4)] {
+        let at = (100 + 1000 * number) * MS;
+        let leaves = leaves(1, 1099 + 1000 * number as u32, mode);
+        all.at(at).server_sends(&[leaves]);
+        all.client(at + 100, In);
+        all.at(at + took * MS)
+            .client_sends(&[poly_fill_rectangle(1)]);
+        all.client(at + took * MS + 20, Blocked);
+        all.waits(at + took * MS + 20, POLL);
+    }
+    all.at(2000 * MS).end();
+    let found = findings(&all.trace, &EpisodeOptions::default());
+    let name = |(kind, name): &(Trigger, Label)| (kind.name(), name.to_string());
+    let sums = |of: &Landmarks| -> Vec<_> {
+        // Without the start-up.
+        let list = of.list().into_iter().take(2);
+        list.map(|(key, of)| (name(key), of.total)).collect()
+    };
+    let expected = |names: [&str; 2]| {
+        let [grab, user] = names.map(str::to_owned);
+        vec![
+            (("asynchronous", grab), 12_000_000),
+            (("input", user), 4_000_000),
+        ]
+    };
+    assert_eq!(sums(&found.landmarks), expected(["LeaveNotify"; 2]));
+    let groups = ["Crossings without motion", "Pointer crossings"];
+    assert_eq!(sums(&found.groups), expected(groups));
 }

@@ -6,6 +6,7 @@ use x11prof_trace::{ConnectionId, Timestamp};
 use super::first_frame::Progress;
 use super::{ClientRole, StartingClient};
 use crate::text::label::client_name;
+use crate::text::units::nanos_ms as ms;
 use crate::threads::processes::Processes;
 
 /// The start-up of one client. Times are in milliseconds.
@@ -211,8 +212,4 @@ impl StartUpReport {
             parts,
         }
     }
-}
-
-fn ms(nanos: u64) -> f64 {
-    nanos as f64 / 1e6
 }

@@ -5,7 +5,6 @@ mod bytes;
 mod catalogue;
 mod colours;
 mod duplicates;
-mod extensions;
 mod motion;
 mod pieces;
 mod polling;
@@ -159,7 +158,6 @@ impl Default for Insights {
             Box::<serial::Serial>::default(),
             Box::<duplicates::Duplicates>::default(),
             Box::<synchronisation::Synchronisation>::default(),
-            Box::<extensions::ExtensionQueries>::default(),
             Box::<motion::Motion>::default(),
             Box::<polling::Polling>::default(),
             Box::<pieces::Pieces>::default(),

@@ -229,8 +229,12 @@ impl Insight for Serial {
                     runs.needed
                 ),
                 why: format!(
-                    "the client waited for each reply before it sent the next request{}",
-                    sequences(runs.runs, runs.starting)
+                    "the client waited for each reply before it sent the next request{}{}",
+                    sequences(runs.runs, runs.starting),
+                    match runs.needed > runs.runs {
+                        true => "; some requests need an earlier reply",
+                        false => "",
+                    }
                 ),
                 saves: Saving {
                     round_trips: saved,

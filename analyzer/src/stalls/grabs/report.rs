@@ -44,16 +44,15 @@ impl GrabReport {
         let start = grabs.start();
         let line = |one: &Grab| {
             let (until, end) = one.end.unwrap_or((grabs.now(), "trace"));
-            let stall = stall(one, until);
+            let waited = stall(one, until).waited.into_iter();
+            let waited = waited.map(|one| StallWaiter::new(&one, summary));
             GrabLine {
                 what: one.what.name(),
                 client: summary.client_name(one.by),
                 since_ms: duration_ms(one.since.since(start)),
                 held_ms: duration_ms(until.since(one.since)),
                 end: end.to_owned(),
-                waited: (stall.waited.iter())
-                    .map(|one| StallWaiter::new(one, summary))
-                    .collect(),
+                waited: waited.collect(),
             }
         };
         GrabReport {

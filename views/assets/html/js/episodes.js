@@ -109,7 +109,7 @@ function list(all) {
       { name: "Latency", of: (row) => row.latency_ms, show: (row) => time(row.latency_ms) },
       { name: "Parts", of: (row) => row.main_cause ?? "", number: false, title: "Waiting to start, client CPU, off-CPU, server wait, network, other clients",
         show: (row) => bar(PARTS.map(([kind, key, name]) => [kind, row.parts[key], name]), row.latency_ms) },
-      { name: "Main cause", of: (row) => row.main_cause ?? "", number: false },
+      { name: "Largest part", of: (row) => row.main_cause ?? "", number: false },
     ],
   });
   chosen.listeners.push((change) => {
@@ -158,7 +158,7 @@ function patterns() {
       { name: "Total", of: (row) => row.total_ms, show: (row) => time(row.total_ms) },
       { name: "Parts", of: (row) => row.main_cause ?? "", number: false, title: "Waiting to start, client CPU, off-CPU, server wait, network",
         show: (row) => bar(PARTS.map(([kind, key, name]) => [kind, row.parts[key], name]), row.total_ms) },
-      { name: "Main cause", of: (row) => row.main_cause ?? "", number: false },
+      { name: "Largest part", of: (row) => row.main_cause ?? "", number: false },
       { name: "Shape", of: (row) => row.shape, number: false, show: (row) => make("div", { class: "clamp", title: row.shape }, row.shape),
         title: "The stimulus, the work, and in brackets the caused episodes" },
     ],

@@ -50,8 +50,9 @@ function table(place, { caption, columns, rows, search, pick, sort, limit = 500 
     }));
     const missing = found.length - Math.min(found.length, state.shown);
     more.hidden = missing === 0;
-    note.textContent = found.length === rows.length && !missing ? "" :
-      `${whole(found.length)} of ${whole(rows.length)}` + (missing ? `, the first ${whole(state.shown)} shown` : "");
+    const isAll = found.length === rows.length;
+    note.textContent = missing ? `the first ${whole(state.shown)} of ${whole(found.length)}${isAll ? "" : " found"}`
+      : isAll ? "" : `${whole(found.length)} of ${whole(rows.length)}`;
   }
   fill();
   return {
