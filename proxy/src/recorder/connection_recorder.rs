@@ -13,6 +13,9 @@ use crate::recorder::kept_bytes::KeptBytes;
 use crate::recorder::omission::Omission;
 use crate::recorder::record_queue::RecordSender;
 
+/// A longer report becomes several blocks: the longest request is longer than a record of the trace may be.
+const LONGEST_BLOCK: usize = 4 << 20;
+
 /// The recorder's end of one connection. The relay's threads omit bytes here, so that omitted bytes use no memory in
 /// the queue, and the read buffer stays in the processor caches.
 pub(crate) struct ConnectionRecorder<'a> {
@@ -121,16 +124,24 @@ impl<'a> ConnectionRecorder<'a> {
         missing: u32,
     ) {
         let mut state = lock(&self.state);
-        let State { omission, gaps, .. } = &mut *state;
-        let pressed = omission.gaps(direction, bytes, &(0..0), self.sender.level(time), gaps);
-        if pressed {
-            let left = gaps.iter().map(|gap| u64::from(gap.len)).sum();
-            self.sender.left_out_under_pressure(left);
+        let before_last = bytes.len().saturating_sub(1) / LONGEST_BLOCK * LONGEST_BLOCK;
+        let (before, last) = bytes.split_at(before_last);
+        for (piece, missing) in before
+            .chunks(LONGEST_BLOCK)
+            .map(|piece| (piece, 0))
+            .chain([(last, missing)])
+        {
+            let State { omission, gaps, .. } = &mut *state;
+            let pressed = omission.gaps(direction, piece, &(0..0), self.sender.level(time), gaps);
+            if pressed {
+                let left = gaps.iter().map(|gap| u64::from(gap.len)).sum();
+                self.sender.left_out_under_pressure(left);
+            }
+            if missing > 0 {
+                omission.missing(piece.len(), missing, gaps);
+            }
+            self.push(&mut state, time, direction, piece, 0);
         }
-        if missing > 0 {
-            omission.missing(bytes.len(), missing, gaps);
-        }
-        self.push(&mut state, time, direction, bytes, 0);
     }
 
     /// Queues a block of `bytes` without the gaps in `state`. One gap may follow the bytes.
