@@ -20,7 +20,7 @@ pub(super) fn scrub(control: Control, secrets: &Secrets) -> Control {
             Control::Server(server)
         }
         Control::Opened(mut opened) => {
-            opened.command = program_only(opened.command);
+            opened.command = program_only(opened.command, opened.name.as_deref());
             Control::Opened(opened)
         }
         Control::Closed {
@@ -52,7 +52,7 @@ pub(super) fn scrub(control: Control, secrets: &Secrets) -> Control {
             // Versions and programs are kept; names of persons and the user's own labels are removed.
             labels.retain(|name, _| name == "version" || name == "program");
             if let Some(program) = labels.get_mut("program") {
-                *program = program_name(program).to_owned();
+                *program = file_name(program).to_owned();
             }
             Control::Labels { labels }
         }
@@ -133,7 +133,11 @@ pub(super) fn scrub(control: Control, secrets: &Secrets) -> Control {
 
 /// Replaces the private parts of the trace's first record.
 pub(super) fn started(mut started: Started) -> Started {
-    started.command = program_only(started.command);
+    let name = started
+        .command
+        .first()
+        .map(|program| file_name(program).to_owned());
+    started.command = program_only(started.command, name.as_deref());
     started
 }
 
@@ -144,21 +148,30 @@ fn letters(text: String, secrets: &Secrets) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// A command without its arguments and its folder.
-fn program_only(command: Vec<String>) -> Vec<String> {
+/// A command without its arguments and its folder. `known` is the name of the program, or of its process.
+fn program_only(command: Vec<String>, known: Option<&str>) -> Vec<String> {
     let Some(program) = command.first() else {
         return command;
     };
-    let name = program_name(program).to_owned();
+    let name = program_name(program, known).to_owned();
     let more = command.len() > 1 || !program.ends_with(&name);
     std::iter::once(name)
         .chain(more.then(|| GONE.to_owned()))
         .collect()
 }
 
-/// A program's name without its folder. Some programs write their arguments behind it.
-fn program_name(command: &str) -> &str {
-    file_name(command.split_whitespace().next().unwrap_or_default())
+/// A program's name without its folder. The folder may have a space in its name, and some programs write their
+/// arguments behind theirs: then the name is the part that the process has, too.
+fn program_name<'a>(command: &'a str, known: Option<&str>) -> &'a str {
+    let Some((first, _)) = command.split_once(char::is_whitespace) else {
+        return file_name(command);
+    };
+    // The kernel cuts the name of a process (prctl(2), PR_SET_NAME).
+    let is_known = |name: &&str| {
+        known.is_some_and(|known| *name == known || known.len() == 15 && name.starts_with(known))
+    };
+    let mut names = [file_name(command), file_name(first)].into_iter();
+    names.find(is_known).unwrap_or(GONE)
 }
 
 fn file_name(path: &str) -> &str {
@@ -197,18 +210,19 @@ fn without_words(arguments: Vec<String>) -> Vec<String> {
         .collect()
 }
 
-/// Words go that may be of a path, a display, a host or an address: those with such a sign in front of another letter.
+/// The text up to the first word that may be of a path, a display, a host or an address: one with such a sign in front
+/// of another letter. A path may go on in the next words.
 fn without_names(text: &str) -> String {
-    let word = |word: &str| {
+    let is_name = |word: &str| {
         let inner = word.trim_end_matches(['.', ':', ';', ',', ')']);
-        let is_name = inner.contains(['/', '@', ':', '.']) || word.contains('/');
-        if is_name {
-            GONE.to_owned()
-        } else {
-            word.to_owned()
-        }
+        inner.contains(['/', '@', ':', '.']) || word.contains('/')
     };
-    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
+    let mut words: Vec<&str> = text.split(' ').collect();
+    if let Some(at) = words.iter().position(|word| is_name(word)) {
+        words.truncate(at);
+        words.push(GONE);
+    }
+    words.join(" ")
 }
 
 #[cfg(test)]
@@ -297,12 +311,11 @@ mod tests {
         assert!(after[1].contains("\":7\"") && after[1].contains("\"Xvfb\""));
         let options = r#"[":7", "-desktop", "…", "-fp", "…", "-screen", "0", "800x600x24", "…", "+iglx", "-interface", "…", "…"]"#;
         assert!(after[1].contains(options), "{}", after[1]);
-        assert!(
-            after[4].contains("writing … on … failed (32 records)"),
-            "{}",
-            after[4]
-        );
-        assert!(after[5].contains("no reply from … or …"), "{}", after[5]);
+        assert!(after[4].contains("\"writing …\""), "{}", after[4]);
+        let folder = strings(&["/home/my secret of/xset", "q"]);
+        assert_eq!(program_only(folder.clone(), Some("xset")), ["xset", "…"]);
+        assert_eq!(program_only(folder, None), ["…", "…"]);
+        assert!(after[5].contains("\"no reply from …\""), "{}", after[5]);
         assert!(
             after[7].contains("5.1") && !after[7].contains("user"),
             "{}",
