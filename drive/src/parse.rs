@@ -90,7 +90,7 @@ fn actions(verb: &str, rest: &[String]) -> Result<(Vec<Action>, Duration), Strin
         ("move", at) => one(Action::Move(place(at)?)),
         ("scroll" | "scroll-sideways", [steps, at @ ..]) => {
             let steps: i32 = steps.parse().map_err(|_| not_a(steps, "number of steps"))?;
-            if !(1..=100).contains(&steps.abs()) {
+            if !(1..=100).contains(&steps.unsigned_abs()) {
                 return Err(not_a(
                     &steps.to_string(),
                     "number of steps: 1 to 100, or -1 to -100",
@@ -257,6 +257,10 @@ wait 200ms
             (
                 "drag 1 10 10",
                 "line 1: 'drag' has too few or too many words",
+            ),
+            (
+                "scroll -2147483648",
+                "line 1: '-2147483648' is no number of steps: 1 to 100, or -1 to -100",
             ),
             (
                 "scroll 0",
