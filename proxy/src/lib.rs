@@ -39,6 +39,7 @@ pub use display::server_link::{Connected, ServerLink};
 pub use display::setup_connection::{SetupConnection, SetupFailure, setup_request};
 pub use marks::{MarkError, mark};
 pub use notice::Notice;
+pub use private_dir::PrivateDir;
 pub use processes::cpu_clock::cpu_time;
 pub use processes::process_info::{cpu_model, cpus, kernel};
 pub use record::record;

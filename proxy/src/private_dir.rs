@@ -21,7 +21,7 @@ const YOUNG: Duration = Duration::from_secs(60);
 /// Other users must not be able to replace it, because programs load libraries from it. Dropping the value removes the
 /// directory with its contents.
 #[derive(Debug)]
-pub(crate) struct PrivateDir {
+pub struct PrivateDir {
     path: PathBuf,
     /// The lock, which is held while the directory is in use.
     _lock: File,
@@ -29,7 +29,10 @@ pub(crate) struct PrivateDir {
 
 impl PrivateDir {
     /// Creates a directory. Also removes the directories of recorders that were killed, because they contain cookies.
-    pub(crate) fn new() -> io::Result<PrivateDir> {
+    ///
+    /// # Errors
+    /// Fails if other users could replace files in each of the folders.
+    pub fn new() -> io::Result<PrivateDir> {
         let mut refused = None;
         for base in bases() {
             match trusted(&base) {
@@ -55,7 +58,8 @@ impl PrivateDir {
         Ok(PrivateDir { path, _lock: lock })
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// The path of the directory.
+    pub fn path(&self) -> &Path {
         &self.path
     }
 }

@@ -4,8 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
@@ -14,8 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use x11prof_proxy::{
-    AttachOptions, DEFAULT_QUEUE_BYTES, Notice, RecordConfig, RecordFilter, Recorded, Target,
-    record,
+    AttachOptions, DEFAULT_QUEUE_BYTES, Notice, PrivateDir, RecordConfig, RecordFilter, Recorded,
+    Target, record,
 };
 use x11prof_trace::{ConnectionId, Control, Record, Started, Timestamp};
 
@@ -110,7 +109,7 @@ impl InternalProgram<'_> {
     fn command(&self, outcome: &OutcomeFile) -> Result<Vec<OsString>, CommandError> {
         let program = std::env::current_exe().map_err(CommandError::failed)?;
         let mut command: Vec<OsString> =
-            vec![program.into(), self.word.into(), outcome.0.clone().into()];
+            vec![program.into(), self.word.into(), outcome.path().into()];
         command.extend(self.words.iter().cloned());
         Ok(command)
     }
@@ -151,30 +150,22 @@ pub(super) fn tell<T: Serialize>(outcome: &Path, done: Result<T, CommandError>) 
     Ok(ExitCode::SUCCESS)
 }
 
-/// The result file, readable only by this user. Dropping the value removes the file.
-struct OutcomeFile(PathBuf);
+/// The result file, in a folder that only this user can access. Dropping the value removes both.
+struct OutcomeFile(PrivateDir);
 
 impl OutcomeFile {
     fn new(text: &str) -> io::Result<OutcomeFile> {
-        let name = format!("x11prof-outcome-{}.json", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        // Do not write to another user's file or through a link.
-        let _ = fs::remove_file(&path);
-        let mut options = fs::OpenOptions::new();
-        let file = options.write(true).create_new(true).mode(0o600).open(&path);
-        file?.write_all(text.as_bytes())?;
-        Ok(OutcomeFile(path))
+        let file = OutcomeFile(PrivateDir::new()?);
+        fs::write(file.path(), text)?;
+        Ok(file)
+    }
+
+    fn path(&self) -> PathBuf {
+        self.0.path().join("outcome.json")
     }
 
     fn read<T: DeserializeOwned>(&self) -> io::Result<Result<T, String>> {
-        Ok(serde_json::from_slice(&fs::read(&self.0)?)?)
-    }
-}
-
-impl Drop for OutcomeFile {
-    fn drop(&mut self) {
-        // If the file cannot be removed, nothing else can be done.
-        let _ = fs::remove_file(&self.0);
+        Ok(serde_json::from_slice(&fs::read(self.path())?)?)
     }
 }
 
