@@ -316,27 +316,53 @@ fn recorded_client_sees_an_unchanged_display() {
     }
 }
 
+/// The recorder's cookie stands for the server's. For a client of the same user that has another or none, the server
+/// decides.
 #[test]
-fn client_without_cookie_is_refused() {
+fn client_without_cookie_is_judged_by_the_server() {
     needs("xdpyinfo", "x11-utils");
+    needs("xauth", "xauth");
     let place = Place::new();
     let mut recording = Recording::start(&place, &[]);
-    let none = Finished::of(
-        recording
-            .client("xdpyinfo")
-            .env("XAUTHORITY", place.path("none")),
-    );
+    let with = |authority: &std::path::Path| {
+        Finished::of(recording.client("xdpyinfo").env("XAUTHORITY", authority))
+    };
+    let none = with(&place.path("none"));
     assert!(!none.output.status.success(), "{none}");
     assert!(none.stderr().contains("unable to open display"), "{none}");
     // Other clients are not affected.
-    Finished::of(&mut recording.client("xdpyinfo")).succeeded();
+    with(&recording.authority.clone()).succeeded();
+    // The server makes a cookie, as for ssh -X.
+    let untrusted = place.write("untrusted", b"");
+    let mut generate = recording.client("xauth");
+    generate.arg("-f").arg(&untrusted);
+    generate.args(["generate", &recording.display, ".", "untrusted"]);
+    Finished::of(&mut generate).succeeded();
+    with(&untrusted).succeeded();
     assert!(recording.signal(Signal::INT).success());
-    let dump = place.ok(["dump", &recording.trace.to_string_lossy()]);
-    assert!(
-        dump.contains("refused") && dump.contains("even if the server requires none"),
-        "{}",
-        &dump[..dump.len().min(2000)]
+
+    let open = Server::xvfb(&[]);
+    let mut recording = Recording::at(
+        &place,
+        &place.path("open.mcap"),
+        &["--display", &open.display],
     );
+    let mut none = recording.client("xdpyinfo");
+    Finished::of(none.env("XAUTHORITY", place.path("none"))).succeeded();
+    assert!(recording.signal(Signal::INT).success());
+}
+
+#[test]
+fn command_keeps_its_cookies_of_other_displays() {
+    needs("xdpyinfo", "x11-utils");
+    let place = Place::new();
+    let cookie = b"\xff\xff\x00\x00\x00\x00\x00\x12MIT-MAGIC-COOKIE-1\x00\x100123456789abcdef";
+    let cookie = place.write("cookie", cookie);
+    let other = Server::xvfb_guarded(&cookie);
+    let both = format!("xdpyinfo && DISPLAY={} xdpyinfo", other.display);
+    let mut command = place.x11prof(["record", "--server", "xvfb", "--", "sh", "-c", &both]);
+    let ran = Finished::of(command.env("XAUTHORITY", &cookie));
+    assert_eq!(ran.status(), Some(0), "{ran}");
 }
 
 #[test]
@@ -430,13 +456,11 @@ fn trace_is_private_and_contains_no_cookie() {
     needs("xset", "x11-xserver-utils");
     let place = Place::new();
     let mut recording = Recording::start(&place, &[]);
-    let authority = std::fs::read(&recording.authority).expect("the authority file");
+    let cookie = raw::cookie(&recording.authority);
     assert_eq!(mode(&recording.authority), 0o600);
     Finished::of(recording.client("xset").arg("q")).succeeded();
     recording.signal(Signal::INT);
     assert_eq!(mode(&recording.trace), 0o600);
-    // The cookie is the last 16 bytes of an entry.
-    let cookie = &authority[authority.len() - 16..];
     let file = std::fs::File::open(&recording.trace).expect("the trace");
     let mut reader = x11prof_trace::Reader::new(file).expect("a trace");
     let (mut kept, mut left_out) = (Vec::new(), 0);
@@ -448,7 +472,7 @@ fn trace_is_private_and_contains_no_cookie() {
     }
     let find = |what: &[u8]| kept.windows(what.len()).any(|window| window == what);
     assert!(find(b"MIT-MAGIC-COOKIE-1"), "the setup is there");
-    assert!(!find(cookie), "the cookie is not");
+    assert!(!find(&cookie), "the cookie is not");
     assert_eq!(left_out, 16);
 
     fn mode(path: &std::path::Path) -> u32 {

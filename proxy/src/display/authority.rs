@@ -147,9 +147,24 @@ fn entries(mut file: &[u8]) -> impl Iterator<Item = AuthorityEntry<'_>> {
     })
 }
 
+/// The bytes of the user's authority file; empty if it is missing or unreadable.
+pub(crate) fn users_entries() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Some(file) = users_file().and_then(|file| File::open(file).ok()) {
+        // Clients read an authority file up to its first truncated entry.
+        let _ = file.take(LONGEST_FILE).read_to_end(&mut bytes);
+    }
+    bytes
+}
+
 /// Writes an authority file of mode 0600 with one cookie for one display, or for any display if `number` is `None`.
-/// Replaces an existing file.
-pub(crate) fn write(path: &Path, number: Option<u32>, cookie: &Cookie) -> io::Result<()> {
+/// The entries `others` follow. Replaces an existing file.
+pub(crate) fn write(
+    path: &Path,
+    number: Option<u32>,
+    cookie: &Cookie,
+    others: &[u8],
+) -> io::Result<()> {
     let new = path.with_extension("new");
     let mut file = OpenOptions::new()
         .write(true)
@@ -158,6 +173,7 @@ pub(crate) fn write(path: &Path, number: Option<u32>, cookie: &Cookie) -> io::Re
         .mode(0o600)
         .open(&new)?;
     file.write_all(&encode(hostname().as_bytes(), number, cookie))?;
+    file.write_all(others)?;
     std::fs::rename(new, path)
 }
 
@@ -237,13 +253,19 @@ mod tests {
     fn authority_file_is_private_and_replaced() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("Xauthority");
-        write(&path, Some(7), &cookie()).unwrap();
-        write(&path, Some(8), &cookie()).unwrap();
+        write(&path, Some(7), &cookie(), &[]).unwrap();
+        let other = Cookie(vec![9; 16]);
+        let others = [
+            encode(hostname().as_bytes(), Some(8), &other),
+            encode(hostname().as_bytes(), Some(9), &other),
+        ];
+        write(&path, Some(8), &cookie(), &others.concat()).unwrap();
         assert_eq!(
             std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
             0o600
         );
         assert_eq!(look_up(&path, &Peer::Local, 8), Some(cookie()));
+        assert_eq!(look_up(&path, &Peer::Local, 9), Some(other));
         assert_eq!(look_up(&path, &Peer::Local, 7), None);
         assert_eq!(look_up(&dir.path().join("none"), &Peer::Local, 7), None);
     }

@@ -23,7 +23,7 @@ pub(crate) enum Refusal {
     #[error("the authorization data are too long")]
     Overlong,
     #[error(
-        "no authorization: x11prof requires its cookie even if the server requires none; set XAUTHORITY as x11prof printed it"
+        "no authorization: a client of another user or host needs x11prof's cookie; set XAUTHORITY as x11prof printed it"
     )]
     NoCookie,
     #[error("wrong authorization: set XAUTHORITY as x11prof printed it")]

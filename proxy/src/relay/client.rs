@@ -137,6 +137,7 @@ impl Display {
             time: clock::now(),
             transport,
             pid: peer.and_then(|peer| peer.pid),
+            same_user: peer.is_some_and(|peer| peer.uid == geteuid().as_raw()),
         };
         let mut to_server = ToServer::default();
         let (by, why) = match Socket::new(stream) {
@@ -157,7 +158,8 @@ impl Display {
         // Other clients may already use the display in the belief that this client is gone, so nothing slow comes
         // before the server's notice of the end.
         if let Some(server) = to_server.socket {
-            server.shut_down();
+            // Xvfb drops what it has not read if both directions end.
+            server.shut_down_writing();
         }
         // The process that opened the connection may have left it to a child. It is probably ending, so this is the
         // last moment to read its clock.
@@ -184,6 +186,7 @@ impl Display {
             time,
             transport,
             pid,
+            ..
         } = arrival;
         self.connections.note_process(connection, pid);
         // Command lines may be long, and there may be many connections.
@@ -285,6 +288,7 @@ impl Display {
         let handshake = SetupHandshake {
             link: &self.link,
             cookie: &self.cookie,
+            same_user: arrival.same_user,
             lines: self.lines.clone(),
             connections: &self.connections,
         };
@@ -368,6 +372,8 @@ struct Arrival {
     transport: Transport,
     /// The process at its other end, if known.
     pid: Option<u32>,
+    /// True if that process is of the recorder's user.
+    same_user: bool,
 }
 
 /// A connection's side towards the server, as far as it was set up.

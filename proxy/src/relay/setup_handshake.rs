@@ -47,6 +47,8 @@ pub(crate) struct SetUpClient {
 pub(crate) struct SetupHandshake<'a> {
     pub(crate) link: &'a ServerLink,
     pub(crate) cookie: &'a Cookie,
+    /// True if the client's process is known to be of the recorder's user.
+    pub(crate) same_user: bool,
     pub(crate) lines: Option<SharedLink>,
     pub(crate) connections: &'a Connections,
 }
@@ -63,8 +65,12 @@ impl SetupHandshake<'_> {
         let (setup, layout) = setup(client, Instant::now() + SETUP_PATIENCE)?;
         let time = clock::now();
         let refuse = |why: String| SetupEnd::Refused(Some(layout.order), why);
-        setup_exchange::check(&setup, &layout, self.cookie)
-            .map_err(|refusal| refuse(refusal.to_string()))?;
+        let checked = setup_exchange::check(&setup, &layout, self.cookie);
+        if let Err(refusal) = checked
+            && !self.same_user
+        {
+            return Err(refuse(refusal.to_string()));
+        }
         let name = self.link.name();
         let unreachable =
             |error: io::Error| refuse(format!("cannot connect to display {name}: {error}"));
@@ -78,7 +84,12 @@ impl SetupHandshake<'_> {
                 NetworkEmulator::start(lines.clone(), server, share).map_err(unreachable)?;
             (server, *emulator) = (near, Some(link));
         }
-        let forwarded = setup_exchange::rewrite(&setup, &layout, cookie.as_ref());
+        // Without the recorder's cookie the server decides, as it would for the client itself: it may know the cookie
+        // (SECURITY GenerateAuthorization), or admit the user (xhost).
+        let forwarded = match checked {
+            Ok(()) => setup_exchange::rewrite(&setup, &layout, cookie.as_ref()),
+            Err(_) => setup.clone(),
+        };
         server.send_all(&forwarded, &[]).map_err(unreachable)?;
         if self.lines.is_none() {
             server.enlarge_send_buffer(SEND_BUFFER);

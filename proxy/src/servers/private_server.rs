@@ -153,7 +153,7 @@ impl PrivateServer {
         let cookie = Cookie::random()?;
         let authority_file = dir.path().join("Xauthority");
         // The server chooses its display number. It accepts the cookie of any entry.
-        authority::write(&authority_file, None, &cookie)?;
+        authority::write(&authority_file, None, &cookie, &[])?;
         let log = dir.path().join("log");
         command
             // When the server is ready, it writes its number to this pipe, its standard output.

@@ -83,7 +83,9 @@ pub(crate) fn record(
     let mut session = RecordingSession::start(config, server, &names, first, tell, &mut on)?;
     let cookie = Cookie::random().map_err(system("a random cookie"))?;
     let authority = session.dir.path().join("Xauthority");
-    authority::write(&authority, Some(claimed.number()), &cookie)
+    // The command may also use other displays.
+    let others = authority::users_entries();
+    authority::write(&authority, Some(claimed.number()), &cookie, &others)
         .map_err(system("an authority file"))?;
     let requests = config.stacks.contains(&Stacks::Requests).then(|| {
         let numbers = Arc::clone(&session.numbers);

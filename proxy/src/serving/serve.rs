@@ -79,6 +79,7 @@ pub(crate) async fn serve(
     let mut interrupt = handler(SignalKind::interrupt())?;
     let mut terminate = handler(SignalKind::terminate())?;
     let mut hang_up = handler(SignalKind::hangup())?;
+    let mut quit = handler(SignalKind::quit())?;
     on(Notice::Serving {
         display: name.to_owned(),
         authority: authority.to_owned(),
@@ -131,7 +132,7 @@ pub(crate) async fn serve(
                     ending = Ending::Terminated(Instant::now() + LAST_PATIENCE);
                 }
             }
-            how = signalled(&mut interrupt, &mut terminate, &mut hang_up) => {
+            how = signalled(&mut interrupt, &mut terminate, [&mut hang_up, &mut quit]) => {
                 ending = match (ending, how, &command) {
                     (Ending::NotYet, Signalled::Interrupt, _) => {
                         Ending::Interrupted(Instant::now() + INTERRUPT_PATIENCE)
@@ -322,12 +323,13 @@ enum Signalled {
 async fn signalled(
     interrupt: &mut Signal,
     terminate: &mut Signal,
-    hang_up: &mut Signal,
+    [hang_up, quit]: [&mut Signal; 2],
 ) -> Signalled {
     tokio::select! {
         _ = interrupt.recv() => Signalled::Interrupt,
         _ = terminate.recv() => Signalled::Terminate,
         _ = hang_up.recv() => Signalled::Interrupt,
+        _ = quit.recv() => Signalled::Interrupt,
     }
 }
 

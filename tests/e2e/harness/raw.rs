@@ -53,7 +53,13 @@ impl Order {
 /// The cookie in an authority file that x11prof wrote: the last 16 bytes.
 pub(crate) fn cookie(authority: &Path) -> Vec<u8> {
     let file = std::fs::read(authority).expect("the authority file");
-    file[file.len() - 16..].to_vec()
+    // The recorder's entries come before those of the user's file.
+    let protocol = b"MIT-MAGIC-COOKIE-1\0\x10";
+    let at = file
+        .windows(protocol.len())
+        .position(|bytes| bytes == protocol);
+    let at = at.expect("a cookie") + protocol.len();
+    file[at..at + 16].to_vec()
 }
 
 /// A connected client.
