@@ -159,29 +159,28 @@ impl FunctionNames {
     /// Processes the next observation of a trace pass.
     pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
         self.stacks.observe(observation);
-        if let Observation::Control(_, Control::Started(started)) = observation {
-            self.recorded = UNIX_EPOCH.checked_add(Duration::from_nanos(started.wall_clock_ns));
-        }
-        if let Observation::Control(_, Control::BuildId { file, build_id }) = observation {
-            let first = self.build_ids.entry(file.clone());
-            first.or_insert_with(|| build_id.clone());
-        }
-        if let Observation::Control(_, Control::RequestStacks { runs, .. }) = observation {
-            self.of_requests |= !runs.is_empty();
-        }
-        if let Observation::Control(
-            _,
+        let Observation::Control(_, control) = observation else {
+            return;
+        };
+        match control {
+            Control::Started(started) => {
+                self.recorded = UNIX_EPOCH.checked_add(Duration::from_nanos(started.wall_clock_ns));
+            }
+            Control::BuildId { file, build_id } => {
+                let first = self.build_ids.entry(file.clone());
+                first.or_insert_with(|| build_id.clone());
+            }
+            Control::RequestStacks { runs, .. } => self.of_requests |= !runs.is_empty(),
             Control::Symbol {
                 file,
                 address,
                 functions,
                 start,
-            },
-        ) = observation
-            && self.symbols.len() < SYMBOLS
-        {
-            let reported = reported(file, functions.clone(), start.unwrap_or(*address));
-            self.symbols.insert((file.clone(), *address), reported);
+            } if self.symbols.len() < SYMBOLS => {
+                let reported = reported(file, functions.clone(), start.unwrap_or(*address));
+                self.symbols.insert((file.clone(), *address), reported);
+            }
+            _ => {}
         }
     }
 
@@ -366,11 +365,8 @@ fn reported(file: &str, functions: Vec<SymbolFunction>, start: u64) -> Vec<Funct
             module => format!("{module}+{start:#x}"),
         };
         return vec![FunctionReport {
-            name: None,
             module,
-            line: None,
-            inlined: false,
-            interpreted: false,
+            ..FunctionReport::default()
         }];
     }
     let report = |one: SymbolFunction| FunctionReport {
@@ -389,7 +385,7 @@ fn interpreted(frame: &StackFrame, name: &str) -> FunctionReport {
         name: Some(name.to_owned()),
         module: frame.file.rsplit('/').next().unwrap_or_default().to_owned(),
         line: Some(format!("{}:{}", frame.file, frame.address)),
-        inlined: false,
         interpreted: true,
+        ..FunctionReport::default()
     }
 }

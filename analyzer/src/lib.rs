@@ -42,6 +42,7 @@ mod threads;
 mod together_tests;
 
 pub use callers::blocked::{Blocked, BlockedIn};
+pub use callers::call_tree::CallTree;
 pub use callers::code_stacks::{CodeStacks, StackNames};
 pub use callers::running::{ClientSample, RUNS, RanIn, Running, RunningReport, StackRun};
 pub use callers::{

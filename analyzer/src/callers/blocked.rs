@@ -1,14 +1,14 @@
 //! Finds where threads of clients were blocked: the stacks of threads off the processor that `record --stacks` copied,
 //! joined with the context switches that ended their waits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use x11prof_trace::{BlockedOn, ConnectionId, Control};
 
 use crate::callers::code_stacks::StackNames;
-use crate::callers::running::StackRun;
+use crate::callers::running::{StackRun, stack_runs};
 use crate::clients::ClientChoice;
 use crate::pipeline::Observation;
 use crate::recording::trace_summary::TraceSummary;
@@ -113,12 +113,8 @@ impl Blocked {
     /// Waits for events, sockets and other threads are left out: a client without work has these too.
     pub fn locations(&self, choice: &ClientChoice, names: &StackNames) -> Vec<BlockedIn> {
         let chosen = self.processes.iter();
-        let chosen: Vec<u32> = match choice.is_all() {
-            true => chosen.map(|(_, pid)| *pid).collect(),
-            false => chosen
-                .filter_map(|(id, pid)| choice.holds(*id).then_some(*pid))
-                .collect(),
-        };
+        let chosen = chosen.filter(|(id, _)| choice.is_all() || choice.holds(**id));
+        let chosen: HashSet<u32> = chosen.map(|(_, pid)| *pid).collect();
         let waits = self.in_work();
         locations(waits.filter(|(one, _)| chosen.contains(&one.pid)), names)
     }
@@ -134,21 +130,9 @@ impl Blocked {
 
     /// The time in which threads were blocked in the middle of work, by process and stack.
     pub fn stacks(&self, names: &StackNames, summary: &TraceSummary) -> Vec<StackRun> {
-        let mut sums: BTreeMap<(u32, u32), u64> = BTreeMap::new();
-        for (one, nanos) in self.in_work() {
-            let sum = sums.entry((one.pid, names.first_alike(one.stack)));
-            *sum.or_default() += nanos;
-        }
-        let blocked = |((pid, stack), nanos): ((u32, u32), u64)| {
-            let of_process = self.processes.iter().filter(|(_, of)| **of == pid);
-            let (client, _) = of_process.min_by_key(|(client, _)| **client)?;
-            Some(StackRun {
-                client: summary.client_name(*client),
-                place: names.of(stack)?.iter().rev().cloned().collect(),
-                ran_ms: nanos as f64 / 1e6,
-            })
-        };
-        sums.into_iter().filter_map(blocked).collect()
+        let times = self.in_work();
+        let times = times.map(|(one, nanos)| (one.pid, one.stack, nanos));
+        stack_runs(times, &self.processes, names, summary)
     }
 
     /// The location in which a client was blocked longest in the middle of work within `span`, with the milliseconds.
@@ -189,11 +173,8 @@ impl Blocked {
         let waits = of_process.map(|one| {
             let since = one.wait.1;
             let until = self.ended.get(&one.wait).copied().unwrap_or(u64::MAX);
-            let parts = spans.iter().map(|(from, to)| {
-                let to = until.min(*to);
-                to.saturating_sub(since.max(*from))
-            });
-            (one, parts.sum())
+            let part = |(from, to): &(u64, u64)| until.min(*to).saturating_sub(since.max(*from));
+            (one, spans.iter().map(part).sum())
         });
         let mut locations = locations(waits, names);
         locations.retain(|one| one.ms * 1e6 >= (whole / REPORTED) as f64);

@@ -51,10 +51,9 @@ impl CodeStacks {
 
     /// The stacks that have a value in `of` (values by stack number), each with its value.
     pub(crate) fn with<'a, T>(&'a self, of: &'a BTreeMap<u32, T>) -> Vec<(&'a CodeStack, &'a T)> {
-        let known = of
-            .iter()
-            .map(|(stack, of)| Some((self.stacks.get(stack)?, of)));
-        known.flatten().collect()
+        let known = of.iter();
+        let known = known.filter_map(|(stack, of)| Some((self.stacks.get(stack)?, of)));
+        known.collect()
     }
 
     /// Names all stacks. `name` returns one or more names for the frames of a stack, the innermost first.

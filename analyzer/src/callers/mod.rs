@@ -2,6 +2,7 @@
 //! trips.
 
 pub(crate) mod blocked;
+pub(crate) mod call_tree;
 pub(crate) mod code_stacks;
 mod report;
 pub(crate) mod running;
@@ -96,11 +97,7 @@ struct Met {
 }
 
 /// A copied stack, and the time that the copying took in nanoseconds.
-#[derive(Debug, Clone, Copy)]
-struct Copied {
-    stack: u32,
-    took: u64,
-}
+type Copied = (u32, u64);
 
 /// Collects a recording's waits for replies by their stacks.
 #[derive(Debug, Default)]
@@ -165,10 +162,7 @@ impl Callers {
                 },
             ) => {
                 let id = (*connection, *at_ns);
-                let copied = Copied {
-                    stack: *stack,
-                    took: *took_ns,
-                };
+                let copied = (*stack, *took_ns);
                 match self.waits.waiting.get(&id).copied() {
                     Some(wait) => self.looked(copied, id, wait),
                     None => self.unmet.add(id, copied),
@@ -189,9 +183,9 @@ impl Callers {
         }
     }
 
-    fn looked(&mut self, copied: Copied, id: WaitId, wait: Wait) {
-        self.looking = self.looking.saturating_add(copied.took);
-        self.meet(copied.stack, id, wait);
+    fn looked(&mut self, (stack, took): Copied, id: WaitId, wait: Wait) {
+        self.looking = self.looking.saturating_add(took);
+        self.meet(stack, id, wait);
     }
 
     fn meet(&mut self, stack: u32, id: WaitId, wait: Wait) {

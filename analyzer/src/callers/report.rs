@@ -45,7 +45,7 @@ const CRATES: [&str; 7] = [
 ];
 
 /// A function on a stack.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FunctionReport {
     /// The name of the function; null if no symbol table contains it.
     pub name: Option<String>,
@@ -153,17 +153,16 @@ impl Callers {
             let key = (met.id.0, names.first_alike(met.stack), met.wait.request);
             *waits.entry(key).or_default() += 1;
         }
-        let stack =
-            |((client, stack, request), round_trips): ((ConnectionId, u32, Symbol), u64)| {
-                let place = names.of(stack)?;
-                Some(StackWaits {
-                    client: summary.client_name(client),
-                    place: place.iter().rev().cloned().collect(),
-                    request: request.to_string(),
-                    round_trips,
-                })
-            };
-        waits.into_iter().filter_map(stack).collect()
+        let waits = waits.into_iter();
+        let waits = waits.filter_map(|((client, stack, request), round_trips)| {
+            Some(StackWaits {
+                client: summary.client_name(client),
+                place: names.of(stack)?.iter().rev().cloned().collect(),
+                request: request.to_string(),
+                round_trips,
+            })
+        });
+        waits.collect()
     }
 
     /// The call sites at which a client waited between two times of the trace, in nanoseconds; the longest waits first.

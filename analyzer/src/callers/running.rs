@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
+use crate::callers::call_tree::CallTree;
 use crate::callers::code_stacks::StackNames;
 use crate::clients::ClientChoice;
 use crate::pipeline::Observation;
@@ -50,28 +51,20 @@ pub struct RanIn {
     pub ran_ms: f64,
 }
 
-/// A node of a call tree: a part of a process's CPU time.
-#[derive(Debug, Default)]
-struct Node<'a> {
-    nanos: u64,
-    calls: BTreeMap<&'a str, Node<'a>>,
-}
-
-impl<'a> Node<'a> {
-    /// The main functions among the node's callees, each with at least `least` nanoseconds. A function is replaced by
-    /// its callees if they account for half of its time.
-    fn outstanding(&self, least: u64) -> Vec<(&'a str, u64)> {
-        let calls = self.calls.iter().filter(|(_, of)| of.nanos >= least);
-        let of_call = |(name, of): (&&'a str, &Node<'a>)| {
-            let inner = of.outstanding(least);
-            let sum: u64 = inner.iter().map(|(_, nanos)| nanos).sum();
-            match 2 * sum >= of.nanos {
-                true => inner,
-                false => vec![(*name, of.nanos)],
-            }
-        };
-        calls.flat_map(of_call).collect()
-    }
+/// The main functions among a node's callees, each with at least `least` nanoseconds. A function is replaced by its
+/// callees if they account for half of its time.
+fn outstanding<'a>(tree: &CallTree<'a, u64>, node: usize, least: u64) -> Vec<(&'a str, u64)> {
+    let calls = tree.calls(node).map(|(name, of)| (name, of, tree.sums(of)));
+    let of_call = |(name, of, all)| {
+        let inner = outstanding(tree, of, least);
+        let sum: u64 = inner.iter().map(|(_, nanos)| nanos).sum();
+        match 2 * sum >= all {
+            true => inner,
+            false => vec![(name, all)],
+        }
+    };
+    let long = calls.filter(|(_, _, nanos)| *nanos >= least);
+    long.flat_map(of_call).collect()
 }
 
 /// The CPU time of a recording's clients, by location in their programs.
@@ -190,7 +183,11 @@ impl Running {
             kernel: self.kernel,
             places: match by {
                 "function" => functions(self.samples.iter(), names),
-                _ => places(self.samples.iter(), names),
+                _ => {
+                    let name = |stack| names.of(stack).unwrap_or_default().join(" < ");
+                    let stacks = sums(self.samples.iter(), names).into_iter();
+                    most_first(stacks.map(|(stack, nanos)| (name(stack), nanos)))
+                }
             },
         })
     }
@@ -213,19 +210,9 @@ impl Running {
         functions(of_process, names)
     }
 
-    /// Returns the first connection of each process.
-    fn clients(&self) -> BTreeMap<u32, ConnectionId> {
-        let mut first: BTreeMap<u32, ConnectionId> = BTreeMap::new();
-        for (connection, pid) in &self.processes {
-            let known = first.entry(*pid).or_insert(*connection);
-            *known = (*known).min(*connection);
-        }
-        first
-    }
-
     /// All samples, ordered by time.
     pub fn samples(&self) -> impl Iterator<Item = ClientSample> {
-        let clients = self.clients();
+        let clients = first_connections(&self.processes);
         self.samples.iter().filter_map(move |one| {
             Some(ClientSample {
                 client: *clients.get(&one.pid)?,
@@ -238,38 +225,56 @@ impl Running {
 
     /// The CPU time by process and stack. `names` has the functions of the stacks.
     pub fn stacks(&self, names: &StackNames, summary: &TraceSummary) -> Vec<StackRun> {
-        let first = self.clients();
-        let mut runs: BTreeMap<(u32, u32), u64> = BTreeMap::new();
-        for one in &self.samples {
-            *runs
-                .entry((one.pid, names.first_alike(one.stack)))
-                .or_default() += one.nanos;
-        }
-        let run = |((pid, stack), nanos): ((u32, u32), u64)| {
-            Some(StackRun {
-                client: summary.client_name(*first.get(&pid)?),
-                place: names.of(stack)?.iter().rev().cloned().collect(),
-                ran_ms: nanos as f64 / 1e6,
-            })
-        };
-        runs.into_iter().filter_map(run).collect()
+        let times = self.samples.iter();
+        let times = times.map(|one| (one.pid, one.stack, one.nanos));
+        stack_runs(times, &self.processes, names, summary)
     }
+}
+
+/// Returns the first connection of each process.
+fn first_connections(processes: &FxHashMap<ConnectionId, u32>) -> BTreeMap<u32, ConnectionId> {
+    let mut first: BTreeMap<u32, ConnectionId> = BTreeMap::new();
+    for (connection, pid) in processes {
+        let known = first.entry(*pid).or_insert(*connection);
+        *known = (*known).min(*connection);
+    }
+    first
+}
+
+/// Returns the sums of `times` (process, stack and nanoseconds) by process and stack.
+pub(super) fn stack_runs(
+    times: impl Iterator<Item = (u32, u32, u64)>,
+    processes: &FxHashMap<ConnectionId, u32>,
+    names: &StackNames,
+    summary: &TraceSummary,
+) -> Vec<StackRun> {
+    let clients = first_connections(processes);
+    let mut sums: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+    for (pid, stack, nanos) in times {
+        let sum = sums.entry((pid, names.first_alike(stack))).or_default();
+        *sum = sum.saturating_add(nanos);
+    }
+    let run = |((pid, stack), nanos): ((u32, u32), u64)| {
+        Some(StackRun {
+            client: summary.client_name(*clients.get(&pid)?),
+            place: names.of(stack)?.iter().rev().cloned().collect(),
+            ran_ms: nanos as f64 / 1e6,
+        })
+    };
+    sums.into_iter().filter_map(run).collect()
 }
 
 /// Returns the functions in which processes used CPU time, with their callees. A function is replaced by its callees if
 /// they account for half of its time. Functions with little time are omitted.
 fn functions<'a>(samples: impl Iterator<Item = &'a Sample>, names: &StackNames) -> Vec<RanIn> {
-    let mut root = Node::default();
-    for one in samples {
-        root.nanos += one.nanos;
-        let mut node = &mut root;
-        for name in names.of(one.stack).unwrap_or_default().iter().rev() {
-            node = node.calls.entry(name).or_default();
-            node.nanos += one.nanos;
-        }
+    let mut tree = CallTree::default();
+    for (stack, nanos) in sums(samples, names) {
+        let functions = names.of(stack).unwrap_or_default().iter().rev();
+        tree.add(functions.map(String::as_str), |sum| *sum += nanos);
     }
+    let least = tree.sums(0) / NAMED;
     let mut by_name: BTreeMap<&str, u64> = BTreeMap::new();
-    for (name, nanos) in root.outstanding(root.nanos / NAMED) {
+    for (name, nanos) in outstanding(&tree, 0, least) {
         *by_name.entry(name).or_default() += nanos;
     }
     let named = by_name.into_iter();
@@ -287,13 +292,13 @@ fn most_first(places: impl Iterator<Item = (String, u64)>) -> Vec<RanIn> {
     places
 }
 
-fn places<'a>(samples: impl Iterator<Item = &'a Sample>, names: &StackNames) -> Vec<RanIn> {
+/// Returns the nanoseconds of the samples by the first stack with the same names.
+fn sums<'a>(samples: impl Iterator<Item = &'a Sample>, names: &StackNames) -> BTreeMap<u32, u64> {
     let mut nanos: BTreeMap<u32, u64> = BTreeMap::new();
     for one in samples {
         *nanos.entry(names.first_alike(one.stack)).or_default() += one.nanos;
     }
-    let name = |stack| names.of(stack).unwrap_or_default().join(" < ");
-    most_first(nanos.into_iter().map(|(stack, nanos)| (name(stack), nanos)))
+    nanos
 }
 
 #[cfg(test)]
@@ -307,7 +312,7 @@ mod tests {
 
     #[test]
     fn callees_below_threshold_merge_into_caller() {
-        let mut root = Node::default();
+        let mut tree = CallTree::default();
         for (path, nanos) in [
             (&["main", "draw", "fill"][..], 40),
             (&["main", "draw", "text"], 5),
@@ -316,15 +321,10 @@ mod tests {
             (&["main", "read", "c"], 9),
             (&["main", "rest"], 3),
         ] {
-            root.nanos += nanos;
-            let mut node = &mut root;
-            for name in path {
-                node = node.calls.entry(name).or_default();
-                node.nanos += nanos;
-            }
+            tree.add(path.iter().copied(), |sum| *sum += nanos);
         }
-        assert_eq!(root.outstanding(10), [("fill", 40), ("read", 27)]);
-        assert_eq!(root.outstanding(76), []);
+        assert_eq!(outstanding(&tree, 0, 10), [("fill", 40), ("read", 27)]);
+        assert_eq!(outstanding(&tree, 0, 76), []);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::events::{LAST_CORE_EVENT, core_event, key_event, modifiers, without_m
 use super::replacements::Replacements;
 use super::well_known::{is_atom, is_font, is_known};
 
-const GENERIC_EVENT: u8 = 35;
+pub(super) const GENERIC_EVENT: u8 = 35;
 /// Bytes of a generic event that identify its kind.
 const GENERIC_HEADER: usize = 12;
 /// The fixed part of a reply.
@@ -122,6 +122,7 @@ impl Replacements {
                 | "DeviceMotionNotify"
                 | "ProximityIn"
                 | "ProximityOut" => without_modifiers(order, bytes),
+                "DeviceValuator" => modifiers(order, from(bytes, 4)),
                 // Laid out as the core's.
                 "DeviceKeyPress" | "DeviceKeyRelease" => {
                     key_event(

@@ -12,7 +12,7 @@ pub(super) const KEY_PRESS: u8 = 2;
 pub(super) const KEY_RELEASE: u8 = 3;
 const BUTTON_PRESS: u8 = 4;
 const LEAVE_NOTIFY: u8 = 8;
-const KEYMAP_NOTIFY: u8 = 11;
+pub(super) const KEYMAP_NOTIFY: u8 = 11;
 const CLIENT_MESSAGE: u8 = 33;
 pub(super) const LAST_CORE_EVENT: u8 = 34;
 

@@ -6,7 +6,9 @@ use std::collections::{HashMap, VecDeque};
 use bytes::Bytes;
 use x11prof_trace::{ConnectionId, Direction, Gap, Record};
 
+use super::answers::GENERIC_EVENT;
 use super::block_bytes::{leave_out, overwrite, pieces};
+use super::events::KEYMAP_NOTIFY;
 
 /// Maximum number of waiting bytes. Beyond it, only the header of an incomplete message is kept.
 const HELD_LIMIT: usize = 32 << 20;
@@ -173,8 +175,8 @@ impl PendingRecords {
             return;
         };
         let cut = *progress.cut.get_or_insert_with(|| {
-            let waiting = &self.records[(first - self.first) as usize];
-            progress.at + header_len(stream.1, progress.at, waiting)
+            let waiting = &mut self.records[(first - self.first) as usize];
+            progress.at + keep_header(stream.1, progress.at, waiting)
         });
         for number in progress.records.drain(..) {
             let waiting = &mut self.records[(number - self.first) as usize];
@@ -186,9 +188,9 @@ impl PendingRecords {
     }
 }
 
-/// The number of bytes that determine the length of the message at `at`. Only these bytes are kept of a message that
-/// was not inspected.
-fn header_len(direction: Direction, at: u64, waiting: &PendingRecord) -> u64 {
+/// Returns the number of bytes that determine the kind and length of the message at `at`. Only these bytes are kept of a
+/// message that was not inspected. The second byte of an event, which may be a key code, becomes zero.
+fn keep_header(direction: Direction, at: u64, waiting: &mut PendingRecord) -> u64 {
     let Record::Block(block) = &waiting.record else {
         return 0;
     };
@@ -196,13 +198,24 @@ fn header_len(direction: Direction, at: u64, waiting: &PendingRecord) -> u64 {
         .into_iter()
         .find(|(place, _)| place.contains(&at))
         .and_then(|(place, from)| Some(from? + (at - place.start) as usize));
-    let length = begin.and_then(|begin| waiting.bytes.get(begin + 2..begin + 4));
-    match direction {
+    let bytes = begin.and_then(|begin| waiting.bytes.get_mut(begin..));
+    match (direction, bytes.unwrap_or_default()) {
         // The setup.
-        Direction::ToServer if at == 0 => 12,
+        (Direction::ToServer, _) if at == 0 => 12,
         // The length is 0 if an extended length follows.
-        Direction::ToServer if length.is_some_and(|length| length != [0, 0]) => 4,
-        Direction::ToServer | Direction::ToClient => 8,
+        (Direction::ToServer, [_, _, 0, 0, ..]) => 8,
+        (Direction::ToServer, [_, _, _, _, ..]) => 4,
+        (Direction::ToClient, [code, rest @ ..])
+            if at > 0 && *code > 1 && *code & 0x7F != GENERIC_EVENT =>
+        {
+            let Some(data) = rest.first_mut() else {
+                return 1;
+            };
+            *data = 0;
+            // KeymapNotify has keys in place of a sequence number.
+            if *code & 0x7F == KEYMAP_NOTIFY { 2 } else { 4 }
+        }
+        _ => 8,
     }
 }
 
@@ -306,6 +319,32 @@ mod tests {
                 vec![Err(7)]
             ]
         );
+    }
+
+    #[test]
+    fn unfinished_event_keeps_no_keys() {
+        let kept = |bytes: &[u8]| {
+            let mut held = PendingRecords::default();
+            let mut record = block(0, &[&[1; 8], bytes].concat(), &[]);
+            if let Record::Block(block) = &mut record {
+                block.direction = Direction::ToClient;
+            }
+            held.push(record);
+            held.message((STREAM.0, Direction::ToClient), 8, None);
+            held.end_all();
+            let parts = held.pop().map(|one| shape(&one)).unwrap();
+            let Ok(first) = &parts[0] else { panic!() };
+            first[8..].to_vec()
+        };
+        // KeyPress, the same of SendEvent, KeymapNotify, a cut one, a reply, and a generic event.
+        assert_eq!(kept(&[2, 90, 7, 0, 5, 5, 5, 5, 5]), [2, 0, 7, 0]);
+        assert_eq!(kept(&[130, 90, 7, 0, 5]), [130, 0, 7, 0]);
+        assert_eq!(kept(&[11, 90, 7, 9, 5]), [11, 0]);
+        assert_eq!(kept(&[2]), [2]);
+        for code in [1, 35] {
+            let bytes = [code, 131, 7, 0, 2, 0, 0, 0, 90];
+            assert_eq!(kept(&bytes), bytes[..8]);
+        }
     }
 
     #[test]

@@ -147,7 +147,7 @@ fn extensions() -> Record {
     let extension = |name: &str, major| ExtensionOpcodes {
         name: name.to_owned(),
         major,
-        first_event: 0,
+        first_event: if major == INPUT { 70 } else { 0 },
         first_error: 0,
     };
     let extensions = vec![
@@ -257,6 +257,8 @@ fn pointer_events_keep_buttons_and_lose_modifiers() {
             wire.put(&[35, INPUT]).u16(1).u32(12).u16(kind).u16(2);
             wire.put(&[7; 68]);
         }
+        // XI1's DeviceValuator has them at its start.
+        wire.put(&[70, 2]).u16(1).u16(0x1405).put(&[7; 26]);
         let [_, after] = scrubbed([
             extensions(),
             block(Direction::ToServer, 0, &requests(order)[..12], Vec::new()),
@@ -277,6 +279,9 @@ fn pointer_events_keep_buttons_and_lose_modifiers() {
                 .collect();
             assert_eq!(event[12..], expected[12..], "{order:?} {from}");
         }
+        let valuator = &after[after.len() - 32..];
+        assert_eq!(order.u16(valuator, 4), Some(0x1400));
+        assert_eq!(valuator[6..], [7; 26]);
     }
 }
 

@@ -1,9 +1,7 @@
 //! The functions of a program as a tree. Each function has the cost of the requests below it, and its CPU time.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
-use x11prof_analyzer::{RUNS, Stack, StackHeld, StackRun, StackWaits};
+use x11prof_analyzer::{CallTree, RUNS, Stack, StackHeld, StackRun, StackWaits};
 
 /// The minimum share of the total that a function must have, by at least one weight, to be on the page. A smaller
 /// function would be narrower than a pixel.
@@ -31,57 +29,36 @@ struct CodeNode {
     sums: Sums,
 }
 
-/// A node of the tree under construction.
-#[derive(Default)]
-struct Node {
-    sums: Sums,
-    calls: BTreeMap<String, Node>,
-}
-
-impl Node {
-    fn add(&mut self, sums: Sums) {
-        for (sum, more) in self.sums.iter_mut().zip(sums) {
-            *sum += more;
-        }
-    }
-
-    /// Adds the sums of a request, or of CPU time, to a client's call stack. `place` has the functions, the outermost
-    /// function first.
-    fn put(&mut self, client: &str, place: &[String], request: &str, sums: Sums) {
-        self.add(sums);
-        let mut node = self;
-        let place = place.iter().map(String::as_str);
-        for name in [client].into_iter().chain(place).chain([request]) {
-            node = node.calls.entry(name.to_owned()).or_default();
-            node.add(sums);
-        }
-    }
-
-    fn finish(self, name: String, depth: usize, least: Sums, list: &mut Vec<CodeNode>) {
-        let sums = self.sums;
-        list.push(CodeNode { depth, name, sums });
-        for (name, node) in self.calls {
-            if node.sums.iter().zip(least).any(|(sum, least)| *sum > least) {
-                node.finish(name, depth + 1, least, list);
-            }
+/// Adds a node of the tree to the list, with its callees above the least sums.
+fn list(tree: &CallTree<'_, Sums>, node: (&str, usize), depth: usize, least: Sums, to: &mut Code) {
+    let (name, node) = (node.0.to_owned(), node.1);
+    let sums = tree.sums(node);
+    to.0.push(CodeNode { depth, name, sums });
+    for call in tree.calls(node) {
+        let mut sums = tree.sums(call.1).into_iter().zip(least);
+        if sums.any(|(sum, least)| sum > least) {
+            list(tree, call, depth + 1, least, to);
         }
     }
 }
 
 impl Code {
     /// The tree of all stacks: of requests, of waits for replies, of CPU samples, of held resources, and of blocked threads.
-    pub fn new(
-        stacks: &[Stack],
-        waits: &[StackWaits],
-        runs: &[StackRun],
-        held: &[StackHeld],
-        blocked: &[StackRun],
+    pub fn new<'a>(
+        stacks: &'a [Stack],
+        waits: &'a [StackWaits],
+        runs: &'a [StackRun],
+        held: &'a [StackHeld],
+        blocked: &'a [StackRun],
     ) -> Code {
-        let mut root = Node::default();
-        let mut put = |client: &str, place: &[String], request: &str, sums: &[(usize, f64)]| {
-            let mut all = Sums::default();
-            sums.iter().for_each(|(weight, sum)| all[*weight] = *sum);
-            root.put(client, place, request, all);
+        let mut tree = CallTree::default();
+        // Adds the sums of a request, or of CPU time, to a client's call stack.
+        let mut put = |client: &'a str, place: &'a [String], request: &'a str, sums: &[_]| {
+            let place = place.iter().map(String::as_str);
+            let stack = [client].into_iter().chain(place).chain([request]);
+            tree.add(stack, |all: &mut Sums| {
+                sums.iter().for_each(|(weight, sum)| all[*weight] += sum);
+            });
         };
         for of in stacks {
             let bytes = of.sent.saturating_add(of.returned);
@@ -93,8 +70,12 @@ impl Code {
             put(&of.client, &of.place, &of.request, &sums);
         }
         for of in waits {
-            let sums = [(3, of.round_trips as f64)];
-            put(&of.client, &of.place, &of.request, &sums);
+            put(
+                &of.client,
+                &of.place,
+                &of.request,
+                &[(3, of.round_trips as f64)],
+            );
         }
         for of in runs {
             put(&of.client, &of.place, RUNS, &[(4, of.ran_ms)]);
@@ -103,13 +84,12 @@ impl Code {
             put(&of.client, &of.place, BLOCKED, &[(6, of.ran_ms)]);
         }
         for of in held {
-            let sums = [(5, of.bytes as f64)];
-            put(&of.client, &of.place, &of.request, &sums);
+            put(&of.client, &of.place, &of.request, &[(5, of.bytes as f64)]);
         }
-        let least = root.sums.map(|sum| LEAST * sum);
-        let mut list = Vec::new();
-        root.finish("all".to_owned(), 0, least, &mut list);
-        Code(list)
+        let least = tree.sums(0).map(|sum| LEAST * sum);
+        let mut code = Code::default();
+        list(&tree, ("all", 0), 0, least, &mut code);
+        code
     }
 }
 

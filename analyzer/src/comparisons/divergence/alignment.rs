@@ -1,11 +1,15 @@
 //! Aligns two sequences of messages into equal messages and messages in only one sequence.
 
+use std::hash::Hash;
 use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 /// The number of messages that are aligned at once after a difference. The time is quadratic in this number.
 const WINDOW: usize = 2000;
+/// The number of steps after which the window is halved, again and again, down to its least size.
+const STEPS: u64 = 1 << 25;
+const LEAST_WINDOW: usize = 16;
 
 /// The alignment of two sequences.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,30 +27,32 @@ pub(super) struct Hunk {
     pub(super) other: Range<usize>,
 }
 
-/// Aligns two sequences of message digests by Myers' algorithm (1986), a window at a time.
-pub(super) fn align(reference: &[u64], other: &[u64]) -> Alignment {
+/// Aligns two sequences of message digests by Myers' algorithm (1986), a window at a time. `steps` is the number of steps
+/// of all alignments so far: recordings without much in common are aligned in smaller windows, so that the time is
+/// limited.
+pub(super) fn align<T: Eq + Hash + Ord>(left: &[T], right: &[T], steps: &mut u64) -> Alignment {
     let mut alignment = Alignment::default();
     let (mut i, mut j) = (0, 0);
-    while i < reference.len() || j < other.len() {
-        if i < reference.len() && j < other.len() && reference[i] == other[j] {
+    while i < left.len() && j < right.len() {
+        if left[i] == right[j] {
             alignment.equal.push((i, j));
             (i, j) = (i + 1, j + 1);
             continue;
         }
-        let a = &reference[i..reference.len().min(i + WINDOW)];
-        let b = &other[j..other.len().min(j + WINDOW)];
-        let is_last = i + a.len() == reference.len() && j + b.len() == other.len();
+        let window = (WINDOW >> (*steps / STEPS).min(31)).max(LEAST_WINDOW);
+        let a = &left[i..left.len().min(i + window)];
+        let b = &right[j..right.len().min(j + window)];
+        let is_last = i + a.len() == left.len() && j + b.len() == right.len();
         let ops = capture_diff_slices(Algorithm::Myers, a, b);
+        let equal = ops.iter().filter(|op| matches!(op, DiffOp::Equal { .. }));
+        let equal: usize = equal.map(|op| 2 * op.old_range().len()).sum();
+        let both = a.len() + b.len();
+        // The algorithm takes up to this many steps in both directions and all recursions.
+        *steps = steps.saturating_add((both * (both - equal) / 2) as u64);
         // After the last equal message, the alignment depends on the end of the window, so the next window starts
         // there.
-        let last_equal = ops
-            .iter()
-            .rposition(|op| matches!(op, DiffOp::Equal { .. }));
-        let kept = match last_equal {
-            _ if is_last => ops.len(),
-            Some(last) => last + 1,
-            None => ops.len(),
-        };
+        let is_kept = |op: &DiffOp| is_last || matches!(op, DiffOp::Equal { .. });
+        let kept = ops.iter().rposition(is_kept).map_or(ops.len(), |at| at + 1);
         let (from_i, from_j) = (i, j);
         for op in &ops[..kept] {
             let (old, new) = (op.old_range(), op.new_range());
@@ -58,6 +64,10 @@ pub(super) fn align(reference: &[u64], other: &[u64]) -> Alignment {
                 _ => alignment.add(Hunk { reference, other }),
             }
         }
+    }
+    if i < left.len() || j < right.len() {
+        let (reference, other) = (i..left.len(), j..right.len());
+        alignment.add(Hunk { reference, other });
     }
     alignment
 }
@@ -80,7 +90,9 @@ impl Alignment {
 
 #[cfg(test)]
 mod tests {
-    use super::{Alignment, Hunk, WINDOW, align};
+    use std::cell::Cell;
+
+    use super::{Alignment, Hunk, LEAST_WINDOW, STEPS, WINDOW, align};
 
     #[test]
     fn equal_sequences_have_no_hunks() {
@@ -89,12 +101,12 @@ mod tests {
             equal: vec![(0, 0), (1, 1), (2, 2)],
             hunks: Vec::new(),
         };
-        assert_eq!(align(&all, &all), expected);
+        assert_eq!(align(&all, &all, &mut 0), expected);
     }
 
     #[test]
     fn missing_changed_and_added_messages_are_hunks() {
-        let alignment = align(&[1, 2, 3, 4, 5], &[1, 3, 9, 5, 6]);
+        let alignment = align(&[1, 2, 3, 4, 5], &[1, 3, 9, 5, 6], &mut 0);
         let hunks = [(1..2, 1..1), (3..4, 2..3), (5..5, 4..5)];
         let hunks = hunks.map(|(reference, other)| Hunk { reference, other });
         assert_eq!(alignment.hunks, hunks);
@@ -105,12 +117,49 @@ mod tests {
     fn disjoint_sequences_are_one_hunk() {
         let ones: Vec<u64> = vec![1; 2 * WINDOW + 10];
         let twos: Vec<u64> = vec![2; WINDOW / 2];
-        let alignment = align(&ones, &twos);
+        let alignment = align(&ones, &twos, &mut 0);
         assert!(alignment.equal.is_empty());
         let hunk = Hunk {
             reference: 0..ones.len(),
             other: 0..twos.len(),
         };
         assert_eq!(alignment.hunks, [hunk]);
+    }
+    thread_local! {
+        static COMPARED: Cell<u64> = const { Cell::new(0) };
+    }
+
+    /// A message that counts its comparisons.
+    #[derive(Debug, Eq, PartialOrd, Ord, Hash)]
+    #[allow(clippy::derived_hash_with_manual_eq, reason = "equal if derived")]
+    struct Counted(u64);
+
+    impl PartialEq for Counted {
+        fn eq(&self, other: &Counted) -> bool {
+            COMPARED.set(COMPARED.get() + 1);
+            self.0 == other.0
+        }
+    }
+
+    #[test]
+    fn different_sequences_take_a_limited_number_of_steps() {
+        // Every tenth message is equal.
+        let of = |side: u64| -> Vec<Counted> {
+            let all = (0..20_000).map(|at| 2 * at + u64::from(at % 10 != 0) * side);
+            all.map(Counted).collect()
+        };
+        let (first, second) = (of(0), of(1));
+        let mut last = u64::MAX;
+        for halvings in [1, 3, 5, 7, u64::MAX / STEPS] {
+            let mut steps = halvings * STEPS;
+            COMPARED.set(0);
+            let alignment = align(&first, &second, &mut steps);
+            let compared = COMPARED.get();
+            assert_eq!(alignment.equal.len(), 2000);
+            let size = (WINDOW >> halvings.min(31)).max(LEAST_WINDOW) as u64;
+            assert!(compared <= 4 * size * 20_000, "{compared} with {size}");
+            assert!(compared <= last, "{compared}, {last}");
+            last = compared;
+        }
     }
 }

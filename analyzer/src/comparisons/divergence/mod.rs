@@ -48,6 +48,8 @@ pub struct Divergence {
     requests: u64,
     left_out: u64,
     ids: PairedIds,
+    /// The number of steps of all alignments, which limits their time.
+    alignment_steps: u64,
     /// True for a recording and its replay: only received messages are compared.
     is_replay: bool,
     /// For a replay, the numbers of requests whose replies and errors are equal, differ, or are new errors.
@@ -136,7 +138,7 @@ impl Divergence {
             };
             requests.map(hash).collect()
         };
-        let alignment = align(&hashes(first), &hashes(second));
+        let alignment = align(&hashes(first), &hashes(second), &mut self.alignment_steps);
         self.requests += first.requests.len() as u64;
         let mut pair = ClientPair {
             name: first.name.clone(),
@@ -172,7 +174,16 @@ impl Divergence {
                 };
                 self.answers.entry(request.name.as_str()).or_default()[outcome] += 1;
             }
-            pair.waits(first, second, i, j, of(0, i), of(1, j), other.start);
+            // The reply exists only in the reference, and the other recording ends there.
+            if first.has_reply[i]
+                && !of(0, i).is_empty()
+                && of(1, j).is_empty()
+                && j + 1 == second.requests.len()
+            {
+                let start = other.start.unwrap_or(partner.time);
+                let since = partner.time.since(start).as_nanos() as f64 / 1e6;
+                pair.waits_for = Some((partner.name, since));
+            }
         }
         let at_end = cut_off([reference, other], [first, second]);
         let hunks = match is_replay {
@@ -195,12 +206,10 @@ impl Divergence {
     }
 
     fn setups(&mut self, pair: &mut ClientPair, first: &ClientStream, second: &ClientStream) {
-        let of = |client: &ClientStream| -> Vec<usize> {
-            let all = client.received.iter().enumerate();
-            let all = all.filter(|(_, (kind, _))| *kind == Received::Setup);
-            all.map(|(index, _)| index).take(1).collect()
-        };
-        self.received(pair, [first, second], [&of(first), &of(second)]);
+        let clients = [first, second];
+        let received = clients.map(|client| &client.received);
+        let setups = received.map(|all| all.iter().position(|one| one.0 == Received::Setup));
+        self.received(pair, clients, setups.each_ref().map(Option::as_slice));
     }
 
     /// Compares the messages at `indices` one by one.
@@ -242,12 +251,14 @@ impl Divergence {
         };
         let (events, partners) = (of(first), of(second));
         let hashes = |client: &ClientStream, events: &[usize]| -> Vec<u64> {
-            events
-                .iter()
-                .map(|index| client.received[*index].1.hash)
-                .collect()
+            let hash = |index: &usize| client.received[*index].1.hash;
+            events.iter().map(hash).collect()
         };
-        let alignment = align(&hashes(first, &events), &hashes(second, &partners));
+        let alignment = align(
+            &hashes(first, &events),
+            &hashes(second, &partners),
+            &mut self.alignment_steps,
+        );
         for (i, j) in alignment.equal {
             self.received(pair, [first, second], [&events[i..=i], &partners[j..=j]]);
         }
@@ -352,15 +363,10 @@ fn cut_off(displays: [&DisplayStreams; 2], clients: [&ClientStream; 2]) -> Optio
     if !is_prefix || idle > ACTIVE || long - short > short / 5 {
         return None;
     }
-    let ranges = [length..length, length..goes_on.requests.len()];
+    let mut ranges = [length..length, length..goes_on.requests.len()];
+    ranges.rotate_left(side);
     let [reference, other] = ranges;
-    Some(match side {
-        0 => Hunk { reference, other },
-        _ => Hunk {
-            reference: other,
-            other: reference,
-        },
-    })
+    Some(Hunk { reference, other })
 }
 
 /// The end of a client's connection by one of the two servers, if the other server did not close it.
@@ -424,27 +430,6 @@ impl ClientPair {
             hunk,
         }
     }
-
-    /// Notes a request whose reply exists only in the reference, if the other recording ends there.
-    #[allow(clippy::too_many_arguments, reason = "both sides of one request")]
-    fn waits(
-        &mut self,
-        first: &ClientStream,
-        second: &ClientStream,
-        i: usize,
-        j: usize,
-        replies: &[usize],
-        others: &[usize],
-        start: Option<Timestamp>,
-    ) {
-        let expects = first.has_reply[i] && !replies.is_empty() && others.is_empty();
-        if expects && j + 1 == second.requests.len() {
-            let request = &second.requests[j];
-            let start = start.unwrap_or(request.time);
-            let since = request.time.since(start).as_nanos() as f64 / 1e6;
-            self.waits_for = Some((request.name, since));
-        }
-    }
 }
 
 impl Side {
@@ -474,11 +459,7 @@ fn repeated(requests: &[Entry]) -> Option<RepeatedRequest> {
     Some(RepeatedRequest {
         request: name.as_str().to_owned(),
         count,
-        per_second: if seconds > 0.0 {
-            count as f64 / seconds
-        } else {
-            count as f64
-        },
+        per_second: count as f64 / if seconds > 0.0 { seconds } else { 1.0 },
     })
 }
 
