@@ -229,7 +229,7 @@ fn without_names(text: &str) -> String {
 mod tests {
     use x11prof_trace::{ConnectionId, Control, Opened, Server, Started};
 
-    use super::scrub;
+    use super::{program_only, scrub};
     use crate::scrub::secrets::Secrets;
 
     #[test]
