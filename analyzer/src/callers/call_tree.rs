@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 /// The maximum number of functions of a tree. Each can have one more callee, for calls that are not kept separately.
 const NODES: usize = 200_000;
 /// The name of the calls that are not kept separately.
-const OTHERS: &str = "(others)";
+pub(super) const OTHERS: &str = "(others)";
 
 /// A tree of functions with their callees. Each node has sums of the stacks that lead through it.
 #[derive(Debug, Default)]

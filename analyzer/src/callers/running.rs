@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
-use crate::callers::call_tree::CallTree;
+use crate::callers::call_tree::{CallTree, OTHERS};
 use crate::callers::code_stacks::StackNames;
 use crate::clients::ClientChoice;
 use crate::pipeline::Observation;
@@ -63,7 +63,8 @@ fn outstanding<'a>(tree: &CallTree<'a, u64>, node: usize, least: u64) -> Vec<(&'
             false => vec![(name, all)],
         }
     };
-    let long = calls.filter(|(_, _, nanos)| *nanos >= least);
+    // Reports have a row of their own for the rest.
+    let long = calls.filter(|(name, _, nanos)| *name != OTHERS && *nanos >= least);
     long.flat_map(of_call).collect()
 }
 
