@@ -47,12 +47,10 @@ pub fn text(difference: &Difference, page: &Page) -> String {
             more => format!("{more} more with --all. "),
         };
         let certain = match difference.real {
-            Some(_) => "Significant rows first",
+            Some(_) => "Significant first",
             None => "Counts first",
         };
-        let legend = format!(
-            "{certain}, then the largest changes of the total of their kind. {more}{same} unchanged."
-        );
+        let legend = format!("{certain}, then the largest. {more}{same} unchanged.");
         text.push_str(&page.wrap_in(Style::Faint, &legend, 0));
     }
     for line in doubts(difference) {
