@@ -21,7 +21,12 @@ fn recordings() -> Vec<PathBuf> {
 fn recordings_pass_the_audit() {
     let place = Place::new();
     let mut wrong = Vec::new();
-    for path in recordings() {
+    let mut all = recordings();
+    // A name with words that the audit looks for on the pages.
+    let named = place.path("In 5.10 s clients ran, 741 ms after the server.mcap");
+    std::fs::copy(all.first().expect("recordings"), &named).expect("a copy");
+    all.push(named);
+    for path in all {
         let run = place.run(["audit".as_ref(), path.as_os_str()]);
         assert!(run.stdout().contains(" checks "), "{run}");
         let printed = run.stdout();
