@@ -1,6 +1,7 @@
 //! The servers that `--server` and `--server-command` start.
 
 use x11prof_proxy::{ServerKind, Target};
+
 /// Returns the private servers to start, with their names in the result: the servers of the `kinds`, then the servers
 /// of the shell `commands`.
 pub(super) fn private_servers(kinds: &[ServerKind], commands: &[String]) -> Vec<(String, Target)> {

@@ -316,8 +316,8 @@ fn recorded_client_sees_an_unchanged_display() {
     }
 }
 
-/// The recorder's cookie stands for the server's. For a client of the same user that has another or none, the server
-/// decides.
+/// The recorder replaces its cookie by the server's. The server decides about a client of the same user that has
+/// another cookie or none.
 #[test]
 fn client_without_cookie_is_judged_by_the_server() {
     needs("xdpyinfo", "x11-utils");

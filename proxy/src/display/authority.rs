@@ -87,10 +87,15 @@ pub(crate) fn users_file() -> Option<PathBuf> {
 /// The cookie for display `number` of `peer` in an authority file; `None` if there is none, or if the file is missing
 /// or unreadable, as in every X client.
 pub(crate) fn look_up(file: &Path, peer: &Peer, number: u32) -> Option<Cookie> {
+    find(&entries_of(file)?, peer, hostname().as_bytes(), number)
+}
+
+/// The bytes of an authority file; `None` if it is missing or unreadable.
+fn entries_of(file: &Path) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let file = File::open(file).ok()?;
     file.take(LONGEST_FILE).read_to_end(&mut bytes).ok()?;
-    find(&bytes, peer, hostname().as_bytes(), number)
+    Some(bytes)
 }
 
 /// The name of this machine, as in authority files.
@@ -149,12 +154,10 @@ fn entries(mut file: &[u8]) -> impl Iterator<Item = AuthorityEntry<'_>> {
 
 /// The bytes of the user's authority file; empty if it is missing or unreadable.
 pub(crate) fn users_entries() -> Vec<u8> {
-    let mut bytes = Vec::new();
-    if let Some(file) = users_file().and_then(|file| File::open(file).ok()) {
-        // Clients read an authority file up to its first truncated entry.
-        let _ = file.take(LONGEST_FILE).read_to_end(&mut bytes);
-    }
-    bytes
+    // Clients read an authority file up to its first truncated entry.
+    users_file()
+        .and_then(|file| entries_of(&file))
+        .unwrap_or_default()
 }
 
 /// Writes an authority file of mode 0600 with one cookie for one display, or for any display if `number` is `None`.
