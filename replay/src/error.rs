@@ -47,16 +47,14 @@ pub enum ReplayError {
         /// The reason for the failure, as text.
         why: String,
     },
-    /// The display sent no reply to a request in time.
+    /// The display did not handle requests in time, or did not close connections.
     #[error(
-        "the server did not answer request {request} of connection {connection} within {seconds} s"
+        "the server kept the clients waiting for {seconds} s, the last one on connection {connection}"
     )]
     Silent {
         /// The number of the connection in the recording.
         connection: u32,
-        /// The sequence number of the request in the recording.
-        request: u64,
-        /// The time in seconds that the player waited for the reply.
+        /// The time in seconds that the player waited in vain for all clients together.
         seconds: u64,
     },
     /// A screenshot file cannot be written.

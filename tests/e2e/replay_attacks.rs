@@ -96,20 +96,22 @@ fn weeks_long_recording_requires_full_pace() {
     played(&place, &["--server", "xvfb", "--pace", "full"]);
 }
 
-/// Makes a recording of a client that sends a request each 50 ms for four seconds.
+/// Makes a recording of 70 clients of which each sends a request each 50 ms for four seconds.
 fn slow_session(place: &Place) {
     let mut recording = Recording::at(
         place,
         &place.path("x11prof.mcap"),
         &["--keep-images", "--server", "xvfb"],
     );
-    let mut client = recording.raw(Order::Little);
+    let mut clients: Vec<Client> = (0..70).map(|_| recording.raw(Order::Little)).collect();
     for _ in 0..80 {
-        client.request(NO_OPERATION, 0, &[]);
-        client.sync();
+        for client in &mut clients {
+            client.request(NO_OPERATION, 0, &[]);
+            client.sync();
+        }
         std::thread::sleep(Duration::from_millis(50));
     }
-    drop(client);
+    drop(clients);
     assert!(recording.signal(Signal::INT).success());
 }
 

@@ -23,6 +23,10 @@ const GENERIC_EVENT: u8 = 35;
 const MIT_MAGIC_COOKIE_1: &[u8] = b"MIT-MAGIC-COOKIE-1";
 /// The number of bytes to read at a time.
 const ROOM: usize = 1 << 16;
+/// The longest accepted message, in bytes.
+const LONGEST: usize = 64 << 20;
+/// The maximum number of kinds of events that are counted, and of times of each that are kept.
+const MOST_KEPT: usize = 1 << 16;
 
 /// The numbers of received and awaited events of one kind on a connection.
 #[derive(Debug, Default)]
@@ -47,8 +51,8 @@ pub(super) struct Connection {
     /// requests).
     pending: VecDeque<(u64, u64)>,
     pub(super) arrivals: FxHashMap<EventKey, Arrivals>,
-    /// The major and minor opcodes on the display of failed requests, one pair for each error.
-    pub(super) failed: Vec<(u8, u8)>,
+    /// The number of errors by the failed request's major and minor opcode on the display.
+    pub(super) failed: FxHashMap<(u8, u8), u64>,
     /// Server times in milliseconds of events that occurred in both: in the recording, and on the display.
     pub(super) times: Vec<(u32, u32)>,
     read: Vec<u8>,
@@ -76,7 +80,7 @@ impl Connection {
             handled: 0,
             pending: VecDeque::new(),
             arrivals: FxHashMap::default(),
-            failed: Vec::new(),
+            failed: FxHashMap::default(),
             times: Vec::new(),
             read: Vec::new(),
             is_over: false,
@@ -139,38 +143,23 @@ impl Connection {
         }
     }
 
-    /// The recorded sequence number of the first request, up to `recorded`, to which the display has not yet replied;
-    /// `None` if there is none.
-    pub(super) fn unanswered(&self, recorded: u64) -> Option<u64> {
+    /// True if the display has not yet replied to a recorded request with a sequence number up to `recorded`.
+    pub(super) fn is_unanswered(&self, recorded: u64) -> bool {
         let first = self.pending.iter().find(|(_, number)| *number != 0);
-        first
-            .map(|(_, number)| *number)
-            .filter(|number| *number <= recorded && !self.is_over)
+        first.is_some_and(|(_, number)| *number <= recorded && !self.is_over)
     }
 
-    /// Reads and processes the bytes that the display has sent.
-    pub(super) fn receive(&mut self, extensions: &Extensions) -> io::Result<()> {
+    /// Reads and processes bytes that the display has sent. Reads once: a display may send without end.
+    pub(super) fn receive(&mut self, extensions: &Extensions) {
         let mut room = [0; ROOM];
-        loop {
-            match self.stream.read(&mut room) {
-                Ok(0) => {
-                    self.is_over = true;
-                    return Ok(());
-                }
-                Ok(len) => {
-                    self.read.extend_from_slice(&room[..len]);
-                    self.take(extensions);
-                    if len < ROOM {
-                        return Ok(());
-                    }
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // The display has closed the connection.
-                Err(_) => {
-                    self.is_over = true;
-                    return Ok(());
-                }
+        match self.stream.read(&mut room) {
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            // The display has closed the connection.
+            Ok(0) | Err(_) => self.is_over = true,
+            Ok(len) => {
+                self.read.extend_from_slice(&room[..len]);
+                self.take(extensions);
             }
         }
     }
@@ -186,6 +175,7 @@ impl Connection {
             };
             let end = at + 32 + 4 * more as usize;
             let Some(message) = read.get(at..end) else {
+                self.is_over = end - at > LONGEST;
                 break;
             };
             self.message(message, extensions);
@@ -212,16 +202,19 @@ impl Connection {
                 if kind == ERROR {
                     // Section "Errors": the minor opcode is at 8, the major one at 10.
                     let minor = self.order.u16(bytes, 8).unwrap_or(0);
-                    self.failed.push((bytes[10], minor as u8));
+                    *self.failed.entry((bytes[10], minor as u8)).or_default() += 1;
                 }
             }
             _ => {
                 let Some(key) = key(bytes, self.order, extensions) else {
                     return;
                 };
+                if self.arrivals.len() >= MOST_KEPT && !self.arrivals.contains_key(&key) {
+                    return;
+                }
                 let of = self.arrivals.entry(key).or_default();
                 of.came += 1;
-                if let Some(time) = time(bytes, self.order) {
+                if let Some(time) = time(bytes, self.order).filter(|_| of.here.len() < MOST_KEPT) {
                     of.here.push_back(time);
                     self.times.extend(of.pair());
                 }

@@ -49,7 +49,7 @@ pub fn play(script: &Script, config: &PlayConfig) -> Result<Played, ReplayError>
         if let (Pace::Recorded, Some(first)) = (config.pace, first) {
             // If the recorded time is out of the clock's range, there is no pause.
             let at = start.checked_add(step.time.since(first));
-            player.pump_until(at.unwrap_or(start))?;
+            player.pump_until(at.unwrap_or(start));
         }
         waiting.go_on(&mut player)?;
         match &step.action {

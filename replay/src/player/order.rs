@@ -11,6 +11,8 @@ use crate::script::{Batch, EventKey};
 
 /// After this many missing events of a kind, the player no longer waits for that kind.
 const MISSES: u32 = 3;
+/// After this many missing events, the player no longer waits for any.
+const ALL_MISSES: u32 = 40;
 /// GetInputFocus (protocol, section "GetInputFocus").
 const GET_INPUT_FOCUS: u8 = 43;
 
@@ -22,21 +24,15 @@ impl Player<'_> {
         batch: &Batch,
         patience: Duration,
     ) -> Result<bool, ReplayError> {
-        let until = Instant::now() + patience;
-        while self.unanswered(batch).is_some() {
-            if Instant::now() >= until {
-                return Ok(false);
-            }
-            self.pump(until)?;
-        }
-        Ok(true)
+        self.wait(batch.client, patience, |one| {
+            !one.is_unanswered(batch.after_reply)
+        })
     }
 
-    /// The recorded sequence number of the first request to which the display must still reply before the batch can be
-    /// sent; `None` if there is none.
-    pub(super) fn unanswered(&self, batch: &Batch) -> Option<u64> {
-        let connection = self.clients[batch.client].as_ref()?;
-        connection.unanswered(batch.after_reply)
+    /// True if the display must still reply to a request before the batch can be sent.
+    pub(super) fn is_unanswered(&self, batch: &Batch) -> bool {
+        let connection = self.clients[batch.client].as_ref();
+        connection.is_some_and(|one| one.is_unanswered(batch.after_reply))
     }
 
     /// Waits for the events that the recorded client had received before it sent the batch.
@@ -63,9 +59,10 @@ impl Player<'_> {
     ) -> Result<(), ReplayError> {
         let mut until = Instant::now() + EVENT_PATIENCE;
         let mut has_asked = false;
+        let all_misses: u32 = self.unreliable.values().sum();
         awaited.retain(|(key, _)| {
             let misses = self.unreliable.get(&(key.extension, key.code));
-            misses.is_none_or(|misses| *misses < MISSES)
+            all_misses < ALL_MISSES && misses.is_none_or(|misses| *misses < MISSES)
         });
         loop {
             let Some(connection) = &self.clients[client] else {
@@ -88,7 +85,7 @@ impl Player<'_> {
                 until = Instant::now();
                 continue;
             }
-            self.pump(until)?;
+            self.pump(until);
         }
         awaited.sort_unstable_by_key(|(key, _)| (key.extension, key.code, key.id));
         awaited.dedup_by_key(|(key, _)| *key);
@@ -137,14 +134,8 @@ impl Player<'_> {
         let asked = connection.sent;
         self.write(client, &request, None)?;
         self.played.added_round_trips += 1;
-        let until = Instant::now() + turn(self.grabbed.is_some());
-        while let Some(connection) = &self.clients[client]
-            && connection.handled < asked
-            && !connection.is_over
-            && Instant::now() < until
-        {
-            self.pump(until)?;
-        }
+        let limit = turn(self.grabbed.is_some());
+        self.wait(client, limit, |one| one.handled >= asked)?;
         Ok(())
     }
 

@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
-/// If a reply is missing for this long, or the display accepts no bytes for this long, the player stops.
+/// If the player has waited in vain for this long, for all clients together, or the display accepts no bytes for this long,
+/// the player stops.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 /// The time after which other clients continue while a client has grabbed the server.
 const TURN_IN_A_GRAB: Duration = Duration::from_millis(250);
 /// After this time other clients continue without a grab. One of them may have to trigger a fence or a counter first.
-const TURN: Duration = Duration::from_secs(2);
+pub(super) const TURN: Duration = Duration::from_secs(2);
+/// If the display has nothing yet, the player checks again after this time.
+pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(1);
 /// The wait for a recorded event before the player checks if the display has handled all requests.
 pub(super) const EVENT_PATIENCE: Duration = Duration::from_millis(500);
 

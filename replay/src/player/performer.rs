@@ -12,6 +12,7 @@ use x11prof_proxy::{DisplayName, ServerLink};
 
 use super::connection::Connection;
 use super::control::Control;
+use super::patience::{LOOK_AGAIN, PATIENCE, TURN};
 use super::screens;
 use super::shared_memory::{self, Segment};
 use crate::ids::Ids;
@@ -37,6 +38,8 @@ pub(super) struct Player<'a> {
     /// The number of batches in which an event of a kind (extension, code) was missing. After several, the player no
     /// longer waits for the kind.
     pub(super) unreliable: HashMap<(u8, u16), u32>,
+    /// By index of the client, the time that the player has waited in vain since the display handled one of its requests.
+    late: Vec<Duration>,
     /// The index of the client that has grabbed the server; `None` if no client has.
     pub(super) grabbed: Option<usize>,
     pub(super) played: Played,
@@ -89,6 +92,7 @@ impl<'a> Player<'a> {
                 .take(script.clients.len())
                 .collect(),
             unreliable: HashMap::new(),
+            late: vec![Duration::ZERO; script.clients.len()],
             grabbed: None,
             played,
             errors: BTreeMap::new(),
@@ -115,7 +119,6 @@ impl<'a> Player<'a> {
     }
 
     pub(super) fn close(&mut self, client: usize) -> Result<(), ReplayError> {
-        const PATIENCE: Duration = Duration::from_secs(2);
         // Other clients may have sent events to this client's windows.
         let others: Vec<usize> = (0..self.clients.len())
             .filter(|other| *other != client)
@@ -124,14 +127,7 @@ impl<'a> Player<'a> {
         if let Some(connection) = &self.clients[client] {
             connection.shut_down();
         }
-        let until = Instant::now() + PATIENCE;
-        let is_open = |player: &Player<'_>| {
-            let connection = player.clients[client].as_ref();
-            connection.is_some_and(|connection| !connection.is_over)
-        };
-        while is_open(self) && Instant::now() < until {
-            self.pump(until)?;
-        }
+        self.wait(client, TURN, |_| false)?;
         self.count_errors(client);
         self.clients[client] = None;
         self.grabbed.take_if(|by| *by == client);
@@ -139,16 +135,47 @@ impl<'a> Player<'a> {
     }
 
     /// Reads messages from the display until the time `until`.
-    pub(super) fn pump_until(&mut self, until: Instant) -> Result<(), ReplayError> {
+    pub(super) fn pump_until(&mut self, until: Instant) {
         while Instant::now() < until {
-            self.pump(until)?;
+            self.pump(until);
         }
-        Ok(())
+    }
+
+    /// Waits until a client's connection (by index) is over or `is_done`. The display has `limit` for it, less the time that
+    /// the player has already waited in vain for this client. Returns false if that was too short.
+    ///
+    /// # Errors
+    /// Fails if the player has waited in vain too long, for all clients together.
+    pub(super) fn wait(
+        &mut self,
+        client: usize,
+        limit: Duration,
+        is_done: impl Fn(&Connection) -> bool,
+    ) -> Result<bool, ReplayError> {
+        let wait = limit.saturating_sub(self.late[client]).max(LOOK_AGAIN);
+        let until = Instant::now() + wait;
+        while let Some(connection) = &self.clients[client]
+            && !connection.is_over
+            && !is_done(connection)
+        {
+            if Instant::now() >= until {
+                self.late[client] += wait;
+                return match self.late.iter().sum::<Duration>() < PATIENCE {
+                    true => Ok(false),
+                    false => Err(ReplayError::Silent {
+                        connection: self.script.clients[client].connection,
+                        seconds: PATIENCE.as_secs(),
+                    }),
+                };
+            }
+            self.pump(until);
+        }
+        Ok(true)
     }
 
     /// Reads the messages that the display has sent on any connection; if there are none, waits for them until the time
     /// `until`.
-    pub(super) fn pump(&mut self, until: Instant) -> Result<(), ReplayError> {
+    pub(super) fn pump(&mut self, until: Instant) {
         let open = self.clients.iter().flatten().filter(|one| !one.is_over);
         let mut fds: Vec<PollFd<'_>> = open
             .map(|one| PollFd::from_borrowed_fd(one.fd(), PollFlags::IN))
@@ -161,15 +188,19 @@ impl<'a> Player<'a> {
         // An interruption is handled like the end of a wait.
         let _ = poll(&mut fds, Some(&wait));
         let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
-        let open = self.clients.iter_mut().flatten().filter(|one| !one.is_over);
-        for (connection, _) in open.zip(ready).filter(|(_, ready)| *ready) {
-            let received = connection.receive(&self.extensions);
-            received.map_err(|error| ReplayError::display("a connection")(&error))?;
+        let all = self.clients.iter_mut().zip(&mut self.late);
+        let open =
+            all.filter_map(|(one, late)| Some((one.as_mut().filter(|one| !one.is_over)?, late)));
+        for ((connection, late), _) in open.zip(ready).filter(|(_, ready)| *ready) {
+            let handled = connection.handled;
+            connection.receive(&self.extensions);
+            if connection.handled > handled {
+                *late = Duration::ZERO;
+            }
             for (recorded, here) in connection.times.drain(..) {
                 self.ids.add_time(recorded, here);
             }
         }
-        Ok(())
     }
 
     /// Writes a screenshot to the folder; `name`, the text of a mark, becomes the file name.
@@ -182,9 +213,9 @@ impl<'a> Player<'a> {
 
     fn count_errors(&mut self, client: usize) {
         let failed = self.clients[client].iter_mut();
-        for (major, minor) in failed.flat_map(|one| std::mem::take(&mut one.failed)) {
+        for ((major, minor), count) in failed.flat_map(|one| one.failed.drain()) {
             let name = request_name(major, minor, &self.extensions);
-            *self.errors.entry(name).or_default() += 1;
+            *self.errors.entry(name).or_default() += count;
         }
     }
 

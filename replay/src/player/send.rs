@@ -2,17 +2,15 @@
 
 use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use x11prof_protocol::{ByteOrder, IdKind};
 
-use super::patience::PATIENCE;
+use super::patience::{LOOK_AGAIN, PATIENCE};
 use super::performer::{Memory, Player};
 use crate::ReplayError;
 use crate::script::{Batch, Passed, Patch, event_code};
 
-/// If the display accepts no bytes for this long, the player checks for incoming messages.
-const LOOK_AGAIN: Duration = Duration::from_millis(1);
 const NO_OPERATION: u8 = 127;
 
 impl Player<'_> {
@@ -135,12 +133,12 @@ impl Player<'_> {
                         let what = "the display";
                         return Err(ReplayError::Display { what, why });
                     }
-                    self.pump(Instant::now() + LOOK_AGAIN)?;
+                    self.pump(Instant::now() + LOOK_AGAIN);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 // The display closed the connection; its last messages are still unread.
                 Err(_) => {
-                    self.pump(Instant::now())?;
+                    self.pump(Instant::now());
                     return Ok(());
                 }
             }
