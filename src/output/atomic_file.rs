@@ -1,7 +1,9 @@
 //! A file that gets its name only when it is complete, so that a failure or an interruption never destroys an existing
 //! file.
 
+use std::collections::hash_map::RandomState;
 use std::fs::{self, File, OpenOptions, Permissions};
+use std::hash::BuildHasher;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -57,14 +59,8 @@ impl AtomicFile {
         if is_being_recorded(&path) {
             return Err(io::Error::other("a recording writes it now"));
         }
-        let name = path.file_name().ok_or(ErrorKind::IsADirectory)?;
-        let before = format!(
-            ".{}.{}-{}",
-            name.to_string_lossy(),
-            env!("CARGO_PKG_NAME"),
-            std::process::id()
-        );
-        let before = path.with_file_name(before);
+        path.file_name().ok_or(ErrorKind::IsADirectory)?;
+        let before = path.with_file_name(hidden_name());
         let file = create(&path, &before, access)?;
         let place = Some(Place { path, before });
         let beside = AtomicFile {
@@ -97,7 +93,7 @@ impl AtomicFile {
         };
         let file = self.file.get_ref();
         file.sync_all()?;
-        if !place.before.exists() {
+        if file.metadata()?.nlink() == 0 {
             let unnamed = format!("/proc/self/fd/{}", file.as_raw_fd());
             linkat(CWD, unnamed, CWD, &place.before, AtFlags::SYMLINK_FOLLOW)?;
         }
@@ -122,6 +118,12 @@ impl Drop for AtomicFile {
             let _ = fs::remove_file(&place.before);
         }
     }
+}
+
+/// Returns a name that no other user can guess, and so occupy.
+fn hidden_name() -> String {
+    let random = RandomState::new().hash_one(());
+    format!(".{}-{random:016x}", env!("CARGO_PKG_NAME"))
 }
 
 /// Creates an unnamed file for `path`, which disappears if this process is interrupted. If the file system does not
@@ -153,11 +155,7 @@ fn create(path: &Path, before: &Path, access: Access) -> io::Result<File> {
 
 /// Creates an unnamed file in `folder`, which disappears when this process ends.
 pub(crate) fn scratch(folder: &Path) -> io::Result<File> {
-    let before = folder.join(format!(
-        ".{}-{}.scratch",
-        env!("CARGO_PKG_NAME"),
-        std::process::id()
-    ));
+    let before = folder.join(hidden_name());
     let file = create(&folder.join("scratch"), &before, Access::Private)?;
     // Unnamed files may not be supported.
     match fs::remove_file(&before) {
@@ -210,6 +208,21 @@ mod tests {
             .finish()
             .unwrap();
         assert_eq!(mode(&path), 0o600);
+    }
+
+    #[test]
+    fn file_at_the_temporary_path_does_not_become_the_result() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("result");
+        let mut ours = AtomicFile::begin(&path, Access::Usual).unwrap();
+        ours.write_all(b"ours").unwrap();
+        if ours.file.get_ref().metadata().unwrap().nlink() == 0 {
+            fs::write(&ours.place.as_ref().unwrap().before, "theirs").unwrap();
+            ours.finish().unwrap_err();
+            assert!(!path.exists());
+        }
+        let names = [hidden_name(), hidden_name()];
+        assert_ne!(names[0], names[1]);
     }
 
     #[test]
