@@ -33,7 +33,7 @@ use crate::relay::connections::Connections;
 use crate::relay::network_emulator::{NetworkEmulator, SharedLink};
 use crate::relay::rewrites::TriedRewrites;
 use crate::relay::setup_handshake::{SetUpClient, SetupEnd, SetupHandshake};
-use crate::relay::{EndedBy, Relay};
+use crate::relay::{END_PATIENCE, EndedBy, Relay};
 use crate::sockets::buffer::LargeBuffers;
 use crate::sockets::socket::{Socket, Wait};
 
@@ -157,9 +157,9 @@ impl Display {
         self.note_closed(connection, by, why.clone());
         // Other clients may already use the display in the belief that this client is gone, so nothing slow comes
         // before the server's notice of the end.
-        if let Some(server) = to_server.socket {
-            // Xvfb drops what it has not read if both directions end.
-            server.shut_down_writing();
+        let ToServer { socket, emulator } = to_server;
+        if let Some(server) = &socket {
+            server.end();
         }
         // The process that opened the connection may have left it to a child. It is probably ending, so this is the
         // last moment to read its clock.
@@ -168,15 +168,18 @@ impl Display {
         if let Some(pid) = pid {
             self.scheduling.leave(pid);
         }
-        if let Some(emulator) = to_server.emulator {
-            emulator.finish();
-        }
         let by = by.to_owned();
         self.tell(Notice::Disconnected {
             connection,
             by,
             why,
         });
+        if let Some(server) = socket {
+            server.await_hang_up(END_PATIENCE);
+        }
+        if let Some(emulator) = emulator {
+            emulator.finish();
+        }
     }
 
     /// Looks up the client's process, records the client, and starts to watch the process.

@@ -38,6 +38,9 @@ const NOTED_STALL: Duration = Duration::from_millis(5);
 /// them.
 const UNREAD: usize = 1 << 20;
 
+/// A server may take this long to read the last requests of a client that has ended.
+const END_PATIENCE: Duration = Duration::from_secs(10);
+
 /// A connection to relay: its two sockets, and the recorder of its bytes.
 pub(crate) struct Relay<'a> {
     pub(crate) client: &'a Socket,

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use rustix::event::PollFlags;
 use x11prof_trace::{EmulatedNetwork, Line};
 
+use crate::relay::END_PATIENCE;
 use crate::sockets::socket::{Socket, Wait, await_any};
 
 /// The most bytes of one read.
@@ -271,7 +272,10 @@ impl LinkDirection<'_> {
             self.over = true;
             match gone {
                 SenderEnd::Half => self.to.shut_down_writing(),
-                SenderEnd::Whole => self.to.shut_down(),
+                SenderEnd::Whole => {
+                    self.to.end();
+                    self.to.await_hang_up(END_PATIENCE);
+                }
             }
         }
         any
@@ -324,7 +328,7 @@ fn carry(lines: &SharedLink, near: &Socket, server: &Socket) {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Read, Write};
+    use std::io::Read;
 
     use super::*;
 
@@ -408,10 +412,12 @@ mod tests {
             NetworkEmulator::start(SharedLink::new(network(None, 50_000_000)), ours, Arc::new)
                 .unwrap();
         near.send_all(b"last words", &[]).unwrap();
+        let reader = std::thread::spawn(move || {
+            let mut came = String::new();
+            server.read_to_string(&mut came).unwrap();
+            came
+        });
         link.finish();
-        let mut came = String::new();
-        server.read_to_string(&mut came).unwrap();
-        assert_eq!(came, "last words");
-        assert!(server.write_all(b"too late").is_err());
+        assert_eq!(reader.join().unwrap(), "last words");
     }
 }

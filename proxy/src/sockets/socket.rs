@@ -2,8 +2,8 @@
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::time::Instant;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -147,6 +147,31 @@ impl Socket {
         let _ = shutdown(&self.0, Shutdown::Both);
     }
 
+    /// Ends the connection as the exit of a client does. Only the sending direction is shut down if the peer has not
+    /// read all: Xvfb drops unread requests when both directions end.
+    pub(crate) fn end(&self) {
+        match self.has_unread() {
+            true => self.shut_down_writing(),
+            false => self.shut_down(),
+        }
+    }
+
+    /// Waits at most as long as `patience` until the peer has closed both directions, then shuts them down.
+    pub(crate) fn await_hang_up(&self, patience: Duration) {
+        // After an error nothing remains to wait for.
+        let _ = self.is_so_until(PollFlags::empty(), Instant::now() + patience);
+        self.shut_down();
+    }
+
+    /// True if the peer has not read (TCP: not acknowledged) all bytes that were sent.
+    fn has_unread(&self) -> bool {
+        let mut unread: libc::c_int = 0;
+        // SAFETY: the kernel writes one integer into `unread`.
+        #[expect(unsafe_code, reason = "rustix does not have this call")]
+        let result = unsafe { libc::ioctl(self.0.as_raw_fd(), libc::TIOCOUTQ, &raw mut unread) };
+        result == 0 && unread > 0
+    }
+
     /// True if the peer has closed both directions, and not only its sending direction.
     pub(crate) fn is_hung_up(&self) -> bool {
         let now = Timespec::default();
@@ -186,5 +211,25 @@ pub(crate) fn await_any<'a>(
             Err(Errno::INTR) => {}
             done => return Ok(done.map(|_| ())?),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    #[test]
+    fn end_cuts_off_only_a_peer_that_has_read_all() {
+        let (ours, peer) = UnixStream::pair().unwrap();
+        let (ours, peer) = (Socket::new(ours).unwrap(), Socket::new(peer).unwrap());
+        ours.send_all(b"last request", &[]).unwrap();
+        ours.end();
+        assert!(!peer.is_hung_up());
+        let mut room = [0; 64];
+        assert_eq!(peer.receive(&mut room, Wait::No).unwrap().0, 12);
+        ours.end();
+        assert!(peer.is_hung_up());
     }
 }
