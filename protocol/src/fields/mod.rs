@@ -23,20 +23,8 @@ const PUT_IMAGE: u8 = 72;
 const GET_IMAGE: u8 = 73;
 /// The maximum number of bytes shown of a message with an unknown layout.
 const LONGEST_RAW: usize = 1024;
-/// The longest message that is padded to its full length, in bytes. A server accepts at most 16 MiB.
-const LONGEST_FILLED: u64 = 1 << 26;
 
-/// Replaces dropped pixels by zeros, so that the other fields of the message can be decoded. `None` if the message is
-/// complete, or if some of the `before` bytes are missing as well.
-fn filled(bytes: &[u8], wire_len: u64, before: usize) -> Option<Vec<u8>> {
-    let fits = bytes.len() >= before && wire_len > bytes.len() as u64 && wire_len <= LONGEST_FILLED;
-    let len = usize::try_from(wire_len).ok().filter(|_| fits)?;
-    let mut filled = bytes.to_vec();
-    filled.resize(len, 0);
-    Some(filled)
-}
-
-/// Removes the pixels, which the recorder dropped.
+/// Marks the pixels as dropped by the recorder.
 fn without_pixels(mut fields: Value) -> Value {
     if let Value::Fields(fields) = &mut fields
         && let Some((_, data)) = fields.iter_mut().find(|(name, _)| name == "data")
@@ -123,10 +111,16 @@ impl Request<'_> {
             return layout.read(self.order, self.bytes, self.wire_len, self.header_len);
         }
         if self.major == PUT_IMAGE
-            && let Some(bytes) = filled(self.bytes, self.wire_len, self.header_len + 20)
+            && self.wire_len > self.bytes.len() as u64
+            && let Some(bytes) = self.bytes.get(..self.header_len + 20)
         {
-            let bytes = bytes.as_slice();
-            let fields = debug_text::read(&Request { bytes, ..*self }.decode(extensions)?, longest);
+            let wire_len = bytes.len() as u64;
+            let empty = Request {
+                bytes,
+                wire_len,
+                ..*self
+            };
+            let fields = debug_text::read(&empty.decode(extensions)?, longest);
             return Ok(without_pixels(fields));
         }
         let mut fields = match self.decode(extensions)? {
@@ -154,19 +148,22 @@ impl Reply<'_> {
         {
             return Ok(raw(self.bytes.get(8..).unwrap_or_default()));
         }
-        let filled = match self.opcode {
-            Some((GET_IMAGE, _)) => filled(self.bytes, self.wire_len, 32),
-            _ => None,
-        };
-        let mut fields = match filled {
-            Some(bytes) => {
-                let bytes = bytes.as_slice();
-                without_pixels(debug_text::read(
-                    &Reply { bytes, ..*self }.decode(extensions)?,
-                    longest,
-                ))
+        let mut fields = match self.bytes.first_chunk::<32>() {
+            Some(&header)
+                if self.opcode.is_some_and(|(major, _)| major == GET_IMAGE)
+                    && self.wire_len > self.bytes.len() as u64 =>
+            {
+                let mut bytes = header;
+                // The reply's length, in either byte order.
+                bytes[4..8].fill(0);
+                let empty = Reply {
+                    bytes: &bytes,
+                    wire_len: 32,
+                    ..*self
+                };
+                without_pixels(debug_text::read(&empty.decode(extensions)?, longest))
             }
-            None => debug_text::read(&self.decode(extensions)?, longest),
+            _ => debug_text::read(&self.decode(extensions)?, longest),
         };
         if let Some(opcode) = self.opcode {
             bools::restore(&mut fields, self.bytes, 4, key(extensions, "reply", opcode));
