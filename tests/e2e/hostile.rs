@@ -987,3 +987,58 @@ fn garbled_messages_do_not_panic() {
         }
     }
 }
+
+/// Two recordings with many messages that differ each by itself, or all at once.
+#[test]
+fn diverging_megabytes_take_bounded_memory_and_time() {
+    let place = Place::new();
+    let write = |name: &str, direction: Direction, message: &dyn Fn(u32) -> Vec<u8>| {
+        let (start, count) = match direction {
+            Direction::ToServer => (SETUP.len(), 900_000),
+            Direction::ToClient => (answer().len(), 500_000),
+        };
+        let all: Vec<u8> = (0..count).flat_map(message).collect();
+        let parts = all.chunks(1 << 18).enumerate().map(|(part, bytes)| {
+            let offset = start + part * (1 << 18);
+            block_of((ConnectionId(1), direction), offset as u64, bytes, None)
+        });
+        let answered = block_of((ConnectionId(1), Direction::ToClient), 0, &answer(), None);
+        let path = trace(&place, std::iter::once(answered).chain(parts));
+        let length = std::fs::metadata(&path).expect("a file").len();
+        assert!(length < 1 << 20, "{name}: {length} bytes");
+        std::fs::rename(path, place.path(name)).expect("another name");
+    };
+    let alternating = |opcode: u8| move |n: u32| vec![[43, opcode][n as usize % 2], 0, 1, 0];
+    write("focus", Direction::ToServer, &alternating(43));
+    write("keys", Direction::ToServer, &alternating(119));
+    write("nothing", Direction::ToServer, &|_| vec![127, 0, 1, 0]);
+    let pressed = |first: u32| {
+        move |n: u32| {
+            let mut event = vec![2, (first + n % 7 * n % 3) as u8, 0, 0];
+            event.resize(32, 0);
+            event
+        }
+    };
+    write("pressed", Direction::ToClient, &pressed(8));
+    write("others", Direction::ToClient, &pressed(60));
+    // Windows that the servers chose.
+    let windows = |first: u32| {
+        move |n: u32| {
+            let id = (first + n / 4).to_le_bytes();
+            let mut event = [&[2, 8, 0, 0, 0, 0, 0, 0][..], &id, &id, &id].concat();
+            event.resize(32, 0);
+            event
+        }
+    };
+    write("windows", Direction::ToClient, &windows(1 << 20));
+    write("again", Direction::ToClient, &windows(1 << 24));
+    for pair in [
+        ["focus", "nothing"],
+        ["focus", "keys"],
+        ["pressed", "others"],
+        ["windows", "again"],
+    ] {
+        let ran = within_limits(&place, &format!("diverge {} {}", pair[0], pair[1]));
+        assert!(matches!(ran.status(), Some(0 | 1)), "{pair:?}: {ran}");
+    }
+}

@@ -337,7 +337,7 @@ fn caveats(report: &DivergenceReport, [reference, other]: [&str; 2]) -> Vec<Stri
     }
     if report.left_out > 0 {
         lines.push(format!(
-            "{} at the end were not compared: the recordings are too long.",
+            "{} at the end were not compared: the recordings are too long, or differ too often.",
             counted(report.left_out, "message")
         ));
     }

@@ -47,12 +47,17 @@ impl MessageDetails {
     pub(super) fn new(wanted: impl IntoIterator<Item = Place>) -> MessageDetails {
         MessageDetails {
             wanted: wanted.into_iter().map(|place| (place, ())).collect(),
+            streams: DisplayStreams::numbering(),
             ..MessageDetails::default()
         }
     }
 
     /// Processes the next observation of a pass over the recording.
     pub fn observe(&mut self, observation: &Observation<'_>) {
+        if self.is_complete() {
+            self.streams = DisplayStreams::default();
+            return;
+        }
         self.streams.observe(observation);
         if let Observation::Message(seen) = observation
             && let Some(place) = self.streams.last_of(seen.connection)

@@ -30,8 +30,8 @@ pub use report::{
 pub use streams::DisplayStreams;
 use streams::{ClientStream, Entry, Received};
 
-/// The maximum number of differing messages whose fields are compared.
-const MOST_DETAILED: usize = 20_000;
+/// The maximum number of differences of all clients that are kept. Later ones count as messages that are not compared.
+const MOST_DIFFERENCES: u64 = 20_000;
 /// Maximum number of requests of a difference that are reported in text form, for each side.
 const SHOWN_REQUESTS: usize = 3;
 /// The maximum idle time at the end of a recording with which a client counts as active until the end.
@@ -50,6 +50,8 @@ pub struct Divergence {
     ids: PairedIds,
     /// The number of steps of all alignments, which limits their time.
     alignment_steps: u64,
+    /// The number of differences, also of those that are not kept.
+    differences: u64,
     /// True for a recording and its replay: only received messages are compared.
     is_replay: bool,
     /// For a replay, the numbers of requests whose replies and errors are equal, differ, or are new errors.
@@ -157,7 +159,7 @@ impl Divergence {
                     reference: i..i + 1,
                     other: j..j + 1,
                 };
-                pair.requests.push(pair.hunk(hunk, first, second));
+                self.add_request(&mut pair, hunk, [first, second]);
             }
             let of = |side: usize, index: usize| -> &[usize] {
                 let found = u32::try_from(index)
@@ -165,13 +167,8 @@ impl Divergence {
                     .and_then(|index| answers[side].get(&index));
                 found.map_or(&[], Vec::as_slice)
             };
-            let differences = pair.received.len();
-            self.received(&mut pair, [first, second], [of(0, i), of(1, j)]);
+            let outcome = self.received(&mut pair, [first, second], [of(0, i), of(1, j)]);
             if is_replay {
-                let outcome = match pair.received.get(differences..) {
-                    None | Some([]) => 0,
-                    Some(different) => 1 + usize::from(different.iter().any(ReceivedPair::fails)),
-                };
                 self.answers.entry(request.name.as_str()).or_default()[outcome] += 1;
             }
             // The reply exists only in the reference, and the other recording ends there.
@@ -192,7 +189,7 @@ impl Divergence {
         };
         let hunks = hunks.into_iter();
         for hunk in hunks.filter(|hunk| !at_end.as_ref().is_some_and(|end| end == hunk)) {
-            pair.requests.push(pair.hunk(hunk, first, second));
+            self.add_request(&mut pair, hunk, [first, second]);
         }
         pair.requests.sort_by_key(|hunk| hunk.hunk.reference.start);
         self.events(&mut pair, first, second);
@@ -212,13 +209,29 @@ impl Divergence {
         self.received(pair, clients, setups.each_ref().map(Option::as_slice));
     }
 
-    /// Compares the messages at `indices` one by one.
+    /// True if there is room for another difference. The first one of a client is kept always.
+    fn is_kept(&mut self, is_first: bool) -> bool {
+        self.differences += 1;
+        let is_kept = is_first || self.differences <= MOST_DIFFERENCES;
+        self.left_out += u64::from(!is_kept);
+        is_kept
+    }
+
+    fn add_request(&mut self, pair: &mut ClientPair, hunk: Hunk, clients: [&ClientStream; 2]) {
+        if self.is_kept(pair.requests.is_empty()) {
+            pair.requests.push(pair.hunk(hunk, clients[0], clients[1]));
+        }
+    }
+
+    /// Compares the messages at `indices` one by one. Returns 0 if they are equal, 1 if any differ, and 2 if any is an
+    /// error in the other recording only.
     fn received(
         &mut self,
         pair: &mut ClientPair,
         clients: [&ClientStream; 2],
         indices: [&[usize]; 2],
-    ) {
+    ) -> usize {
+        let mut outcome = 0;
         for at in 0..indices[0].len().max(indices[1].len()) {
             let sides = [0, 1].map(|side| {
                 let index = indices[side].get(at)?;
@@ -233,10 +246,14 @@ impl Divergence {
                 }
                 _ => true,
             };
-            if differs {
-                pair.add_received(sides);
+            if let Some(received) = pair.different(sides).filter(|_| differs) {
+                outcome = outcome.max(1 + usize::from(received.fails()));
+                if self.is_kept(pair.received.is_empty()) {
+                    pair.received.push(received);
+                }
             }
         }
+        outcome
     }
 
     /// Aligns the events of a client, and the errors without a known request. Events do not belong to a request, so
@@ -315,11 +332,7 @@ impl Divergence {
             let requests = requests.map(|(_, place)| *place);
             let received = self.pairs.iter().flat_map(|pair| &pair.received);
             let received = received.filter_map(|one| one.places[side]);
-            MessageDetails::new(
-                received
-                    .take(MOST_DETAILED)
-                    .chain(requests.take(MOST_DETAILED)),
-            )
+            MessageDetails::new(received.chain(requests))
         })
     }
 }
@@ -387,11 +400,9 @@ fn closed_by_server(
 }
 
 impl ClientPair {
-    fn add_received(&mut self, sides: [Option<&(Received, Entry)>; 2]) {
+    fn different(&self, sides: [Option<&(Received, Entry)>; 2]) -> Option<ReceivedPair> {
         let clients = [self.reference, self.other];
-        let Some((kind, entry)) = sides[0].or(sides[1]) else {
-            return;
-        };
+        let (kind, entry) = sides[0].or(sides[1])?;
         let places = [0, 1].map(|side| Some((clients[side], sides[side]?.1.number)));
         let replaced = match sides {
             [Some((a, first)), Some((b, second))] if a != b => {
@@ -403,14 +414,14 @@ impl ClientPair {
         let replies = sides.into_iter().flatten();
         let mut replies = replies.filter(|(kind, _)| *kind == Received::Reply);
         let name = replies.next().map_or(entry.name, |(_, reply)| reply.name);
-        self.received.push(ReceivedPair {
+        Some(ReceivedPair {
             kind: *kind,
             name,
             replaced,
             places,
             requests_before: entry.requests_before,
             time: entry.time,
-        });
+        })
     }
 
     fn hunk(&self, hunk: Hunk, first: &ClientStream, second: &ClientStream) -> RequestHunk {

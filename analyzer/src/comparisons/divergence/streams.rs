@@ -82,6 +82,7 @@ pub struct DisplayStreams {
     indices: FxHashMap<ConnectionId, usize>,
     meanings: Meanings,
     kept: usize,
+    is_numbering: bool,
     /// The number of messages beyond the memory limit, which are not compared.
     pub(super) left_out: u64,
 }
@@ -90,6 +91,14 @@ impl DisplayStreams {
     /// Creates a collection of messages that is still empty.
     pub fn new() -> DisplayStreams {
         DisplayStreams::default()
+    }
+
+    /// Creates a collection that only numbers messages, and gives their ids meanings.
+    pub(super) fn numbering() -> DisplayStreams {
+        DisplayStreams {
+            is_numbering: true,
+            ..DisplayStreams::default()
+        }
     }
 
     /// Processes the next observation of a pass over the recording.
@@ -133,9 +142,13 @@ impl DisplayStreams {
         };
         let digest = self.digest(seen, &named);
         self.kept += 1 + digest.server_ids.len();
+        let is_numbering = self.is_numbering;
         let client = self.client(seen.connection);
         let number = client.messages;
         client.messages += 1;
+        if is_numbering {
+            return;
+        }
         let request = named.sequence.and_then(|sequence| {
             let first = *client.first_sequence.get_or_insert(sequence);
             u32::try_from(sequence.checked_sub(first)?).ok()
