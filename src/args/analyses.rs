@@ -31,7 +31,7 @@ pub(crate) struct Report {
     pub(crate) no_rescale: bool,
     /// A TOML file with your own operations (docs/REFERENCE.md)
     ///
-    /// An operation defines which attributes and size select a request's cost.
+    /// A request's cost depends on its operation: some of its attributes and a size.
     #[arg(long, value_name = "FILE")]
     pub(crate) operations: Option<PathBuf>,
     /// A TOML file with your own substitutions (docs/REFERENCE.md)
@@ -195,9 +195,10 @@ pub(crate) struct Episodes {
     /// Several recordings of the same actions give the mean and standard deviation over them.
     #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
     pub(crate) traces: Vec<PathBuf>,
-    /// Latencies that are too long [default: 100,keyboard=150,mouse=195]
+    /// The latency from which an episode is too long [default: 100,keyboard=150,mouse=195]
     ///
-    /// MS for all episodes, or TRIGGER=MS,… with the triggers input, output, asynchronous, keyboard and mouse.
+    /// MS for all episodes, or TRIGGER=MS,… with the triggers input (keyboard and mouse), output, asynchronous, keyboard
+    /// and mouse.
     #[arg(long, value_name = "MS", value_parser = thresholds)]
     pub(crate) threshold: Option<Thresholds>,
     /// The length of a frame of an animation or a drag [default: 16.67]

@@ -362,8 +362,8 @@ pub(crate) struct Record {
     pub(crate) labels: Vec<(String, String)>,
     /// Emulate a network between program and server, such as dsl (see `report`)
     ///
-    /// MIT-SHM and DRI3 are disabled, so that images cross the network. FILE,RTT emulates a link of varying speed: FILE
-    /// has a time in milliseconds on each line, at which the link transmits a packet of 1500 bytes (mahimahi).
+    /// MIT-SHM and DRI3 are disabled, so that images cross the network. FILE,RTT emulates a link of varying speed: each
+    /// line of FILE is a time in milliseconds; the link then transmits one packet of 1500 bytes (mahimahi).
     #[arg(long, value_name = "SPEED,RTT", value_parser = EMULATED, hide_possible_values = true)]
     pub(crate) net: Option<EmulatedNetwork>,
     /// Try an optimization without changing the program (repeatable)
@@ -486,7 +486,7 @@ pub(crate) struct Mark {
     /// The text of the mark
     #[arg(value_name = "TEXT")]
     pub(crate) text: Vec<String>,
-    /// The display of `record`, or the recorded server [default: $DISPLAY]
+    /// The display that `record` serves or attaches to [default: $DISPLAY]
     #[arg(long, value_name = "DISPLAY")]
     pub(crate) display: Option<String>,
 }

@@ -19,10 +19,10 @@ pub(crate) struct Top {
     /// The display [default: $DISPLAY]
     #[arg(long, value_name = "DISPLAY")]
     pub(crate) display: Option<String>,
-    /// Print the state S seconds after the start [default: at the end]
+    /// With TRACE: print the state S seconds after its start [default: at the end]
     #[arg(long, value_name = "S", value_parser = seconds, requires = "trace")]
     pub(crate) at: Option<f64>,
-    /// Average the rates over at least this many seconds
+    /// Average the rates over about this many seconds
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = window)]
     pub(crate) seconds: f64,
     /// What the rows show at the start

@@ -53,7 +53,7 @@ fn xterm_jump_scroll_is_a_significant_difference() {
     assert!(rows[..real].iter().all(|row| row["significant"] == true));
     let text = place.ok(words(&jumps, &scrolls, &[]));
     assert!(
-        text.starts_with(&format!("{real} significant differences; the first: ")),
+        text.starts_with(&format!("{real} significant differences, such as ")),
         "{text}"
     );
     assert!(

@@ -137,23 +137,21 @@ pub(crate) fn askers(callers: &[CallerReport], round_trips: u64) -> Option<Strin
         named.push(format!("others ({rest})"));
     }
     let stacks: u64 = askers.iter().map(|(waits, _)| waits).sum();
-    let part = match stacks < round_trips {
-        true => format!(" in {} of {round_trips}", counted(stacks, "sample")),
-        false => String::new(),
+    let first = match stacks < round_trips {
+        true => format!("Samples of {stacks} of these {round_trips} round trips: requested"),
+        false => "Requested".to_owned(),
     };
-    (!named.is_empty()).then(|| format!("Requested{part} by {}.", named.join(", ")))
+    (!named.is_empty()).then(|| format!("{first} by {}.", named.join(", ")))
 }
 
-/// The call sites at which an episode's client waited longest for `round_trips` replies; `None` if no wait was sampled.
-pub(crate) fn waited_in(callers: &[CallerReport], round_trips: u64) -> Option<String> {
-    let stacks: u64 = callers.iter().map(|one| one.waits).sum();
-    let sampled = ["", "sampled "][usize::from(stacks < round_trips)];
+/// The call sites at which an episode's client waited longest for replies; `None` if no wait was sampled.
+pub(crate) fn waited_in(callers: &[CallerReport]) -> Option<String> {
     let one = |one: &CallerReport| {
         let request = one
             .requests
             .first()
             .map(|of| format!(", mostly {}", of.request));
-        let trips = counted(one.waits, &format!("{sampled}round trip"));
+        let trips = counted(one.waits, "sampled round trip");
         format!(
             "{} ({trips}, {:.1} ms{})",
             place(&one.functions),
@@ -203,7 +201,7 @@ pub(crate) fn off_cpu(places: &[BlockedIn], page: &Page) -> String {
         let name = format!("… {left} more");
         table.row([name, format!("{ms:.digits$}"), String::new(), String::new()]);
     }
-    let legend = "Waits of 1 ms and more in the middle of work, without waits for events, sockets and other threads.";
+    let legend = "Only waits of 1 ms and more in the middle of work. Waits for events, sockets and other threads are left out.";
     let legend = page.wrap(legend, 0);
     format!(
         "{}{}\n",

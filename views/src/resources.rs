@@ -68,7 +68,7 @@ fn summary(report: &ResourceReport, largest: Option<&&ClientResources>) -> Strin
         let kinds = client.kinds.iter();
         match kinds.max_by_key(|of| of.most_bytes) {
             Some(of) if of.most_bytes > 0 => format!(
-                " Largest: {}, {} in {}.",
+                " Largest at its peak: {}, {} in {}.",
                 plain(&client.name),
                 bytes(of.most_bytes),
                 counted(of.most, &of.kind)
@@ -128,7 +128,10 @@ fn client_text(client: &ClientResources, page: &Page) -> String {
         .collect();
     remained.sort_by_key(|(_, group)| std::cmp::Reverse(group.bytes));
     for (of, group) in remained.iter().take(SHOWN) {
-        text.push_str(&format!("  held at the end: {}\n", remainder(of, group)));
+        text.push_str(&format!(
+            "  memory held at the end: {}\n",
+            remainder(of, group)
+        ));
     }
     if remained.len() > SHOWN {
         let left = counted((remained.len() - SHOWN) as u64, "smaller group");

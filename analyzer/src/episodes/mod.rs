@@ -38,7 +38,7 @@ mod series;
 mod server;
 mod starting;
 mod states;
-mod stimulus;
+pub(crate) mod stimulus;
 #[cfg(test)]
 mod tests;
 mod thread;

@@ -13,7 +13,7 @@ use super::episode::{
 use super::outline::Outline;
 use super::queue::WaitingStimulus;
 use super::states::{Busy, BusyState};
-use super::stimulus::{Shape, Stimulus};
+use super::stimulus::{Detail, Shape, Stimulus};
 use super::timeline_event::{EpisodeLabel, SentRequests};
 use super::together::{FinishedEpisode, ReadPress};
 use super::user::tag::Tags;
@@ -637,6 +637,12 @@ impl OpenEpisode {
     pub(crate) fn is_press(&self) -> bool {
         let shape = self.stimulus.map(|stimulus| stimulus.shape);
         shape == Some(Shape::Press)
+    }
+
+    /// True if the release of a key caused the episode.
+    pub(crate) fn is_key_release(&self) -> bool {
+        self.stimulus
+            .is_some_and(|of| of.shape == Shape::Release && matches!(of.detail, Detail::Key(_)))
     }
 
     /// True if the episode counts in results: it has a stimulus or requests.

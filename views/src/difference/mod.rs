@@ -31,7 +31,11 @@ pub fn text(difference: &Difference, page: &Page) -> String {
         let mut table = Table::new(["What", "Old", "New", "Change"]);
         // With one recording of each version there is no spread to show.
         if several {
-            table.headings(["95 % interval", "Significant"].map(str::to_owned));
+            let certain = match difference.real {
+                Some(_) => "Significant",
+                None => "In every run",
+            };
+            table.headings(["95 % interval", certain].map(str::to_owned));
         }
         for row in &changed[..shown] {
             let [sure, between] = [certainty(row), spread(row)];
@@ -46,9 +50,10 @@ pub fn text(difference: &Difference, page: &Page) -> String {
             0 => String::new(),
             more => format!("{more} more with --all. "),
         };
-        let certain = match difference.real {
-            Some(_) => "Significant first",
-            None => "Counts first",
+        let certain = match (difference.real, is_repeated(difference)) {
+            (Some(_), _) => "Significant first",
+            (None, true) => "Changes in every run first",
+            (None, false) => "Counts first",
         };
         let legend = format!("{certain}, then the largest. {more}{same} unchanged.");
         text.push_str(&page.wrap_in(Style::Faint, &legend, 0));
@@ -61,7 +66,6 @@ pub fn text(difference: &Difference, page: &Page) -> String {
 
 /// Returns the summary in at most five lines.
 fn verdict(difference: &Difference, page: &Page) -> String {
-    let (old, new) = (difference.old.traces.len(), difference.new.traces.len());
     // The requests that --try changed are an option, not a result.
     let changed = difference
         .rows
@@ -75,18 +79,20 @@ fn verdict(difference: &Difference, page: &Page) -> String {
         (_, None) => "Nothing differs.\n".to_owned(),
         (Some(_), _) if real == 0 => "No significant difference.\n".to_owned(),
         (Some(_), Some(first)) => format!(
-            "{}; the first: {}\n",
+            "{}, such as {}\n",
             counted(real, "significant difference"),
             said(first)
         ),
-        (None, Some(first)) if first.count => format!(
-            "{}, {} of them counts; the first: {}\n",
+        (None, Some(first)) if first.count && first.steady != Some(false) => format!(
+            "{}, {counts} in counts, such as {}\n",
             counted(all, "difference"),
-            counts,
             said(first)
         ),
-        (None, Some(_)) => {
+        (None, Some(_)) if counts == 0 => {
             "All counts are the same; times differ as between any two runs.\n".to_owned()
+        }
+        (None, Some(_)) => {
+            "No count changed in every run; runs of one version differ as well.\n".to_owned()
         }
     };
     text.push_str(&speeds(difference));
@@ -97,19 +103,19 @@ fn verdict(difference: &Difference, page: &Page) -> String {
         side(&difference.new, page)
     ));
     let fewest = difference.fewest_runs;
-    match (difference.real, old.max(new)) {
+    match (difference.real, is_repeated(difference)) {
         (Some(_), _) => {
             let percent = 100.0 * difference.level;
             text.push_str(&format!(
-                "Significant: p < {percent:.0} %, corrected for {} figures; the intervals are not.\n",
+                "Significant: p < {percent:.0} % for all {} figures together; each interval is for one figure.\n",
                 difference.rows.len()
             ));
         }
-        (None, 1) => text.push_str(&format!(
+        (None, false) => text.push_str(&format!(
             "With one recording of each version, only counts are reliable. \
              Record {fewest} or more of each to test for significance.\n"
         )),
-        (None, _) => text.push_str(&format!(
+        (None, true) => text.push_str(&format!(
             "Too few recordings to test for significance. Record {fewest} or more of each version.\n"
         )),
     }
@@ -134,8 +140,14 @@ fn speeds(difference: &Difference) -> String {
         Some((row, text))
     });
     let tested = difference.real.is_some();
-    // Without a test, a change of 2 % is no sign.
-    let is_large = |row: &DifferenceRow| row.percent.is_none_or(|percent| percent.abs() >= 2.0);
+    // Without a test, neither a change of 2 % nor an interval that contains 0 is a sign.
+    let is_large = |row: &DifferenceRow| {
+        let is_sure = row
+            .low
+            .zip(row.high)
+            .is_none_or(|(low, high)| low * high > 0.0);
+        is_sure && row.percent.is_none_or(|percent| percent.abs() >= 2.0)
+    };
     let counts = |row: &DifferenceRow| match tested {
         true => row.change != 0.0 && row.real == Some(true),
         false => row.change != 0.0 && is_large(row),
@@ -295,29 +307,36 @@ fn cells(row: &DifferenceRow) -> [String; 4] {
 
 /// Returns the text for the certainty of a change.
 fn certainty(row: &DifferenceRow) -> String {
-    let said = match (row.real, row.steady) {
-        (Some(true), _) => "yes",
-        (Some(false), _) => "no",
-        (None, Some(true)) => "every run",
-        (None, Some(false)) => "varies",
-        (None, None) => "",
+    let said = match row.real.or(row.steady) {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => "",
     };
     said.to_owned()
 }
 
-/// Returns the text for the 95 % confidence interval of the change.
+/// True if a version has several recordings.
+fn is_repeated(difference: &Difference) -> bool {
+    difference.old.traces.len().max(difference.new.traces.len()) > 1
+}
+
+/// Returns the text for the 95 % confidence interval of the change: as a percentage if the change is one.
 fn spread(row: &DifferenceRow) -> String {
     // No figure is below zero.
     let low = row.low.map(|low| low.max(-row.old.mean));
-    match (low, row.high) {
-        // A change of more than tenfold is not printed as a percentage.
-        (Some(low), Some(high)) if low.abs().max(high.abs()) < 10.0 * row.old.mean => {
-            let [low, high] = [low, high].map(|change| percents(100.0 * change / row.old.mean));
-            format!("{} to {high}", low.trim_end_matches(" %"))
-        }
-        (Some(low), Some(high)) => format!("{} to {}", number(row, low), number(row, high)),
-        _ => String::new(),
-    }
+    let Some((low, high)) = low.zip(row.high) else {
+        return String::new();
+    };
+    let text = |change: f64| match row.old.mean == 0.0 {
+        true => number(row, change),
+        false => percents(100.0 * change / row.old.mean),
+    };
+    let (low, high) = (text(low), text(high));
+    let low = match high.ends_with(" %") {
+        true => low.trim_end_matches(" %"),
+        false => &low,
+    };
+    format!("{low} to {high}")
 }
 
 fn percents(percent: f64) -> String {
@@ -361,7 +380,8 @@ fn number(row: &DifferenceRow, value: f64) -> String {
 mod tests {
     use x11prof_analyzer::{Difference, DifferenceRow, Quantity, SideReport, ValuesReport};
 
-    use super::{lost, speeds, spread};
+    use super::{lost, speeds, spread, text};
+    use crate::page::Page;
 
     fn row(action: &str, old: f64, new: f64) -> DifferenceRow {
         let values = |mean: f64| ValuesReport {
@@ -410,7 +430,7 @@ mod tests {
         };
         let said = "The largest change for users: Typing in Notes: 1.00 → 64.0 ms.\n";
         assert_eq!(lost(&difference), said);
-        assert_eq!(spread(&difference.rows[1]), "-1.00 to 64.0");
+        assert_eq!(spread(&difference.rows[1]), "-100 % to ×65");
         let clicks = DifferenceRow {
             low: Some(-414.0),
             high: Some(-21.0),
@@ -426,5 +446,51 @@ mod tests {
         let part = "ms an action: Clicks in Notes 300 → 82.5";
         let said = format!("No total time changed significantly, only a part: {part}.\n");
         assert_eq!(speeds(&tested), said);
+    }
+
+    #[test]
+    fn verdict_separates_constant_counts_from_varying_ones() {
+        let varying = DifferenceRow {
+            quantity: Quantity::Requests,
+            name: None,
+            count: true,
+            steady: Some(false),
+            ..row("", 371.0, 398.0)
+        };
+        let side = || SideReport {
+            traces: vec![String::new(), String::new()],
+            command: Vec::new(),
+            basis: None,
+            fixes: Vec::new(),
+        };
+        let first = |row: DifferenceRow| {
+            let difference = Difference {
+                format: 1,
+                old: side(),
+                new: side(),
+                level: 0.05,
+                fewest_runs: 4,
+                real: None,
+                rows: vec![row],
+            };
+            let text = text(&difference, &Page::default());
+            text.lines().next().unwrap().to_owned()
+        };
+        let constant = DifferenceRow {
+            steady: Some(true),
+            ..varying.clone()
+        };
+        assert_eq!(
+            first(varying),
+            "No count changed in every run; runs of one version differ as well."
+        );
+        assert_eq!(
+            first(constant),
+            "1 difference, 1 in counts, such as requests 371 → 398"
+        );
+        assert_eq!(
+            first(row("Typing", 1.0, 2.0)),
+            "All counts are the same; times differ as between any two runs."
+        );
     }
 }

@@ -220,7 +220,7 @@ fn doubts(report: &EpisodesReport, marked: bool, page: &Page) -> String {
     if report.summary.left_out > 0 && page.all {
         let these = counted(report.summary.left_out, "episode");
         doubt(&format!(
-            "{these} of clients without windows and input are not counted; `--client NAME` shows them."
+            "{these} of clients without windows and input are left out of this page; `--client NAME` shows them."
         ));
     }
     let missing = report.events.iter().filter(|of| of.count == 0);

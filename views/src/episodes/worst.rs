@@ -35,7 +35,7 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
         let line = format!("{shares}{behind}{}{others}", mostly.unwrap_or_default());
         text.push_str(&page.wrap(&plain(&line), indent.len()));
         let call_sites = [
-            waited_in(&of.callers, of.round_trips),
+            waited_in(&of.callers),
             blocked_in(&of.blocked_in),
             ran_in(&of.ran_in),
         ];

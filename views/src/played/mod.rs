@@ -106,8 +106,7 @@ fn distribution(run: &RunReport, page: &Page) -> String {
         .filter(|later| 2 * later.count >= latency.count)
     {
         let text = format!(
-            "; after {} of them the program drew again from a timer, at p50 {}, so the visible effect of \
-             the key may be that late",
+            "; after {} of them the program drew again, at p50 {}, which may be their visible effect",
             later.count,
             duration(later.median_ms)
         );

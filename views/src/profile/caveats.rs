@@ -87,7 +87,7 @@ pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
         ),
         WarningKind::ClocksDiffer => (
             "server CPU is uncertain: the kernel reports two values".to_owned(),
-            "this report uses the clock",
+            "this report uses the CPU clock",
         ),
         WarningKind::LostBytes => (
             format!("{} after a hole in the trace cannot be decoded", of("byte")),

@@ -1,6 +1,6 @@
 //! The details of a profile beyond the first screen: transport by its parts, events, server runs, and sources of costs.
 
-use x11prof_analyzer::{ProfileReport, RequestReport, percent};
+use x11prof_analyzer::{ProfileReport, RequestReport, TimeSource, percent};
 
 use super::partition::partition;
 use super::transport::transport_parts;
@@ -84,17 +84,19 @@ fn figures(report: &ProfileReport, page: &Page) -> String {
     };
     let trips = counted(trips, "request");
     text.push_str(&page.wrap(&format!("Round trips: {trips} waited for{latency}"), 2));
-    text.push_str(&page.wrap(
-        &format!(
+    // Times of handlers need no costs.
+    let is_timed = report.server.basis == TimeSource::Timed;
+    if !is_timed {
+        let line = format!(
             "Cost data: {} of {} ({} exact, {} interpolated, {} substituted)",
             total.count - total.no_cost.min(total.count),
             counted(total.count, "request"),
             sum(|line| line.exact),
             sum(|line| line.interpolated),
             sum(|line| line.substituted),
-        ),
-        2,
-    ));
+        );
+        text.push_str(&page.wrap(&line, 2));
+    }
     // The kernel's total is exact, so it has no bounds.
     if !report.server.basis.is_measured() {
         let (low, high) = (duration(total.low_ms), duration(total.high_ms));
@@ -103,7 +105,7 @@ fn figures(report: &ProfileReport, page: &Page) -> String {
             2,
         ));
     }
-    if let Some(by) = &report.server.brought {
+    if let Some(by) = report.server.brought.as_ref().filter(|_| !is_timed) {
         let from = plain(&by.from).into_owned();
         text.push_str(&page.wrap(&format!("Cost table rescaled from {from}: {by}"), 2));
     }

@@ -87,8 +87,8 @@ impl Line {
 
 /// The share of unattributed time from which the legend explains its row.
 const EXPLAINED: f64 = 0.05;
-/// The row of the time that belongs to no recorded client.
-const UNATTRIBUTED: &str = "(unattributed)";
+/// The row of the time that belongs to no request, and to no client.
+const UNATTRIBUTED: [&str; 2] = ["(no request)", "(unattributed)"];
 
 /// Requests or groups with their transport costs, the most expensive first; and the unattributed rest.
 fn lines(report: &ProfileReport) -> (Vec<Line>, Option<Line>) {
@@ -103,7 +103,8 @@ fn lines(report: &ProfileReport) -> (Vec<Line>, Option<Line>) {
             name: "(events)".to_owned(),
             server_ms: report.transport.event_ms,
             network_ms: report.events.iter().map(|event| event.network_ms).sum(),
-            count: report.transport.events,
+            // The column counts requests.
+            count: 0,
         });
     }
     let all = Line::together(String::new(), &lines);
@@ -113,7 +114,7 @@ fn lines(report: &ProfileReport) -> (Vec<Line>, Option<Line>) {
     lines.sort_by(|a, b| b.time().total_cmp(&a.time()).then(b.count.cmp(&a.count)));
     // A smaller rest is a rounding error.
     let rest = (server_ms + network_ms > 1e-6 * total.time_ms).then(|| Line {
-        name: UNATTRIBUTED.to_owned(),
+        name: UNATTRIBUTED[usize::from(grouped)].to_owned(),
         server_ms: server_ms.max(0.0),
         network_ms: network_ms.max(0.0),
         count: 0,
@@ -257,13 +258,14 @@ fn legend(report: &ProfileReport, page: &Page) -> String {
     }
     .to_owned();
     let unattributed = lines(report).1;
-    if unattributed.is_some_and(|of| of.time() >= EXPLAINED * report.total.time_ms) {
+    let explained = unattributed.filter(|of| of.time() >= EXPLAINED * report.total.time_ms);
+    if let Some(Line { name, .. }) = explained {
         let others = match report.trace.client {
             Some(_) => "other clients",
             None => "clients that are not in the recording",
         };
         text.push_str(&format!(
-            ". {UNATTRIBUTED}: connections, the server's own work, and {others}"
+            ". {name}: connections, the server's own work, and {others}"
         ));
     }
     if !page.all {

@@ -49,7 +49,7 @@ pub(crate) fn transport_parts(report: &ProfileReport) -> impl Iterator<Item = Tr
             transport.event_ms,
         ),
         row(
-            "unattributed",
+            "other runs",
             transport.own.as_ref().map_or(0, |own| own.runs),
             0,
             transport.own.as_ref().map_or(0.0, |own| own.ms),

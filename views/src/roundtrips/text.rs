@@ -53,7 +53,10 @@ fn verdict(report: &RoundTripsReport) -> Vec<String> {
                 true => (String::new(), action(report, first)),
                 false => (format!(" for {}", first.client), first.action.clone()),
             };
-            lines.push(format!("Best suggestion{whose} (saves {saves}): {action}."));
+            let of = part(report);
+            lines.push(format!(
+                "Best suggestion{whose} (saves {saves} of {of}): {action}."
+            ));
         }
         _ if compressed(report).is_some() => {}
         _ => lines.push("No suggestion saves time on this link.".to_owned()),
@@ -284,6 +287,11 @@ pub fn text(report: &RoundTripsReport, page: &Page) -> String {
     out
 }
 
+/// The part of the recording that the forecast and its savings are of.
+fn part(report: &RoundTripsReport) -> &'static str {
+    ["the session", "start-up"][usize::from(report.start_up_only)]
+}
+
 /// The causes of the additional time over the link.
 fn causes(report: &RoundTripsReport, out: &mut String, page: &Page) {
     let Some(forecast) = report
@@ -293,7 +301,8 @@ fn causes(report: &RoundTripsReport, out: &mut String, page: &Page) {
     else {
         return;
     };
-    let heading = format!("On the critical path over {}:", link_words(forecast));
+    let (of, link) = (part(report), link_words(forecast));
+    let heading = format!("On the critical path of {of} over {link}:");
     out.push_str(&format!("\n{}", page.wrap(&heading, 0)));
     let several = has_several_clients(forecast);
     let mut table = Table::new(["Cause", "Count", "Time"]).left([3]);
@@ -335,7 +344,11 @@ fn suggested(report: &RoundTripsReport, out: &mut String, page: &Page) {
         format!("{} → {}, ", duration(before), duration(after))
     });
     let [trips, left] = [total.round_trips, total.round_trips_after];
-    let all = format!("Suggestions (with all of them {times}{trips} → {left} round trips):");
+    let of = part(report);
+    let all = format!(
+        "Suggestions, with the time that each saves of {of} (with all of them {times}{trips} → \
+         {left} round trips):"
+    );
     out.push_str(&format!("\n{}", page.wrap(&plain(&all), 0)));
     let shown = if page.all { usize::MAX } else { SUGGESTIONS };
     // A suggestion without additional savings is an alternative to an earlier one. Only --all shows alternatives: they
@@ -359,7 +372,20 @@ fn suggested(report: &RoundTripsReport, out: &mut String, page: &Page) {
             ));
         }
     }
-    rest(out, report.suggestions.len(), listed.len());
+    let hidden = report
+        .suggestions
+        .iter()
+        .filter(|one| !listed.contains(one));
+    let most = hidden.max_by(|a, b| a.saves_ms.total_cmp(&b.saves_ms));
+    let more = report.suggestions.len() - listed.len();
+    let more = most.map(|most| {
+        let saves = duration(most.saves_ms);
+        left_out(
+            more,
+            &format!(" with --all (at most {saves}, {})", most.client),
+        )
+    });
+    out.push_str(&more.unwrap_or_default());
 }
 
 fn requests(report: &RoundTripsReport, out: &mut String, page: &Page) {

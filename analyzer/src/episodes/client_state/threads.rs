@@ -181,6 +181,12 @@ impl ClientState {
         }
     }
 
+    /// True if `open` is the release of a key during an animation: the next frame comes without the release.
+    fn is_in_animation(&self, open: &OpenEpisode) -> bool {
+        let is_soon = |last| open.begun.saturating_sub(last) <= 2 * self.spans.frame;
+        open.requests == 0 && open.is_key_release() && self.ticked_at.is_some_and(is_soon)
+    }
+
     /// Notes that the threads run again after all of them waited.
     fn woke(&mut self, time: u64, ended: &Ended) {
         let Ended {
@@ -262,7 +268,10 @@ impl ClientState {
             // An episode without effect does not extend into the next one.
             Some(open) if !open.counts() && wait == Some(Wait::Poll) => false,
             // The effect of the client's own request, or its next frame.
-            Some(open) => lingers && (fed || open.may_draw(self.spans.tick())),
+            Some(open) => {
+                let draws = open.may_draw(self.spans.tick()) && !self.is_in_animation(open);
+                lingers && (fed || draws)
+            }
             None => false,
         };
         if !goes_on {

@@ -355,6 +355,27 @@ fn animation_with_short_gaps_is_a_burst() {
 }
 
 #[test]
+fn animation_frame_after_a_key_release_is_not_its_response() {
+    let mut all = Scheduled::new();
+    for frame in 0..20 {
+        let at = (100 + 16 * frame) * MS;
+        if frame == 10 {
+            all.at(at - 5 * MS).server_sends(&[event(RELEASE, O)]);
+            all.client(at - 5 * MS + 50, In);
+            all.client(at - 5 * MS + 250, Blocked);
+            all.waits(at - 5 * MS + 250, POLL);
+        }
+        all.client(at, In);
+        all.at(at + 500)
+            .client_sends(&[request(61, 0, &[ROOT, 0, 0])]);
+        all.client(at + 600, Blocked);
+        all.waits(at + 600, POLL);
+    }
+    all.at(3000 * MS).end();
+    assert_eq!(inputs(&all), [("KeyRelease keycode 32".to_owned(), 250, 1)]);
+}
+
+#[test]
 fn sleeping_loop_handles_a_key_in_one_turn() {
     let mut all = Scheduled::new();
     // The recorder sees only some of the client's sleeps.

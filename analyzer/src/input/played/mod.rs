@@ -21,6 +21,8 @@ const END: &str = "play: end";
 const EARLY: Duration = Duration::from_millis(1);
 /// Drawing this long after a response is not part of it, in milliseconds: half a frame.
 const LATER_MS: f64 = 8.0;
+/// Drawing within this time after the last one belongs to the same animation: two frames.
+const ANIMATION: Duration = Duration::from_millis(34);
 /// Actions kept.
 const LIMIT: usize = 100_000;
 
@@ -43,7 +45,7 @@ pub struct PlayedAction {
     /// respond.
     pub latency: Option<(f64, PartsReport)>,
     /// Milliseconds from the action to the last change of the screen before the next action, if the change came after
-    /// the response, for example from a timer that shows the result.
+    /// the response and a pause, for example from a timer that shows the result. Of an animation, its first frame.
     pub drew_later_ms: Option<f64>,
 }
 
@@ -53,8 +55,8 @@ struct ActionMark {
     time: Timestamp,
     number: usize,
     action: String,
-    /// The last request since that changed the screen.
-    drawn: Option<Timestamp>,
+    /// The last request since that changed the screen, and the first one of its animation.
+    drawn: Option<(Timestamp, Timestamp)>,
 }
 
 /// Collects the actions of a driven session from its recording.
@@ -75,7 +77,11 @@ impl Played {
                     && let Some(last) = self.marks.last_mut()
                     && shows(seen, request)
                 {
-                    last.drawn = Some(seen.at_server);
+                    let now = seen.at_server;
+                    let animation = last
+                        .drawn
+                        .filter(|(drawn, _)| now.since(*drawn) <= ANIMATION);
+                    last.drawn = Some((now, animation.map_or(now, |(_, first)| first)));
                 }
                 return;
             }
@@ -121,7 +127,7 @@ impl Played {
                 let from = by_time.partition_point(|one| one.start_ms < begin);
                 let of = by_time[from..].iter().take_while(|one| one.start_ms < end);
                 let longest = of.max_by(|a, b| a.latency_ms.total_cmp(&b.latency_ms));
-                let drew = longest.zip(mark.drawn).map(|(one, drawn)| {
+                let drew = longest.zip(mark.drawn).map(|(one, (_, drawn))| {
                     let drawn = drawn.since(first).as_secs_f64() * 1e3 - one.start_ms;
                     (drawn, one.latency_ms)
                 });

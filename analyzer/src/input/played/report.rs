@@ -74,7 +74,7 @@ pub struct RunReport {
     /// The latencies of the run's actions; null if no action has a latency.
     pub latency: Option<SpreadReport>,
     /// The time from an action to the last change of the screen before the next action, for actions after whose
-    /// response the program drew; null if there are no such actions.
+    /// response and a pause the program drew. Of an animation, its first frame. Null if there are no such actions.
     pub drew_later: Option<SpreadReport>,
     /// The components of the latencies by owner, as in [`PartsReport`], without components of zero time.
     pub parts: Vec<(&'static str, SpreadReport)>,

@@ -1,15 +1,17 @@
 //! Repeated requests for state that an event reports, such as the position of the pointer or of a window.
 
-use x11prof_protocol::Symbol;
+use x11prof_protocol::{Message, Symbol};
 use x11prof_trace::ConnectionId;
 
-use super::{AvoidableTrips, Context, Finding, Groups, Insight, is_motion};
+use super::{AvoidableTrips, Context, Finding, Groups, Insight};
+use crate::episodes::Trigger;
+use crate::episodes::stimulus::Stimulus;
 use crate::pipeline::Observation;
 use crate::round_trips::CompletedRequest;
 
 /// The number of equal requests that make a loop.
 const LOOP: u64 = 10;
-/// A request within this time after a motion of the pointer is a consequence of the motion. In nanoseconds.
+/// A request within this time after an input event is a consequence of the event. In nanoseconds.
 const NEAR: u64 = 20_000_000;
 
 /// Requests that are sent in loops, and events that report the same without a request.
@@ -40,7 +42,8 @@ struct Loop {
 #[derive(Debug, Default)]
 pub(super) struct Polling {
     loops: Groups<Symbol, Loop>,
-    moved: Groups<(), u64>,
+    /// The time of the last input event, or of the last reply to a request that followed from it.
+    input: Groups<(), u64>,
 }
 
 fn instead(name: Symbol) -> Option<&'static str> {
@@ -51,10 +54,11 @@ fn instead(name: Symbol) -> Option<&'static str> {
 impl Insight for Polling {
     fn observe(&mut self, observation: &Observation<'_>) {
         if let Observation::Message(seen) = observation
-            && is_motion(seen)
-            && let Some(moved) = self.moved.of(seen.connection, ())
+            && let Message::Event(event) = seen.message
+            && Stimulus::of(event).trigger == Trigger::Input
+            && let Some(input) = self.input.of(seen.connection, ())
         {
-            *moved = seen.time.as_nanos();
+            *input = seen.time.as_nanos();
         }
     }
 
@@ -63,10 +67,10 @@ impl Insight for Polling {
         if instead(question.name).is_none() {
             return;
         }
-        if let Some(moved) = self.moved.of(answer.client, ())
-            && question.requested_at.saturating_sub(*moved) < NEAR
+        if let Some(input) = self.input.of(answer.client, ())
+            && question.requested_at.saturating_sub(*input) < NEAR
         {
-            *moved = answer.time;
+            *input = answer.time;
             return;
         }
         if let Some(polled) = self.loops.of(answer.client, question.name) {
@@ -89,14 +93,7 @@ impl Insight for Polling {
                 request: name,
                 count: polled.count,
                 action: format!("Do not poll {name}: {instead}"),
-                why: match seconds > 0.0 {
-                    true => format!(
-                        "sent {} times, {:.0} times a second",
-                        polled.count,
-                        (polled.count - 1) as f64 / seconds
-                    ),
-                    false => format!("sent {} times", polled.count),
-                },
+                why: format!("sent {} times in {seconds:.1} s", polled.count),
                 saves: polled.waits.saving(0),
             })
         };
@@ -120,6 +117,19 @@ mod tests {
         let found = findings(&trace, Polling::default());
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].count, found[0].saves.round_trips), (11, 11));
-        assert_eq!(found[0].why, "sent 11 times, 10 times a second");
+        assert_eq!(found[0].why, "sent 11 times in 1.0 s");
+    }
+
+    #[test]
+    fn requests_after_input_are_no_polling() {
+        let mut trace = Synthetic::new();
+        for number in 1..=11 {
+            let mut key_press = expose(number - 1);
+            key_press[0] = 2;
+            trace.wait(99_800).server_sends(&[key_press]);
+            trace.wait(100).client_sends(&[request(38, 0, &[ROOT])]);
+            trace.wait(100).server_sends(&[reply(number)]);
+        }
+        assert_eq!(findings(&trace, Polling::default()), []);
     }
 }

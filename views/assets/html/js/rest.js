@@ -9,7 +9,7 @@ function roundtrips() {
       caption: "Suggestions", rows: roundtrips.suggestions, sort: 1,
       columns: [
         { name: "Suggestion", of: (row) => row.action, number: false },
-        { name: "Saves", of: (row) => row.saves_ms, show: (row) => time(row.saves_ms) },
+        { name: "Waited here", of: (row) => row.saves_ms, show: (row) => time(row.saves_ms) },
         { name: "Reason", of: (row) => row.reason ?? "", number: false },
         { name: "Client", of: (row) => row.client ?? "", number: false },
       ],
