@@ -107,7 +107,7 @@ fn verdict(difference: &Difference, page: &Page) -> String {
         (Some(_), _) => {
             let percent = 100.0 * difference.level;
             text.push_str(&format!(
-                "Significant: p < {percent:.0} % for all {} figures together; each interval is for one figure.\n",
+                "Significant: p < {percent:.0} % for all {} figures together; intervals: each alone.\n",
                 difference.rows.len()
             ));
         }

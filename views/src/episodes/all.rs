@@ -1,6 +1,6 @@
 //! The tables about episodes that are not on the first screen (from the thesis).
 
-use x11prof_analyzer::{CausesReport, EpisodesReport, PartsReport, SummaryReport, percent};
+use x11prof_analyzer::{EpisodesReport, PartsReport, percent};
 
 use super::cross_client;
 use super::words::{brief, cut, left_out, spare};
@@ -13,7 +13,6 @@ const SHOWN: usize = 40;
 /// The latency distribution, the main causes by trigger, all landmarks, and statistics across episodes, as text.
 pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
     [
-        summary(&report.summary, page),
         distribution(report, page),
         characterisation(report, page),
         landmark_profile(report, page),
@@ -23,15 +22,11 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
 }
 
 fn distribution(report: &EpisodesReport, page: &Page) -> String {
-    let mut table = Table::new(["At least ms", "Episodes", "A second in episodes"]);
+    let mut table = Table::new(["At least ms", "Episodes"]);
     // Up to the first empty step.
     let reached = report.distribution.iter().filter(|step| step.count > 0);
     for step in report.distribution.iter().take(reached.count() + 1) {
-        table.row([
-            format!("{}", step.at_least_ms),
-            step.count.to_string(),
-            step.per_second.map_or_else(|| "-".to_owned(), two),
-        ]);
+        table.row([step.at_least_ms.to_string(), step.count.to_string()]);
     }
     format!("\nLatencies:\n{}", table.on(page))
 }
@@ -39,30 +34,24 @@ fn distribution(report: &EpisodesReport, page: &Page) -> String {
 fn characterisation(report: &EpisodesReport, page: &Page) -> String {
     let mut text = "\nShares of the latency in %, by trigger:\n".to_owned();
     let mut table = Table::new([
-        "Trigger", "Episodes", "Waiting", "Client", "Off-CPU", "Server", "Network", "Others",
-        "Runnable",
+        "Trigger",
+        "Episodes",
+        "Waiting",
+        "Client",
+        "Off-CPU",
+        "Server",
+        "Network",
+        "Other clients",
     ]);
     for of in &report.triggers {
         let mut cells = vec![of.trigger.to_owned(), of.count.to_string()];
         cells.extend(shares(&of.parts));
-        cells.push(of.runnable_threads.map_or_else(|| "-".to_owned(), two));
         table.row(cells);
         if of.perceptible > 0 {
-            let mut cells = vec!["  perceptible".to_owned(), of.perceptible.to_string()];
+            let mut cells = vec!["  too long".to_owned(), of.perceptible.to_string()];
             cells.extend(shares(&of.perceptible_parts));
             table.row(cells);
         }
-    }
-    text.push_str(&table.on(page));
-    text.push_str("\nShares of the client in %, without waiting to start and server:\n");
-    let mut table = Table::new([
-        "Trigger", "CPU", "Queue", "Reply", "Grab", "Sleep", "Lock", "File", "Poll", "Answer",
-        "Other",
-    ]);
-    for of in &report.triggers {
-        let mut cells = vec![of.trigger.to_owned()];
-        cells.extend(causes(&of.causes));
-        table.row(cells);
     }
     text.push_str(&table.on(page));
     let triggers = report.triggers.iter();
@@ -95,33 +84,10 @@ fn landmark_profile(report: &EpisodesReport, page: &Page) -> String {
             brief(of.phases.presentation_delay_ms),
         ]);
     }
-    format!(
-        "\nLandmarks, ms (self: without episodes that it caused; then the mean phases):\n{}{}",
-        table.on(page),
-        left_out(more, " in the JSON")
-    )
-}
-
-fn summary(of: &SummaryReport, page: &Page) -> String {
-    let mut table = Table::new([
-        "Session s",
-        "Busy %",
-        "< 3 ms",
-        "≥ 3 ms",
-        "≥ 100 ms",
-        "≥ 100 ms/min",
-        "Perceptible",
-    ]);
-    table.row([
-        format!("{:.1}", of.end_to_end_ms / 1000.0),
-        format!("{:.1}", of.in_episode_percent),
-        of.under_3_ms.to_string(),
-        of.from_3_ms.to_string(),
-        of.from_100_ms.to_string(),
-        of.long_per_minute.map_or_else(|| "-".to_owned(), two),
-        of.perceptible.to_string(),
-    ]);
-    table.on(page)
+    let legend = "Landmarks, ms. Self: without episodes that they caused. Means: Delay before the client starts, Work of \
+                  the client, Present: until the server has drawn.";
+    let left = left_out(more, " in the JSON");
+    format!("\n{}{}{left}", page.wrap(legend, 0), table.on(page))
 }
 
 fn shares(parts: &PartsReport) -> Vec<String> {
@@ -133,31 +99,8 @@ fn shares(parts: &PartsReport) -> Vec<String> {
         parts.network_ms,
         parts.other_clients_ms,
     ];
-    of_sum(&all)
-}
-
-fn causes(of: &CausesReport) -> Vec<String> {
-    of_sum(&[
-        of.running_ms,
-        of.processor_ms,
-        of.reply_ms,
-        of.grab_ms,
-        of.sleeping_ms,
-        of.lock_ms,
-        of.file_ms,
-        of.poll_ms,
-        of.awaited_ms,
-        of.elsewhere_ms,
-    ])
-}
-
-fn of_sum(all: &[f64]) -> Vec<String> {
     let sum: f64 = all.iter().sum();
     all.iter()
         .map(|part| format!("{:.1}", percent(*part, sum)))
         .collect()
-}
-
-fn two(value: f64) -> String {
-    format!("{value:.2}")
 }
