@@ -7,7 +7,9 @@
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
-use x11prof_trace::{ConnectionId, Control, HandlerTime, Record, Switch, Timestamp, Waiting};
+use x11prof_trace::{
+    ConnectionId, Control, Direction, HandlerTime, Record, Switch, Timestamp, Waiting,
+};
 
 use crate::pipeline::report_times::{HANDLED_WITHIN, ReportTimes, WAKES_WITHIN, set_time};
 
@@ -151,12 +153,16 @@ impl ReorderBuffer {
                     set_time(&mut one.record, woke);
                 }
                 one.turn = self.times.time(&mut one.record).unwrap_or(turn);
-                // The order of records with equal turns is kept.
-                if one.turn < turn
-                    && let Some(one) = self.records.remove(self.timed)
-                {
-                    self.insert(one);
-                    continue;
+                if one.turn < turn {
+                    let (time, at) = (one.turn, self.timed);
+                    if is_from_server(&one.record) && self.may_follow_earlier(at, time) {
+                        self.set_earlier(at, time);
+                    }
+                    // The order of records with equal turns is kept.
+                    if let Some(one) = self.records.remove(at) {
+                        self.insert(one);
+                        continue;
+                    }
                 }
             }
             self.timed += 1;
@@ -164,29 +170,43 @@ impl ReorderBuffer {
         until
     }
 
-    /// The time by which the message at this index had arrived, because its client woke then. The server handled all earlier
-    /// messages before, so their times are not later.
+    /// The time by which the message at this index had arrived, because its client woke then.
     fn arrived_by(&mut self, at: usize) -> Option<u64> {
         let wakes = self.times.wakes_for(&self.records.get(at)?.record);
-        let after = |woke: u64| self.records.partition_point(|one| one.turn <= woke).min(at);
-        let follows = |woke: &u64| {
-            let mut earlier = self.records.range(after(*woke)..at);
-            earlier.all(|one| self.times.may_precede(&one.record, *woke))
+        let mut wakes = wakes.into_iter();
+        let woke = wakes.find(|woke| self.may_follow_earlier(at, *woke))?;
+        self.set_earlier(at, woke);
+        Some(woke)
+    }
+
+    /// False if an earlier message than the one at this index was sent after `time`, in nanoseconds.
+    fn may_follow_earlier(&self, at: usize, time: u64) -> bool {
+        let mut earlier = self.records.range(self.after(at, time)..at);
+        earlier.all(|one| self.times.may_precede(&one.record, time))
+    }
+
+    /// Sets the times of all earlier messages than the one at this index to at most `time`, in nanoseconds: the server
+    /// handled them before.
+    fn set_earlier(&mut self, at: usize, time: u64) {
+        let first = self.after(at, time);
+        let Some(earlier) = self.records.make_contiguous().get_mut(first..at) else {
+            return;
         };
-        let woke = wakes.into_iter().find(follows)?;
-        let first = after(woke);
-        let earlier = self.records.make_contiguous().get_mut(first..at)?;
         for one in earlier.iter_mut() {
             if matches!(
                 one.record,
                 Record::Block(_) | Record::Control(_, Control::Joined(_))
             ) {
-                set_time(&mut one.record, woke);
-                one.turn = woke;
+                set_time(&mut one.record, time);
+                one.turn = time;
             }
         }
         earlier.sort_by_key(|one| one.turn);
-        Some(woke)
+    }
+
+    /// The index of the first record before `at` that comes after `time`.
+    fn after(&self, at: usize, time: u64) -> usize {
+        self.records.partition_point(|one| one.turn <= time).min(at)
     }
 
     /// The turn of a record of this time: the records of a connection keep their order.
@@ -338,6 +358,10 @@ fn place<T>(others: &VecDeque<T>, time: u64, of: impl Fn(&T) -> u64) -> usize {
     }
 }
 
+fn is_from_server(record: &Record) -> bool {
+    matches!(record, Record::Block(block) if block.direction == Direction::ToClient)
+}
+
 fn size(record: &Record) -> usize {
     match record {
         Record::Block(block) => block.bytes.len(),
@@ -353,6 +377,8 @@ mod tests {
     };
 
     use super::{BATCHES, LATE, LATEST, MAX_RECORDS, ReorderBuffer};
+    use Direction::{ToClient, ToServer};
+    use SwitchKind::{Blocked, In};
 
     fn at(millis: u64) -> Record {
         let time = Timestamp::from_nanos(millis * 1_000_000);
@@ -435,8 +461,12 @@ mod tests {
         assert_eq!(order(vec![stacks(0, 5), at(10), at(2100)]), "m0 m10");
     }
 
-    #[test]
-    fn attached_message_arrives_before_its_client_wakes() {
+    /// The clients and times (microseconds) of an attached recording's messages, in their order. `steps` are context
+    /// switches: client, time, kind. `messages` are as recorded: client, time, direction.
+    fn attached(
+        steps: &[(u32, u64, SwitchKind)],
+        messages: &[(u32, u64, Direction)],
+    ) -> Vec<(u32, u64)> {
         let nanos = |micros: u64| Timestamp::from_nanos(micros * 1000);
         let opened = |connection: u32| {
             Record::Control(
@@ -451,7 +481,14 @@ mod tests {
                 }),
             )
         };
-        let block = |connection: u32, micros, direction| {
+        let switch = |&(pid, micros, kind): &(u32, u64, SwitchKind)| Switch {
+            time: nanos(micros),
+            pid,
+            tid: pid,
+            cpu: 0,
+            kind,
+        };
+        let block = |&(connection, micros, direction): &(u32, u64, Direction)| {
             Record::Block(Block {
                 connection: ConnectionId(connection),
                 direction,
@@ -463,39 +500,12 @@ mod tests {
                 bytes: vec![0; 4].into(),
             })
         };
-        let switch = |pid: u32, micros, kind| Switch {
-            time: nanos(micros),
-            pid,
-            tid: pid,
-            cpu: 0,
-            kind,
-        };
-        use Direction::{ToClient, ToServer};
-        use SwitchKind::{Blocked, In};
-        let steps = [
-            switch(2, 9_000, Blocked),
-            switch(1, 10_000, In),
-            // Client 2 wakes for the event that a request of client 1 caused, and waits for a reply.
-            switch(2, 10_100, In),
-            switch(2, 10_200, Blocked),
-            switch(1, 10_250, Blocked),
-            switch(2, 10_320, In),
-            switch(2, 10_400, Blocked),
-            switch(2, 20_000, In),
-        ];
         let mut buffer = ReorderBuffer::default();
-        let records = [
-            Record::Control(nanos(0), Control::Attached {}),
-            opened(1),
-            opened(2),
-            Record::Schedule(steps.to_vec()),
-            // RECORD's times are those of the read, because they are too close.
-            block(1, 10_300, ToServer),
-            block(2, 10_300, ToClient),
-            block(2, 10_300, ToServer),
-            block(2, 10_300, ToClient),
-        ];
-        records.into_iter().for_each(|record| buffer.put(record));
+        buffer.put(Record::Control(nanos(0), Control::Attached {}));
+        buffer.put(opened(1));
+        buffer.put(opened(2));
+        buffer.put(Record::Schedule(steps.iter().map(switch).collect()));
+        messages.iter().map(block).for_each(|one| buffer.put(one));
         buffer.end();
         let mut found = Vec::new();
         while let Some(record) = buffer.next() {
@@ -503,7 +513,44 @@ mod tests {
                 found.push((block.connection.0, block.time.as_nanos() / 1000));
             }
         }
+        found
+    }
+
+    #[test]
+    fn attached_message_arrives_before_its_client_wakes() {
+        let steps = [
+            (2, 9_000, Blocked),
+            (1, 10_000, In),
+            // Client 2 wakes for the event that a request of client 1 caused, and waits for a reply.
+            (2, 10_100, In),
+            (2, 10_200, Blocked),
+            (1, 10_250, Blocked),
+            (2, 10_320, In),
+            (2, 10_400, Blocked),
+            (2, 20_000, In),
+        ];
+        // RECORD's times are those of the read, because they are too close.
+        let messages = [
+            (1, 10_300, ToServer),
+            (2, 10_300, ToClient),
+            (2, 10_300, ToServer),
+            (2, 10_300, ToClient),
+        ];
+        let found = attached(&steps, &messages);
         assert_eq!(found, [(1, 10_100), (2, 10_100), (2, 10_200), (2, 10_300)]);
+    }
+
+    #[test]
+    fn attached_cause_precedes_the_sleep_after_its_effect() {
+        let steps = [
+            (1, 9_000, In),
+            // Client 2 runs already, and sleeps after it has handled the event.
+            (2, 9_900, In),
+            (2, 10_400, Blocked),
+            (2, 20_000, In),
+        ];
+        let messages = [(1, 10_999, ToServer), (2, 10_999, ToClient)];
+        assert_eq!(attached(&steps, &messages), [(1, 10_400), (2, 10_400)]);
     }
 
     #[test]
