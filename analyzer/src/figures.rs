@@ -94,7 +94,7 @@ estimate_ratio | times | | The estimate of the server's time as a multiple of th
 cpu_ms | ms | | Time on a processor; of a stall the server's.
 handlers_ms | ms | | The time of the server's handlers for the requests of the client that held the server.
 # Start-up
-start_up.latency_ms | ms | | From the process's start (the connection's, where that is unknown) to the end of the first frame in the first mapped top-level window: until the client rests, has waited for its drawing (GetInputFocus, GetImage of the window), puts a second picture over the window, or has drawn for a second. The landmark `Start-up` of `episodes` is the same; of a client without a first frame, `Start-up, nothing shown`, goes from the connection to the first rest.
+start_up.latency_ms | ms | | From the process's start (the connection's, where that is unknown) to the end of the first frame in the first mapped top-level window: until the client rests, has waited for its drawing (GetInputFocus, GetImage of the window), puts a second picture over the window, or has drawn for a second. The landmark `Start-up` of `episodes` is the same; of a client without a first frame, `Connected, nothing shown`, goes from the connection to the first rest.
 start_ups.latency_ms | ms | | `start_up.latency_ms`.
 before_connection_ms | ms | latency_ms | Time before the client connected.
 setup_ms | ms | latency_ms | Time until the server answered the connection's setup.

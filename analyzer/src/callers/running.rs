@@ -12,7 +12,7 @@ use crate::clients::ClientChoice;
 use crate::pipeline::Observation;
 use crate::recording::trace_summary::TraceSummary;
 
-/// Maximum number of samples: half an hour of one processor.
+/// Maximum number of samples: one every 2 ms is half an hour of one processor.
 const SAMPLES: usize = 1_000_000;
 
 /// A function is named if it has at least one part in this many of the samples' time.

@@ -15,7 +15,7 @@ use crate::pipeline::MessageContext;
 const MAX_PENDING: usize = 1024;
 /// XkbGetMap's reply: the fixed part.
 const MAP: usize = 40;
-/// A bit of `present` (XKB protocol, SETofMAPPART).
+/// Bits of the field `present` of XkbGetMap's reply (XKB protocol, SETofMAPPART).
 const KEY_TYPES: u16 = 1;
 const KEY_SYMS: u16 = 2;
 /// The bit of Shift among the held modifiers (protocol, SETofKEYMASK).

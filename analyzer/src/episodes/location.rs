@@ -115,7 +115,7 @@ pub fn component_name(kind: &str) -> &str {
         "lock" => "off-CPU (lock or thread)",
         "file" => "off-CPU (file)",
         "poll" => "off-CPU (frame or timer)",
-        "elsewhere" => "off-CPU (other)",
+        "elsewhere" => "off-CPU (other waits)",
         "server" => "server wait",
         "writing" => "server wait (writing)",
         "round_trips" => "server wait (replies)",

@@ -1,5 +1,5 @@
-//! The episodes of start-ups, by the pipeline's one definition (`start_up`): to the end of the first frame. The
-//! client's state machine ends its first episode when the client is first idle, before or after that frame.
+//! The episodes of start-ups. They end with the first frame, as `start_up` defines it. The client's state machine ends
+//! its first episode when the client is first idle, so this module shortens or prolongs that episode.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,7 +15,7 @@ use crate::pipeline::start_up::StartUpReport;
 use crate::text::label::Label;
 
 /// The landmark of the start of a client that shows no window: until its first idle moment.
-const NOTHING_SHOWN: &str = "Start-up, nothing shown";
+const NOTHING_SHOWN: &str = "Connected, nothing shown";
 /// The time after the first frame until the effects of a client's start are known: other clients handle the effects
 /// within a second. In nanoseconds.
 const KNOWN_WITHIN: u64 = 2_000_000_000;

@@ -380,7 +380,8 @@ impl Groups {
         self.stacks = names;
     }
 
-    /// The names of a group: for a stack, of its functions, the innermost first. `client` returns the name of a client.
+    /// The label of a group; for a stack, one name for each function, the innermost first. `client` returns the name of a
+    /// client.
     pub(crate) fn labels(
         &self,
         key: GroupKey,

@@ -77,8 +77,8 @@ pub struct SummedKind {
     pub created: u64,
     /// The number of resources freed before the connection ended.
     pub freed: u64,
-    /// The number of resources that the client freed in the same write (one read of the socket) in which it created
-    /// them.
+    /// The number of resources that the client freed in the same write in which it created them. The bytes that the
+    /// recorder read at once count as one write.
     pub freed_at_once: u64,
 }
 
@@ -106,8 +106,8 @@ pub struct KindResources {
     pub created: u64,
     /// The number of resources freed before the client's connection ended.
     pub freed: u64,
-    /// The number of resources that the client freed in the same write (one read of the socket) in which it created
-    /// them.
+    /// The number of resources that the client freed in the same write in which it created them. The bytes that the
+    /// recorder read at once count as one write.
     pub freed_at_once: u64,
     /// True if the client holds more in each quarter of its time than at any time in the previous quarter.
     pub grows: bool,

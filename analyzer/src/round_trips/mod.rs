@@ -2,8 +2,8 @@
 //!
 //! A client waits for a reply if it wrote nothing after the request, no other reply is pending, and the client was off
 //! the processor before the reply arrived. Of requests sent together, it waits for the last one, which is one round
-//! trip. Without context switches, and in an attached recording, the first two conditions decide. The pipeline has the
-//! only tracker and passes each reply on with its message.
+//! trip. If the recording has no context switches or is attached, the first two conditions decide. Only the pipeline has a
+//! tracker; it adds the result to the message of the reply.
 
 pub(crate) mod arrival;
 

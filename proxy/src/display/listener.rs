@@ -158,8 +158,8 @@ fn make_socket_dir(dir: &Path) -> io::Result<()> {
     }
 }
 
-/// Returns the problem with the sockets' folder, by the rules of Xtrans and Wayland compositors: root or this user must
-/// own the folder, and other users may at most add entries.
+/// Checks the sockets' folder by the rules of Xtrans and Wayland compositors: root or this user owns it, and other users
+/// cannot remove or rename entries (the folder is sticky). The error names the problem.
 fn check_socket_dir(dir: &Path) -> Result<(), &'static str> {
     let about = fs::symlink_metadata(dir).map_err(|_| "it cannot be looked at")?;
     let writable = about.mode() & 0o022 != 0;

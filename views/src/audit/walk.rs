@@ -88,8 +88,7 @@ pub(super) fn words(place: &str, words: &str, audit: &mut Audit) {
         if let (true, Some(number)) = (is_share, number) {
             let last = &before[before.len().saturating_sub(6)..];
             let figure = format!("{place} \"{} %\"", last.join(" "));
-            let larger = last.contains(&"profile/actual");
-            let holds = larger || (0.0..=100.0).contains(&number);
+            let holds = (0.0..=100.0).contains(&number);
             audit.note(holds, &figure, ("it", number), "more than", ("all", 100.0));
         }
         before.push(word);

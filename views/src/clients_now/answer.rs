@@ -12,6 +12,10 @@ use crate::units::{bytes, counted, duration, number, share};
 const SENTENCES: usize = 5;
 /// The server time from which the summary names a client, in milliseconds per second.
 const MUCH: f64 = 100.0;
+/// The length from which the summary names a grab of the pointer or keyboard, in milliseconds.
+const LONG_MS: f64 = 1000.0;
+/// The number of starts of a program per second from which the summary names it.
+const OFTEN: f64 = 2.0;
 /// The length from which the summary names a server grab, in milliseconds: three frames at 60 frames per second.
 const LONG_GRAB_MS: f64 = 50.0;
 
@@ -20,6 +24,7 @@ const LONG_GRAB_MS: f64 = 50.0;
 pub fn answer(report: &NowReport) -> Vec<String> {
     let mut lines = stalls(report);
     let clients = || report.clients.iter();
+    lines.extend(clients().filter_map(|one| device_grabs(one, report)));
     lines.extend(clients().flat_map(|one| one.asked.iter().map(|asked| waits(one, asked, report))));
     let much = clients().filter(|one| one.server_ms_per_s >= MUCH);
     lines.extend(much.map(|one| cost(one, report)));
@@ -34,11 +39,33 @@ pub fn answer(report: &NowReport) -> Vec<String> {
             plain(&polls.request)
         ))
     }));
+    lines.extend(clients().filter_map(|one| {
+        let per_s = one.connections as f64 / report.seconds;
+        (one.connections > 1 && per_s >= OFTEN).then(|| {
+            let (name, times) = (plain(&one.name), one.connections);
+            let (per_s, sent) = (number(per_s), number(one.requests_per_s));
+            format!("{name} started {times} times, {per_s} per second: {sent} requests per second")
+        })
+    }));
     if lines.is_empty() {
         lines.push(quiet(report));
     }
     lines.truncate(SENTENCES);
     lines
+}
+
+/// Returns a sentence on the input devices that a client holds: other clients receive no input from them.
+fn device_grabs(client: &ClientNow, report: &NowReport) -> Option<String> {
+    let grabs = client.grabs.iter();
+    let held = grabs.filter(|one| one.goes_on && one.what != "server" && one.held_ms >= LONG_MS);
+    let held: Vec<_> = held.collect();
+    let longest = held.iter().map(|one| one.held_ms).max_by(f64::total_cmp)?;
+    let what: Vec<&str> = held.iter().map(|one| one.what.as_str()).collect();
+    let (name, what) = (name(client, report), what.join(" and "));
+    Some(format!(
+        "{name} has grabbed the {what} for {}",
+        duration(longest)
+    ))
 }
 
 /// Returns a sentence on a client that waits for another client, such as `paster has waited 3.20 s for xclip to send
@@ -163,10 +190,91 @@ fn quiet(report: &NowReport) -> String {
         .filter(|one| one.server_ms_per_s > 0.0)
     {
         Some(first) => format!(
-            "The server is busy {busy} of the time, mostly for {} ({} per second)",
+            "The server is busy {busy} of the time, {} for {} ({} per second)",
+            ["most", "mostly"][usize::from(2.0 * first.server_ms_per_s >= report.server_ms_per_s)],
             name(first, report),
             duration(first.server_ms_per_s)
         ),
         None => format!("The server is busy {busy} of the time"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use x11prof_analyzer::{ClientNow, GrabNow, NowReport, TimeSource};
+
+    use super::answer;
+
+    fn client(connections: usize, grabs: Vec<GrabNow>) -> ClientNow {
+        ClientNow {
+            client: Some(1),
+            connections,
+            name: "one".to_owned(),
+            pid: None,
+            command: Vec::new(),
+            server_ms_per_s: 0.0,
+            requests_per_s: 350.0,
+            round_trips_per_s: 0.0,
+            waited_ms_per_s: 0.0,
+            bytes_per_s: 0.0,
+            mostly: None,
+            polls: None,
+            polls_in: None,
+            joined: false,
+            connected: connections == 1,
+            held: BTreeMap::new(),
+            grabs,
+            waits_for: Vec::new(),
+            asked: Vec::new(),
+        }
+    }
+
+    fn first_sentence(client: ClientNow) -> String {
+        let report = NowReport {
+            format: 1,
+            seconds: 5.0,
+            at_s: 5.0,
+            basis: TimeSource::Modelled,
+            costs: String::new(),
+            server_ms_per_s: 0.0,
+            own_ms_per_s: 0.0,
+            requests_per_s: 0.0,
+            clients: vec![client],
+            windows: Vec::new(),
+            requests: Vec::new(),
+            stalls: Vec::new(),
+            watching: None,
+        };
+        answer(&report).remove(0)
+    }
+
+    #[test]
+    fn held_devices_are_named() {
+        let grab = |what: &str, goes_on| GrabNow {
+            what: what.to_owned(),
+            since_ms: 0.0,
+            held_ms: 2400.0,
+            goes_on,
+        };
+        let held = vec![grab("pointer", true), grab("keyboard", true)];
+        assert_eq!(
+            first_sentence(client(1, held)),
+            "one has grabbed the pointer and keyboard for 2.40 s"
+        );
+        let ended = client(1, vec![grab("pointer", false)]);
+        assert_eq!(
+            first_sentence(ended),
+            "The server is busy 0.0 % of the time"
+        );
+    }
+
+    #[test]
+    fn programs_that_start_again_and_again_are_named() {
+        assert_eq!(
+            first_sentence(client(90, Vec::new())),
+            "one started 90 times, 18 per second: 350 requests per second"
+        );
     }
 }

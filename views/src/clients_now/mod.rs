@@ -12,11 +12,13 @@ use x11prof_analyzer::{ClientNow, NowReport};
 
 use crate::plain::plain;
 
-/// Returns the name of a client, with its process id if another client has the same name.
+/// Returns the name of a client, with its process id if another client has the same name, or with the number of ended
+/// clients.
 fn name(client: &ClientNow, report: &NowReport) -> String {
     let of_name = report.clients.iter().filter(|one| one.name == client.name);
     let name = plain(&client.name);
     match (of_name.count(), client.pid, client.client) {
+        _ if client.connections > 1 => format!("{name} ×{}", client.connections),
         (2.., Some(pid), _) => format!("{name} {pid}"),
         (2.., None, Some(number)) => format!("{name} ({number})"),
         _ => name.into_owned(),

@@ -106,13 +106,14 @@ fn of_client(client: &ClientNow, report: &NowReport) -> Row {
         client.bytes_per_s,
         held as f64,
     ];
-    let name = plain(&client.name).into_owned();
-    let mut cells = vec![
-        name.clone(),
-        client
-            .pid
-            .map_or_else(|| "-".to_owned(), |pid| pid.to_string()),
-    ];
+    let several = client.connections > 1;
+    let name = match several {
+        true => name(client, report),
+        false => plain(&client.name).into_owned(),
+    };
+    let pid = client.pid.filter(|_| !several);
+    let pid = pid.map_or_else(|| "-".to_owned(), |pid| pid.to_string());
+    let mut cells = vec![name.clone(), pid];
     cells.extend(rates(&sums, true));
     cells.push(match (client.connected, client.joined, held) {
         (false, _, _) => "ended".to_owned(),
@@ -145,7 +146,7 @@ fn rates(sums: &[f64; 5], trips: bool) -> [String; 4] {
         number(requests),
         match trips {
             true => number(round_trips),
-            false => "-".to_owned(),
+            false => String::new(),
         },
         bytes(sent as u64),
     ]

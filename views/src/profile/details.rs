@@ -2,7 +2,6 @@
 
 use x11prof_analyzer::{ProfileReport, RequestReport, TimeSource, percent};
 
-use super::partition::partition;
 use super::transport::transport_parts;
 use super::warnings::warnings;
 use crate::page::Page;
@@ -82,8 +81,7 @@ fn figures(report: &ProfileReport, page: &Page) -> String {
         0.0 => String::new(),
         rtt => format!(", {} of latency", duration(trips as f64 * rtt)),
     };
-    let trips = counted(trips, "request");
-    text.push_str(&page.wrap(&format!("Round trips: {trips} waited for{latency}"), 2));
+    text.push_str(&page.wrap(&format!("Round trips: {trips}{latency}"), 2));
     // Times of handlers need no costs.
     let is_timed = report.server.basis == TimeSource::Timed;
     if !is_timed {
@@ -110,8 +108,24 @@ fn figures(report: &ProfileReport, page: &Page) -> String {
         text.push_str(&page.wrap(&format!("Cost table rescaled from {from}: {by}"), 2));
     }
     let is_part = report.trace.from_s.or(report.trace.to_s).is_some();
-    for line in partition(&report.client_and_server, is_part).lines() {
-        text.push_str(&page.wrap(line, 2));
+    // The kernel's clocks are read at the ends of a recording.
+    let unknown = match is_part {
+        true => "known for the whole recording only",
+        false => "not in the trace",
+    };
+    let ms =
+        |value: Option<f64>| value.map_or_else(|| unknown.to_owned(), |ms| format!("{ms:.3} ms"));
+    let of = &report.client_and_server;
+    for line in [
+        format!("Client CPU (kernel): {}", ms(of.client_ms)),
+        format!("Server CPU (kernel): {}", ms(of.server_cpu_ms)),
+        format!(
+            "Server time of this report: {:.3} ms; requests {:.3} ms, events {:.3} ms",
+            of.server_ms, of.requests_ms, of.events_ms
+        ),
+        format!("Connected (wall clock): {:.3} ms", of.wall_ms),
+    ] {
+        text.push_str(&page.wrap(&line, 2));
     }
     text
 }

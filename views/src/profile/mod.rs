@@ -2,7 +2,6 @@
 
 mod caveats;
 mod details;
-mod partition;
 mod scales;
 #[cfg(test)]
 mod tests;

@@ -268,6 +268,10 @@ fn legend(report: &ProfileReport, page: &Page) -> String {
             ". {name}: connections, the server's own work, and {others}"
         ));
     }
+    let by = report.groups.as_ref().map(|groups| groups.by.as_str());
+    if matches!(by, Some("window" | "drawable")) {
+        text.push_str(". (no window): requests that name none, such as InternAtom");
+    }
     if !page.all {
         text.push_str(". More: --all");
     }

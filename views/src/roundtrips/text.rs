@@ -494,13 +494,9 @@ fn start_up_parts(one: &StartUpReport, page: &Page) -> Option<String> {
     table.bold();
     let before = parts.before_connection_ms.filter(|ms| *ms > 0.0);
     let before = before.map_or_else(String::new, |ms| {
-        format!("{} passed before it connected. ", duration(ms))
+        format!("{} passed before it connected.\n", duration(ms))
     });
-    let line = format!(
-        "{before}It waited {} for replies.",
-        duration(parts.waited_ms)
-    );
-    Some(format!("{}{}", table.on(page), page.wrap(&line, 2)))
+    Some(format!("{}{before}", table.on(page)))
 }
 
 fn rest(out: &mut String, number: usize, shown: usize) {

@@ -16,11 +16,10 @@ pub(super) fn summary(report: &StatisticsReport, page: &Page) -> String {
         "Bytes",
         "Mean size",
         "Largest",
-        "Gap median",
-        "Mean",
-        "Longest",
+        "Median gap",
+        "Longest gap",
     ])
-    .spare([4, 6]);
+    .spare([4]);
     for of in &report.categories {
         let size = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| bytes(v as u64));
         table.row([
@@ -30,7 +29,6 @@ pub(super) fn summary(report: &StatisticsReport, page: &Page) -> String {
             size(of.bytes.mean),
             size(of.bytes.max),
             time(&of.inter_arrival_ms, |of| of.median),
-            time(&of.inter_arrival_ms, |of| of.mean),
             time(&of.inter_arrival_ms, |of| of.max),
         ]);
     }

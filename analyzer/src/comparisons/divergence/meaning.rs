@@ -177,8 +177,8 @@ fn hash_value(value: &Value, hasher: &mut DefaultHasher) {
     }
 }
 
-/// Calls `on` for each value in the fields of the message `name`, with the possible meaning of a number. A list
-/// precedes its items.
+/// Calls `on` for each value in the fields of the message `name`, with what a number there may mean. For a list, `on`
+/// gets the list itself, then each item.
 fn each_leaf(name: &str, fields: &Value, on: &mut impl FnMut(NumberKind, &Value)) {
     fn value(name: &str, kind: NumberKind, of: &Value, on: &mut impl FnMut(NumberKind, &Value)) {
         match of {

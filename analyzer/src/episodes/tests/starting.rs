@@ -74,7 +74,7 @@ fn start_up_without_a_frame_is_named_nothing_shown() {
     let (episodes, start_up) = both(&display.records);
     assert_eq!(start_up.latency_ms, None);
     let names: Vec<_> = episodes.iter().map(|one| one.landmark.as_str()).collect();
-    assert_eq!(names, ["Start-up, nothing shown"]);
+    assert_eq!(names, ["Connected, nothing shown"]);
 }
 
 #[test]

@@ -366,7 +366,7 @@ fn episode_ended_by_an_unclassified_wait_is_unsure() {
     assert_eq!(
         unsure,
         [
-            ("Start-up, nothing shown", true),
+            ("Connected, nothing shown", true),
             ("Timer or file", false),
             ("KeyPress keycode 38", false)
         ]

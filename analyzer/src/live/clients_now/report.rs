@@ -55,8 +55,10 @@ pub struct WatchingCost {
 /// A client, with its rates in the interval.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ClientNow {
-    /// The number of the client's connection; null for unattributed time.
+    /// The number of the client's connection, the last of several; null for unattributed time.
     pub client: Option<u32>,
+    /// The number of the row's connections: ended clients of one name share a row.
+    pub connections: usize,
     /// The name of the client's process, or the number of its connection if the name is unknown.
     pub name: String,
     /// The id of the client's process; null if unknown.

@@ -8,6 +8,7 @@ use x11prof_trace::{ConnectionId, Timestamp};
 
 use super::ClientsNow;
 use super::report::{ClientNow, GrabNow, HeldNow, NowReport, RateNow, RowNow, WaitNow};
+use super::request_rates::ClientWaits;
 use super::snapshot::Snapshot;
 use crate::profile::stacks::WorkKind;
 use crate::stalls::report::StallLine;
@@ -169,14 +170,19 @@ impl ClientsNow {
         let mut ids: BTreeSet<ConnectionId> = came.iter().filter_map(|one| one.client).collect();
         let connected = self.connected.iter().copied();
         ids.extend(connected.filter(|id| filter.is_none_or(|text| holds(&self.name(*id), text))));
-        let mut clients: Vec<ClientNow> = ids
-            .into_iter()
-            .map(|id| {
-                let own: Vec<&RowTotals> =
-                    came.iter().filter(|one| one.client == Some(id)).collect();
-                self.client(id, &own, first, now, stalls)
-            })
-            .collect();
+        // Ended clients of one name share a row: a script may start hundreds.
+        let mut rows: BTreeMap<_, Vec<ConnectionId>> = BTreeMap::new();
+        for id in ids {
+            let connected = Some(id).filter(|id| self.connected.contains(id));
+            rows.entry((connected, self.name(id))).or_default().push(id);
+        }
+        let clients = rows.values().filter_map(|ids| {
+            let of = came.iter();
+            let of = of.filter(|one| one.client.is_some_and(|id| ids.contains(&id)));
+            let own: Vec<&RowTotals> = of.collect();
+            Some(self.client((*ids.last()?, ids), &own, first, now, stalls))
+        });
+        let mut clients: Vec<ClientNow> = clients.collect();
         clients.sort_by(|a, b| {
             let by_time = b.server_ms_per_s.total_cmp(&a.server_ms_per_s);
             by_time.then(b.requests_per_s.total_cmp(&a.requests_per_s))
@@ -184,9 +190,10 @@ impl ClientsNow {
         clients
     }
 
+    /// The row of the clients `ids`, of which `id` is the last.
     fn client(
         &self,
-        id: ConnectionId,
+        (id, ids): (ConnectionId, &[ConnectionId]),
         came: &[&RowTotals],
         first: &Snapshot,
         now: &Snapshot,
@@ -201,11 +208,13 @@ impl ClientsNow {
         }
         let by_cost = by_request.into_iter();
         let mostly = by_cost.max_by(|(_, a), (_, b)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        let (waits, before) = (now.client_waits.get(&id), first.client_waits.get(&id));
-        let trips = |of: Option<&super::request_rates::ClientWaits>| {
-            of.map_or(0, |of| of.round_trips.values().sum::<u64>())
+        let sum_of = |of: &Snapshot, part: fn(&ClientWaits) -> u64| -> u64 {
+            let waits = ids.iter().filter_map(|id| of.client_waits.get(id));
+            waits.map(part).sum()
         };
-        let waited = |of: Option<&super::request_rates::ClientWaits>| of.map_or(0, |of| of.waited);
+        let came_of =
+            |part: fn(&ClientWaits) -> u64| sum_of(now, part).saturating_sub(sum_of(first, part));
+        let (waits, before) = (now.client_waits.get(&id), first.client_waits.get(&id));
         let again = waits.into_iter().flat_map(|of| &of.again);
         let again = again.map(|(request, count)| {
             let before = before.and_then(|of| of.again.get(request)).copied();
@@ -216,13 +225,14 @@ impl ClientsNow {
         let known = self.summary.connection(id);
         ClientNow {
             client: Some(id.0),
+            connections: ids.len(),
             name: self.name(id),
             pid: known.and_then(|one| one.pid),
             command: known.map(|one| one.command.clone()).unwrap_or_default(),
             server_ms_per_s: sum(|one| one.server_ms),
             requests_per_s: sum(|one| one.count),
-            round_trips_per_s: trips(waits).saturating_sub(trips(before)) as f64 / seconds,
-            waited_ms_per_s: nanos_ms(waited(waits).saturating_sub(waited(before))) / seconds,
+            round_trips_per_s: came_of(|of| of.round_trips.values().sum()) as f64 / seconds,
+            waited_ms_per_s: nanos_ms(came_of(|of| of.waited)) / seconds,
             bytes_per_s: sum(|one| one.bytes),
             mostly: mostly.map(|(request, (_, per_s))| RateNow {
                 request: request.to_owned(),
@@ -238,8 +248,8 @@ impl ClientsNow {
             joined: known.is_some_and(|one| one.before > 0),
             connected: self.connected.contains(&id),
             held: self.held(id, now, seconds),
-            grabs: self.grabs(id, first.time, now.time),
-            waits_for: self.waits_for(id, stalls),
+            grabs: self.grabs(ids, first.time, now.time),
+            waits_for: self.waits_for(ids, stalls),
             asked: self
                 .asked
                 .of(id, Timestamp::from_nanos(now.time), |one| self.name(one)),
@@ -275,10 +285,10 @@ impl ClientsNow {
             .collect()
     }
 
-    fn grabs(&self, id: ConnectionId, since: u64, now: u64) -> Vec<GrabNow> {
+    fn grabs(&self, ids: &[ConnectionId], since: u64, now: u64) -> Vec<GrabNow> {
         let start = self.summary.first().unwrap_or_default().as_nanos();
         let all = self.stalls.grabs().after(Timestamp::from_nanos(since));
-        let own = all.filter(|(by, ..)| *by == id);
+        let own = all.filter(|(by, ..)| ids.contains(by));
         own.map(|(_, what, from, until)| GrabNow {
             what,
             since_ms: nanos_ms(from.as_nanos().saturating_sub(start)),
@@ -292,10 +302,10 @@ impl ClientsNow {
         .collect()
     }
 
-    fn waits_for(&self, id: ConnectionId, stalls: &[Stall]) -> Vec<WaitNow> {
+    fn waits_for(&self, ids: &[ConnectionId], stalls: &[Stall]) -> Vec<WaitNow> {
         let mut by_client: BTreeMap<ConnectionId, u64> = BTreeMap::new();
         for stall in stalls {
-            let own = stall.waited.iter().filter(|one| one.client == id);
+            let own = stall.waited.iter().filter(|one| ids.contains(&one.client));
             let nanos: u64 = own.map(|one| one.nanos).sum();
             if nanos > 0 {
                 *by_client.entry(stall.client).or_default() += nanos;

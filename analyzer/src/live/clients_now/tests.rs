@@ -1,6 +1,7 @@
 //! Current activity of clients, over synthetic traces.
 
 use x11prof_cost_model::Substitutions;
+use x11prof_trace::{ConnectionId, Control, Record};
 
 use super::{ClientsNow, NowOptions};
 use crate::live::clients_now::report::{ClientNow, NowReport};
@@ -195,4 +196,34 @@ fn work_on_more_windows_than_kept_stays_its_clients() {
         (panel.server_ms_per_s - total).abs() < 1e-6 * total,
         "{total}"
     );
+}
+
+#[test]
+fn ended_clients_of_one_name_share_a_row() {
+    let mut display = Display::new();
+    for client in [2, 3] {
+        for record in &mut display.records {
+            if let Record::Control(_, Control::Opened(opened)) = record
+                && opened.connection == ConnectionId(client)
+            {
+                opened.name = Some("xdotool".to_owned());
+            }
+        }
+        let ms = f64::from(client) * 100.0;
+        display.sends(client, ms, request(38, 0, &[ROOT]));
+        display.gets(client, ms + 2.0, reply(1));
+        let closed = Control::Closed {
+            connection: ConnectionId(client),
+            by: "client".to_owned(),
+            why: None,
+        };
+        display.control(ms + 10.0, closed);
+    }
+    display.sends(1, 1000.0, no_operation(1));
+    let report = report(&display, 1.0, None);
+    assert_eq!(report.clients.len(), 2);
+    let row = of(&report, "xdotool");
+    assert_eq!((row.connections, row.connected), (2, false));
+    assert!((row.requests_per_s - 2.0).abs() < 0.1, "{row:?}");
+    assert!((row.round_trips_per_s - 2.0).abs() < 0.1, "{row:?}");
 }

@@ -230,8 +230,11 @@ impl Insight for Duplicates {
     }
 
     fn findings(&self) -> Vec<Finding> {
-        let alone = |topic: Symbol, times| {
-            let asked = format!("{times} of them for {topic}");
+        let alone = |topic: Symbol, times, count| {
+            let asked = match times == count {
+                true => format!("all are for {topic}"),
+                false => format!("{times} of them are for {topic}"),
+            };
             match topic.as_str() {
                 // The Extended Window Manager Hints: GTK 3 checks for each hint before it uses the hint.
                 "_NET_SUPPORTING_WM_CHECK" => {
@@ -252,7 +255,7 @@ impl Insight for Duplicates {
             why: match repeated.most {
                 Some((topic, times)) => format!(
                     "nothing recorded in between could have changed the reply; {}",
-                    alone(topic, times)
+                    alone(topic, times, repeated.count)
                 ),
                 None => "nothing recorded in between could have changed the reply".to_owned(),
             },
@@ -299,7 +302,7 @@ mod tests {
         let found = findings(&trace, Duplicates::default());
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].count, found[0].saves.round_trips), (2, 2));
-        assert!(found[0].why.contains("2 of them for ABCD"), "{found:?}");
+        assert!(found[0].why.contains("all are for ABCD"), "{found:?}");
     }
 
     #[test]

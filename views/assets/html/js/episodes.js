@@ -23,7 +23,7 @@ function episodes() {
   const all = DATA.episodes.episodes.filter((episode) => !episode.caused_by);
   const longest = all.reduce((most, episode) => Math.max(most, episode.latency_ms), 0);
   chosen.threshold = longest >= 100 ? 100 : 0;
-  byId("episodes-about").textContent = `${whole(summary.count)} episodes, ${whole(summary.perceptible)} of them perceptible; `
+  byId("episodes-about").textContent = `${whole(summary.count)} episodes, ${whole(summary.perceptible)} of them over their threshold; `
     + `the user waited ${percent(DATA.episodes.think_and_wait.wait_percent)} of the time.`
     + (summary.count > all.length ? ` The ${whole(all.length)} longest are here; ${whole(summary.count - all.length)} more are counted only.` : "");
   marks();

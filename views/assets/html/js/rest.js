@@ -45,7 +45,6 @@ function resources() {
       { name: "Peak", of: (row) => row.kind.peak, show: (row) => whole(row.kind.peak) },
       { name: "Peak bytes", of: (row) => row.kind.peak_bytes, show: (row) => bytes(row.kind.peak_bytes) },
       { name: "Created", of: (row) => row.kind.created, show: (row) => whole(row.kind.created) },
-      { name: "Grows", of: (row) => (row.kind.grows ? "grows" : ""), number: false },
     ],
   });
   draw(rows.reduce((best, row) => (row.kind.peak > best.kind.peak ? row : best)));
