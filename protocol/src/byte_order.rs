@@ -53,6 +53,29 @@ impl ByteOrder {
             ByteOrder::Big => u32::from_be_bytes(four),
         })
     }
+
+    /// The bytes of a CARD16.
+    pub fn u16_bytes(self, number: u16) -> [u8; 2] {
+        match self {
+            ByteOrder::Little => number.to_le_bytes(),
+            ByteOrder::Big => number.to_be_bytes(),
+        }
+    }
+
+    /// The bytes of a CARD32.
+    pub fn u32_bytes(self, number: u32) -> [u8; 4] {
+        match self {
+            ByteOrder::Little => number.to_le_bytes(),
+            ByteOrder::Big => number.to_be_bytes(),
+        }
+    }
+
+    /// Writes a CARD32 at offset `at`, if the bytes do not end before its end.
+    pub fn put_u32(self, bytes: &mut [u8], at: usize, number: u32) {
+        if let Some(place) = bytes.get_mut(at..at.saturating_add(4)) {
+            place.copy_from_slice(&self.u32_bytes(number));
+        }
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use x11prof_protocol::{Event, Reply, ServerSetup, SetupStatus};
 use x11prof_trace::ConnectionId;
 
-use super::bytes::{from, put_u32};
+use super::bytes::from;
 use super::events::{LAST_CORE_EVENT, core_event, key_event, modifiers, without_modifiers};
 use super::replacements::Replacements;
 use super::well_known::{is_atom, is_font, is_known};
@@ -108,7 +108,7 @@ impl Replacements {
                     if let Some(key) = order.u32(bytes, 16) {
                         let time = order.u32(bytes, 12);
                         let code = self.keys.code(client, key, is_press, time);
-                        put_u32(order, bytes, 16, u32::from(code));
+                        order.put_u32(bytes, 16, u32::from(code));
                     }
                     if !name.starts_with("Raw") {
                         modifiers_of(bytes, 60);

@@ -4,7 +4,7 @@
 use rustc_hash::FxHashMap;
 use x11prof_protocol::ByteOrder;
 
-use super::bytes::{from, put_u32};
+use super::bytes::from;
 use super::secrets::Secrets;
 
 /// Maximum number of additional glyph set IDs that are tracked.
@@ -83,14 +83,11 @@ impl GlyphIds {
                 two @ [_, _] => {
                     let number = order.u16(two, 0).unwrap_or(0);
                     let number = secrets.glyph(set, u32::from(number)) as u16;
-                    two.copy_from_slice(&match order {
-                        ByteOrder::Little => number.to_le_bytes(),
-                        ByteOrder::Big => number.to_be_bytes(),
-                    });
+                    two.copy_from_slice(&order.u16_bytes(number));
                 }
                 four => {
                     let number = order.u32(four, 0).unwrap_or(0);
-                    put_u32(order, four, 0, secrets.glyph(set, number));
+                    order.put_u32(four, 0, secrets.glyph(set, number));
                 }
             }
         }

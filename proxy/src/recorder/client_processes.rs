@@ -105,10 +105,7 @@ impl ClientIdsReply {
         self.left = length;
         let is_pid = mask == u32::from(ClientIdMask::LOCAL_CLIENT_PID) && length as usize == PID;
         let pid = is_pid.then(|| processes.pid(client)).flatten();
-        self.pid = pid.map(|pid| match order {
-            ByteOrder::Little => pid.to_le_bytes(),
-            ByteOrder::Big => pid.to_be_bytes(),
-        });
+        self.pid = pid.map(|pid| order.u32_bytes(pid));
     }
 }
 

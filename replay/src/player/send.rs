@@ -40,7 +40,7 @@ impl Player<'_> {
                 Patch::Segment(number) => {
                     let memory = self.memory.get(*number as usize);
                     if let Some(Memory::Segment(segment)) = memory {
-                        put(&mut bytes, *at, order, segment.id());
+                        order.put_u32(&mut bytes, *at, segment.id());
                     }
                 }
                 Patch::Id(kind) => {
@@ -50,13 +50,13 @@ impl Player<'_> {
                         _ => order,
                     };
                     if let Some(id) = order.u32(&bytes, *at) {
-                        put(&mut bytes, *at, order, self.ids.here(id, *kind));
+                        order.put_u32(&mut bytes, *at, self.ids.here(id, *kind));
                     }
                 }
                 Patch::IdIfKnown => {
                     let known = order.u32(&bytes, *at).and_then(|id| self.ids.known(id));
                     if let Some(id) = known {
-                        put(&mut bytes, *at, order, id);
+                        order.put_u32(&mut bytes, *at, id);
                     }
                 }
                 Patch::AnyIfKnown => {
@@ -64,7 +64,7 @@ impl Player<'_> {
                         let known = self.ids.same_time(number);
                         let known = known.or_else(|| self.ids.known(number));
                         let here = known.unwrap_or_else(|| self.ids.here(number, IdKind::Atom));
-                        put(&mut bytes, *at, order, here);
+                        order.put_u32(&mut bytes, *at, here);
                     }
                 }
             }
@@ -144,14 +144,5 @@ impl Player<'_> {
             }
         }
         Ok(())
-    }
-}
-
-fn put(bytes: &mut [u8], at: usize, order: ByteOrder, id: u32) {
-    if let Some(place) = bytes.get_mut(at..at + 4) {
-        place.copy_from_slice(&match order {
-            ByteOrder::Little => id.to_le_bytes(),
-            ByteOrder::Big => id.to_be_bytes(),
-        });
     }
 }

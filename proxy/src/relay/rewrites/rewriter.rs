@@ -210,10 +210,7 @@ impl<'a> Rewriter<'a> {
             names.resize(names.len().next_multiple_of(4), 0);
             let units = names.len() as u32 / 4;
             reply[1] = count;
-            reply[4..8].copy_from_slice(&match self.order {
-                ByteOrder::Little => units.to_le_bytes(),
-                ByteOrder::Big => units.to_be_bytes(),
-            });
+            reply[4..8].copy_from_slice(&self.order.u32_bytes(units));
             reply.truncate(REPLY);
             reply.append(&mut names);
             self.counts[Rewrite::NoSharing.index()] += 1;
@@ -333,11 +330,7 @@ impl<'a> Rewriter<'a> {
 
 /// Writes the low 16 bits of a sequence number to its place in a message.
 fn write_number(order: ByteOrder, message: &mut [u8], number: u64) {
-    let bytes = match order {
-        ByteOrder::Little => (number as u16).to_le_bytes(),
-        ByteOrder::Big => (number as u16).to_be_bytes(),
-    };
     if let Some(field) = message.get_mut(2..4) {
-        field.copy_from_slice(&bytes);
+        field.copy_from_slice(&order.u16_bytes(number as u16));
     }
 }
