@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use x11rb_protocol::errors::ParseError;
 use x11rb_protocol::protocol::{self, xproto};
 use x11rb_protocol::x11_utils::{
-    BigRequests, Request as AnyRequest, Serialize, TryParse, parse_request_header,
+    BigRequests, Request as AnyRequest, TryParse, parse_request_header,
 };
 
 use crate::counts::{reply_fits, request_fits};
@@ -178,19 +178,20 @@ impl Event<'_> {
 }
 
 impl<'a> ServerSetup<'a> {
-    /// The bytes of a connection setup to send to a server, in this machine's byte order.
-    pub fn request(authorization_name: &[u8], authorization_data: &[u8]) -> Vec<u8> {
-        let request = xproto::SetupRequest {
-            byte_order: match ByteOrder::native() {
-                ByteOrder::Little => b'l',
-                ByteOrder::Big => b'B',
-            },
-            protocol_major_version: 11,
-            protocol_minor_version: 0,
-            authorization_protocol_name: authorization_name.to_vec(),
-            authorization_protocol_data: authorization_data.to_vec(),
+    /// The bytes of a connection setup to send to a server, in this byte order.
+    pub fn request(order: ByteOrder, name: &[u8], data: &[u8]) -> Vec<u8> {
+        let mut request = match order {
+            ByteOrder::Little => vec![b'l', 0],
+            ByteOrder::Big => vec![b'B', 0],
         };
-        request.serialize()
+        for number in [11, 0, name.len(), data.len(), 0] {
+            request.extend(order.u16_bytes(number as u16));
+        }
+        for text in [name, data] {
+            request.extend_from_slice(text);
+            request.resize(request.len().next_multiple_of(4), 0);
+        }
+        request
     }
 
     /// Parses the server's complete reply to [`ServerSetup::request`].

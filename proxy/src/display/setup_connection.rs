@@ -4,7 +4,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use x11prof_protocol::ServerSetup;
+use x11prof_protocol::{ByteOrder, ServerSetup};
 use x11rb_protocol::protocol::xproto::Setup;
 use x11rb_protocol::x11_utils::Request;
 
@@ -64,7 +64,7 @@ impl SetupConnection {
     /// # Errors
     /// Fails if the server refuses, stops replying, or is not an X server.
     pub fn set_up(&mut self, cookie: Option<&Cookie>) -> Result<Setup, SetupFailure> {
-        self.say(&setup_request(cookie))
+        self.say(&setup_request(ByteOrder::native(), cookie))
             .map_err(SetupFailure::Failed)?;
         let mut answer = self.hear(8).map_err(SetupFailure::Failed)?;
         let &[_, _, _, _, _, _, a, b] = answer.as_slice() else {
@@ -189,10 +189,10 @@ impl SetupConnection {
 }
 
 /// The bytes of a client's setup with this cookie.
-pub fn setup_request(cookie: Option<&Cookie>) -> Vec<u8> {
+pub fn setup_request(order: ByteOrder, cookie: Option<&Cookie>) -> Vec<u8> {
     match cookie {
-        Some(cookie) => ServerSetup::request(MIT_MAGIC_COOKIE_1, cookie.as_bytes()),
-        None => ServerSetup::request(&[], &[]),
+        Some(cookie) => ServerSetup::request(order, MIT_MAGIC_COOKIE_1, cookie.as_bytes()),
+        None => ServerSetup::request(order, &[], &[]),
     }
 }
 

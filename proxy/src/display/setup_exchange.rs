@@ -101,7 +101,7 @@ pub(crate) fn rewrite(setup: &[u8], layout: &Layout, servers: Option<&Cookie>) -
     for part in [name, data] {
         // The cookie comes from a file with 16-bit lengths.
         let len = u16::try_from(part.len()).unwrap_or(u16::MAX);
-        out.extend(to_bytes(layout.order, len));
+        out.extend(layout.order.u16_bytes(len));
     }
     out.extend([0, 0]);
     for part in [name, data] {
@@ -122,18 +122,11 @@ pub(crate) fn failure(order: ByteOrder, reason: &str) -> Vec<u8> {
     let units = u16::try_from(padded(reason.len()) / 4).unwrap_or(0);
     let mut out = vec![0, u8::try_from(reason.len()).unwrap_or(0)];
     for number in [11, 0, units] {
-        out.extend(to_bytes(order, number));
+        out.extend(order.u16_bytes(number));
     }
     out.extend(reason);
     out.resize(padded(out.len()), 0);
     out
-}
-
-fn to_bytes(order: ByteOrder, number: u16) -> [u8; 2] {
-    match order {
-        ByteOrder::Little => number.to_le_bytes(),
-        ByteOrder::Big => number.to_be_bytes(),
-    }
 }
 
 #[cfg(test)]
@@ -152,7 +145,7 @@ mod tests {
             ByteOrder::Big => vec![b'B', 0],
         };
         for n in [11, 0, name.len() as u16, data.len() as u16, 0] {
-            out.extend(to_bytes(order, n));
+            out.extend(order.u16_bytes(n));
         }
         for part in [name, data] {
             out.extend(part);

@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 use rustc_hash::FxHashMap;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use x11prof_protocol::{ByteOrder, Extensions, SequenceNumber};
-use x11prof_proxy::{Cookie, ServerLink};
+use x11prof_proxy::{ServerLink, setup_request};
 
 use super::patience::PATIENCE;
 use crate::script::{EventKey, key, time};
@@ -19,8 +19,6 @@ const ERROR: u8 = 0;
 const REPLY: u8 = 1;
 const KEYMAP_NOTIFY: u8 = 11;
 const GENERIC_EVENT: u8 = 35;
-/// The authorization protocol (Xsecurity(7)).
-const MIT_MAGIC_COOKIE_1: &[u8] = b"MIT-MAGIC-COOKIE-1";
 /// The number of bytes to read at a time.
 const ROOM: usize = 1 << 16;
 /// The longest accepted message, in bytes.
@@ -67,12 +65,6 @@ impl Connection {
         // A descriptor of any kind of socket is read and written in the same way.
         let stream = UnixStream::from(OwnedFd::from(connected));
         stream.set_read_timeout(Some(PATIENCE))?;
-        let data = cookie.as_ref().map_or(&[][..], Cookie::as_bytes);
-        let name = if data.is_empty() {
-            &[][..]
-        } else {
-            MIT_MAGIC_COOKIE_1
-        };
         let mut connection = Connection {
             stream,
             order,
@@ -85,25 +77,7 @@ impl Connection {
             read: Vec::new(),
             is_over: false,
         };
-        let u16 = |number: usize| match order {
-            ByteOrder::Little => (number as u16).to_le_bytes(),
-            ByteOrder::Big => (number as u16).to_be_bytes(),
-        };
-        let mut request = vec![
-            if order == ByteOrder::Little {
-                b'l'
-            } else {
-                b'B'
-            },
-            0,
-        ];
-        for number in [11, 0, name.len(), data.len(), 0] {
-            request.extend(u16(number));
-        }
-        for text in [name, data] {
-            request.extend_from_slice(text);
-            request.resize(request.len().next_multiple_of(4), 0);
-        }
+        let request = setup_request(order, cookie.as_ref());
         connection.write(&request, None)?;
         let mut answer = vec![0; 8];
         connection.stream.read_exact(&mut answer)?;

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use rustix::net::{
     RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, recv, send, sendmsg,
 };
-use x11prof_protocol::ServerSetup;
+use x11prof_protocol::{ByteOrder, ServerSetup};
 use x11prof_proxy::{Cookie, ServerLink, setup_request};
 use x11rb_protocol::protocol::xproto::Setup;
 
@@ -62,7 +62,7 @@ impl RawConnection {
             input: Vec::new(),
             room: vec![0; READ],
         };
-        connection.send_all(&setup_request(cookie))?;
+        connection.send_all(&setup_request(ByteOrder::native(), cookie))?;
         let answer = connection.message(|input| {
             let words = u16::from_ne_bytes([*input.get(6)?, *input.get(7)?]);
             Some(8 + usize::from(words) * 4)
@@ -76,7 +76,7 @@ impl RawConnection {
         connection.setup = setup.decode().map_err(|_| MeasureError::Protocol {
             what: "sent a setup that cannot be read".into(),
         })?;
-        connection.setup_bytes = (setup_request(None), answer);
+        connection.setup_bytes = (setup_request(ByteOrder::native(), None), answer);
         Ok(connection)
     }
 
