@@ -157,12 +157,29 @@ impl<R: Read> Messages<R> {
                     }));
                 }
                 Some(Found::Channel(channel)) => self.declare(channel)?,
-                Some(Found::Footer) => self.state = State::Complete,
+                Some(Found::Footer) => self.end()?,
                 Some(Found::Header(_) | Found::Chunk | Found::Nothing) => {}
                 None => self.state = State::Broken,
             }
         }
         Ok(None)
+    }
+
+    /// Reads past the footer, which only MCAP's magic number may follow.
+    fn end(&mut self) -> Result<(), TraceError> {
+        self.state = State::Complete;
+        let (mut rest, mut len) = ([0; mcap::MAGIC.len() + 1], 0);
+        loop {
+            match self
+                .source
+                .read(&mut rest[len..])
+                .map_err(TraceError::Read)?
+            {
+                0 if len < rest.len() => return Ok(()),
+                0 => return Err(self.damaged("bytes follow its end")),
+                more => len += more,
+            }
+        }
     }
 
     /// True if the end of a complete file has been reached.

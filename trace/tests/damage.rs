@@ -239,6 +239,16 @@ fn recover_completes_a_truncated_trace() {
 }
 
 #[test]
+fn bytes_after_the_end_are_damage() {
+    let file = trace(&records());
+    for after in [&b"\0"[..], &file, &[0; 100]] {
+        let (found, end) = read(&[&file, after].concat());
+        assert_eq!(found, with_started(&records()));
+        assert!(matches!(end, Err(TraceError::Damaged { .. })), "{end:?}");
+    }
+}
+
+#[test]
 fn recover_keeps_records_before_the_damage() {
     let mut file = trace(&records());
     let middle = file.len() / 2;
