@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-use x11prof_protocol::{Chord, keysym_name, keysym_of};
+use x11prof_protocol::{Chord, is_unsafe, keysym_name, keysym_of};
 
 /// A position in pixels, from the upper left corner of a window, or of the screen if the session names no window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,7 +154,7 @@ pub(crate) fn quoted(text: &str) -> String {
             '"' | '\\' => quoted.extend(['\\', character]),
             '\n' => quoted.push_str("\\n"),
             '\t' => quoted.push_str("\\t"),
-            _ if character.is_control() => quoted.push('\u{FFFD}'),
+            _ if is_unsafe(character) => quoted.extend(character.escape_unicode()),
             _ => quoted.push(character),
         }
     }

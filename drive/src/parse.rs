@@ -186,7 +186,14 @@ fn quotation(letters: &mut Peekable<Chars<'_>>) -> Result<String, String> {
                 Some('n') => word.push('\n'),
                 Some('t') => word.push('\t'),
                 Some(letter @ ('"' | '\\')) => word.push(letter),
-                _ => return Err("after \\ comes n, t, \" or \\".to_owned()),
+                Some('u') => {
+                    let digits: String = letters.by_ref().take_while(|one| *one != '}').collect();
+                    let digits = digits.strip_prefix('{').unwrap_or_default();
+                    let number = u32::from_str_radix(digits, 16).ok();
+                    let letter = number.and_then(char::from_u32);
+                    word.push(letter.ok_or("after \\u comes a number, as in \\u{e9}")?);
+                }
+                _ => return Err("after \\ comes n, t, u, \" or \\".to_owned()),
             },
             _ => word.push(letter),
         }
@@ -210,7 +217,7 @@ mod tests {
         }
     }
 
-    const TEXT: &str = r#"window "XTerm" "a \"title\""
+    const TEXT: &str = r#"window "XTerm" "a \"title\"\u{202e}"
 type "hello\n" 120ms
 pause 350ms
 key ctrl+shift+Left

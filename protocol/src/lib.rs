@@ -27,6 +27,7 @@ mod request_names;
 mod sequence;
 mod swap;
 mod symbol;
+mod unsafe_characters;
 mod walk;
 
 pub use assemble::ScratchBuffers;
@@ -48,4 +49,5 @@ pub use message::{
 pub use names::request_name;
 pub use sequence::SequenceNumber;
 pub use symbol::Symbol;
+pub use unsafe_characters::is_unsafe;
 pub use walk::{Piece, Walker};

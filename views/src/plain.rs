@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
+use x11prof_protocol::is_unsafe;
+
 /// Replaces control characters and direction marks in `text` by question marks. Names in a trace may contain any bytes,
 /// and terminals interpret some of them.
 pub fn plain(text: &str) -> Cow<'_, str> {
@@ -33,14 +35,6 @@ pub(crate) fn markup(text: &str) -> String {
 /// Replaces control characters and direction marks like [`plain`], but keeps line feeds.
 pub fn plain_lines(text: &str) -> Cow<'_, str> {
     without(text, |c| is_unsafe(c) && c != '\n')
-}
-
-/// True for characters that a terminal interprets, for those that change the order of the surrounding text (Unicode's
-/// Bidi_Control), for other separators of lines, and for invisible ones.
-fn is_unsafe(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 fn without(text: &str, bad: impl Fn(char) -> bool) -> Cow<'_, str> {
