@@ -232,18 +232,23 @@ impl Control {
             plane_mask: u32::MAX,
         };
         let image: GetImageReply = self.one(question, 0)?;
+        let mut formats = self.setup.pixmap_formats.iter();
+        let format = formats.find(|format| format.depth == image.depth);
+        let (bits, pad) = format.map_or((0, 0), |one| (one.bits_per_pixel, one.scanline_pad));
+        let (pixel, pad) = (usize::from(bits / 8).max(1), usize::from(pad / 8).max(1));
+        let row = pixel * usize::from(width);
+        let padded = row.next_multiple_of(pad);
+        if image.data.len() < padded * usize::from(height) {
+            return Err(lost("its picture of the screen is incomplete"));
+        }
         let mut picture = format!("P6\n{width} {height}\n255\n").into_bytes();
-        match image.depth {
-            24.. => {
-                for pixel in image.data.chunks_exact(4) {
-                    picture.extend([pixel[2], pixel[1], pixel[0]]);
-                }
-            }
-            // The pixel values. Their colours would depend on the colormap.
-            _ => image
-                .data
-                .iter()
-                .for_each(|pixel| picture.extend([*pixel; 3])),
+        let rows = image.data.chunks(padded.max(1)).take(height.into());
+        for pixel in rows.flat_map(|one| one[..row].chunks(pixel)) {
+            picture.extend(match pixel {
+                [blue, green, red, _] => [*red, *green, *blue],
+                // The pixel values. Their colours would depend on the colormap.
+                _ => [pixel[0]; 3],
+            });
         }
         // A screenshot shows windows, so only the owner may read it.
         let written = own_file(file).and_then(|mut file| {

@@ -1,6 +1,6 @@
 //! The player's state: the display, its ids, and a connection for each recorded client.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -18,6 +18,9 @@ use super::shared_memory::{self, Segment};
 use crate::ids::Ids;
 use crate::script::Script;
 use crate::{Played, ReplayError};
+
+/// The maximum number of pictures.
+const MOST_PICTURES: usize = 1000;
 
 /// Memory shared with the display, in place of a recorded client's segment.
 pub(super) enum Memory {
@@ -43,6 +46,8 @@ pub(super) struct Player<'a> {
     /// The index of the client that has grabbed the server; `None` if no client has.
     pub(super) grabbed: Option<usize>,
     pub(super) played: Played,
+    /// The names of the pictures.
+    pictures: BTreeSet<String>,
     errors: BTreeMap<Symbol, u64>,
 }
 
@@ -95,6 +100,7 @@ impl<'a> Player<'a> {
             late: vec![Duration::ZERO; script.clients.len()],
             grabbed: None,
             played,
+            pictures: BTreeSet::new(),
             errors: BTreeMap::new(),
         })
     }
@@ -203,11 +209,20 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Writes a screenshot to the folder; `name`, the text of a mark, becomes the file name.
+    /// Writes a screenshot to the folder; `name`, the text of a mark, becomes the file name. The second one of a name gets
+    /// the number 2.
     pub(super) fn picture(&mut self, folder: &Path, name: &str) -> Result<(), ReplayError> {
+        if self.pictures.len() >= MOST_PICTURES {
+            return Ok(());
+        }
         // The mark's text must not be used as a path.
         let letter = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
-        let name: String = name.chars().take(60).map(letter).collect();
+        let first: String = name.chars().take(60).map(letter).collect();
+        let (mut name, mut number) = (first.clone(), 1);
+        while !self.pictures.insert(name.clone()) {
+            number += 1;
+            name = format!("{first}-{number}");
+        }
         self.control.picture(&folder.join(format!("{name}.ppm")))
     }
 
