@@ -64,6 +64,19 @@ fn ran(mut command: Command) -> Result<Option<ExitCode>, CommandError> {
     }
 }
 
+/// Returns `path` as a pattern of DuckDB that matches this path only, for a string of SQL.
+fn literal(path: &str) -> String {
+    let mut pattern = String::with_capacity(path.len());
+    for letter in path.chars() {
+        match letter {
+            '\'' => pattern.push_str("''"),
+            '*' | '?' | '[' => pattern.extend(['[', letter, ']']),
+            other => pattern.push(other),
+        }
+    }
+    pattern
+}
+
 /// Returns the SQL statements that create a view for each table in `folder`.
 fn views(folder: &Path) -> Result<String, CommandError> {
     let mut views = String::new();
@@ -72,7 +85,7 @@ fn views(folder: &Path) -> Result<String, CommandError> {
         if !files.is_dir() {
             continue;
         }
-        let files = files.to_string_lossy().replace('\'', "''");
+        let files = literal(&files.to_string_lossy());
         // Versions stay text, because 1.10 differs from 1.1.
         views.push_str(&format!(
             "CREATE VIEW {} AS SELECT * FROM read_parquet('{files}/**/*.parquet', hive_partitioning = true, \
@@ -86,5 +99,15 @@ fn views(folder: &Path) -> Result<String, CommandError> {
             "the folder has no tables; write them with: x11prof export --to parquet TRACE -o FOLDER",
         )),
         false => Ok(views),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::literal;
+
+    #[test]
+    fn folder_names_are_no_patterns() {
+        assert_eq!(literal("/it's/a[1]*?"), "/it''s/a[[]1][*][?]");
     }
 }
