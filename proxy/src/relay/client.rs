@@ -117,7 +117,7 @@ impl Display {
             }
             return Ok(());
         }
-        let connection = self.connections.open();
+        let connection = self.connections.open(transport.is_local());
         let display = Arc::clone(self);
         let thread = Builder::new().name("x11prof-relay".to_owned());
         let spawned = thread.stack_size(STACK).spawn(move || {

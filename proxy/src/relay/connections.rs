@@ -28,8 +28,6 @@ pub(crate) struct Connections {
 struct State {
     accepted: u32,
     open: Vec<OpenConnection>,
-    /// The number of connections that wait for their setups.
-    awaited: usize,
     cut_off: bool,
 }
 
@@ -37,6 +35,8 @@ struct State {
 struct OpenConnection {
     connection: ConnectionId,
     pid: Option<u32>,
+    /// True for a client on a Unix socket.
+    is_local: bool,
     /// The sockets on which the connection's threads may wait.
     sockets: Vec<Arc<Socket>>,
     /// The time since which the setup is awaited; `None` once it has arrived.
@@ -51,51 +51,48 @@ const SLOW: Duration = Duration::from_secs(1);
 
 impl Connections {
     /// Opens a connection, and returns its number. It stays open until `close`.
-    pub(crate) fn open(&self) -> ConnectionId {
+    pub(crate) fn open(&self, is_local: bool) -> ConnectionId {
         let mut state = self.state();
         state.accepted = state.accepted.saturating_add(1);
         let connection = ConnectionId(state.accepted);
         state.open.push(OpenConnection {
             connection,
             pid: None,
+            is_local,
             sockets: Vec::new(),
             awaited: Some(Instant::now()),
         });
-        state.awaited += 1;
         connection
     }
 
     /// True if another connection may wait for its setup; `is_local` is true for a Unix socket. If too many connections
     /// wait, those that have waited long are ended.
     pub(crate) fn has_room(&self, is_local: bool) -> bool {
-        // Clients from other hosts connect by TCP, and must not use up the slots of this machine's clients.
+        // Clients from other hosts connect by TCP, and must neither use up the slots of this machine's clients nor end them.
         let most = if is_local {
             MAX_AWAITED_SETUPS
         } else {
             MAX_AWAITED_SETUPS / 2
         };
         let mut state = self.state();
-        let State { awaited, open, .. } = &mut *state;
-        for open in open {
-            if *awaited < most {
-                break;
-            }
-            if open.awaited.is_some_and(|since| since.elapsed() > SLOW) {
+        let is_counted =
+            |open: &OpenConnection| open.awaited.is_some() && (is_local || !open.is_local);
+        let waiting = state.open.iter().filter(|open| is_counted(open)).count();
+        let mut excess = (waiting + 1).saturating_sub(most);
+        for open in state.open.iter_mut().filter(|open| is_counted(open)) {
+            if excess > 0 && open.awaited.is_some_and(|since| since.elapsed() > SLOW) {
                 open.awaited = None;
                 open.sockets.iter().for_each(|socket| socket.shut_down());
-                *awaited -= 1;
+                excess -= 1;
             }
         }
-        *awaited < most
+        excess == 0
     }
 
     /// Notes that a connection no longer waits for its setup: the setup has arrived, or will not arrive.
     pub(crate) fn introduced(&self, connection: ConnectionId) {
-        let mut state = self.state();
-        if let Some(open) = state.of(connection)
-            && open.awaited.take().is_some()
-        {
-            state.awaited -= 1;
+        if let Some(open) = self.state().of(connection) {
+            open.awaited = None;
         }
     }
 
@@ -215,25 +212,28 @@ mod tests {
     #[test]
     fn pending_setups_are_limited() {
         let connections = Connections::default();
-        let open: Vec<_> = (0..MAX_AWAITED_SETUPS)
-            .map(|n| (connections.has_room(n % 2 == 0), connections.open()))
-            .collect();
-        let taken = open.iter().filter(|(room, _)| *room).count();
-        assert_eq!(taken, MAX_AWAITED_SETUPS / 2 + MAX_AWAITED_SETUPS / 4);
+        for is_local in [false, true] {
+            for _ in 0..MAX_AWAITED_SETUPS / 2 {
+                assert!(connections.has_room(is_local));
+                connections.open(is_local);
+            }
+        }
         assert!(!connections.has_room(true) && !connections.has_room(false));
-        connections.introduced(open[0].1);
-        connections.introduced(open[0].1);
-        assert!(connections.has_room(true) && !connections.has_room(false));
+        let first = connections.state().open[0].connection;
+        connections.introduced(first);
+        assert!(connections.has_room(true) && connections.has_room(false));
+        connections.open(false);
         // A connection without a setup makes room for another.
         let (peer, ours) = UnixStream::pair().unwrap();
-        let silent = connections.open();
+        let silent = connections.state().open[MAX_AWAITED_SETUPS - 1].connection;
         let socket = connections.share(silent, Socket::new(ours).unwrap());
         connections.state().of(silent).unwrap().awaited = Instant::now().checked_sub(2 * SLOW);
+        assert!(!connections.has_room(false));
         assert!(connections.has_room(true));
         assert_eq!(socket.receive(&mut [0; 8], Wait::Yes).unwrap().0, 0);
         connections.close(silent);
         assert!(connections.has_room(true));
-        connections.open();
+        connections.open(true);
         assert!(!connections.has_room(true));
         drop(peer);
     }
@@ -242,7 +242,7 @@ mod tests {
     fn disconnecting_wakes_blocked_threads() {
         let connections = Connections::default();
         let (peer, ours) = UnixStream::pair().unwrap();
-        let connection = connections.open();
+        let connection = connections.open(true);
         connections.note_process(connection, Some(7));
         let socket = connections.share(connection, Socket::new(ours).unwrap());
         thread::scope(|scope| {
@@ -251,7 +251,7 @@ mod tests {
             assert_eq!(reader.join().unwrap(), 0);
         });
         // A connection that is accepted after the end.
-        let late = connections.open();
+        let late = connections.open(true);
         let socket = connections.share(late, Socket::new(peer).unwrap());
         assert_eq!(socket.receive(&mut [0; 8], Wait::Yes).unwrap().0, 0);
         connections.close(late);
