@@ -168,7 +168,7 @@ impl LinkReport {
                 false => add(
                     LinkKind::Steps,
                     what,
-                    Some("look for what polls on the way: a tunnel, a proxy, a remote desktop"),
+                    Some("find what polls in the link: a tunnel, a proxy, a remote desktop"),
                     None,
                 ),
             }
@@ -181,8 +181,8 @@ impl LinkReport {
             add(
                 LinkKind::DelayedAcknowledgement,
                 format!(
-                    "a request right after another takes {two:.0} ms, one alone {alone:.0}: somebody on the way holds \
-                     small packets back until the one before is acknowledged (Nagle's algorithm and delayed acknowledgement)"
+                    "a request right after another takes {two:.0} ms, a single one {alone:.0}: a tunnel or proxy delays \
+                     small packets until the previous one is acknowledged (Nagle's algorithm and delayed acknowledgement)"
                 ),
                 Some("set TCP_NODELAY in the tunnel or proxy"),
                 Some("RFC 896; RFC 1122, 4.2.3.2 and 4.2.3.4; tcp(7)"),

@@ -161,7 +161,7 @@ fn make_socket_dir(dir: &Path) -> io::Result<()> {
 /// Checks the sockets' folder by the rules of Xtrans and Wayland compositors: root or this user owns it, and other users
 /// cannot remove or rename entries (the folder is sticky). The error names the problem.
 fn check_socket_dir(dir: &Path) -> Result<(), &'static str> {
-    let about = fs::symlink_metadata(dir).map_err(|_| "it cannot be looked at")?;
+    let about = fs::symlink_metadata(dir).map_err(|_| "it cannot be read")?;
     let writable = about.mode() & 0o022 != 0;
     match about.uid() {
         _ if !about.is_dir() => Err("it is no folder"),

@@ -10,25 +10,14 @@ use crate::table::Table;
 /// The maximum number of landmarks shown.
 const SHOWN: usize = 40;
 
-/// The latency distribution, the main causes by trigger, all landmarks, and statistics across episodes, as text.
+/// The main causes by trigger, all landmarks, and statistics across episodes, as text.
 pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
     [
-        distribution(report, page),
         characterisation(report, page),
         landmark_profile(report, page),
         cross_client::text(report, page),
     ]
     .concat()
-}
-
-fn distribution(report: &EpisodesReport, page: &Page) -> String {
-    let mut table = Table::new(["At least ms", "Episodes"]);
-    // Up to the first empty step.
-    let reached = report.distribution.iter().filter(|step| step.count > 0);
-    for step in report.distribution.iter().take(reached.count() + 1) {
-        table.row([step.at_least_ms.to_string(), step.count.to_string()]);
-    }
-    format!("\nLatencies:\n{}", table.on(page))
 }
 
 fn characterisation(report: &EpisodesReport, page: &Page) -> String {

@@ -9,13 +9,12 @@ use crate::table::Table;
 /// The maximum number of rows of a table.
 const SHOWN: usize = 20;
 
-/// Bursts, think and wait time, the distribution of durations, and the time between long episodes, as text.
+/// Bursts, think and wait time, and the distribution of durations, as text.
 pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
     [
         bursts_text(report, page),
-        think_text(report, page),
+        think_text(report),
         durations_text(report, page),
-        apart_text(report, page),
     ]
     .concat()
 }
@@ -47,32 +46,11 @@ fn bursts_text(report: &EpisodesReport, page: &Page) -> String {
     )
 }
 
-fn think_text(report: &EpisodesReport, page: &Page) -> String {
+fn think_text(report: &EpisodesReport) -> String {
     let of = &report.think_and_wait;
-    let mut table = Table::new([
-        "Client",
-        "Events wait",
-        "Reply awaited",
-        "File awaited",
-        "ms",
-    ]);
-    for state in of.states.iter().filter(|state| state.time_ms > 0.0) {
-        let word = |is: bool| if is { "yes" } else { "no" }.to_owned();
-        let busy = if state.busy { "busy" } else { "idle" };
-        table.row([
-            busy.to_owned(),
-            word(state.events_waiting),
-            word(state.outstanding),
-            word(state.file),
-            format!("{:.2}", state.time_ms),
-        ]);
-    }
     format!(
-        "\nThe user waited {:.0} ms ({:.1} %) and thought {:.0} ms. Time of all clients:\n{}",
-        of.wait_ms,
-        of.wait_percent,
-        of.think_ms,
-        table.on(page)
+        "\nThe user waited {:.0} ms ({:.1} %) and thought {:.0} ms.\n",
+        of.wait_ms, of.wait_percent, of.think_ms,
     )
 }
 
@@ -87,25 +65,4 @@ fn durations_text(report: &EpisodesReport, page: &Page) -> String {
         ]);
     }
     format!("\nLatency by duration:\n{}", table.on(page))
-}
-
-fn apart_text(report: &EpisodesReport, page: &Page) -> String {
-    let some = |ms: Option<f64>| ms.map_or_else(|| "-".to_owned(), |ms| format!("{ms:.1}"));
-    if report.long_apart.iter().all(|of| of.mean_ms.is_none()) {
-        return String::new();
-    }
-    let mut table = Table::new(["Above ms", "Episodes", "Apart ms", "Std. Dev."]);
-    for of in &report.long_apart {
-        table.row([
-            of.above_ms
-                .map_or_else(|| "own".to_owned(), |ms| ms.to_string()),
-            of.count.to_string(),
-            some(of.mean_ms),
-            some(of.standard_deviation_ms),
-        ]);
-    }
-    format!(
-        "\nBetween long episodes (own: over their own threshold):\n{}",
-        table.on(page)
-    )
 }

@@ -57,6 +57,11 @@ fn network_start_up_names_its_cause_without_forecast() {
     start["network_ms"] = 0.0.into();
     let local = verdict(&start);
     assert!(local.contains("server wait 95 %, 9 round trips"), "{local}");
+    // Several threads may run at once.
+    let mut parallel = start.clone();
+    parallel["cpu_ms"] = 400.0.into();
+    let parallel = verdict(&parallel);
+    assert!(parallel.contains("client CPU 5.0 %"), "{parallel}");
     // A server that waited on the run queue is not slow.
     start["run_queue_ms"] = 850.0.into();
     let crowded = verdict(&start);

@@ -372,20 +372,14 @@ fn suggested(report: &RoundTripsReport, out: &mut String, page: &Page) {
             ));
         }
     }
-    let hidden = report
-        .suggestions
-        .iter()
-        .filter(|one| !listed.contains(one));
-    let most = hidden.max_by(|a, b| a.saves_ms.total_cmp(&b.saves_ms));
-    let more = report.suggestions.len() - listed.len();
-    let more = most.map(|most| {
-        let saves = duration(most.saves_ms);
-        left_out(
-            more,
-            &format!(" with --all (at most {saves}, {})", most.client),
-        )
+    let mut hidden: Vec<&Suggestion> = report.suggestions.iter().collect();
+    hidden.retain(|one| !listed.contains(one));
+    let adding = hidden.iter().filter(|one| adds(one));
+    let most = adding.max_by(|a, b| a.adds_ms.total_cmp(&b.adds_ms));
+    let most = most.map_or_else(String::new, |most| {
+        format!(" (at most {}, {})", duration(most.adds_ms), most.client)
     });
-    out.push_str(&more.unwrap_or_default());
+    out.push_str(&left_out(hidden.len(), &format!(" with --all{most}")));
 }
 
 fn requests(report: &RoundTripsReport, out: &mut String, page: &Page) {
