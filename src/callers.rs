@@ -24,6 +24,10 @@ use crate::error::{CommandError, shown};
 const TOLD: usize = 5;
 /// The maximum number of function names that are read from one recording.
 const SYMBOLS: usize = 1_000_000;
+/// The maximum number of functions at an address, and of characters of their names: a
+/// report repeats them for each stack.
+const MOST_INLINED: usize = 64;
+const LONGEST_NAME: usize = 4096;
 
 /// Collects the call stacks of a recording and names their functions.
 #[derive(Debug, Default)]
@@ -370,19 +374,20 @@ fn reported(file: &str, functions: Vec<SymbolFunction>, start: u64) -> Vec<Funct
         }];
     }
     let report = |one: SymbolFunction| FunctionReport {
-        name: Some(one.name),
+        name: Some(one.name.chars().take(LONGEST_NAME).collect()),
         module: module.to_owned(),
         line: one.line,
         inlined: one.inlined,
         interpreted: false,
     };
-    functions.into_iter().map(report).collect()
+    let functions = functions.into_iter().take(MOST_INLINED);
+    functions.map(report).collect()
 }
 
 /// Returns the function `name` of an interpreted program, such as a Python function.
 fn interpreted(frame: &StackFrame, name: &str) -> FunctionReport {
     FunctionReport {
-        name: Some(name.to_owned()),
+        name: Some(name.chars().take(LONGEST_NAME).collect()),
         module: frame.file.rsplit('/').next().unwrap_or_default().to_owned(),
         line: Some(format!("{}:{}", frame.file, frame.address)),
         interpreted: true,

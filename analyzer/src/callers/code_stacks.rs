@@ -61,7 +61,9 @@ impl CodeStacks {
         let mut known: HashMap<Vec<String>, u32> = HashMap::new();
         let mut first = HashMap::new();
         for (stack, of) in &self.stacks {
-            first.insert(*stack, *known.entry(name(&of.frames)).or_insert(*stack));
+            let mut names = name(&of.frames);
+            names.truncate(4 * FRAMES);
+            first.insert(*stack, *known.entry(names).or_insert(*stack));
         }
         let names = known.into_iter().map(|(name, stack)| (stack, name));
         StackNames {
