@@ -193,11 +193,7 @@ impl ReorderBuffer {
             return;
         };
         for one in earlier.iter_mut() {
-            if matches!(
-                one.record,
-                Record::Block(_) | Record::Control(_, Control::Joined(_))
-            ) {
-                set_time(&mut one.record, time);
+            if self.times.set_earlier(&mut one.record, time) {
                 one.turn = time;
             }
         }
@@ -547,10 +543,18 @@ mod tests {
             // Client 2 runs already, and sleeps after it has handled the event.
             (2, 9_900, In),
             (2, 10_400, Blocked),
+            (1, 10_450, Blocked),
+            // The reaction of client 2 wakes client 1.
+            (1, 10_600, In),
             (2, 20_000, In),
         ];
-        let messages = [(1, 10_999, ToServer), (2, 10_999, ToClient)];
-        assert_eq!(attached(&steps, &messages), [(1, 10_400), (2, 10_400)]);
+        let messages = [
+            (1, 10_999, ToServer),
+            (2, 10_999, ToClient),
+            (1, 10_999, ToClient),
+        ];
+        let found = attached(&steps, &messages);
+        assert_eq!(found, [(1, 10_400), (2, 10_400), (1, 10_600)]);
     }
 
     #[test]

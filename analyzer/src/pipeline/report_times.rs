@@ -136,6 +136,19 @@ impl ReportTimes {
         known.peek().is_none() || known.any(|(since, sleeps)| !sleeps || *since >= begin)
     }
 
+    /// Sets the time of an earlier message to `time` (nanoseconds), by which the server had handled it. Returns false for
+    /// other records.
+    pub(crate) fn set_earlier(&mut self, record: &mut Record, time: u64) -> bool {
+        let Some((client, ..)) = message(record) else {
+            return false;
+        };
+        set_time(record, time);
+        if let Some(last) = self.last.get_mut(client) {
+            *last = time.min(*last);
+        }
+        true
+    }
+
     fn of(&mut self, client: ConnectionId, time: u64, way: Direction) -> u64 {
         let slept = self.slept_before(client, time, way).unwrap_or(time);
         let Some(last) = self.last.get_mut(client) else {
