@@ -56,7 +56,7 @@ impl<W: Write> EscapedJson<W> {
     pub fn plain(out: W) -> EscapedJson<W> {
         EscapedJson {
             out,
-            is_escaped: |c| !c.is_ascii() && is_unsafe(c),
+            is_escaped: |c| is_unsafe(c) && c >= '\x7F',
         }
     }
 
@@ -64,7 +64,7 @@ impl<W: Write> EscapedJson<W> {
     pub(crate) fn in_script(out: W) -> EscapedJson<W> {
         EscapedJson {
             out,
-            is_escaped: |c| c == '<' || !c.is_ascii() && is_unsafe(c),
+            is_escaped: |c| c == '<' || is_unsafe(c) && c >= '\x7F',
         }
     }
 }
@@ -113,9 +113,9 @@ mod tests {
 
     #[test]
     fn json_cannot_close_the_script_element() {
-        let text = json("</script><!-- <b>\u{202e}", EscapedJson::in_script);
+        let text = json("</script><!-- <b>\u{202e}\u{7f}", EscapedJson::in_script);
         assert!(
-            text.contains(r#""\u003c/script>\u003c!-- \u003cb>\u202e""#),
+            text.contains(r#""\u003c/script>\u003c!-- \u003cb>\u202e\u007f""#),
             "{text}"
         );
     }

@@ -40,7 +40,7 @@ pub(super) struct Player<'a> {
     pub(super) memory: Vec<Memory>,
     /// The number of batches in which an event of a kind (extension, code) was missing. After several, the player no
     /// longer waits for the kind.
-    pub(super) unreliable: HashMap<(u8, u16), u32>,
+    pub(super) unreliable: HashMap<(u8, u32), u32>,
     /// By index of the client, the time that the player has waited in vain since the display handled one of its requests.
     late: Vec<Duration>,
     /// The index of the client that has grabbed the server; `None` if no client has.

@@ -20,7 +20,7 @@ pub(crate) struct EventKey {
     /// The major opcode of the event's extension; 0 for the core protocol.
     pub(crate) extension: u8,
     /// The core event's code, the event's number within its extension, or 256 plus the type of a generic event.
-    pub(crate) code: u16,
+    pub(crate) code: u32,
     /// The id of the event's window or other subject; 0 if there is none.
     pub(crate) id: u32,
 }
@@ -41,14 +41,14 @@ pub(crate) fn key(bytes: &[u8], order: ByteOrder, extensions: &Extensions) -> Op
     Some(match code {
         GENERIC_EVENT => EventKey {
             extension: *bytes.get(1)?,
-            code: 256 + order.u16(bytes, 8)?,
+            code: 256 + u32::from(order.u16(bytes, 8)?),
             id: 0,
         },
         FIRST_EXTENSION.. => {
             let of = extensions.by_event(code)?;
             EventKey {
                 extension: of.major,
-                code: u16::from(code - of.first_event),
+                code: u32::from(code - of.first_event),
                 id: 0,
             }
         }
@@ -101,6 +101,15 @@ mod tests {
             });
         }
         extensions
+    }
+
+    #[test]
+    fn generic_events_may_have_any_type() {
+        let mut event = [0; 32];
+        event[..2].copy_from_slice(&[35, 131]);
+        event[8..10].copy_from_slice(&[0xFF; 2]);
+        let key = key(&event, ByteOrder::Little, &Extensions::new()).unwrap();
+        assert_eq!((key.extension, key.code, key.id), (131, 65_791, 0));
     }
 
     #[test]
