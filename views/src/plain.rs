@@ -51,12 +51,17 @@ pub struct EscapedJson<W> {
     is_escaped: fn(char) -> bool,
 }
 
+/// serde_json escapes the ASCII control characters but DEL. Those that remain are its own line feeds.
+fn is_unsafe_beyond_serde(c: char) -> bool {
+    c >= '\u{7f}' && is_unsafe(c)
+}
+
 impl<W: Write> EscapedJson<W> {
     /// Escapes the characters that [`plain`] replaces.
     pub fn plain(out: W) -> EscapedJson<W> {
         EscapedJson {
             out,
-            is_escaped: |c| is_unsafe(c) && c >= '\x7F',
+            is_escaped: is_unsafe_beyond_serde,
         }
     }
 
@@ -64,7 +69,7 @@ impl<W: Write> EscapedJson<W> {
     pub(crate) fn in_script(out: W) -> EscapedJson<W> {
         EscapedJson {
             out,
-            is_escaped: |c| c == '<' || is_unsafe(c) && c >= '\x7F',
+            is_escaped: |c| c == '<' || is_unsafe_beyond_serde(c),
         }
     }
 }
@@ -106,16 +111,19 @@ mod tests {
 
     #[test]
     fn json_has_no_control_characters_or_direction_marks() {
-        let text = json("\u{1b}[2J \u{9b}2J \u{202e}é\u{e0041}", EscapedJson::plain);
-        let escaped = r#"\u001b[2J \u009b2J \u202eé\udb40\udc41"#;
+        let text = json(
+            "\u{1b}[2J \u{9b}2J\u{7f} \u{202e}é\u{e0041}",
+            EscapedJson::plain,
+        );
+        let escaped = r#"\u001b[2J \u009b2J\u007f \u202eé\udb40\udc41"#;
         assert_eq!(text, format!("[\n  \"{escaped}\"\n]"));
     }
 
     #[test]
     fn json_cannot_close_the_script_element() {
-        let text = json("</script><!-- <b>\u{202e}\u{7f}", EscapedJson::in_script);
+        let text = json("</script><!-- <b>\u{202e}", EscapedJson::in_script);
         assert!(
-            text.contains(r#""\u003c/script>\u003c!-- \u003cb>\u202e\u007f""#),
+            text.contains(r#""\u003c/script>\u003c!-- \u003cb>\u202e""#),
             "{text}"
         );
     }
