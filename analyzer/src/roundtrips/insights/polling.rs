@@ -42,7 +42,7 @@ struct Loop {
 #[derive(Debug, Default)]
 pub(super) struct Polling {
     loops: Groups<Symbol, Loop>,
-    /// The time of the last input event, or of the last reply to a request that followed from it.
+    /// The time of the last input event, in nanoseconds.
     input: Groups<(), u64>,
 }
 
@@ -70,7 +70,6 @@ impl Insight for Polling {
         if let Some(input) = self.input.of(answer.client, ())
             && question.requested_at.saturating_sub(*input) < NEAR
         {
-            *input = answer.time;
             return;
         }
         if let Some(polled) = self.loops.of(answer.client, question.name) {
