@@ -223,6 +223,7 @@ seconds | s | | The interval of the rates.
 at_s | s | | The end of the interval, after the first record.
 server_ms_per_s | ms/s | | Server time.
 unattributed_ms_per_s | ms/s | server_ms_per_s | Server time for no client.
+connections | number | | Connections of the row: ended clients of one name share a row.
 requests_per_s | number/s | | Requests.
 round_trips_per_s | number/s | requests_per_s | Round trips.
 waited_ms_per_s | ms/s | | Time waited for replies.

@@ -191,7 +191,8 @@ fn quiet(report: &NowReport) -> String {
     {
         Some(first) => format!(
             "The server is busy {busy} of the time, {} for {} ({} per second)",
-            ["most", "mostly"][usize::from(2.0 * first.server_ms_per_s >= report.server_ms_per_s)],
+            ["above all", "mostly"]
+                [usize::from(2.0 * first.server_ms_per_s >= report.server_ms_per_s)],
             name(first, report),
             duration(first.server_ms_per_s)
         ),
