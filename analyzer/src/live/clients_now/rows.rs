@@ -214,14 +214,17 @@ impl ClientsNow {
         };
         let came_of =
             |part: fn(&ClientWaits) -> u64| sum_of(now, part).saturating_sub(sum_of(first, part));
-        let (waits, before) = (now.client_waits.get(&id), first.client_waits.get(&id));
-        let again = waits.into_iter().flat_map(|of| &of.again);
-        let again = again.map(|(request, count)| {
-            let before = before.and_then(|of| of.again.get(request)).copied();
-            let came = count.saturating_sub(before.unwrap_or(0));
-            (request, came as f64 / seconds)
-        });
-        let polls = again.max_by(|a, b| a.1.total_cmp(&b.1));
+        let mut again: BTreeMap<_, u64> = BTreeMap::new();
+        for id in ids {
+            let before = first.client_waits.get(id);
+            let waits = now.client_waits.get(id);
+            for (request, count) in waits.into_iter().flat_map(|of| &of.again) {
+                let before = before.and_then(|of| of.again.get(request));
+                *again.entry(request).or_default() += count.saturating_sub(*before.unwrap_or(&0));
+            }
+        }
+        let polls = again.into_iter().max_by_key(|(_, came)| *came);
+        let polls = polls.map(|(request, came)| (request, came as f64 / seconds));
         let known = self.summary.connection(id);
         ClientNow {
             client: Some(id.0),
