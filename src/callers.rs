@@ -24,9 +24,9 @@ use crate::error::{CommandError, shown};
 const TOLD: usize = 5;
 /// The maximum number of function names that are read from one recording.
 const SYMBOLS: usize = 1_000_000;
-/// The maximum number of functions at an address, and of characters of their names: a
-/// report repeats them for each stack.
+/// The maximum number of functions at an address. A report repeats their names for each stack.
 const MOST_INLINED: usize = 64;
+/// The maximum number of characters of the name of a function, a file or a line.
 const LONGEST_NAME: usize = 4096;
 
 /// Collects the call stacks of a recording and names their functions.
@@ -362,9 +362,9 @@ fn functions(frame: &StackFrame, names: Option<&mut Names>) -> Vec<FunctionRepor
 
 /// Returns the `functions` found in `file`. A function without a name is identified by its start address `start`.
 fn reported(file: &str, functions: Vec<SymbolFunction>, start: u64) -> Vec<FunctionReport> {
-    let module = file.rsplit('/').next().unwrap_or_default();
+    let module = cut(file.rsplit('/').next().unwrap_or_default());
     if functions.is_empty() {
-        let module = match module {
+        let module = match module.as_str() {
             "" => String::new(),
             module => format!("{module}+{start:#x}"),
         };
@@ -374,9 +374,9 @@ fn reported(file: &str, functions: Vec<SymbolFunction>, start: u64) -> Vec<Funct
         }];
     }
     let report = |one: SymbolFunction| FunctionReport {
-        name: Some(one.name.chars().take(LONGEST_NAME).collect()),
-        module: module.to_owned(),
-        line: one.line,
+        name: Some(cut(&one.name)),
+        module: module.clone(),
+        line: one.line.as_deref().map(cut),
         inlined: one.inlined,
         interpreted: false,
     };
@@ -387,10 +387,42 @@ fn reported(file: &str, functions: Vec<SymbolFunction>, start: u64) -> Vec<Funct
 /// Returns the function `name` of an interpreted program, such as a Python function.
 fn interpreted(frame: &StackFrame, name: &str) -> FunctionReport {
     FunctionReport {
-        name: Some(name.chars().take(LONGEST_NAME).collect()),
-        module: frame.file.rsplit('/').next().unwrap_or_default().to_owned(),
-        line: Some(format!("{}:{}", frame.file, frame.address)),
+        name: Some(cut(name)),
+        module: cut(frame.file.rsplit('/').next().unwrap_or_default()),
+        line: Some(format!("{}:{}", cut(&frame.file), frame.address)),
         interpreted: true,
         ..FunctionReport::default()
+    }
+}
+
+fn cut(name: &str) -> String {
+    name.chars().take(LONGEST_NAME).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LONGEST_NAME, MOST_INLINED, SymbolFunction, reported};
+
+    #[test]
+    fn names_of_an_address_are_bounded() {
+        let function = SymbolFunction {
+            name: "f".repeat(2 * LONGEST_NAME),
+            line: Some("l".repeat(2 * LONGEST_NAME)),
+            inlined: true,
+        };
+        let file = "m".repeat(2 * LONGEST_NAME);
+        let all = reported(&file, vec![function; 2 * MOST_INLINED], 0);
+        assert_eq!(all.len(), MOST_INLINED);
+        let first = &all[0];
+        let names = [
+            first.name.as_ref(),
+            first.line.as_ref(),
+            Some(&first.module),
+        ];
+        assert!(
+            names
+                .iter()
+                .all(|one| one.is_some_and(|one| one.len() == LONGEST_NAME))
+        );
     }
 }
