@@ -104,13 +104,11 @@ impl StartUpReport {
             return Vec::new();
         };
         let own = parts.client_ms + parts.before_connection_ms.unwrap_or(0.0);
+        let own = (own - self.held_ms).max(0.0);
         let (ran, off) = match self.ran_ms {
             // Several threads may run at once.
-            Some(ran) => {
-                let ran = ran.min(own - self.held_ms);
-                (("client CPU", ran), (own - ran - self.held_ms).max(0.0))
-            }
-            None => (("client", own - self.held_ms), 0.0),
+            Some(ran) => (("client CPU", ran.min(own)), (own - ran).max(0.0)),
+            None => (("client", own), 0.0),
         };
         vec![
             ran,
