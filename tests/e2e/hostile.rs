@@ -988,7 +988,7 @@ fn garbled_messages_do_not_panic() {
     }
 }
 
-/// Two recordings with many messages that differ each by itself, or all at once.
+/// Two recordings with many differing messages: single ones among equal messages, or all of them.
 #[test]
 fn diverging_megabytes_take_bounded_memory_and_time() {
     let place = Place::new();

@@ -407,14 +407,17 @@ mod tests {
         }
     }
 
-    #[test]
-    fn largest_regression_for_users_is_named() {
-        let side = || SideReport {
-            traces: Vec::new(),
+    fn side() -> SideReport {
+        SideReport {
+            traces: vec![String::new(), String::new()],
             command: Vec::new(),
             basis: None,
             fixes: Vec::new(),
-        };
+        }
+    }
+
+    #[test]
+    fn largest_regression_for_users_is_named() {
         let difference = Difference {
             format: 1,
             old: side(),
@@ -456,12 +459,6 @@ mod tests {
             count: true,
             steady: Some(false),
             ..row("", 371.0, 398.0)
-        };
-        let side = || SideReport {
-            traces: vec![String::new(), String::new()],
-            command: Vec::new(),
-            basis: None,
-            fixes: Vec::new(),
         };
         let first = |row: DifferenceRow| {
             let difference = Difference {
