@@ -1,14 +1,18 @@
 //! `x11prof sql`: runs a query over the tables of many sessions in an installed DuckDB.
 
 use std::fs;
+use std::io::{self, ErrorKind, IsTerminal};
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::{Child, Command, ExitCode, Stdio};
 
 use x11prof_collection::schema;
 use x11prof_stacks::program;
+use x11prof_views::plain_lines;
 
 use crate::args::{Sql, SqlFormat};
 use crate::error::{CommandError, Outcome};
+use crate::output::emit_text;
+use crate::say::say_all;
 
 /// A Python program that runs a query with the duckdb package. Its arguments are the views and the query.
 const PYTHON: &str = include_str!("../../sql/query.py");
@@ -51,17 +55,25 @@ pub(crate) fn run(arguments: &Sql) -> Outcome {
     ))
 }
 
-/// Runs `command` and returns its exit status. `None` if the program or Python's duckdb package is missing.
+/// Runs `command` and returns its exit status. `None` if the program or Python's duckdb package is missing. Control
+/// characters reach no terminal.
 fn ran(mut command: Command) -> Result<Option<ExitCode>, CommandError> {
-    match command.status() {
-        Ok(status) if status.code() == Some(NO_DUCKDB) => Ok(None),
-        Ok(status) => Ok(Some(match status.code() {
-            Some(0) => ExitCode::SUCCESS,
-            _ => ExitCode::FAILURE,
-        })),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(CommandError::failed(format_args!("DuckDB: {error}"))),
+    if io::stdout().is_terminal() {
+        command.stdout(Stdio::piped());
     }
+    let child = command.stderr(Stdio::piped()).spawn();
+    let done = match child.and_then(Child::wait_with_output) {
+        Ok(done) if done.status.code() == Some(NO_DUCKDB) => return Ok(None),
+        Ok(done) => done,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(CommandError::failed(format_args!("DuckDB: {error}"))),
+    };
+    say_all(&String::from_utf8_lossy(&done.stderr));
+    let shown = emit_text(None, &plain_lines(&String::from_utf8_lossy(&done.stdout)))?;
+    Ok(Some(match done.status.success() {
+        true => shown,
+        false => ExitCode::FAILURE,
+    }))
 }
 
 /// Returns `path` as a pattern of DuckDB that matches this path only, for a string of SQL.

@@ -8,7 +8,8 @@ mod sixty;
 
 use std::path::{Path, PathBuf};
 
-use crate::harness::{Finished, Place};
+use crate::harness::terminal::Terminal;
+use crate::harness::{Finished, Place, needs};
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -178,6 +179,38 @@ fn query_runs_in_an_installed_duckdb() {
     assert!(none.contains("pip install duckdb"), "{none}");
     let elsewhere = place.run(["sql", "SELECT 1", "."]).failed_with_one_line(1);
     assert!(elsewhere.contains("export --to parquet"), "{elsewhere}");
+}
+
+/// Names in tables may contain escape sequences. Only a pipe or a file receives them unchanged.
+#[test]
+fn query_results_are_stripped_of_escapes_on_a_terminal() {
+    use std::os::unix::fs::PermissionsExt;
+
+    needs("tmux", "tmux");
+    let place = Place::new();
+    std::fs::create_dir_all(place.path("tables/episodes")).expect("a folder");
+    let duckdb = place.write(
+        "duckdb",
+        b"#!/bin/sh\nfor to in 1 2; do printf 'a\\033[31mb\\342\\200\\256c\\n' \
+          >&$to; done\nexit 3\n",
+    );
+    let runs = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(duckdb, runs).expect("a program");
+    let folder = place.path("");
+    let query = ["sql", "SELECT 1", "tables", "--format", "csv"];
+    let piped = Finished::of(place.x11prof(query).env("PATH", &folder));
+    assert_eq!(
+        String::from_utf8_lossy(&piped.output.stdout),
+        "a\u{1b}[31mb\u{202e}c\n"
+    );
+    let terminal = Terminal::start(&place);
+    terminal.types(&format!(
+        "clear; cd {0}; PAGER=cat PATH={0}:$PATH {1} sql 'SELECT 1' tables --format csv; echo status=$?\n",
+        folder.display(),
+        env!("CARGO_BIN_EXE_x11prof"),
+    ));
+    let screen = terminal.shows("the result", |screen| screen.contains("\nstatus=1"));
+    assert_eq!(screen.matches("a?[31mb?c\n").count(), 2, "{screen}");
 }
 
 /// A folder of tables may contain untrusted programs and modules.
