@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         None => profile,
     };
     let by_code = arguments.by.by().filter(|by| by.is_of_code());
-    let mut callers = (of_code || by_code.is_some()).then(Callers::default);
+    let mut callers = (is_html || by_code.is_some()).then(Callers::default);
     // Measured times of the recorded server are extrapolated to the named server.
     let carries = arguments.time_source == TimeSourceChoice::Auto
         && !arguments.params.is_empty()
@@ -179,8 +179,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         };
         running.report(&names, by.name())
     });
-    let has_code = of_code || is_html && !(running.is_empty() && blocked.is_empty());
-    let code = has_code.then(|| {
+    let code = is_html.then(|| {
         let names = functions.whole();
         let waits = callers.map(|callers| callers.stacks(&names, &summary));
         let runs = running.stacks(&names, &summary);

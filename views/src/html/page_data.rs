@@ -73,7 +73,6 @@ struct Landmark<'a> {
     p50_ms: f64,
     max_ms: f64,
     total_ms: f64,
-    exclusive_ms: f64,
 }
 
 #[derive(Debug, Serialize)]
@@ -199,7 +198,6 @@ impl<'a> Landmark<'a> {
             p50_ms: of.median_ms,
             max_ms: of.max_ms,
             total_ms: of.total_ms,
-            exclusive_ms: of.exclusive.total_ms,
         }
     }
 }

@@ -1,6 +1,6 @@
 // The program's functions that made the requests, or in which it ran: an icicle, the outermost on top.
 
-const WEIGHTS = [["Server time", time], ["Requests", whole], ["Bytes", bytes], ["Round trips", whole], ["Client CPU", time],
+const WEIGHTS = [["Server time", time], ["Requests", whole], ["Bytes", bytes], ["Round trips with a stack", whole], ["Client CPU", time],
   ["Bytes held at the end", bytes], ["Off-CPU", time]];
 const KINDS = ["client", "server", "network", "waiting", "others"];
 
@@ -14,10 +14,10 @@ function code() {
     open.at(-1)?.calls.push(node);
     open.push(node);
   }
-  byId("code").hidden = false;
   const place = byId("icicle"), about = byId("icicle-about");
-  // A recording has stacks of requests, of running clients, or both.
   const weights = WEIGHTS.map((_, n) => n).filter((n) => root.sums[n] > 0);
+  if (!weights.length) return;
+  byId("code").hidden = false;
   let weight = weights[0], focus = [root], wanted = "";
   // A module's functions have one colour.
   const kind = (name) => {

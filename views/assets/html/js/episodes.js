@@ -93,7 +93,6 @@ function landmarks() {
       { name: "p50", of: (row) => row.p50_ms, show: (row) => time(row.p50_ms) },
       { name: "Longest", of: (row) => row.max_ms, show: (row) => time(row.max_ms) },
       { name: "Total", of: (row) => row.total_ms, show: (row) => time(row.total_ms) },
-      { name: "Self", of: (row) => row.exclusive_ms, show: (row) => time(row.exclusive_ms), title: "Without episodes that they caused" },
     ],
   });
 }
@@ -152,7 +151,7 @@ function patterns() {
       { name: "Pattern", of: (row) => row.pattern, show: (row) => row.pattern ?? "others" },
       { name: "What", of: (row) => row.group, number: false },
       { name: "Count", of: (row) => row.count, show: (row) => whole(row.count) },
-      { name: "Slow", of: (row) => row.slow, number: false, title: "Whether they are perceptible: always, sometimes, once, never" },
+      { name: "Slow", of: (row) => row.slow, number: false, title: "How often they take longer than their threshold: always, sometimes, once, never" },
       { name: "p50", of: (row) => row.p50_ms, show: (row) => time(row.p50_ms) },
       { name: "Max", of: (row) => row.max_ms, show: (row) => time(row.max_ms) },
       { name: "Total", of: (row) => row.total_ms, show: (row) => time(row.total_ms) },

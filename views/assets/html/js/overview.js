@@ -14,14 +14,14 @@ function overview() {
   if (DATA.sweep) sweep(DATA.sweep);
 }
 
-/** Client, server and network beside the wall clock; the rest is when neither worked. */
+/** Client, server and network; the rest of the time is when none of them worked. */
 function split({ total, client_and_server: both, network, server }) {
   const client = total.client_cpu_ms ?? 0;
   const source = server.time_source;
   const parts = [
-    ["client", client, total.client_cpu_ms === null ? "client (unknown)" : "client (measured)"],
-    ["server", total.server_ms, `server (${source})`],
-    ["network", total.network_ms, network.bytes_per_second || network.rtt_ms ? "network (modelled)" : "network (no --net)"],
+    ["client", client, total.client_cpu_ms === null ? "client CPU (unknown)" : "client CPU"],
+    ["server", total.server_ms, `server CPU (${source})`],
+    ...(network.bytes_per_second || network.rtt_ms ? [["network", total.network_ms, "network (modelled)"]] : []),
   ];
   const wall = total.wall_ms ?? 0;
   const sum = parts.reduce((sum, [, amount]) => sum + amount, 0);

@@ -6,7 +6,7 @@ function requests() {
   const most = Math.max(...rows.map((row) => row.charged_ms), 0);
   const networked = rows.some((row) => row.network_ms > 0);
   table(byId("request-table"), {
-    caption: "Time of each request: its handler (Handler), its wakeups, reading and replies, and the network with --net",
+    caption: "Server CPU of each request, including wakeups, reading and replies" + (networked ? "; and its time on the network" : ""),
     search: "Find a request ( / )",
     rows, sort: 1,
     pick: detail,
@@ -14,15 +14,14 @@ function requests() {
       { name: "Request", of: (row) => row.name, number: false },
       { name: "Time", of: (row) => row.charged_ms, show: (row) => time(row.charged_ms) },
       { name: "Share", of: (row) => row.percent_charged, show: (row) => percent(row.percent_charged) },
-      { name: "Parts", of: (row) => row.charged_ms, number: false, title: "Handler, transport and network",
-        show: (row) => bar([["server", row.server_ms, "handler"], ["waiting", row.transport_ms, "transport"], ["network", row.network_ms, "network"]], most) },
-      { name: "Handler", of: (row) => row.time_ms, show: (row) => time(row.time_ms), title: "Without transport" },
+      { name: "Parts", of: (row) => row.charged_ms, number: false, title: "The request itself; wakeups, reading and replies; network",
+        show: (row) => bar([["server", row.server_ms, "request"], ["waiting", row.transport_ms, "wakeups, reading and replies"], ["network", row.network_ms, "network"]], most) },
       { name: "Count", of: (row) => row.count, show: (row) => whole(row.count) },
-      { name: "Mean", of: (row) => row.charged_ms / row.count, show: (row) => time(row.charged_ms / row.count), title: "Time of one call, on average" },
+      { name: "Mean", of: (row) => row.charged_ms / row.count, show: (row) => time(row.charged_ms / row.count), title: "Time of one request" },
       { name: "Bytes", of: (row) => row.bytes, show: (row) => bytes(row.bytes) },
       { name: "Round trips", of: (row) => row.round_trips, show: (row) => whole(row.round_trips), title: "The client waited for the reply" },
       ...(networked ? [{ name: "Network", of: (row) => row.network_ms, show: (row) => time(row.network_ms) }] : []),
-      { name: "No cost data", of: (row) => row.no_cost_data, show: (row) => (row.no_cost_data ? whole(row.no_cost_data) : ""), title: "Calls for which the cost table has no entry" },
+      ...(rows.some((row) => row.no_cost_data) ? [{ name: "No cost data", of: (row) => row.no_cost_data, title: "Requests for which the cost table has no entry" }] : []),
     ],
   });
 }
