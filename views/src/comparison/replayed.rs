@@ -36,7 +36,7 @@ pub fn replayed(comparison: &Comparison, page: &Page) -> String {
     text.push('\n');
     text.push_str(&requests(comparison, page));
     let mut legend =
-        "Server time in ms. + these requests together use half of the time.".to_owned();
+        "Server time in ms. • these requests together use half of the time.".to_owned();
     if !page.all {
         legend.push_str(" --all shows every request.");
     }
@@ -81,7 +81,10 @@ fn difference(
         })
         .collect();
     if !named.is_empty() {
-        line.push_str(&format!("; {}", named.join(", ")));
+        line.push_str(&format!(
+            "; requests that differ most: {}",
+            named.join(", ")
+        ));
     }
     line
 }

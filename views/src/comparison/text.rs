@@ -68,6 +68,11 @@ fn several_servers(comparison: &Comparison) -> bool {
     names.any(|name| Some(name) != first)
 }
 
+/// True if a server has no cost data for some of the requests.
+fn is_partial(comparison: &Comparison) -> bool {
+    comparison.servers.iter().any(|of| of.no_cost > 0)
+}
+
 /// Returns a sentence that names the fastest server. It counts only requests for which all servers have cost data.
 fn verdict(comparison: &Comparison, page: &Page) -> String {
     let all: u64 = comparison.requests.iter().map(|line| line.count).sum();
@@ -90,6 +95,10 @@ fn verdict(comparison: &Comparison, page: &Page) -> String {
         text.push_str("No request has cost data on all of these servers.\n");
         return text;
     }
+    let known = match count < all {
+        true => format!("; {count} of {all} requests have cost data on all servers"),
+        false => String::new(),
+    };
     if !comparison.is_of_one_machine() {
         text.push_str(&page.wrap(
             "The servers cannot be ranked: their costs were measured on different machines. Run `x11prof \
@@ -111,8 +120,7 @@ fn verdict(comparison: &Comparison, page: &Page) -> String {
         if let Some(best) = best {
             text.push_str(&page.wrap(
                 &format!(
-                    "{} is estimated as the fastest server: {} of server time ({}; {count} of {all} requests have cost \
-                     data on all servers)",
+                    "{} is estimated as the fastest server: {} of server time ({}{known})",
                     plain(&best.name),
                     duration(best.comparable_ms),
                     network_words(network)
@@ -156,10 +164,12 @@ fn servers(comparison: &Comparison) -> Table {
     if has_network {
         headings.extend(["Server", "Network"]);
     }
-    // A ratio needs a second server on the same network.
+    // A ratio needs a second server on the same network, and counts requests with costs on all servers.
     let several = several_servers(comparison);
-    let last = ["Ratio", "All known", "Ratio", "No cost data"];
-    headings.extend(last.iter().filter(|of| several || **of != "Ratio"));
+    let partial = is_partial(comparison);
+    headings.extend(partial.then_some("All known"));
+    headings.extend(several.then_some("Ratio"));
+    headings.extend(partial.then_some("No cost data"));
     let mut table = match has_network {
         true => Table::new([]).left([1]).spare([3, 1]),
         false => Table::new([]).left([1]),
@@ -185,12 +195,9 @@ fn servers(comparison: &Comparison) -> Table {
             cells.push(format!("{:.places$}", of.server_ms));
             cells.push(format!("{:.places$}", of.network_ms));
         }
-        let ratios = [of.ratio, of.comparable_ratio].map(|of| several.then(|| times(of)));
-        let [ratio, comparable] = ratios;
-        cells.extend(ratio);
-        cells.push(format!("{:.places$}", of.comparable_ms));
-        cells.extend(comparable);
-        cells.push(of.no_cost.to_string());
+        cells.extend(partial.then(|| format!("{:.places$}", of.comparable_ms)));
+        cells.extend(several.then(|| times(of.comparable_ratio)));
+        cells.extend(partial.then(|| of.no_cost.to_string()));
         table.row(cells);
     }
     table
@@ -234,7 +241,7 @@ pub(super) fn requests(comparison: &Comparison, page: &Page) -> String {
                 .clone()
                 .filter_map(|at| Some((at, line.servers.get(at)?)));
             let cells = cells.map(|(at, cell)| {
-                let dominates = if cell.dominates { "+" } else { "" };
+                let dominates = if cell.dominates { "•" } else { "" };
                 match cell.no_cost {
                     0 => format!("{dominates}{}", ms(at, cell.charged_ms)),
                     no_cost if no_cost >= line.count && cell.charged_ms <= 0.0 => {
@@ -284,13 +291,14 @@ pub(super) fn requests(comparison: &Comparison, page: &Page) -> String {
 }
 
 fn legend(comparison: &Comparison, page: &Page) -> String {
-    let mut text = "Times in ms. All known: only requests with cost data on all servers. +: the requests that together \
-     use half of the server time.".to_owned();
-    if comparison.servers.iter().any(|of| of.no_cost > 0) {
-        text.push_str(
-            " *: some requests have no cost data there and count as 0, so compare All known. `x11prof \
-             calibrate` measures the missing costs.",
-        );
+    let mut text =
+        "Times in ms. •: the requests that together use half of the server time.".to_owned();
+    if is_partial(comparison) {
+        let ratio = ["", " and Ratio"][usize::from(several_servers(comparison))];
+        text.push_str(&format!(
+            " All known{ratio}: only requests with cost data on all servers. *: some requests have no cost data there \
+             and count as 0. `x11prof calibrate` measures the missing costs.",
+        ));
     }
     if !page.all {
         text.push_str(" --all shows every request.");
