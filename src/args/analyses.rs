@@ -197,8 +197,8 @@ pub(crate) struct Episodes {
     pub(crate) traces: Vec<PathBuf>,
     /// The latency from which an episode is too long [default: 100,keyboard=150,mouse=195]
     ///
-    /// MS for all episodes, or TRIGGER=MS,… with the triggers input (keyboard and mouse), output, asynchronous, keyboard
-    /// and mouse.
+    /// MS for all episodes, or TRIGGER=MS,…: input (keyboard and mouse), keyboard, mouse, output (redraws), asynchronous
+    /// (all others).
     #[arg(long, value_name = "MS", value_parser = thresholds)]
     pub(crate) threshold: Option<Thresholds>,
     /// The length of a frame of an animation or a drag [default: 16.67]

@@ -182,13 +182,13 @@ pub(crate) enum Command {
     Record(Record),
     /// Show where the time of a recording went, request by request
     Report(Report),
-    /// Estimate what a recording would cost on other servers
+    /// Estimate the server time of a recording on other servers
     Compare(Compare),
     /// Compare recordings of two versions of a program
     Diff(Diff),
     /// Find the first difference of one program on two servers
     Diverge(Diverge),
-    /// Show message counts, sizes and inter-arrival times
+    /// Show message counts, sizes and gaps between messages
     Stats(Stats),
     /// Show how long each user action took, and why
     Episodes(Episodes),

@@ -180,7 +180,8 @@ fn widths(by: By) -> Vec<Constraint> {
             fixed(9),
             Constraint::Fill(2),
         ],
-        By::Window | By::Request => vec![
+        By::Window => vec![Constraint::Fill(1), fixed(15), fixed(6), fixed(7), fixed(9)],
+        By::Request => vec![
             Constraint::Fill(1),
             fixed(15),
             fixed(6),

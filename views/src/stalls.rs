@@ -91,11 +91,11 @@ pub fn grabs(report: &GrabReport, page: &Page) -> String {
     if report.count == 0 && report.refused == 0 {
         return String::new();
     }
-    let mut text = format!(
-        "\n{}, {} refused:\n",
-        counted(report.count, "grab"),
-        report.refused
-    );
+    let refused = match report.refused {
+        0 => String::new(),
+        refused => format!(", {refused} refused"),
+    };
+    let mut text = format!("\n{}{refused}:\n", counted(report.count, "grab"));
     for grab in &report.grabs {
         let client = plain(&grab.client);
         text.push_str(&format!(

@@ -67,13 +67,13 @@ impl WorkKind {
             WorkKind::Request(name) => name.to_string(),
             WorkKind::Event(name) => format!("{name} (event)"),
             WorkKind::Part(part) => match part {
-                TransportPart::Wakeup => "(wakeup)",
+                TransportPart::Wakeup => "(server wakeup)",
                 TransportPart::Read => "(read)",
                 TransportPart::Cold => "(cold caches)",
                 TransportPart::Reply => "(reply)",
                 TransportPart::Event => "(event)",
                 TransportPart::Error => "(error)",
-                TransportPart::Setup => "(connection)",
+                TransportPart::Setup => "(connection setup)",
                 TransportPart::Own => "(unattributed)",
             }
             .to_owned(),

@@ -109,7 +109,7 @@ pub struct KindResources {
     /// The number of resources that the client freed in the same write in which it created them. The bytes that the
     /// recorder read at once count as one write.
     pub freed_at_once: u64,
-    /// True if the client holds more in each quarter of its time than at any time in the previous quarter.
+    /// True if the minimum in each quarter of the time is larger than in the previous quarter.
     pub grows: bool,
     /// The number of held resources over time.
     pub over_time: Vec<HeldOverTime>,

@@ -66,10 +66,10 @@ fn is_blamed(issue: &Value, problem: &Problem) -> bool {
     problem.blame.iter().any(|word| blame.contains(word))
 }
 
-/// True if the blame is a lack of processors ("run queue").
+/// True if the blame is a lack of processors ("no free CPU").
 fn lacked(issue: &Value) -> bool {
     let blame = issue["blame"].as_str().unwrap_or_default();
-    blame.contains("run queue")
+    blame.contains("no free CPU")
 }
 
 /// An issue's time over the threshold in the version with the problem and in the other version.

@@ -60,7 +60,11 @@ pub fn headings(by: By) -> Vec<(&'static str, Option<Order>)> {
         By::Window => vec![("Window", Some(Order::Name)), ("Most for", None)],
         By::Request => vec![("Request", Some(Order::Name)), ("Most for", None)],
     };
-    headings.extend(rates);
+    headings.extend(
+        rates
+            .into_iter()
+            .filter(|(name, _)| by != By::Window || *name != "Trips/s"),
+    );
     if by == By::Client {
         headings.extend([("Held", Some(Order::Held)), ("What", None)]);
     }
@@ -139,17 +143,13 @@ fn of_row(row: &RowNow) -> Row {
     Row { cells, name, sums }
 }
 
-fn rates(sums: &[f64; 5], trips: bool) -> [String; 4] {
+fn rates(sums: &[f64; 5], trips: bool) -> impl Iterator<Item = String> {
     let [time, requests, round_trips, sent, _] = *sums;
-    [
-        number(time),
-        number(requests),
-        match trips {
-            true => number(round_trips),
-            false => String::new(),
-        },
-        bytes(sent as u64),
-    ]
+    let trips = trips.then(|| number(round_trips));
+    let [time, requests] = [time, requests].map(|rate| Some(number(rate)));
+    [time, requests, trips, Some(bytes(sent as u64))]
+        .into_iter()
+        .flatten()
 }
 
 /// Returns the most important observation about a client, in a few words.

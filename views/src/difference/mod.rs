@@ -107,7 +107,7 @@ fn verdict(difference: &Difference, page: &Page) -> String {
         (Some(_), _) => {
             let percent = 100.0 * difference.level;
             text.push_str(&format!(
-                "Significant: p < {percent:.0} % for all {} figures together; intervals: each alone.\n",
+                "Significant: {percent:.0} % level, corrected for {} figures; intervals are not corrected.\n",
                 difference.rows.len()
             ));
         }
@@ -171,7 +171,7 @@ fn speeds(difference: &Difference) -> String {
         (true, true) => {
             let mut rows = difference.rows.iter();
             let part = rows.find(|row| row.real == Some(true) && !row.quantity.is_count());
-            let part = part.map(|row| format!(", only a part: {}", said(row)));
+            let part = part.map(|row| format!("; a part did: {}", said(row)));
             format!(
                 "No total time changed significantly{}.\n",
                 part.unwrap_or_default()
@@ -322,9 +322,9 @@ fn is_repeated(difference: &Difference) -> bool {
 
 /// Returns the text for the 95 % confidence interval of the change: as a percentage if the change is one.
 fn spread(row: &DifferenceRow) -> String {
-    // No figure is below zero.
+    // A change that all recordings share has no spread. No figure is below zero.
     let low = row.low.map(|low| low.max(-row.old.mean));
-    let Some((low, high)) = low.zip(row.high) else {
+    let Some((low, high)) = low.zip(row.high).filter(|(low, high)| low < high) else {
         return String::new();
     };
     let text = |change: f64| match row.old.mean == 0.0 {
@@ -447,7 +447,7 @@ mod tests {
             ..difference
         };
         let part = "ms an action: Clicks in Notes 300 → 82.5";
-        let said = format!("No total time changed significantly, only a part: {part}.\n");
+        let said = format!("No total time changed significantly; a part did: {part}.\n");
         assert_eq!(speeds(&tested), said);
     }
 

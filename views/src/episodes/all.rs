@@ -2,7 +2,7 @@
 
 use x11prof_analyzer::{EpisodesReport, PartsReport, percent};
 
-use super::cross_client;
+use super::bursts;
 use super::words::{brief, cut, left_out, spare};
 use crate::page::Page;
 use crate::table::Table;
@@ -15,13 +15,15 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
     [
         characterisation(report, page),
         landmark_profile(report, page),
-        cross_client::text(report, page),
+        bursts::text(report, page),
     ]
     .concat()
 }
 
 fn characterisation(report: &EpisodesReport, page: &Page) -> String {
-    let mut text = "\nShares of the latency in %, by trigger:\n".to_owned();
+    let mut text =
+        "\nShares of latency in %, by trigger (output: redraws; asynchronous: others):\n"
+            .to_owned();
     let mut table = Table::new([
         "Trigger",
         "Episodes",

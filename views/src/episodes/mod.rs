@@ -1,8 +1,8 @@
 //! Episodes as text and CSV, and the messages of the worst episodes.
 
 mod all;
+mod bursts;
 mod chart;
-mod cross_client;
 mod csv;
 mod events;
 mod landmarks;

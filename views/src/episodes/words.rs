@@ -22,7 +22,7 @@ pub(super) fn spare(page: &Page) -> usize {
 }
 
 /// The components of the latency, as many as fit, the largest first, each with its largest part:
-/// `off-CPU 61 % (file 50 %), client CPU 30 %`.
+/// `off-CPU 61 % (of which file 50 %), client CPU 30 %`.
 pub(super) fn causes(
     before: &str,
     parts: &PartsReport,
@@ -92,7 +92,7 @@ fn shares(all: &[Component<'_>]) -> Vec<String> {
             match percent(*ms, sum) {
                 of if of < 2.0 => None,
                 of if of > 0.95 * share => Some(format!(" ({name})")),
-                of => Some(format!(" ({name} {of:.0} %)")),
+                of => Some(format!(" (of which {name} {of:.0} %)")),
             }
         });
         format!("{text}{}", part.unwrap_or_default())

@@ -17,19 +17,28 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
     let mut longest: Vec<&EpisodeReport> = counted.collect();
     longest.sort_by(|a, b| b.latency_ms.total_cmp(&a.latency_ms));
     let mut text = String::new();
-    for of in longest {
+    let end = |one: &EpisodeReport| one.start_ms + one.latency_ms;
+    for (number, &of) in longest.iter().enumerate() {
         let took = format!("{:>9} ms", brief(of.latency_ms));
         let at = format!("at {:.3} s", of.start_ms / 1000.0);
         let room = page.columns().saturating_sub(took.len() + at.len() + 4);
         let unsure = if of.unsure.is_some() { "?" } else { "" };
         let name = cut(&format!("{unsure}{}", plain(&named(of))), room);
         text.push_str(&format!("{took}  {name:<room$}  {at}\n"));
+        let indent = " ".repeat(14);
+        // Several events may have one response.
+        let mut above = longest.iter().take(number);
+        let is_same = |one: &&&EpisodeReport| one.client == of.client && end(one) == end(of);
+        if let Some(one) = above.find(is_same) {
+            let line = format!("{indent}one response with {} above", plain(&one.landmark));
+            text.push_str(&page.wrap(&line, indent.len()));
+            continue;
+        }
         // The request and the window with the most time.
         let mostly = of.mostly.as_ref().filter(|of| of.of.is_some());
         let mostly = mostly.map(|of| format!("; {}", location(of)));
         let mostly = of.held_up.as_ref().map(held_up).or(mostly);
-        let indent = " ".repeat(14);
-        let shares = causes(&indent, &of.parts, &of.causes, page.columns());
+        let shares = causes(&indent, &of.parts, &of.causes, usize::MAX);
         let others = of_other_clients(of).unwrap_or_default();
         let behind = waited_behind(of, &report.episodes).unwrap_or_default();
         let line = format!("{shares}{behind}{}{others}", mostly.unwrap_or_default());

@@ -79,8 +79,9 @@ pub fn keys(report: &PlaysReport, page: &Page) -> String {
         }
         text.push_str(&distribution(run, page));
     }
-    let legend = "A latency goes from the key's event in the server to the end of all effects in the server, without \
-                  the time of a screen or a remote viewer. Each row has its own percentiles, so the rows do not add up.";
+    let legend = "The latency of a key is that of its press or release, the longer one: from the event in the server to \
+                  the end of its effects there, without a screen or a remote viewer. Each row has its own \
+                  percentiles, so the rows do not add up.";
     text.push_str(&faint(legend, page));
     text
 }

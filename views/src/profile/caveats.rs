@@ -27,9 +27,13 @@ pub(crate) fn of_warnings(warnings: &[Warning], page: &Page) -> String {
         let count = most.sum();
         let (what, mend) = doubt(first.kind, count);
         // Details of a warning about the whole recording are printed in the line.
-        let details = match (&first.request, &first.from) {
-            (None, Some(details)) => format!(" ({})", plain(details)),
-            _ => String::new(),
+        let whole = of_kind.iter().filter(|of| of.request.is_none());
+        let details: Vec<_> = whole
+            .filter_map(|of| of.from.as_deref().map(plain))
+            .collect();
+        let details = match details.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", details.join("; ")),
         };
         let line = format!("? {what}{details}; {mend}");
         text.push_str(&page.wrap_in(Style::Caveat, &line, 2));
@@ -125,6 +129,6 @@ pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
             "the recorder reported a problem".to_owned(),
             "figures may be incomplete",
         ),
-        WarningKind::Errors => (of("X error"), "see `dump`"),
+        WarningKind::Errors => (of("X error"), "`dump` lists them"),
     }
 }

@@ -25,7 +25,7 @@ fn transport(report: &ProfileReport, page: &Page) -> String {
         count: part.count,
         bytes: part.bytes,
     });
-    table("Transport", rows, report, page)
+    table("Included above", rows, report, page)
 }
 
 fn events(report: &ProfileReport, page: &Page) -> String {

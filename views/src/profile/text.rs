@@ -85,8 +85,6 @@ impl Line {
     }
 }
 
-/// The share of unattributed time from which the legend explains its row.
-const EXPLAINED: f64 = 0.05;
 /// The row of the time that belongs to no request, and to no client.
 const UNATTRIBUTED: [&str; 2] = ["(no request)", "(unattributed)"];
 
@@ -257,9 +255,7 @@ fn legend(report: &ProfileReport, page: &Page) -> String {
         false => "Time: server CPU, including wakeups, reading and replies",
     }
     .to_owned();
-    let unattributed = lines(report).1;
-    let explained = unattributed.filter(|of| of.time() >= EXPLAINED * report.total.time_ms);
-    if let Some(Line { name, .. }) = explained {
+    if let Some(Line { name, .. }) = lines(report).1 {
         let others = match report.trace.client {
             Some(_) => "other clients",
             None => "clients that are not in the recording",

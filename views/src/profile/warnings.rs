@@ -31,14 +31,10 @@ pub(super) fn warnings(warnings: &[Warning], page: &Page) -> String {
     text
 }
 
-/// `PolyLine fillstyle: FillStippled -> FillOpaqueStippled (12)`; `None` if the heading is sufficient.
+/// `PolyLine fillstyle: FillStippled -> FillOpaqueStippled (12)`; `None` if the caveat has all details.
 fn line(warning: &Warning) -> Option<String> {
     let mut line = String::new();
-    match (&warning.request, &warning.from) {
-        (Some(request), _) => line.push_str(&plain(request)),
-        (None, Some(what)) => return Some(plain(what).into_owned()),
-        (None, None) => return None,
-    }
+    line.push_str(&plain(warning.request.as_ref()?));
     if let Some(attribute) = &warning.attribute {
         line.push_str(&format!(" {}:", plain(attribute)));
     }

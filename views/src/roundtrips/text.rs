@@ -118,7 +118,10 @@ fn over(report: &RoundTripsReport, forecast: &ForecastReport) -> String {
         .collect();
     let causes = match causes.is_empty() {
         true => String::new(),
-        false => format!(" Main causes: {}.", causes.join(" and ")),
+        false => format!(
+            " Main causes on the critical path: {}.",
+            causes.join(" and ")
+        ),
     };
     format!(
         "Over {}: {}.{causes}",
@@ -259,6 +262,9 @@ fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
         let beyond = duration(beyond);
         saves.push_str(&format!(" ({beyond} of it waiting behind other bytes)"));
     }
+    if one.delayed_by.is_none() && beyond < -0.1 * one.saves_ms {
+        saves.push_str(" (some of these round trips are not on the critical path)");
+    }
     if one.delayed_by.is_none() && one.adds_ms < 0.99 * one.saves_ms {
         saves.push_str(&format!(", or {more} more after the suggestions above"));
     }
@@ -302,7 +308,7 @@ fn causes(report: &RoundTripsReport, out: &mut String, page: &Page) {
         return;
     };
     let (of, link) = (part(report), link_words(forecast));
-    let heading = format!("On the critical path of {of} over {link}:");
+    let heading = format!("Time of {of} over {link}, by cause (critical path):");
     out.push_str(&format!("\n{}", page.wrap(&heading, 0)));
     let several = has_several_clients(forecast);
     let mut table = Table::new(["Cause", "Count", "Time"]).left([3]);
@@ -411,11 +417,12 @@ fn requests(report: &RoundTripsReport, out: &mut String, page: &Page) {
     }
     out.push_str(&table.on(page));
     rest(out, rows.len(), shown);
+    let mut legend = "Start-up: until the first frame; to the end, if there is none.".to_owned();
     if report.total.ahead > 0 {
         let ahead = counted(report.total.ahead, "reply");
-        let line = format!("Pipelined: {ahead} arrived without a wait.");
-        out.push_str(&page.wrap(&line, 2));
+        legend.push_str(&format!(" Pipelined: {ahead} arrived without a wait."));
     }
+    out.push_str(&page.wrap_in(Style::Faint, &legend, 0));
 }
 
 fn start_up_lines(report: &RoundTripsReport, out: &mut String, page: &Page) {

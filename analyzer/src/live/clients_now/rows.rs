@@ -25,7 +25,7 @@ const POLLS: f64 = 10.0;
 /// work again.
 const NOTHING: f64 = 1e-3;
 /// The name of unattributed work.
-const SERVER: &str = "(server)";
+const SERVER: &str = "(unattributed)";
 
 /// Messages and costs of one client, on one window, of one kind.
 struct RowTotals {

@@ -114,7 +114,7 @@ impl StartUpReport {
             ran,
             ("off-CPU", off),
             ("server wait", self.of_server_ms()),
-            ("server wait (run queue)", self.processor_ms),
+            ("server wait (no free CPU)", self.processor_ms),
             ("network", self.network_ms),
         ]
     }

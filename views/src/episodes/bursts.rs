@@ -1,4 +1,4 @@
-//! Figures across all episodes, as text.
+//! Bursts of frames, as text.
 
 use x11prof_analyzer::EpisodesReport;
 
@@ -9,17 +9,8 @@ use crate::table::Table;
 /// The maximum number of rows of a table.
 const SHOWN: usize = 20;
 
-/// Bursts, think and wait time, and the distribution of durations, as text.
+/// Bursts as text; empty if there are none.
 pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
-    [
-        bursts_text(report, page),
-        think_text(report),
-        durations_text(report, page),
-    ]
-    .concat()
-}
-
-fn bursts_text(report: &EpisodesReport, page: &Page) -> String {
     if report.bursts.is_empty() {
         return String::new();
     }
@@ -44,25 +35,4 @@ fn bursts_text(report: &EpisodesReport, page: &Page) -> String {
         "\nBursts (over: frames longer than the budget; late: frames that ended late):\n{}{more}",
         table.on(page)
     )
-}
-
-fn think_text(report: &EpisodesReport) -> String {
-    let of = &report.think_and_wait;
-    format!(
-        "\nThe user waited {:.0} ms ({:.1} %) and thought {:.0} ms.\n",
-        of.wait_ms, of.wait_percent, of.think_ms,
-    )
-}
-
-fn durations_text(report: &EpisodesReport, page: &Page) -> String {
-    let mut table = Table::new(["From ms", "Episodes", "Total ms", "% of latency"]);
-    for of in &report.durations {
-        table.row([
-            of.from_ms.to_string(),
-            of.count.to_string(),
-            format!("{:.2}", of.total_ms),
-            format!("{:.1}", of.percent),
-        ]);
-    }
-    format!("\nLatency by duration:\n{}", table.on(page))
 }
