@@ -284,6 +284,6 @@ mod tests {
         outline.pass(LatencyComponent::OffCpu(Cause::File), None, 9 * MS);
         let done = outline.finish(Symbol::new("Click"), 0);
         assert_eq!(done.asked, [(Symbol::new("QueryTree"), 6 * MS)]);
-        assert_eq!(done.tree.to_string(), "Click (asks QueryTree; sleeps)");
+        assert_eq!(done.tree.to_string(), "Click (awaits QueryTree; sleeps)");
     }
 }

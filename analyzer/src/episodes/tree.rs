@@ -100,7 +100,7 @@ impl Tree {
     }
 }
 
-/// The tree as text: `Clicks in Editor (drawing; asks QueryTree), then Expose in Menu (text)`.
+/// The tree as text: `Clicks in Editor (drawing; awaits QueryTree), then Expose in Menu (text)`.
 impl fmt::Display for Tree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.called(self.about.as_str(), f)
@@ -131,7 +131,7 @@ impl Tree {
             does.push(kinds.join(", "));
         }
         if !asked.is_empty() {
-            does.push(format!("asks {}", asked.join(", ")));
+            does.push(format!("awaits {}", asked.join(", ")));
         }
         does.extend(self.causes.names().map(str::to_owned));
         f.write_str(name)?;
@@ -173,7 +173,7 @@ mod tests {
         click.waits(Cause::Sleeping);
         assert_eq!(
             click.to_string(),
-            "Clicks in Editor (drawing; asks QueryTree; sleeps)"
+            "Clicks in Editor (drawing; awaits QueryTree; sleeps)"
         );
         let mut map = tree("Map in Menu");
         map.child(tree("Expose in Menu"));

@@ -66,7 +66,7 @@ pub fn headings(by: By) -> Vec<(&'static str, Option<Order>)> {
             .filter(|(name, _)| by != By::Window || *name != "Trips/s"),
     );
     if by == By::Client {
-        headings.extend([("Held", Some(Order::Held)), ("What", None)]);
+        headings.extend([("Held", Some(Order::Held)), ("Activity", None)]);
     }
     headings
 }

@@ -54,6 +54,9 @@ pub fn text(report: &NowReport, of: &str, by: By, order: Order, page: &Page) -> 
             basis.push_str(" (≥ or -: resources from before the recording are not counted)");
         }
     }
+    if by == By::Window {
+        basis.push_str(". (no window): requests that name none");
+    }
     let basis = page.wrap(&basis, 0);
     text.push_str(&page.paint(Style::Faint, basis.trim_end()));
     text.push('\n');

@@ -45,14 +45,6 @@ fn characterisation(report: &EpisodesReport, page: &Page) -> String {
         }
     }
     text.push_str(&table.on(page));
-    let triggers = report.triggers.iter();
-    let unserved: f64 = triggers.map(|of| of.causes.server_processor_ms).sum();
-    if unserved >= 1.0 {
-        text.push_str(&format!(
-            "The server also waited {} ms for a CPU.\n",
-            brief(unserved)
-        ));
-    }
     text
 }
 

@@ -6,8 +6,10 @@ use x11prof_analyzer::{
     BlockingRequest, ChildReport, ClientResources, CumulativeReport, EpisodeReport, EpisodesReport,
     HeldOverTime, KindResources, LandmarkReport, MarkReport, NetworkReport, PartitionReport,
     PartsReport, PatternReport, ProfileReport, RequestReport, RoundTripsReport, ServerReport,
-    Suggestion, SummaryReport, ThinkReport, TotalReport, Warning,
+    SummaryReport, ThinkReport, TotalReport, Warning,
 };
+
+use crate::roundtrips::{self, sentence};
 
 /// The maximum number of episodes on a page. The longest episodes are shown.
 const EPISODES: usize = 4000;
@@ -130,7 +132,10 @@ struct Child<'a> {
 #[derive(Debug, Serialize)]
 pub(super) struct RoundTrips<'a> {
     round_trips: &'a [BlockingRequest],
-    suggestions: &'a [Suggestion],
+    verdict: Vec<String>,
+    heading: String,
+    /// Each suggestion with its reason.
+    suggestions: Vec<[String; 2]>,
 }
 
 impl<'a> Profile<'a> {
@@ -258,9 +263,13 @@ impl<'a> Child<'a> {
 
 impl<'a> RoundTrips<'a> {
     pub(super) fn of(report: &'a RoundTripsReport) -> RoundTrips<'a> {
+        let suggestions = roundtrips::suggestions(report).take(SUGGESTIONS);
+        let suggestion = |one| [roundtrips::line(report, one), sentence(&one.why)];
         RoundTrips {
             round_trips: &report.blocking,
-            suggestions: &report.suggestions[..report.suggestions.len().min(SUGGESTIONS)],
+            verdict: roundtrips::verdict(report),
+            heading: roundtrips::heading(report),
+            suggestions: suggestions.map(suggestion).collect(),
         }
     }
 }

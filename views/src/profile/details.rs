@@ -107,25 +107,5 @@ fn figures(report: &ProfileReport, page: &Page) -> String {
         let from = plain(&by.from).into_owned();
         text.push_str(&page.wrap(&format!("Cost table rescaled from {from}: {by}"), 2));
     }
-    let is_part = report.trace.from_s.or(report.trace.to_s).is_some();
-    // The kernel's clocks are read at the ends of a recording.
-    let unknown = match is_part {
-        true => "known for the whole recording only",
-        false => "not in the trace",
-    };
-    let ms =
-        |value: Option<f64>| value.map_or_else(|| unknown.to_owned(), |ms| format!("{ms:.3} ms"));
-    let of = &report.client_and_server;
-    for line in [
-        format!("Client CPU (kernel): {}", ms(of.client_ms)),
-        format!("Server CPU (kernel): {}", ms(of.server_cpu_ms)),
-        format!(
-            "Server time of this report: {:.3} ms; requests {:.3} ms, events {:.3} ms",
-            of.server_ms, of.requests_ms, of.events_ms
-        ),
-        format!("Connected (wall clock): {:.3} ms", of.wall_ms),
-    ] {
-        text.push_str(&page.wrap(&line, 2));
-    }
     text
 }

@@ -8,7 +8,7 @@ use x11prof_analyzer::RoundTripsReport;
 
 use crate::csv_tables;
 pub use text::text;
-pub(crate) use text::{cause_words, network};
+pub(crate) use text::{cause_words, heading, line, network, sentence, suggestions, verdict};
 
 /// A line of the table.
 #[derive(Serialize)]

@@ -18,7 +18,7 @@ const ROWS: usize = 15;
 const SUGGESTIONS: usize = 5;
 
 /// The verdict in at most five sentences.
-fn verdict(report: &RoundTripsReport) -> Vec<String> {
+pub(crate) fn verdict(report: &RoundTripsReport) -> Vec<String> {
     let total = &report.total;
     let mut clients: Vec<_> = report.clients.iter().collect();
     clients.sort_by_key(|one| Reverse(one.round_trips));
@@ -240,12 +240,13 @@ pub(crate) fn cause_words(cause: &ForecastCause) -> String {
 
 fn action(report: &RoundTripsReport, one: &Suggestion) -> String {
     match report.clients.len() > 1 {
-        true => format!("{}, {}", one.action, one.client),
+        true => format!("{}, in {}", one.action, one.client),
         false => one.action.clone(),
     }
 }
 
-fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
+/// A suggestion with the time that it saves.
+pub(crate) fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
     let (all, more) = (duration(one.saves_ms), duration(one.adds_ms));
     let mut saves = match &one.delayed_by {
         Some(other) => {
@@ -268,7 +269,7 @@ fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
     if one.delayed_by.is_none() && one.adds_ms < 0.99 * one.saves_ms {
         saves.push_str(&format!(", or {more} more after the suggestions above"));
     }
-    format!("{saves}: {}", action(report, one))
+    format!("{saves}: {}.", action(report, one))
 }
 
 /// The report on round trips as text. A page with all results also has the lines that are otherwise omitted.
@@ -340,10 +341,20 @@ fn causes(report: &RoundTripsReport, out: &mut String, page: &Page) {
     rest(out, forecast.causes.len(), shown);
 }
 
-fn suggested(report: &RoundTripsReport, out: &mut String, page: &Page) {
-    if report.suggestions.is_empty() {
-        return;
-    }
+/// True if a suggestion saves time after the others. If not, it is an alternative to an earlier one.
+fn adds(one: &Suggestion) -> bool {
+    one.delayed_by.is_some() || one.adds_ms > 0.01 * one.saves_ms
+}
+
+/// The suggestions in the order of a page: alternatives come last.
+pub(crate) fn suggestions(report: &RoundTripsReport) -> impl Iterator<Item = &Suggestion> {
+    let all = || report.suggestions.iter();
+    let first = all().filter(|one| adds(one));
+    first.chain(all().filter(|one| !adds(one)))
+}
+
+/// The heading of the suggestions.
+pub(crate) fn heading(report: &RoundTripsReport) -> String {
     let total = &report.total;
     let times = total.before_ms.zip(total.after_ms);
     let times = times.map_or_else(String::new, |(before, after)| {
@@ -351,21 +362,22 @@ fn suggested(report: &RoundTripsReport, out: &mut String, page: &Page) {
     });
     let [trips, left] = [total.round_trips, total.round_trips_after];
     let of = part(report);
-    let all = format!(
+    format!(
         "Suggestions, with the time that each saves of {of} (with all of them {times}{trips} → \
          {left} round trips):"
-    );
-    out.push_str(&format!("\n{}", page.wrap(&plain(&all), 0)));
+    )
+}
+
+fn suggested(report: &RoundTripsReport, out: &mut String, page: &Page) {
+    if report.suggestions.is_empty() {
+        return;
+    }
+    out.push_str(&format!("\n{}", page.wrap(&plain(&heading(report)), 0)));
     let shown = if page.all { usize::MAX } else { SUGGESTIONS };
-    // A suggestion without additional savings is an alternative to an earlier one. Only --all shows alternatives: they
-    // come last, so that the others keep their numbers.
-    let adds = |one: &&Suggestion| one.delayed_by.is_some() || one.adds_ms > 0.01 * one.saves_ms;
-    let (adding, alternatives): (Vec<_>, Vec<_>) = report.suggestions.iter().partition(adds);
-    let alternatives = alternatives.into_iter().filter(|_| page.all);
-    let listed = adding.into_iter().chain(alternatives).take(shown);
-    let listed: Vec<&Suggestion> = listed.collect();
+    let listed = suggestions(report).filter(|one| page.all || adds(one));
+    let listed: Vec<&Suggestion> = listed.take(shown).collect();
     for (number, one) in listed.iter().enumerate() {
-        let line = format!("{}. {}.", number + 1, line(report, one));
+        let line = format!("{}. {}", number + 1, line(report, one));
         out.push_str(&page.wrap(&plain(&line), 3));
         out.push_str(&indented(&sentence(&one.why), page));
         if let Some(askers) = askers(&one.callers, one.round_trips) {
@@ -510,7 +522,7 @@ fn indented(text: &str, page: &Page) -> String {
 }
 
 /// The text with an initial capital letter and a full stop.
-fn sentence(text: &str) -> String {
+pub(crate) fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(char::to_uppercase);
     first

@@ -6,7 +6,6 @@ function overview() {
   byId("about").textContent = [
     `${report.trace.path}: ${time(report.trace.duration_ms)}`,
     `${whole(report.total.count)} requests on ${whole(connections)} connection${connections === 1 ? "" : "s"}`,
-    `server time ${report.server.time_source} (${report.server.name})`,
     DATA.made ? `x11prof ${DATA.made}` : null,
   ].filter(Boolean).join(" · ");
   byId("verdict").append(...DATA.verdict.map((line) => make("li", {}, line)));
@@ -37,7 +36,7 @@ function split({ total, client_and_server: both, network, server }) {
 function sweep({ rtt_ms: latencies, lines }) {
   const names = ["client", "server", "network", "waiting", "good"];
   const place = byId("sweep");
-  chart(place, "Time of this session's requests over networks: latency (ms) and speed",
+  chart(place, "Forecast length of the session over other networks, by round trip (ms) and speed",
     [latencies, ...lines.map((line) => line.time_ms)],
     [{ label: "Round trip (ms)", value: (_, value) => (value === null ? "–" : value + " ms") },
       ...lines.map((line, index) => ({ label: line.name, stroke: names[index % names.length], value: (_, value) => time(value) }))],

@@ -4,16 +4,11 @@ function roundtrips() {
   const { roundtrips } = DATA;
   if (!roundtrips) return;
   byId("roundtrips").hidden = false;
+  const advice = byId("advice");
+  advice.append(make("ul", {}, roundtrips.verdict.map((line) => make("li", {}, line))));
   if (roundtrips.suggestions.length)
-    table(byId("advice"), {
-      caption: "Suggestions", rows: roundtrips.suggestions, sort: 1,
-      columns: [
-        { name: "Suggestion", of: (row) => row.action, number: false },
-        { name: "Waited here", of: (row) => row.saves_ms, show: (row) => time(row.saves_ms) },
-        { name: "Reason", of: (row) => row.reason ?? "", number: false },
-        { name: "Client", of: (row) => row.client ?? "", number: false },
-      ],
-    });
+    advice.append(make("p", {}, roundtrips.heading), make("ol", {}, roundtrips.suggestions.map(([what, why]) =>
+      make("li", {}, what, make("p", { class: "quiet" }, why)))));
   table(byId("roundtrip-table"), {
     caption: "Requests whose reply the client waited for", rows: roundtrips.round_trips, sort: 1, search: "Find a request",
     columns: [
