@@ -19,6 +19,8 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     };
     let recorded = record(&config, |notice| eprintln!("{notice:?}"))?;
     eprintln!("{recorded:?}");
-    let status = recorded.exit_status.and_then(|s| u8::try_from(s).ok());
+    let status = recorded
+        .exit_status
+        .and_then(|s| u8::try_from(s.code()?).ok());
     Ok(ExitCode::from(status.unwrap_or(1)))
 }

@@ -250,7 +250,8 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "With COMMAND, `record` sets DISPLAY and XAUTHORITY for the command and exits with its status. \
+    after_help = "With COMMAND, `record` sets DISPLAY and XAUTHORITY for the command, passes signals on to it, and ends as it \
+                  does. \
                   Without COMMAND, it prints both, and records all clients that connect until Ctrl-C."
 )]
 pub(crate) struct Record {

@@ -3,10 +3,12 @@
 mod consumer;
 
 use std::io::ErrorKind;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{ExitCode, ExitStatus};
 use std::time::Duration;
 
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use x11prof_proxy::{
     AttachCost, AttachOptions, DEFAULT_QUEUE_BYTES, MakeFilter, Notice, RecordConfig, RecordError,
     Recorded, Rewrite, Stacks, Target, record,
@@ -149,13 +151,31 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
     }
     match exit_status {
         // A failed recording changes the exit status only if the command itself succeeded.
-        None | Some(0) if !trouble.is_empty() => Err(CommandError::failed(format_args!(
-            "{path}: the recording is incomplete: {}",
-            trouble.join("; ")
-        ))),
+        status if status.is_none_or(|status| status.success()) && !trouble.is_empty() => {
+            Err(CommandError::failed(format_args!(
+                "{path}: the recording is incomplete: {}",
+                trouble.join("; ")
+            )))
+        }
         None => Ok(ExitCode::SUCCESS),
-        Some(status) => Ok(u8::try_from(status).map_or(ExitCode::FAILURE, ExitCode::from)),
+        Some(status) => Ok(as_the_command(status)),
     }
+}
+
+/// Ends this process by the signal that ended the command, if there was one, so that a parent process sees the end that
+/// it would see without x11prof. Otherwise returns the command's exit code.
+fn as_the_command(status: ExitStatus) -> ExitCode {
+    if let Some(signal) = status.signal() {
+        // The command may have left a core file. x11prof leaves none.
+        let dumped = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+        if dumped.is_ok() {
+            // If this returns, the exit code tells the signal as a shell does.
+            let _ = signal_hook::low_level::emulate_default_handler(signal);
+        }
+    }
+    let code = status.code().or(status.signal().map(|signal| 128 + signal));
+    let code = code.and_then(|code| u8::try_from(code).ok());
+    code.map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
 /// Prints how much CPU time an attached recorder used in the server.

@@ -6,6 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use crate::harness::terminal::Terminal;
 use crate::harness::{Finished, Place, Recording, Server, needs, raw, until, wait};
 use rustix::process::{Pid, Signal, kill_process};
 use x11rb::connection::Connection as _;
@@ -381,6 +382,75 @@ fn sigint_and_sigterm_finish_the_trace() {
             !recording.authority.exists(),
             "the cookie's file is removed"
         );
+    }
+}
+
+/// Prints the signals that it receives. Exits with status 5 after as many as its argument says.
+const SIGNALLED: &str = "import signal, sys, time
+signals = [signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM]
+got = []
+for one in signals:
+    signal.signal(one, lambda number, frame: got.append(number))
+print('ready', flush=True)
+while len(got) < int(sys.argv[1]):
+    time.sleep(0.01)
+print(*[signal.Signals(one).name for one in got])
+sys.exit(5)
+";
+
+#[test]
+fn signals_reach_the_command_as_they_are() {
+    let place = Place::new();
+    let mut command = place.x11prof(["record", "--server", "xvfb", "--", "python3", "-c"]);
+    command.args([SIGNALLED, "4"]).stdout(Stdio::piped());
+    let mut recording = command.spawn().expect("x11prof");
+    let stdout = recording.stdout.take().expect("a pipe");
+    let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
+    assert_eq!(lines.next().as_deref(), Some("ready"));
+    for signal in [Signal::INT, Signal::HUP, Signal::QUIT, Signal::TERM] {
+        kill_process(Pid::from_child(&recording), signal).expect("a signal is sent");
+    }
+    let got = lines.next().unwrap_or_default();
+    let mut got: Vec<&str> = got.split(' ').collect();
+    got.sort_unstable();
+    assert_eq!(got, ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM"]);
+    assert_eq!(wait(&mut recording, "x11prof record").code(), Some(5));
+}
+
+#[test]
+fn ctrl_c_reaches_the_command_once_and_the_recording_goes_on() {
+    needs("tmux", "tmux");
+    let place = Place::new();
+    let terminal = Terminal::start(&place);
+    let program = place.write("signalled.py", SIGNALLED.as_bytes());
+    terminal.types(&format!(
+        "{} record --server xvfb -o {} -- python3 {} 2; echo status $?\n",
+        env!("CARGO_BIN_EXE_x11prof"),
+        place.path("trace.mcap").display(),
+        program.display()
+    ));
+    let shows = |text: &str, times: usize| {
+        terminal.shows(text, |screen| screen.matches(text).count() == times);
+    };
+    terminal.shows("the start", |screen| screen.contains("\nready"));
+    for times in 1..=2 {
+        terminal.types("\u{3}");
+        shows("^C", times);
+    }
+    shows("SIGINT SIGINT", 1);
+    shows("\nstatus 5", 1);
+}
+
+#[test]
+fn signal_that_ends_the_command_ends_the_recorder() {
+    use std::os::unix::process::ExitStatusExt as _;
+    let place = Place::new();
+    for signal in [Signal::SEGV, Signal::TERM, Signal::KILL] {
+        let kill = format!("kill -{} $$", signal.as_raw());
+        let ran = place.run(["record", "--server", "xvfb", "--", "sh", "-c", &kill]);
+        let ended = ran.output.status.signal();
+        assert_eq!(ended, Some(signal.as_raw()), "{ran}");
+        assert!(ran.stderr().contains("0 connections"), "{ran}");
     }
 }
 

@@ -390,8 +390,8 @@ pub enum Control {
     },
     /// The last record of a recording that ended properly.
     Ended {
-        /// The exit status of the recorded command; `None` without a command, or if the command was still
-        /// running at the end.
+        /// The exit status of the recorded command, 128 plus the signal if a signal killed it; `None` without a
+        /// command, or if the command was still running at the end.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exit_status: Option<i32>,
     },

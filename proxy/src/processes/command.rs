@@ -3,15 +3,15 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, IsTerminal};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::time::Duration;
 
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, kill_process, setrlimit, waitid,
 };
-use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
+use tokio::signal::unix::{Signal as SignalStream, SignalKind, signal};
 
 /// The command to start, and its environment.
 #[derive(Debug, Clone, Copy)]
@@ -36,7 +36,7 @@ pub(crate) struct Command {
     child: Child,
     pid: Option<Pid>,
     /// Signals the end of a child process.
-    ends: Signals,
+    ends: SignalStream,
 }
 
 impl Command {
@@ -81,9 +81,9 @@ impl Command {
         Ok(Command { child, pid, ends })
     }
 
-    /// Waits for the command's end. Returns the exit status as a shell does: 128 plus the signal if a signal killed the
-    /// command. `before` is called with the process id while the ended process's CPU clock can still be read.
-    pub(crate) async fn ended(&mut self, before: impl Fn(u32)) -> io::Result<i32> {
+    /// Waits for the command's end. `before` is called with the process id while the ended process's CPU clock can still
+    /// be read.
+    pub(crate) async fn ended(&mut self, before: impl Fn(u32)) -> io::Result<ExitStatus> {
         if let Some(pid) = self.pid {
             let ended = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
             while waitid(WaitId::Pid(pid), ended)?.is_none() {
@@ -91,16 +91,14 @@ impl Command {
             }
             before(self.child.id());
         }
-        let status = self.child.wait()?;
-        let killed = status.signal().map(|signal| 128 + signal);
-        Ok(status.code().or(killed).unwrap_or(1))
+        self.child.wait()
     }
 
-    /// Sends SIGTERM to the command. Must not be called after `ended` has returned.
-    pub(crate) fn terminate(&self) {
-        if let Some(pid) = self.pid {
+    /// Sends the signal of this number to the command. Must not be called after `ended` has returned.
+    pub(crate) fn signal(&self, number: i32) {
+        if let (Some(pid), Some(signal)) = (self.pid, Signal::from_named_raw(number)) {
             // The command may have ended already.
-            let _ = kill_process(pid, Signal::TERM);
+            let _ = kill_process(pid, signal);
         }
     }
 }

@@ -6,5 +6,6 @@ pub(crate) mod cpu_clock;
 pub(crate) mod open_files;
 pub(crate) mod peer;
 pub(crate) mod process_info;
+pub(crate) mod signals;
 pub(crate) mod tcp_peer;
 pub(crate) mod tcp_times;

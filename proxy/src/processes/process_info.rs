@@ -1,6 +1,6 @@
 //! Reads a process's properties from /proc.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
@@ -66,6 +66,19 @@ fn command_line(pid: u32) -> Vec<String> {
         return Vec::new();
     }
     split(&bytes)
+}
+
+/// The words of a command as text, as many as fit into the longest command line that is recorded.
+pub(crate) fn shortened<'a>(words: impl Iterator<Item = &'a OsString>) -> Vec<String> {
+    let mut left = LONGEST_COMMAND as usize;
+    let fits = |word: &&OsString| {
+        left = left.saturating_sub(word.len() + 1);
+        left > 0
+    };
+    let words = words.take_while(fits);
+    words
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect()
 }
 
 /// Splits at the NUL bytes, and removes the path of a cookie file.

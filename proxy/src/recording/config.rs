@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::PathBuf;
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -119,9 +120,8 @@ pub enum Stacks {
 /// The outcome of a recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recorded {
-    /// The exit status of the command (128 plus the signal if a signal killed it). `None` without a command, or if the
-    /// command was still running at the end.
-    pub exit_status: Option<i32>,
+    /// The exit status of the command. `None` without a command, or if the command was still running at the end.
+    pub exit_status: Option<ExitStatus>,
     /// The number of records written to the trace.
     pub records: u64,
     /// The number of bytes that were relayed in both directions.

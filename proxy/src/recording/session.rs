@@ -1,6 +1,8 @@
 //! The part of a recording that does not depend on the source of its messages: the trace, its first and last records,
 //! marks, context switches and call stacks.
 
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -58,7 +60,7 @@ pub(crate) struct RecordingSession {
 #[derive(Debug, Default)]
 pub(crate) struct SourceOutcome {
     /// The command's exit status, as in [`Recorded`].
-    pub(crate) exit_status: Option<i32>,
+    pub(crate) exit_status: Option<ExitStatus>,
     pub(crate) bytes: u64,
     pub(crate) connections: u32,
     pub(crate) tried: Vec<(Rewrite, u64)>,
@@ -198,8 +200,12 @@ impl RecordingSession {
             self.sender.control(clock::now(), Control::Trouble { what });
         }
         let exit_status = source.exit_status;
-        self.sender
-            .control(clock::now(), Control::Ended { exit_status });
+        let shell =
+            |status: ExitStatus| status.code().or(status.signal().map(|signal| 128 + signal));
+        let ended = Control::Ended {
+            exit_status: exit_status.and_then(shell),
+        };
+        self.sender.control(clock::now(), ended);
         self.sender.close();
         let impatient = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -242,9 +248,7 @@ fn open_trace(
         format: x11prof_trace::FORMAT,
         recorder: config.recorder.clone(),
         wall_clock_ns: clock::wall_clock_ns(),
-        command: words
-            .map(|word| word.to_string_lossy().into_owned())
-            .collect(),
+        command: process_info::shortened(words),
         cpu_model: process_info::cpu_model(),
         cpus: process_info::cpus(),
         kernel: process_info::kernel(),

@@ -3,11 +3,12 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
+use signal_hook::consts::SIGTERM;
 use tokio::net::{TcpListener, UnixListener};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, interval, sleep, sleep_until};
@@ -20,14 +21,15 @@ use crate::notice::Notice;
 use crate::processes::command::{Command, CommandLine};
 use crate::processes::open_files::OpenFiles;
 use crate::processes::process_info::ProcessInfo;
+use crate::processes::signals::{Received, Signals};
 use crate::recorder::HANG_PATIENCE;
 use crate::recording::record_error::RecordError;
 use crate::relay::client::{Display, Transport};
 use crate::serving::open_windows::OpenWindows;
 
-/// An interrupted command may take this long to end before it is terminated.
+/// After a signal that ends a recording without a running command, its connections may stay open for this long.
 const INTERRUPT_PATIENCE: Duration = Duration::from_secs(1);
-/// A terminated command may take this long before the recording ends without it.
+/// A timed-out command may take this long before the recording ends without it.
 const TERMINATE_PATIENCE: Duration = Duration::from_secs(2);
 /// After a timed-out command has ended, its connections may stay open for this long.
 const LAST_PATIENCE: Duration = Duration::from_millis(250);
@@ -47,15 +49,15 @@ const FULL_REST: Duration = Duration::from_millis(10);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
     NotYet,
-    /// A signal ends the recording. Until this time the command may end on its own.
-    Interrupted(Instant),
-    /// The command has ended or was sent a signal to terminate. Until this time its connections may end on their own.
-    Terminated(Instant),
+    /// The recording was ended by a signal or by its time limit. Until this time, the command and the connections may
+    /// end on their own.
+    By(Instant),
     Now,
 }
 
-/// Serves `display` until the recording ends. Must run in a `LocalSet`. Returns the command's exit status; `None`
-/// without a command, or if it is still running. `heard` receives notices from other threads, which are passed to `on`.
+/// Serves `display` until the recording ends: with its command, which receives the signals of the recorder, or at a
+/// signal if no command is running. Must run in a `LocalSet`. Returns the command's exit status; `None` without a
+/// command, or if it is still running. `heard` receives notices from other threads, which are passed to `on`.
 pub(crate) async fn serve(
     display: &Arc<Display>,
     claimed: &Claimed,
@@ -64,7 +66,7 @@ pub(crate) async fn serve(
     authority: &Path,
     mut heard: UnboundedReceiver<Notice>,
     on: &mut impl FnMut(Notice),
-) -> Result<Option<i32>, RecordError> {
+) -> Result<Option<ExitStatus>, RecordError> {
     let system = |what| move |source| RecordError::System { what, source };
     let words = command_line.words;
     let open_files = OpenFiles::raise();
@@ -75,11 +77,7 @@ pub(crate) async fn serve(
         }
         tokio::task::spawn_local(accept(Arc::clone(display), listener));
     }
-    let handler = |kind| signal(kind).map_err(system("to handle signals"));
-    let mut interrupt = handler(SignalKind::interrupt())?;
-    let mut terminate = handler(SignalKind::terminate())?;
-    let mut hang_up = handler(SignalKind::hangup())?;
-    let mut quit = handler(SignalKind::quit())?;
+    let mut signals = Signals::new().map_err(system("to handle signals"))?;
     on(Notice::Serving {
         display: name.to_owned(),
         authority: authority.to_owned(),
@@ -129,43 +127,29 @@ pub(crate) async fn serve(
                 // The time limit has passed. The last bytes of its connections arrive at once, and daemons are not
                 // waited for.
                 if timed_out {
-                    ending = Ending::Terminated(Instant::now() + LAST_PATIENCE);
+                    ending = Ending::By(Instant::now() + LAST_PATIENCE);
                 }
             }
-            how = signalled(&mut interrupt, &mut terminate, [&mut hang_up, &mut quit]) => {
-                ending = match (ending, how, &command) {
-                    (Ending::NotYet, Signalled::Interrupt, _) => {
-                        Ending::Interrupted(Instant::now() + INTERRUPT_PATIENCE)
-                    }
-                    (Ending::NotYet, Signalled::Terminate, Some(command)) => {
-                        end(command, display);
-                        Ending::Terminated(Instant::now() + TERMINATE_PATIENCE)
-                    }
-                    // A program that ends another one may also signal its group (timeout), so the signal arrives twice.
-                    (Ending::Terminated(_), Signalled::Terminate, Some(_)) => ending,
-                    _ => Ending::Now,
-                };
-            }
+            Some(signal) = signals.next() => match &command {
+                Some(command) => pass_on(signal, command, display),
+                None if ending == Ending::NotYet => {
+                    ending = Ending::By(Instant::now() + INTERRUPT_PATIENCE);
+                }
+                None => ending = Ending::Now,
+            },
             () = reached(until) => {
                 until = None;
                 timed_out = command.is_some();
                 ending = match &command {
                     Some(command) => {
-                        end(command, display);
-                        Ending::Terminated(Instant::now() + TERMINATE_PATIENCE)
+                        display.sender.control(clock::now(), Control::Ending {});
+                        command.signal(SIGTERM);
+                        Ending::By(Instant::now() + TERMINATE_PATIENCE)
                     }
                     None => Ending::Now,
                 };
             }
-            () = patience(ending) => {
-                ending = match (ending, &command) {
-                    (Ending::Interrupted(_), Some(command)) => {
-                        end(command, display);
-                        Ending::Terminated(Instant::now() + TERMINATE_PATIENCE)
-                    }
-                    _ => Ending::Now,
-                };
-            }
+            () = patience(ending) => ending = Ending::Now,
             () = reached(tell_left) => {
                 tell_left = None;
                 tell_connected(display, false, on);
@@ -209,9 +193,14 @@ fn tell_connected(display: &Display, over: bool, on: &mut impl FnMut(Notice)) {
     }
 }
 
-fn end(command: &Command, display: &Display) {
-    display.sender.control(clock::now(), Control::Ending {});
-    command.terminate();
+/// Sends a signal that the recorder received to the command, unless the terminal has sent it to both.
+fn pass_on(signal: Received, command: &Command, display: &Display) {
+    if signal.number == SIGTERM {
+        display.sender.control(clock::now(), Control::Ending {});
+    }
+    if !signal.from_kernel {
+        command.signal(signal.number);
+    }
 }
 
 fn hanging(since: Duration) -> String {
@@ -294,7 +283,7 @@ async fn accept(display: Arc<Display>, listener: Listener) {
 }
 
 /// Waits for the command's end; forever if there is no command.
-async fn end_of(command: &mut Option<Command>, display: &Display) -> io::Result<i32> {
+async fn end_of(command: &mut Option<Command>, display: &Display) -> io::Result<ExitStatus> {
     match command {
         Some(command) => {
             command
@@ -314,29 +303,10 @@ async fn ended(task: &mut Option<JoinHandle<()>>) {
     }
 }
 
-enum Signalled {
-    /// The SIGINT of the terminal, which the command also receives.
-    Interrupt,
-    Terminate,
-}
-
-async fn signalled(
-    interrupt: &mut Signal,
-    terminate: &mut Signal,
-    [hang_up, quit]: [&mut Signal; 2],
-) -> Signalled {
-    tokio::select! {
-        _ = interrupt.recv() => Signalled::Interrupt,
-        _ = terminate.recv() => Signalled::Terminate,
-        _ = hang_up.recv() => Signalled::Interrupt,
-        _ = quit.recv() => Signalled::Interrupt,
-    }
-}
-
 /// Waits until the time limit of the current step; forever if there is none.
 async fn patience(ending: Ending) {
     match ending {
-        Ending::Interrupted(until) | Ending::Terminated(until) => reached(Some(until)).await,
+        Ending::By(until) => reached(Some(until)).await,
         Ending::NotYet | Ending::Now => reached(None).await,
     }
 }

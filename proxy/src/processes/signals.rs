@@ -1,0 +1,59 @@
+//! The signals that ask a recorder to end, each with its origin.
+
+use std::io;
+use std::thread;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::iterator::exfiltrator::WithOrigin;
+use signal_hook::iterator::{Handle, SignalsInfo};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+/// A signal that the recorder received.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Received {
+    pub(crate) number: i32,
+    /// If true, the kernel sent the signal, such as for Ctrl-C in a terminal. All processes in the terminal's foreground
+    /// received it, among them the recorded command. If false, a process sent it (kill(2)).
+    pub(crate) from_kernel: bool,
+}
+
+/// Receives SIGINT, SIGTERM, SIGHUP and SIGQUIT until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Signals {
+    arriving: UnboundedReceiver<Received>,
+    handle: Handle,
+}
+
+impl Signals {
+    pub(crate) fn new() -> io::Result<Signals> {
+        let mut signals = SignalsInfo::<WithOrigin>::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT])?;
+        let handle = signals.handle();
+        let (send, arriving) = unbounded_channel();
+        // The thread ends when the handle is closed.
+        thread::Builder::new()
+            .name("signals".to_owned())
+            .spawn(move || {
+                for origin in signals.forever() {
+                    let from_kernel = origin.process.is_none();
+                    let number = origin.signal;
+                    // A signal after the end of the recording is not waited for.
+                    let _ = send.send(Received {
+                        number,
+                        from_kernel,
+                    });
+                }
+            })?;
+        Ok(Signals { arriving, handle })
+    }
+
+    /// Waits for the next signal.
+    pub(crate) async fn next(&mut self) -> Option<Received> {
+        self.arriving.recv().await
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        self.handle.close();
+    }
+}
