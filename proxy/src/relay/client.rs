@@ -315,12 +315,15 @@ impl Display {
             Ok(introduced) => introduced,
             Err(SetupEnd::Gone(why)) => return ("client", Some(why)),
             Err(SetupEnd::Refused(order, why)) => {
-                // A peer that sends no valid byte order is not an X client. The X server would also just close the
-                // connection.
-                if let Some(order) = order {
-                    let reply = setup_exchange::failure(order, &format!("x11prof: {why}\n"));
-                    // Nothing was sent before, so the socket has space for the reply.
-                    let _ = client.send(&reply, &[], Wait::No);
+                match order {
+                    Some(order) => {
+                        let reply = setup_exchange::failure(order, &format!("x11prof: {why}\n"));
+                        // Nothing was sent before, so the socket has space for the reply.
+                        let _ = client.send(&reply, &[], Wait::No);
+                    }
+                    // A peer that sends no valid byte order is not an X client. The X server would also read what has
+                    // arrived and close the connection. Unread bytes would reset it.
+                    None => _ = client.receive(&mut [0; 4096], Wait::No),
                 }
                 return ("refused", Some(why));
             }
