@@ -296,8 +296,14 @@ fn server_kind(text: &str) -> Result<ServerKind, String> {
     })
 }
 
+/// Maximum length of a label in bytes.
+const LONGEST_LABEL: usize = 1000;
+
 /// Parses a session label, `NAME=VALUE`.
 pub(super) fn label(text: &str) -> Result<(String, String), String> {
+    if text.len() > LONGEST_LABEL {
+        return Err(format!("longer than {LONGEST_LABEL} bytes"));
+    }
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() && !value.is_empty() => {
             Ok((name.to_owned(), value.to_owned()))

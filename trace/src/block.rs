@@ -90,9 +90,7 @@ fn push_gap(buffer: &mut Vec<u8>, gap: Option<(u64, u64)>) -> Result<(), TraceEr
 }
 
 fn narrow(n: u64) -> Result<u32, TraceError> {
-    u32::try_from(n).map_err(|_| TraceError::Unwritable {
-        what: "a block of 4 GiB or more".to_owned(),
-    })
+    u32::try_from(n).map_err(|_| TraceError::unwritable("a block of 4 GiB or more"))
 }
 
 /// Decodes the block in `message`. The error describes lengths that are inconsistent.

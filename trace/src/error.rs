@@ -69,9 +69,13 @@ impl TraceError {
     }
 
     pub(crate) fn too_long(len: usize) -> TraceError {
-        TraceError::Unwritable {
-            what: format!("it has {len} bytes, and the longest may have {MESSAGE_LIMIT}"),
-        }
+        TraceError::unwritable(format!(
+            "it has {len} bytes, and the longest may have {MESSAGE_LIMIT}"
+        ))
+    }
+
+    pub(crate) fn unwritable(what: impl Into<String>) -> TraceError {
+        TraceError::Unwritable { what: what.into() }
     }
 }
 

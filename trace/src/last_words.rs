@@ -20,9 +20,8 @@ pub fn last_words(what: &str, time: Timestamp, sequence: u32) -> Result<Vec<u8>,
     let control = Control::Trouble {
         what: what.to_owned(),
     };
-    let json = serde_json::to_vec(&control).map_err(|error| TraceError::Unwritable {
-        what: error.to_string(),
-    })?;
+    let json =
+        serde_json::to_vec(&control).map_err(|error| TraceError::unwritable(error.to_string()))?;
     let mut container = Container::starting_at(Vec::new(), sequence)?;
     container.message(Topic::Control.spec().id, time, &json)?;
     let whole = container.finish()?;

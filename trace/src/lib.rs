@@ -17,6 +17,7 @@ mod lengths;
 mod messages;
 mod network;
 mod parts;
+mod plausible;
 mod reader;
 mod record;
 mod recovery;
@@ -37,6 +38,7 @@ pub use format::FORMAT;
 pub use last_words::last_words;
 pub use network::{EmulatedNetwork, Line, Transmission};
 pub use parts::cut;
+pub use plausible::is_plausible;
 pub use reader::Reader;
 pub use record::{
     Block, BlockedOn, Control, CpuTime, Direction, ExtensionOpcodes, Gap, HandlerTime, Link,

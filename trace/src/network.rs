@@ -38,8 +38,8 @@ fn is_none(loss: &f64) -> bool {
 
 /// The number of bytes that a varying link transmits at each of its times, including headers (mahimahi's mm-link).
 const OPPORTUNITY: u64 = 1500;
-/// Maximum number of times of a varying link.
-const MAX_OPPORTUNITIES: usize = 1 << 20;
+/// Maximum length of a varying link's file, in bytes. Its times are one control record.
+const LONGEST_FILE: usize = 1_000_000;
 /// Maximum number of unacknowledged bytes: Linux's largest `net.ipv4.tcp_wmem`.
 const LARGEST_WINDOW: u64 = 4 << 20;
 /// The shortest time after which Linux sends a packet again (TCP_RTO_MIN), in nanoseconds.
@@ -127,6 +127,11 @@ impl EmulatedNetwork {
     /// # Errors
     /// Returns the reason as a sentence without a period.
     pub fn parse_opportunities(text: &str) -> Result<Vec<u32>, String> {
+        if text.len() > LONGEST_FILE {
+            return Err(format!(
+                "a link's file has at most {LONGEST_FILE} bytes: use its beginning"
+            ));
+        }
         let mut times: Vec<u32> = Vec::new();
         for (number, line) in text.lines().enumerate() {
             let at = |why: &str| Err(format!("line {}: {why}", number + 1));
@@ -135,9 +140,6 @@ impl EmulatedNetwork {
             };
             if times.last().is_some_and(|last| *last > time) {
                 return at("the time is before that of the previous line");
-            }
-            if times.len() == MAX_OPPORTUNITIES {
-                return at("a link has at most 1048576 times");
             }
             times.push(time);
         }

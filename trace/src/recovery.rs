@@ -107,11 +107,8 @@ impl<W: Write> Copy<'_, W> {
                 format!("{DAMAGED} ({what}); {records} records before were recovered")
             }
         };
-        let json = serde_json::to_vec(&Control::Trouble { what }).map_err(|error| {
-            TraceError::Unwritable {
-                what: error.to_string(),
-            }
-        })?;
+        let json = serde_json::to_vec(&Control::Trouble { what })
+            .map_err(|error| TraceError::unwritable(error.to_string()))?;
         self.put(Topic::Control.spec().id, self.last, &json)
     }
 

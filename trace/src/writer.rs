@@ -10,7 +10,10 @@ use mcap::write::NoSeek;
 use mcap::{Compression, WriteOptions};
 
 use crate::block::{self, BlockHead};
-use crate::format::{CHUNK_SIZE, LIBRARY, MESSAGE_LIMIT, MESSAGES_RATIO, PADDING, PROFILE, Topic};
+use crate::format::{
+    CHUNK_SIZE, CONTROL_FREE, CONTROL_LIMIT, CONTROL_RATIO, LIBRARY, MESSAGE_LIMIT, MESSAGES_RATIO,
+    PADDING, PROFILE, Topic,
+};
 use crate::handler_times;
 use crate::schedule::{self, BATCH_LIMIT};
 use crate::{
@@ -52,11 +55,8 @@ impl<W: Write> Writer<W> {
     pub fn write(&mut self, record: &Record) -> Result<(), TraceError> {
         match record {
             Record::Block(block) => {
-                block::check(block.wire_len, &block.gaps, block.bytes.len()).map_err(|what| {
-                    TraceError::Unwritable {
-                        what: what.to_owned(),
-                    }
-                })?;
+                block::check(block.wire_len, &block.gaps, block.bytes.len())
+                    .map_err(TraceError::unwritable)?;
                 self.write_block(&block.head(), block.parts())
             }
             Record::Control(time, control) => self.write_control(*time, control),
@@ -85,17 +85,17 @@ impl<W: Write> Writer<W> {
     /// Writes a control record. [`Control::Unknown`] has no content and is not written.
     ///
     /// # Errors
-    /// Fails if the sink fails.
+    /// Fails if the sink fails, or if a record is longer than a reader accepts. Such a record is not written.
     pub fn write_control(&mut self, time: Timestamp, control: &Control) -> Result<(), TraceError> {
         if matches!(control, Control::Unknown) {
             return Ok(());
         }
         self.buffer.clear();
-        serde_json::to_writer(&mut self.buffer, control).map_err(|error| {
-            TraceError::Unwritable {
-                what: error.to_string(),
-            }
-        })?;
+        serde_json::to_writer(&mut self.buffer, control)
+            .map_err(|error| TraceError::unwritable(error.to_string()))?;
+        if self.buffer.len() > CONTROL_LIMIT {
+            return Err(TraceError::unwritable("it is longer than any may be"));
+        }
         self.out
             .message(Topic::Control.spec().id, time, &self.buffer)
     }
@@ -158,8 +158,9 @@ pub(crate) struct Container<W: Write> {
     mcap: mcap::Writer<NoSeek<Counted<W>>>,
     /// Bytes in the sink.
     written: Arc<AtomicU64>,
-    /// Bytes of messages so far.
+    /// Bytes of messages so far, and of control records among them.
     bytes: u64,
+    control: u64,
     /// The MCAP sequence number of the next message.
     sequence: u32,
     /// The value of `sequence` at the last flush.
@@ -230,6 +231,7 @@ impl<W: Write> Container<W> {
             mcap,
             written,
             bytes: 0,
+            control: 0,
             sequence,
             flushed: sequence,
         })
@@ -266,6 +268,9 @@ impl<W: Write> Container<W> {
             .write_to_known_channel(&header, data)
             .map_err(TraceError::from_writer)?;
         self.bytes += data.len() as u64;
+        if channel_id == Topic::Control.spec().id {
+            self.control += data.len() as u64;
+        }
         // The open chunk is not in the sink yet.
         match self.missing() > 2 * CHUNK_SIZE / MESSAGES_RATIO {
             true => self.pad(),
@@ -273,9 +278,12 @@ impl<W: Write> Container<W> {
         }
     }
 
-    /// Bytes that the file lacks for its messages.
+    /// Bytes that the file lacks for its messages. Of the control records that readers accept in a short file, half are
+    /// left for the open chunk.
     fn missing(&self) -> u64 {
-        (self.bytes / MESSAGES_RATIO).saturating_sub(self.written.load(Relaxed))
+        let control = self.control.saturating_sub(CONTROL_FREE / 2) / CONTROL_RATIO;
+        let needed = control.max(self.bytes / MESSAGES_RATIO);
+        needed.saturating_sub(self.written.load(Relaxed))
     }
 
     /// Closes the open chunk, and pads a file that compresses too well: readers limit the messages by the length of the file.

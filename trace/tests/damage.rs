@@ -358,6 +358,8 @@ fn control_records_are_bounded_by_file_size() {
         "{} records",
         found.len()
     );
+    // The writer makes the file long enough.
+    assert!(matches!(read(&trace(&bomb)), (found, Ok(true)) if found.len() == 31));
     // The records read so far can be recovered, and the copy is complete.
     let mut copy = Vec::new();
     let recovery = recover(&file[..], &mut copy).unwrap();
@@ -367,8 +369,19 @@ fn control_records_are_bounded_by_file_size() {
 
 #[test]
 fn oversized_control_record_is_rejected() {
-    let (found, end) = read(&trace(&[opened(1, &"a".repeat(2 << 20))]));
+    let begun = serde_json::to_vec(&Control::Started(started())).unwrap();
+    let Record::Control(time, long) = opened(1, &"a".repeat(2 << 20)) else {
+        unreachable!()
+    };
+    let json = serde_json::to_vec(&long).unwrap();
+    let (found, end) = read(&mcap_file(
+        "x11prof",
+        &[("control", &begun), ("control", &json)],
+    ));
     assert_eq!(found.len(), 1);
+    let mut writer = Writer::new(Vec::new(), started(), at(1)).unwrap();
+    let written = writer.write_control(time, &long);
+    assert!(matches!(written, Err(TraceError::Unwritable { .. })));
     let end = end.unwrap_err().to_string();
     assert!(end.contains("longer than any may be"), "{end}");
 }

@@ -19,7 +19,9 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use x11prof_trace::{Control, Record, Started, TraceError, Writer, last_words};
+use x11prof_trace::{
+    Control, Record, Started, Timestamp, TraceError, Writer, is_plausible, last_words,
+};
 
 use crate::clock;
 use crate::recorder::record_filter::RecordFilter;
@@ -117,6 +119,7 @@ impl Recorder {
             file: same,
             written: TraceOutcome::default(),
             place,
+            started: now,
             began: false,
             path: path.clone(),
             watch,
@@ -188,6 +191,8 @@ struct Trace<W: Write, F: Fn(String)> {
     written: TraceOutcome,
     /// The file's current and final names; `None` if the destination is not a file.
     place: Option<TraceFile>,
+    /// The time of the first record.
+    started: Timestamp,
     /// True if the recording reached its regular end, even if no client was recorded.
     began: bool,
     path: PathBuf,
@@ -235,6 +240,10 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
     }
 
     fn entry(&mut self, entry: Record) {
+        // Programs and servers can write any time into the memory that they share with the recorder.
+        if !is_plausible(&entry, self.started) {
+            return self.left_out("a time or a count is beyond those of any recording");
+        }
         if let Some(watch) = &self.watch {
             let is_control = matches!(entry, Record::Control(..));
             // Cloning a block shares its bytes.
@@ -292,11 +301,22 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
 
     /// Writes, unless an earlier write has failed. The recorded program continues in any case.
     fn attempt(&mut self, write: impl FnOnce(&mut Writer<W>) -> Result<(), TraceError>) {
-        if let Some(writer) = &mut self.writer
-            && let Err(error) = write(writer)
-        {
-            self.writer = None;
-            self.failed(&error);
+        match self.writer.as_mut().map(write) {
+            Some(Err(TraceError::Unwritable { what })) => self.left_out(&what),
+            Some(Err(error)) => {
+                self.writer = None;
+                self.failed(&error);
+            }
+            Some(Ok(())) | None => {}
+        }
+    }
+
+    /// Reports the first record that is not in the trace.
+    fn left_out(&mut self, why: &str) {
+        if self.written.trouble.is_none() {
+            let what = format!("a record is not in the trace: {why}");
+            (self.tell)(what.clone());
+            self.written.trouble = Some(what);
         }
     }
 
@@ -372,5 +392,4 @@ impl Write for UntilFailure {
 }
 
 #[cfg(test)]
-#[path = "recorder_tests.rs"]
 mod tests;

@@ -298,5 +298,4 @@ fn push(gaps: &mut Vec<Gap>, at: u64, len: u64) {
 }
 
 #[cfg(test)]
-#[path = "omission_tests.rs"]
 mod tests;

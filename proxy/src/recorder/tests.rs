@@ -154,6 +154,26 @@ fn full_trace_keeps_everything_except_the_cookie() {
     assert_eq!(blocks[1].bytes, image);
 }
 
+/// A recorded program may write any time into shared memory.
+#[test]
+fn impossible_time_is_not_recorded_and_the_rest_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("trace");
+    let written = recorded(&path, true, |sender, client| {
+        client.sets_up();
+        let until_ns = u64::MAX;
+        let time = Timestamp::from_nanos(2);
+        sender.control(time, Control::Told { until_ns });
+        client.sends(3, &[127, 0, 1, 0]);
+    });
+    let trouble = written.trouble.unwrap_or_default();
+    assert!(
+        trouble.contains("beyond those of any recording"),
+        "{trouble}"
+    );
+    assert_eq!(blocks(&path).len(), 2);
+}
+
 #[test]
 fn unwritable_trace_fails_immediately() {
     let path = PathBuf::from("/dev/full");
@@ -191,6 +211,7 @@ fn full_disk_is_reported_once_and_queue_is_emptied() {
         safe: Safe::default(),
         written: TraceOutcome::default(),
         place: None,
+        started: Timestamp::from_nanos(1),
         began: false,
         path: PathBuf::from("trace"),
         watch: None,

@@ -1,0 +1,70 @@
+//! The limits of times and counts. The reader refuses records that exceed them, and the recorder writes none.
+
+use crate::{Control, Record, Timestamp, Waiting};
+
+/// The description of a record that exceeds the limits.
+pub(crate) const IMPLAUSIBLE: &str = "a time or a count is beyond those of any recording";
+/// The longest time between a recording's first record and any other: nine years, in nanoseconds. The limit prevents
+/// overflow when analyses add up times.
+const REACH: u64 = 1 << 58;
+/// The maximum CPU time of a process: 36 years, in nanoseconds.
+const MOST_RUN: u64 = 1 << 60;
+/// The maximum value of one sample, stack or change: five hours in nanoseconds, or as many requests. A sum of a
+/// million of them does not overflow.
+const MOST_OF_ONE: u64 = 1 << 44;
+
+/// True if the record's times are plausible for a recording that started at `began`.
+pub fn is_plausible(record: &Record, began: Timestamp) -> bool {
+    let near = |time: Timestamp| time.as_nanos().abs_diff(began.as_nanos()) <= REACH;
+    match record {
+        Record::Block(block) => near(block.time),
+        Record::Control(time, control) => near(*time) && has_plausible_figures(control, near),
+        Record::Schedule(switches) => switches.iter().all(|switch| near(switch.time)),
+        Record::HandlerTimes(times) => {
+            let mut times = times.iter();
+            times.all(|time| near(time.start) && time.took_ns <= REACH)
+        }
+    }
+}
+
+/// True if the record's times, and the figures that analyses add up, are plausible.
+fn has_plausible_figures(control: &Control, near: impl Fn(Timestamp) -> bool) -> bool {
+    let is_near = |nanos: &u64| near(Timestamp::from_nanos(*nanos));
+    let is_small = |one: &u64| *one <= MOST_OF_ONE;
+    match control {
+        Control::CpuTime(figures) => figures.cpu_ns <= MOST_RUN,
+        Control::RunStack { at_ns, ran_ns, .. } => is_near(at_ns) && is_small(ran_ns),
+        Control::WaitStack { at_ns, took_ns, .. } => is_near(at_ns) && is_small(took_ns),
+        Control::RequestStacks {
+            until_ns, took_ns, ..
+        } => is_near(until_ns) && is_small(took_ns),
+        Control::BlockedStack { since_ns, .. }
+        | Control::Stalled { since_ns, .. }
+        | Control::Hole { since_ns, .. }
+        | Control::Waiting(Waiting { since_ns, .. })
+        | Control::Told { until_ns: since_ns } => is_near(since_ns),
+        Control::Tried { requests, .. } => requests.iter().all(is_small),
+        Control::Joined(joined) => {
+            let awaited = joined.awaited.iter().map(|one| &one.request);
+            let mut counts = joined.under_way.iter().chain(awaited);
+            is_small(&joined.last_request) && counts.all(is_small)
+        }
+        Control::Network(network) => {
+            let mut times = [network.round_trip_ns, network.jitter_ns].into_iter();
+            let speed = network.bytes_per_second.unwrap_or(1.0);
+            times.all(|time| is_small(&time))
+                && (0.0..=1.0).contains(&network.loss)
+                && (speed > 0.0 && speed.is_finite())
+        }
+        Control::Link(link) => {
+            let once = link.setup_ns.iter().chain(&link.tcp_round_trip_ns);
+            let sent = [link.to_server.took_ns, link.to_client.took_ns];
+            let mut times = link.round_trips_ns.iter().chain(&link.two_writes_ns);
+            let mut paced = link.paced.iter();
+            times.all(is_small)
+                && once.chain(&sent).all(is_small)
+                && paced.all(|one| is_near(&one.sent_ns) && is_near(&one.came_ns))
+        }
+        _ => true,
+    }
+}
