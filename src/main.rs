@@ -35,6 +35,8 @@ use error::Outcome;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    // A parent process may have left the signal ignored. Then the end of no child process could be waited for.
+    ignore(signal_hook::consts::SIGCHLD);
     let mut words = std::env::args_os().skip(1);
     let word = words.next().unwrap_or_default();
     if word == x11prof_proxy::WATCHDOG {
@@ -114,7 +116,7 @@ fn done(arguments: Arguments) -> Outcome {
     }
 }
 
-/// Ignores a signal in this process; child processes still receive it.
+/// Ignores a signal in this process, by a handler without effect; child processes still receive it.
 pub(crate) fn ignore(signal: i32) {
     // If this fails, the signal keeps its effect.
     let _ = signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)));
