@@ -184,5 +184,4 @@ fn recorded(drawable: ExistingDrawable) -> x11prof_trace::ExistingDrawable {
 }
 
 #[cfg(test)]
-#[path = "checkpoint_tests.rs"]
 mod tests;

@@ -385,9 +385,7 @@ impl DirectionEnd {
 }
 
 #[cfg(test)]
-#[path = "relay_tests.rs"]
 mod tests;
 
 #[cfg(test)]
-#[path = "split_tests.rs"]
 mod split_tests;
