@@ -169,7 +169,7 @@ fn as_the_command(status: ExitStatus) -> ExitCode {
         // The command may have left a core file. x11prof leaves none.
         let dumped = set_dumpable_behavior(DumpableBehavior::NotDumpable);
         if dumped.is_ok() {
-            // If this returns, the exit code tells the signal as a shell does.
+            // If this returns, the exit code reports the signal as a shell does.
             let _ = signal_hook::low_level::emulate_default_handler(signal);
         }
     }
