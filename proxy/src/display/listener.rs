@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-use std::os::unix::net::{SocketAddr, UnixListener};
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -104,12 +104,15 @@ fn try_claim(number: u32, tcp: Option<&str>) -> Result<Claimed, ListenError> {
 
 /// True if a program listens on the socket at `path`, even if its queue is full.
 fn is_listened_on(path: &Path) -> bool {
-    let connected = SocketAddrUnix::new(path).and_then(|address| {
-        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-        connect(&socket, &address)
-    });
-    matches!(connected, Ok(()) | Err(Errno::AGAIN))
+    matches!(connect_at_once(path), Ok(_) | Err(Errno::AGAIN))
+}
+
+/// Connects to the socket at `path`. If its queue is full, fails with `EAGAIN` instead of waiting.
+pub(crate) fn connect_at_once(path: &Path) -> Result<UnixStream, Errno> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    connect(&socket, &SocketAddrUnix::new(path)?)?;
+    Ok(socket.into())
 }
 
 fn listen_by_tcp(host: &str, number: u32) -> Result<Vec<TcpListener>, ListenError> {
@@ -176,7 +179,6 @@ fn check_socket_dir(dir: &Path) -> Result<(), &'static str> {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
-    use std::os::unix::net::UnixStream;
 
     use super::*;
     use crate::display::display_lock::{lock_path, lock_text};

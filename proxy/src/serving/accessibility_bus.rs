@@ -4,14 +4,16 @@
 //! that no longer exists.
 
 use std::fs;
-use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::time::Duration;
 
+use rustix::io::Errno;
 use x11rb_protocol::protocol::xproto::{
     AtomEnum, DeletePropertyRequest, GetPropertyRequest, InternAtomRequest,
 };
 
 use crate::display::conversation::Conversation;
+use crate::display::listener::connect_at_once;
 use crate::display::server_link::ServerLink;
 use crate::processes::peer::Peer;
 
@@ -60,14 +62,16 @@ pub(super) fn remove_address(link: &ServerLink, served: &str) -> Result<(), Stri
     Ok(())
 }
 
-/// True if the bus has ended, or if its process uses the display `served`. Only buses at a path are recognized.
+/// True if the bus has ended, or if its process uses the display `served`. Only buses at a path are recognized. Any
+/// client can write the address, so connecting must not block.
 fn is_of_recording(address: &str, served: &str) -> bool {
     let path = address.strip_prefix("unix:path=");
     let Some(path) = path.and_then(|rest| rest.split([',', ';']).next()) else {
         return false;
     };
-    let Ok(bus) = UnixStream::connect(path) else {
-        return true;
+    let bus = match connect_at_once(Path::new(path)) {
+        Ok(bus) => bus,
+        Err(error) => return error != Errno::AGAIN,
     };
     let pid = Peer::of(&bus).and_then(|peer| peer.pid);
     let environment = pid.and_then(|pid| fs::read(format!("/proc/{pid}/environ")).ok());
@@ -89,8 +93,12 @@ mod tests {
         let path = dir.path().join("bus");
         let address = format!("unix:path={},guid=12", path.display());
         assert!(is_of_recording(&address, ":1000"));
-        let _listener = UnixListener::bind(&path).unwrap();
-        assert!(!is_of_recording(&address, ":1000"));
+        let listener = UnixListener::bind(&path).unwrap();
+        // From the second connection on the queue is full.
+        rustix::net::listen(&listener, 0).unwrap();
+        for _ in 0..3 {
+            assert!(!is_of_recording(&address, ":1000"));
+        }
         assert!(!is_of_recording("unix:abstract=/tmp/bus", ":1000"));
         assert!(!is_of_recording("", ":1000"));
     }
