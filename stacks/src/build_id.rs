@@ -12,8 +12,9 @@ const NOTES: u32 = 4;
 const BUILD_ID: u32 = 3;
 /// Bytes of a program header.
 const PROGRAM_HEADER: usize = 56;
-/// The longest segment of notes to read, in bytes.
+/// The maximum number of bytes of all notes, and of program headers.
 const LONGEST: usize = 1 << 16;
+const MOST_HEADERS: usize = 1000;
 
 /// The build id of a 64-bit program file as hexadecimal digits; `None` if the file is not regular or has none.
 pub fn build_id(path: &Path) -> Option<String> {
@@ -31,11 +32,14 @@ pub fn build_id(path: &Path) -> Option<String> {
     };
     let header = read(0, 64).filter(|header| header.starts_with(b"\x7fELF\x02\x01"))?;
     let count = usize::from(u16::from_le_bytes([header[56], header[57]]));
+    let count = count.min(MOST_HEADERS);
     let headers = read(long(&header, 32)?, count * PROGRAM_HEADER)?;
+    let mut left = LONGEST;
     headers.chunks(PROGRAM_HEADER).find_map(|header| {
         let length = usize::try_from(long(header, 32)?).ok()?;
-        let is_read = word(header, 0)? == NOTES && length <= LONGEST;
-        of_notes(&is_read.then(|| read(long(header, 8)?, length))??)
+        let is_read = word(header, 0)? == NOTES && length <= left;
+        left -= is_read.then_some(length)?;
+        of_notes(&read(long(header, 8)?, length)?)
     })
 }
 
@@ -92,6 +96,41 @@ mod tests {
             assert_eq!(of_notes(&notes[..len]), None, "{len} bytes");
         }
         assert_eq!(of_notes(&[0xff; 64]), None);
+    }
+
+    #[test]
+    fn few_notes_of_a_file_are_read() {
+        let id = note(b"GNU\0", BUILD_ID, &[7]);
+        // The same large segment of other notes, and then the one with the build id.
+        let file = |large: usize| {
+            let count = large + 1;
+            let place = 64 + count * PROGRAM_HEADER;
+            let mut bytes = b"\x7fELF\x02\x01".to_vec();
+            bytes.resize(64, 0);
+            bytes[32..40].copy_from_slice(&64_u64.to_le_bytes());
+            bytes[56..58].copy_from_slice(&(count as u16).to_le_bytes());
+            for at in 0..count {
+                let (start, length) = match at < large {
+                    true => (place + id.len(), LONGEST / 4),
+                    false => (place, id.len()),
+                };
+                let mut header = [0; PROGRAM_HEADER];
+                header[0] = NOTES as u8;
+                header[8..16].copy_from_slice(&(start as u64).to_le_bytes());
+                header[32..40].copy_from_slice(&(length as u64).to_le_bytes());
+                bytes.extend(header);
+            }
+            bytes.extend(&id);
+            bytes.resize(bytes.len() + LONGEST / 4, 0);
+            let path = std::env::temp_dir().join(format!("notes-{}-{large}", std::process::id()));
+            std::fs::write(&path, bytes).unwrap();
+            let found = build_id(&path);
+            std::fs::remove_file(path).unwrap();
+            found
+        };
+        assert_eq!(file(3).as_deref(), Some("07"));
+        assert_eq!(file(4), None);
+        assert_eq!(file(60_000), None);
     }
 
     #[test]
