@@ -1,5 +1,7 @@
 //! The properties of a display server, requested over one short connection of the recorder.
 
+use std::fs::File;
+use std::io::Read;
 use std::time::Duration;
 
 use thiserror::Error;
@@ -23,6 +25,9 @@ use crate::processes::{tcp_peer, tcp_times};
 const ROUND_TRIPS: usize = 2;
 /// The server closes a connection within this time after the client.
 const CLOSES_WITHIN: Duration = Duration::from_secs(1);
+
+/// The maximum number of bytes of a server's program that are read. Another user's server may be a file of any length.
+const MOST_OF_A_PROGRAM: u64 = 64 << 20;
 
 /// The reason why a display server could not be used.
 #[derive(Debug, Error)]
@@ -273,11 +278,23 @@ fn children(pid: u32) -> Vec<u32> {
 /// sources do. If the program cannot be read, its name decides: the servers' names begin with a capital X.
 fn is_x_server(pid: u32) -> bool {
     let known = ["Fatal server", "error"].join(" ");
-    match std::fs::read(format!("/proc/{pid}/exe")) {
-        Ok(program) => memchr::memmem::find(&program, known.as_bytes()).is_some(),
+    match File::open(format!("/proc/{pid}/exe")) {
+        Ok(program) => contains(program.take(MOST_OF_A_PROGRAM), known.as_bytes()),
         Err(_) => ProcessInfo::of(pid)
             .name
             .is_none_or(|name| name.starts_with('X')),
+    }
+}
+
+/// True if `text` occurs in a file, which is read piece by piece. A file that cannot be read does not contain it.
+fn contains(mut file: impl Read, text: &[u8]) -> bool {
+    let mut piece = Vec::new();
+    loop {
+        piece.drain(..piece.len().saturating_sub(text.len()));
+        match file.by_ref().take(1 << 16).read_to_end(&mut piece) {
+            Ok(read) if read > 0 && memchr::memmem::find(&piece, text).is_none() => {}
+            read => return read.is_ok_and(|read| read > 0),
+        }
     }
 }
 
@@ -316,4 +333,19 @@ fn extensions(
         }
     }
     Ok(known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::contains;
+
+    #[test]
+    fn text_is_found_also_across_pieces() {
+        for before in [0, 1, (1 << 16) - 3, (1 << 16) + 5, 1 << 18] {
+            let file = [vec![b'F'; before], b"Fatal server error".to_vec()].concat();
+            assert!(contains(&file[..], b"Fatal server error"), "{before}");
+            assert!(!contains(&file[..file.len() - 1], b"Fatal server error"));
+        }
+        assert!(!contains(&b""[..], b"F"));
+    }
 }
