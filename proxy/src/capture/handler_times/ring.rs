@@ -11,6 +11,8 @@ use bytes::Buf;
 use rustix::fs::{FallocateFlags, fallocate};
 use x11prof_trace::{HandlerTime, Timestamp};
 
+use crate::clock;
+
 const ENTRIES: u64 = 1 << 17;
 const ENTRY: u64 = 24;
 /// Offsets of the fields.
@@ -20,6 +22,11 @@ const REQUESTS: u64 = 72;
 const FIRST: u64 = 4096;
 /// The length of the file in bytes, a multiple of the page size.
 const LENGTH: u64 = FIRST + ENTRIES * ENTRY;
+
+/// The library's clock may be ahead of the kernel's by this many nanoseconds.
+const AHEAD: u64 = 1_000_000_000;
+/// More requests than a server handles between two readings.
+const MOST_LOST: u64 = 1 << 40;
 
 /// The state of the library in the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,8 +109,13 @@ impl Ring {
 
     /// Adds the entries that were written since the last call to `times`. Returns the number of requests since then
     /// that were lost because the server has overwritten their entries.
+    ///
+    /// # Errors
+    /// Fails if the memory cannot be read, or if the server has written impossible numbers there.
     pub(super) fn drain(&mut self, times: &mut Vec<HandlerTime>) -> io::Result<u64> {
+        let overwritten = || io::Error::other("the server has overwritten their memory");
         let requests = self.field(REQUESTS)?;
+        let latest = clock::now().as_nanos().saturating_add(AHEAD);
         let written = self.field(WRITTEN)?;
         let mut at = self.taken.max(written.saturating_sub(ENTRIES));
         let (mut lost_any, first) = (at > self.taken, times.len());
@@ -115,25 +127,33 @@ impl Ring {
                 .read_exact_at(&mut self.buffer, FIRST + place * ENTRY)?;
             // The server may have overwritten the first of these entries in the meantime, and may be writing another.
             let now = self.field(WRITTEN)?;
-            let gone = (now + 1).saturating_sub(at + ENTRIES).min(count);
+            let gone = now
+                .saturating_add(1)
+                .saturating_sub(at.saturating_add(ENTRIES));
+            let gone = gone.min(count);
             lost_any |= gone > 0;
             let mut rest = &self.buffer[(gone * ENTRY) as usize..];
             while rest.has_remaining() {
-                times.push(HandlerTime {
+                let time = HandlerTime {
                     start: Timestamp::from_nanos(rest.get_u64_ne()),
                     took_ns: rest.get_u64_ne(),
                     client: rest.get_u16_ne(),
                     sequence: rest.get_u16_ne(),
                     count: rest.get_u32_ne(),
-                });
+                };
+                let end = time.start.as_nanos().checked_add(time.took_ns);
+                end.filter(|end| *end <= latest).ok_or_else(overwritten)?;
+                times.push(time);
             }
             at += count;
         }
         self.taken = written;
         let reported: u64 = times[first..].iter().map(|one| u64::from(one.count)).sum();
-        let all = self.requests + reported;
+        let all = self.requests.checked_add(reported);
+        let all = all.ok_or_else(overwritten)?;
         self.requests = if lost_any { all.max(requests) } else { all };
-        Ok(self.requests - all)
+        let lost = Some(self.requests - all).filter(|lost| *lost <= MOST_LOST);
+        lost.ok_or_else(overwritten)
     }
 }
 
@@ -201,5 +221,33 @@ mod tests {
         assert_eq!(times.len() as u64, ENTRIES - 1);
         let later = Ring::read(ring.file.try_clone().unwrap()).unwrap();
         assert_eq!(later.taken, ENTRIES + 1000);
+    }
+
+    #[test]
+    fn impossible_numbers_of_a_server_are_an_error() {
+        let late = clock::now().as_nanos() + 3600 * AHEAD;
+        for (at, value) in [
+            (FIRST, late),
+            (FIRST, u64::MAX),
+            (FIRST + 8, 1 << 62),
+            (FIRST + 8, u64::MAX),
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            let mut ring = Ring::create(&dir.path().join("times")).unwrap();
+            let set = |at, value: u64| ring.file.write_all_at(&value.to_ne_bytes(), at).unwrap();
+            set(at, value);
+            set(WRITTEN, 1);
+            ring.drain(&mut Vec::new()).unwrap_err();
+        }
+        for requests in [1 << 41, u64::MAX] {
+            let dir = tempfile::tempdir().unwrap();
+            let mut ring = Ring::create(&dir.path().join("times")).unwrap();
+            let set = |at, value: u64| ring.file.write_all_at(&value.to_ne_bytes(), at).unwrap();
+            set(REQUESTS, requests);
+            set(WRITTEN, u64::MAX);
+            ring.drain(&mut Vec::new()).unwrap_err();
+            let mut later = Ring::read(ring.file.try_clone().unwrap()).unwrap();
+            assert_eq!(later.drain(&mut Vec::new()).unwrap(), 0);
+        }
     }
 }

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
+use std::thread::{JoinHandle, available_parallelism};
 use std::time::Duration;
 
 use x11prof_trace::{Control, RequestRun, StackFrame, Timestamp};
@@ -81,6 +81,7 @@ impl RequestStacks {
             sender,
             since,
             learned: 0,
+            processors: available_parallelism().map_or(1, usize::from) as u128,
             places: HashMap::new(),
             numbers: HashMap::new(),
             stacks,
@@ -165,6 +166,7 @@ struct Reader {
     since: Timestamp,
     /// The time that clients used for unwinding, as recorded so far, in nanoseconds.
     learned: u64,
+    processors: u128,
     /// Code files and Python functions, by the clients' numbers.
     places: HashMap<u32, (String, Option<String>)>,
     /// The trace's numbers of stacks by the clients' numbers.
@@ -208,10 +210,13 @@ impl Reader {
             };
             let until_ns = until.as_nanos();
             let learned = self.ring.learned()?;
+            // A client may write any number. All processors together have used no more.
+            let passed = clock::now().since(self.since).as_nanos() * self.processors;
+            let took = u128::from(learned.saturating_sub(self.learned)).min(passed);
             let reported = Control::RequestStacks {
                 until_ns,
                 runs,
-                took_ns: learned.saturating_sub(self.learned),
+                took_ns: u64::try_from(took).unwrap_or(u64::MAX),
             };
             self.learned = learned;
             self.sender.control(self.since, reported);

@@ -33,6 +33,8 @@ const HEAD: usize = 16;
 const FRAME: usize = 16;
 /// The bit of a stack's count that marks a complete stack.
 const IS_WHOLE: u32 = 1 << 31;
+/// More requests than clients can send between two readings. Clients may write any number of them.
+const MOST_REQUESTS: u64 = 1 << 32;
 /// Maximum number of requests of one read.
 const AT_ONCE: u64 = 1 << 16;
 /// The number of readings after which an unfinished entry counts as one of a killed client.
@@ -124,6 +126,9 @@ impl Ring {
     /// overwritten unread or never finished.
     pub(super) fn requests(&mut self, requests: &mut Vec<Request>) -> io::Result<u64> {
         let written = self.field(WRITTEN)?;
+        if written.abs_diff(self.taken) > MOST_REQUESTS {
+            return Err(io::Error::other("a client has overwritten their memory"));
+        }
         let oldest = written.saturating_sub(REQUESTS);
         let mut lost = oldest.saturating_sub(self.taken);
         self.taken = self.taken.max(oldest);
@@ -143,7 +148,7 @@ impl Ring {
                     sequence: rest.get_u32_ne(),
                     stack: rest.get_u32_ne(),
                 };
-                let turn = (self.taken / REQUESTS) as u32 + 1;
+                let turn = ((self.taken / REQUESTS) as u32).wrapping_add(1);
                 let is_here = rest.get_u32_ne() == turn && self.taken >= gone;
                 if is_here {
                     requests.push(request);
@@ -284,6 +289,15 @@ mod tests {
         put(&other, WRITTEN, &[REQUESTS as u32 + 5, 0]);
         other.late = LATE;
         assert_eq!(other.requests(&mut Vec::new()).unwrap(), 6);
+    }
+
+    #[test]
+    fn impossible_number_of_requests_is_an_error() {
+        for written in [[0, 1_u32 << 31], [5, 1], [u32::MAX, u32::MAX]] {
+            let mut ring = Ring::create().unwrap();
+            put(&ring, WRITTEN, &written);
+            ring.requests(&mut Vec::new()).unwrap_err();
+        }
     }
 
     #[test]
