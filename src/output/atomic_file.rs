@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, OFlags, linkat};
 use rustix::process::geteuid;
-use x11prof_proxy::{is_being_recorded, link_target};
+use x11prof_proxy::{is_being_recorded, link_target, open_directly};
 
 /// The permissions of a new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,11 +49,11 @@ impl AtomicFile {
         if there.as_ref().is_some_and(|there| there.is_dir()) {
             return Err(ErrorKind::IsADirectory.into());
         }
-        if there
+        if let Some(there) = there
             .as_ref()
-            .is_some_and(|there| is_nameless || !there.is_file())
+            .filter(|there| is_nameless || !there.is_file())
         {
-            let file = BufWriter::new(OpenOptions::new().write(true).open(&path)?);
+            let file = BufWriter::new(open_directly(&path, there)?);
             return Ok(AtomicFile { file, place: None });
         }
         if is_being_recorded(&path) {

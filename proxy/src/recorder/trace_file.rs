@@ -1,19 +1,24 @@
 //! The file of a recording. No existing file is lost: the trace is written to a temporary file in the same folder until
 //! a client has sent something, and is then renamed. An older file with the same name is renamed to `FILE.old`.
 
-use std::ffi::OsString;
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, ErrorKind};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::fs::{
+    FlockOperation, Mode, OFlags, PROC_SUPER_MAGIC, flock, fstatfs, open, readlinkat,
+};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
 /// How often the temporary file may disappear, because its previous owner renames or removes it, before that is an
 /// error.
 const ATTEMPTS: usize = 10;
+/// The maximum number of links on a path, as in the kernel.
+const MOST_LINKS: usize = 40;
 
 /// An open trace file. A lock excludes other recorders. The file's mode is 0600.
 #[derive(Debug)]
@@ -49,7 +54,7 @@ impl TraceFile {
         match fs::metadata(&path) {
             Ok(found) if found.is_dir() => return Err(ErrorKind::IsADirectory.into()),
             Ok(found) if !found.is_file() => {
-                let file = OpenOptions::new().write(true).open(&path)?;
+                let file = open_directly(&path, &found)?;
                 return Ok(TraceFile { file, name: None });
             }
             _ => {}
@@ -150,21 +155,84 @@ impl Drop for TraceFile {
     }
 }
 
-/// The path of the file to replace by a result with the name `path`. If `path` is a link, its target is replaced and
-/// the link is kept.
+/// The path, without links, of the file to replace by a result with the name `path`. If `path` is a link, its target is
+/// replaced and the link is kept.
 ///
 /// # Errors
-/// Fails if the link belongs to another user, who could redirect the write to any file of this user. Fails if the link
-/// leads to another user's pipe or socket, because that user could read the result.
+/// Fails if a link on the way belongs to another user, who could redirect the write to any file of this user.
 pub fn link_target(path: &Path) -> io::Result<PathBuf> {
-    let is_ours = |owner| owner == 0 || owner == geteuid().as_raw();
-    if fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink() && !is_ours(found.uid())) {
-        return Err(io::Error::other("a link of another user; name its target"));
+    let mut resolved = match path.is_absolute() {
+        true => PathBuf::from("/"),
+        false => std::env::current_dir()?,
+    };
+    let parts = |path: &Path| -> Vec<PathBuf> {
+        let parts = path.components().rev();
+        parts.map(|part| PathBuf::from(part.as_os_str())).collect()
+    };
+    let (mut rest, mut links) = (parts(path), 0);
+    while let Some(part) = rest.pop() {
+        match part.as_os_str().as_bytes() {
+            b"." => continue,
+            b".." => {
+                resolved.pop();
+                continue;
+            }
+            _ => {}
+        }
+        let next = resolved.join(part);
+        // The owner and the target are those of one link, even if another user replaces the link meanwhile.
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let found = match open(&next, flags, Mode::empty()) {
+            Ok(found) => File::from(found),
+            // What does not exist is no link.
+            Err(_) => {
+                resolved = next;
+                continue;
+            }
+        };
+        let about = found.metadata()?;
+        if !about.is_symlink() {
+            resolved = next;
+            continue;
+        }
+        if !is_ours(&about) {
+            return Err(io::Error::other("a link of another user; name its target"));
+        }
+        links += 1;
+        if links > MOST_LINKS {
+            return Err(Errno::LOOP.into());
+        }
+        if fstatfs(&found)?.f_type == PROC_SUPER_MAGIC {
+            // The kernel follows such a link to an open file, which may have no name.
+            resolved = fs::canonicalize(&next).unwrap_or(next);
+            continue;
+        }
+        let target = readlinkat(&found, "", Vec::new())?;
+        rest.extend(parts(Path::new(OsStr::from_bytes(target.as_bytes()))));
     }
-    if fs::metadata(path).is_ok_and(|found| !found.is_file() && !is_ours(found.uid())) {
-        return Err(io::Error::other("not a file, and of another user"));
+    Ok(match links {
+        0 => path.to_owned(),
+        _ => resolved,
+    })
+}
+
+/// Opens a pipe, a device or a file without a name at `path`, which was `there`, for a result.
+///
+/// # Errors
+/// Fails if a pipe or a device belongs to another user, because that user could read the result.
+pub fn open_directly(path: &Path, there: &Metadata) -> io::Result<File> {
+    let file = OpenOptions::new().write(true).open(path)?;
+    let found = file.metadata()?;
+    match (found.dev(), found.ino()) == (there.dev(), there.ino())
+        && (found.is_file() || is_ours(&found))
+    {
+        true => Ok(file),
+        false => Err(io::Error::other("not a file, and of another user")),
     }
-    Ok(fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))
+}
+
+fn is_ours(found: &Metadata) -> bool {
+    found.uid() == 0 || found.uid() == geteuid().as_raw()
 }
 
 /// True if a recorder is currently writing the file at `path`.
@@ -234,12 +302,8 @@ pub fn own_file(path: &Path) -> io::Result<File> {
 /// # Errors
 /// Fails if the path leads through a link of another user, who could redirect the results to any folder of this user.
 pub fn create_folder(path: &Path, mode: u32) -> io::Result<()> {
-    for part in path.ancestors() {
-        if fs::symlink_metadata(part).is_ok_and(|found| found.is_symlink()) {
-            link_target(part)?;
-        }
-    }
-    DirBuilder::new().recursive(true).mode(mode).create(path)
+    let folder = link_target(path)?;
+    DirBuilder::new().recursive(true).mode(mode).create(folder)
 }
 
 /// True if `path` is still a name of `file`.
@@ -390,6 +454,41 @@ mod tests {
     }
 
     #[test]
+    fn links_on_the_way_are_resolved() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = dir.path().canonicalize().unwrap();
+        let link = |target: &str, name: &str| {
+            std::os::unix::fs::symlink(target, place.join(name)).unwrap();
+        };
+        fs::create_dir_all(place.join("a/b")).unwrap();
+        link("a/b", "short");
+        link("../x/./y", "a/b/up");
+        link(place.join("short").to_str().unwrap(), "whole");
+        link("loop", "loop");
+        for (path, target) in [
+            ("short/new", "a/b/new"),
+            ("whole/../new", "a/new"),
+            ("whole/up", "a/x/y"),
+            ("none/new", "none/new"),
+        ] {
+            let found = link_target(&place.join(path)).unwrap();
+            assert_eq!(found, place.join(target), "{path}");
+        }
+        link_target(&place.join("loop")).unwrap_err();
+        assert_eq!(link_target(Path::new("./new")).unwrap(), Path::new("./new"));
+    }
+
+    #[test]
+    fn replaced_pipe_is_not_opened() {
+        let dir = tempfile::tempdir().unwrap();
+        let null = fs::metadata("/dev/null").unwrap();
+        open_directly(Path::new("/dev/null"), &null).unwrap();
+        let path = dir.path().join("other");
+        fs::write(&path, "precious").unwrap();
+        open_directly(&path, &null).unwrap_err();
+    }
+
+    #[test]
     fn existing_pipe_and_foreign_link_are_rejected() {
         let dir = tempfile::tempdir().unwrap();
         let refused = |name| TraceFile::open(&dir.path().join(name)).is_err();
@@ -423,9 +522,12 @@ mod tests {
             assert!(refused("link"));
             let pipe = dir.path().join("pipe");
             rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, mode).unwrap();
-            assert!(link_target(&pipe).is_ok());
             std::os::unix::fs::chown(&pipe, Some(12_345), None).unwrap();
-            assert!(link_target(&pipe).is_err());
+            let flags = OFlags::RDONLY | OFlags::NONBLOCK;
+            let _reader = rustix::fs::open(&pipe, flags, mode).unwrap();
+            assert!(refused("pipe"));
+            // A folder that is a link of another user.
+            assert!(link_target(&dir.path().join("other/new")).is_err());
         }
         assert_eq!(fs::read(dir.path().join("mine")).unwrap(), b"precious");
     }
