@@ -5,6 +5,10 @@ use x11prof_protocol::IdKind;
 
 /// The last predefined atom (protocol, appendix A). Predefined atoms are equal on every display.
 const LAST_PREDEFINED: u32 = 68;
+/// The last id that is a protocol constant: None, PointerRoot, InputFocus.
+pub(crate) const LAST_CONSTANT: u32 = 1;
+/// An id that no resource has (protocol, section "Common Types": the top three bits are zero).
+const NO_RESOURCE: u32 = 7 << 29;
 
 /// A client's ids, in the recording and on the display.
 #[derive(Debug, Clone, Copy)]
@@ -17,6 +21,8 @@ struct Range {
 #[derive(Debug, Default)]
 pub(crate) struct Ids {
     ranges: FxHashMap<u32, Range>,
+    /// True if other programs use the display. Their resources must not be changed.
+    pub(crate) is_shared: bool,
     /// The mask of the recorded ids. A server uses one mask for all clients.
     mask: u32,
     /// The ids of the root and the default colormap on the display, by recorded id.
@@ -49,11 +55,16 @@ impl Ids {
     }
 
     /// The display's number for the recorded number `id` of this kind. An unknown number stays unchanged, because
-    /// servers of one kind number their own objects equally.
+    /// servers of one kind number their own objects equally. On a shared display, an unknown resource becomes an invalid
+    /// one.
     pub(crate) fn here(&self, id: u32, kind: IdKind) -> u32 {
         let of = |map: &FxHashMap<u32, u32>| map.get(&id).copied().unwrap_or(id);
         match kind {
-            IdKind::Resource | IdKind::FontItem => self.known(id).unwrap_or(id),
+            IdKind::Resource | IdKind::FontItem => {
+                let is_valid = !self.is_shared || id <= LAST_CONSTANT;
+                let known = self.known(id);
+                known.unwrap_or(if is_valid { id } else { NO_RESOURCE })
+            }
             IdKind::Atom if id <= LAST_PREDEFINED => id,
             IdKind::Atom => of(&self.atoms),
             IdKind::Time => self.time(id),
@@ -111,6 +122,9 @@ mod tests {
         assert_eq!(ids.here(200, IdKind::Atom), 201);
         assert_eq!(ids.here(31, IdKind::Atom), 31);
         assert_eq!(ids.known(0x77), None);
+        ids.is_shared = true;
+        let shared = [0, 1, 2, 0x77, 0x20_0007].map(|id| ids.here(id, IdKind::Resource));
+        assert_eq!(shared, [0, 1, 7 << 29, 7 << 29, 0x60_0007]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `x11prof replay` of malformed recordings, of clients that die, and to servers that fail: the replay succeeds or
 //! prints one line of error, without a hang or panic.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
@@ -13,7 +13,12 @@ use crate::harness::{Finished, Place, Recording};
 use crate::hostile::{changed, garble, shift};
 
 /// Core opcodes.
+const CREATE_WINDOW: u8 = 1;
+const DESTROY_WINDOW: u8 = 4;
+const GET_GEOMETRY: u8 = 14;
 const CHANGE_PROPERTY: u8 = 18;
+const SET_SELECTION_OWNER: u8 = 22;
+const SEND_EVENT: u8 = 25;
 const SET_SCREEN_SAVER: u8 = 107;
 const KILL_CLIENT: u8 = 113;
 const CREATE_PIXMAP: u8 = 53;
@@ -225,6 +230,74 @@ fn replay_to_a_display_in_use_requires_yes_and_keeps_settings() {
     let played = place.run(["replay", "x11prof.mcap", "--server", "xvfb"]);
     played.succeeded();
     assert!(!played.stderr().contains("replaced by"), "{played}");
+}
+
+#[test]
+fn replay_changes_no_windows_or_keys_of_other_programs() {
+    let place = Place::new();
+    let server = crate::harness::Server::xvfb(&[]);
+    let socket = format!("/tmp/.X11-unix/X{}", server.display.trim_start_matches(':'));
+    let mut others: Vec<Client> = (0..9)
+        .map(|_| {
+            let socket = std::os::unix::net::UnixStream::connect(&socket).expect("a server");
+            Client::set_up(socket.into(), Order::Little, &[])
+        })
+        .collect();
+    let other = others.last_mut().expect("a client");
+    let window = other.id(1);
+    other.request(
+        CREATE_WINDOW,
+        0,
+        &[window, other.root(), 0, 0x10_0010, 0, 0, 0],
+    );
+    other.sync();
+
+    let mut recording = Recording::at(&place, &place.path("x11prof.mcap"), &["--server", "xvfb"]);
+    let mut client = recording.raw(Order::Little);
+    let (own, root) = (client.id(1), client.root());
+    assert_ne!(own >> 21, window >> 21);
+    let keyboard = client.extension("XKEYBOARD");
+    client.request(DESTROY_WINDOW, 0, &[window]);
+    client.request(SET_SELECTION_OWNER, 0, &[0, 1, 0]);
+    // A ClientMessage to the window with the focus, to a root window about itself and about another window, and an
+    // UnmapNotify.
+    for (destination, code, subject) in [
+        (1, 33, own),
+        (root, 33, root),
+        (root, 33, window),
+        (root, 18, window),
+    ] {
+        let event = [code | 32 << 8, subject, window, 0, 0, 0, 0, 0];
+        client.request(SEND_EVENT, 0, &[&[destination, 0][..], &event].concat());
+    }
+    client.request(keyboard, 23, &[0x100, 0, 0, 0]);
+    // GetInputFocus. Errors precede its reply.
+    client.request(43, 0, &[]);
+    let mut message = [0; 32];
+    while message[0] != 1 {
+        client.socket.read_exact(&mut message).expect("a message");
+    }
+    drop(client);
+    assert!(recording.signal(Signal::INT).success());
+    let words = [
+        "replay",
+        "x11prof.mcap",
+        "--yes",
+        "--display",
+        &server.display,
+    ];
+    let played = place.run(words);
+    played.succeeded();
+    let said = played.stderr();
+    for left_out in [
+        "3 SendEvent",
+        "1 SetSelectionOwner",
+        "1 XKEYBOARD:GetKbdByName",
+    ] {
+        assert!(said.contains(left_out), "{said}");
+    }
+    other.request(GET_GEOMETRY, 0, &[window]);
+    assert_eq!(other.reply().0[0], 1, "the window is still there");
 }
 
 #[test]

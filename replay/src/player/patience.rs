@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// If the player has waited in vain for this long, for all clients together, or the display accepts no bytes for this long,
+/// There is no limit for all waits together, because over a slow link each of many round trips may take a second. If the player has waited in vain for this long, for all clients together, or the display accepts no bytes for this long,
 /// the player stops.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 /// The time after which other clients continue while a client has grabbed the server.

@@ -60,6 +60,7 @@ impl<'a> Player<'a> {
         let mut control = Control::open(&link)?;
         let mut ids = Ids::default();
         screens::match_screens(script, control.screen()?, &mut ids)?;
+        ids.is_shared = script.is_shared;
         ids.atoms = control.atoms(&script.atoms)?.into_iter().collect();
         let extensions = control.extensions(&script.extensions)?;
         if let Some(render) = extensions

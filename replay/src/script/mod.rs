@@ -49,6 +49,8 @@ pub struct Script {
     pub(crate) left_out: BTreeMap<Symbol, u64>,
     /// The number of request bytes that are missing from the recording.
     pub(crate) filled_bytes: u64,
+    /// True if other programs use the display for which the script is made.
+    pub(crate) is_shared: bool,
     /// The number of errors in the recording, by name of the failed request.
     pub(crate) errors: BTreeMap<Symbol, u64>,
 }

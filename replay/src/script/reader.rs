@@ -427,6 +427,7 @@ impl Reading {
             segments: self.segments.finish(),
             steps: self.steps,
             left_out: self.left_out,
+            is_shared: self.is_shared,
             filled_bytes: self.filled_bytes,
             errors: self.errors,
         })

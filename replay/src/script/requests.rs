@@ -4,32 +4,29 @@
 use x11prof_protocol::{Extensions, IdKind, Request};
 
 use super::Patch;
+use crate::ids::LAST_CONSTANT;
 
 /// Core opcodes (protocol, appendix B).
-const CHANGE_WINDOW_ATTRIBUTES: u8 = 2;
-const DESTROY_SUBWINDOWS: u8 = 5;
-const UNMAP_SUBWINDOWS: u8 = 11;
 const CHANGE_PROPERTY: u8 = 18;
-const DELETE_PROPERTY: u8 = 19;
 const SEND_EVENT: u8 = 25;
-const SET_FONT_PATH: u8 = 51;
 const PUT_IMAGE: u8 = 72;
-const CHANGE_KEYBOARD_MAPPING: u8 = 100;
-const CHANGE_KEYBOARD_CONTROL: u8 = 102;
-const CHANGE_POINTER_CONTROL: u8 = 105;
-const SET_SCREEN_SAVER: u8 = 107;
-const CHANGE_HOSTS: u8 = 109;
-const SET_ACCESS_CONTROL: u8 = 111;
-const SET_CLOSE_DOWN_MODE: u8 = 112;
-const KILL_CLIENT: u8 = 113;
-const ROTATE_PROPERTIES: u8 = 114;
-const FORCE_SCREEN_SAVER: u8 = 115;
-const SET_POINTER_MAPPING: u8 = 116;
-const SET_MODIFIER_MAPPING: u8 = 118;
 /// The only window attribute that belongs to the requesting client (section "ChangeWindowAttributes").
 const EVENT_MASK: u32 = 1 << 11;
 pub(super) const NO_OPERATION: u8 = 127;
 pub(super) const FIRST_EXTENSION: u8 = 128;
+/// Requests that change settings of the display or other clients.
+const SETTINGS: &str = "ChangeKeyboardMapping ChangeKeyboardControl ChangePointerControl SetScreenSaver \
+    SetCloseDownMode SetSelectionOwner KillClient ForceScreenSaver SetPointerMapping SetModifierMapping \
+    SetPortAttribute SetPriority ChangeCursorByName GetKbdByName";
+/// Requests that change a root window or other clients' windows in it.
+const OF_ROOT: &str = "ChangeProperty DeleteProperty RotateProperties DestroySubwindows MapSubwindows UnmapSubwindows \
+    CirculateWindow";
+/// The first words of requests of input and screen extensions whose effects end with the client, or which only ask.
+const HARMLESS: &str = "Get List Query Select Open Close Grab Ungrab Passive Allow Use PerClient Bell DeviceBell Warp \
+    Barrier Capable Info";
+/// Extensions whose other requests change only resources that the request names, or the requesting client.
+const OWN_RESOURCES: &str = "BIG-REQUESTS,DAMAGE,DOUBLE-BUFFER,DRI3,GLX,Generic Event Extension,MIT-SHM,Present,RENDER,\
+    SYNC,X-Resource,XC-MISC,XFIXES,XINERAMA,XTEST,XVideo";
 /// Codes of events inside SendEvent.
 const SELECTION_REQUEST: u8 = 30;
 const SELECTION_NOTIFY: u8 = 31;
@@ -66,10 +63,7 @@ pub(super) fn playable(request: &Request<'_>, extension: &str) -> Playable {
     };
     let refused = match extension {
         // These requests change access to the display, or read files named in the recording.
-        "" => matches!(
-            request.major,
-            CHANGE_HOSTS | SET_ACCESS_CONTROL | SET_FONT_PATH
-        ),
+        "" => ["ChangeHosts", "SetAccessControl", "SetFontPath"].contains(&request.name.as_str()),
         // These requests access other clients' messages, access rights, or a GPU's buffers.
         "RECORD" | "SECURITY" | "DRI2" | "XFree86-DRI" | "XFree86-VidModeExtension" => true,
         // PixmapFromBuffer, FenceFromFD, PixmapFromBuffers, and requests that return descriptors.
@@ -91,40 +85,27 @@ pub(super) fn changes_display(
 ) -> bool {
     let more = request.header_len.saturating_sub(4);
     let word = |at| request.order.u32(request.bytes, at + more).unwrap_or(0);
-    match (extension, request.major) {
-        (
-            "",
-            CHANGE_KEYBOARD_MAPPING
-            | CHANGE_KEYBOARD_CONTROL
-            | CHANGE_POINTER_CONTROL
-            | SET_SCREEN_SAVER
-            | SET_CLOSE_DOWN_MODE
-            | KILL_CLIENT
-            | FORCE_SCREEN_SAVER
-            | SET_POINTER_MAPPING
-            | SET_MODIFIER_MAPPING,
-        ) => true,
-        (
-            "",
-            CHANGE_PROPERTY | DELETE_PROPERTY | ROTATE_PROPERTIES | DESTROY_SUBWINDOWS
-            | UNMAP_SUBWINDOWS,
-        ) => is_root(word(4)),
-        ("", CHANGE_WINDOW_ATTRIBUTES) => is_root(word(4)) && word(8) & !EVENT_MASK != 0,
-        ("XKEYBOARD" | "RANDR" | "XInputExtension" | "DPMS" | "MIT-SCREEN-SAVER", _) => {
-            let name = request.name.as_str().rsplit(':').next().unwrap_or_default();
-            let name = name.trim_start_matches("XI");
-            let verbs = [
-                "Set",
-                "Change",
-                "Delete",
-                "Configure",
-                "Latch",
-                "Create",
-                "Add",
-            ];
-            verbs.iter().any(|verb| name.starts_with(verb))
+    let name = request.name.as_str().rsplit(':').next().unwrap_or_default();
+    let name = name.trim_start_matches("XI");
+    let is_one_of = |names: &str| names.split(' ').any(|one| one == name);
+    match extension {
+        _ if is_one_of(SETTINGS) => true,
+        "" if is_one_of(OF_ROOT) => is_root(word(4)),
+        "" if name == "ChangeWindowAttributes" => is_root(word(4)) && word(8) & !EVENT_MASK != 0,
+        // Destinations up to 1 are the window under the pointer and the one with the focus. A window manager obeys events
+        // sent to the root window.
+        "" if request.major == SEND_EVENT => {
+            let code = request.bytes.get(12 + more).map_or(0, |code| code & 0x7F);
+            let to_root = is_root(word(16)) || is_root(word(4)) && code != CLIENT_MESSAGE;
+            word(4) <= LAST_CONSTANT || to_root
         }
-        _ => false,
+        "" => false,
+        "Composite" => is_root(word(4)),
+        "SHAPE" => is_root(word(8)),
+        "XKEYBOARD" | "RANDR" | "XInputExtension" | "DPMS" | "MIT-SCREEN-SAVER" => {
+            !HARMLESS.split(' ').any(|verb| name.starts_with(verb))
+        }
+        _ => !OWN_RESOURCES.split(',').any(|one| one == extension),
     }
 }
 
