@@ -25,7 +25,7 @@ pub(crate) enum PaceChoice {
                       x11prof replay [OPTIONS] --display <DISPLAY> [TRACE]",
     after_help = "Record with `record --keep-images`; otherwise images over 4 KiB are replayed as noise. `report`, `diff` and \
                   `check` read the traces of replays.\n\nExit status with --budget or --answers: 1 if a replay exceeds the \
-                  budget or an answer differs, 2 on any error, 125 if a server of --server-command does not start (`git \
+                  budget or a message differs, 2 on any error, 125 if a server of --server-command does not start (`git \
                   bisect run` skips that commit)."
 )]
 pub(crate) struct Replay {

@@ -232,7 +232,7 @@ impl LinkReport {
         if found.is_empty() {
             let local = self.transport == "unix" && self.relay.is_none() && median < LOCAL;
             let (kind, what) = match local {
-                true => (LinkKind::Local, "local: the X server itself listens"),
+                true => (LinkKind::Local, "local: no relay before the X server"),
                 false => (LinkKind::Good, "nothing wrong with it"),
             };
             found.push(LinkFinding {

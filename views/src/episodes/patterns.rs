@@ -1,29 +1,26 @@
 //! The patterns of episodes as text, in two lines each: figures, then the tree.
 
-use x11prof_analyzer::{EpisodesReport, PatternReport};
+use x11prof_analyzer::{EpisodesReport, PatternReport, component_name};
 
-use super::words::{brief, cut, left_out, location, spare};
+use super::words::{brief, cut, left_out};
 use crate::page::Page;
 use crate::plain::plain;
 use crate::table::Table;
-
-/// The width of the main-cause column on the narrowest page, in characters.
-const MOSTLY: usize = 34;
 
 /// Returns a table of at most `rows` patterns, the pattern with the most perceptible time first.
 pub(super) fn text(report: &EpisodesReport, rows: usize, page: &Page) -> String {
     let shown = &report.patterns[..rows.min(report.patterns.len())];
     let mut table = Table::new([
-        "Pattern",
+        "Pattern (ms)",
         "Count",
         "Min",
         "p50",
         "Max",
-        "Slow",
-        "Largest part",
+        "Too long",
+        "Main cause",
     ]);
     for of in shown {
-        table.row(row(of, page));
+        table.row(row(of));
     }
     let table = table.on(page);
     let mut lines = table.lines();
@@ -38,8 +35,7 @@ pub(super) fn text(report: &EpisodesReport, rows: usize, page: &Page) -> String 
     text
 }
 
-fn row(of: &PatternReport, page: &Page) -> Vec<String> {
-    let mostly = of.locations.first().map(location).unwrap_or_default();
+fn row(of: &PatternReport) -> Vec<String> {
     vec![
         of.pattern
             .map_or_else(|| "others".to_owned(), |n| n.to_string()),
@@ -48,6 +44,6 @@ fn row(of: &PatternReport, page: &Page) -> Vec<String> {
         brief(of.median_ms),
         brief(of.max_ms),
         of.slow.to_owned(),
-        cut(&mostly, MOSTLY + spare(page)),
+        component_name(of.culprit).to_owned(),
     ]
 }

@@ -117,9 +117,9 @@ fn sentences(report: &EpisodesReport, page: &Page) -> Vec<String> {
                 think.wait_percent
             );
             lines.push(match of.perceptible {
-                0 => format!("No action took longer than its threshold; {waited}."),
+                0 => format!("No action took longer than its threshold (--threshold); {waited}."),
                 some => format!(
-                    "{} took longer than the threshold; {waited}.",
+                    "{} took longer than the threshold (--threshold); {waited}.",
                     counted(some, "action")
                 ),
             });

@@ -6,7 +6,7 @@ use x11prof_analyzer::{
     BlockingRequest, ChildReport, ClientResources, CumulativeReport, EpisodeReport, EpisodesReport,
     HeldOverTime, KindResources, LandmarkReport, MarkReport, NetworkReport, PartitionReport,
     PartsReport, PatternReport, ProfileReport, RequestReport, RoundTripsReport, ServerReport,
-    SummaryReport, ThinkReport, TotalReport, Warning,
+    SummaryReport, ThinkReport, TotalReport, Warning, component_name,
 };
 
 use crate::roundtrips::{self, sentence};
@@ -89,7 +89,7 @@ struct Pattern<'a> {
     max_ms: f64,
     total_ms: f64,
     parts: &'a PartsReport,
-    main_cause: Option<&'a str>,
+    main_cause: &'a str,
 }
 
 #[derive(Debug, Serialize)]
@@ -220,7 +220,7 @@ impl<'a> Pattern<'a> {
             max_ms: of.max_ms,
             total_ms: of.total_ms,
             parts: &of.parts,
-            main_cause: of.locations.first().map(|at| at.location.as_str()),
+            main_cause: component_name(of.culprit),
         }
     }
 }

@@ -16,11 +16,14 @@ pub fn text(report: &LinkReport, page: &Page) -> String {
     let mut text = String::new();
     if let Some(median) = report.round_trips.median_ms {
         let through = report.relay.as_deref().map_or_else(
-            || report.transport.clone(),
-            |relay| format!("{}, which is no X server", plain(relay)),
+            || match report.transport.as_str() {
+                "unix" => "over a Unix socket".to_owned(),
+                other => format!("over {other}"),
+            },
+            |relay| format!("through {}, which is no X server", plain(relay)),
         );
         let line = format!(
-            "Display {}: {} a round trip, by {through}{}.",
+            "Display {}: {} a round trip {through}{}.",
             plain(&report.display),
             duration(median),
             share(report)

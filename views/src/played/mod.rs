@@ -21,7 +21,7 @@ const ROWS: usize = 15;
 
 /// The runs as text: the `ROWS` slowest actions, or all actions in their order if the page has all results.
 pub fn text(report: &PlaysReport, page: &Page) -> String {
-    let plays = counted(report.plays.len() as u64, "play");
+    let plays = counted(report.plays.len() as u64, "run");
     let actions = counted(report.actions.len() as u64, "action");
     let mut text = heading(&format!("{plays} of {actions}"), page);
     let mut actions: Vec<&ActionReport> = report.actions.iter().collect();

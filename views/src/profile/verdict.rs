@@ -93,7 +93,7 @@ fn start_up(report: &ProfileReport) -> Option<String> {
         true => String::new(),
         false => abroad(report, slowest).map_or_else(String::new, |abroad| format!("; {abroad}")),
     };
-    let before = match slowest.start_ms < -0.05 {
+    let before = match slowest.start_ms < -0.01 * latency {
         true => format!(
             ", {} of it before the recording",
             duration(-slowest.start_ms)

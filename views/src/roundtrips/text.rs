@@ -256,14 +256,15 @@ pub(crate) fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
         None => format!("Saves {all}"),
     };
     // The request and its reply also wait behind other bytes on the link.
-    let beyond = one.saves_ms - one.round_trips as f64 * report.rtt_ms;
+    let waits = one.round_trips as f64 * report.rtt_ms;
+    let beyond = one.saves_ms - waits;
     let forecast = report.forecast.as_ref();
     let has_speed = forecast.is_some_and(|of| of.bytes_per_second.is_some());
     if has_speed && one.round_trips > 0 && beyond > 0.05 * one.saves_ms {
         let beyond = duration(beyond);
         saves.push_str(&format!(" ({beyond} of it waiting behind other bytes)"));
     }
-    if one.delayed_by.is_none() && beyond < -0.1 * one.saves_ms {
+    if one.delayed_by.is_none() && one.saves_ms.max(one.adds_ms) < 0.9 * waits {
         saves.push_str(" (some of these round trips are not on the critical path)");
     }
     if one.delayed_by.is_none() && one.adds_ms < 0.99 * one.saves_ms {

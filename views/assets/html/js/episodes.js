@@ -108,7 +108,7 @@ function list(all) {
       { name: "Latency", of: (row) => row.latency_ms, show: (row) => time(row.latency_ms) },
       { name: "Parts", of: (row) => row.main_cause ?? "", number: false, title: "Waiting to start, client CPU, off-CPU, server wait, network, other clients",
         show: (row) => bar(PARTS.map(([kind, key, name]) => [kind, row.parts[key], name]), row.latency_ms) },
-      { name: "Largest part", of: (row) => row.main_cause ?? "", number: false },
+      { name: "Most time in", of: (row) => row.main_cause ?? "", number: false },
     ],
   });
   chosen.listeners.push((change) => {
@@ -151,13 +151,13 @@ function patterns() {
       { name: "Pattern", of: (row) => row.pattern, show: (row) => row.pattern ?? "others" },
       { name: "What", of: (row) => row.group, number: false },
       { name: "Count", of: (row) => row.count, show: (row) => whole(row.count) },
-      { name: "Slow", of: (row) => row.slow, number: false, title: "How often they take longer than their threshold: always, sometimes, once, never" },
+      { name: "Too long", of: (row) => row.slow, number: false, title: "How often they take longer than their threshold: always, sometimes, once, never" },
       { name: "p50", of: (row) => row.p50_ms, show: (row) => time(row.p50_ms) },
       { name: "Max", of: (row) => row.max_ms, show: (row) => time(row.max_ms) },
       { name: "Total", of: (row) => row.total_ms, show: (row) => time(row.total_ms) },
-      { name: "Parts", of: (row) => row.main_cause ?? "", number: false, title: "Waiting to start, client CPU, off-CPU, server wait, network",
+      { name: "Parts", of: (row) => row.main_cause, number: false, title: "Waiting to start, client CPU, off-CPU, server wait, network, other clients",
         show: (row) => bar(PARTS.map(([kind, key, name]) => [kind, row.parts[key], name]), row.total_ms) },
-      { name: "Largest part", of: (row) => row.main_cause ?? "", number: false },
+      { name: "Main cause", of: (row) => row.main_cause, number: false },
       { name: "Shape", of: (row) => row.shape, number: false, show: (row) => make("div", { class: "clamp", title: row.shape }, row.shape),
         title: "The stimulus, the work, and in brackets the caused episodes" },
     ],
@@ -168,7 +168,7 @@ function patterns() {
 function one(episode) {
   const parts = PARTS.map(([kind, key, name]) => [kind, episode.parts[key], name]);
   const facts = [`${whole(episode.requests)} requests`, bytes(episode.bytes), `${whole(episode.round_trips)} round trips (${time(episode.blocked_ms)} waited)`,
-    episode.main_cause ? `main cause: ${episode.main_cause}` : null];
+    episode.main_cause ? `most time in: ${episode.main_cause}` : null];
   const nested = (children) => make("ul", {}, children.map((child) =>
     make("li", {}, `${time(child.latency_ms)} ${child.client_name ? `${child.client_name}: ` : ""}${child.landmark}, after ${time(child.start_ms - episode.start_ms)}`,
       child.children ? nested(child.children) : null)));
