@@ -534,8 +534,5 @@ fn git_bisect_finds_the_commit_that_slowed_a_request() {
     git(&["checkout", "-q", "--detach", "bisect/bad"]);
     let slow = place.run(replay.iter().chain(&budget));
     assert_eq!(slow.status(), Some(1), "{slow}");
-    let line = slow.stdout();
-    let line = line.lines().find(|line| line.starts_with("command-1:"));
-    let named = line.is_some_and(|line| line.contains("; NoOperation +"));
-    assert!(named, "{slow}");
+    assert!(slow.stdout().contains(" NoOperation +"), "{slow}");
 }
