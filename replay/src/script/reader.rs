@@ -74,6 +74,9 @@ struct Reading {
     inputs: Inputs,
     /// True if a recorded client generated the input itself.
     has_driver: bool,
+    /// By major opcode, the extension that had the opcode at its first use. A trace that renames it later is malicious:
+    /// the name decides which requests are sent.
+    majors: FxHashMap<u8, Extension>,
     noise: Noise,
     by_base: FxHashMap<u32, usize>,
 }
@@ -262,10 +265,14 @@ impl Reading {
         batch.bytes.extend_from_slice(request.bytes);
         let roots = self.setup.iter().flat_map(|setup| &setup.roots);
         let is_root = |window| roots.clone().any(|screen| screen.root == window);
-        let playable = match self.is_shared && changes_display(request, extension, is_root) {
-            true => Playable::No,
-            false => requests::playable(request, extension),
-        };
+        let now = extensions.by_major(request.major);
+        let first = now.map(|now| *self.majors.entry(request.major).or_insert(*now));
+        let is_renamed = first.is_some_and(|first| first.name.as_str() != extension);
+        let playable =
+            match is_renamed || self.is_shared && changes_display(request, extension, is_root) {
+                true => Playable::No,
+                false => requests::playable(request, extension),
+            };
         match playable {
             Playable::Yes => {
                 self.filled_bytes += (end - batch.bytes.len()) as u64;
@@ -410,7 +417,10 @@ impl Reading {
         }
     }
 
-    fn finish(mut self, extensions: Extensions) -> Result<Script, ReplayError> {
+    fn finish(mut self, mut extensions: Extensions) -> Result<Script, ReplayError> {
+        for first in self.majors.into_values() {
+            extensions.insert(first);
+        }
         if self.has_driver {
             // The recorded client that generated the input is also replayed.
             self.steps

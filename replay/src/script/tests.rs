@@ -78,14 +78,39 @@ fn batches_follow_the_replies_they_depend_on() {
     assert_eq!(script.left_out().count(), 0);
 }
 
-#[test]
-fn corrupt_traces_never_panic() {
+fn records() -> Vec<Record> {
     let trace = xset();
     let mut reader = Reader::new(&trace[..]).unwrap();
     let mut records = Vec::new();
     while let Some(record) = reader.next().unwrap() {
         records.push(record);
     }
+    records
+}
+
+#[test]
+fn extensions_keep_the_names_that_decided() {
+    let mut records = records();
+    let first = script(&written(&records)).unwrap();
+    let used = *first.extensions.by_name("BIG-REQUESTS").unwrap();
+    let renamed = |name: &str| {
+        let renamed = x11prof_trace::ExtensionOpcodes {
+            name: name.to_owned(),
+            major: used.major,
+            first_event: 0,
+            first_error: 0,
+        };
+        let extensions = vec![renamed];
+        Record::Control(Timestamp::from_nanos(1), Control::Extensions { extensions })
+    };
+    records.push(renamed("RECORD"));
+    let last = script(&written(&records)).unwrap();
+    assert_eq!(last.extensions.by_major(used.major), Some(&used));
+}
+
+#[test]
+fn corrupt_traces_never_panic() {
+    let records = records();
     let is_block = |at: &usize| matches!(records[*at], Record::Block(_));
     let blocks: Vec<usize> = (0..records.len()).filter(is_block).collect();
     for (n, at) in blocks.iter().cycle().take(1000).enumerate() {
