@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
 use framehop::{ExplicitModuleSectionInfo, FrameAddress, Module, Unwinder as _};
@@ -17,6 +18,9 @@ use crate::waiter::StackCopy;
 
 /// The maximum number of frames.
 const DEEPEST: usize = 256;
+/// The maximum number of bytes of tables that are held for one process, and for all.
+const MOST_OF_A_PROCESS: usize = 128 << 20;
+const MOST_OF_ALL: usize = 512 << 20;
 /// The value of an unknown register. framehop interprets a frame pointer of 0 as the end of the stack, so with 0 a
 /// stack that needs the register would seem complete.
 const UNKNOWN: u64 = 1;
@@ -45,6 +49,7 @@ pub struct Unwinder {
     memory: File,
     mappings: Mappings,
     unwinder: UnwinderX86_64<Bytes>,
+    held: HeldBytes,
     cache: CacheX86_64,
     /// Files by the start of their mapping.
     modules: HashMap<u64, Arc<CodeFile>>,
@@ -52,6 +57,33 @@ pub struct Unwinder {
     below: HashMap<u64, u64>,
     /// Return addresses that follow a call.
     after_calls: HashSet<u64>,
+}
+
+/// The bytes of the tables that an unwinder holds.
+#[derive(Debug)]
+struct HeldBytes(usize);
+
+/// The bytes of all unwinders.
+static HELD: AtomicUsize = AtomicUsize::new(0);
+
+impl HeldBytes {
+    /// Adds the tables of a file. Returns false if they exceed the limit, because files can be sparse.
+    fn add(&mut self, more: usize) -> bool {
+        let all = HELD.fetch_add(more, Ordering::Relaxed) + more;
+        self.0 += more;
+        let is_held = self.0 <= MOST_OF_A_PROCESS && all <= MOST_OF_ALL;
+        if !is_held {
+            self.0 -= more;
+            HELD.fetch_sub(more, Ordering::Relaxed);
+        }
+        is_held
+    }
+}
+
+impl Drop for HeldBytes {
+    fn drop(&mut self) {
+        HELD.fetch_sub(self.0, Ordering::Relaxed);
+    }
 }
 
 /// A file with code that is mapped into the process.
@@ -75,6 +107,7 @@ impl Unwinder {
             memory: File::open(format!("/proc/{pid}/mem"))?,
             mappings: Mappings::of(pid)?,
             unwinder: UnwinderX86_64::default(),
+            held: HeldBytes(0),
             cache: CacheX86_64::default(),
             modules: HashMap::new(),
             below: HashMap::new(),
@@ -212,15 +245,16 @@ impl Unwinder {
         if let Some(known) = self.modules.get(&mapping.range.start) {
             return Some(Arc::clone(known));
         }
+        let parts = (&mut self.unwinder, &mut self.held);
         let file = if mapping.path.starts_with('/') {
             // Opened below the process's root directory, because the process may be in a container.
             let inside = format!("/proc/{}/root{}", self.pid, mapping.path);
             let file = File::open(inside).ok();
-            file.and_then(|file| add_module(&mut self.unwinder, mapping, &ReadCache::new(file)))
+            file.and_then(|file| add_module(parts, mapping, &ReadCache::new(file)))
         } else if mapping.path == "[vdso]" {
             let length = usize::try_from(mapping.range.end - mapping.range.start).ok()?;
             let image = memory::read(&self.memory, mapping.range.start, length).ok()?;
-            add_module(&mut self.unwinder, mapping, image.as_slice())
+            add_module(parts, mapping, image.as_slice())
         } else {
             None
         };
@@ -243,7 +277,7 @@ fn word(copy: &StackCopy, address: u64) -> Option<u64> {
 
 /// Adds the unwind tables of a file.
 fn add_module<'d>(
-    unwinder: &mut UnwinderX86_64<Bytes>,
+    (unwinder, held): (&mut UnwinderX86_64<Bytes>, &mut HeldBytes),
     mapping: &Mapping,
     data: impl ReadRef<'d>,
 ) -> Option<CodeFile> {
@@ -263,9 +297,21 @@ fn add_module<'d>(
         let section = elf.section_by_name(name)?;
         Some(section.address()..section.address().saturating_add(section.size()))
     };
-    let bytes = |name| section(&elf, name);
-    let (eh_frame, eh_frame_hdr) = (bytes(".eh_frame"), bytes(".eh_frame_hdr"));
     let tables = Tables::of(&elf);
+    let [eh_frame, eh_frame_hdr] = match &tables {
+        Some(tables) => [&tables.eh_frame, &tables.eh_frame_hdr].map(|one| Some(Arc::clone(one))),
+        None => [".eh_frame", ".eh_frame_hdr"].map(|name| section(&elf, name)),
+    };
+    let debug_frame = section(&elf, ".debug_frame");
+    let parts = [&eh_frame, &eh_frame_hdr, &debug_frame]
+        .into_iter()
+        .flatten();
+    let length = parts.map(|part| part.len()).sum();
+    let name = mapping.path.as_str().into();
+    if !held.add(length) {
+        let tables = None;
+        return Some(CodeFile { name, base, tables });
+    }
     let sections = ExplicitModuleSectionInfo {
         base_svma: 0,
         text_svma: range(".text"),
@@ -274,16 +320,12 @@ fn add_module<'d>(
         eh_frame,
         eh_frame_hdr_svma: range(".eh_frame_hdr"),
         eh_frame_hdr,
-        debug_frame: bytes(".debug_frame"),
+        debug_frame,
         ..Default::default()
     };
     let module = Module::new(mapping.path.clone(), mapping.range.clone(), base, sections);
     unwinder.add_module(module);
-    Some(CodeFile {
-        name: mapping.path.as_str().into(),
-        base,
-        tables,
-    })
+    Some(CodeFile { name, base, tables })
 }
 
 /// Unwinds one frame on a stack of zeros, at `address` of a file whose contents are `file` (for the fuzz targets).
@@ -294,7 +336,7 @@ pub fn unwind(file: &[u8], address: u64) {
         path: String::new(),
     };
     let mut unwinder = UnwinderX86_64::default();
-    let Some(file) = add_module(&mut unwinder, &mapping, file) else {
+    let Some(file) = add_module((&mut unwinder, &mut HeldBytes(0)), &mapping, file) else {
         return;
     };
     let mut registers = UnwindRegsX86_64::new(address, 0, UNKNOWN);
@@ -314,11 +356,24 @@ mod tests {
     use std::process::Command;
     use std::time::{Duration, Instant};
 
-    use super::Unwinder;
+    use super::{HELD, HeldBytes, MOST_OF_A_PROCESS, MOST_OF_ALL, Ordering, Unwinder};
     use crate::Waiter;
     use crate::symbols::Symbols;
 
     const PATIENCE: Duration = Duration::from_secs(20);
+
+    #[test]
+    fn tables_of_all_processes_are_bounded() {
+        let mut held: Vec<_> = (0..100).map(|_| HeldBytes(0)).collect();
+        assert!(!held[0].add(MOST_OF_A_PROCESS + 1));
+        let count = held.iter_mut().filter(|one| one.0 == 0);
+        let count = count.map(|one| usize::from(one.add(MOST_OF_A_PROCESS / 2)));
+        let count: usize = count.sum();
+        let most = 2 * MOST_OF_ALL / MOST_OF_A_PROCESS;
+        assert!((1..=most).contains(&count), "{count}");
+        drop(held);
+        assert!(HELD.load(Ordering::Relaxed) < MOST_OF_ALL / 2);
+    }
 
     #[test]
     fn stack_of_a_reading_program_is_complete_and_symbolized() {

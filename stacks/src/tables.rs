@@ -16,8 +16,8 @@ pub(crate) type Bytes = Arc<[u8]>;
 #[derive(Debug, Clone)]
 pub(crate) struct Tables {
     pub(crate) bases: BaseAddresses,
-    eh_frame: Bytes,
-    eh_frame_hdr: Bytes,
+    pub(crate) eh_frame: Bytes,
+    pub(crate) eh_frame_hdr: Bytes,
 }
 
 impl Tables {
@@ -61,7 +61,7 @@ impl Tables {
 }
 
 /// The longest section to read, in bytes. A sparse file may have any length.
-const LONGEST: u64 = 256 << 20;
+const LONGEST: u64 = 64 << 20;
 
 /// The contents of the section with this name; `None` if the section is missing, empty or too long.
 pub(crate) fn section<'d>(elf: &impl Object<'d>, name: &str) -> Option<Bytes> {
