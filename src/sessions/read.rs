@@ -191,7 +191,8 @@ fn isolated(
     let path = std::path::absolute(path).map_err(|error| error.to_string())?;
     let longest = memory(&path).map_err(|error| error.to_string())?;
     let read = reader.reply(&(table, path.as_os_str(), selection), longest);
-    let read = read.map_err(|_| "it is damaged: reading it crashes or takes too much memory")?;
+    let read =
+        read.map_err(|_| "it is damaged: reading it crashes, or takes too much memory or time")?;
     readers().push(reader);
     read
 }

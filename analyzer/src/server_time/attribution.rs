@@ -7,7 +7,7 @@ use x11prof_cost_model::Micros;
 use x11prof_protocol::SequenceNumber;
 use x11prof_trace::{ConnectionId, HandlerTime, Timestamp};
 
-use super::fit::{AttributionKey, Fit};
+use super::fit::{AttributionKey, Fit, WINDOW};
 use crate::server_time::server_runs::{INTERRUPTED, Runs};
 use crate::server_time::share::{Rate, Share};
 use crate::threads::delays::HANDED_ON_WITHIN;
@@ -497,6 +497,8 @@ impl<K: AttributionKey> Attribution<K> {
         let cost = work
             .cost
             .map_or_else(|| usual(self.known_costs), |cost| cost.0);
+        let is_kept = self.sure.len() < WINDOW || self.sure.contains_key(&key);
+        let key = if is_kept { key } else { key.kind() };
         *self.sure.entry(key).or_default() += cost * times as f64;
     }
 

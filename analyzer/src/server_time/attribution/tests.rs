@@ -101,6 +101,18 @@ fn run_is_attributed_in_proportion_to_costs() {
 }
 
 #[test]
+fn keys_of_one_run_are_bounded() {
+    let mut attribution = with(&[(100, 140)]);
+    for key in (0..100_000).filter_map(char::from_u32) {
+        attribution.request(90, key, 10.0);
+    }
+    let shares = attribution.settled(1000);
+    assert!((60_000..70_000).contains(&shares.len()), "{}", shares.len());
+    assert!((shares.values().sum::<f64>() - 40.0).abs() < 1e-6);
+    assert!(shares[&'k'] > 10.0);
+}
+
+#[test]
 fn timed_request_uses_handler_time_and_costs_split_the_rest() {
     let mut attribution = with(&[(100, 140), (160, 200)]);
     attribution.time_handlers();
