@@ -109,12 +109,19 @@ fn add(
 ) -> Result<(), CommandError> {
     for pair in wanted.chunks(2) {
         let made: Vec<_> = thread::scope(|scope| {
-            let begin = |(_, _, words)| scope.spawn(move || page(path, words, cut));
+            let begin = |(_, _, words)| {
+                let made = move || page(path, words, cut);
+                // If the system gives no more threads, this one makes the page.
+                thread::Builder::new()
+                    .spawn_scoped(scope, made)
+                    .map_err(|_| made())
+            };
             let begun: Vec<_> = pair.iter().copied().map(begin).collect();
-            begun
-                .into_iter()
-                .map(thread::ScopedJoinHandle::join)
-                .collect()
+            let end = |begun: Result<thread::ScopedJoinHandle<'_, _>, _>| match begun {
+                Ok(thread) => thread.join(),
+                Err(made) => Ok(made),
+            };
+            begun.into_iter().map(end).collect()
         });
         for ((name, format, words), made) in pair.iter().zip(made) {
             let failed = |why: &str| CommandError::failed(format_args!("{words}: {why}"));

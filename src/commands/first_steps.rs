@@ -64,7 +64,9 @@ fn display() -> Result<(String, usize), String> {
         return Err("DISPLAY is not set".to_owned());
     }
     let (tell, reported) = mpsc::channel();
-    std::thread::spawn(move || tell.send(running_clients(&Target::Environment)));
+    // Without a thread, no reply arrives.
+    let _ =
+        std::thread::Builder::new().spawn(move || tell.send(running_clients(&Target::Environment)));
     match reported.recv_timeout(PATIENCE) {
         Ok(Ok(clients)) => Ok((name, clients)),
         Ok(Err(error)) => Err(plain(&error.to_string()).into_owned()),

@@ -94,12 +94,13 @@ impl InternalProgram<'_> {
         let recorded = record(&config, |notice| {
             let begins = matches!(notice, Notice::Attached { .. });
             if let Some(mut command) = command.take_if(|_| begins) {
-                let stop = Arc::clone(&stop);
-                std::thread::spawn(move || {
+                let ended = Arc::clone(&stop);
+                let begun = std::thread::Builder::new().spawn(move || {
                     // The result contains the error.
                     let _ = command.status();
-                    stop.store(true, Ordering::Release);
+                    ended.store(true, Ordering::Release);
                 });
+                stop.fetch_or(begun.is_err(), Ordering::Release);
             }
         });
         let recorded = recorded.map_err(why)?;

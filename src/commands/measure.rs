@@ -113,7 +113,7 @@ fn stopped_by_interrupt() -> Result<Arc<AtomicBool>, CommandError> {
         .enable_all()
         .build()
         .map_err(failed)?;
-    std::thread::spawn(move || {
+    let begun = std::thread::Builder::new().spawn(move || {
         runtime.block_on(async {
             if tokio::signal::ctrl_c().await.is_ok() {
                 flag.store(true, Ordering::Relaxed);
@@ -123,6 +123,7 @@ fn stopped_by_interrupt() -> Result<Arc<AtomicBool>, CommandError> {
             }
         });
     });
+    begun.map_err(failed)?;
     Ok(stop)
 }
 

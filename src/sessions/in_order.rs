@@ -26,7 +26,9 @@ pub(super) fn in_order<T: Sync, R: Send>(
         };
         let mut done = thread::scope(|scope| {
             let others = 1..threads.min(block.len());
-            let others: Vec<_> = others.map(|_| scope.spawn(some)).collect();
+            // If the system gives no more threads, fewer do the work.
+            let begin = |_| thread::Builder::new().spawn_scoped(scope, some).ok();
+            let others: Vec<_> = others.filter_map(begin).collect();
             let mut done = some();
             for other in others {
                 match other.join() {

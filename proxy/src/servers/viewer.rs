@@ -26,12 +26,12 @@ pub(crate) fn view(path: &Path) -> Result<Pid> {
     let mut viewer = Viewer::new(UnixStream::connect(path)?)?;
     viewer.next()?;
     let (tell, reported) = mpsc::channel();
-    thread::spawn(move || {
+    thread::Builder::new().spawn(move || {
         // The receiver is gone only if this function has failed.
         let _ = tell.send(gettid());
         // The loop ends with the server, which closes the connection.
         while viewer.next().is_ok() {}
-    });
+    })?;
     reported
         .recv()
         .map_err(|_| Error::from(ErrorKind::BrokenPipe))
