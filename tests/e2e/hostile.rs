@@ -6,8 +6,8 @@ use crate::harness::{Finished, Place, needs};
 use x11prof_collection::{Cell, EpisodeRow, TableWriter, schema};
 use x11prof_trace::{
     Block, ConnectionId, Control, CpuTime, Direction, EmulatedNetwork, Existing, ExistingClient,
-    Gap, Opened, Reader, Record, Server, StackFrame, Started, Switch, SwitchKind, Timestamp,
-    Writer,
+    Gap, Opened, Reader, Record, Server, StackFrame, Started, Switch, SwitchKind, SymbolFunction,
+    Timestamp, Writer,
 };
 
 /// Memory limit of an analysis in kB. A forecast keeps up to 262,144 reads and writes. The clients' resources once
@@ -579,6 +579,78 @@ fn symbols_are_not_read_through_links_to_pipes() {
     sampled(&place, &[("plain".as_ref(), address)]);
     let report = place.ok(["report", "--by", "function"]);
     assert!(report.contains("plain+"), "{report}");
+}
+
+/// Each of many stacks has two hundred frames with thousands of long names.
+#[test]
+fn multiplied_function_names_do_not_stop_issues_of_other_recordings() {
+    let place = Place::new();
+    let file = || "/x/lib.so".to_owned();
+    let symbols = (0..3).map(|address| Control::Symbol {
+        file: file(),
+        address,
+        functions: vec![
+            SymbolFunction {
+                name: "f".repeat(80),
+                line: None,
+                inlined: true,
+            };
+            7000
+        ],
+        start: None,
+    });
+    let stacks = (0..190_u32).flat_map(|stack| {
+        let frame = |n| StackFrame {
+            file: file(),
+            address: (n + u64::from(stack)) % 3,
+            function: None,
+        };
+        let ran = Control::RunStack {
+            pid: 2,
+            at_ns: at(2).as_nanos(),
+            stack,
+            ran_ns: 5_000_000,
+            kernel: false,
+        };
+        let frames = (0..200).map(frame).collect();
+        let whole = true;
+        let stack = Control::Stack {
+            stack,
+            frames,
+            whole,
+        };
+        [stack, ran]
+    });
+    let controls = symbols.chain(stacks);
+    trace(
+        &place,
+        controls.map(|control| Record::Control(at(1), control)),
+    );
+    let length = std::fs::metadata(place.path("x11prof.mcap"))
+        .expect("a file")
+        .len();
+    assert!(length < 1 << 20, "{length} bytes");
+    let other = std::fs::read(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/data/xclock.mcap"
+    ));
+    place.write("other.mcap", &other.expect("a trace"));
+    let ran = within_limits(&place, "issues x11prof.mcap other.mcap --format json");
+    assert_eq!(ran.status(), Some(0), "{ran}");
+    let page: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(place.path("page")).expect("a page")).expect("JSON");
+    assert_eq!(
+        (&page["sessions"], &page["skipped"]),
+        (&2.into(), &serde_json::json!([]))
+    );
+    for words in [
+        "report --by stack",
+        "report --by function",
+        "export --to pprof --by stack -o flames",
+    ] {
+        let ran = within_limits(&place, words);
+        assert_eq!(ran.status(), Some(0), "{words}: {ran}");
+    }
 }
 
 /// The symbol library panics on this program's symbols when the recording ends.
