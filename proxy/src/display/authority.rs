@@ -1,7 +1,7 @@
 //! Cookies of displays. This module reads the user's authority file, never writes it, and writes the recorder's own
 //! authority files.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -90,10 +90,13 @@ pub(crate) fn look_up(file: &Path, peer: &Peer, number: u32) -> Option<Cookie> {
     find(&entries_of(file)?, peer, hostname().as_bytes(), number)
 }
 
-/// The bytes of an authority file; `None` if it is missing or unreadable.
+/// The bytes of an authority file; `None` if it is missing, unreadable, or a pipe, on which the recorder would wait.
 fn entries_of(file: &Path) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
-    let file = File::open(file).ok()?;
+    let mut options = OpenOptions::new();
+    let file = options.read(true).custom_flags(libc::O_NONBLOCK).open(file);
+    let file = file.ok()?;
+    file.metadata().ok().filter(std::fs::Metadata::is_file)?;
     file.take(LONGEST_FILE).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }
@@ -271,6 +274,10 @@ mod tests {
         assert_eq!(look_up(&path, &Peer::Local, 9), Some(other));
         assert_eq!(look_up(&path, &Peer::Local, 7), None);
         assert_eq!(look_up(&dir.path().join("none"), &Peer::Local, 7), None);
+        let pipe = dir.path().join("pipe");
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, mode).unwrap();
+        assert_eq!(look_up(&pipe, &Peer::Local, 7), None);
     }
 
     #[test]

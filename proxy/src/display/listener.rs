@@ -76,7 +76,9 @@ fn try_claim(number: u32, tcp: Option<&str>) -> Result<Claimed, ListenError> {
             return Err(in_use(number, "a program without a lock file"));
         }
         fs::remove_file(&path).map_err(|error| match error.kind() {
-            ErrorKind::PermissionDenied => in_use(number, "a socket of another user"),
+            ErrorKind::PermissionDenied | ErrorKind::NotFound => {
+                in_use(number, "a socket of another user")
+            }
             _ => failed(error),
         })?;
     }
@@ -90,7 +92,10 @@ fn try_claim(number: u32, tcp: Option<&str>) -> Result<Claimed, ListenError> {
             ErrorKind::AddrInUse => in_use(number, "a program on its abstract socket"),
             _ => failed(error),
         })?;
-    let path_listener = UnixListener::bind(&path).map_err(failed)?;
+    let path_listener = UnixListener::bind(&path).map_err(|error| match error.kind() {
+        ErrorKind::AddrInUse => in_use(number, "a socket of another user"),
+        _ => failed(error),
+    })?;
     let socket = RemovedOnDrop(path.clone());
     Ok(Claimed {
         number,
