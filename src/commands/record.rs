@@ -119,7 +119,7 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
     let (passed, written) = (bytes(bytes_relayed), bytes(trace_bytes));
     let path = shown(&path);
     let (noun, verb) = match is_attached {
-        true => ("client", "heard"),
+        true => ("client", "received"),
         false => ("connection", "relayed"),
     };
     let clients = counted(u64::from(connections), noun);
@@ -186,7 +186,7 @@ fn tell_cost(cost: &AttachCost) {
         format!(", up to {} of memory", bytes(held))
     });
     say!(
-        "the recorder used at least {} of the server's CPU time ({} of a processor), {} for each report{held}",
+        "the recorder used at least {} of the server's CPU time ({} of a processor), {} per message{held}",
         ms(cost.server),
         share(cost.percent()[0]),
         ms(cost.report)

@@ -168,10 +168,13 @@ impl ClientState {
         }
     }
 
-    /// Notes that the client connected before the recording began, so its start-up is unknown.
+    /// Notes that the client connected before the recording began, so its start-up is unknown. Has no effect on a client
+    /// whose setup is recorded.
     pub(crate) fn joined(&mut self) {
-        self.open.take_if(|open| open.starts_up());
-        self.set_up = true;
+        if !self.set_up {
+            self.open.take_if(|open| open.starts_up());
+            self.set_up = true;
+        }
     }
 
     /// Another process has the connection: nothing is known of its threads.

@@ -140,6 +140,13 @@ impl EpisodeTracker {
         self.around.server.ready.attached();
     }
 
+    /// Notes that a client connected before the recording began.
+    pub(crate) fn joined(&mut self, id: ConnectionId) {
+        if let Some(client) = self.clients.get_mut(&id) {
+            client.state.joined();
+        }
+    }
+
     /// Notes that the recording has a gap that ends now.
     pub(crate) fn hole(&mut self) {
         self.clients
@@ -165,11 +172,7 @@ impl EpisodeTracker {
                     around.step(time, *id, client, |state, _| state.moved(*pid));
                 }
             }
-            TimelineEvent::Joined(id) => {
-                if let Some(client) = self.clients.get_mut(id) {
-                    client.state.joined();
-                }
-            }
+            TimelineEvent::Joined(id) => self.joined(*id),
             TimelineEvent::Closed(id) => {
                 if let Some(mut client) = self.clients.remove(id) {
                     if let Some(pid) = client.state.pid

@@ -195,6 +195,11 @@ impl Episodes {
             Control::Hole { .. } => self.tracker.hole(),
             Control::Opened(opened) => self.starting.opened(opened.connection),
             Control::Joined(joined) if !joined.setup => self.starting.joined(joined.connection),
+            // A client that sends nothing is not joined.
+            Control::Existing(existing) => {
+                let clients = existing.clients.iter();
+                clients.for_each(|one| self.tracker.joined(one.connection));
+            }
             _ => {}
         }
     }

@@ -265,8 +265,8 @@ fn legend(report: &ProfileReport, page: &Page) -> String {
         ));
     }
     let by = report.groups.as_ref().map(|groups| groups.by.as_str());
-    if matches!(by, Some("window" | "drawable")) {
-        text.push_str(". (no window): requests that name none, such as InternAtom");
+    if let Some(by @ ("window" | "drawable" | "atom")) = by {
+        text.push_str(&format!(". (no {by}): requests that name none"));
     }
     if !page.all {
         text.push_str(". More: --all");

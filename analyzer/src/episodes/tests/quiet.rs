@@ -4,6 +4,7 @@ use super::*;
 use SwitchKind::{Blocked, In};
 
 use crate::episodes::episode::Unsure;
+use x11prof_trace::{Existing, ExistingClient};
 
 /// An event of this code about the key or button. It has no server time, so it begins at its delivery.
 fn event(code: u8, detail: u8) -> Vec<u8> {
@@ -400,6 +401,25 @@ fn sleeping_loop_handles_a_key_in_one_turn() {
     assert_eq!(inputs(&all), [("KeyPress keycode 32".to_owned(), 550, 1)]);
     let last = found(&all.trace).pop().expect("what it drew");
     assert_eq!(last.latency() / 1000, 100);
+}
+
+/// An attached recording has no message of such a client.
+#[test]
+fn existing_client_that_sends_nothing_has_no_episode() {
+    let mut trace = Synthetic::new();
+    trace
+        .records
+        .retain(|record| matches!(record, Record::Control(..)));
+    let clients = vec![ExistingClient {
+        connection: ConnectionId(1),
+        ..ExistingClient::default()
+    }];
+    trace.control(Control::Existing(Existing {
+        clients,
+        ..Existing::default()
+    }));
+    trace.wait(6_000_000).end();
+    assert!(found(&trace).is_empty());
 }
 
 #[test]
