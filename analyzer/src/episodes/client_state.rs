@@ -80,9 +80,10 @@ pub(crate) struct ClientState {
     pub(crate) backlogs: Vec<Backlog>,
     /// The time at which the last reply arrived.
     answer_came: Option<u64>,
-    /// The time at which the last bytes arrived, and whether the threads last woke without any.
+    /// The time at which the last bytes arrived.
     fed_at: u64,
-    woke_unfed: bool,
+    /// The time at which the threads last woke, if no bytes had arrived; `None` if some had.
+    woke_unfed: Option<u64>,
     waiting: Queue,
     spans: Spans,
     /// The owner of the time until the relay has taken the client's requests.
@@ -149,7 +150,7 @@ impl ClientState {
             answer_came: None,
             ticked_at: None,
             fed_at: time,
-            woke_unfed: false,
+            woke_unfed: None,
             waiting: Queue::default(),
             spans,
             taking: if far {

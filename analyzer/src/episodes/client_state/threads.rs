@@ -201,7 +201,7 @@ impl ClientState {
         if let Some(open) = &mut self.open {
             open.resumes(time);
         }
-        self.woke_unfed = !fed;
+        self.woke_unfed = (!fed).then_some(time);
         if !self.outstanding.is_empty() {
             return;
         }

@@ -147,14 +147,15 @@ impl ClientState {
     }
 
     /// Notes that the client draws, or replies to another client, before the reply to its own open request arrived. It
-    /// has given up its wait, unless other messages woke it.
+    /// has given up its wait if it has slept since the request, and no message woke it.
     pub(crate) fn goes_on_unanswered(&mut self, time: u64) {
+        let current = self.open.as_ref().and_then(|open| open.awaits.current());
+        let Some(asked) = current.map(|request| request.since.as_nanos()) else {
+            return;
+        };
         let unfed = match self.thread {
-            Thread::Unknown => {
-                let current = self.open.as_ref().and_then(|open| open.awaits.current());
-                current.is_some_and(|request| self.fed_at < request.since.as_nanos())
-            }
-            _ => self.woke_unfed,
+            Thread::Unknown => self.fed_at < asked,
+            _ => self.woke_unfed.is_some_and(|woke| woke > asked),
         };
         if let Some(open) = self.open.as_mut().filter(|_| unfed) {
             open.awaits.end_all(time, AwaitedOutcome::GaveUp);
