@@ -110,6 +110,20 @@ pub const TOOLKITS: &[Needed] = &[
     needed("/usr/share/doc/python3-pyqt6/copyright", "python3-pyqt6"),
 ];
 
+/// More programs that draw what is typed, and the programs that run with them, for the validation of driven sessions.
+pub const EDITORS: &[Needed] = &[
+    needed("openbox", "openbox"),
+    needed("parcellite", "parcellite"),
+    needed("ibus-daemon", "ibus"),
+    needed("urxvt", "rxvt-unicode"),
+    needed("st", "stterm"),
+    needed("gvim", "vim-gtk3"),
+    needed("abiword", "abiword"),
+    needed("gnome-text-editor", "gnome-text-editor"),
+    needed("qterminal", "qterminal"),
+    needed("terminology", "terminology"),
+];
+
 /// Readers of exports, for their validation.
 pub const EXPORTS: &[Needed] = &[
     needed("go", "golang-go"),

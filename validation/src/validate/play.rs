@@ -3,22 +3,24 @@
 //!
 //! *plays*: ten plays of one session of each program have the same actions and the same kinds and numbers of
 //! requests, except named ones. *delays*: compares the latency of keys with the handler's own clock, and checks that
-//! `drive --old` finds a slower handler. *screen*: compares the latency of keys with a stopwatch. *same*: the number
+//! `drive --old` finds a slower handler. *screen*: compares the latency of keys in programs of nine toolkits, with a
+//! window manager, a clipboard manager and an input method, with a stopwatch. *same*: the number
 //! of false changes in N comparisons of a program with itself.
 
 mod stopwatch;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
 use x11prof_proxy::{PrivateServer, ServerKind};
 
 use super::{median, quantile, reported};
-use xtask::packages::{DEMO, MORE_PROGRAMS, TEST, TOOLKITS, ensure};
+use xtask::packages::{DEMO, EDITORS as EDITOR_PACKAGES, MORE_PROGRAMS, TEST, TOOLKITS, ensure};
 use xtask::run::{cargo, run, target};
 
 /// The number of runs of a session.
@@ -68,9 +70,35 @@ const PROGRAMS: [Driven; 6] = [
     ),
 ];
 
+/// Programs of nine toolkits that draw what is typed, with their commands.
+const EDITORS: &[(&str, &[&str])] = &[
+    ("xterm (Xlib)", &["xterm", "-e", "cat"]),
+    ("urxvt (Xlib)", &["urxvt", "-e", "cat"]),
+    ("st (Xft)", &["st", "-e", "cat"]),
+    ("xedit (Xaw)", &["xedit", "new"]),
+    ("nedit (Motif)", &["nedit"]),
+    ("mousepad (GTK 3)", &["mousepad"]),
+    ("geany (GTK 3)", &["geany", "-i", "new.c"]),
+    (
+        "gvim (GTK 3)",
+        &["gvim", "-f", "-u", "NONE", "+startinsert"],
+    ),
+    ("emacs (GTK 3)", &["emacs", "-Q"]),
+    ("abiword (GTK 3)", &["abiword"]),
+    ("gnome-text-editor (GTK 4)", &["gnome-text-editor", "-s"]),
+    ("featherpad (Qt 5)", &["featherpad", "--standalone"]),
+    ("qterminal (Qt 5)", &["qterminal", "-e", "cat"]),
+    ("text in Tk", &["wish", "text.tcl"]),
+    ("idle (Tk)", &["idle", "new.py"]),
+    ("text in Swing", &["java", "Text.java"]),
+    ("terminology (EFL)", &["terminology", "-e", "cat"]),
+];
+/// The programs that run with them: a window manager, a clipboard manager and an input method.
+const BESIDE: [&[&str]; 3] = [&["openbox"], &["parcellite"], &["ibus-daemon", "--xim"]];
+
 /// Runs the part that `arguments` names, or all.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
-    ensure(&[DEMO, TEST, MORE_PROGRAMS, TOOLKITS])?;
+    ensure(&[DEMO, TEST, MORE_PROGRAMS, TOOLKITS, EDITOR_PACKAGES])?;
     run(cargo().args(["build", "--release", "--locked"]))?;
     run(cargo().args(["build", "--release", "--locked", "--example", "microbench"]))?;
     let folder = target().join("validate/play");
@@ -99,32 +127,54 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-fn x11prof(folder: &Path, words: &[&str]) -> Result<Value, String> {
-    x11prof_of(folder, words, None)
+/// Processes that end with this value.
+struct Ended(Vec<Child>);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            // One that has ended needs no signal.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
 }
 
-/// Runs x11prof like a user, on the server's display or without a display.
-fn x11prof_of(
-    folder: &Path,
-    words: &[&str],
-    server: Option<&PrivateServer>,
-) -> Result<Value, String> {
-    let mut command = Command::new(target().join("release/x11prof"));
-    match server {
-        Some(server) => command
-            .env("DISPLAY", server.display().to_string())
-            .env("XAUTHORITY", server.authority_file()),
-        None => command.env_remove("DISPLAY"),
-    };
-    let output = command
-        .args(words)
+fn x11prof_path() -> PathBuf {
+    target().join("release/x11prof")
+}
+
+/// A command in `folder`, without the files and settings of this user.
+fn at(folder: &Path, program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    command
         .current_dir(folder)
         .env("HOME", folder)
         .env("NO_AT_BRIDGE", "1")
         .env("GSETTINGS_BACKEND", "memory")
-        .stdin(Stdio::null())
-        .output()
-        .map_err(reported)?;
+        .env_remove("DISPLAY")
+        .stdin(Stdio::null());
+    command
+}
+
+/// A command on a server, with its input method.
+fn on(folder: &Path, server: &PrivateServer, program: impl AsRef<OsStr>) -> Command {
+    let mut command = at(folder, program);
+    command
+        .env("DISPLAY", server.display().to_string())
+        .env("XAUTHORITY", server.authority_file())
+        .env("XMODIFIERS", "@im=ibus");
+    command
+}
+
+/// Runs x11prof like a user, without a display.
+fn x11prof(folder: &Path, words: &[&str]) -> Result<Value, String> {
+    result(at(folder, x11prof_path()).args(words))
+}
+
+/// Runs x11prof, prints its messages, and reads its JSON.
+fn result(command: &mut Command) -> Result<Value, String> {
+    let output = command.output().map_err(reported)?;
     let said = String::from_utf8_lossy(&output.stderr);
     let of_ours = said.lines().filter(|line| line.starts_with("x11prof:"));
     of_ours.for_each(|line| eprintln!("{line}"));
@@ -308,9 +358,12 @@ fn screen(folder: &Path) -> Result<(), String> {
     println!(
         "| program | keys of both | type, ms: median | type less the stopwatch, ms: median, 90 % within, largest |\n|---|---:|---:|---|"
     );
-    for program in &PROGRAMS {
+    for (name, command) in EDITORS {
         let server = PrivateServer::start(ServerKind::Xvfb).map_err(reported)?;
         let display = server.display().to_string();
+        let start = |words: &&[&str]| on(folder, &server, words[0]).args(&words[1..]).spawn();
+        let beside: Result<Vec<Child>, _> = BESIDE.iter().map(start).collect();
+        let beside = Ended(beside.map_err(reported)?);
         let words = [
             "type",
             "the quick brown fox jumps over the lazy dog and sees five boxing wizards",
@@ -324,20 +377,23 @@ fn screen(folder: &Path) -> Result<(), String> {
         let over = AtomicBool::new(false);
         let (typed, seen) = std::thread::scope(|scope| {
             let watch = scope.spawn(|| stopwatch::watch(&server, &over));
-            let words = [&words, program.command].concat();
-            let typed = x11prof_of(folder, &words, Some(&server));
+            let words = [&words, *command].concat();
+            let typed = result(on(folder, &server, x11prof_path()).args(words));
+            drop(beside);
             over.store(true, Ordering::Relaxed);
             (typed, watch.join())
         });
         let seen = seen.map_err(|_| "the stopwatch broke off".to_owned())??;
-        let typed: Vec<f64> = latencies(&typed?).collect();
+        let typed: Vec<f64> = match &typed {
+            Ok(typed) => latencies(typed).collect(),
+            Err(why) => {
+                println!("| {name} | {why} |");
+                continue;
+            }
+        };
         if typed.len() != seen.len() {
-            println!(
-                "| {} | {} typed, {} seen |",
-                program.name,
-                typed.len(),
-                seen.len()
-            );
+            let (typed, seen) = (typed.len(), seen.len());
+            println!("| {name} | {typed} typed, {seen} seen |");
             continue;
         }
         let both = typed
@@ -349,8 +405,7 @@ fn screen(folder: &Path) -> Result<(), String> {
         let mut distances: Vec<f64> = off.iter().map(|off| off.abs()).collect();
         distances.sort_by(f64::total_cmp);
         println!(
-            "| {} | {} of {} | {:.2} | {:.2}, {:.2}, {:.2} |",
-            program.name,
+            "| {name} | {} of {} | {:.2} | {:.2}, {:.2}, {:.2} |",
             off.len(),
             seen.len(),
             median(typed.iter().copied()),
