@@ -46,7 +46,12 @@ pub struct RecordedInput {
     pub window: Option<WindowName>,
     /// The position of the pointer in this window, or on the screen.
     pub at: Place,
+    /// The modifiers just before the input, as a key mask of the X protocol.
+    pub modifiers: u16,
 }
+
+/// Shift and Control, the modifiers whose bits in a key mask are fixed.
+const STATED: u16 = 1 | 4;
 
 /// A pressed button.
 struct Held {
@@ -93,7 +98,10 @@ impl Making {
             kind,
             window,
             at,
+            modifiers,
         } = input;
+        // A program that does not select key releases does not receive them.
+        self.modifiers &= modifiers | !STATED;
         if kind == InputKind::Motion {
             self.motion(time, window, at);
             return;
@@ -294,6 +302,7 @@ mod tests {
                 title: None,
             }),
             at: Place { x, y },
+            modifiers: u16::MAX,
         }
     }
 
@@ -340,6 +349,19 @@ mod tests {
              move 2 2\npause 260ms\nclick 1 10 5\npause 490ms\nscroll 1 10 5\npause 1000ms\n\
              drag 1 10 5 50 5 90 5\n"
         );
+    }
+
+    #[test]
+    fn shift_is_released_when_later_keys_have_no_shift() {
+        let mut second = key(200, true, "3", "numbersign");
+        second.modifiers = 0;
+        let inputs = [
+            key(0, true, "Shift_L", "Shift_L"),
+            key(100, true, "equal", "plus"),
+            second,
+        ];
+        let (session, _) = Session::of_inputs(inputs);
+        assert!(session.to_string().contains("type \"+3\""), "{session}");
     }
 
     #[test]

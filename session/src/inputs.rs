@@ -25,6 +25,8 @@ pub struct Input {
     pub at: (i16, i16),
     /// The pointer's position in the window, in pixels.
     pub within: (i16, i16),
+    /// The modifiers just before the event, as a key mask (protocol, "KeyPress").
+    pub modifiers: u16,
 }
 
 /// Finds the user's input in events, and reports each input once although several clients receive an event for it.
@@ -82,6 +84,7 @@ fn core(bytes: &[u8], order: ByteOrder, kind: u8) -> Option<(Input, u32)> {
         window: order.u32(bytes, 12)?,
         at: (order.i16(bytes, 20)?, order.i16(bytes, 22)?),
         within: (order.i16(bytes, 24)?, order.i16(bytes, 26)?),
+        modifiers: order.u16(bytes, 28)?,
     };
     Some((input, order.u32(bytes, 4)?))
 }
@@ -101,6 +104,8 @@ fn xinput2(bytes: &[u8], order: ByteOrder) -> Option<(Input, u32)> {
         window: order.u32(bytes, 24)?,
         at: (place(32)?, place(36)?),
         within: (place(40)?, place(44)?),
+        // The effective modifiers.
+        modifiers: u16::try_from(order.u32(bytes, 72)?).ok()?,
     };
     Some((input, order.u32(bytes, 12)?))
 }

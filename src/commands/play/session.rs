@@ -73,6 +73,7 @@ fn recorded(path: &Path) -> Result<Session, CommandError> {
                 x: input.input.within.0,
                 y: input.input.within.1,
             },
+            modifiers: input.input.modifiers,
         })
     });
     let (session, unnamed) = Session::of_inputs(list);
