@@ -224,7 +224,7 @@ fn ran(report: &RunningReport, page: &Page) -> String {
     table.bold();
     let calls = match report.by.as_str() {
         "function" => {
-            ". Times include callees, except callees that have their own row. (others): functions with \
+            ". Times include callees without a row. (others): functions with \
              under 2 % each"
         }
         _ => "",
