@@ -15,10 +15,21 @@ const LIBRARIES: [(&str, &str); 2] = [
         "client_stacks.so",
     ),
 ];
-/// The machine's own servers load the library, whatever C library the program has: it brings none. The same sources give
-/// the same bytes, without a build id.
-const OPTIONS: &str = "-O2 -Wall -Wextra -Werror -shared -fPIC -nostdlib -fno-stack-protector -fcf-protection=none \
-    -Wl,--build-id=none -s";
+const OPTIONS: [&str; 11] = [
+    "-O2",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+    "-shared",
+    "-fPIC",
+    // The machine's own servers load the library, whatever C library the program has. It brings none.
+    "-nostdlib",
+    "-fno-stack-protector",
+    "-fcf-protection=none",
+    // The same sources give the same bytes.
+    "-Wl,--build-id=none",
+    "-s",
+];
 
 fn main() -> Result<(), String> {
     println!("cargo::rerun-if-env-changed=CC");
@@ -40,7 +51,7 @@ fn compile(source: &str, out: PathBuf) -> Result<(), String> {
     let compiler = env::var("CC").unwrap_or_else(|_| "cc".to_owned());
     let mut command = Command::new(&compiler);
     let status = command
-        .args(OPTIONS.split(' '))
+        .args(OPTIONS)
         .arg("-o")
         .arg(&out)
         .arg(source)

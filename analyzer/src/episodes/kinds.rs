@@ -10,7 +10,17 @@ use x11prof_session::Drawing;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Kinds(u16);
 
-const NAMES: &str = "windows,properties,messages,grabs and focus,drawing,text,copies,images,frames";
+const NAMES: [&str; 9] = [
+    "windows",
+    "properties",
+    "messages",
+    "grabs and focus",
+    "drawing",
+    "text",
+    "copies",
+    "images",
+    "frames",
+];
 
 /// Drawing, text, copies, images, frames.
 const DRAWING: u16 = 0b11111 << 4;
@@ -61,9 +71,8 @@ impl Kinds {
 
     /// The names of the kinds in this set.
     pub(crate) fn names(self) -> impl Iterator<Item = &'static str> {
-        NAMES
-            .split(',')
-            .enumerate()
+        let named = NAMES.into_iter().enumerate();
+        named
             .filter(move |(n, _)| self.0 >> n & 1 == 1)
             .map(|(_, name)| name)
     }

@@ -17,8 +17,18 @@ const USUAL: usize = 1 << 9;
 const DEEPEST: u32 = 32;
 
 /// Lists of bytes in fields with these names are text.
-const TEXTS: &str = "name string filter pattern vendor reason driver_name device_name keycodes_spec \
-    client_vendor_string";
+const TEXTS: &[&str] = &[
+    "name",
+    "string",
+    "filter",
+    "pattern",
+    "vendor",
+    "reason",
+    "driver_name",
+    "device_name",
+    "keycodes_spec",
+    "client_vendor_string",
+];
 
 /// Names of one bit, of which the message's kind of device or action determines the right one.
 const ONE_BIT: &[&[&str]] = &[
@@ -273,7 +283,7 @@ fn name_texts(value: &mut Value) {
                     }
                     (_, Value::Number(_)) => None,
                     ("data" | "value", _) => of_data,
-                    (name, _) if TEXTS.split(' ').any(|text| text == name) => Some(8),
+                    (name, _) if TEXTS.contains(&name) => Some(8),
                     _ => None,
                 };
                 match (format, value.as_bytes()) {

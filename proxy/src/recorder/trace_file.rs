@@ -182,15 +182,19 @@ pub fn link_target(path: &Path) -> io::Result<PathBuf> {
         let next = resolved.join(part);
         // The owner and the target are those of one link, even if another user replaces the link meanwhile.
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let found = open(&next, flags, Mode::empty()).map(File::from);
-        // What does not exist is no link.
-        let found = found
-            .ok()
-            .and_then(|found| Some((found.metadata().ok()?, found)));
-        let Some((about, found)) = found.filter(|(about, _)| about.is_symlink()) else {
+        let found = match open(&next, flags, Mode::empty()) {
+            Ok(found) => File::from(found),
+            // What does not exist is no link.
+            Err(_) => {
+                resolved = next;
+                continue;
+            }
+        };
+        let about = found.metadata()?;
+        if !about.is_symlink() {
             resolved = next;
             continue;
-        };
+        }
         if !is_ours(&about) {
             return Err(io::Error::other("a link of another user; name its target"));
         }

@@ -36,8 +36,19 @@ pub fn index(report: &IssuesReport) -> String {
         .clone()
         .any(|of| !change(of.change.as_ref()).is_empty());
     let known = shown.clone().any(|of| of.known.is_some());
-    let heads = "No.,Landmark,Program,Blame,Over threshold,Count,Sessions,Users,p50,Max,Versions";
-    let mut heads: Vec<&str> = heads.split(',').collect();
+    let mut heads = vec![
+        "No.",
+        "Landmark",
+        "Program",
+        "Blame",
+        "Over threshold",
+        "Count",
+        "Sessions",
+        "Users",
+        "p50",
+        "Max",
+        "Versions",
+    ];
     heads.extend(changes.then_some("Change"));
     heads.extend(known.then_some("Known"));
     heads.push("Latency");
@@ -148,8 +159,14 @@ pub fn issue(report: &IssuesReport, of: &IssueReport, example: Option<&EpisodeRe
         points: &of.distribution,
     }]);
     let rows: String = of.by_version.iter().map(version_row).collect();
-    let heads = "Version,Sessions,Episodes,p50,Over threshold,For each action".split(',');
-    let heads: Vec<&str> = heads.collect();
+    let heads = [
+        "Version",
+        "Sessions",
+        "Episodes",
+        "p50",
+        "Over threshold",
+        "For each action",
+    ];
     let about = match (&report.compared, &of.change) {
         (Some([old, new]), Some(change)) => format!(
             "Over the threshold per user action: {} in {old}, {} in {new}{}.",

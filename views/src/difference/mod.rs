@@ -226,10 +226,26 @@ pub fn csv(difference: &Difference) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
     let truth = |value: Option<bool>| value.map_or_else(String::new, |value| value.to_string());
-    let headings = "quantity,name,old_mean,old_low,old_high,new_mean,new_low,new_high,change,percent,percent_of_all,\
-        low,high,constant,p_value,significant";
+    let headings = [
+        "quantity",
+        "name",
+        "old_mean",
+        "old_low",
+        "old_high",
+        "new_mean",
+        "new_low",
+        "new_high",
+        "change",
+        "percent",
+        "percent_of_all",
+        "low",
+        "high",
+        "constant",
+        "p_value",
+        "significant",
+    ];
     // Writing to memory does not fail.
-    let _ = writer.write_record(headings.split(','));
+    let _ = writer.write_record(headings);
     for row in &difference.rows {
         let (old, new) = (&row.old, &row.new);
         let _ = writer.write_record([

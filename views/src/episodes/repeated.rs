@@ -57,10 +57,24 @@ fn figure(of: &Figure) -> String {
 /// The landmarks with their combined figures as CSV.
 pub fn repeated_csv(report: &RepeatedReport) -> String {
     let mut out = ::csv::Writer::from_writer(Vec::new());
-    let heads = "landmark,recordings,count_mean,count_sd,perceptible_mean,perceptible_sd,mean_ms_mean,mean_ms_sd,\
-        median_ms_mean,median_ms_sd,max_ms_mean,max_ms_sd,total_ms_mean,total_ms_sd";
+    let heads = [
+        "landmark",
+        "recordings",
+        "count_mean",
+        "count_sd",
+        "perceptible_mean",
+        "perceptible_sd",
+        "mean_ms_mean",
+        "mean_ms_sd",
+        "median_ms_mean",
+        "median_ms_sd",
+        "max_ms_mean",
+        "max_ms_sd",
+        "total_ms_mean",
+        "total_ms_sd",
+    ];
     // Writing to memory does not fail.
-    let _ = out.write_record(heads.split(','));
+    let _ = out.write_record(heads);
     for of in &report.landmarks {
         let _ = out.write_record(row(of));
     }

@@ -26,8 +26,16 @@ const NUMBERS: usize = 1 << 13;
 const QUESTIONS: usize = 1 << 14;
 
 /// Replies that change over time, so that the requests must be sent when needed.
-const MOMENTARY: &str = "GetImage MIT-SHM:GetImage QueryPointer XInputExtension:XIQueryPointer TranslateCoordinates \
-    GrabPointer GrabKeyboard XInputExtension:XIGrabDevice";
+const MOMENTARY: [&str; 8] = [
+    "GetImage",
+    "MIT-SHM:GetImage",
+    "QueryPointer",
+    "XInputExtension:XIQueryPointer",
+    "TranslateCoordinates",
+    "GrabPointer",
+    "GrabKeyboard",
+    "XInputExtension:XIGrabDevice",
+];
 
 /// Round trips without a pause.
 #[derive(Debug, Default)]
@@ -113,8 +121,7 @@ impl ClientRun {
             }
         }
         run.last = answer.time;
-        let mut momentary = MOMENTARY.split(' ');
-        let momentary = momentary.any(|name| name == question.name.as_str());
+        let momentary = MOMENTARY.contains(&question.name.as_str());
         // Repeated requests are a separate insight.
         if answer.how == ReplyKind::Waited
             && !momentary
