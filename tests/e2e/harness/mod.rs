@@ -1,5 +1,6 @@
 //! Runs x11prof and real clients. Every wait is for a condition and has a time limit.
 
+mod awake;
 pub(crate) mod browser;
 mod disturbance;
 pub(crate) mod examples;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::awake::keep_awake;
 use super::programs::Finished;
 use super::turns::{Turn, side_by_side};
 
@@ -17,6 +18,7 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn new() -> Place {
+        keep_awake();
         Place {
             folder: tempfile::tempdir().expect("a scratch folder"),
             _turn: side_by_side(),
