@@ -51,7 +51,7 @@ pub struct RecordedInput {
 }
 
 /// Shift and Control, the modifiers whose bits in a key mask are fixed.
-const STATED: u16 = 1 | 4;
+const FIXED: u16 = 1 | 4;
 
 /// A pressed button.
 struct Held {
@@ -101,7 +101,7 @@ impl Making {
             modifiers,
         } = input;
         // A program that does not select key releases does not receive them.
-        self.modifiers &= modifiers | !STATED;
+        self.modifiers &= modifiers | !FIXED;
         if kind == InputKind::Motion {
             self.motion(time, window, at);
             return;

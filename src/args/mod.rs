@@ -250,9 +250,8 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "With COMMAND, `record` sets DISPLAY and XAUTHORITY for the command, passes signals on to it, and exits with its \
-                  status. \
-                  Without COMMAND, it prints both, and records all clients that connect until Ctrl-C."
+    after_help = "With COMMAND, `record` sets DISPLAY and XAUTHORITY for the command, passes signals on to it, and \
+                  exits with its status. Without COMMAND, it prints both, and records all clients that connect until Ctrl-C."
 )]
 pub(crate) struct Record {
     /// The trace file to write; an existing file is kept as FILE.old

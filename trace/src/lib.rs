@@ -14,10 +14,10 @@ mod format;
 mod handler_times;
 mod last_words;
 mod lengths;
+mod limits;
 mod messages;
 mod network;
 mod parts;
-mod plausible;
 mod reader;
 mod record;
 mod recovery;
@@ -36,9 +36,9 @@ pub use connection_id::ConnectionId;
 pub use error::TraceError;
 pub use format::FORMAT;
 pub use last_words::last_words;
+pub use limits::check_limits;
 pub use network::{EmulatedNetwork, Line, Transmission};
 pub use parts::cut;
-pub use plausible::is_plausible;
 pub use reader::Reader;
 pub use record::{
     Block, BlockedOn, Control, CpuTime, Direction, ExtensionOpcodes, Gap, HandlerTime, Link,

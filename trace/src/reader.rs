@@ -5,8 +5,8 @@ use std::io::Read;
 use serde::Deserialize;
 
 use crate::format::{FORMAT, Topic};
+use crate::limits::check_limits;
 use crate::messages::{Message, MessageTopic, Messages};
-use crate::plausible::{IMPLAUSIBLE, is_plausible};
 use crate::{
     Control, Direction, Record, Started, Timestamp, TraceError, block, handler_times, schedule,
 };
@@ -111,13 +111,10 @@ pub(crate) fn begin<R: Read>(messages: &mut Messages<R>) -> Result<(Message, Sta
 /// support.
 pub(crate) fn decode(message: Message, began: Timestamp) -> Result<Option<Record>, String> {
     let record = decode_any(message)?;
-    match record
-        .as_ref()
-        .is_none_or(|record| is_plausible(record, began))
-    {
-        true => Ok(record),
-        false => Err(IMPLAUSIBLE.to_owned()),
+    if let Some(record) = &record {
+        check_limits(record, began)?;
     }
+    Ok(record)
 }
 
 fn decode_any(message: Message) -> Result<Option<Record>, String> {

@@ -20,7 +20,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use x11prof_trace::{
-    Control, Record, Started, Timestamp, TraceError, Writer, is_plausible, last_words,
+    Control, Record, Started, Timestamp, TraceError, Writer, check_limits, last_words,
 };
 
 use crate::clock;
@@ -241,8 +241,8 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
 
     fn entry(&mut self, entry: Record) {
         // Programs and servers can write any time into the memory that they share with the recorder.
-        if !is_plausible(&entry, self.started) {
-            return self.left_out("a time or a count is beyond those of any recording");
+        if let Err(why) = check_limits(&entry, self.started) {
+            return self.left_out(why);
         }
         if let Some(watch) = &self.watch {
             let is_control = matches!(entry, Record::Control(..));

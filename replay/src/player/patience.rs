@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-/// There is no limit for all waits together, because over a slow link each of many round trips may take a second. If the player has waited in vain for this long, for all clients together, or the display accepts no bytes for this long,
-/// the player stops.
+/// If the player has waited in vain for this long, for all clients together, or the display accepts no bytes for this long,
+/// the player stops. Replies that arrive may take any time in sum, because over a slow link each may take a second.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 /// The time after which other clients continue while a client has grabbed the server.
 const TURN_IN_A_GRAB: Duration = Duration::from_millis(250);

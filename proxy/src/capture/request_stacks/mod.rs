@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{JoinHandle, available_parallelism};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use x11prof_trace::{Control, RequestRun, StackFrame, Timestamp};
@@ -19,6 +19,7 @@ use x11prof_trace::{Control, RequestRun, StackFrame, Timestamp};
 use crate::capture::preload::preloaded;
 use crate::capture::stack_numbers::{OWN_LIBRARY, StackNumbers};
 use crate::clock;
+use crate::processes::process_info;
 use crate::recorder::record_queue::RecordSender;
 use ring::{Definition, Request, Ring};
 
@@ -81,7 +82,7 @@ impl RequestStacks {
             sender,
             since,
             learned: 0,
-            processors: available_parallelism().map_or(1, usize::from) as u128,
+            processors: u128::from(process_info::cpus()),
             places: HashMap::new(),
             numbers: HashMap::new(),
             stacks,
@@ -166,6 +167,7 @@ struct Reader {
     since: Timestamp,
     /// The time that clients used for unwinding, as recorded so far, in nanoseconds.
     learned: u64,
+    /// The number of the machine's processors.
     processors: u128,
     /// Code files and Python functions, by the clients' numbers.
     places: HashMap<u32, (String, Option<String>)>,

@@ -2,8 +2,6 @@
 
 use crate::{Control, Record, Timestamp, Waiting};
 
-/// The description of a record that exceeds the limits.
-pub(crate) const IMPLAUSIBLE: &str = "a time or a count is beyond those of any recording";
 /// The longest time between a recording's first record and any other: nine years, in nanoseconds. The limit prevents
 /// overflow when analyses add up times.
 const REACH: u64 = 1 << 58;
@@ -13,10 +11,13 @@ const MOST_RUN: u64 = 1 << 60;
 /// million of them does not overflow.
 const MOST_OF_ONE: u64 = 1 << 44;
 
-/// True if the record's times are plausible for a recording that started at `began`.
-pub fn is_plausible(record: &Record, began: Timestamp) -> bool {
+/// Checks that the record's times and counts are plausible for a recording that started at `began`.
+///
+/// # Errors
+/// Returns the reason, a clause without a period.
+pub fn check_limits(record: &Record, began: Timestamp) -> Result<(), &'static str> {
     let near = |time: Timestamp| time.as_nanos().abs_diff(began.as_nanos()) <= REACH;
-    match record {
+    let is_plausible = match record {
         Record::Block(block) => near(block.time),
         Record::Control(time, control) => near(*time) && has_plausible_figures(control, near),
         Record::Schedule(switches) => switches.iter().all(|switch| near(switch.time)),
@@ -24,6 +25,10 @@ pub fn is_plausible(record: &Record, began: Timestamp) -> bool {
             let mut times = times.iter();
             times.all(|time| near(time.start) && time.took_ns <= REACH)
         }
+    };
+    match is_plausible {
+        true => Ok(()),
+        false => Err("a time or a count is beyond those of any recording"),
     }
 }
 
