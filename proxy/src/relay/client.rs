@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc as blocking};
 use std::thread::Builder;
 use std::time::Duration;
 
@@ -30,10 +30,12 @@ use crate::recorder::images::ImageRequests;
 use crate::recorder::kept_bytes::KeptBytes;
 use crate::recorder::record_queue::RecordSender;
 use crate::relay::connections::Connections;
+use crate::relay::event_loop::{self, EventSource, NewConnections};
 use crate::relay::network_emulator::{NetworkEmulator, SharedLink};
 use crate::relay::rewrites::TriedRewrites;
+use crate::relay::rewrites::rewriter::Rewriter;
 use crate::relay::setup_handshake::{SetUpClient, SetupEnd, SetupHandshake};
-use crate::relay::{END_PATIENCE, EndedBy, Relay};
+use crate::relay::{ConnectionEnd, END_PATIENCE, EndedBy, Relay};
 use crate::sockets::buffer::LargeBuffers;
 use crate::sockets::socket::{Socket, Wait};
 
@@ -67,6 +69,8 @@ pub(crate) struct Display {
     pub(crate) tried: TriedRewrites,
     pub(crate) notices: mpsc::UnboundedSender<Notice>,
     pub(crate) connections: Connections,
+    /// The connections that are to be relayed.
+    pub(crate) relays: NewConnections<Introduced>,
     /// The queue for the stacks of clients that wait; `None` if they were not requested.
     pub(crate) wait_stacks: Option<StackQueue>,
     /// True after the user was notified of a client whose stacks cannot be inspected.
@@ -119,7 +123,7 @@ impl Display {
         }
         let connection = self.connections.open(transport.is_local());
         let display = Arc::clone(self);
-        let thread = Builder::new().name("x11prof-relay".to_owned());
+        let thread = Builder::new().name("x11prof-client".to_owned());
         let spawned = thread.stack_size(STACK).spawn(move || {
             let _closing = ConnectionCloser(&display.connections, connection);
             display.serve(connection, stream, transport);
@@ -139,28 +143,23 @@ impl Display {
             pid: peer.and_then(|peer| peer.pid),
             same_user: peer.is_some_and(|peer| peer.uid == geteuid().as_raw()),
         };
-        let mut to_server = ToServer::default();
+        let (mut server, mut emulator) = (None, None);
         let (by, why) = match Socket::new(stream) {
             Ok(client) => {
                 let client = self.connections.share(connection, client);
-                self.converse(&mut arrival, &client, &mut to_server)
+                match self.introduce(&mut arrival, &client, &mut emulator) {
+                    Ok(set_up) => {
+                        server = Some(Arc::clone(&set_up.server));
+                        self.relay(&arrival, client, set_up)
+                    }
+                    Err((by, why)) => self.note_closed(connection, by, Some(why)),
+                }
             }
             Err(error) => {
                 self.note_arrival(&arrival);
-                ("error", Some(error.to_string()))
+                self.note_closed(connection, "error", Some(error.to_string()))
             }
         };
-        let (by, why) = match self.connections.are_cut_off() {
-            true => ("error", Some(CUT_OFF.to_owned())),
-            false => (by, why),
-        };
-        self.note_closed(connection, by, why.clone());
-        // Other clients may already use the display in the belief that this client is gone, so nothing slow comes
-        // before the server's notice of the end.
-        let ToServer { socket, emulator } = to_server;
-        if let Some(server) = &socket {
-            server.end();
-        }
         // The process that opened the connection may have left it to a child. It is probably ending, so this is the
         // last moment to read its clock.
         let pid = self.connections.process_of(connection);
@@ -168,13 +167,12 @@ impl Display {
         if let Some(pid) = pid {
             self.scheduling.leave(pid);
         }
-        let by = by.to_owned();
         self.tell(Notice::Disconnected {
             connection,
-            by,
+            by: by.to_owned(),
             why,
         });
-        if let Some(server) = socket {
+        if let Some(server) = server {
             server.await_hang_up(END_PATIENCE);
         }
         if let Some(emulator) = emulator {
@@ -239,8 +237,9 @@ impl Display {
         self.sender.hurry();
         for (connection, pid) in self.connections.await_none(CUT_OFF_PATIENCE) {
             self.note_end(pid);
-            self.note_closed(connection, "error", Some(CUT_OFF.to_owned()));
+            self.note_closed(connection, "error", None);
         }
+        self.relays.close();
     }
 
     fn stacks_of(&self, arrival: &Arrival) -> Option<ClientStacks> {
@@ -259,14 +258,24 @@ impl Display {
         }
     }
 
-    fn note_closed(&self, connection: ConnectionId, by: &str, why: Option<String>) {
-        let by = by.to_owned();
+    /// Records the end of a connection. Returns the side that ended it, and the reason if there is one.
+    fn note_closed(
+        &self,
+        connection: ConnectionId,
+        by: &'static str,
+        why: Option<String>,
+    ) -> ClosedBy {
+        let (by, why) = match self.connections.are_cut_off() {
+            true => ("error", Some(CUT_OFF.to_owned())),
+            false => (by, why),
+        };
         let closed = Control::Closed {
             connection,
-            by,
-            why,
+            by: by.to_owned(),
+            why: why.clone(),
         };
         self.sender.control(clock::now(), closed);
+        (by, why)
     }
 
     /// Records a problem in the trace and reports it to the user.
@@ -281,13 +290,13 @@ impl Display {
         let _ = self.notices.send(notice);
     }
 
-    /// Forwards the setup, then relays. Returns the side that ended the connection, and the reason if there is one.
-    fn converse(
+    /// Forwards the setup to the server. The error is the side that ended the connection, and the reason.
+    fn introduce(
         &self,
         arrival: &mut Arrival,
         client: &Socket,
-        to_server: &mut ToServer,
-    ) -> (&'static str, Option<String>) {
+        emulator: &mut Option<NetworkEmulator>,
+    ) -> Result<SetUpClient, (&'static str, String)> {
         let handshake = SetupHandshake {
             link: &self.link,
             cookie: &self.cookie,
@@ -295,7 +304,7 @@ impl Display {
             lines: self.lines.clone(),
             connections: &self.connections,
         };
-        let introduced = handshake.run(arrival.connection, client, &mut to_server.emulator);
+        let introduced = handshake.run(arrival.connection, client, emulator);
         self.connections.introduced(arrival.connection);
         // The process of an unauthorized client is not looked up: the search takes milliseconds.
         if arrival.transport == Transport::Tcp && introduced.is_ok() {
@@ -304,16 +313,9 @@ impl Display {
         // The server has the setup now, and processes it meanwhile. The client waits for the reply, so it has probably
         // not ended yet.
         self.note_arrival(arrival);
-        let pid = arrival.pid;
-        let SetUpClient {
-            server,
-            mut setup,
-            cookie,
-            order,
-            time,
-        } = match introduced {
-            Ok(introduced) => introduced,
-            Err(SetupEnd::Gone(why)) => return ("client", Some(why)),
+        match introduced {
+            Ok(set_up) => Ok(set_up),
+            Err(SetupEnd::Gone(why)) => Err(("client", why)),
             Err(SetupEnd::Refused(order, why)) => {
                 match order {
                     Some(order) => {
@@ -325,34 +327,80 @@ impl Display {
                     // arrived and close the connection. Unread bytes would reset it.
                     None => _ = client.receive(&mut [0; 4096], Wait::No),
                 }
-                return ("refused", Some(why));
+                Err(("refused", why))
             }
-        };
-        let recorder = ConnectionRecorder::new(
-            arrival.connection,
-            &self.sender,
-            &self.kept,
-            self.images,
-            &self.processes,
-            pid,
-        );
-        recorder.crossed(time, Direction::ToServer, &mut setup, 0, &cookie);
-        let relay = Relay {
+        }
+    }
+
+    /// Has a connection relayed to its end. Returns the side that ended it, and the reason if there is one.
+    fn relay(&self, arrival: &Arrival, client: Arc<Socket>, set_up: SetUpClient) -> ClosedBy {
+        let (closed, end) = blocking::channel();
+        self.relays.send(Introduced {
+            connection: arrival.connection,
+            pid: arrival.pid,
             client,
-            server: &server,
-            recorder: &recorder,
-            buffers: &self.buffers,
-            connections: &self.connections,
+            set_up,
             stacks: self.stacks_of(arrival),
-            rewrites: (!self.tried.is_none()).then_some((&self.tried, order)),
+            closed,
+        });
+        // Without an answer, the recording has ended.
+        end.recv().unwrap_or(("error", Some(CUT_OFF.to_owned())))
+    }
+
+    /// Relays all connections until the recording ends. Runs on a separate thread.
+    pub(crate) fn relay_all(&self, source: EventSource<Introduced>) {
+        let begin = |new: Introduced| {
+            let Introduced {
+                connection,
+                pid,
+                client,
+                set_up,
+                stacks,
+                closed,
+            } = new;
+            let SetUpClient {
+                server,
+                mut setup,
+                cookie,
+                order,
+                time,
+            } = set_up;
+            let recorder = ConnectionRecorder::new(
+                connection,
+                &self.sender,
+                &self.kept,
+                self.images,
+                &self.processes,
+                pid,
+            );
+            recorder.crossed(time, Direction::ToServer, &mut setup, 0, &cookie);
+            let tried = &self.tried;
+            let rewriter =
+                (!tried.is_none()).then(|| Rewriter::new(&tried.rewrites, tried.opcodes, order));
+            let relay = Relay::new(
+                [&client, &server],
+                recorder,
+                &self.buffers,
+                stacks,
+                rewriter,
+            );
+            ((connection, server, closed), relay)
         };
-        let end = relay.run();
-        to_server.socket = Some(server);
-        let by = match end.by {
-            EndedBy::Client => "client",
-            EndedBy::Server => "server",
-        };
-        (by, end.error.map(|error| error.to_string()))
+        event_loop::run(source, begin, |(connection, server, closed), relay, end| {
+            let ConnectionEnd { by, error } = end;
+            let by = match by {
+                EndedBy::Client => "client",
+                EndedBy::Server => "server",
+            };
+            self.connections.relayed(relay.bytes());
+            self.tried.add(relay.counts());
+            let reason = self.note_closed(connection, by, error.map(|error| error.to_string()));
+            // Other clients may already use the display in the belief that this client is gone, so nothing slow comes
+            // before the server's notice of the end.
+            server.end();
+            // The receiver waits for the end.
+            let _ = closed.send(reason);
+        });
     }
 
     /// Records the CPU time of a client at its end.
@@ -382,12 +430,19 @@ struct Arrival {
     same_user: bool,
 }
 
-/// A connection's side towards the server, as far as it was set up.
-#[derive(Default)]
-struct ToServer {
-    socket: Option<Arc<Socket>>,
-    emulator: Option<NetworkEmulator>,
+/// A connection whose setup was forwarded.
+pub(crate) struct Introduced {
+    connection: ConnectionId,
+    pid: Option<u32>,
+    client: Arc<Socket>,
+    set_up: SetUpClient,
+    stacks: Option<ClientStacks>,
+    /// Receives the connection's end.
+    closed: blocking::Sender<ClosedBy>,
 }
+
+/// The side that ended a connection, and the reason if there is one.
+type ClosedBy = (&'static str, Option<String>);
 
 /// Closes a connection when its thread ends for any reason.
 struct ConnectionCloser<'a>(&'a Connections, ConnectionId);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::mem;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -18,8 +18,6 @@ pub(crate) struct Connections {
     none: Condvar,
     /// The number of bytes that were relayed in both directions.
     pub(crate) bytes: AtomicU64,
-    /// True while one of the relays polls for messages without sleeping.
-    pub(crate) looking: AtomicBool,
     /// A condition that is notified when a connection ends.
     pub(crate) ended: Notify,
 }

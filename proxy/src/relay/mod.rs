@@ -1,12 +1,13 @@
 //! The relay of one connection: passes bytes and descriptors in both directions as they arrive.
 //!
 //! The relay decodes nothing (`wait_stacks` looks only for a reply's first byte) and never waits for the disk. One
-//! thread serves both directions, and neither direction waits for the other. The relay keeps bytes that a peer does not
-//! accept, and reads more only after the peer has accepted them. With rewrites ([`rewrites`]) the relay sends the
-//! rewriter's output instead; the trace contains the bytes that the client sent and received.
+//! thread serves all connections ([`event_loop`]), and no direction waits for another. The relay keeps bytes that a
+//! peer does not accept, and reads more only after the peer has accepted them. With rewrites ([`rewrites`]) the relay
+//! sends the rewriter's output instead; the trace contains the bytes that the client sent and received.
 
 pub(crate) mod client;
 pub(crate) mod connections;
+pub(crate) mod event_loop;
 pub(crate) mod network_emulator;
 pub(crate) mod rewrites;
 pub(crate) mod setup_handshake;
@@ -14,22 +15,20 @@ pub(crate) mod setup_handshake;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::event::PollFlags;
+use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
-use x11prof_protocol::ByteOrder;
 use x11prof_trace::{Control, Direction, Timestamp};
 
 use crate::capture::wait_stacks::ClientStacks;
 use crate::clock;
 use crate::recorder::connection_recorder::ConnectionRecorder;
-use crate::relay::connections::Connections;
-use crate::relay::rewrites::TriedRewrites;
+use crate::relay::rewrites::Counts;
 use crate::relay::rewrites::rewriter::Rewriter;
 use crate::sockets::buffer::{Intake, LargeBuffers, Received};
 use crate::sockets::socket::{Socket, Wait};
-use crate::sockets::spin_wait::SpinWait;
 
 /// Stalls of a peer longer than this are recorded. Shorter stalls are normal: a full socket buffer slows down every
 /// fast sender.
@@ -43,16 +42,12 @@ const END_PATIENCE: Duration = Duration::from_secs(10);
 
 /// A connection to relay: its two sockets, and the recorder of its bytes.
 pub(crate) struct Relay<'a> {
-    pub(crate) client: &'a Socket,
-    pub(crate) server: &'a Socket,
-    pub(crate) recorder: &'a ConnectionRecorder<'a>,
-    pub(crate) buffers: &'a LargeBuffers,
-    /// The counters of relayed bytes, which all connections share.
-    pub(crate) connections: &'a Connections,
-    /// The copier of the client's stacks while it waits; `None` if these are not recorded.
-    pub(crate) stacks: Option<ClientStacks>,
-    /// The changes of requests to try, with the connection's byte order; `None` if there are none.
-    pub(crate) rewrites: Option<(&'a TriedRewrites, ByteOrder)>,
+    copy: RecordedCopy<'a>,
+    /// To the client, to the server.
+    ways: [RelayDirection<'a>; 2],
+    rewriter: Option<Rewriter<'a>>,
+    /// The first end of a direction.
+    first_end: Option<ConnectionEnd>,
 }
 
 /// The side that ended a relayed connection.
@@ -70,11 +65,21 @@ pub(crate) struct ConnectionEnd {
     pub(crate) error: Option<io::Error>,
 }
 
+impl ConnectionEnd {
+    /// The end of a connection that the recorder cannot relay.
+    pub(crate) fn failed(error: io::Error) -> ConnectionEnd {
+        ConnectionEnd {
+            by: EndedBy::Client,
+            error: Some(error),
+        }
+    }
+}
+
 /// One direction of the connection.
 struct RelayDirection<'a> {
     direction: Direction,
-    from: &'a Socket,
-    to: &'a Socket,
+    from: Arc<Socket>,
+    to: Arc<Socket>,
     sender: EndedBy,
     receiver: EndedBy,
     intake: Intake<'a>,
@@ -94,97 +99,97 @@ struct DirectionEnd {
     end: ConnectionEnd,
 }
 
-impl Relay<'_> {
-    /// Relays until the connection ends. Both sockets stay open: if the server noticed the end before it is recorded,
-    /// the server's messages to other clients about the end (DestroyNotify) would be recorded first.
-    pub(crate) fn run(&self) -> ConnectionEnd {
-        // After a request the next message is usually the server's.
-        let mut ways = [self.way(Direction::ToClient), self.way(Direction::ToServer)];
-        let rewrites = self.rewrites;
-        let mut rewriter =
-            rewrites.map(|(tried, order)| Rewriter::new(&tried.rewrites, tried.opcodes, order));
-        let mut spin_wait = SpinWait::new(&self.connections.looking);
-        let mut first = None;
-        while ways.iter().any(|way| !way.over) {
-            let mut any = false;
-            for at in 0..ways.len() {
-                if ways[at].over {
-                    continue;
-                }
-                let DirectionEnd { all, end } = match self.pass(&mut ways, at, rewriter.as_mut()) {
-                    Ok(passed) => {
-                        any |= passed;
-                        continue;
-                    }
-                    Err(ended) => ended,
-                };
-                any = true;
-                first.get_or_insert(end);
-                ways[at].over = true;
-                if all {
-                    ways.iter_mut().for_each(|way| way.over = true);
-                } else {
-                    ways[at].to.shut_down_writing();
-                }
-            }
-            let waited = match any {
-                true => {
-                    spin_wait.seen();
-                    Ok(())
-                }
-                false => {
-                    let [to_client, to_server] = &ways;
-                    let conditions = [to_client.awaits(to_server), to_server.awaits(to_client)];
-                    spin_wait.wait(conditions.into_iter().flatten())
-                }
-            };
-            if let Err(error) = waited {
-                let by = EndedBy::Client;
-                first.get_or_insert(ConnectionEnd {
-                    by,
-                    error: Some(error),
-                });
-                break;
-            }
-        }
-        self.connections
-            .relayed(ways.iter().map(|way| way.bytes).sum());
-        if let (Some((tried, _)), Some(rewriter)) = (rewrites, rewriter) {
-            tried.add(rewriter.counts);
-        }
-        first.unwrap_or(ConnectionEnd {
-            by: EndedBy::Client,
-            error: None,
-        })
-    }
-
-    fn way(&self, direction: Direction) -> RelayDirection<'_> {
-        let (from, to, sender, receiver) = match direction {
-            Direction::ToServer => (self.client, self.server, EndedBy::Client, EndedBy::Server),
-            Direction::ToClient => (self.server, self.client, EndedBy::Server, EndedBy::Client),
-        };
-        RelayDirection {
+impl<'a> Relay<'a> {
+    pub(crate) fn new(
+        [client, server]: [&Arc<Socket>; 2],
+        recorder: ConnectionRecorder<'a>,
+        buffers: &'a LargeBuffers,
+        stacks: Option<ClientStacks>,
+        rewriter: Option<Rewriter<'a>>,
+    ) -> Relay<'a> {
+        let way = |direction, from, to, [sender, receiver]: [EndedBy; 2]| RelayDirection {
             direction,
-            from,
-            to,
+            from: Arc::clone(from),
+            to: Arc::clone(to),
             sender,
             receiver,
-            intake: Intake::new(self.buffers),
+            intake: Intake::new(buffers),
             waiting: VecDeque::new(),
             held_fds: Vec::new(),
             bytes: 0,
             over: false,
+        };
+        let [of_client, of_server] = [EndedBy::Client, EndedBy::Server];
+        Relay {
+            copy: RecordedCopy { recorder, stacks },
+            ways: [
+                way(Direction::ToClient, server, client, [of_server, of_client]),
+                way(Direction::ToServer, client, server, [of_client, of_server]),
+            ],
+            rewriter,
+            first_end: None,
         }
     }
 
-    /// Relays the available bytes of the direction `at` without waiting. Returns true if there were any.
-    fn pass(
-        &self,
-        ways: &mut [RelayDirection<'_>; 2],
-        at: usize,
-        rewriter: Option<&mut Rewriter<'_>>,
-    ) -> Result<bool, DirectionEnd> {
-        let [to_client, to_server] = ways;
+    /// Relays the available bytes of the direction `at` without waiting. Calls `has_read` after bytes were read and
+    /// before they are sent. Returns the connection's end when both directions are over. Both sockets stay open: if the
+    /// server noticed the end before it is recorded, the server's messages to other clients about the end
+    /// (DestroyNotify) would be recorded first.
+    pub(crate) fn pass(&mut self, at: usize, has_read: impl FnOnce()) -> Option<ConnectionEnd> {
+        if self.ways[at].over {
+            return None;
+        }
+        let DirectionEnd { all, end } = self.pass_bytes(at, has_read).err()?;
+        self.first_end.get_or_insert(end);
+        self.ways[at].over = true;
+        if all {
+            self.ways.iter_mut().for_each(|way| way.over = true);
+        } else {
+            self.ways[at].to.shut_down_writing();
+        }
+        match self.ways.iter().all(|way| way.over) {
+            true => self.first_end.take(),
+            false => None,
+        }
+    }
+
+    /// The socket to the client (0) or to the server (1).
+    pub(crate) fn socket(&self, side: usize) -> &Socket {
+        &self.ways[side].to
+    }
+
+    /// The events of both sockets that allow more work: space for waiting bytes, and input.
+    pub(crate) fn interests(&self) -> [EventFlags; 2] {
+        let [to_client, to_server] = &self.ways;
+        [(to_client, to_server), (to_server, to_client)].map(|(to, from)| {
+            let mut flags = EventFlags::empty();
+            flags.set(EventFlags::OUT, !to.over && !to.waiting.is_empty());
+            flags.set(EventFlags::IN, !from.over && from.may_read(to));
+            flags
+        })
+    }
+
+    /// The number of requests that each rewrite changed.
+    pub(crate) fn counts(&self) -> Counts {
+        self.rewriter
+            .as_ref()
+            .map(|rewriter| rewriter.counts)
+            .unwrap_or_default()
+    }
+
+    /// The number of bytes that were relayed.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.ways.iter().map(|way| way.bytes).sum()
+    }
+
+    fn pass_bytes(&mut self, at: usize, has_read: impl FnOnce()) -> Result<(), DirectionEnd> {
+        let Relay {
+            copy,
+            ways,
+            rewriter,
+            ..
+        } = self;
+        let [to_client, to_server] = &mut *ways;
         let (way, other) = match at {
             0 => (to_client, to_server),
             _ => (to_server, to_client),
@@ -194,23 +199,24 @@ impl Relay<'_> {
             if sent < received.bytes().len() {
                 way.waiting.push_front((time, received.after(sent)));
             } else if rewriter.is_none() && clock::now().since(time) >= NOTED_STALL {
-                self.note_stall(time, "peer");
+                copy.note_stall(time, "peer");
             }
-            return Ok(sent > 0);
+            return Ok(());
         }
         if !way.may_read(other) {
-            return Ok(false);
+            return Ok(());
         }
         let (direction, sender) = (way.direction, way.sender);
-        let mut received = match way.intake.receive(way.from) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+        let mut received = match way.intake.receive(&way.from) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
             received => received.map_err(|error| DirectionEnd::broken(sender, error))?,
         };
         let time = clock::now();
+        has_read();
         let len = received.bytes().len();
         if len == 0 {
             if let Some(rewriter) = rewriter {
-                self.send_held(direction, way.to, rewriter);
+                copy.send_held(direction, &way.to, rewriter);
             }
             return Err(DirectionEnd {
                 // Only one direction has ended if the peer closed only its sending direction.
@@ -224,14 +230,14 @@ impl Relay<'_> {
         way.bytes += len as u64;
         match rewriter {
             None => {
-                self.record(time, direction, &mut received);
-                deliver(way.to, way.receiver, &mut way.waiting, time, received)?;
+                copy.record(time, direction, &mut received);
+                deliver(&way.to, way.receiver, &mut way.waiting, time, received)?;
             }
             Some(rewriter) => {
                 let (mut for_server, mut for_client) = (Vec::new(), Vec::new());
                 match direction {
                     Direction::ToServer => {
-                        self.record(time, direction, &mut received);
+                        copy.record(time, direction, &mut received);
                         rewriter.take_from_client(
                             received.bytes(),
                             &mut for_server,
@@ -250,16 +256,25 @@ impl Relay<'_> {
                     }
                     let mut output = Received::copied(bytes, std::mem::take(&mut way.held_fds));
                     if way.direction == Direction::ToClient {
-                        self.record(time, way.direction, &mut output);
+                        copy.record(time, way.direction, &mut output);
                     }
-                    deliver(way.to, way.receiver, &mut way.waiting, time, output)?;
+                    deliver(&way.to, way.receiver, &mut way.waiting, time, output)?;
                 }
             }
         }
-        self.await_queue();
-        Ok(true)
+        copy.await_queue();
+        Ok(())
     }
+}
 
+/// The copy of a connection's bytes for the recorder.
+struct RecordedCopy<'a> {
+    recorder: ConnectionRecorder<'a>,
+    /// The copier of the client's stacks while it waits; `None` if these are not recorded.
+    stacks: Option<ClientStacks>,
+}
+
+impl RecordedCopy<'_> {
     /// Records bytes. This happens before they are sent, so that no reply can precede its request.
     fn record(&self, time: Timestamp, direction: Direction, received: &mut Received<'_, '_>) {
         if let Some(stacks) = &self.stacks {
@@ -311,7 +326,7 @@ impl Relay<'_> {
     }
 }
 
-impl<'a> RelayDirection<'a> {
+impl RelayDirection<'_> {
     /// True if more may be read. `other` is the other direction, in which a rewriter may add replies.
     fn may_read(&self, other: &RelayDirection<'_>) -> bool {
         let unread = |(_, received): &(Timestamp, Received<'_, '_>)| received.bytes().len();
@@ -321,17 +336,8 @@ impl<'a> RelayDirection<'a> {
                 || other.waiting.iter().map(unread).sum::<usize>() < UNREAD)
     }
 
-    /// The event that allows more work, if there is one: space for the waiting bytes, otherwise input.
-    fn awaits(&self, other: &RelayDirection<'_>) -> Option<(&'a Socket, PollFlags)> {
-        match (self.over, self.waiting.is_empty()) {
-            (true, _) => None,
-            (false, false) => Some((self.to, PollFlags::OUT)),
-            (false, true) => self.may_read(other).then_some((self.from, PollFlags::IN)),
-        }
-    }
-
     fn send(&self, received: &Received<'_, '_>) -> Result<usize, DirectionEnd> {
-        send(self.to, self.receiver, received)
+        send(&self.to, self.receiver, received)
     }
 }
 

@@ -133,23 +133,27 @@ pub(super) fn relay(
 ) -> (RecordReceiver, JoinHandle<(ConnectionEnd, u64)>) {
     let (recorder, drain) = record_queue(limit, full);
     let run = thread::spawn(move || {
-        let (connections, kept) = (Connections::default(), std::sync::Mutex::default());
+        let (kept, buffers) = (std::sync::Mutex::default(), LargeBuffers::default());
         let images = ImageRequests::default();
         let processes = ClientProcesses::default();
-        let id = ConnectionId(1);
-        let connection = ConnectionRecorder::new(id, &recorder, &kept, images, &processes, None);
-        let relay = Relay {
-            client: &Socket::new(client).unwrap(),
-            server: &Socket::new(server).unwrap(),
-            recorder: &connection,
-            buffers: &LargeBuffers::default(),
-            connections: &connections,
-            stacks: None,
-            rewrites: None,
+        let ended = std::cell::Cell::new(None);
+        let (news, source) = event_loop::event_source().unwrap();
+        news.send([client, server]);
+        let begin = |sockets: [UnixStream; 2]| {
+            let id = ConnectionId(1);
+            let copy = ConnectionRecorder::new(id, &recorder, &kept, images, &processes, None);
+            let [client, server] = sockets.map(|socket| Arc::new(Socket::new(socket).unwrap()));
+            (
+                (),
+                Relay::new([&client, &server], copy, &buffers, None, None),
+            )
         };
-        let end = relay.run();
+        event_loop::run(source, begin, |(), relay, end| {
+            ended.set(Some((end, relay.bytes())));
+            news.close();
+        });
         recorder.close();
-        (end, connections.bytes.into_inner())
+        ended.take().unwrap()
     });
     (drain, run)
 }

@@ -6,6 +6,7 @@ mod serve;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread::Builder;
 
 use tokio::sync::mpsc;
 use tokio::task::LocalSet;
@@ -26,6 +27,7 @@ use crate::recording::record_error::RecordError;
 use crate::recording::session::{RecordedServer, RecordingSession, SourceOutcome};
 use crate::relay::client::Display;
 use crate::relay::connections::Connections;
+use crate::relay::event_loop;
 use crate::relay::network_emulator::SharedLink;
 use crate::relay::rewrites::{Opcodes, Rewrite, TriedRewrites};
 use crate::sockets::buffer::LargeBuffers;
@@ -95,6 +97,7 @@ pub(crate) fn record(
         .transpose()
         .map_err(|why| system("stacks of requests")(std::io::Error::other(why)))?;
     let name = served_name(&claimed, link.name());
+    let (relays, source) = event_loop::event_source().map_err(system("an event queue"))?;
     let display = Arc::new(Display {
         link,
         cookie,
@@ -111,9 +114,15 @@ pub(crate) fn record(
         tried,
         notices,
         connections: Connections::default(),
+        relays,
         wait_stacks: session.wait_stacks(),
         no_stacks: AtomicBool::new(false),
     });
+    let relaying = Arc::clone(&display);
+    Builder::new()
+        .name("x11prof-relay".to_owned())
+        .spawn(move || relaying.relay_all(source))
+        .map_err(system("a thread"))?;
     let command = CommandLine {
         time: config.time,
         words: &config.command,

@@ -2,4 +2,3 @@
 
 pub(crate) mod buffer;
 pub(crate) mod socket;
-pub(crate) mod spin_wait;

@@ -114,7 +114,7 @@ impl TriedRewrites {
         self.rewrites.is_empty()
     }
 
-    pub(super) fn add(&self, counts: Counts) {
+    pub(crate) fn add(&self, counts: Counts) {
         for (total, count) in self.counts.iter().zip(counts) {
             total.fetch_add(count, Ordering::Relaxed);
         }

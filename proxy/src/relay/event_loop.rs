@@ -1,0 +1,260 @@
+//! The thread that relays all connections.
+//!
+//! One thread passes on the bytes of all connections in the order in which they arrive. So the order of messages between
+//! clients stays as without the recorder: a client's event arrives before another client's reply that the server wrote
+//! later, and a request before another client's later request.
+//!
+//! A sleeping thread wakes about ten microseconds late, twice in each round trip of a client. So the thread polls for a
+//! short time before it sleeps, if there is a processor to spare and polling is successful, and yields to other threads
+//! on its processor.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, LazyLock, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::time::Timespec;
+
+use super::{ConnectionEnd, Relay};
+
+/// The maximum duration of polling. Most replies and most next requests arrive faster.
+const LOOK: Duration = Duration::from_micros(100);
+/// The most events of one system call.
+const EVENTS: usize = 64;
+/// The number of the event for new connections, which no socket has.
+const NEWS: u64 = u64::MAX;
+
+/// True if there is a processor to spare.
+static SPARE: LazyLock<bool> =
+    LazyLock::new(|| thread::available_parallelism().is_ok_and(|processors| processors.get() > 1));
+
+/// Passes new connections `T` to the thread that relays.
+#[derive(Debug)]
+pub(crate) struct NewConnections<T> {
+    sender: mpsc::Sender<Option<T>>,
+    wake: Arc<OwnedFd>,
+}
+
+impl<T> NewConnections<T> {
+    pub(crate) fn send(&self, connection: T) {
+        self.put(Some(connection));
+    }
+
+    /// Ends the thread.
+    pub(crate) fn close(&self) {
+        self.put(None);
+    }
+
+    fn put(&self, connection: Option<T>) {
+        // After the thread's end there is no recording. The counter of the descriptor never overflows.
+        let _ = self.sender.send(connection);
+        let _ = rustix::io::write(&*self.wake, &1_u64.to_ne_bytes());
+    }
+}
+
+/// The end of the queue from which the thread takes new connections.
+#[derive(Debug)]
+pub(crate) struct EventSource<T> {
+    epoll: OwnedFd,
+    wake: Arc<OwnedFd>,
+    news: mpsc::Receiver<Option<T>>,
+}
+
+/// Creates the queue of new connections.
+pub(crate) fn event_source<T>() -> io::Result<(NewConnections<T>, EventSource<T>)> {
+    let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+    let wake = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+    epoll::add(&epoll, &*wake, EventData::new_u64(NEWS), EventFlags::IN)?;
+    let (sender, news) = mpsc::channel();
+    let source = EventSource {
+        epoll,
+        wake: Arc::clone(&wake),
+        news,
+    };
+    Ok((NewConnections { sender, wake }, source))
+}
+
+/// A connection, and what the kernel reports of its sockets to the client and to the server.
+struct Registered<'a, C> {
+    connection: C,
+    relay: Relay<'a>,
+    interests: [EventFlags; 2],
+}
+
+/// The sockets that are ready, in the order in which they became ready.
+struct Ready {
+    epoll: OwnedFd,
+    queue: VecDeque<(u64, EventFlags)>,
+    /// True if the last wait was short, or if there was none yet.
+    pays: bool,
+}
+
+/// Relays all connections of `source` until it is closed. `begin` creates the relay of a new connection, and `end`
+/// receives it after its end.
+pub(crate) fn run<'a, T, C>(
+    source: EventSource<T>,
+    begin: impl Fn(T) -> (C, Relay<'a>),
+    end: impl Fn(C, Relay<'a>, ConnectionEnd),
+) {
+    let EventSource { epoll, wake, news } = source;
+    let mut ready = Ready {
+        epoll,
+        queue: VecDeque::new(),
+        pays: *SPARE,
+    };
+    let mut relays: HashMap<u64, Registered<'a, C>> = HashMap::new();
+    let mut count = 0;
+    loop {
+        let Some((event, flags)) = ready.queue.pop_front() else {
+            ready.wait(|| relays.values().any(Registered::is_blocked));
+            continue;
+        };
+        if event == NEWS {
+            let _ = rustix::io::read(&*wake, &mut [0; 8]);
+            for new in news.try_iter() {
+                let Some(new) = new else { return };
+                let (connection, relay) = begin(new);
+                let interests = [EventFlags::empty(); 2];
+                let mut new = Registered {
+                    connection,
+                    relay,
+                    interests,
+                };
+                match new.update(count, &ready.epoll) {
+                    Ok(()) => _ = relays.insert(count, new),
+                    Err(error) => end(new.connection, new.relay, ConnectionEnd::failed(error)),
+                }
+                count += 1;
+            }
+            continue;
+        }
+        let (number, side) = (event / 2, (event % 2) as usize);
+        let is_only = relays.len() == 1;
+        let Some(of) = relays.get_mut(&number) else {
+            continue;
+        };
+        let over = of.pass(side, flags, || {
+            // What has become ready until now was sent before what is read after it.
+            if !is_only {
+                ready.look();
+            }
+        });
+        let updated = of.update(number, &ready.epoll).err();
+        if let Some(over) = over.or(updated.map(ConnectionEnd::failed))
+            && let Some(mut of) = relays.remove(&number)
+        {
+            of.forget(&ready.epoll);
+            end(of.connection, of.relay, over);
+        }
+    }
+}
+
+impl<C> Registered<'_, C> {
+    /// Passes on what the socket `side` is ready for. A panic ends only this connection.
+    fn pass(
+        &mut self,
+        side: usize,
+        flags: EventFlags,
+        mut has_read: impl FnMut(),
+    ) -> Option<ConnectionEnd> {
+        let passed = catch_unwind(AssertUnwindSafe(|| {
+            let ended = EventFlags::HUP | EventFlags::ERR;
+            let [to, from] = [(EventFlags::OUT, side), (EventFlags::IN, 1 - side)];
+            [to, from].into_iter().find_map(|(flag, at)| {
+                let is_ready = flags.intersects(flag | ended);
+                is_ready.then(|| self.relay.pass(at, &mut has_read))?
+            })
+        }));
+        passed.unwrap_or_else(|_| {
+            let error = io::Error::other("the recorder could not relay the connection");
+            Some(ConnectionEnd::failed(error))
+        })
+    }
+
+    /// Tells the kernel which events allow more work.
+    fn update(&mut self, number: u64, epoll: &OwnedFd) -> io::Result<()> {
+        let wanted = self.relay.interests();
+        for (side, (has, wanted)) in self.interests.iter_mut().zip(wanted).enumerate() {
+            if *has == wanted {
+                continue;
+            }
+            let socket = self.relay.socket(side);
+            let data = EventData::new_u64(2 * number + side as u64);
+            match (has.is_empty(), wanted.is_empty()) {
+                (true, _) => epoll::add(epoll, socket, data, wanted)?,
+                // The kernel always reports the end of a registered socket.
+                (false, true) => epoll::delete(epoll, socket)?,
+                (false, false) => epoll::modify(epoll, socket, data, wanted)?,
+            }
+            *has = wanted;
+        }
+        Ok(())
+    }
+
+    /// Removes the sockets from the kernel's list.
+    fn forget(&mut self, epoll: &OwnedFd) {
+        for (side, has) in self.interests.iter().enumerate() {
+            if !has.is_empty() {
+                // The socket is open and in the list.
+                let _ = epoll::delete(epoll, self.relay.socket(side));
+            }
+        }
+    }
+
+    /// True if a receiver does not accept its bytes.
+    fn is_blocked(&self) -> bool {
+        self.interests
+            .iter()
+            .any(|flags| flags.contains(EventFlags::OUT))
+    }
+}
+
+impl Ready {
+    /// Waits until a socket is ready. `is_blocked` is true if a receiver is busy, so that polling would not help.
+    fn wait(&mut self, is_blocked: impl FnOnce() -> bool) {
+        if self.pays {
+            self.look();
+            if !self.queue.is_empty() {
+                return;
+            }
+        }
+        let since = Instant::now();
+        if self.pays && !is_blocked() {
+            while since.elapsed() < LOOK {
+                thread::yield_now();
+                self.look();
+                if !self.queue.is_empty() {
+                    return;
+                }
+            }
+        }
+        self.take(None);
+        self.pays = *SPARE && since.elapsed() < 2 * LOOK;
+    }
+
+    /// Adds the sockets that are ready now.
+    fn look(&mut self) {
+        self.take(Some(&Timespec::default()));
+    }
+
+    fn take(&mut self, time: Option<&Timespec>) {
+        let mut events = [MaybeUninit::<Event>::uninit(); EVENTS];
+        // The only possible error is an interruption.
+        let Ok((events, _)) = epoll::wait(&self.epoll, &mut events, time) else {
+            return;
+        };
+        for event in events {
+            let (number, flags) = (event.data.u64(), event.flags);
+            match self.queue.iter_mut().find(|(queued, _)| *queued == number) {
+                Some((_, queued)) => *queued |= flags,
+                None => self.queue.push_back((number, flags)),
+            }
+        }
+    }
+}
