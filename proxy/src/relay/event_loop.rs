@@ -1,8 +1,7 @@
 //! The thread that relays all connections.
 //!
-//! One thread passes on the bytes of all connections in the order in which they arrive. So the order of messages between
-//! clients stays as without the recorder: a client's event arrives before another client's reply that the server wrote
-//! later, and a request before another client's later request.
+//! It passes on the bytes of all connections in the order in which they arrive. So the order of messages between clients
+//! stays as without the recorder: a client's event arrives before another client's reply that the server wrote later.
 //!
 //! A sleeping thread wakes about ten microseconds late, twice in each round trip of a client. So the thread polls for a
 //! short time before it sleeps, if there is a processor to spare and polling is successful, and yields to other threads
@@ -149,7 +148,9 @@ pub(crate) fn run<'a, T, C>(
         if let Some(over) = over.or(updated.map(ConnectionEnd::failed))
             && let Some(mut of) = relays.remove(&number)
         {
-            of.forget(&ready.epoll);
+            of.relay.end();
+            // The sockets are open and in the list.
+            let _ = of.update(number, &ready.epoll);
             end(of.connection, of.relay, over);
         }
     }
@@ -163,11 +164,12 @@ impl<C> Registered<'_, C> {
         flags: EventFlags,
         mut has_read: impl FnMut(),
     ) -> Option<ConnectionEnd> {
+        let wanted = self.interests[side];
+        let has_ended = flags.intersects(EventFlags::HUP | EventFlags::ERR);
         let passed = catch_unwind(AssertUnwindSafe(|| {
-            let ended = EventFlags::HUP | EventFlags::ERR;
-            let [to, from] = [(EventFlags::OUT, side), (EventFlags::IN, 1 - side)];
-            [to, from].into_iter().find_map(|(flag, at)| {
-                let is_ready = flags.intersects(flag | ended);
+            let [from, to] = [(EventFlags::IN, 1 - side), (EventFlags::OUT, side)];
+            [from, to].into_iter().find_map(|(flag, at)| {
+                let is_ready = flags.contains(flag) || has_ended && wanted.contains(flag);
                 is_ready.then(|| self.relay.pass(at, &mut has_read))?
             })
         }));
@@ -195,16 +197,6 @@ impl<C> Registered<'_, C> {
             *has = wanted;
         }
         Ok(())
-    }
-
-    /// Removes the sockets from the kernel's list.
-    fn forget(&mut self, epoll: &OwnedFd) {
-        for (side, has) in self.interests.iter().enumerate() {
-            if !has.is_empty() {
-                // The socket is open and in the list.
-                let _ = epoll::delete(epoll, self.relay.socket(side));
-            }
-        }
     }
 
     /// True if a receiver does not accept its bytes.

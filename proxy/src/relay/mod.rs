@@ -142,15 +142,19 @@ impl<'a> Relay<'a> {
         let DirectionEnd { all, end } = self.pass_bytes(at, has_read).err()?;
         self.first_end.get_or_insert(end);
         self.ways[at].over = true;
-        if all {
-            self.ways.iter_mut().for_each(|way| way.over = true);
-        } else {
-            self.ways[at].to.shut_down_writing();
+        match all {
+            true => self.end(),
+            false => self.ways[at].to.shut_down_writing(),
         }
         match self.ways.iter().all(|way| way.over) {
             true => self.first_end.take(),
             false => None,
         }
+    }
+
+    /// Ends both directions.
+    pub(crate) fn end(&mut self) {
+        self.ways.iter_mut().for_each(|way| way.over = true);
     }
 
     /// The socket to the client (0) or to the server (1).
