@@ -368,13 +368,16 @@ fn size(record: &Record) -> usize {
 #[cfg(test)]
 mod tests {
     use x11prof_trace::{
-        Block, ConnectionId, Control, Direction, HandlerTime, Joined, Opened, Record, Switch,
-        SwitchKind, Timestamp, Waiting,
+        Block, ConnectionId, Control, Direction, HandlerTime, Joined, Opened, Record, Server,
+        Switch, SwitchKind, Timestamp, Waiting,
     };
 
     use super::{BATCHES, LATE, LATEST, MAX_RECORDS, ReorderBuffer};
     use Direction::{ToClient, ToServer};
     use SwitchKind::{Blocked, In};
+
+    /// The server's process in [`attached`].
+    const SERVER: u32 = 9;
 
     fn at(millis: u64) -> Record {
         let time = Timestamp::from_nanos(millis * 1_000_000);
@@ -498,6 +501,11 @@ mod tests {
         };
         let mut buffer = ReorderBuffer::default();
         buffer.put(Record::Control(nanos(0), Control::Attached {}));
+        let server = Server {
+            pid: Some(SERVER),
+            ..Server::default()
+        };
+        buffer.put(Record::Control(nanos(0), Control::Server(server)));
         buffer.put(opened(1));
         buffer.put(opened(2));
         buffer.put(Record::Schedule(steps.iter().map(switch).collect()));
@@ -555,6 +563,31 @@ mod tests {
         ];
         let found = attached(&steps, &messages);
         assert_eq!(found, [(1, 10_400), (2, 10_400), (1, 10_600)]);
+    }
+
+    #[test]
+    fn attached_cause_may_precede_a_sleep_if_the_server_ran_late() {
+        let steps = [
+            (SERVER, 9_000, Blocked),
+            (2, 9_000, Blocked),
+            // Client 1 sends, but the server runs in the next millisecond only.
+            (1, 9_900, Blocked),
+            (SERVER, 10_050, In),
+            (2, 10_080, In),
+            (2, 10_200, Blocked),
+            (1, 10_220, In),
+            (1, 10_300, Blocked),
+            (1, 20_000, In),
+            (2, 20_000, In),
+        ];
+        let messages = [
+            (1, 10_999, ToServer),
+            (2, 10_999, ToClient),
+            (2, 10_999, ToServer),
+            (1, 10_999, ToClient),
+        ];
+        let found = attached(&steps, &messages);
+        assert_eq!(found, [(1, 10_080), (2, 10_080), (2, 10_200), (1, 10_220)]);
     }
 
     #[test]

@@ -31,6 +31,8 @@ pub(crate) struct ReportTimes {
     processes: PerClient<u32>,
     /// The threads of each process.
     threads: FxHashMap<u32, FxHashMap<u32, Thread>>,
+    /// The process of the server.
+    server: Option<u32>,
     /// The last time of each connection.
     last: PerClient<u64>,
 }
@@ -45,6 +47,11 @@ impl ReportTimes {
     pub(crate) fn control(&mut self, time: u64, control: &Control) {
         match control {
             Control::Attached {} => self.attached = true,
+            Control::Server(server) => {
+                self.server = server.pid;
+                self.threads
+                    .extend(server.pid.map(|pid| (pid, FxHashMap::default())));
+            }
             Control::Opened(opened) if self.attached => {
                 if let Some(pid) = opened.pid {
                     self.processes.insert(opened.connection, pid);
@@ -118,7 +125,8 @@ impl ReportTimes {
         wakes
     }
 
-    /// False for a request whose client slept from before the millisecond of `time` (nanoseconds) until then.
+    /// False for a request whose client slept from before the millisecond of `time` (nanoseconds) until then, unless the
+    /// server had no processor in between: it sleeps only if it has handled all requests.
     pub(crate) fn may_precede(&self, record: &Record, time: u64) -> bool {
         let Some((client, _, Direction::ToServer)) = message(record) else {
             return true;
@@ -133,7 +141,17 @@ impl ReportTimes {
                 later.checked_sub(1).and_then(|now| thread.get(now))
             })
             .peekable();
-        known.peek().is_none() || known.any(|(since, sleeps)| !sleeps || *since >= begin)
+        let is_late = |since: u64| self.server_slept(begin).is_some_and(|slept| slept <= since);
+        known.peek().is_none()
+            || known.any(|(since, sleeps)| !sleeps || *since >= begin || is_late(*since))
+    }
+
+    /// The last time before `time` at which the server's main thread began to sleep.
+    fn server_slept(&self, time: u64) -> Option<u64> {
+        let thread = self.threads.get(&self.server?)?.get(&self.server?)?;
+        let before = thread.partition_point(|(at, _)| *at < time);
+        let mut before = thread.range(..before).rev();
+        before.find(|(_, sleeps)| *sleeps).map(|(at, _)| *at)
     }
 
     /// Sets the time of an earlier message to `time` (nanoseconds), by which the server had handled it. Returns false for
