@@ -276,7 +276,7 @@ impl OpenEpisode {
 
     /// The position of the episode, which has this id, in the tree of episodes that caused each other.
     pub(crate) fn position(&self, id: EpisodeId) -> TreePosition {
-        TreePosition::of(id, self.link.as_ref())
+        TreePosition::of(id, self.link.as_ref(), self.begun)
     }
 
     /// Adds a request of another client whose event arrived during the handling.

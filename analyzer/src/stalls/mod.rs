@@ -17,7 +17,7 @@ pub(crate) mod stall;
 mod tests;
 
 use x11prof_cost_model::{CostTable, Micros, ServerParameters, Substitutions};
-use x11prof_protocol::{Message, Request, SequenceNumber, Symbol};
+use x11prof_protocol::{Message, SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
 use crate::pipeline::{MessageContext, Observation};
@@ -195,21 +195,17 @@ impl Stalls {
 
     fn message(&mut self, seen: &MessageContext<'_>, cost: Micros) {
         match seen.message {
-            Message::Request(request) => self.request(seen, request, cost),
+            Message::Request(request) => self.queue.sent(
+                seen.connection,
+                (request.name, request.sequence),
+                (cost.0.max(1.0), seen.times),
+                seen.at_server.as_nanos(),
+                request.has_reply,
+            ),
             Message::Reply(reply) if reply.last => self.answered(seen, reply.sequence),
             Message::Error(error) => self.answered(seen, error.sequence),
             _ => {}
         }
-    }
-
-    fn request(&mut self, seen: &MessageContext<'_>, request: &Request<'_>, cost: Micros) {
-        self.queue.sent(
-            seen.connection,
-            (request.name, request.sequence),
-            (cost.0.max(1.0), seen.times),
-            seen.at_server.as_nanos(),
-            request.has_reply,
-        );
     }
 
     /// The server has processed this request.
@@ -221,7 +217,8 @@ impl Stalls {
         self.queue
             .overtaken(question.requested_at.saturating_sub(self.frame));
         // The server was not busy before its run, even if clients waited for it.
-        let since = match self.running_since() {
+        let run = self.runs_now().and_then(|runs| runs.front());
+        let since = match run.map(|(run, _)| run.from) {
             Some(since) if waits_by_itself(question.request) => since,
             Some(since) => self.slept_over.map_or(since, |slept| slept.min(since)),
             None => question.requested_at,
@@ -240,12 +237,6 @@ impl Stalls {
         self.runs
             .as_mut()
             .filter(|_| self.switches && !self.emulated)
-    }
-
-    /// The beginning of the server's current run.
-    fn running_since(&mut self) -> Option<u64> {
-        let runs = self.runs_now()?;
-        runs.front().map(|(run, _)| run.from)
     }
 
     /// RECORD reported something at `now`: until then an attached server was processing the request that it had read

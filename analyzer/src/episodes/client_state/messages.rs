@@ -260,7 +260,7 @@ impl ClientState {
             self.motions.drew(time);
         }
         let Some(open) = &mut self.open else {
-            return TreePosition::of(self.id(), None);
+            return TreePosition::of(self.id(), None, time);
         };
         let asks = !sent.questions.is_empty();
         if let Thread::Blocked {

@@ -23,17 +23,20 @@ pub(crate) struct TreePosition {
     pub(crate) parent: EpisodeId,
     /// The number of the episode's ancestors in the tree.
     pub(crate) depth: usize,
+    /// The time at which the episode began, in nanoseconds.
+    pub(crate) begun: u64,
 }
 
 impl TreePosition {
-    /// The position of episode `id`, as a child of the episode that `link` comes from; the root of a new tree without
-    /// `link`.
-    pub(crate) fn of(id: EpisodeId, link: Option<&CausalEdge>) -> TreePosition {
+    /// The position of episode `id`, which began at `begun` (nanoseconds), as a child of the episode that `link` comes
+    /// from; the root of a new tree without `link`.
+    pub(crate) fn of(id: EpisodeId, link: Option<&CausalEdge>, begun: u64) -> TreePosition {
         TreePosition {
             id,
             root: link.map_or(id, |link| link.root),
             parent: link.map_or(id, |link| link.from),
             depth: link.map_or(0, |link| link.depth),
+            begun,
         }
     }
 }
@@ -49,6 +52,8 @@ pub(crate) struct CausalEdge {
     pub(crate) depth: usize,
     /// The episode whose request began the episode that sent the request; `None` if no other client's did.
     pub(crate) after: Option<EpisodeId>,
+    /// The time at which the episode began in which the request was sent, in nanoseconds.
+    pub(crate) begun: u64,
     pub(crate) request: Symbol,
     /// The time at which the client sent the request, in nanoseconds.
     pub(crate) sent: u64,

@@ -163,6 +163,7 @@ impl Causes {
             root: by.root,
             depth: by.depth + 1,
             after: (by.depth > 0).then_some(by.parent),
+            begun: by.begun,
             request: cause.request,
             sent: cause.sent,
             delivered: time,
@@ -213,7 +214,7 @@ mod tests {
 
     fn standing(client: u32, number: u64) -> TreePosition {
         let client = ConnectionId(client);
-        TreePosition::of(EpisodeId { client, number }, None)
+        TreePosition::of(EpisodeId { client, number }, None, 0)
     }
 
     fn found(
