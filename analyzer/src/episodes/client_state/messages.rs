@@ -332,9 +332,11 @@ impl ClientState {
         if !self.outstanding.is_empty() {
             return position;
         }
-        if let Thread::Blocked { wait, .. } = self.thread {
+        let joint = self.joint_wait().wait;
+        if let Thread::Blocked { wait, .. } = &mut self.thread {
             // The client wrote before it blocked, and the relay read the bytes later.
-            if wait.is_none_or(|wait| wait == Wait::Poll)
+            *wait = joint;
+            if joint.is_none_or(|wait| wait == Wait::Poll)
                 && let Some(open) = &mut self.open
             {
                 open.maybe_quiet(time);

@@ -104,7 +104,7 @@ impl ClientState {
     }
 
     /// The common wait of the threads that participated in the open episode.
-    fn joint_wait(&self) -> CommonWait {
+    pub(super) fn joint_wait(&self) -> CommonWait {
         let begun = self.open.as_ref().map_or(u64::MAX, |open| open.begun);
         let joint = self.threads.joint_wait(begun);
         let done = self.open.as_ref().is_some_and(OpenEpisode::is_done);

@@ -104,6 +104,21 @@ fn keys(episodes: &[super::super::Episode]) -> Vec<(u64, u64, u64)> {
     .collect()
 }
 
+/// The recorder reads the drawing after all threads have fallen asleep.
+#[test]
+fn blinking_cursor_ends_before_the_sleep_until_its_next_turn() {
+    let mut all = Threads::new();
+    for millis in [500, 1100, 1700] {
+        all.run(MAIN, millis * MS, (millis + 1) * MS, FUTEX, ELSEWHERE);
+        all.run(READER, (millis + 1) * MS, (millis + 1) * MS + 2, PSELECT, 5);
+        all.draws((millis + 1) * MS + 30);
+    }
+    let episodes = all.end();
+    let latencies = episodes.iter().map(|one| one.latency() / 1000);
+    let blinks: Vec<u64> = latencies.rev().take(3).collect();
+    assert_eq!(blinks, [1030; 3], "{episodes:#?}");
+}
+
 #[test]
 fn reader_thread_and_worker_thread_form_one_episode() {
     let mut all = Threads::new();
