@@ -230,9 +230,11 @@ impl Collector {
                     let number = request.sequence;
                     let last = SequenceNumber(number.0 + seen.times - 1);
                     sent.drawing.get_or_insert((number, last)).1 = last;
+                    sent.hidden = true;
                 }
                 if windows::shows(seen, request) {
                     sent.draws = true;
+                    sent.hidden = false;
                     sent.shows |= windows::is_own(seen);
                     self.drew_on(seen);
                 }

@@ -89,6 +89,8 @@ pub(crate) struct OpenEpisode {
     /// The time of the client's last request in the episode, in nanoseconds; `None` before the first request.
     pub(crate) last_sent: Option<u64>,
     pub(crate) draws: bool,
+    /// True if the last drawing was on a pixmap.
+    hidden: bool,
     /// The time of the first request.
     first_sent: Option<u64>,
     /// Time of the last request on an emulated link.
@@ -168,6 +170,7 @@ impl OpenEpisode {
             ticked_for: 0,
             last_sent: None,
             draws: false,
+            hidden: false,
             first_sent: None,
             on_the_way: 0,
             frames: 0,
@@ -381,6 +384,9 @@ impl OpenEpisode {
         self.outline.sent(sent.kinds, sent.first);
         if sent.drawn.is_some() {
             self.drawn.clone_from(&sent.drawn);
+        }
+        if sent.drawing.is_some() || sent.draws {
+            self.hidden = sent.hidden;
         }
         self.last_sent = Some(time);
         self.on_the_way = sent.arrived_at.saturating_sub(time);
@@ -600,10 +606,10 @@ impl OpenEpisode {
         }
     }
 
-    /// True if drawing without new bytes may still be part of this response: the episode has drawn nothing yet and has
-    /// not waited for longer than `tick` nanoseconds. A periodic clock is not a response.
+    /// True if drawing without new bytes may still be part of this response: the episode has drawn nothing yet, or has
+    /// drawn on a pixmap since, and has not waited for longer than `tick` nanoseconds. A periodic clock is not a response.
     pub(crate) fn may_draw(&self, tick: u64) -> bool {
-        !self.draws && (self.starts_up || self.ticked_for <= tick)
+        (!self.draws || self.hidden) && (self.starts_up || self.ticked_for <= tick)
     }
 
     /// The nanoseconds in which the client was ready to run, but had no processor.

@@ -239,6 +239,8 @@ pub(crate) struct SentRequests {
     pub(crate) drawn: Option<Label>,
     /// True if the requests draw on, show or move a window.
     pub(crate) draws: bool,
+    /// True if the last drawing request draws on a pixmap, which is not on the screen yet.
+    pub(crate) hidden: bool,
     /// True if the requests draw on, show or move a window of this client.
     pub(crate) shows: bool,
     /// The requests that may cause events in other clients.

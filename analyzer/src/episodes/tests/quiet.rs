@@ -106,6 +106,29 @@ fn only_a_repaint_within_a_frame_is_the_response() {
     }
 }
 
+/// The program has drawn on its window, then on a pixmap, which it copies at its next frame.
+#[test]
+fn next_frame_shows_the_pixmap_of_the_response() {
+    for (copies_at, latency) in [(120, 20_200), (140, 200)] {
+        let mut all = Scheduled::new();
+        all.at(100 * MS).server_sends(&[event(PRESS, O)]);
+        all.client(100 * MS + 100, In);
+        let hidden = request(70, 0, &[BASE + 50, BASE + 2, 0, 10 | 10 << 16]);
+        all.at(100 * MS + 200)
+            .client_sends(&[poly_fill_rectangle(1), hidden]);
+        all.client(100 * MS + 300, Blocked);
+        all.waits(100 * MS + 300, POLL);
+        all.client(copies_at * MS, In);
+        all.at(copies_at * MS + 200)
+            .client_sends(&[poly_fill_rectangle(1)]);
+        all.client(copies_at * MS + 500, Blocked);
+        all.waits(copies_at * MS + 500, POLL);
+        all.at(900 * MS).end();
+        let found = inputs(&all);
+        assert_eq!(found, [("KeyPress keycode 32".to_owned(), latency, 1)]);
+    }
+}
+
 #[test]
 fn ignored_events_do_not_join_the_next_action() {
     const ENTER: u8 = 7;
