@@ -1,5 +1,7 @@
 //! Each client's waits for replies: their number, their time, and repeated requests.
 
+use std::collections::VecDeque;
+
 use rustc_hash::FxHashMap;
 use x11prof_protocol::{Message, Symbol};
 use x11prof_trace::{ConnectionId, Control};
@@ -13,6 +15,9 @@ const CLIENTS: usize = 4096;
 const DIFFERENT: usize = 1024;
 /// A request within this time of an equal one is a repetition, in nanoseconds: slower repetition has little cost.
 const AGAIN_WITHIN: u64 = 1_000_000_000;
+/// Requests within this time before a client draws prepare the drawing, in nanoseconds, if they are among the last.
+const PREPARES_WITHIN: u64 = 100_000_000;
+const LAST: usize = 64;
 
 /// The round trips of a client so far.
 #[derive(Debug, Clone, Default)]
@@ -21,8 +26,26 @@ pub(super) struct ClientWaits {
     pub(super) round_trips: FxHashMap<Symbol, u64>,
     /// The number of round trips whose request equals one within the second before, by name of the request.
     pub(super) again: FxHashMap<Symbol, u64>,
+    /// The last of these, with their times.
+    recent: VecDeque<(Symbol, u64)>,
+    /// The time at which the client last received an event or drew: a request after that is no repetition.
+    acted: u64,
     /// The time in which the client waited for replies, in nanoseconds.
     pub(super) waited: u64,
+}
+
+impl ClientWaits {
+    /// The client draws at `time` (nanoseconds), or receives an event: the requests just before are no polling.
+    fn acts(&mut self, time: u64) {
+        self.acted = time;
+        for (name, at) in self.recent.drain(..) {
+            if at.saturating_add(PREPARES_WITHIN) >= time
+                && let Some(count) = self.again.get_mut(&name)
+            {
+                *count = count.saturating_sub(1);
+            }
+        }
+    }
 }
 
 /// The waits for replies and the repeated requests of all clients.
@@ -31,8 +54,6 @@ pub(super) struct RequestRates {
     client_waits: FxHashMap<ConnectionId, ClientWaits>,
     /// The time at which each request was last sent.
     last: FxHashMap<ConnectionId, FxHashMap<u64, u64>>,
-    /// The time at which each client last received an event or drew: a request after that is no repetition.
-    acted: FxHashMap<ConnectionId, u64>,
 }
 
 impl RequestRates {
@@ -44,9 +65,8 @@ impl RequestRates {
                     Message::Request(request) => shows(seen, request),
                     _ => false,
                 };
-                if acts && (self.acted.len() < CLIENTS || self.acted.contains_key(&seen.connection))
-                {
-                    self.acted.insert(seen.connection, seen.time.as_nanos());
+                if acts && let Some(of) = self.client_waits.get_mut(&seen.connection) {
+                    of.acts(seen.time.as_nanos());
                 }
                 if let Some(answer) = seen.answer {
                     self.answered(answer);
@@ -54,18 +74,13 @@ impl RequestRates {
             }
             Observation::Control(_, Control::Closed { connection, .. }) => {
                 self.last.remove(connection);
-                self.acted.remove(connection);
             }
             _ => {}
         }
     }
 
     fn answered(&mut self, answer: &CompletedRequest<'_>) {
-        let RequestRates {
-            client_waits,
-            last,
-            acted,
-        } = self;
+        let RequestRates { client_waits, last } = self;
         if !answer.how.is_round_trip()
             || client_waits.len() >= CLIENTS && !client_waits.contains_key(&answer.client)
         {
@@ -84,13 +99,14 @@ impl RequestRates {
             last.clear();
         }
         let before = last.insert(answer.question.same, time);
-        let acted = acted.get(&answer.client).copied().unwrap_or(0);
-        let again = |before: u64| {
-            let reacts = (before..=time).contains(&acted);
-            time.saturating_sub(before) <= AGAIN_WITHIN && !reacts
-        };
+        let reacts = |before| (before..=time).contains(&of.acted);
+        let again = |before| time.saturating_sub(before) <= AGAIN_WITHIN && !reacts(before);
         if before.is_some_and(again) {
             *of.again.entry(name).or_default() += 1;
+            if of.recent.len() == LAST {
+                of.recent.pop_front();
+            }
+            of.recent.push_back((name, time));
         }
     }
 

@@ -171,6 +171,24 @@ fn round_trips_without_drawing_count_as_polling() {
     assert!(of(&report, "editor").polls.is_none());
 }
 
+/// A toolkit reads the same properties several times before it draws a frame.
+#[test]
+fn round_trips_of_a_frame_are_no_polling() {
+    let mut display = Display::new();
+    for n in 0..40 {
+        let ms = f64::from(n) * 50.0;
+        for again in [0, 1] {
+            let at = ms + f64::from(again) * 4.0;
+            display.sends(3, at, get_input_focus());
+            display.gets(3, at + 1.0, reply(3 * n + again + 1));
+        }
+        display.sends(3, ms + 30.0, poly_fill_rectangle(1));
+    }
+    display.sends(1, 2000.0, no_operation(1));
+    let report = report(&display, 1.0, None);
+    assert!(of(&report, "panel").polls.is_none());
+}
+
 #[test]
 fn work_on_more_windows_than_kept_stays_its_clients() {
     // Each of 25,000 windows is drawn in the first and the third window of time, and 25,000 others between.
