@@ -230,6 +230,9 @@ impl Display {
             let Some(of) = of.filter(|_| !self.before.contains(&child)) else {
                 continue;
             };
+            if depth == 0 && !self.is_on_screen(child)? {
+                continue;
+            }
             let class = self.text(child, AtomEnum::WM_CLASS.into())?;
             // The instance, a zero, the class, a zero.
             let class = class.as_deref().and_then(|both| both.split('\0').nth(1));
@@ -260,6 +263,18 @@ impl Display {
             }
         }
         Ok(())
+    }
+
+    /// False if a child of the root window is outside of the screen, as a window manager's own window is.
+    fn is_on_screen(&self, window: Window) -> Result<bool, DriveError> {
+        let Some(of) = ask!(self.x.get_geometry(window)) else {
+            return Ok(false);
+        };
+        let is_within = |at: i16, length: u16, screen: u16| {
+            i32::from(at) + i32::from(length) > 0 && i32::from(at) < i32::from(screen)
+        };
+        Ok(is_within(of.x, of.width, self.screen.width_in_pixels)
+            && is_within(of.y, of.height, self.screen.height_in_pixels))
     }
 
     fn text(&self, window: Window, property: u32) -> Result<Option<String>, DriveError> {
