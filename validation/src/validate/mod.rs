@@ -83,7 +83,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
              cargo xtask validate memory [MB [WORD…]]\n       \
              cargo xtask validate page [MB]\n       \
              cargo xtask validate nesting\n       \
-             cargo xtask validate drive [plays|delays|screen|same]\n       \
+             cargo xtask validate drive [plays|delays|screen|quiet|same]\n       \
              cargo xtask validate programs [PROGRAM…]\n       \
              cargo xtask validate replay [PROGRAM…]\n       \
              cargo xtask validate resources\n       \

@@ -1,11 +1,12 @@
-//! `cargo xtask validate drive [plays|delays|screen|same]`: checks that driven sessions repeat exactly, and that
+//! `cargo xtask validate drive [plays|delays|screen|quiet|same]`: checks that driven sessions repeat exactly, and that
 //! `type` and `drive` report the true latency.
 //!
 //! *plays*: ten plays of one session of each program have the same actions and the same kinds and numbers of
 //! requests, except named ones. *delays*: compares the latency of keys with the handler's own clock, and checks that
 //! `drive --old` finds a slower handler. *screen*: compares the latency of keys in programs of nine toolkits, with a
-//! window manager, a clipboard manager and an input method, with a stopwatch. *same*: the number
-//! of false changes in N comparisons of a program with itself.
+//! window manager, a clipboard manager and an input method, with a stopwatch. *quiet*: prints what the pages say first
+//! about the same programs while nobody uses them. *same*: the number of false changes in N comparisons of a program with
+//! itself.
 
 mod stopwatch;
 
@@ -15,10 +16,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use x11prof_proxy::{PrivateServer, ServerKind};
+use x11rb::protocol::xproto::ConnectionExt as _;
 
+use super::guest::connect;
 use super::{median, quantile, reported};
 use xtask::packages::{DEMO, EDITORS as EDITOR_PACKAGES, MORE_PROGRAMS, TEST, TOOLKITS, ensure};
 use xtask::run::{cargo, run, target};
@@ -96,6 +100,12 @@ const EDITORS: &[(&str, &[&str])] = &[
 /// The programs that run with them: a window manager, a clipboard manager and an input method.
 const BESIDE: [&[&str]; 3] = [&["openbox"], &["parcellite"], &["ibus-daemon", "--xim"]];
 
+/// The time within which they must be ready, and the interval between two checks.
+const READY_WITHIN: Duration = Duration::from_secs(20);
+const LOOK: Duration = Duration::from_millis(20);
+/// The first and the last second of a recording in which programs are quiet, and its end.
+const QUIET: [&str; 3] = ["10", "20", "22"];
+
 /// Runs the part that `arguments` names, or all.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST, MORE_PROGRAMS, TOOLKITS, EDITOR_PACKAGES])?;
@@ -109,8 +119,11 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     }
     let part = arguments.first().map(String::as_str);
     let wants = |name| part.is_none_or(|part| part == name);
-    if !["plays", "delays", "screen", "same"].into_iter().any(wants) {
-        return Err("expected plays, delays, screen or same".to_owned());
+    if !["plays", "delays", "screen", "quiet", "same"]
+        .into_iter()
+        .any(wants)
+    {
+        return Err("expected plays, delays, screen, quiet or same".to_owned());
     }
     if wants("plays") {
         plays(&folder)?;
@@ -120,6 +133,9 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     }
     if wants("screen") {
         screen(&folder)?;
+    }
+    if wants("quiet") {
+        quiet(&folder)?;
     }
     if wants("same") {
         same(&folder)?;
@@ -353,6 +369,69 @@ fn delays(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
+/// Waits until the window manager and the input method own their selections.
+fn until_ready(server: &PrivateServer) -> Result<(), String> {
+    let x = connect(server)?;
+    let begun = Instant::now();
+    for name in ["WM_S0", "@server=ibus"] {
+        let atom = x.intern_atom(false, name.as_bytes()).map_err(reported)?;
+        let atom = atom.reply().map_err(reported)?.atom;
+        loop {
+            let owner = x.get_selection_owner(atom).map_err(reported)?;
+            if owner.reply().map_err(reported)?.owner != x11rb::NONE {
+                break;
+            }
+            if begun.elapsed() > READY_WITHIN {
+                return Err(format!("no program owns {name}"));
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+    Ok(())
+}
+
+/// Prints the first lines of each page about each program without input, between [`QUIET`] seconds of a recording.
+fn quiet(folder: &Path) -> Result<(), String> {
+    let beside = BESIDE.map(|words| words.join(" ") + " & ").concat();
+    let shell = format!("{beside} exec \"$@\"");
+    let [from, to, end] = QUIET;
+    for (name, command) in EDITORS {
+        let record = [
+            "record",
+            "--server",
+            "xvfb",
+            "--seconds",
+            end,
+            "-o",
+            "quiet.mcap",
+            "--",
+            "sh",
+            "-c",
+            &shell,
+            "sh",
+        ];
+        let words = [&record, *command].concat();
+        let recorded = at(folder, x11prof_path()).args(words).status();
+        recorded.map_err(reported)?;
+        println!("\n### {name}\n");
+        for page in [
+            &["report", "--from", from, "--to", to][..],
+            &["episodes", "--from", from, "--to", to],
+            &["top", "--at", to],
+        ] {
+            let page = at(folder, x11prof_path())
+                .args(page)
+                .arg("quiet.mcap")
+                .output();
+            let text = String::from_utf8_lossy(&page.map_err(reported)?.stdout).into_owned();
+            text.lines()
+                .take_while(|line| !line.is_empty())
+                .for_each(|line| println!("    {line}"));
+        }
+    }
+    Ok(())
+}
+
 /// Compares the latency of each program's keys in `type` with a stopwatch.
 fn screen(folder: &Path) -> Result<(), String> {
     println!(
@@ -364,6 +443,7 @@ fn screen(folder: &Path) -> Result<(), String> {
         let start = |words: &&[&str]| on(folder, &server, words[0]).args(&words[1..]).spawn();
         let beside: Result<Vec<Child>, _> = BESIDE.iter().map(start).collect();
         let beside = Ended(beside.map_err(reported)?);
+        until_ready(&server)?;
         let words = [
             "type",
             "the quick brown fox jumps over the lazy dog and sees five boxing wizards",
