@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
-use rustix::process::{getegid, geteuid};
+use rustix::process::geteuid;
 use rustix::rand::{GetRandomFlags, getrandom};
 
 /// The prefix of all such directories' names.
@@ -108,9 +108,8 @@ fn others_may_replace(base: &Path) -> io::Result<Option<PathBuf>> {
     for folder in base.ancestors() {
         let about = folder.metadata()?;
         let is_trusted = |owner: u32| owner == 0 || owner == geteuid().as_raw();
-        let is_shared_group = about.gid() != 0 && about.gid() != getegid().as_raw();
-        let others_write = if is_shared_group { 0o022 } else { 0o002 };
-        let is_open = about.mode() & others_write != 0 && about.mode() & 0o1000 == 0;
+        // An ACL for other users appears as the group's mode (acl(5)).
+        let is_open = about.mode() & 0o022 != 0 && about.mode() & 0o1000 == 0;
         if is_open || !is_trusted(about.uid()) {
             return Ok(Some(folder.to_owned()));
         }
@@ -203,6 +202,7 @@ mod tests {
             (0o755, 0o700, None),
             (0o755, 0o1777, None),
             (0o755, 0o777, Some(&base)),
+            (0o755, 0o770, Some(&base)),
             (0o777, 0o700, Some(&parent)),
             (0o1777, 0o700, None),
         ] {
