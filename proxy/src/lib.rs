@@ -45,9 +45,8 @@ pub use processes::process_info::{cpu_model, cpus, kernel};
 pub use record::record;
 pub use recorder::record_filter::{MakeFilter, RecordFilter};
 pub use recorder::record_queue::DEFAULT_QUEUE_BYTES;
-pub use recorder::trace_file::{
-    create_folder, is_being_recorded, link_target, open_directly, own_file,
-};
+pub use recorder::result_path::{ResultPath, create_folder};
+pub use recorder::trace_file::{is_being_recorded, open_directly, own_file};
 pub use recorder::watch::{Watch, WatchEvent, Watched, watch};
 pub use recording::config::{AttachOptions, RecordConfig, Recorded, Stacks, Target};
 pub use recording::record_error::RecordError;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, OFlags, linkat};
 use rustix::process::geteuid;
-use x11prof_proxy::{is_being_recorded, link_target, open_directly};
+use x11prof_proxy::{ResultPath, is_being_recorded, open_directly};
 
 /// The permissions of a new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,14 +26,14 @@ pub(crate) enum Access {
 #[derive(Debug)]
 pub(crate) struct AtomicFile {
     file: BufWriter<File>,
-    /// The final path and the temporary path. `None` for a pipe, a device or a file without a name, which is written
+    /// The final and the temporary path. `None` for a pipe, a device or a file without a name, which is written
     /// directly.
     place: Option<Place>,
 }
 
 #[derive(Debug)]
 struct Place {
-    path: PathBuf,
+    result: ResultPath,
     /// The file's temporary path. If the file system does not support unnamed files, the file has this path from the
     /// start.
     before: PathBuf,
@@ -42,27 +42,24 @@ struct Place {
 impl AtomicFile {
     /// Creates a file for `path`. An existing file at `path` stays until [`finish`](AtomicFile::finish).
     pub(crate) fn begin(path: &Path, access: Access) -> io::Result<AtomicFile> {
-        // `/dev/stdout` may be an unnamed file, which cannot be replaced.
-        let is_nameless = path.canonicalize().is_err();
-        let path = link_target(path)?;
-        let there = fs::metadata(&path).ok();
+        let result = ResultPath::of(path)?;
+        let there = result.metadata();
         if there.as_ref().is_some_and(|there| there.is_dir()) {
             return Err(ErrorKind::IsADirectory.into());
         }
         if let Some(there) = there
             .as_ref()
-            .filter(|there| is_nameless || !there.is_file())
+            .filter(|there| result.is_nameless() || !there.is_file())
         {
-            let file = BufWriter::new(open_directly(&path, there)?);
+            let file = BufWriter::new(open_directly(result.path(), there)?);
             return Ok(AtomicFile { file, place: None });
         }
-        if is_being_recorded(&path) {
+        if is_being_recorded(result.path()) {
             return Err(io::Error::other("a recording writes it now"));
         }
-        path.file_name().ok_or(ErrorKind::IsADirectory)?;
-        let before = path.with_file_name(hidden_name());
-        let file = create(&path, &before, access)?;
-        let place = Some(Place { path, before });
+        let before = result.path().with_file_name(hidden_name());
+        let file = create(&before, access)?;
+        let place = Some(Place { result, before });
         let beside = AtomicFile {
             file: BufWriter::new(file),
             place,
@@ -97,7 +94,11 @@ impl AtomicFile {
             let unnamed = format!("/proc/self/fd/{}", file.as_raw_fd());
             linkat(CWD, unnamed, CWD, &place.before, AtFlags::SYMLINK_FOLLOW)?;
         }
-        fs::rename(&place.before, path.unwrap_or(&place.path))
+        let other = path.map(ResultPath::of).transpose()?;
+        fs::rename(
+            &place.before,
+            other.as_ref().unwrap_or(&place.result).path(),
+        )
     }
 }
 
@@ -126,16 +127,16 @@ fn hidden_name() -> String {
     format!(".{}-{random:016x}", env!("CARGO_PKG_NAME"))
 }
 
-/// Creates an unnamed file for `path`, which disappears if this process is interrupted. If the file system does not
-/// support unnamed files, the file has the path `before`.
-fn create(path: &Path, before: &Path, access: Access) -> io::Result<File> {
+/// Creates an unnamed file for a name in the folder of `before`, which disappears if this process is interrupted. If the
+/// file system does not support unnamed files, the file has the path `before`.
+fn create(before: &Path, access: Access) -> io::Result<File> {
     let mut options = OpenOptions::new();
     let mode = match access {
         Access::Usual => 0o666,
         Access::Private => 0o600,
     };
     options.read(true).write(true).mode(mode);
-    let folder = match path.parent() {
+    let folder = match before.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
@@ -156,7 +157,7 @@ fn create(path: &Path, before: &Path, access: Access) -> io::Result<File> {
 /// Creates an unnamed file in `folder`, which disappears when this process ends.
 pub(crate) fn scratch(folder: &Path) -> io::Result<File> {
     let before = folder.join(hidden_name());
-    let file = create(&folder.join("scratch"), &before, Access::Private)?;
+    let file = create(&before, Access::Private)?;
     // Unnamed files may not be supported.
     match fs::remove_file(&before) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use x11prof_analyzer::{Pipeline, Thresholds};
 use x11prof_collection::{EpisodeRow, Gather, Session, TableError, schema};
-use x11prof_proxy::{Watch, WatchEvent, Watched, watch};
+use x11prof_proxy::{ResultPath, Watch, WatchEvent, Watched, watch};
 
 use super::tables::{Tables, write_session};
 use crate::error::CommandError;
@@ -155,7 +155,7 @@ impl Writing {
         {
             all -= bytes;
             // The file may have been removed already.
-            let _ = fs::remove_file(&file);
+            let _ = ResultPath::of(&file).map(|file| fs::remove_file(file.path()));
         }
         Ok(self)
     }

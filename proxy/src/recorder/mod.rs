@@ -7,6 +7,7 @@ pub(crate) mod kept_bytes;
 pub(crate) mod omission;
 pub(crate) mod record_filter;
 pub(crate) mod record_queue;
+pub(crate) mod result_path;
 pub(crate) mod trace_file;
 pub(crate) mod watch;
 

@@ -1,24 +1,21 @@
 //! The file of a recording. No existing file is lost: the trace is written to a temporary file in the same folder until
 //! a client has sent something, and is then renamed. An older file with the same name is renamed to `FILE.old`.
 
-use std::ffi::{OsStr, OsString};
-use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
+use std::ffi::OsString;
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, ErrorKind};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{
-    FlockOperation, Mode, OFlags, PROC_SUPER_MAGIC, flock, fstatfs, open, readlinkat,
-};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 use rustix::process::geteuid;
+
+use super::result_path::{ResultPath, is_ours, shown};
 
 /// How often the temporary file may disappear, because its previous owner renames or removes it, before that is an
 /// error.
 const ATTEMPTS: usize = 10;
-/// The maximum number of links on a path, as in the kernel.
-const MOST_LINKS: usize = 40;
 
 /// An open trace file. A lock excludes other recorders. The file's mode is 0600.
 #[derive(Debug)]
@@ -31,6 +28,7 @@ pub(crate) struct TraceFile {
 /// The temporary and the final name of a trace.
 #[derive(Debug)]
 struct Name {
+    _place: ResultPath,
     path: PathBuf,
     beside: PathBuf,
     taken: bool,
@@ -50,10 +48,11 @@ pub(crate) struct FileOutcome {
 impl TraceFile {
     /// Opens a trace that will get the name `path`. An existing file of this name is not changed yet.
     pub(crate) fn open(path: &Path) -> io::Result<TraceFile> {
-        let path = link_target(path)?;
-        match fs::metadata(&path) {
-            Ok(found) if found.is_dir() => return Err(ErrorKind::IsADirectory.into()),
-            Ok(found) if !found.is_file() => {
+        let place = ResultPath::of(path)?;
+        let path = place.path().to_owned();
+        match place.metadata() {
+            Some(found) if found.is_dir() => return Err(ErrorKind::IsADirectory.into()),
+            Some(found) if !found.is_file() => {
                 let file = open_directly(&path, &found)?;
                 return Ok(TraceFile { file, name: None });
             }
@@ -65,6 +64,7 @@ impl TraceFile {
         let opened = TraceFile {
             file,
             name: Some(Name {
+                _place: place,
                 path,
                 beside,
                 taken: false,
@@ -95,8 +95,8 @@ impl TraceFile {
         let failed = |error: io::Error| {
             format!(
                 "{}: it cannot have that name: {error}; the trace is in {}",
-                name.path.display(),
-                name.beside.display()
+                shown(&name.path).display(),
+                shown(&name.beside).display()
             )
         };
         // An empty file is not kept as an older trace.
@@ -137,7 +137,7 @@ impl TraceFile {
             true => None,
             false => Some(format!(
                 "{}: the trace is gone: it was deleted, replaced or unmounted while it was recorded",
-                name.beside.display()
+                shown(&name.beside).display()
             )),
         };
         FileOutcome { trouble, ..ended }
@@ -155,67 +155,6 @@ impl Drop for TraceFile {
     }
 }
 
-/// The path, without links, of the file to replace by a result with the name `path`. If `path` is a link, its target is
-/// replaced and the link is kept.
-///
-/// # Errors
-/// Fails if a link on the way belongs to another user, who could redirect the write to any file of this user.
-pub fn link_target(path: &Path) -> io::Result<PathBuf> {
-    let mut resolved = match path.is_absolute() {
-        true => PathBuf::from("/"),
-        false => std::env::current_dir()?,
-    };
-    let parts = |path: &Path| -> Vec<PathBuf> {
-        let parts = path.components().rev();
-        parts.map(|part| PathBuf::from(part.as_os_str())).collect()
-    };
-    let (mut rest, mut links) = (parts(path), 0);
-    while let Some(part) = rest.pop() {
-        match part.as_os_str().as_bytes() {
-            b"." => continue,
-            b".." => {
-                resolved.pop();
-                continue;
-            }
-            _ => {}
-        }
-        let next = resolved.join(part);
-        // The owner and the target are those of one link, even if another user replaces the link meanwhile.
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let found = match open(&next, flags, Mode::empty()) {
-            Ok(found) => File::from(found),
-            // What does not exist is no link.
-            Err(_) => {
-                resolved = next;
-                continue;
-            }
-        };
-        let about = found.metadata()?;
-        if !about.is_symlink() {
-            resolved = next;
-            continue;
-        }
-        if !is_ours(&about) {
-            return Err(io::Error::other("a link of another user; name its target"));
-        }
-        links += 1;
-        if links > MOST_LINKS {
-            return Err(Errno::LOOP.into());
-        }
-        if fstatfs(&found)?.f_type == PROC_SUPER_MAGIC {
-            // The kernel follows such a link to an open file, which may have no name.
-            resolved = fs::canonicalize(&next).unwrap_or(next);
-            continue;
-        }
-        let target = readlinkat(&found, "", Vec::new())?;
-        rest.extend(parts(Path::new(OsStr::from_bytes(target.as_bytes()))));
-    }
-    Ok(match links {
-        0 => path.to_owned(),
-        _ => resolved,
-    })
-}
-
 /// Opens a pipe, a device or a file without a name at `path`, which was `there`, for a result.
 ///
 /// # Errors
@@ -229,10 +168,6 @@ pub fn open_directly(path: &Path, there: &Metadata) -> io::Result<File> {
         true => Ok(file),
         false => Err(io::Error::other("not a file, and of another user")),
     }
-}
-
-fn is_ours(found: &Metadata) -> bool {
-    found.uid() == 0 || found.uid() == geteuid().as_raw()
 }
 
 /// True if a recorder is currently writing the file at `path`.
@@ -291,19 +226,10 @@ pub fn own_file(path: &Path) -> io::Result<File> {
         .open(path)?;
     let found = file.metadata()?;
     if !found.is_file() || found.uid() != geteuid().as_raw() || found.nlink() > 1 {
-        let why = format!("{} is in the way", path.display());
+        let why = format!("{} is in the way", shown(path).display());
         return Err(io::Error::other(why));
     }
     Ok(file)
-}
-
-/// Creates a folder and its parents, with a mode that the umask limits.
-///
-/// # Errors
-/// Fails if the path leads through a link of another user, who could redirect the results to any folder of this user.
-pub fn create_folder(path: &Path, mode: u32) -> io::Result<()> {
-    let folder = link_target(path)?;
-    DirBuilder::new().recursive(true).mode(mode).create(folder)
 }
 
 /// True if `path` is still a name of `file`.
@@ -331,6 +257,7 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use super::super::result_path::create_folder;
     use super::*;
     use std::io::Write;
 
@@ -454,31 +381,6 @@ mod tests {
     }
 
     #[test]
-    fn links_on_the_way_are_resolved() {
-        let dir = tempfile::tempdir().unwrap();
-        let place = dir.path().canonicalize().unwrap();
-        let link = |target: &str, name: &str| {
-            std::os::unix::fs::symlink(target, place.join(name)).unwrap();
-        };
-        fs::create_dir_all(place.join("a/b")).unwrap();
-        link("a/b", "short");
-        link("../x/./y", "a/b/up");
-        link(place.join("short").to_str().unwrap(), "whole");
-        link("loop", "loop");
-        for (path, target) in [
-            ("short/new", "a/b/new"),
-            ("whole/../new", "a/new"),
-            ("whole/up", "a/x/y"),
-            ("none/new", "none/new"),
-        ] {
-            let found = link_target(&place.join(path)).unwrap();
-            assert_eq!(found, place.join(target), "{path}");
-        }
-        link_target(&place.join("loop")).unwrap_err();
-        assert_eq!(link_target(Path::new("./new")).unwrap(), Path::new("./new"));
-    }
-
-    #[test]
     fn replaced_pipe_is_not_opened() {
         let dir = tempfile::tempdir().unwrap();
         let null = fs::metadata("/dev/null").unwrap();
@@ -527,7 +429,7 @@ mod tests {
             let _reader = rustix::fs::open(&pipe, flags, mode).unwrap();
             assert!(refused("pipe"));
             // A folder that is a link of another user.
-            assert!(link_target(&dir.path().join("other/new")).is_err());
+            assert!(ResultPath::of(&dir.path().join("other/new")).is_err());
         }
         assert_eq!(fs::read(dir.path().join("mine")).unwrap(), b"precious");
     }

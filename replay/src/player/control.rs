@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use x11prof_protocol::{Extension, Extensions, Symbol, parse_reply};
-use x11prof_proxy::{ServerLink, SetupConnection, SetupFailure, own_file};
+use x11prof_proxy::{ResultPath, ServerLink, SetupConnection, SetupFailure, own_file};
 use x11prof_session::Input;
 use x11rb_protocol::protocol::randr::{
     GetScreenResourcesCurrentReply, GetScreenResourcesCurrentRequest,
@@ -251,7 +251,8 @@ impl Control {
             });
         }
         // A screenshot shows windows, so only the owner may read it.
-        let written = own_file(file).and_then(|mut file| {
+        let place = ResultPath::of(file).map_err(ReplayError::Picture)?;
+        let written = own_file(place.path()).and_then(|mut file| {
             file.set_permissions(Permissions::from_mode(0o600))?;
             file.set_len(0)?;
             file.write_all(&picture)

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use x11prof_analyzer::{Comparison, DivergenceReport, ProfileReport};
-use x11prof_proxy::{Target, create_folder};
+use x11prof_proxy::{ResultPath, Target, create_folder};
 use x11prof_replay::{Played, Script};
 use x11prof_views::units::counted;
 use x11prof_views::{comparison as views, divergence};
@@ -143,7 +143,7 @@ fn answers(arguments: &Replay, servers: Vec<(String, Target)>) -> Outcome {
         let trace = output(arguments, &server, 1);
         refuse_input(Some(&trace), [path.as_path()])?;
         // The file of an earlier replay must not be compared if this one fails.
-        let _ = std::fs::remove_file(&trace);
+        let _ = ResultPath::of(&trace).map(|trace| std::fs::remove_file(trace.path()));
         match play(arguments, &server, target, &trace) {
             // A server that hangs or dies also has answers that differ.
             Err(error) if !error.is_server_not_started() && trace.exists() => {
