@@ -21,7 +21,7 @@ struct Range {
 #[derive(Debug, Default)]
 pub(crate) struct Ids {
     ranges: FxHashMap<u32, Range>,
-    /// True if other programs use the display. Their resources must not be changed.
+    /// True if other programs use the display. Ids of their resources become invalid.
     pub(crate) is_shared: bool,
     /// The mask of the recorded ids. A server uses one mask for all clients.
     mask: u32,

@@ -37,8 +37,9 @@ pub(crate) struct Replay {
     pub(crate) server: Vec<ServerKind>,
     /// Play to this display
     ///
-    /// The replay moves the pointer and presses keys. Requests that change settings of the display, or affect other
-    /// programs, are left out.
+    /// The replay moves the pointer and presses keys. It leaves out what ordinary programs send that outlives the
+    /// connection or affects other programs. A trace made to harm can get past this: replay a stranger's trace with
+    /// --server.
     #[arg(long, value_name = "DISPLAY", conflicts_with_all = ["server", "server_command"])]
     pub(crate) display: Option<String>,
     /// Do not ask before using the pointer and keys of the display

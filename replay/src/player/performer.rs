@@ -16,7 +16,7 @@ use super::patience::{LOOK_AGAIN, PATIENCE, TURN};
 use super::screens;
 use super::shared_memory::{self, Segment};
 use crate::ids::Ids;
-use crate::script::Script;
+use crate::script::{Noise, Script};
 use crate::{Played, ReplayError};
 
 /// The maximum number of pictures.
@@ -45,6 +45,7 @@ pub(super) struct Player<'a> {
     late: Vec<Duration>,
     /// The index of the client that has grabbed the server; `None` if no client has.
     pub(super) grabbed: Option<usize>,
+    pub(super) noise: Noise,
     pub(super) played: Played,
     /// The names of the pictures.
     pictures: BTreeSet<String>,
@@ -100,6 +101,7 @@ impl<'a> Player<'a> {
             unreliable: HashMap::new(),
             late: vec![Duration::ZERO; script.clients.len()],
             grabbed: None,
+            noise: Noise::default(),
             played,
             pictures: BTreeSet::new(),
             errors: BTreeMap::new(),

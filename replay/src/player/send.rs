@@ -1,6 +1,7 @@
 //! Sends a batch of requests: the recorded bytes, with the recorded ids replaced by the display's.
 
 use std::io::ErrorKind;
+use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::time::Instant;
 
@@ -12,11 +13,17 @@ use crate::ReplayError;
 use crate::script::{Batch, Passed, Patch, event_code};
 
 const NO_OPERATION: u8 = 127;
+/// The number of bytes from which the filled bytes of a batch are written in parts.
+const AT_ONCE: usize = 1 << 20;
 
 impl Player<'_> {
     /// Sends a batch whose awaited replies have arrived, after waiting for its events and for requests of other
     /// clients.
     pub(super) fn send(&mut self, batch: &Batch) -> Result<(), ReplayError> {
+        if batch.is_long && self.extensions.by_name("BIG-REQUESTS").is_none() {
+            let lacks = ReplayError::display("the display");
+            return Err(lacks(&"it lacks the extension BIG-REQUESTS"));
+        }
         self.wait_for_events(batch)?;
         match batch.after_all {
             // Late clients would have to wait until the end of the grab.
@@ -94,11 +101,35 @@ impl Player<'_> {
         } in &batch.passed
         {
             // The descriptor must be sent with the request's first byte.
-            self.write(batch.client, &bytes[written..range.start], None)?;
+            self.write_filled(batch, &bytes, written..range.start)?;
             self.write(batch.client, &bytes[range.clone()], Some(*segment))?;
             written = range.end;
         }
-        self.write(batch.client, &bytes[written..], None)
+        self.write_filled(batch, &bytes, written..bytes.len())
+    }
+
+    /// Writes the range of a batch's bytes, with noise in place of omitted bytes.
+    fn write_filled(
+        &mut self,
+        batch: &Batch,
+        bytes: &[u8],
+        range: Range<usize>,
+    ) -> Result<(), ReplayError> {
+        let mut from = range.start;
+        let mut filled = Vec::new();
+        let inside = |at: usize| at > range.start && at <= range.end;
+        for (at, len) in batch.omitted.iter().filter(|(at, _)| inside(*at)) {
+            filled.extend_from_slice(&bytes[from..*at]);
+            from = *at;
+            let len = filled.len() + len;
+            self.noise.fill(&mut filled, len);
+            if len > AT_ONCE {
+                self.write(batch.client, &filled, None)?;
+                filled.clear();
+            }
+        }
+        filled.extend_from_slice(&bytes[from..range.end]);
+        self.write(batch.client, &filled, None)
     }
 
     /// Writes bytes on the connection of a client (an index), with the memory file of `segment` if there is one. Also

@@ -47,6 +47,8 @@ pub(crate) struct Passed {
 pub(crate) struct Batch {
     pub(crate) client: usize,
     pub(crate) bytes: Vec<u8>,
+    /// The offsets at which bytes are missing from the recording, with the numbers of missing bytes.
+    pub(crate) omitted: Vec<(usize, usize)>,
     pub(crate) requests: u64,
     /// The recorded sequence number of the batch's first request.
     pub(crate) first: u64,
@@ -55,6 +57,10 @@ pub(crate) struct Batch {
     pub(crate) passed: Vec<Passed>,
     /// The recorded sequence number of the last request whose reply or error the client had received before the batch.
     pub(crate) after_reply: u64,
+    /// The recorded sequence number of the client's BIG-REQUESTS:Enable; `None` before that request.
+    pub(crate) enable: Option<u64>,
+    /// True if the batch contains a request with a BIG-REQUESTS length.
+    pub(crate) is_long: bool,
     /// Events that the client received after its previous batch and before this one.
     pub(crate) after_events: Vec<AwaitedEvent>,
     /// True if the batch grabs the server or sends input: the display must first have handled earlier requests of all

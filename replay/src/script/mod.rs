@@ -100,8 +100,8 @@ pub(crate) fn trimmed(mut symbols: Vec<u32>) -> Vec<u32> {
 }
 
 impl Script {
-    /// Reads a recording. If `is_shared` is true, other programs use the display too: requests that would change their
-    /// state, or whose effects outlive the client, are left out.
+    /// Reads a recording. If `is_shared` is true, other programs use the display too: requests of ordinary programs
+    /// that would change their state, or whose effects outlive the client, are left out.
     ///
     /// # Errors
     /// Fails if the trace cannot be read, begins in the middle of a session, has no client, or is too long for memory.

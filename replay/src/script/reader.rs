@@ -15,7 +15,6 @@ use x11rb_protocol::protocol::Reply as Fields;
 use x11rb_protocol::protocol::render::Pictforminfo;
 use x11rb_protocol::protocol::xproto::Setup;
 
-use super::noise::Noise;
 use super::requests::{self, NO_OPERATION, Playable, changes_display};
 use super::segments::{self, Segments};
 use super::{
@@ -77,7 +76,6 @@ struct Reading {
     /// By major opcode, the extension that had the opcode at its first use. A trace that renames it later is malicious:
     /// the name decides which requests are sent.
     majors: FxHashMap<u8, Extension>,
-    noise: Noise,
     by_base: FxHashMap<u32, usize>,
 }
 
@@ -219,6 +217,7 @@ impl Reading {
             let next = Batch {
                 client: batch.client,
                 after_reply: batch.after_reply,
+                enable: batch.enable,
                 ..Batch::default()
             };
             let sent = Box::new(std::mem::replace(batch, next));
@@ -243,19 +242,19 @@ impl Reading {
     }
 
     fn request(&mut self, request: &Request<'_>, batch: &mut Batch, extensions: &Extensions) {
-        let held = request.wire_len.saturating_add(BESIDE);
+        let held = request.bytes.len() as u64 + BESIDE;
         self.bytes = self.bytes.saturating_add(held);
         self.is_too_long |= self.bytes > MOST_BYTES || request.wire_len > LONGEST as u64;
         if self.is_too_long {
             return;
         }
         let begin = batch.bytes.len();
-        let end = begin + usize::try_from(request.wire_len).unwrap_or(request.bytes.len());
+        let mut omitted = (request.wire_len as usize).saturating_sub(request.bytes.len());
         let extension = requests::extension(request, extensions);
         let is_input = (extension, request.minor) == XTEST_FAKE_INPUT;
         self.has_driver |= is_input;
         batch.after_all |= is_input || request.major == GRAB_SERVER;
-        if matches!(request.major, GRAB_SERVER | UNGRAB_SERVER) {
+        if matches!(request.major, GRAB_SERVER | UNGRAB_SERVER) && !self.is_shared {
             batch.grabs = Some(request.major == GRAB_SERVER);
         }
         if batch.requests == 0 {
@@ -268,16 +267,23 @@ impl Reading {
         let now = extensions.by_major(request.major);
         let first = now.map(|now| *self.majors.entry(request.major).or_insert(*now));
         let is_renamed = first.is_some_and(|first| first.name.as_str() != extension);
-        let playable =
-            match is_renamed || self.is_shared && changes_display(request, extension, is_root) {
-                true => Playable::No,
-                false => requests::playable(request, extension),
-            };
+        // Without BIG-REQUESTS, the display would take the body of a long request as requests.
+        let is_long = request.header_len > 4;
+        let is_big = batch.enable.is_some_and(|at| at <= batch.after_reply) || !is_long;
+        let changes = || changes_display(request, extensions, extension, is_root);
+        let playable = match is_renamed || !is_big || self.is_shared && changes() {
+            true => Playable::No,
+            false => requests::playable(request, extension),
+        };
         match playable {
             Playable::Yes => {
-                self.filled_bytes += (end - batch.bytes.len()) as u64;
+                self.filled_bytes += omitted as u64;
                 self.patch(request, batch, begin, extensions);
-                self.share(request, batch, begin..end, extension);
+                self.share(request, batch, begin..batch.bytes.len(), extension);
+                batch.is_long |= is_long;
+                if (extension, request.wire_len) == ("BIG-REQUESTS", 4) && request.minor == 0 {
+                    batch.enable.get_or_insert(request.sequence.0);
+                }
                 if request.has_reply {
                     batch.asked.push(RepliedRequest {
                         sequence: request.sequence.0,
@@ -288,9 +294,16 @@ impl Reading {
             Playable::No => {
                 *self.left_out.entry(request.name).or_default() += 1;
                 batch.bytes[begin] = NO_OPERATION;
+                if !is_big {
+                    omitted = 0;
+                    batch.bytes.truncate(begin + 4);
+                    batch.bytes[begin + 2..].copy_from_slice(&request.order.u16_bytes(1));
+                }
             }
         }
-        self.noise.fill(&mut batch.bytes, end);
+        if omitted > 0 {
+            batch.omitted.push((batch.bytes.len(), omitted));
+        }
     }
 
     /// Processes an MIT-SHM request.
@@ -308,7 +321,7 @@ impl Reading {
         };
         match request.minor {
             segments::ATTACH => {
-                let at = bytes.start as u32 + 8;
+                let at = (bytes.start + request.header_len) as u32 + 4;
                 batch.patches.push((at, Patch::Segment(segment)));
             }
             _ => batch.passed.push(Passed { bytes, segment }),

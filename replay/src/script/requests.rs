@@ -14,19 +14,26 @@ const PUT_IMAGE: u8 = 72;
 const EVENT_MASK: u32 = 1 << 11;
 pub(super) const NO_OPERATION: u8 = 127;
 pub(super) const FIRST_EXTENSION: u8 = 128;
-/// Requests that change settings of the display or other clients.
-const SETTINGS: &str = "ChangeKeyboardMapping ChangeKeyboardControl ChangePointerControl SetScreenSaver \
+/// SubstructureNotify and SubstructureRedirect, the events of a window manager.
+const SUBSTRUCTURE: u32 = 3 << 19;
+/// Requests that change settings of the display or other clients, or stop these.
+const SETTINGS: &str = "GrabServer ChangeKeyboardMapping ChangeKeyboardControl ChangePointerControl SetScreenSaver \
     SetCloseDownMode SetSelectionOwner KillClient ForceScreenSaver SetPointerMapping SetModifierMapping \
     SetPortAttribute SetPriority ChangeCursorByName GetKbdByName";
-/// Requests that change a root window or other clients' windows in it.
-const OF_ROOT: &str = "ChangeProperty DeleteProperty RotateProperties DestroySubwindows MapSubwindows UnmapSubwindows \
-    CirculateWindow";
-/// The first words of requests of input and screen extensions whose effects end with the client, or which only ask.
-const HARMLESS: &str = "Get List Query Select Open Close Grab Ungrab Passive Allow Use PerClient Bell DeviceBell Warp \
-    Barrier Capable Info";
+/// Requests that delete the property that they read, if their byte at this offset is set.
+const DELETING: [(&str, usize); 5] = [
+    ("GetProperty", 1),
+    ("XInputExtension:GetDeviceProperty", 21),
+    ("XInputExtension:XIGetProperty", 6),
+    ("RANDR:GetOutputProperty", 24),
+    ("RANDR:GetProviderProperty", 24),
+];
+/// The first words of requests whose effects on roots, input or screens end with the client, or which only ask.
+const HARMLESS: &str = "Get List Query Select Open Close Grab Ungrab Passive Allow Use Bell DeviceBell Warp Barrier \
+    Capable Info Copy Translate Fake Compare";
 /// Extensions whose other requests change only resources that the request names, or the requesting client.
 const OWN_RESOURCES: &str = "BIG-REQUESTS,DAMAGE,DOUBLE-BUFFER,DRI3,GLX,Generic Event Extension,MIT-SHM,Present,RENDER,\
-    SYNC,X-Resource,XC-MISC,XFIXES,XINERAMA,XTEST,XVideo";
+    SHAPE,SYNC,X-Resource,XC-MISC,XFIXES,XINERAMA,XTEST,XVideo";
 /// Codes of events inside SendEvent.
 const SELECTION_REQUEST: u8 = 30;
 const SELECTION_NOTIFY: u8 = 31;
@@ -76,35 +83,50 @@ pub(super) fn playable(request: &Request<'_>, extension: &str) -> Playable {
     }
 }
 
-/// True if a request of this extension changes state that other programs on a display use, or has effects that outlive
-/// its client. `is_root` is true for the root windows.
+/// True if an ordinary request of this extension changes state that other programs on a display use, or has effects that
+/// outlive its client. This is no protection against a trace that was made to harm. `is_root` is true for the root
+/// windows.
 pub(super) fn changes_display(
     request: &Request<'_>,
+    extensions: &Extensions,
     extension: &str,
     is_root: impl Fn(u32) -> bool,
 ) -> bool {
     let more = request.header_len.saturating_sub(4);
     let word = |at| request.order.u32(request.bytes, at + more).unwrap_or(0);
+    let deletes = DELETING.iter().any(|(name, at)| {
+        let at = at + if *at < 4 { 0 } else { more };
+        *name == request.name.as_str() && request.bytes.get(at).is_some_and(|byte| *byte != 0)
+    });
     let name = request.name.as_str().rsplit(':').next().unwrap_or_default();
     let name = name.trim_start_matches("XI");
-    let is_one_of = |names: &str| names.split(' ').any(|one| one == name);
+    let is_harmless = HARMLESS.split(' ').any(|verb| name.starts_with(verb));
+    let mut first = None;
+    request.ids(extensions, |at, kind| {
+        if kind == IdKind::Resource && first.is_none() {
+            first = request.order.u32(request.bytes, at);
+        }
+    });
+    let of_root = first.is_some_and(&is_root);
     match extension {
-        _ if is_one_of(SETTINGS) => true,
-        "" if is_one_of(OF_ROOT) => is_root(word(4)),
-        "" if name == "ChangeWindowAttributes" => is_root(word(4)) && word(8) & !EVENT_MASK != 0,
+        _ if SETTINGS.split(' ').any(|one| one == name) => true,
+        _ if deletes => of_root || !extension.is_empty(),
+        "" if name == "ChangeWindowAttributes" => of_root && word(8) & !EVENT_MASK != 0,
+        // Focus on no window, or on any, outlives the client.
+        "" if name == "SetInputFocus" => of_root || word(4) <= LAST_CONSTANT,
         // Destinations up to 1 are the window under the pointer and the one with the focus. A window manager obeys events
-        // sent to the root window.
+        // sent to the root window, also those that propagate there.
         "" if request.major == SEND_EVENT => {
             let code = request.bytes.get(12 + more).map_or(0, |code| code & 0x7F);
-            let to_root = is_root(word(16)) || is_root(word(4)) && code != CLIENT_MESSAGE;
-            word(4) <= LAST_CONSTANT || to_root
+            let to_root = is_root(word(16)) || of_root && code != CLIENT_MESSAGE;
+            let propagates = request.minor != 0 && word(8) & SUBSTRUCTURE != 0;
+            word(4) <= LAST_CONSTANT || to_root || propagates
         }
+        // A number instead of a name: the effects are unknown.
+        _ if of_root && !is_harmless || name.parse::<u8>().is_ok() => true,
         "" => false,
-        "Composite" => is_root(word(4)),
-        "SHAPE" => is_root(word(8)),
-        "XKEYBOARD" | "RANDR" | "XInputExtension" | "DPMS" | "MIT-SCREEN-SAVER" => {
-            !HARMLESS.split(' ').any(|verb| name.starts_with(verb))
-        }
+        "Composite" => of_root,
+        "XKEYBOARD" | "RANDR" | "XInputExtension" | "DPMS" | "MIT-SCREEN-SAVER" => !is_harmless,
         _ => !OWN_RESOURCES.split(',').any(|one| one == extension),
     }
 }

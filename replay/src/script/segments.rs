@@ -12,8 +12,8 @@ const CREATE_PIXMAP: u8 = 5;
 pub(super) const ATTACH_FD: u8 = 6;
 /// A segment has at least one page.
 const SMALLEST: usize = 4096;
-/// Maximum segment size. No real client uses a larger one.
-const LARGEST: usize = 1 << 30;
+/// Maximum size of all segments together. Accesses beyond it fail on the display.
+const LARGEST: usize = 1 << 29;
 
 /// A shared memory segment that a recorded client attached.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +28,8 @@ pub(crate) struct SharedSegment {
 #[derive(Debug, Default)]
 pub(super) struct Segments {
     all: Vec<SharedSegment>,
+    /// The size of all segments together, beyond the first page of each.
+    used: usize,
     attached: FxHashMap<u32, u32>,
 }
 
@@ -64,9 +66,12 @@ impl Segments {
 
     fn needs(&mut self, segment: u32, offset: u32, size: usize) {
         if let Some(number) = self.attached.get(&segment) {
-            let end = size.saturating_add(offset as usize).min(LARGEST);
             let len = &mut self.all[*number as usize].len;
-            *len = end.max(*len);
+            let more = size.saturating_add(offset as usize).saturating_sub(*len);
+            if more <= LARGEST - self.used {
+                self.used += more;
+                *len += more;
+            }
         }
     }
 

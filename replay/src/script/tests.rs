@@ -1,7 +1,10 @@
 //! Tests the conversion of recordings to scripts.
 
 use x11prof_protocol::IdKind;
-use x11prof_trace::{ConnectionId, Control, Opened, Reader, Record, Started, Timestamp, Writer};
+use x11prof_trace::{
+    Block, ConnectionId, Control, Direction, Gap, Opened, Reader, Record, Started, Timestamp,
+    Writer,
+};
 
 use super::*;
 
@@ -145,4 +148,127 @@ fn attached_and_clientless_traces_are_rejected() {
         started_ns: None,
     });
     assert!(matches!(of(nobody), Err(ReplayError::NoClient)));
+}
+
+/// The requests that a replay to a display in use leaves out, and the last batch, if xset had sent this
+/// BIG-REQUESTS:Enable, and `more` at its end.
+fn shared(enable: &[u8], more: &[u8]) -> (Vec<&'static str>, Vec<u8>) {
+    let mut records = records();
+    let mut last = 0;
+    for (at, record) in records.iter_mut().enumerate() {
+        if let Record::Block(block) = record
+            && block.direction == Direction::ToServer
+        {
+            if block.bytes[..] == request(133, 0, &[]) {
+                block.bytes = enable.to_vec().into();
+                block.wire_len = enable.len() as u32;
+            }
+            last = at;
+        }
+    }
+    append(&mut records, last, more, 0);
+    let trace = written(&records);
+    let script = Script::read(&mut Reader::new(&trace[..]).unwrap(), true).unwrap();
+    let sent = batches(&script).last().unwrap().bytes.clone();
+    (script.left_out().map(|(name, _)| name).collect(), sent)
+}
+
+/// Appends requests to the client's block at `last`. The last `omitted` bytes are missing from the recording.
+fn append(records: &mut Vec<Record>, last: usize, more: &[u8], omitted: u32) {
+    let Record::Block(block) = &records[last] else {
+        unreachable!("a block")
+    };
+    let len = more.len() as u32;
+    let gap = Gap {
+        at: len,
+        len: omitted,
+    };
+    let block = Block {
+        wire_len: len + omitted,
+        gaps: (omitted > 0).then_some(gap).into_iter().collect(),
+        bytes: more.to_vec().into(),
+        ..block.clone()
+    };
+    records.insert(last + 1, Record::Block(block));
+}
+
+/// A request of xset, which has little-endian numbers.
+fn request(major: u8, minor: u8, words: &[u32]) -> Vec<u8> {
+    let mut bytes = vec![major, minor, words.len() as u8 + 1, 0];
+    bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+    bytes
+}
+
+#[test]
+fn requests_that_outlive_the_client_are_left_out_on_a_display_in_use() {
+    const ROOT: u32 = 0x50D;
+    const OWN: u32 = 0x20_0001;
+    let event = |propagate, mask| {
+        let event = [18, OWN, OWN, 0, 0, 0, 0, 0];
+        request(25, propagate, &[&[OWN, mask][..], &event].concat())
+    };
+    for (bytes, is_left_out) in [
+        // XFIXES:SetWindowShapeRegion.
+        (request(138, 21, &[ROOT, 0, 0, 0]), true),
+        (request(138, 21, &[OWN, 0, 0, 0]), false),
+        // XFIXES:SelectCursorInput, and an unknown request of XFIXES.
+        (request(138, 3, &[ROOT, 1]), false),
+        (request(138, 99, &[]), true),
+        // GetProperty; RANDR:GetOutputProperty.
+        (request(20, 1, &[ROOT, 23, 0, 0, 9]), true),
+        (request(20, 0, &[ROOT, 23, 0, 0, 9]), false),
+        (request(20, 1, &[OWN, 23, 0, 0, 9]), false),
+        (request(140, 15, &[66, 23, 0, 0, 9, 1]), true),
+        (request(140, 15, &[66, 23, 0, 0, 9, 0]), false),
+        // XKEYBOARD:PerClientFlags.
+        (request(135, 21, &[256, 4, 4, 1, 1, 1]), true),
+        (event(1, 1 << 19), true),
+        (event(0, 1 << 19), false),
+        (event(1, 1), false),
+        // GrabServer; SetInputFocus to no window.
+        (request(36, 0, &[]), true),
+        (request(42, 0, &[0, 0]), true),
+        (request(42, 0, &[OWN, 0]), false),
+    ] {
+        let (left_out, _) = shared(&request(133, 0, &[]), &bytes);
+        assert_eq!(
+            left_out.len(),
+            usize::from(is_left_out),
+            "{bytes:?} {left_out:?}"
+        );
+    }
+}
+
+#[test]
+fn long_request_needs_an_enable_that_the_display_takes() {
+    // GetInputFocus inside NoOperation.
+    let mut long = request(127, 0, &[3]);
+    long[2] = 0;
+    long.extend(request(43, 0, &[]));
+    assert_eq!(shared(&request(133, 0, &[]), &long), (vec![], long.clone()));
+    // A server refuses Enable with this length.
+    let (left_out, sent) = shared(&request(133, 0, &[0]), &long);
+    assert_eq!(
+        (left_out, sent),
+        (vec!["NoOperation"], request(127, 0, &[]))
+    );
+}
+
+#[test]
+fn omitted_bytes_take_no_memory() {
+    let mut records = records();
+    let is_sent = |record: &Record| matches!(record, Record::Block(block) if block.direction == Direction::ToServer);
+    let last = records.iter().rposition(is_sent).unwrap();
+    // PutImage.
+    let image = request(72, 2, &[0x20_0001, 0x20_0000, 0x1_0001, 0, 0, 0]);
+    let mut image = image[..24].to_vec();
+    image[2..4].copy_from_slice(&1006u16.to_le_bytes());
+    append(&mut records, last, &image, 4000);
+    let script = script(&written(&records)).unwrap();
+    let batch = batches(&script).pop().unwrap();
+    assert_eq!(
+        (batch.bytes.len(), &batch.omitted[..]),
+        (24, &[(24, 4000)][..])
+    );
+    assert_eq!(script.filled_bytes, 4000);
 }

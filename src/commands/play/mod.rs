@@ -150,14 +150,16 @@ pub(crate) fn type_keys(arguments: &Type) -> Outcome {
 /// `is_there` is true if the window already exists on `$DISPLAY`.
 fn ask(place: &Where, is_there: bool) -> Result<(), CommandError> {
     match &place.display {
-        Some(display) => ask_for_input(display, place.yes),
-        None if is_there => ask_for_input(&std::env::var("DISPLAY").unwrap_or_default(), place.yes),
+        Some(display) => ask_for_input(display, place.yes, ""),
+        None if is_there => {
+            ask_for_input(&std::env::var("DISPLAY").unwrap_or_default(), place.yes, "")
+        }
         None => Ok(()),
     }
 }
 
 /// Prompts before the keys and the pointer of `display` are used, unless `yes` permits it.
-pub(super) fn ask_for_input(display: &str, yes: bool) -> Result<(), CommandError> {
+pub(super) fn ask_for_input(display: &str, yes: bool, caution: &str) -> Result<(), CommandError> {
     if yes {
         return Ok(());
     }
@@ -169,7 +171,9 @@ pub(super) fn ask_for_input(display: &str, yes: bool) -> Result<(), CommandError
     if !std::io::stdin().is_terminal() {
         return Err(no());
     }
-    say!("this moves the pointer of display {display} and presses its keys. Continue? [y/N]");
+    say!(
+        "this moves the pointer of display {display} and presses its keys.{caution} Continue? [y/N]"
+    );
     let mut answer = String::new();
     let read = std::io::stdin().lock().read_line(&mut answer);
     match read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes") {

@@ -72,7 +72,8 @@ fn replayed(arguments: &Replay) -> Outcome {
     }
     refuse(path, &script, &recorded)?;
     if let Some(display) = &arguments.display {
-        ask_for_input(display, arguments.yes)?;
+        let caution = " A trace made to harm can do more: replay a stranger's trace with --server.";
+        ask_for_input(display, arguments.yes, caution)?;
     }
     let servers = match &arguments.display {
         Some(display) => vec![("display".to_owned(), Target::Display(display.clone()))],
