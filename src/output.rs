@@ -8,8 +8,11 @@ use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 pub(crate) use atomic_file::{Access, AtomicFile, scratch};
+use signal_hook::consts::{SIGINT, SIGTERM};
 use terminal::Pager;
 pub(crate) use terminal::page;
 use x11prof_views::EscapedJson;
@@ -79,6 +82,11 @@ fn emit_as(
                 written
             }
             None => {
+                // A recording's handlers would keep the user from ending a write that no program reads.
+                for signal in [SIGINT, SIGTERM] {
+                    let is_over = Arc::new(AtomicBool::new(true));
+                    let _ = signal_hook::flag::register_conditional_default(signal, is_over);
+                }
                 let mut stdout = BufWriter::new(io::stdout().lock());
                 write(&mut stdout).and_then(|()| Ok(stdout.flush()?))
             }

@@ -29,7 +29,8 @@ pub(crate) fn say_error(text: &str) {
 }
 
 fn print(text: &str, width: Option<usize>) {
-    let mut stderr = io::stderr().lock();
+    // Lines of several threads do not mix.
+    let stderr = io::stderr().lock();
     let size = stderr
         .is_terminal()
         .then(|| rustix::termios::tcgetwinsize(&stderr));
@@ -41,11 +42,24 @@ fn print(text: &str, width: Option<usize>) {
         Some(width) => folded(&text, width).into(),
         None => text,
     };
-    // Writes parts that a pipe accepts at once, so that lines of several threads do not mix and no write blocks.
-    for part in text.as_bytes().chunks(PART) {
-        if !takes(&stderr) || stderr.write_all(part).is_err() {
-            return;
+    let _ = Stderr.write_all(text.as_bytes());
+}
+
+/// Standard error. Writing to it fails if no program or terminal takes the bytes in time. It does not use the lock of
+/// the standard library, so that a thread whose terminal stops during a write blocks no other thread.
+pub(crate) struct Stderr;
+
+impl Write for Stderr {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let part = &bytes[..bytes.len().min(PART)];
+        match takes() {
+            true => Ok(rustix::io::write(io::stderr(), part)?),
+            false => Err(io::ErrorKind::WouldBlock.into()),
         }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -57,9 +71,9 @@ const PATIENCE: Timespec = Timespec {
     tv_nsec: 300_000_000,
 };
 
-/// Returns false if a write to `stderr` would block, because the user has stopped the terminal (Ctrl-S) or no process
+/// Returns false if a write to standard error would block, because the user has stopped the terminal (Ctrl-S) or no process
 /// reads the pipe. Waits up to `PATIENCE` for the reader, unless the previous call returned false.
-fn takes(stderr: &io::StderrLock<'_>) -> bool {
+fn takes() -> bool {
     static STALLED: AtomicBool = AtomicBool::new(false);
     let patience = match STALLED.load(Ordering::Relaxed) {
         true => Timespec {
@@ -68,7 +82,8 @@ fn takes(stderr: &io::StderrLock<'_>) -> bool {
         },
         false => PATIENCE,
     };
-    let mut ready = [PollFd::new(stderr, PollFlags::OUT)];
+    let stderr = io::stderr();
+    let mut ready = [PollFd::new(&stderr, PollFlags::OUT)];
     let stalled = retry_on_intr(|| poll(&mut ready, Some(&patience))) == Ok(0);
     STALLED.store(stalled, Ordering::Relaxed);
     !stalled

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, SendError, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGUSR1, SIGUSR2};
 use x11prof_analyzer::{FRAME_MS, NowOptions, NowReport, TimeSourceOption, WatchingCost};
@@ -24,6 +24,7 @@ use x11prof_proxy::{AttachCost, Watch, WatchEvent, Watched, watch};
 use x11prof_views::clients_now::By;
 
 use crate::error::CommandError;
+use crate::say::Stderr;
 use captured_output::CapturedOutput;
 use choice::Choice;
 use cost_source::CostSource;
@@ -32,6 +33,8 @@ use view::View;
 
 /// The default averaging interval of rates, in seconds: long enough to read, short enough to follow changes.
 pub(crate) const SECONDS: f64 = 5.0;
+/// The longest wait for the end of a view, whose terminal may have stopped.
+const LAST: Duration = Duration::from_secs(3);
 /// The longest wait for a record of a watched display before the view checks for other work.
 const PATIENCE: Duration = Duration::from_millis(50);
 
@@ -164,10 +167,17 @@ impl Live {
         self.captured.as_ref().map(CapturedOutput::file)
     }
 
-    /// Waits for the end of the view, after the watch was dropped or no more records arrive. A recorder with a hanging
-    /// disk keeps its watch.
+    /// Waits for the end of the view, up to `LAST`, after the watch was dropped or no more records arrive. A recorder
+    /// with a hanging disk keeps its watch.
     pub(crate) fn finish(self) {
         self.over.store(true, Ordering::Relaxed);
+        let until = Instant::now() + LAST;
+        while !self.thread.is_finished() {
+            if Instant::now() > until {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
         self.wait();
     }
 
@@ -177,7 +187,7 @@ impl Live {
         let captured = self.thread.join().unwrap_or(self.captured);
         if let Some(captured) = captured {
             // The terminal may be closed.
-            let _ = captured.print(&mut io::stderr().lock());
+            let _ = captured.print(&mut Stderr);
         }
     }
 }

@@ -3,7 +3,7 @@
 //! The view is drawn on standard error and on the terminal's alternate screen, so the terminal's previous contents come
 //! back.
 
-use std::io::{self, Stderr};
+use std::io::{self, BufWriter};
 
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::execute;
@@ -19,25 +19,26 @@ use x11prof_views::plain;
 use x11prof_views::units::{counted, duration, number};
 
 use super::choice::{Choice, KEYS};
+use crate::say::Stderr;
 
 /// The screen of a running view. Dropping the value restores the terminal.
 pub(super) struct Screen {
-    terminal: Terminal<CrosstermBackend<Stderr>>,
+    terminal: Terminal<CrosstermBackend<BufWriter<Stderr>>>,
     notices: Vec<String>,
 }
 
 impl Screen {
     /// Switches the terminal to the alternate screen.
     pub(super) fn open() -> io::Result<Screen> {
-        let terminal = Terminal::new(CrosstermBackend::new(io::stderr()))?;
-        execute!(io::stderr(), EnterAlternateScreen)?;
+        let mut terminal = Terminal::new(CrosstermBackend::new(BufWriter::new(Stderr)))?;
+        execute!(terminal.backend_mut(), EnterAlternateScreen)?;
         Ok(Screen {
             terminal,
             notices: Vec::new(),
         })
     }
 
-    /// Draws a frame. Errors of the terminal are ignored.
+    /// Draws a frame. After an error, the next frame is drawn in full.
     pub(super) fn draw(&mut self, shown: &Shown<'_>) {
         // The first notice contains the commands for connecting. If it has several lines, the second one is shown.
         let first = self.notices.first();
@@ -45,7 +46,10 @@ impl Screen {
         let latest = self.notices.iter().skip(1).next_back();
         let notices = [first, latest.map(String::as_str)];
         let notices: Vec<&str> = notices.into_iter().flatten().map(str::trim).collect();
-        let _ = self.terminal.draw(|frame| draw(frame, shown, &notices));
+        let drawn = self.terminal.draw(|frame| draw(frame, shown, &notices));
+        if drawn.is_err() {
+            let _ = self.terminal.clear();
+        }
     }
 
     /// Shows a notice until the next notice. The first notice stays until the end.
@@ -55,9 +59,9 @@ impl Screen {
 
     /// Calls `print` while the terminal shows its normal screen.
     pub(super) fn aside(&mut self, print: impl FnOnce()) {
-        let _ = execute!(io::stderr(), LeaveAlternateScreen);
+        let _ = execute!(self.terminal.backend_mut(), LeaveAlternateScreen);
         print();
-        let _ = execute!(io::stderr(), EnterAlternateScreen);
+        let _ = execute!(self.terminal.backend_mut(), EnterAlternateScreen);
         let _ = self.terminal.clear();
     }
 
@@ -74,7 +78,7 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         let _ = self.terminal.show_cursor();
-        let _ = execute!(io::stderr(), LeaveAlternateScreen);
+        let _ = execute!(self.terminal.backend_mut(), LeaveAlternateScreen);
     }
 }
 
