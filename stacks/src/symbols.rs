@@ -56,7 +56,8 @@ fn links_to_files(path: &Path, left: usize) -> bool {
         return true;
     };
     let folder = path.parent().unwrap_or(&path);
-    let mut linked = Vec::new();
+    // A DWARF package.
+    let mut linked = vec![path.with_extension("dwp")];
     if let Ok(Some((name, _))) = elf.gnu_debuglink() {
         let name = Path::new(OsStr::from_bytes(name));
         linked.extend([folder.join(name), folder.join(".debug").join(name)]);

@@ -554,7 +554,7 @@ fn symbols_are_not_read_through_links_to_pipes() {
     section.resize(section.len() + 21, 0);
     place.write("section", &section);
     let script = "cc -g -o plain t.c && objcopy --add-gnu-debuglink=debug plain link && \
-        objcopy --add-section .gnu_debugaltlink=section plain alt && rm debug && mkfifo debug";
+        objcopy --add-section .gnu_debugaltlink=section plain alt && cp plain package && rm debug && mkfifo debug package.dwp";
     let made = std::process::Command::new("sh")
         .args(["-c", script])
         .current_dir(place.path(""))
@@ -570,6 +570,7 @@ fn symbols_are_not_read_through_links_to_pipes() {
         ("plain", "main [plain]"),
         ("link", "link+"),
         ("alt", "alt+"),
+        ("package", "package+"),
     ] {
         sampled(&place, &[(&place.path(name), address)]);
         let report = place.ok(["report", "--by", "function"]);
