@@ -183,3 +183,24 @@ fn live_view_has_rates_and_keys_and_defers_program_output() {
     });
     assert!(place.path("x11prof.mcap").exists());
 }
+
+#[test]
+fn stopped_terminal_does_not_keep_the_view_from_ending() {
+    needs("Xvfb", "xvfb");
+    needs("tmux", "tmux");
+    let place = Place::new();
+    place.write("wait.sh", b"until [ -e go ]; do sleep 0.1; done");
+    let terminal = Terminal::start(&place);
+    terminal.types(&format!(
+        "cd {} && {} record --live --server xvfb --params sun4-ipc -- sh wait.sh; echo > over\n",
+        place.path(".").display(),
+        env!("CARGO_BIN_EXE_x11prof"),
+    ));
+    terminal.shows("the view", |screen| screen.contains("q quits"));
+    // Ctrl-S.
+    terminal.types("\u{13}");
+    place.write("go", b"");
+    crate::harness::until("the recorder's end", || {
+        place.path("over").exists().then_some(())
+    });
+}
