@@ -166,6 +166,7 @@ fn tests_named_in_security_document_exist() {
         "tests",
         "proxy/src",
         "protocol/tests",
+        "replay/src",
         "trace/tests",
         "views/src",
     ] {
