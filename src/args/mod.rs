@@ -267,7 +267,7 @@ pub(crate) struct Record {
     pub(crate) server: Option<ServerKind>,
     /// Record the clients that already run on the display, until Ctrl-C
     ///
-    /// The recorder uses the RECORD extension. Read times, passed file descriptors and XKB events are not visible.
+    /// The recorder uses the RECORD extension. It does not see when a client reads, passed file descriptors, and XKB events.
     #[arg(long, conflicts_with_all = ["server", "listen", "tcp", "all_users", "link", "net", "rewrites", "command"])]
     pub(crate) attach: bool,
     /// Stop the recording, and COMMAND, after N seconds

@@ -24,7 +24,7 @@ const FORMAT: u32 = 1;
 const SUGGESTIONS: usize = 24;
 /// Maximum number of suggestions without a simulation.
 const LISTED: usize = 1000;
-/// A suggestion must save at least this share of the forecast, and this many milliseconds.
+/// A suggestion must save at least this share of the forecast or of a shorter start-up, and this many milliseconds.
 const LEAST: (f64, f64) = (0.005, 1.0);
 
 /// The round trips of a trace. Times are milliseconds.
@@ -249,8 +249,12 @@ impl RoundTrips {
             Some(_) => SUGGESTIONS,
             None => LISTED,
         });
-        // A suggestion must save this.
-        let least = before.map(|before| (before * LEAST.0).max(LEAST.1));
+        // A suggestion must save this, also if it concerns only a start-up.
+        let shortest = forecast.iter().flat_map(|forecast| &forecast.start_ups);
+        let shortest = shortest
+            .map(|one| one.forecast_ms)
+            .fold(f64::INFINITY, f64::min);
+        let least = before.map(|before| (before.min(shortest) * LEAST.0).max(LEAST.1));
         let savings = |finding: &Finding| {
             let (Some(before), Some(forecast)) = (before, &forecast) else {
                 return (ms(finding.saves.nanos), None);

@@ -44,6 +44,8 @@ pub(crate) fn verdict(report: &RoundTripsReport) -> Vec<String> {
         duration(total.waited_ms),
     ));
     lines.extend(forecast.map(|forecast| over(report, forecast)));
+    // Compression is offered only if it saves more than each suggestion.
+    lines.extend(compressed(report));
     match report.suggestions.first() {
         Some(first) if first.saves_ms > 0.0 => {
             let saves = duration(first.saves_ms);
@@ -61,7 +63,6 @@ pub(crate) fn verdict(report: &RoundTripsReport) -> Vec<String> {
         _ if compressed(report).is_some() => {}
         _ => lines.push("No suggestion saves time on this link.".to_owned()),
     }
-    lines.extend(compressed(report));
     lines.extend(forecast.into_iter().flat_map(details));
     lines
 }
