@@ -4,6 +4,7 @@
 //! back.
 
 use std::io::{self, BufWriter};
+use std::mem::ManuallyDrop;
 
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::execute;
@@ -23,7 +24,8 @@ use crate::say::Stderr;
 
 /// The screen of a running view. Dropping the value restores the terminal.
 pub(super) struct Screen {
-    terminal: Terminal<CrosstermBackend<BufWriter<Stderr>>>,
+    /// Never dropped: if the terminal has stopped, ratatui would then print an error and wait for the terminal.
+    terminal: ManuallyDrop<Terminal<CrosstermBackend<BufWriter<Stderr>>>>,
     notices: Vec<String>,
 }
 
@@ -33,7 +35,7 @@ impl Screen {
         let mut terminal = Terminal::new(CrosstermBackend::new(BufWriter::new(Stderr)))?;
         execute!(terminal.backend_mut(), EnterAlternateScreen)?;
         Ok(Screen {
-            terminal,
+            terminal: ManuallyDrop::new(terminal),
             notices: Vec::new(),
         })
     }
