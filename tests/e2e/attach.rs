@@ -233,12 +233,7 @@ fn attached_recording_is_complete_on_xorg() {
 fn on_a_server(kind: &str) {
     let (reported, mut crossed) = reported_and_crossed(kind);
     // On a busy machine the probe of RECORD's overhead gives up; its connection then has no RECORD messages.
-    let probes = [
-        "reply GetInputFocus",
-        "request GetInputFocus",
-        "request NoOperation",
-    ];
-    crossed.retain(|counts| !counts.keys().eq(probes));
+    crossed.retain(|counts| !counts.contains_key("request NoOperation"));
     assert_eq!(crossed.len(), 2, "{crossed:?}");
     assert_eq!(reported, crossed);
 }

@@ -101,7 +101,7 @@ fn real_programs() -> Vec<std::path::PathBuf> {
     let mut command = place.x11prof(["record", "--server", "xvfb", "-o"]);
     command
         .arg(&trace)
-        .args(["--", "timeout", "3", "gtk3-widget-factory"])
+        .args(["--", "timeout", "8", "gtk3-widget-factory"])
         .env("NO_AT_BRIDGE", "1");
     let ran = crate::harness::Finished::of(&mut command);
     assert_eq!(ran.status(), Some(124), "{ran}");

@@ -71,7 +71,8 @@ fn shape(line: &str) -> String {
 /// True if an output line has the same shape as the shown line. For a live program only the first two words are
 /// compared, because the main cause differs on a busy machine.
 fn alike(shown: &str, actual: &str, live: bool) -> bool {
-    let (shown, actual) = (shape(shown), shape(actual));
+    // The mark of the largest figures depends on the run.
+    let [shown, actual] = [shown, actual].map(|line| shape(&line.replace('•', " ")));
     match live {
         true => shown.split(' ').take(2).eq(actual.split(' ').take(2)),
         false => shown == actual,
