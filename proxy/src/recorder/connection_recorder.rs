@@ -16,7 +16,7 @@ use crate::recorder::record_queue::RecordSender;
 /// A longer report becomes several blocks: the longest request is longer than a record of the trace may be.
 const LONGEST_BLOCK: usize = 4 << 20;
 
-/// The recorder's end of one connection. The relay's threads omit bytes here, so that omitted bytes use no memory in
+/// The recorder's end of one connection. The relay's thread omits bytes here, so that omitted bytes use no memory in
 /// the queue, and the read buffer stays in the processor caches.
 pub(crate) struct ConnectionRecorder<'a> {
     connection: ConnectionId,

@@ -2,6 +2,7 @@
 //!
 //! It passes on the bytes of all connections in the order in which they arrive. So the order of messages between clients
 //! stays as without the recorder: a client's event arrives before another client's reply that the server wrote later.
+//! Only what arrives while a socket that is ready is not read yet may overtake an event.
 //!
 //! A sleeping thread wakes about ten microseconds late, twice in each round trip of a client. So the thread polls for a
 //! short time before it sleeps, if there is a processor to spare and polling is successful, and yields to other threads
@@ -179,7 +180,7 @@ impl<C> Registered<'_, C> {
         })
     }
 
-    /// Tells the kernel which events allow more work.
+    /// Registers the events that allow more work.
     fn update(&mut self, number: u64, epoll: &OwnedFd) -> io::Result<()> {
         let wanted = self.relay.interests();
         for (side, (has, wanted)) in self.interests.iter_mut().zip(wanted).enumerate() {

@@ -44,7 +44,7 @@ impl Segment {
         noise(len, |piece| {
             #[expect(
                 unsafe_code,
-                reason = "shmat gives `len` bytes, as many as the pieces have, and nobody else has the segment"
+                reason = "shmat gives `len` bytes, as many as the pieces have, and no other process has the segment"
             )]
             unsafe {
                 ptr::copy_nonoverlapping(piece.as_ptr(), to, piece.len());

@@ -5,8 +5,7 @@
 //! requests, except named ones. *delays*: compares the latency of keys with the handler's own clock, and checks that
 //! `drive --old` finds a slower handler. *screen*: compares the latency of keys in programs of nine toolkits, with a
 //! window manager, a clipboard manager and an input method, with a stopwatch. *quiet*: prints what the pages say first
-//! about the same programs while nobody uses them. *same*: the number of false changes in N comparisons of a program with
-//! itself.
+//! about the same programs without input. *same*: the number of false changes in N comparisons of a program with itself.
 
 mod stopwatch;
 
