@@ -1,7 +1,7 @@
 //! The clients of an attached server, and their records in the trace.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
-use std::sync::Mutex;
 
 use x11prof_protocol::ByteOrder;
 use x11prof_trace::{
@@ -51,7 +51,7 @@ pub(super) struct Clients<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Recording<'a> {
     pub(super) sender: &'a RecordSender,
-    pub(super) kept: &'a Mutex<KeptBytes>,
+    pub(super) kept: &'a RefCell<KeptBytes>,
     pub(super) processes: &'a ClientProcesses,
     pub(super) images: ImageRequests,
     pub(super) scheduling: &'a Scheduling,
@@ -347,7 +347,7 @@ impl RecordedClient<'_> {
 
     /// Records the server's messages, and returns their number.
     fn messages(
-        &self,
+        &mut self,
         mut clock: impl FnMut(u32) -> Timestamp,
         order: ByteOrder,
         data: &[u8],
@@ -373,7 +373,7 @@ impl RecordedClient<'_> {
         messages
     }
 
-    fn flush(&self, time: Timestamp, direction: Direction, room: &mut Vec<u8>) {
+    fn flush(&mut self, time: Timestamp, direction: Direction, room: &mut Vec<u8>) {
         if !room.is_empty() {
             self.sender.reported(time, direction, room, 0);
             room.clear();

@@ -16,8 +16,9 @@ mod running;
 mod server_clock;
 mod watchdog;
 
+use std::cell::RefCell;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -111,7 +112,7 @@ pub(crate) fn record(
         RecordingSession::start(config, server, names.as_slice(), first, tell, &mut on)?;
     let (sender, scheduling) = (session.sender.clone(), Arc::clone(&session.scheduling));
     let (kept, processes) = (
-        Mutex::new(KeptBytes::default()),
+        RefCell::new(KeptBytes::default()),
         Arc::clone(&session.clients),
     );
     let recording = Recording {

@@ -1,8 +1,8 @@
 //! Passes one connection's bytes to the recorder: each read as a block, without the bytes that are left out of the
 //! trace.
 
+use std::cell::RefCell;
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use x11prof_protocol::ByteOrder;
 use x11prof_trace::{Block, ConnectionId, Direction, Endian, Gap, Joined, Record, Timestamp};
@@ -21,15 +21,11 @@ const LONGEST_BLOCK: usize = 4 << 20;
 pub(crate) struct ConnectionRecorder<'a> {
     connection: ConnectionId,
     sender: &'a RecordSender,
-    kept: &'a Mutex<KeptBytes>,
+    kept: &'a RefCell<KeptBytes>,
     processes: &'a ClientProcesses,
     /// The client's process, if it is known.
     pid: Option<u32>,
-    /// The state of both directions. It is shared because the requests determine which replies contain images.
-    state: Mutex<State>,
-}
-
-struct State {
+    /// One for both directions, because the requests determine which replies contain images.
     omission: Omission,
     /// The number of bytes so far, to the server and to the client.
     offsets: [u64; 2],
@@ -41,7 +37,7 @@ impl<'a> ConnectionRecorder<'a> {
     pub(crate) fn new(
         connection: ConnectionId,
         sender: &'a RecordSender,
-        kept: &'a Mutex<KeptBytes>,
+        kept: &'a RefCell<KeptBytes>,
         images: ImageRequests,
         processes: &'a ClientProcesses,
         pid: Option<u32>,
@@ -52,12 +48,10 @@ impl<'a> ConnectionRecorder<'a> {
             kept,
             processes,
             pid,
-            state: Mutex::new(State {
-                omission: Omission::new(images),
-                offsets: [0; 2],
-                gaps: Vec::new(),
-                client_ids: ClientIdsReply::default(),
-            }),
+            omission: Omission::new(images),
+            offsets: [0; 2],
+            gaps: Vec::new(),
+            client_ids: ClientIdsReply::default(),
         }
     }
 
@@ -72,58 +66,45 @@ impl<'a> ConnectionRecorder<'a> {
     /// Records the bytes read at `time` with their number of descriptors `fds`, without the bytes in the range
     /// `secret`. If the server reports the processes of clients, replaces the recorder's process id by the client's.
     pub(crate) fn crossed(
-        &self,
+        &mut self,
         time: Timestamp,
         direction: Direction,
         bytes: &mut [u8],
         fds: usize,
         secret: &Range<usize>,
     ) {
-        let mut state = lock(&self.state);
-        let State {
-            omission,
-            gaps,
-            client_ids,
-            ..
-        } = &mut *state;
-        let is_new = omission.first_id.is_none();
-        let pressed = omission.gaps(direction, bytes, secret, self.sender.level(time), gaps);
-        if pressed {
-            let left = gaps.iter().map(|gap| u64::from(gap.len)).sum();
-            self.sender.left_out_under_pressure(left);
-        }
-        if let Some(first_id) = omission.first_id.filter(|_| is_new) {
+        let is_new = self.omission.first_id.is_none();
+        self.find_gaps(time, direction, bytes, secret);
+        if let Some(first_id) = self.omission.first_id.filter(|_| is_new) {
             self.processes.insert(first_id, self.pid);
         }
-        if let Some(order) = omission.order() {
-            for (offset, range) in omission.client_ids.drain(..) {
+        if let Some(order) = self.omission.order() {
+            for (offset, range) in self.omission.client_ids.drain(..) {
                 let part = bytes.get_mut(range).unwrap_or_default();
-                client_ids.replace(offset, part, order, self.processes);
+                self.client_ids.replace(offset, part, order, self.processes);
             }
         }
-        self.push(&mut state, time, direction, bytes, fds);
+        self.push(time, direction, bytes, fds);
     }
 
     /// Starts in the middle of the connection, at the beginning of a message in both directions.
-    pub(crate) fn join(&self, images: ImageRequests, joined: &Joined) {
+    pub(crate) fn join(&mut self, images: ImageRequests, joined: &Joined) {
         let order = match joined.byte_order {
             Endian::Little => ByteOrder::Little,
             Endian::Big => ByteOrder::Big,
         };
-        lock(&self.state).omission =
-            Omission::joined(images, order, joined.last_request, joined.setup);
+        self.omission = Omission::joined(images, order, joined.last_request, joined.setup);
     }
 
     /// Records whole messages that RECORD reported at `time`. RECORD omitted the last `missing` bytes of the last
     /// message.
     pub(crate) fn reported(
-        &self,
+        &mut self,
         time: Timestamp,
         direction: Direction,
         bytes: &[u8],
         missing: u32,
     ) {
-        let mut state = lock(&self.state);
         let before_last = bytes.len().saturating_sub(1) / LONGEST_BLOCK * LONGEST_BLOCK;
         let (before, last) = bytes.split_at(before_last);
         for (piece, missing) in before
@@ -131,31 +112,35 @@ impl<'a> ConnectionRecorder<'a> {
             .map(|piece| (piece, 0))
             .chain([(last, missing)])
         {
-            let State { omission, gaps, .. } = &mut *state;
-            let pressed = omission.gaps(direction, piece, &(0..0), self.sender.level(time), gaps);
-            if pressed {
-                let left = gaps.iter().map(|gap| u64::from(gap.len)).sum();
-                self.sender.left_out_under_pressure(left);
-            }
+            self.find_gaps(time, direction, piece, &(0..0));
             if missing > 0 {
-                omission.missing(piece.len(), missing, gaps);
+                self.omission.missing(piece.len(), missing, &mut self.gaps);
             }
-            self.push(&mut state, time, direction, piece, 0);
+            self.push(time, direction, piece, 0);
         }
     }
 
-    /// Queues a block of `bytes` without the gaps in `state`. One gap may follow the bytes.
-    fn push(
-        &self,
-        state: &mut State,
+    /// Finds the parts of `bytes` that are left out of the trace.
+    fn find_gaps(
+        &mut self,
         time: Timestamp,
         direction: Direction,
         bytes: &[u8],
-        fds: usize,
+        secret: &Range<usize>,
     ) {
-        let kept = lock(self.kept).keep(bytes, &state.gaps);
-        let gaps = state.gaps.clone();
-        let [to_server, to_client] = &mut state.offsets;
+        let level = self.sender.level(time);
+        let gaps = &mut self.gaps;
+        if self.omission.gaps(direction, bytes, secret, level, gaps) {
+            let left = gaps.iter().map(|gap| u64::from(gap.len)).sum();
+            self.sender.left_out_under_pressure(left);
+        }
+    }
+
+    /// Queues a block of `bytes` without the gaps. One gap may follow the bytes.
+    fn push(&mut self, time: Timestamp, direction: Direction, bytes: &[u8], fds: usize) {
+        let gaps = self.gaps.clone();
+        let kept = self.kept.borrow_mut().keep(bytes, &gaps);
+        let [to_server, to_client] = &mut self.offsets;
         let offset = match direction {
             Direction::ToServer => to_server,
             Direction::ToClient => to_client,
@@ -182,14 +167,8 @@ impl<'a> ConnectionRecorder<'a> {
 
 impl Drop for ConnectionRecorder<'_> {
     fn drop(&mut self) {
-        if let Some(first_id) = lock(&self.state).omission.first_id {
+        if let Some(first_id) = self.omission.first_id {
             self.processes.remove(first_id);
         }
     }
-}
-
-fn lock<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
-    // After a panic between two steps, this connection's trace may at worst lose its framing. The reader of the trace
-    // detects that.
-    state.lock().unwrap_or_else(PoisonError::into_inner)
 }

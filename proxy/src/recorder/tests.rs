@@ -1,5 +1,6 @@
 //! A synthetic session through the recorder's thread, read back from the file.
 
+use std::cell::RefCell;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Mutex;
@@ -29,7 +30,7 @@ fn started(full: bool) -> Started {
 }
 
 /// The only connection of the session.
-struct Client<'a>(ConnectionRecorder<'a>);
+struct Client<'a>(RefCell<ConnectionRecorder<'a>>);
 
 impl Client<'_> {
     fn sends(&self, time: u64, bytes: &[u8]) {
@@ -40,6 +41,7 @@ impl Client<'_> {
         let time = Timestamp::from_nanos(time);
         let mut bytes = bytes.to_vec();
         self.0
+            .borrow_mut()
             .crossed(time, Direction::ToServer, &mut bytes, 0, secret);
     }
 
@@ -50,16 +52,16 @@ impl Client<'_> {
 
 /// Runs a session over a queue.
 fn session(sender: &RecordSender, say: impl FnOnce(&Client<'_>)) {
-    let kept = Mutex::default();
+    let kept = RefCell::default();
     let (images, processes) = (ImageRequests::default(), ClientProcesses::default());
-    say(&Client(ConnectionRecorder::new(
+    say(&Client(RefCell::new(ConnectionRecorder::new(
         ConnectionId(1),
         sender,
         &kept,
         images,
         &processes,
         None,
-    )));
+    ))));
 }
 
 /// A PutImage request with a length of `len` bytes.

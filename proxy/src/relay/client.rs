@@ -1,9 +1,10 @@
 //! The handling of a client from its acceptance to its end. An error ends only the client's connection.
 
+use std::cell::RefCell;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, mpsc as blocking};
+use std::sync::{Arc, mpsc as blocking};
 use std::thread::Builder;
 use std::time::Duration;
 
@@ -27,7 +28,6 @@ use crate::recorder::Disk;
 use crate::recorder::client_processes::ClientProcesses;
 use crate::recorder::connection_recorder::ConnectionRecorder;
 use crate::recorder::images::ImageRequests;
-use crate::recorder::kept_bytes::KeptBytes;
 use crate::recorder::record_queue::RecordSender;
 use crate::relay::connections::Connections;
 use crate::relay::event_loop::{self, EventSource, NewConnections};
@@ -58,8 +58,6 @@ pub(crate) struct Display {
     pub(crate) disk: Disk,
     pub(crate) sender: RecordSender,
     pub(crate) scheduling: Arc<Scheduling>,
-    pub(crate) buffers: LargeBuffers,
-    pub(crate) kept: Mutex<KeptBytes>,
     pub(crate) processes: Arc<ClientProcesses>,
     /// The server's requests that contain images, or whose replies contain images.
     pub(crate) images: ImageRequests,
@@ -349,6 +347,7 @@ impl Display {
 
     /// Relays all connections until the recording ends. Runs on a separate thread.
     pub(crate) fn relay_all(&self, source: EventSource<Introduced>) {
+        let (kept, buffers) = (RefCell::default(), LargeBuffers::default());
         let begin = |new: Introduced| {
             let Introduced {
                 connection,
@@ -365,10 +364,10 @@ impl Display {
                 order,
                 time,
             } = set_up;
-            let recorder = ConnectionRecorder::new(
+            let mut recorder = ConnectionRecorder::new(
                 connection,
                 &self.sender,
-                &self.kept,
+                &kept,
                 self.images,
                 &self.processes,
                 pid,
@@ -377,13 +376,7 @@ impl Display {
             let tried = &self.tried;
             let rewriter =
                 (!tried.is_none()).then(|| Rewriter::new(&tried.rewrites, tried.opcodes, order));
-            let relay = Relay::new(
-                [&client, &server],
-                recorder,
-                &self.buffers,
-                stacks,
-                rewriter,
-            );
+            let relay = Relay::new([&client, &server], recorder, &buffers, stacks, rewriter);
             ((connection, server, closed), relay)
         };
         event_loop::run(source, begin, |(connection, server, closed), relay, end| {

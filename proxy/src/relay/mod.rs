@@ -280,7 +280,7 @@ struct RecordedCopy<'a> {
 
 impl RecordedCopy<'_> {
     /// Records bytes. This happens before they are sent, so that no reply can precede its request.
-    fn record(&self, time: Timestamp, direction: Direction, received: &mut Received<'_, '_>) {
+    fn record(&mut self, time: Timestamp, direction: Direction, received: &mut Received<'_, '_>) {
         if let Some(stacks) = &self.stacks {
             match direction {
                 Direction::ToServer => stacks.asks(time),
@@ -294,7 +294,7 @@ impl RecordedCopy<'_> {
 
     /// Sends the bytes that the rewriter holds back after their sender has ended. An incomplete message is useless, but
     /// the sender sent it.
-    fn send_held(&self, direction: Direction, to: &Socket, rewriter: &mut Rewriter<'_>) {
+    fn send_held(&mut self, direction: Direction, to: &Socket, rewriter: &mut Rewriter<'_>) {
         let mut held = Received::copied(rewriter.end(direction), Vec::new());
         if held.bytes().is_empty() {
             return;

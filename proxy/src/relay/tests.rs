@@ -133,7 +133,7 @@ pub(super) fn relay(
 ) -> (RecordReceiver, JoinHandle<(ConnectionEnd, u64)>) {
     let (recorder, drain) = record_queue(limit, full);
     let run = thread::spawn(move || {
-        let (kept, buffers) = (std::sync::Mutex::default(), LargeBuffers::default());
+        let (kept, buffers) = (std::cell::RefCell::default(), LargeBuffers::default());
         let images = ImageRequests::default();
         let processes = ClientProcesses::default();
         let ended = std::cell::Cell::new(None);

@@ -4,8 +4,8 @@ mod accessibility_bus;
 mod open_windows;
 mod serve;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::thread::Builder;
 
 use tokio::sync::mpsc;
@@ -30,7 +30,6 @@ use crate::relay::connections::Connections;
 use crate::relay::event_loop;
 use crate::relay::network_emulator::SharedLink;
 use crate::relay::rewrites::{Opcodes, Rewrite, TriedRewrites};
-use crate::sockets::buffer::LargeBuffers;
 
 /// Records the clients that connect to a separate display, until the command and its windows have ended, or until
 /// SIGINT or SIGTERM. Calls `on` for each notice.
@@ -106,8 +105,6 @@ pub(crate) fn record(
         disk: session.disk(),
         sender: session.sender.clone(),
         scheduling: Arc::clone(&session.scheduling),
-        buffers: LargeBuffers::default(),
-        kept: Mutex::default(),
         processes: Arc::clone(&session.clients),
         images,
         lines: config.network.clone().map(SharedLink::new),

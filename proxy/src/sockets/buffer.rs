@@ -1,11 +1,10 @@
 //! The memory into which sockets are read. Each direction has a small buffer for messages whose receiver waits. All
 //! connections share a few large buffers, which stay in the processor's caches.
 
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::ops::{Deref, DerefMut, Range};
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::sockets::socket::{Socket, Wait};
 
@@ -22,8 +21,8 @@ const MANY: usize = 16;
 /// The large buffers that all connections share.
 #[derive(Debug, Default)]
 pub(crate) struct LargeBuffers {
-    spare: Mutex<Vec<Box<[u8]>>>,
-    in_use: AtomicUsize,
+    spare: RefCell<Vec<Box<[u8]>>>,
+    in_use: Cell<usize>,
 }
 
 /// A large buffer in use. The buffer returns to the pool on drop.
@@ -36,22 +35,17 @@ struct Lease<'a> {
 impl LargeBuffers {
     /// Takes a buffer from the pool. Its old content remains.
     fn lease(&self) -> Lease<'_> {
-        let spare = self.spare().pop();
-        self.in_use.fetch_add(1, Ordering::Relaxed);
+        let spare = self.spare.borrow_mut().pop();
+        self.in_use.update(|in_use| in_use + 1);
         Lease {
             buffers: self,
             buffer: spare.unwrap_or_else(|| vec![0; LARGE].into_boxed_slice()),
         }
     }
 
-    /// True if a thread that must wait should copy the remaining bytes and return the buffer.
+    /// True if bytes that must wait should be copied so that their buffer returns.
     fn are_scarce(&self) -> bool {
-        self.in_use.load(Ordering::Relaxed) > MANY
-    }
-
-    fn spare(&self) -> MutexGuard<'_, Vec<Box<[u8]>>> {
-        // A push or a pop is one step, so the list is consistent even after a panic.
-        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
+        self.in_use.get() > MANY
     }
 }
 
@@ -71,15 +65,15 @@ impl DerefMut for Lease<'_> {
 
 impl Drop for Lease<'_> {
     fn drop(&mut self) {
-        self.buffers.in_use.fetch_sub(1, Ordering::Relaxed);
-        let mut spare = self.buffers.spare();
+        self.buffers.in_use.update(|in_use| in_use - 1);
+        let mut spare = self.buffers.spare.borrow_mut();
         if spare.len() < SPARE {
             spare.push(std::mem::take(&mut self.buffer));
         }
     }
 }
 
-/// Reads one direction of a connection into a buffer. A thread that waits for bytes holds no large buffer.
+/// Reads one direction of a connection into a buffer. A direction that waits for bytes holds no large buffer.
 #[derive(Debug)]
 pub(crate) struct Intake<'a> {
     large: &'a LargeBuffers,
@@ -205,7 +199,7 @@ mod tests {
         assert!(buffers.are_scarce());
         drop(many);
         assert!(!buffers.are_scarce());
-        assert_eq!(buffers.spare().len(), SPARE);
+        assert_eq!(buffers.spare.borrow().len(), SPARE);
     }
 
     #[test]
@@ -216,7 +210,7 @@ mod tests {
         let read = |intake: &mut Intake<'_>, len| {
             let received = intake.receive(&socket).unwrap();
             assert_eq!(received.bytes().len(), len);
-            large.in_use.load(std::sync::atomic::Ordering::Relaxed)
+            large.in_use.get()
         };
         peer.write_all(&[1; OWN + 50_000]).unwrap();
         assert_eq!(read(&mut intake, OWN), 0);
@@ -241,10 +235,7 @@ mod tests {
         let _others: Vec<_> = (0..=MANY).map(|_| large.lease()).collect();
         let rest = intake.receive(&socket).unwrap().after(100);
         assert_eq!(rest.bytes(), &bytes[OWN + 100..]);
-        assert_eq!(
-            large.in_use.load(std::sync::atomic::Ordering::Relaxed),
-            MANY + 1
-        );
+        assert_eq!(large.in_use.get(), MANY + 1);
         assert_eq!(rest.after(LARGE).bytes(), b"");
     }
 }
