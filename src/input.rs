@@ -1,8 +1,7 @@
 //! Opens the inputs of commands: traces and parameter files.
 
 use std::fs::File;
-use std::io::{BufReader, Read};
-use std::os::unix::fs::FileTypeExt;
+use std::io::BufReader;
 use std::path::Path;
 
 use x11prof_analyzer::{Warning, identity, is_timed, recorded_host, recorded_server};
@@ -14,6 +13,7 @@ use x11prof_xmeasure::this_machine;
 use crate::error::{CommandError, shown};
 use crate::machine::{self, Probing};
 use crate::saved_parameters;
+use crate::text_file::{regular_text, text};
 
 /// Opens the trace at `path`.
 pub(crate) fn trace(path: &Path) -> Result<Reader<BufReader<File>>, CommandError> {
@@ -319,47 +319,18 @@ pub(crate) fn parameter_text(name: &str) -> Result<String, CommandError> {
     let kept = saved_parameters::path(&this_machine(), name).ok();
     let kept =
         kept.filter(|path| !given.exists() && path.exists() && saved_parameters::is_name(name));
-    let path = kept.as_deref().unwrap_or(given);
-    if !path.exists()
-        && let Some(known) = built_in().iter().find(|known| known.name == name)
-    {
-        return Ok(known.toml.to_owned());
+    if let Some(path) = kept {
+        return regular_text(&path, saved_parameters::KIND);
     }
-    if !path.exists() {
+    if !given.exists() {
+        if let Some(known) = built_in().iter().find(|known| known.name == name) {
+            return Ok(known.toml.to_owned());
+        }
         let known: Vec<&str> = built_in().iter().map(|known| known.name).collect();
         return Err(CommandError::failed(format_args!(
             "{name}: not a file, and not a name from `x11prof params list`, such as {}",
             known.join(", "),
         )));
     }
-    text(path, "parameter file")
-}
-
-/// The maximum size in bytes of a file that is read as a whole. Cost tables and definitions are far shorter.
-const LONGEST: u64 = 16 << 20;
-
-/// Reads the text of the file at `path`. Pipes are accepted, devices are not. `kind` names the expected kind of file in
-/// errors.
-pub(crate) fn text(path: &Path, kind: &str) -> Result<String, CommandError> {
-    let failed = |error| CommandError::file(path, error);
-    let file = File::open(path).map_err(failed)?;
-    let found = file.metadata().map_err(failed)?.file_type();
-    if found.is_char_device() || found.is_block_device() {
-        return Err(CommandError::file(
-            path,
-            format_args!("not a {kind}: a device"),
-        ));
-    }
-    let mut bytes = Vec::new();
-    file.take(LONGEST + 1)
-        .read_to_end(&mut bytes)
-        .map_err(failed)?;
-    if bytes.len() as u64 > LONGEST {
-        return Err(CommandError::file(
-            path,
-            format_args!("not a {kind}: longer than 16 MiB"),
-        ));
-    }
-    String::from_utf8(bytes)
-        .map_err(|_| CommandError::file(path, format_args!("not a {kind}: not text")))
+    text(given, saved_parameters::KIND)
 }

@@ -21,6 +21,7 @@ mod ring;
 mod saved_parameters;
 mod sessions;
 mod span;
+mod text_file;
 
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;

@@ -6,8 +6,11 @@ use std::path::{Path, PathBuf};
 
 use x11prof_cost_model::{Host, ServerParameters};
 
-use crate::error::{CommandError, shown};
+use crate::error::CommandError;
+use crate::text_file::regular_text;
 
+/// The kind of a saved file, in errors.
+pub(crate) const KIND: &str = "parameter file";
 /// The name of the folder for machines with an unknown processor.
 const UNKNOWN: &str = "unknown-machine";
 /// The name of the folder that holds the one-second benchmarks of machines (see the module `machine`).
@@ -37,8 +40,8 @@ pub(crate) fn all() -> Vec<(PathBuf, ServerParameters)> {
         .collect();
     paths.sort();
     let read = paths.into_iter().filter_map(|path| {
-        let parameters = read(&path).unwrap_or_else(|why| {
-            say!("warning: {}: {why}; file ignored", shown(&path));
+        let parameters = read(&path).unwrap_or_else(|error| {
+            say!("warning: {}; file ignored", error.message());
             None
         })?;
         Some((path, parameters))
@@ -47,15 +50,13 @@ pub(crate) fn all() -> Vec<(PathBuf, ServerParameters)> {
 }
 
 /// Reads the parameter file at `path`; `None` if there is no such file.
-pub(crate) fn read(path: &Path) -> Result<Option<ServerParameters>, String> {
-    match std::fs::read_to_string(path) {
-        Ok(text) => match ServerParameters::from_toml(&text) {
-            Ok(parameters) => Ok(Some(parameters)),
-            Err(error) => Err(error.to_string()),
-        },
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error.to_string()),
+pub(crate) fn read(path: &Path) -> Result<Option<ServerParameters>, CommandError> {
+    if !path.exists() {
+        return Ok(None);
     }
+    let parameters = ServerParameters::from_toml(&regular_text(path, KIND)?);
+    let parameters = parameters.map_err(|error| CommandError::file(path, error))?;
+    Ok(Some(parameters))
 }
 
 /// Creates the parent folder of `path`.

@@ -1,6 +1,6 @@
 //! The values of options: named formats, and parsers for values.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Args, ValueEnum};
@@ -8,6 +8,8 @@ use x11prof_analyzer::{By, NetworkModel, Scale, Thresholds, TimeSourceOption, em
 use x11prof_cost_model::Network;
 use x11prof_proxy::{Rewrite, ServerKind};
 use x11prof_trace::EmulatedNetwork;
+
+use crate::text_file::regular_text;
 
 /// The output format of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -213,17 +215,15 @@ pub(super) const EMULATED: Offering<EmulatedNetwork> = Offering {
             Err(error) => error,
         };
         let (file, rest) = text.split_once(',').unwrap_or((text, ""));
-        let Ok(found) = std::fs::metadata(file) else {
+        if !Path::new(file).exists() {
             return Err(format!(
                 "{error}\nor FILE,RTT for a link of varying speed (mahimahi)"
             ));
-        };
-        let failed = |why: &str| format!("{file}: {why}");
-        if !found.is_file() || found.len() > LARGEST_LINK {
-            return Err(failed("expected a file of at most 16 MiB"));
         }
-        let lines = std::fs::read_to_string(file).map_err(|error| failed(&error.to_string()))?;
-        let times = EmulatedNetwork::parse_opportunities(&lines).map_err(|why| failed(&why))?;
+        let lines = regular_text(Path::new(file), "link of varying speed");
+        let lines = lines.map_err(|error| error.message().to_owned())?;
+        let times = EmulatedNetwork::parse_opportunities(&lines);
+        let times = times.map_err(|why| format!("{file}: {why}"))?;
         let network = Network::parse(&format!("none,{rest}")).map_err(|error| error.to_string())?;
         Ok(EmulatedNetwork {
             bytes_per_second: EmulatedNetwork::mean_speed(&times),
@@ -233,8 +233,6 @@ pub(super) const EMULATED: Offering<EmulatedNetwork> = Offering {
     },
     names: NETWORK.names,
 };
-/// Maximum size of a file of a varying link, in bytes.
-const LARGEST_LINK: u64 = 16 << 20;
 
 /// Parses the model by which network times are estimated.
 pub(super) const NETWORK_MODEL: Offering<NetworkModel> = Offering {

@@ -1,6 +1,5 @@
 //! `x11prof audit`: compares the figures of all reports on a recording with each other.
 
-use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
@@ -11,6 +10,7 @@ use x11prof_views::audit::{Pages, audit};
 use crate::args::Audit;
 use crate::error::{CommandError, Outcome};
 use crate::output::emit_text;
+use crate::text_file::text;
 
 /// The reports to compare: name, format, and arguments. `all` is a report in several formats. `CUT` is replaced by the
 /// middle of the recording and `LENGTH` by the length of the recording, both in seconds.
@@ -86,7 +86,7 @@ pub(crate) fn run(arguments: &Audit) -> Outcome {
         .collect();
     add(&mut pages, path, &rest, half)?;
     if let Some(live) = &arguments.live {
-        let text = fs::read_to_string(live).map_err(|error| CommandError::file(live, error))?;
+        let text = text(live, "report")?;
         pages
             .add("live", "text", &text)
             .map_err(CommandError::failed)?;

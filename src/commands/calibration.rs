@@ -42,7 +42,7 @@ impl Destination {
             ));
         }
         let path = saved_parameters::path(&target.host(), &target.identity().name)?;
-        let before = saved_parameters::read(&path).map_err(|why| CommandError::file(&path, why))?;
+        let before = saved_parameters::read(&path)?;
         if arguments.quick && before.as_ref().is_some_and(|file| !file.method.is_quick()) {
             return Err(CommandError::failed(format_args!(
                 "{}: --quick would replace a full calibration. Name another file with -o FILE, or omit \

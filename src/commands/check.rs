@@ -15,6 +15,7 @@ use crate::input;
 use crate::names;
 use crate::output::{emit_shared_text, emit_text, page, refuse_input};
 use crate::pass::Pass;
+use crate::text_file::text;
 
 /// The round-trip time for budget limits on network time if the budget names none, in milliseconds.
 const RTT_MS: f64 = 50.0;
@@ -100,7 +101,7 @@ fn held_against(arguments: &Check) -> Outcome {
 /// Reads the budget file. A limit for an unknown request is an error.
 fn budget(arguments: &Check) -> Result<Budget, CommandError> {
     let path = &arguments.budget;
-    let text = input::text(path, "budget")?;
+    let text = text(path, "budget")?;
     let wrong = |error| CommandError::usage(format_args!("{}: {error}", path.display()));
     let budget = Budget::parse(&text).map_err(wrong)?;
     for (name, error) in budget.names(&text) {

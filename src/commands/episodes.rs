@@ -17,6 +17,7 @@ use crate::input;
 use crate::names;
 use crate::output::{emit_all, emit_json, emit_text, page, refuse_input};
 use crate::pass::{self, Pass};
+use crate::text_file::text;
 
 /// Finds the episodes of the traces and prints their statistics.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
@@ -87,7 +88,7 @@ fn options(arguments: &Arguments) -> Result<EpisodeOptions, CommandError> {
         options.frame_ms = frame;
     }
     if let Some(path) = &arguments.events {
-        let text = input::text(path, "file of events")?;
+        let text = text(path, "file of events")?;
         options.events =
             EventDefinitions::parse(&text).map_err(|error| CommandError::file(path, error))?;
     }

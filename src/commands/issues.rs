@@ -1,6 +1,5 @@
 //! `x11prof issues`: ranks the slow actions of many sessions.
 
-use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -15,6 +14,7 @@ use crate::error::{CommandError, Outcome, shown};
 use crate::output::{emit_json, emit_text, page, refuse_input};
 use crate::pass::{self, Pass};
 use crate::sessions::{find, read};
+use crate::text_file::text;
 
 /// The maximum number of skipped files to list.
 const NAMED: usize = 10;
@@ -130,6 +130,6 @@ fn example(issue: &IssueReport) -> Result<Option<EpisodeReport>, CommandError> {
 }
 
 fn known(path: &Path) -> Result<Known, CommandError> {
-    let text = fs::read_to_string(path).map_err(|error| CommandError::file(path, error))?;
+    let text = text(path, "file of known issues")?;
     Known::parse(&text).map_err(|error| CommandError::file(path, error))
 }

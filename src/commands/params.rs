@@ -16,6 +16,7 @@ use crate::error::{CommandError, Outcome};
 use crate::input;
 use crate::output::{emit_shared_text, emit_text, refuse_input};
 use crate::saved_parameters;
+use crate::text_file::text;
 
 /// Runs the subcommand.
 pub(crate) fn run(arguments: &Params) -> Outcome {
@@ -170,7 +171,7 @@ fn diff(first: &str, second: &str, top: usize) -> Outcome {
 
 fn import(file: &Path, output: Option<&Path>) -> Outcome {
     refuse_input(output, [file])?;
-    let text = input::text(file, "description")?;
+    let text = text(file, "description")?;
     let name = output.or(Some(file)).and_then(Path::file_stem);
     let name = name.map_or_else(|| "imported".into(), |name| name.to_string_lossy());
     let parameters = ServerParameters::from_description(&text, &name)

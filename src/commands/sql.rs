@@ -1,6 +1,5 @@
 //! `x11prof sql`: runs a query over the tables of many sessions in an installed DuckDB.
 
-use std::fs;
 use std::io::{self, ErrorKind, IsTerminal};
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
@@ -13,6 +12,7 @@ use crate::args::{Sql, SqlFormat};
 use crate::error::{CommandError, Outcome};
 use crate::output::emit_text;
 use crate::say::say_all;
+use crate::text_file::text;
 
 /// A Python program that runs a query with the duckdb package. Its arguments are the views and the query.
 const PYTHON: &str = include_str!("../../sql/query.py");
@@ -23,9 +23,7 @@ const NO_DUCKDB: i32 = 69;
 /// Runs the query.
 pub(crate) fn run(arguments: &Sql) -> Outcome {
     let query = match arguments.query.strip_prefix('@') {
-        Some(file) => {
-            fs::read_to_string(file).map_err(|error| CommandError::file(Path::new(file), error))?
-        }
+        Some(file) => text(Path::new(file), "query")?,
         None => arguments.query.clone(),
     };
     let views = views(&arguments.folder)?;

@@ -5,7 +5,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::io;
 use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
@@ -17,7 +16,7 @@ use x11prof_collection::{
     Cell, EpisodeRow, Gather, Issues, Latencies, LeftOut, Partition, Rows, Schema, Selection,
     Session, TableError, schema,
 };
-use x11prof_stacks::{IsolatedProcess, limit_memory, serve};
+use x11prof_stacks::{IsolatedProcess, READING, limit_memory, open_regular, serve};
 
 use super::files::{Found, TWICE, leave};
 use super::in_order::in_order;
@@ -190,7 +189,7 @@ fn isolated(
     let mut reader = reader.map_err(|error| error.to_string())?;
     let path = std::path::absolute(path).map_err(|error| error.to_string())?;
     let longest = memory(&path).map_err(|error| error.to_string())?;
-    let read = reader.reply(&(table, path.as_os_str(), selection), longest);
+    let read = reader.reply(&(table, path.as_os_str(), selection), longest, READING);
     let read =
         read.map_err(|_| "it is damaged: reading it crashes, or takes too much memory or time")?;
     readers().push(reader);
@@ -241,7 +240,7 @@ fn table(
     path: &Path,
     selection: Selection,
 ) -> Result<TableRows, TableError> {
-    let file = Rows::open(table, File::open(path)?)?;
+    let file = Rows::open(table, open_regular(path)?)?;
     let (mut texts, mut rows) = (Texts::default(), TableRows::default());
     file.each(|cells| {
         let mut memory = 0;

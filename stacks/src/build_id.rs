@@ -1,11 +1,10 @@
 //! Build ids of program files: an ELF note that differs between two builds of a program. Reads few bytes of a file,
 //! whatever the file announces, because it may be hostile.
 
-use std::fs::OpenOptions;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use rustix::fs::OFlags;
+use crate::open_regular;
 
 /// The program header of notes, and the note of a build id (elf.h: PT_NOTE, NT_GNU_BUILD_ID).
 const NOTES: u32 = 4;
@@ -18,14 +17,7 @@ const MOST_HEADERS: usize = 1000;
 
 /// The build id of a 64-bit program file as hexadecimal digits; `None` if the file is not regular or has none.
 pub fn build_id(path: &Path) -> Option<String> {
-    // Opening a pipe or a device may block or have effects.
-    path.metadata().ok().filter(std::fs::Metadata::is_file)?;
-    let flags = OFlags::NONBLOCK.bits().cast_signed();
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags)
-        .open(path)
-        .ok()?;
+    let file = open_regular(path).ok()?;
     let read = |at: u64, len: usize| {
         let mut bytes = vec![0; len];
         file.read_exact_at(&mut bytes, at).ok().map(|()| bytes)

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -12,7 +11,7 @@ use std::time::{Duration, Instant};
 use object::{Object, ObjectSection, ReadCache};
 
 use crate::build_id::build_id;
-use crate::program;
+use crate::{open_regular, program};
 
 /// The program that downloads debug files, with a separate cache.
 const PROGRAM: &str = "debuginfod-find";
@@ -73,7 +72,7 @@ pub fn are_named() -> bool {
 
 /// The build id of a file that has no line tables and no installed debug file.
 fn lacking(file: &Path) -> Option<String> {
-    let read = ReadCache::new(File::open(file).ok()?);
+    let read = ReadCache::new(open_regular(file).ok()?);
     let elf = object::File::parse(&read).ok()?;
     let has_lines = elf
         .section_by_name(".debug_line")

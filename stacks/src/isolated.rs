@@ -2,7 +2,7 @@
 //! them use all memory. Only the separate process ends then.
 
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -19,11 +19,9 @@ use crate::program;
 const MEMORY: u64 = 2 << 30;
 /// The CPU time that a separate process may use for one request, or for all requests about one file.
 pub(crate) const CPU_TIME: Duration = Duration::from_secs(60);
-/// The longest wait for a reply. It exceeds the CPU time of a file on a busy machine, and a download.
-const PATIENCE: Timespec = Timespec {
-    tv_sec: 600,
-    tv_nsec: 0,
-};
+/// The longest wait for a reply, if the process only reads files: more than their CPU time. A file may block the process
+/// when it is opened.
+pub const READING: Duration = Duration::from_secs(90);
 
 /// A separate process that runs [`serve`] on untrusted files. It ends when the value is dropped.
 #[derive(Debug)]
@@ -39,9 +37,12 @@ impl IsolatedProcess {
     /// # Errors
     /// Fails if the process cannot be started.
     pub fn start<'a>(words: impl IntoIterator<Item = &'a str>) -> io::Result<IsolatedProcess> {
-        let mut child = program("/proc/self/exe")
-            .args(words)
-            .current_dir("/")
+        let mut command = program("/proc/self/exe");
+        IsolatedProcess::of(command.args(words).current_dir("/"))
+    }
+
+    fn of(command: &mut Command) -> io::Result<IsolatedProcess> {
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -56,21 +57,23 @@ impl IsolatedProcess {
         }
     }
 
-    /// Sends a request to the process and returns the reply, of at most `longest` bytes.
+    /// Sends a request to the process and returns the reply, of at most `longest` bytes, which begins within `patience`.
     ///
     /// # Errors
-    /// Fails if the process ended (because its work crashed, or took too much memory or time), or if the reply is
-    /// longer. Then the process serves no further request.
+    /// Fails if the process ended (because its work crashed, or took too much memory or time), or if the reply is later
+    /// or longer. Then the process serves no further request.
     pub fn reply<T: DeserializeOwned>(
         &mut self,
         request: &impl Serialize,
         longest: u64,
+        patience: Duration,
     ) -> io::Result<T> {
         let mut request = serde_json::to_vec(request)?;
         request.push(b'\n');
         self.requests.write_all(&request)?;
         let mut ready = [PollFd::new(self.replies.get_ref(), PollFlags::IN)];
-        if retry_on_intr(|| poll(&mut ready, Some(&PATIENCE)))? == 0 {
+        let patience = Timespec::try_from(patience).ok();
+        if retry_on_intr(|| poll(&mut ready, patience.as_ref()))? == 0 {
             return Err(io::ErrorKind::TimedOut.into());
         }
         let bytes = self.replies.by_ref().take(longest);
@@ -132,4 +135,20 @@ pub(crate) fn cpu_time() -> Duration {
         u64::try_from(time.tv_sec).unwrap_or(0),
         u32::try_from(time.tv_nsec).unwrap_or(0),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_does_not_reply_is_ended() {
+        let mut silent = IsolatedProcess::of(program("sleep").arg("600")).unwrap();
+        let patience = Duration::from_millis(10);
+        let reply: io::Result<()> = silent.reply(&"", 10, patience);
+        assert_eq!(reply.unwrap_err().kind(), io::ErrorKind::TimedOut);
+        let pid = rustix::process::Pid::from_child(&silent.child);
+        drop(silent);
+        assert!(rustix::process::test_kill_process(pid).is_err());
+    }
 }

@@ -15,6 +15,7 @@ mod isolated;
 mod memory;
 mod names;
 mod program;
+mod regular_file;
 mod symbols;
 mod tables;
 mod waiter;
@@ -22,7 +23,7 @@ mod waiter;
 pub use build_id::build_id;
 pub use debug_files::are_named as debug_file_servers_are_named;
 pub use frames::{Frame, Unwinder, Unwound};
-pub use isolated::{IsolatedProcess, limit_memory, serve};
+pub use isolated::{IsolatedProcess, READING, limit_memory, serve};
 /// Functions that only the fuzz targets use.
 #[doc(hidden)]
 pub mod fuzzing {
@@ -31,5 +32,6 @@ pub mod fuzzing {
 
 pub use names::{Names, SYMBOL_READER, WITH_DEBUG_FILES};
 pub use program::program;
+pub use regular_file::open_regular;
 pub use symbols::{Function, Functions, serve_symbols};
 pub use waiter::{StackCopy, Waiter};

@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
+use crate::debug_files;
 use crate::frames::Frame;
-use crate::isolated::IsolatedProcess;
+use crate::isolated::{IsolatedProcess, READING};
 use crate::symbols::Functions;
 
 /// The first argument of a process of this program that runs [`serve_symbols`](crate::serve_symbols).
@@ -13,6 +15,8 @@ pub const SYMBOL_READER: &str = "x11prof-symbols";
 pub const WITH_DEBUG_FILES: &str = "debug-files";
 /// After this many files have ended the process, no more files are read.
 const FAILURES: usize = 3;
+/// The longest wait for a reply that may need a download.
+const DOWNLOADING: Duration = Duration::from_secs(600);
 /// The maximum total length of the names of the functions that are inlined at one address, in bytes.
 const LONGEST: u64 = 16 << 20;
 
@@ -64,7 +68,12 @@ impl Names {
             }
         };
         let request = (&*frame.file, frame.address);
-        let read = reader.and_then(|mut reader| Ok((reader.reply(&request, LONGEST)?, reader)));
+        let patience = match self.with_debug_files && debug_files::are_named() {
+            true => DOWNLOADING,
+            false => READING,
+        };
+        let read =
+            reader.and_then(|mut reader| Ok((reader.reply(&request, LONGEST, patience)?, reader)));
         match read {
             Ok((found, reader)) => {
                 self.reader = Some(reader);

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -17,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::debug_files::DebugFiles;
 use crate::frames::Frame;
 use crate::isolated::{CPU_TIME, cpu_time, limit_time, serve};
+use crate::open_regular;
 use crate::tables::Tables;
 
 /// A function that contains the address of a frame, or into which such a function was inlined.
@@ -49,7 +49,7 @@ fn links_to_files(path: &Path, left: usize) -> bool {
     let Ok(path) = path.canonicalize() else {
         return true;
     };
-    let Ok(file) = File::open(&path).map(ReadCache::new) else {
+    let Ok(file) = open_regular(&path).map(ReadCache::new) else {
         return true;
     };
     let Ok(elf) = object::File::parse(&file) else {
@@ -135,7 +135,7 @@ impl Symbols {
     fn start(&mut self, frame: &Frame) -> Option<u64> {
         let tables = self.tables.entry(Arc::clone(&frame.file));
         let tables = tables.or_insert_with(|| {
-            let file = ReadCache::new(File::open(&*frame.file).ok()?);
+            let file = ReadCache::new(open_regular(Path::new(&*frame.file)).ok()?);
             Tables::of(&object::File::parse(&file).ok()?)
         });
         let function = tables.as_ref()?.function(frame.address)?;

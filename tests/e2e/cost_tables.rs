@@ -219,3 +219,29 @@ fn costs_that_cannot_be_rescaled_give_a_warning() {
         .any(|warning| warning["kind"] == "other-machine");
     assert!(marked, "{warnings:?}");
 }
+
+/// With `sudo`, the folder of saved tables may be that of another user.
+#[test]
+fn saved_tables_that_are_no_files_are_skipped() {
+    let place = Place::new();
+    crate::hostile::trace(&place, []);
+    let folder = place.path("data/x11prof/machine");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mkfifoat(rustix::fs::CWD, folder.join("pipe.toml"), mode).expect("a pipe");
+    std::os::unix::fs::symlink("/dev/zero", folder.join("zero.toml")).expect("a link");
+    let long = std::fs::File::create(folder.join("long.toml")).expect("a file");
+    long.set_len(1 << 40).expect("a long file");
+    for words in [&["params", "list"][..], &["report"]] {
+        let ran = run(&place, words);
+        let said = ran.stderr();
+        ran.succeeded();
+        for why in [
+            "pipe.toml: not a regular file; file ignored",
+            "zero.toml: not a regular file; file ignored",
+            "long.toml: not a parameter file: longer than 16 MiB; file ignored",
+        ] {
+            assert!(said.contains(why), "{words:?}: {said}");
+        }
+    }
+}

@@ -7,6 +7,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::{fmt, hint};
 
+use x11prof_stacks::open_regular;
+
 use crate::private_dir::random;
 
 /// The only authorization protocol that clients may use.
@@ -93,11 +95,8 @@ pub(crate) fn look_up(file: &Path, peer: &Peer, number: u32) -> Option<Cookie> {
 /// The bytes of an authority file; `None` if it is missing, unreadable, or a pipe, on which the recorder would wait.
 fn entries_of(file: &Path) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
-    let mut options = OpenOptions::new();
-    let file = options.read(true).custom_flags(libc::O_NONBLOCK).open(file);
-    let file = file.ok()?;
-    file.metadata().ok().filter(std::fs::Metadata::is_file)?;
-    file.take(LONGEST_FILE).read_to_end(&mut bytes).ok()?;
+    let mut file = open_regular(file).ok()?.take(LONGEST_FILE);
+    file.read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }
 

@@ -6,6 +6,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::process::{Pid, test_kill_process};
+use x11prof_stacks::open_regular;
 
 use crate::display::listen_error::{ListenError, in_use};
 
@@ -97,14 +98,11 @@ fn holder(lock: &Path) -> Holder {
 
 /// The eleven bytes of a lock file. Fails if the file is not a regular file.
 pub(crate) fn lock_text(lock: &Path) -> io::Result<Vec<u8>> {
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
-        .open(lock)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("no regular file"));
+    if lock.is_symlink() {
+        return Err(io::Error::other("a link"));
     }
     let mut text = Vec::new();
-    file.take(LOCK_LEN).read_to_end(&mut text)?;
+    let mut file = open_regular(lock)?.take(LOCK_LEN);
+    file.read_to_end(&mut text)?;
     Ok(text)
 }

@@ -14,8 +14,8 @@ use x11prof_proxy::mark;
 
 use crate::commands::internal_program::tell;
 use crate::error::{CommandError, Outcome};
-use crate::input;
 use crate::progress::Steps;
+use crate::text_file::text;
 
 /// The first word of the driver's command line, which is internal and not in `--help`.
 pub(crate) const WORD: &str = "--driver";
@@ -46,7 +46,7 @@ pub(crate) fn run(words: impl IntoIterator<Item = OsString>) -> Outcome {
 }
 
 fn driven(path: &Path, config: &DriveConfig) -> Result<Driven, CommandError> {
-    let text = input::text(path, "session")?;
+    let text = text(path, "session")?;
     let session: Session = text
         .parse()
         .map_err(|error| CommandError::file(path, error))?;

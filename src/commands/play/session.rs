@@ -8,6 +8,7 @@ use x11prof_drive::{InputKind, Place, RecordedInput, Session, WindowName};
 use crate::error::CommandError;
 use crate::input;
 use crate::pass::Pass;
+use crate::text_file::text;
 
 /// The first bytes of a trace (the magic number of MCAP).
 const TRACE: &[u8] = b"\x89MCAP";
@@ -45,7 +46,7 @@ pub(super) fn read(path: &Path) -> Result<Session, CommandError> {
     let session = match is_trace(path)? {
         true => recorded(path)?,
         false => {
-            let text = input::text(path, "session")?;
+            let text = text(path, "session")?;
             text.parse()
                 .map_err(|error| CommandError::file(path, error))?
         }

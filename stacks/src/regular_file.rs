@@ -1,0 +1,28 @@
+//! Opens files that others may have placed. Opening a pipe or a device could block or have effects.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+/// Opens the regular file at `path` for reading, without waiting if it becomes a pipe meanwhile.
+///
+/// # Errors
+/// Fails if the file cannot be opened or is not regular.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let irregular = || io::Error::other("not a regular file");
+    if !path.metadata()?.is_file() {
+        return Err(irregular());
+    }
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags)
+        .open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(irregular()),
+    }
+}
