@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use tokio::signal::unix::{SignalKind, signal};
 use x11prof_cost_model::review_method;
 use x11prof_proxy::{DisplayName, PrivateServer, ServerLink};
 use x11prof_xmeasure::{Pin, Plan, Progress, Target, measure};
@@ -113,14 +114,16 @@ fn stopped_by_interrupt() -> Result<Arc<AtomicBool>, CommandError> {
         .enable_all()
         .build()
         .map_err(failed)?;
+    let mut interrupts = {
+        let _inside = runtime.enter();
+        signal(SignalKind::interrupt()).map_err(failed)?
+    };
     let begun = std::thread::Builder::new().spawn(move || {
         runtime.block_on(async {
-            if tokio::signal::ctrl_c().await.is_ok() {
-                flag.store(true, Ordering::Relaxed);
-            }
-            if tokio::signal::ctrl_c().await.is_ok() {
-                std::process::abort();
-            }
+            interrupts.recv().await;
+            flag.store(true, Ordering::Relaxed);
+            interrupts.recv().await;
+            std::process::abort();
         });
     });
     begun.map_err(failed)?;
