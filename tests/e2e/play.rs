@@ -1,6 +1,7 @@
 //! `x11prof drive` and `type`: programs driven by sessions, and the latency of each action.
 
 use std::os::unix::process::CommandExt as _;
+use std::process::Stdio;
 
 use serde_json::Value;
 use x11rb::connection::Connection as _;
@@ -11,7 +12,7 @@ use x11rb::protocol::xtest::ConnectionExt as _;
 use x11rb::wrapper::ConnectionExt as _;
 
 use crate::harness::examples::example;
-use crate::harness::{Finished, Place, Recording, Server, alone, needs, until};
+use crate::harness::{Finished, Place, Recording, Server, alone, needs, until, wait};
 
 /// Handlers' times in milliseconds.
 const TIMES: [&str; 4] = ["10", "30", "100", "300"];
@@ -375,6 +376,35 @@ fn typing_continues_while_a_popup_is_open() {
     let program = program.to_str().expect("a path");
     let result = place.json(["type", "abcdef", "--format", "json", "--", "wish", program]);
     assert_eq!(latencies(&result).len(), 6, "{result}");
+}
+
+/// Another client may grab the server and keep it, also before the session.
+#[test]
+fn grabbed_server_stops_the_driver() {
+    let place = Place::new();
+    needs("xterm", "xterm");
+    let server = Server::xvfb(&[]);
+    let (x, _) = x11rb::connect(Some(&server.display)).expect("a connection");
+    let run = words(&[
+        &["type", "--display", &server.display, "--yes", "--"],
+        &XTERM,
+    ]);
+    let mut command = place.x11prof(&run);
+    let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
+    until("a key that is down", || {
+        let keys = x.query_keymap().expect("a request").reply();
+        let keys = keys.expect("the keys").keys;
+        keys.iter().any(|byte| *byte != 0).then_some(())
+    });
+    x.grab_server().expect("a request");
+    x.sync().expect("the server is grabbed");
+    assert_eq!(wait(&mut child, "x11prof type").code(), Some(1));
+    let mut said = String::new();
+    let mut stderr = child.stderr.take().expect("a pipe");
+    std::io::Read::read_to_string(&mut stderr, &mut said).expect("text");
+    assert!(said.contains("no reply within 20 s"), "{said}");
+    let line = place.run(&run).failed_with_one_line(1);
+    assert!(line.contains("silent for 20 s"), "{line}");
 }
 
 #[test]

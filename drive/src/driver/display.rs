@@ -18,8 +18,8 @@ use x11rb::protocol::xproto::{
     MapState, Screen, Window,
 };
 use x11rb::protocol::xtest::ConnectionExt as _;
-use x11rb::rust_connection::RustConnection;
 
+use super::connection::{BoundedConnection, connect, gone};
 use super::keyboard::Keyboard;
 use crate::DriveError;
 use crate::action::{Place, WindowName};
@@ -35,7 +35,7 @@ const MOTION: u8 = 6;
 
 /// The driver's connection to the display.
 pub(super) struct Display {
-    x: RustConnection,
+    x: BoundedConnection,
     screen: Screen,
     pub(super) keyboard: Keyboard,
     net_wm_name: u32,
@@ -60,10 +60,6 @@ pub(super) struct ClientWindow {
     pub(super) is_popup: bool,
 }
 
-fn gone(error: impl std::fmt::Display) -> DriveError {
-    DriveError::Display(format!("does not answer: {error}"))
-}
-
 /// The reply; `None` if the window no longer exists.
 fn answer<A>(reply: Result<A, ReplyError>) -> Result<Option<A>, DriveError> {
     match reply {
@@ -82,7 +78,7 @@ macro_rules! ask {
 
 impl Display {
     pub(super) fn open() -> Result<Display, DriveError> {
-        let (x, screen) = x11rb::connect(None).map_err(gone)?;
+        let (x, screen) = connect()?;
         let screen = x.setup().roots.get(screen).cloned();
         let screen = screen.ok_or_else(|| DriveError::Display("has no screen".to_owned()))?;
         let xtest = x

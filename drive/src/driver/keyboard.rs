@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use x11rb::connection::Connection;
 use x11rb::protocol::xproto::ConnectionExt as _;
-use x11rb::rust_connection::RustConnection;
 
+use super::connection::BoundedConnection;
 use crate::DriveError;
 
 /// For each keysym, a keycode that produces it, and whether Shift is needed.
@@ -13,7 +13,7 @@ use crate::DriveError;
 pub(super) struct Keyboard(HashMap<u32, (u8, bool)>);
 
 impl Keyboard {
-    pub(super) fn ask(x: &RustConnection) -> Result<Keyboard, DriveError> {
+    pub(super) fn ask(x: &BoundedConnection) -> Result<Keyboard, DriveError> {
         let lost = |error: &dyn std::fmt::Display| {
             DriveError::Display(format!("does not report its keyboard map: {error}"))
         };

@@ -1,5 +1,6 @@
 //! The driver. It performs the actions of a session one after the other, each after the program has become idle.
 
+mod connection;
 mod display;
 mod input_injector;
 mod keyboard;

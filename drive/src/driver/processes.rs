@@ -90,12 +90,7 @@ impl Program {
                 let ran = ran.split(' ').next().and_then(|ns| ns.parse::<u64>().ok());
                 activity.run_ns = activity.run_ns.wrapping_add(ran.unwrap_or(0));
                 activity.threads += 1;
-                // The state follows the name, which may contain any characters in parentheses.
-                let stat = text("stat");
-                let state = stat
-                    .rsplit_once(") ")
-                    .and_then(|(_, rest)| rest.chars().next());
-                activity.is_busy |= matches!(state, Some('R' | 'D'));
+                activity.is_busy |= matches!(state(&of), Some('R' | 'D'));
                 // Other threads may sleep between iterations of a loop.
                 activity.is_busy |= thread == pid.to_string() && sleeps(&text("syscall"));
             }
@@ -163,11 +158,15 @@ fn descendants(pid: Pid) -> Vec<Pid> {
 
 /// True if a process has ended but was not reaped by its parent.
 fn is_dead(pid: Pid) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let state = stat
-        .rsplit_once(") ")
-        .and_then(|(_, rest)| rest.chars().next());
-    matches!(state, None | Some('Z' | 'X'))
+    matches!(state(&format!("/proc/{pid}")), None | Some('Z' | 'X'))
+}
+
+/// The state of the process or thread with this folder (proc(5), "stat"); `None` if there is none.
+fn state(folder: &str) -> Option<char> {
+    let stat = fs::read_to_string(format!("{folder}/stat")).ok()?;
+    // The state follows the name, which may contain any characters in parentheses.
+    let (_, rest) = stat.rsplit_once(") ")?;
+    rest.chars().next()
 }
 
 fn threads(pid: Pid) -> Vec<String> {
