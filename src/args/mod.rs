@@ -276,7 +276,7 @@ pub(crate) struct Record {
     /// Record until all clients have disconnected
     ///
     /// By default, the recording ends when COMMAND has ended and its windows are closed, even if helper programs such
-    /// as dbus-launch are still connected.
+    /// as dbus-launch are still connected; or when another client has grabbed the server for 30 s after COMMAND's end.
     #[arg(long, requires = "command")]
     pub(crate) until_closed: bool,
     /// Stop if the server uses more than PERCENT of a CPU for the recording for 5 s

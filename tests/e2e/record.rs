@@ -11,7 +11,9 @@ use crate::harness::{Finished, Place, Recording, Server, needs, raw, until, wait
 use rustix::process::{Pid, Signal, kill_process};
 use x11rb::connection::Connection as _;
 use x11rb::protocol::res::{self, ConnectionExt as _};
+use x11rb::protocol::xproto::ConnectionExt as _;
 use x11rb::rust_connection::{DefaultStream, RustConnection};
+use x11rb::wrapper::ConnectionExt as _;
 
 #[test]
 fn command_exit_status_is_returned() {
@@ -99,6 +101,34 @@ fn windowless_helper_does_not_prolong_the_recording() {
     let said = line.stderr();
     line.succeeded();
     assert!(!said.contains("ended without"), "{said}");
+}
+
+/// While another client has grabbed the server, nobody knows whether the helper has a window.
+#[test]
+fn grabbed_server_does_not_keep_the_recording_from_ending() {
+    needs("xprop", "x11-utils");
+    let place = Place::new();
+    let server = Server::xvfb(&[]);
+    let (x, _) = x11rb::connect(Some(&server.display)).expect("a connection");
+    let script = "xprop -root -spy >shown & read line";
+    let mut command = place.x11prof(["record", "--display", &server.display, "--"]);
+    command.args(["sh", "-c", script]).stdin(Stdio::piped());
+    let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
+    until("the helper", || {
+        let shown = std::fs::metadata(place.path("shown")).ok()?;
+        (shown.len() > 0).then_some(())
+    });
+    x.grab_server().expect("a request");
+    x.sync().expect("the server is grabbed");
+    drop(child.stdin.take());
+    assert_eq!(wait(&mut child, "x11prof record").code(), Some(1));
+    let mut said = String::new();
+    let mut stderr = child.stderr.take().expect("a pipe");
+    std::io::Read::read_to_string(&mut stderr, &mut said).expect("text");
+    assert!(
+        said.contains("the recording ended without xprop ("),
+        "{said}"
+    );
 }
 
 #[test]

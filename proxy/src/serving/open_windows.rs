@@ -22,6 +22,8 @@ const CHECK_EVERY: Duration = Duration::from_millis(250);
 /// The recording ends when its clients have had no window for this long. A program that forks into the background maps
 /// its window within this time.
 const WITHOUT_WINDOWS: Duration = Duration::from_millis(1500);
+/// The recording ends when the server has not replied for this long, because another client grabbed it and keeps it.
+const WITHOUT_REPLY: Duration = Duration::from_secs(30);
 /// The searched levels of the window tree. A window manager puts a client's window into a frame, and some window
 /// managers use two frames.
 const LEVELS: usize = 3;
@@ -40,12 +42,16 @@ impl OpenWindows {
     /// Waits until the recorded clients have no windows.
     pub(crate) async fn closed(self) {
         let windows = Arc::new(self);
-        let mut seen = Instant::now();
-        while seen.elapsed() < WITHOUT_WINDOWS {
+        let (mut seen, mut replied) = (Instant::now(), Instant::now());
+        while seen.elapsed() < WITHOUT_WINDOWS && replied.elapsed() < WITHOUT_REPLY {
             sleep(CHECK_EVERY).await;
             let checked = Arc::clone(&windows);
             // If the server does not reply, for example because it is grabbed, windows may be open.
-            if !matches!(spawn_blocking(move || checked.any()).await, Ok(Ok(false))) {
+            let open = spawn_blocking(move || checked.any()).await;
+            if let Ok(Ok(_)) = open {
+                replied = Instant::now();
+            }
+            if !matches!(open, Ok(Ok(false))) {
                 seen = Instant::now();
             }
         }
