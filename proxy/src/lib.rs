@@ -25,6 +25,7 @@ mod recording;
 mod relay;
 mod servers;
 mod serving;
+mod shared_memory;
 mod sockets;
 
 pub use attach::{WATCHDOG, attach_watchdog, running_clients};
@@ -54,3 +55,4 @@ pub use relay::rewrites::Rewrite;
 pub use servers::private_server::PrivateServer;
 pub use servers::server_error::ServerError;
 pub use servers::server_kind::ServerKind;
+pub use shared_memory::SharedMemory;

@@ -5,7 +5,6 @@ pub(crate) mod connection;
 pub(crate) mod exchange;
 pub(crate) mod identity;
 pub(crate) mod process;
-pub(crate) mod shared_memory;
 pub(crate) mod target;
 pub(crate) mod tracker;
 pub(crate) mod wire;

@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use x11prof_protocol::{Extensions, Symbol, request_name};
-use x11prof_proxy::{DisplayName, ServerLink};
+use x11prof_proxy::{DisplayName, ServerLink, SharedMemory};
 
 use super::connection::Connection;
 use super::control::Control;
 use super::patience::{LOOK_AGAIN, PATIENCE, TURN};
 use super::screens;
-use super::shared_memory::{self, Segment};
+use super::shared_memory::{file, segment};
 use crate::ids::Ids;
 use crate::script::{Noise, Script};
 use crate::{Played, ReplayError};
@@ -24,7 +24,7 @@ const MOST_PICTURES: usize = 1000;
 
 /// Memory shared with the display, in place of a recorded client's segment.
 pub(super) enum Memory {
-    Segment(Segment),
+    Segment(SharedMemory),
     File(OwnedFd),
 }
 
@@ -81,10 +81,10 @@ impl<'a> Player<'a> {
             other_keys: control.other_keys(&script.keys)?,
             ..Played::default()
         };
-        let memory = script.segments.iter().map(|segment| {
-            let made = match segment.by_descriptor {
-                true => shared_memory::file(segment.len).map(Memory::File),
-                false => Segment::new(segment.len).map(Memory::Segment),
+        let memory = script.segments.iter().map(|of| {
+            let made = match of.by_descriptor {
+                true => file(of.len).map(Memory::File),
+                false => segment(of.len).map(Memory::Segment),
             };
             made.map_err(|error| ReplayError::display("shared memory")(&error))
         });

@@ -4,6 +4,7 @@
 use std::os::fd::OwnedFd;
 
 use x11prof_protocol::parse_reply;
+use x11prof_proxy::SharedMemory;
 use x11rb_protocol::protocol::bigreq::EnableRequest;
 use x11rb_protocol::protocol::xproto::{
     self, CreateWindowRequest, EventMask, GetInputFocusRequest, MapWindowRequest,
@@ -13,7 +14,6 @@ use x11rb_protocol::x11_utils::{ReplyRequest, Request};
 
 use crate::error::MeasureError;
 use crate::server::connection::RawConnection;
-use crate::server::shared_memory::Segment;
 use crate::server::tracker::Tracker;
 use crate::server::wire::{self, Major};
 
@@ -49,7 +49,7 @@ pub(crate) struct Client {
     pub(crate) longest_request: Option<u32>,
     next_id: u32,
     /// The memory shared with the server, which is kept until the end.
-    pub(crate) segments: Vec<Segment>,
+    pub(crate) segments: Vec<SharedMemory>,
 }
 
 impl Client {
@@ -233,7 +233,7 @@ impl Client {
     }
 
     /// Keeps a shared memory segment until the client is dropped.
-    pub(crate) fn keep(&mut self, segment: Segment) {
+    pub(crate) fn keep(&mut self, segment: SharedMemory) {
         self.segments.push(segment);
     }
 

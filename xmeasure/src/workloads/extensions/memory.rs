@@ -4,6 +4,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use x11prof_proxy::SharedMemory;
 use x11rb_protocol::protocol::shm::{
     AttachFdRequest, AttachRequest, CreatePixmapRequest, CreateSegmentRequest, DetachRequest,
     GetImageRequest, PutImageRequest, QueryVersionRequest,
@@ -17,7 +18,6 @@ use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::server::client::{Client, SIDE};
 use crate::server::connection::CARRYING;
-use crate::server::shared_memory::Segment;
 use crate::server::wire::{Major, core};
 use crate::workloads::loads::Loads;
 use crate::workloads::workload::{Phase, Sync, Workload};
@@ -156,8 +156,8 @@ fn descriptors(client: &mut Client, loads: &mut Loads, major: Major) {
 /// Adds loads that attach segments by their ids and detach them. Each segment is new, because a server only increments
 /// a counter for a segment that is already attached.
 fn attach(client: &mut Client, loads: &mut Loads, major: Major) {
-    let segments: Vec<Segment> = (0..CARRYING)
-        .map_while(|_| Segment::new(SEGMENT as usize))
+    let segments: Vec<SharedMemory> = (0..CARRYING)
+        .map_while(|_| SharedMemory::new(SEGMENT as usize).ok())
         .collect();
     let ids = client.ids(segments.len());
     let each = || ids.iter().zip(&segments);
@@ -172,7 +172,7 @@ fn attach(client: &mut Client, loads: &mut Loads, major: Major) {
     }
 }
 
-fn attach_id(memory: &Segment, shmseg: u32, major: Major) -> Vec<u8> {
+fn attach_id(memory: &SharedMemory, shmseg: u32, major: Major) -> Vec<u8> {
     major.bytes(AttachRequest {
         shmseg,
         shmid: memory.id(),
@@ -183,7 +183,7 @@ fn attach_id(memory: &Segment, shmseg: u32, major: Major) -> Vec<u8> {
 /// Attaches a segment by its id and returns the resource id; `None` if the segment cannot be created, or if the server
 /// refuses it, such as a server on another machine.
 fn by_id(client: &mut Client, major: Major, length: usize) -> Result<Option<u32>, MeasureError> {
-    let Some(memory) = Segment::new(length) else {
+    let Ok(memory) = SharedMemory::new(length) else {
         return Ok(None);
     };
     let shmseg = client.id();
