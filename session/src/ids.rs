@@ -51,9 +51,9 @@ impl By {
 /// A condition on the request that created a resource.
 pub(crate) type Made<'a> = &'a dyn Fn(By) -> bool;
 
-/// The maximum number of resources of one kind. A display server has far fewer. At this limit, the session ignores new
-/// resources.
-const TABLE_LIMIT: usize = 1 << 18;
+/// The maximum number of resources of one kind, for which a hash table needs 2^18 entries. A display server has far
+/// fewer. At this limit, the session ignores new resources.
+const TABLE_LIMIT: usize = 7 << 15;
 
 /// Resources of one kind by their ids, up to a maximum number.
 #[derive(Debug)]

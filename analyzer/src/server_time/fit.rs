@@ -17,7 +17,7 @@ use crate::server_time::share::Share;
 /// Kinds of work, summed over runs, that are fitted at once: enough to distinguish the kinds, in bounded memory. Work
 /// of one kind may have many keys, which only need memory.
 pub(super) const WINDOW: usize = 1 << 16;
-const PARTS_LIMIT: usize = 8 * WINDOW;
+const PARTS_LIMIT: usize = 3 * WINDOW;
 /// Steps of the fit. Few steps leave the costs unchanged. With many steps the noise of single runs dominates, most of
 /// all for rare kinds (validation/results).
 const STEPS: usize = 30;
