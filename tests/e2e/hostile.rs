@@ -1,8 +1,9 @@
 //! Malformed traces: time, memory and disk use stay proportional to the length of the trace, whatever it claims.
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
-use crate::harness::{Finished, Place, needs};
+use crate::harness::{Finished, Place, alone, needs};
 use x11prof_collection::{Cell, EpisodeRow, TableWriter, schema};
 use x11prof_trace::{
     Block, ConnectionId, Control, CpuTime, Direction, EmulatedNetwork, Existing, ExistingClient,
@@ -580,6 +581,36 @@ fn symbols_are_not_read_through_links_to_pipes() {
     sampled(&place, &[("plain".as_ref(), address)]);
     let report = place.ok(["report", "--by", "function"]);
     assert!(report.contains("plain+"), "{report}");
+}
+
+/// A page without names starts no separate process.
+#[test]
+fn names_from_a_separate_process_take_under_30_ms() {
+    needs("cc", "gcc");
+    let place = Place::new();
+    let _alone = alone();
+    place.write("t.c", b"int main(void) { return 0; }");
+    let made = std::process::Command::new("cc")
+        .args(["-g", "-o", "program", "t.c"])
+        .current_dir(place.path(""))
+        .status();
+    assert!(made.expect("cc").success());
+    let program = place.path("program");
+    sampled(&place, &[(&program, 0x1130)]);
+    let page = |file: &str| {
+        std::fs::rename(&program, place.path(file)).expect("a program");
+        let begun = Instant::now();
+        let page = place.ok(["report", "--by", "function"]);
+        let time = begun.elapsed();
+        assert_eq!(page.contains("main ["), file == "program", "{page}");
+        std::fs::rename(place.path(file), &program).expect("a program");
+        time
+    };
+    // The fastest of several pages: another program may interrupt each.
+    let fastest = |file| (0..9).map(|_| page(file)).min().expect("a time");
+    let (without, with) = (fastest("elsewhere"), fastest("program"));
+    let cost = with.saturating_sub(without);
+    assert!(cost < Duration::from_millis(30), "{with:?} - {without:?}");
 }
 
 /// Each of many stacks has two hundred frames with thousands of long names.

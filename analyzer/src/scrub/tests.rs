@@ -12,6 +12,9 @@ use super::pending_records::shape;
 const UNKNOWN: u8 = 200;
 const RENDER: u8 = 139;
 const INPUT: u8 = 131;
+const RANDR: u8 = 140;
+const GLX: u8 = 150;
+const KEYBOARD: u8 = 135;
 
 /// A stream of messages in a byte order.
 struct Wire {
@@ -96,6 +99,16 @@ fn requests(order: ByteOrder) -> Vec<u8> {
     wire.request(UNKNOWN, 3, |body| {
         body.put(b"a secret of an extension");
     });
+    // CreateMode, ClientInfo, GetKbdByName.
+    wire.request(RANDR, 16, |body| {
+        body.u32(0x50d).put(&[0; 32]).put(b"secret");
+    });
+    wire.request(GLX, 20, |body| {
+        body.u32(1).u32(4).u32(6).put(b"secret");
+    });
+    wire.request(KEYBOARD, 23, |body| {
+        body.put(&[0; 8]).put(&[6]).put(b"secret").put(&[0; 5]);
+    });
     // RENDER CompositeGlyphs8: glyphs 1, 2 and 1 of a set.
     wire.request(RENDER, 23, |body| {
         body.put(&[3, 0, 0, 0])
@@ -154,6 +167,9 @@ fn extensions() -> Record {
         extension("MY-OWN", UNKNOWN),
         extension("RENDER", RENDER),
         extension("XInputExtension", INPUT),
+        extension("RANDR", RANDR),
+        extension("GLX", GLX),
+        extension("XKEYBOARD", KEYBOARD),
     ];
     let time = Timestamp::from_nanos(0);
     Record::Control(time, Control::Extensions { extensions })
@@ -219,6 +235,36 @@ fn text_is_scrubbed_in_both_byte_orders_at_any_block_cut() {
         }
     }
     assert!(by_chance * 20 < times, "{by_chance} of {times}");
+}
+
+#[test]
+fn names_of_modes_are_scrubbed_in_replies() {
+    for order in [ByteOrder::Little, ByteOrder::Big] {
+        let mut wire = Wire {
+            order,
+            bytes: requests(order)[..12].to_vec(),
+        };
+        wire.request(RANDR, 25, |body| {
+            body.u32(0x50d);
+        });
+        // GetScreenResourcesCurrent: a mode with its name.
+        let mut reply = Wire {
+            order,
+            bytes: events(order)[..8].to_vec(),
+        };
+        reply.put(&[1, 0]).u16(1).u32(10).u32(1).u32(1);
+        reply.u16(0).u16(0).u16(1).u16(6).put(&[0; 8]);
+        reply.put(&[7; 32]).put(b"secret\0\0");
+        let [_, after] = scrubbed([
+            extensions(),
+            block(Direction::ToServer, 0, &wire.bytes, Vec::new()),
+            block(Direction::ToClient, 0, &reply.bytes, Vec::new()),
+        ]);
+        assert!(
+            has(&after, &[7; 32]) && !has(&after, b"secret"),
+            "{after:?}"
+        );
+    }
 }
 
 #[test]
