@@ -119,6 +119,7 @@ pub use recording::trace_summary::{
     ConnectionSummary, CpuFigures, MissingParts, TraceSummary, identity, is_timed,
 };
 pub use recording::warnings::{Warning, WarningKind, Warnings};
+pub use resources::counts::ResourceCounts;
 pub use resources::report::{
     ClientResources, HeldOverTime, KindResources, PixelFormatReport, RemainderReport,
     ResourceReport, SizeReport, SummedClients, SummedKind,

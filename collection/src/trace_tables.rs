@@ -107,12 +107,12 @@ impl TraceTables {
         for client in &ResourceReport::new(&self.resources, &self.summary).clients {
             for kind in &client.kinds {
                 let numbers = [
-                    kind.created,
-                    kind.freed,
-                    kind.held,
-                    kind.held_bytes,
-                    kind.most,
-                    kind.most_bytes,
+                    kind.counts.created,
+                    kind.counts.freed,
+                    kind.counts.held,
+                    kind.counts.held_bytes,
+                    kind.counts.most,
+                    kind.counts.most_bytes,
                 ];
                 let mut cells = vec![
                     Cell::Text(session),

@@ -20,8 +20,8 @@ pub fn text(report: &ResourceReport, page: &Page) -> String {
         let kinds = client.kinds.iter();
         kinds.fold((0, 0), |(bytes, count), of| {
             (
-                bytes.saturating_add(of.most_bytes),
-                count.saturating_add(of.most),
+                bytes.saturating_add(of.counts.most_bytes),
+                count.saturating_add(of.counts.most),
             )
         })
     };
@@ -66,12 +66,12 @@ fn summary(report: &ResourceReport, largest: Option<&&ClientResources>) -> Strin
     };
     let largest = largest.map_or_else(String::new, |client| {
         let kinds = client.kinds.iter();
-        match kinds.max_by_key(|of| of.most_bytes) {
-            Some(of) if of.most_bytes > 0 => format!(
+        match kinds.max_by_key(|of| of.counts.most_bytes) {
+            Some(of) if of.counts.most_bytes > 0 => format!(
                 " Largest at its peak: {}, {} in {}.",
                 plain(&client.name),
-                bytes(of.most_bytes),
-                counted(of.most, &of.kind)
+                bytes(of.counts.most_bytes),
+                counted(of.counts.most, &of.kind)
             ),
             _ => String::new(),
         }
@@ -105,14 +105,14 @@ fn client_text(client: &ClientResources, page: &Page) -> String {
     for of in &client.kinds {
         table.row([
             of.kind.clone(),
-            of.held.to_string(),
-            of.held_bytes.to_string(),
-            of.most.to_string(),
-            of.most_bytes.to_string(),
+            of.counts.held.to_string(),
+            of.counts.held_bytes.to_string(),
+            of.counts.most.to_string(),
+            of.counts.most_bytes.to_string(),
             format!("{:.3}", of.most_at_ms / 1e3),
-            of.created.to_string(),
-            of.freed.to_string(),
-            of.freed_at_once.to_string(),
+            of.counts.created.to_string(),
+            of.counts.freed.to_string(),
+            of.counts.freed_at_once.to_string(),
         ]);
     }
     text.push_str(&table.on(page));

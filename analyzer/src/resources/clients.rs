@@ -6,6 +6,7 @@ use x11prof_protocol::Symbol;
 use x11prof_session::ResourceKind;
 use x11prof_trace::{ConnectionId, Timestamp};
 
+use crate::resources::counts::ResourceCounts;
 use crate::resources::kind_use::{KindUse, LISTED_LIMIT};
 
 /// Maximum number of disconnected clients with separate entries: when there are twice as many, the half with the
@@ -61,7 +62,10 @@ impl ClientUse {
             let parts = self.kinds.values().map(part);
             parts.fold(0, u64::saturating_add)
         };
-        (of(|kind| kind.most_bytes), of(|kind| kind.most))
+        (
+            of(|kind| kind.counts.most_bytes),
+            of(|kind| kind.counts.most),
+        )
     }
 
     fn start_afresh(&mut self, now: Timestamp) {
@@ -82,27 +86,13 @@ fn forget_small(remained: &mut BTreeMap<RemainderKey, Remainder>, kind: Resource
     }
 }
 
-/// The sums over the resources of one kind, of the clients without a separate entry.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct SummedUse {
-    /// The number of resources held when the clients' connections ended.
-    pub(crate) held: u64,
-    pub(crate) held_bytes: u64,
-    /// The largest number of resources that one client held at the same time.
-    pub(crate) most: u64,
-    pub(crate) most_bytes: u64,
-    pub(crate) created: u64,
-    pub(crate) freed: u64,
-    pub(crate) freed_at_once: u64,
-}
-
 /// The resources of all clients of a recording.
 #[derive(Debug, Default)]
 pub(crate) struct Clients {
     apart: BTreeMap<ConnectionId, ClientUse>,
     gone: usize,
     /// The number of clients without a separate entry, and the sums of their resources by kind.
-    pub(crate) others: (u64, BTreeMap<ResourceKind, SummedUse>),
+    pub(crate) others: (u64, BTreeMap<ResourceKind, ResourceCounts>),
 }
 
 impl Clients {
@@ -162,14 +152,7 @@ impl Clients {
             let (count, kinds) = &mut self.others;
             *count += 1;
             for (kind, of) in client.kinds {
-                let sum = kinds.entry(kind).or_default();
-                sum.held += of.held;
-                sum.held_bytes = sum.held_bytes.saturating_add(of.held_bytes);
-                sum.most = sum.most.max(of.most);
-                sum.most_bytes = sum.most_bytes.max(of.most_bytes);
-                sum.created += of.created;
-                sum.freed += of.freed;
-                sum.freed_at_once += of.freed_at_once;
+                kinds.entry(kind).or_default().add(&of.counts);
             }
         }
     }
@@ -204,8 +187,8 @@ mod tests {
         for id in 1..=many {
             let client = clients.entry(ConnectionId(id), now).unwrap();
             let mut gcs = KindUse::new(now);
-            gcs.created = 2;
-            gcs.most = if id == 10 { 9 } else { 1 };
+            gcs.counts.created = 2;
+            gcs.counts.most = if id == 10 { 9 } else { 1 };
             client.kinds.insert(ResourceKind::Gc, gcs);
             clients.closed(ConnectionId(id), now, BTreeMap::new());
         }

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use x11prof_session::Resource;
 use x11prof_trace::Timestamp;
 
+use crate::resources::counts::ResourceCounts;
 use crate::resources::history::History;
 
 /// Maximum number of listed groups of a kind; the largest groups are listed.
@@ -29,14 +30,8 @@ pub(crate) struct Held {
 /// The resources of one kind that a client uses.
 #[derive(Debug)]
 pub(crate) struct KindUse {
-    pub(crate) held: u64,
-    pub(crate) held_bytes: u64,
-    pub(crate) most: u64,
-    pub(crate) most_bytes: u64,
+    pub(crate) counts: ResourceCounts,
     pub(crate) most_at: Timestamp,
-    pub(crate) created: u64,
-    pub(crate) freed: u64,
-    pub(crate) freed_at_once: u64,
     pub(crate) history: History,
     /// The number of created and of held resources, by size.
     pub(crate) sizes: FxHashMap<Size, (u64, u64)>,
@@ -45,29 +40,23 @@ pub(crate) struct KindUse {
 impl KindUse {
     pub(crate) fn new(opened: Timestamp) -> KindUse {
         KindUse {
-            held: 0,
-            held_bytes: 0,
-            most: 0,
-            most_bytes: 0,
+            counts: ResourceCounts::default(),
             most_at: opened,
-            created: 0,
-            freed: 0,
-            freed_at_once: 0,
             history: History::of(opened, 0),
             sizes: FxHashMap::default(),
         }
     }
 
     pub(crate) fn created(&mut self, now: Timestamp, held: &Held) {
-        self.created += 1;
-        self.held += 1;
-        self.held_bytes = self.held_bytes.saturating_add(held.resource.bytes);
-        self.most_bytes = self.most_bytes.max(self.held_bytes);
-        if self.held > self.most {
-            self.most = self.held;
+        let counts = &mut self.counts;
+        counts.created += 1;
+        counts.held += 1;
+        counts.replace_bytes(0, held.resource.bytes);
+        if counts.held > counts.most {
+            counts.most = counts.held;
             self.most_at = now;
         }
-        self.history.set(now, self.held);
+        self.history.set(now, counts.held);
         let size = size(&held.resource);
         if self.sizes.len() < SIZES_LIMIT || self.sizes.contains_key(&size) {
             let (created, held) = self.sizes.entry(size).or_default();
@@ -77,14 +66,14 @@ impl KindUse {
     }
 
     pub(crate) fn freed(&mut self, now: Timestamp, held: &Held) {
-        self.freed += 1;
+        self.counts.freed += 1;
         // The resource was created and freed within one read from the socket.
-        self.freed_at_once += u64::from(held.created == now);
+        self.counts.freed_at_once += u64::from(held.created == now);
         self.gone(now, held);
     }
 
     pub(crate) fn undone(&mut self, now: Timestamp, held: &Held) {
-        self.created = self.created.saturating_sub(1);
+        self.counts.created = self.counts.created.saturating_sub(1);
         if let Some((created, _)) = self.sizes.get_mut(&size(&held.resource)) {
             *created = created.saturating_sub(1);
         }
@@ -93,16 +82,21 @@ impl KindUse {
 
     /// Restarts the counts from the resources held at `now`. Returns false if the client holds none.
     pub(crate) fn start_afresh(&mut self, now: Timestamp) -> bool {
-        self.most = self.held;
-        self.most_bytes = self.held_bytes;
+        let (held, held_bytes) = (self.counts.held, self.counts.held_bytes);
+        self.counts = ResourceCounts {
+            held,
+            held_bytes,
+            most: held,
+            most_bytes: held_bytes,
+            ..ResourceCounts::default()
+        };
         self.most_at = now;
-        (self.created, self.freed, self.freed_at_once) = (0, 0, 0);
-        self.history = History::of(now, self.held);
+        self.history = History::of(now, held);
         self.sizes.retain(|_, (created, held)| {
             *created = 0;
             *held > 0
         });
-        self.held > 0
+        held > 0
     }
 
     /// Drops the smallest sizes, beyond the listed ones.
@@ -121,9 +115,10 @@ impl KindUse {
     }
 
     fn gone(&mut self, now: Timestamp, held: &Held) {
-        self.held = self.held.saturating_sub(1);
-        self.held_bytes = self.held_bytes.saturating_sub(held.resource.bytes);
-        self.history.set(now, self.held);
+        let counts = &mut self.counts;
+        counts.held = counts.held.saturating_sub(1);
+        counts.replace_bytes(held.resource.bytes, 0);
+        self.history.set(now, counts.held);
         if let Some((_, held)) = self.sizes.get_mut(&size(&held.resource)) {
             *held = held.saturating_sub(1);
         }

@@ -5,6 +5,7 @@
 //! count: a server's own allocations (a backing pixmap, a cache of glyphs) are not visible in the protocol.
 
 mod clients;
+pub(crate) mod counts;
 mod history;
 mod kind_use;
 pub(crate) mod report;
@@ -148,11 +149,7 @@ impl Resources {
         }
         let client = self.clients.get_mut(owner(&now));
         if let Some(of_kind) = client.and_then(|client| client.kinds.get_mut(&now.kind)) {
-            of_kind.held_bytes = of_kind
-                .held_bytes
-                .saturating_sub(bytes_before)
-                .saturating_add(now.bytes);
-            of_kind.most_bytes = of_kind.most_bytes.max(of_kind.held_bytes);
+            of_kind.counts.replace_bytes(bytes_before, now.bytes);
         }
     }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use x11prof_trace::Timestamp;
 
 use crate::recording::trace_summary::TraceSummary;
+use crate::resources::counts::ResourceCounts;
 use crate::resources::kind_use::{KindUse, LISTED_LIMIT, pixels_created};
 use crate::resources::{ClientUse, Resources};
 use crate::text::units::duration_ms;
@@ -63,23 +64,9 @@ pub struct SummedClients {
 pub struct SummedKind {
     /// The kind of resource, as in [`KindResources`].
     pub kind: String,
-    /// The number of resources that clients still held when they disconnected.
-    pub held: u64,
-    /// The number of bytes of the resources held when the clients disconnected.
-    pub held_bytes: u64,
-    /// The largest number of resources that one client held at the same time.
-    #[serde(rename = "peak")]
-    pub most: u64,
-    /// The largest number of bytes that one client held at the same time.
-    #[serde(rename = "peak_bytes")]
-    pub most_bytes: u64,
-    /// The number of resources created.
-    pub created: u64,
-    /// The number of resources freed before the connection ended.
-    pub freed: u64,
-    /// The number of resources that the client freed in the same write in which it created them. The bytes that the
-    /// recorder read at once count as one write.
-    pub freed_at_once: u64,
+    /// The sums of the counts; the largest numbers are of one client.
+    #[serde(flatten)]
+    pub counts: ResourceCounts,
 }
 
 /// A client's resources of one kind.
@@ -87,28 +74,13 @@ pub struct SummedKind {
 pub struct KindResources {
     /// The kind of resource: `window`, `pixmap`, `gc`, …
     pub kind: String,
-    /// The number of resources held at the end of the client's connection, or of the trace.
-    pub held: u64,
-    /// The number of bytes of the held resources: pixels of pixmaps, images of glyphs, shared memory of known size, and
-    /// the stored pixels of windows.
-    pub held_bytes: u64,
-    /// The largest number of resources held at the same time.
-    #[serde(rename = "peak")]
-    pub most: u64,
-    /// The largest number of bytes held at the same time.
-    #[serde(rename = "peak_bytes")]
-    pub most_bytes: u64,
+    /// The number and size of the resources.
+    #[serde(flatten)]
+    pub counts: ResourceCounts,
     /// The time at which the client first held the largest number of resources, in milliseconds since the trace's first
     /// record.
     #[serde(rename = "peak_at_ms")]
     pub most_at_ms: f64,
-    /// The number of resources created.
-    pub created: u64,
-    /// The number of resources freed before the client's connection ended.
-    pub freed: u64,
-    /// The number of resources that the client freed in the same write in which it created them. The bytes that the
-    /// recorder read at once count as one write.
-    pub freed_at_once: u64,
     /// True if the minimum in each quarter of the time is larger than in the previous quarter.
     pub grows: bool,
     /// The number of held resources over time.
@@ -234,13 +206,7 @@ fn others(resources: &Resources) -> Option<SummedClients> {
     let (count, kinds) = &resources.clients.others;
     let kinds = kinds.iter().map(|(kind, of)| SummedKind {
         kind: kind.name().to_owned(),
-        held: of.held,
-        held_bytes: of.held_bytes,
-        most: of.most,
-        most_bytes: of.most_bytes,
-        created: of.created,
-        freed: of.freed,
-        freed_at_once: of.freed_at_once,
+        counts: *of,
     });
     (*count > 0).then(|| SummedClients {
         count: *count,
@@ -279,14 +245,8 @@ fn of_kind(
     history.until(of.closed.unwrap_or(now));
     KindResources {
         kind: kind.name().to_owned(),
-        held: used.held,
-        held_bytes: used.held_bytes,
-        most: used.most,
-        most_bytes: used.most_bytes,
+        counts: used.counts,
         most_at_ms: duration_ms(used.most_at.since(start)),
-        created: used.created,
-        freed: used.freed,
-        freed_at_once: used.freed_at_once,
         grows: history.grows(),
         over_time: history
             .slots()

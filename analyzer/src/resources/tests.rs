@@ -48,8 +48,12 @@ fn report_has_held_peak_and_churn() {
     let report = run(&trace);
     assert_eq!(report.clients[0].id_base, Some(BASE));
     let pixmaps = kind(&report, "pixmap");
-    assert_eq!((pixmaps.held, pixmaps.most), (1, 2));
-    let churn = (pixmaps.created, pixmaps.freed, pixmaps.freed_at_once);
+    assert_eq!((pixmaps.counts.held, pixmaps.counts.most), (1, 2));
+    let churn = (
+        pixmaps.counts.created,
+        pixmaps.counts.freed,
+        pixmaps.counts.freed_at_once,
+    );
     assert_eq!(churn, (3, 2, 1));
     let remained = &pixmaps.remained[0];
     assert_eq!((remained.count, remained.width), (1, 16));
@@ -71,7 +75,7 @@ fn destroying_a_window_frees_its_inferiors() {
     trace.client_sends(&[request(4, 0, &[BASE])]).end();
     let report = run(&trace);
     let windows = kind(&report, "window");
-    assert_eq!((windows.held, windows.freed), (2, 2));
+    assert_eq!((windows.counts.held, windows.counts.freed), (2, 2));
     // The depth for CopyFromParent is the root's depth.
     assert_eq!(windows.sizes[0].depth, 8);
 }
@@ -83,7 +87,14 @@ fn failed_request_creates_no_resource() {
     trace.server_sends(&[bad_window(2, 53)]).end();
     let report = run(&trace);
     let pixmaps = kind(&report, "pixmap");
-    assert_eq!((pixmaps.held, pixmaps.created, pixmaps.freed), (1, 1, 0));
+    assert_eq!(
+        (
+            pixmaps.counts.held,
+            pixmaps.counts.created,
+            pixmaps.counts.freed
+        ),
+        (1, 1, 0)
+    );
 }
 
 #[test]
@@ -102,15 +113,22 @@ fn reset_keeps_held_resources_and_clears_counts() {
     resources.start_afresh();
     let afresh = feed(&mut resources, &[]);
     let pixmaps = kind(&afresh, "pixmap");
-    assert_eq!((pixmaps.held, pixmaps.most), (1, 1));
-    assert_eq!((pixmaps.created, pixmaps.freed), (0, 0));
+    assert_eq!((pixmaps.counts.held, pixmaps.counts.most), (1, 1));
+    assert_eq!((pixmaps.counts.created, pixmaps.counts.freed), (0, 0));
     assert_eq!((pixmaps.over_time[0].least, pixmaps.remained.len()), (1, 1));
 
     let known = trace.records.len();
     trace.wait(100).client_sends(&[free_pixmap(BASE + 1)]).end();
     let later = feed(&mut resources, &trace.records[known..]);
     let pixmaps = kind(&later, "pixmap");
-    assert_eq!((pixmaps.held, pixmaps.most, pixmaps.freed), (0, 1, 1));
+    assert_eq!(
+        (
+            pixmaps.counts.held,
+            pixmaps.counts.most,
+            pixmaps.counts.freed
+        ),
+        (0, 1, 1)
+    );
 }
 
 #[test]

@@ -24,6 +24,8 @@ struct Member {
     name: String,
     kind: String,
     meaning: String,
+    /// The fields of the type take the place of this field.
+    flattened: bool,
 }
 
 /// The types by name, and for each name by the file that defines it.
@@ -152,7 +154,14 @@ impl Types {
                 false => "| field | type | meaning |\n|---|---|---|\n",
             });
             let mut within = Vec::new();
-            for member in &found.members {
+            let members = found.members.iter().flat_map(|member| {
+                let inner = member.flattened.then(|| self.find(&member.kind, path));
+                match inner.flatten() {
+                    Some((_, inner)) => inner.members.as_slice(),
+                    None => std::slice::from_ref(member),
+                }
+            });
+            for member in members {
                 let meaning = member.meaning.replace('|', "\\|");
                 let _ = match found.is_enum {
                     true => writeln!(
@@ -296,6 +305,7 @@ fn members<'a>(lines: &mut impl Iterator<Item = &'a str>) -> Vec<Member> {
                 },
                 kind: kind.to_owned(),
                 meaning: meaning.clone(),
+                flattened: attributes.contains("serde(flatten)"),
             });
         }
         above = Above::default();

@@ -165,10 +165,10 @@ impl<'a> Client<'a> {
     fn of(client: &'a ClientResources) -> Client<'a> {
         let kind = |of: &'a KindResources| Kind {
             kind: &of.kind,
-            held: of.held,
-            peak: of.most,
-            peak_bytes: of.most_bytes,
-            created: of.created,
+            held: of.counts.held,
+            peak: of.counts.most,
+            peak_bytes: of.counts.most_bytes,
+            created: of.counts.created,
             grows: of.grows,
             over_time: &of.over_time,
         };

@@ -64,7 +64,7 @@ impl BudgetVerdict {
             .iter()
             .filter(|client| counts.is_wanted(client.client))
             .flat_map(|client| &client.kinds)
-            .map(|kind| kind.held)
+            .map(|kind| kind.counts.held)
             .sum();
         let figures = [
             ("requests", total.requests, counts.requests),

@@ -253,9 +253,9 @@ impl Figures {
 
     fn take_resources(&mut self, report: &ResourceReport) {
         let clients = report.clients.iter().flat_map(|client| &client.kinds);
-        let kinds = clients.map(|kind| (kind.kind.as_str(), kind.created, kind.held));
+        let kinds = clients.map(|kind| (kind.kind.as_str(), kind.counts.created, kind.counts.held));
         let others = report.others.iter().flat_map(|others| &others.kinds);
-        let others = others.map(|kind| (kind.kind.as_str(), kind.created, kind.held));
+        let others = others.map(|kind| (kind.kind.as_str(), kind.counts.created, kind.counts.held));
         for (kind, created, held) in kinds.chain(others) {
             self.add(Quantity::ResourcesCreated, kind, created as f64);
             self.add(Quantity::ResourcesLeft, kind, held as f64);

@@ -160,7 +160,7 @@ impl ClientsNow {
         let held = clients.filter(|(_, client)| client.closed.is_none());
         let held = held.map(|(id, client)| {
             let kinds = client.kinds.iter();
-            let kinds = kinds.map(|(kind, of)| (*kind, (of.held, of.held_bytes)));
+            let kinds = kinds.map(|(kind, of)| (*kind, (of.counts.held, of.counts.held_bytes)));
             (id, kinds.collect::<BTreeMap<_, _>>())
         });
         Snapshot {
