@@ -6,6 +6,7 @@ mod instructions;
 mod made_trace;
 mod plain_relay;
 mod proxy;
+mod round_trip;
 mod stacks;
 mod start_up;
 mod timed;
@@ -27,6 +28,8 @@ pub(crate) fn bench(arguments: &[String]) -> Result<(), String> {
         Some("proxy") => proxy::bench(&arguments[1..]),
         Some("stacks") => stacks::bench(&arguments[1..]),
         Some("timed") => timed::bench(&arguments[1..]),
+        // Internal: the client whose round trips `bench proxy` measures, as a separate process.
+        Some(round_trip::CLIENT) => round_trip::client(&arguments[1..]),
         // Internal: the relay with which `bench proxy` compares, as a separate process.
         Some("plain-relay") => plain_relay::serve(&arguments[1..]),
         _ => Err(

@@ -4,7 +4,7 @@
 //! All connections alternate in each round, with the same pinning: the server on processor 0, the client on 1, the
 //! relays on either. The rates of each x11perf run are printed as they are measured; at the end, medians over the
 //! rounds and their ratios to the direct connection and to the copying relay. Relays that print messages are slow, so
-//! they run only in the first round, with fast tests. Start-ups, direct and recorded, come first (`start_up.rs`).
+//! they run only in the first round, with fast tests. Start-ups (`start_up.rs`) and round trips (`round_trip.rs`) come first.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +12,7 @@ use std::process::Command;
 use super::way::{Way, median, relay, x11prof};
 use super::x_server::XServer;
 use super::x11perf::rates;
-use super::{start_up, trace_size};
+use super::{round_trip, start_up, trace_size};
 use xtask::packages::{DEMO, TEST, ensure, on_path};
 use xtask::run::{cargo, run, target};
 
@@ -54,11 +54,18 @@ pub(crate) fn bench(arguments: &[String]) -> Result<(), String> {
     if wanted.is_empty() || wanted.iter().any(|wanted| wanted == start_up::NAME) {
         start_up::bench(rounds, &folder)?;
     }
-    if tests.is_empty() {
+    let round_trips = wanted.is_empty() || wanted.iter().any(|wanted| wanted == round_trip::NAME);
+    if tests.is_empty() && !round_trips {
         return Ok(());
     }
     let server = XServer::start(SERVER_CPU)?;
     let ways = ways(&server, &folder)?;
+    if round_trips {
+        round_trip::bench(rounds, &ways, CLIENT_CPU)?;
+    }
+    if tests.is_empty() {
+        return Ok(());
+    }
     let names: Vec<&str> = tests.iter().map(|(test, ..)| *test).collect();
     let mut results = vec![vec![Vec::new(); ways.len()]; tests.len()];
     println!("operations per second, as they come (xtrace, xscope: once, and not all tests):");
