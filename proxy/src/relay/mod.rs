@@ -14,7 +14,6 @@ pub(crate) mod setup_handshake;
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,6 +27,7 @@ use crate::recorder::connection_recorder::ConnectionRecorder;
 use crate::relay::rewrites::Counts;
 use crate::relay::rewrites::rewriter::Rewriter;
 use crate::sockets::buffer::{Intake, LargeBuffers, Received};
+use crate::sockets::passed_fds::PassedFds;
 use crate::sockets::socket::{Socket, Wait};
 
 /// Stalls of a peer longer than this are recorded. Shorter stalls are normal: a full socket buffer slows down every
@@ -86,7 +86,7 @@ struct RelayDirection<'a> {
     /// The bytes that the receiver has not accepted, with the times of their reads.
     waiting: VecDeque<(Timestamp, Received<'a, 'a>)>,
     /// Descriptors that arrived with bytes which the rewriter holds back.
-    held_fds: Vec<OwnedFd>,
+    held_fds: PassedFds,
     /// Bytes relayed so far.
     bytes: u64,
     over: bool,
@@ -115,7 +115,7 @@ impl<'a> Relay<'a> {
             receiver,
             intake: Intake::new(buffers),
             waiting: VecDeque::new(),
-            held_fds: Vec::new(),
+            held_fds: PassedFds::default(),
             bytes: 0,
             over: false,
         };
@@ -252,7 +252,7 @@ impl<'a> Relay<'a> {
                         rewriter.take_from_server(received.bytes(), &mut for_client)
                     }
                 }
-                way.held_fds.append(&mut received.fds);
+                way.held_fds.0.append(&mut received.fds.0);
                 drop(received);
                 for (way, bytes) in ways.iter_mut().zip([for_client, for_server]) {
                     if bytes.is_empty() || way.over {
@@ -287,7 +287,7 @@ impl RecordedCopy<'_> {
                 Direction::ToClient => stacks.answered(time, received.bytes()),
             }
         }
-        let fds = received.fds.len();
+        let fds = received.fds.0.len();
         self.recorder
             .crossed(time, direction, received.bytes_mut(), fds, &(0..0));
     }
@@ -295,7 +295,7 @@ impl RecordedCopy<'_> {
     /// Sends the bytes that the rewriter holds back after their sender has ended. An incomplete message is useless, but
     /// the sender sent it.
     fn send_held(&mut self, direction: Direction, to: &Socket, rewriter: &mut Rewriter<'_>) {
-        let mut held = Received::copied(rewriter.end(direction), Vec::new());
+        let mut held = Received::copied(rewriter.end(direction), PassedFds::default());
         if held.bytes().is_empty() {
             return;
         }
@@ -351,7 +351,7 @@ fn send(
     receiver: EndedBy,
     received: &Received<'_, '_>,
 ) -> Result<usize, DirectionEnd> {
-    match to.send(received.bytes(), &received.fds, Wait::No) {
+    match to.send(received.bytes(), &received.fds.0, Wait::No) {
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
         sent => sent.map_err(|error| DirectionEnd::broken(receiver, error)),
     }

@@ -7,7 +7,6 @@
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::num::NonZeroU64;
-use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
@@ -17,6 +16,7 @@ use rustix::event::PollFlags;
 use x11prof_trace::{EmulatedNetwork, Line};
 
 use crate::relay::END_PATIENCE;
+use crate::sockets::passed_fds::PassedFds;
 use crate::sockets::socket::{Socket, Wait, await_any};
 
 /// The most bytes of one read.
@@ -140,7 +140,7 @@ impl NetworkEmulator {
 struct Packet {
     due: Instant,
     bytes: Vec<u8>,
-    fds: Vec<OwnedFd>,
+    fds: PassedFds,
     /// The number of bytes that the receiver has accepted.
     taken: usize,
 }
@@ -171,7 +171,7 @@ impl InFlight {
     }
 
     /// Adds bytes that were sent at `now`.
-    fn put(&mut self, now: Instant, bytes: &[u8], mut fds: Vec<OwnedFd>) {
+    fn put(&mut self, now: Instant, bytes: &[u8], mut fds: PassedFds) {
         self.bytes += bytes.len();
         let since = now.saturating_duration_since(self.link.began);
         let since = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
@@ -193,12 +193,12 @@ impl InFlight {
     fn deliver(&mut self, now: Instant, to: &Socket) -> io::Result<bool> {
         while let Some(packet) = self.packets.front_mut().filter(|packet| packet.due <= now) {
             let rest = packet.bytes.get(packet.taken..).unwrap_or_default();
-            let sent = match to.send(rest, &packet.fds, Wait::No) {
+            let sent = match to.send(rest, &packet.fds.0, Wait::No) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(true),
                 sent => sent?,
             };
             // The descriptors were sent with the first byte.
-            packet.fds.clear();
+            packet.fds = PassedFds::default();
             packet.taken += sent;
             if packet.taken < packet.bytes.len() {
                 return Ok(true);
@@ -351,7 +351,7 @@ mod tests {
         let (start, mut all) = ways(network(Some(1.5e6), 4_000_000), 200);
         let bytes = [1; EmulatedNetwork::PACKET];
         all.iter_mut()
-            .for_each(|one| one.put(start, &bytes, Vec::new()));
+            .for_each(|one| one.put(start, &bytes, PassedFds::default()));
         // 200 packets of 1500 bytes take 200 ms, whichever connection sends them. Latency: 2 ms.
         let due = all.iter().flat_map(|one| &one.packets);
         let last = due
@@ -364,9 +364,9 @@ mod tests {
     fn senders_block_when_the_network_is_full() {
         let (now, mut all) = ways(network(Some(1e6), 100_000_000), 1);
         let slow = &mut all[0];
-        slow.put(now, &vec![0; 355_999], Vec::new());
+        slow.put(now, &vec![0; 355_999], PassedFds::default());
         assert!(slow.has_room());
-        slow.put(now, &[0], Vec::new());
+        slow.put(now, &[0], PassedFds::default());
         assert!(!slow.has_room());
         assert!(ways(network(None, 0), 1).1[0].has_room());
     }
@@ -390,7 +390,7 @@ mod tests {
                 break;
             }
             came.extend_from_slice(&room[..len]);
-            fds += with.len();
+            fds += with.0.len();
         }
         assert_eq!((came == bytes, fds), (true, 1));
         // 40 ms to connect, at least 103 ms on the wire, and 20 ms of latency.

@@ -4,8 +4,8 @@
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::ops::{Deref, DerefMut, Range};
-use std::os::fd::OwnedFd;
 
+use crate::sockets::passed_fds::PassedFds;
 use crate::sockets::socket::{Socket, Wait};
 
 /// The length of a large buffer, and therefore of the longest read. A sender's default socket buffer fits, so one read
@@ -88,7 +88,7 @@ pub(crate) struct Received<'own, 'large> {
     room: ReadBuffer<'own, 'large>,
     /// The position of the bytes in the buffer.
     range: Range<usize>,
-    pub(crate) fds: Vec<OwnedFd>,
+    pub(crate) fds: PassedFds,
 }
 
 #[derive(Debug)]
@@ -122,11 +122,7 @@ impl<'large> Intake<'large> {
 }
 
 impl<'own, 'large> Received<'own, 'large> {
-    fn new(
-        room: ReadBuffer<'own, 'large>,
-        len: usize,
-        fds: Vec<OwnedFd>,
-    ) -> Received<'own, 'large> {
+    fn new(room: ReadBuffer<'own, 'large>, len: usize, fds: PassedFds) -> Received<'own, 'large> {
         Received {
             room,
             range: 0..len,
@@ -135,7 +131,7 @@ impl<'own, 'large> Received<'own, 'large> {
     }
 
     /// Creates a read from bytes in separately allocated memory, and their descriptors.
-    pub(crate) fn copied(bytes: Vec<u8>, fds: Vec<OwnedFd>) -> Received<'own, 'large> {
+    pub(crate) fn copied(bytes: Vec<u8>, fds: PassedFds) -> Received<'own, 'large> {
         let len = bytes.len();
         Received::new(ReadBuffer::Copy(bytes), len, fds)
     }
@@ -165,7 +161,7 @@ impl<'own, 'large> Received<'own, 'large> {
     pub(crate) fn after(mut self, sent: usize) -> Received<'large, 'large> {
         self.range.start += sent;
         if sent > 0 {
-            self.fds.clear();
+            self.fds = PassedFds::default();
         }
         let copy = |bytes: &[u8]| (ReadBuffer::Copy(bytes.to_vec()), 0..bytes.len());
         let (room, range) = match self.room {

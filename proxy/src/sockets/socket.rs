@@ -15,6 +15,8 @@ use rustix::net::{
 };
 use rustix::time::Timespec;
 
+use crate::sockets::passed_fds::PassedFds;
+
 /// The maximum number of descriptors in one message (SCM_MAX_FD of the kernel).
 const MAX_FDS: usize = 253;
 
@@ -57,7 +59,7 @@ impl Socket {
 
     /// Reads the available bytes into `room`. Returns the number of bytes (0 at the end of the stream), and the
     /// descriptors received with them.
-    pub(crate) fn receive(&self, room: &mut [u8], wait: Wait) -> io::Result<(usize, Vec<OwnedFd>)> {
+    pub(crate) fn receive(&self, room: &mut [u8], wait: Wait) -> io::Result<(usize, PassedFds)> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
         let mut control = RecvAncillaryBuffer::new(&mut space);
         let flags = RecvFlags::CMSG_CLOEXEC
@@ -84,7 +86,7 @@ impl Socket {
                 "file descriptors of a message were lost; raise the limit on open files (ulimit -n)",
             ));
         }
-        Ok((message.bytes, fds))
+        Ok((message.bytes, PassedFds(fds)))
     }
 
     /// Sends bytes, with the descriptors `fds` attached to the first byte. Returns the number of bytes that were sent.
