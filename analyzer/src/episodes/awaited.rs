@@ -4,7 +4,7 @@ use x11prof_trace::{ConnectionId, Timestamp};
 
 use crate::pipeline::open_requests::OpenRequest;
 
-/// Maximum number of requests kept for an episode.
+/// Maximum number of open requests, and of ended waits, kept for an episode.
 const MAX_KEPT: usize = 16;
 
 /// The end of a client's wait for the reply to an open request.
@@ -27,7 +27,7 @@ pub struct AwaitedRequest {
     pub until: Timestamp,
     /// How the wait for the reply ended.
     pub outcome: AwaitedOutcome,
-    /// The open request whose reply the other client itself waited for meanwhile; `None` if there is none.
+    /// The open request whose reply the other client waited for during this wait; `None` if there is none.
     pub behind: Option<OpenRequest>,
 }
 
@@ -47,12 +47,12 @@ pub(crate) struct Awaits {
 }
 
 impl Awaits {
-    /// The request whose reply the client waits for: the latest open one; `None` if there is none.
+    /// Returns the latest open request, whose reply the client waits for; `None` if there is none.
     pub(crate) fn current(&self) -> Option<&OpenRequest> {
         self.open.last()
     }
 
-    /// The request that the client waits for or, without one, a request that it waited for.
+    /// Returns the request whose reply the client waits for. If there is none, returns a request whose wait has ended.
     pub(crate) fn latest(&self) -> Option<&OpenRequest> {
         let over = self.over.last().map(|one| &one.request);
         self.current().or(over)
@@ -62,7 +62,7 @@ impl Awaits {
         !self.open.is_empty()
     }
 
-    /// True if the client does nothing else for its action until the reply to an open request has arrived.
+    /// Returns true if the client cannot continue its action until the reply to an open request has arrived.
     pub(crate) fn blocks(&self) -> bool {
         self.open.iter().any(|one| one.kind.definition().blocks)
     }
@@ -115,7 +115,7 @@ impl Awaits {
         }
     }
 
-    /// The waits that have ended, the longest first.
+    /// Returns the waits that have ended, the longest first.
     pub(crate) fn finish(mut self) -> Vec<AwaitedRequest> {
         self.over.sort_by_key(|one| std::cmp::Reverse(one.nanos()));
         self.over

@@ -7,11 +7,11 @@ use x11prof_trace::{ConnectionId, Timestamp};
 use super::episode::Episode;
 use crate::text::label::Label;
 
-/// Minimum number of frames of an animation.
+/// A burst with fewer episodes than this is not reported.
 const FEWEST: u64 = 5;
 /// A pause of more than this many frames ends a burst.
 const PAUSE: u64 = 2;
-/// Maximum number of bursts kept, and of clients tracked.
+/// Maximum number of bursts kept, and of clients tracked. Further ones are not recorded.
 const MAX_BURSTS: usize = 1000;
 
 /// A burst of one client. Times are in nanoseconds.
@@ -22,9 +22,9 @@ pub(crate) struct Burst {
     pub(crate) start: Timestamp,
     pub(crate) end: Timestamp,
     pub(crate) frames: u64,
-    /// The number of frames that took longer than the budget of a frame.
+    /// The number of episodes that took longer than a frame of the screen.
     pub(crate) over: u64,
-    /// The number of frames that were complete more than one and a half budgets after the previous frame.
+    /// The number of episodes that ended more than one and a half frames after the previous episode.
     pub(crate) late: u64,
     pub(crate) longest: u64,
     pub(crate) total: u64,

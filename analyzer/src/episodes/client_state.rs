@@ -1,5 +1,5 @@
-//! One client as a state machine: its current episode, the waiting stimuli, and the latency component of the current
-//! time.
+//! The state of one client: its current episode, the stimuli that it has not begun to handle, and the latency component
+//! to which the current time is added.
 //!
 //! A client is quiet when no reply is pending, no delivered bytes are unread, and the threads that communicate for it
 //! wait for X or for work. Without context switches it is quiet when the connection is silent. This file contains the
@@ -35,12 +35,13 @@ use motions::Motions;
 pub(crate) struct Spans {
     /// The length of an animation's frame in nanoseconds.
     pub(crate) frame: u64,
-    /// The length of a silence after which a client counts as quiet, if context switches are missing.
+    /// If the recording has no context switches, a client counts as quiet after this time without a message, in
+    /// nanoseconds.
     pub(crate) silence: u64,
 }
 
 impl Spans {
-    /// The time within which a response that waits for the next frame arrives, in nanoseconds: a frame, and half a
+    /// Returns the time in nanoseconds within which a client that waits for the next frame draws: a frame, and half a
     /// frame for late timers.
     fn tick(&self) -> u64 {
         self.frame + self.frame / 2
@@ -60,46 +61,51 @@ pub(crate) struct ClientState {
     /// The combined state of all threads that communicate for the client.
     thread: Thread,
     outstanding: VecDeque<(SequenceNumber, Symbol)>,
-    /// The beginning of the wait for the pending replies.
+    /// The time at which the client began to wait for the pending replies, in nanoseconds.
     requested_at: u64,
     /// The first and the last drawing request that the server may not have handled yet.
     undrawn: Option<(SequenceNumber, SequenceNumber)>,
     /// The latest request that received a reply.
     answered: Option<Symbol>,
     answered_at: u64,
-    /// For an attached server, which reports requests late: the time in which other clients had grabbed the server
-    /// since the client fell asleep without a known request, and the last of these clients.
+    /// Used for an attached server, which reports requests late. The nanoseconds in which other clients had grabbed the
+    /// server, counted from the time at which the client began to wait without a known request; and the last of these
+    /// clients.
     grabbed: (u64, Option<ConnectionId>),
     open: Option<OpenEpisode>,
-    /// Episodes that wait for a reply while the client does other things, the longest wait first, with their numbers.
+    /// Parked episodes with their numbers, the longest wait first. A parked episode waits for another client's reply,
+    /// while the client handles other stimuli.
     parked: Vec<(u64, OpenEpisode)>,
     motions: Motions,
-    /// The beginning of the last response to a backlog of motion, for input that came behind the motion.
+    /// The time at which the client began its last response to a backlog of motion, in nanoseconds. Input that arrived
+    /// after the motion waited until then.
     behind_motion: Option<u64>,
-    /// Pointer motion that arrived faster than the client handled it, until the tracker removes it.
+    /// Backlogs of pointer motion that the client has handled. The tracker removes them.
     pub(crate) backlogs: Vec<Backlog>,
-    /// The time at which the last reply arrived.
+    /// The time at which the last reply arrived, in nanoseconds.
     answer_came: Option<u64>,
-    /// The time at which the last bytes arrived.
+    /// The time at which the last bytes arrived, in nanoseconds.
     fed_at: u64,
-    /// The time at which the threads last woke, if no bytes had arrived; `None` if some had.
+    /// The time at which the threads last woke, in nanoseconds; `None` if bytes had arrived before.
     woke_unfed: Option<u64>,
     waiting: Queue,
     spans: Spans,
-    /// The owner of the time until the relay has taken the client's requests.
+    /// The latency component of the time until the server has received the client's requests: the network if the server
+    /// runs on another machine.
     taking: LatencyComponent,
-    /// The time at which the server received the latest request.
+    /// The time at which the latest request reaches the server, in nanoseconds.
     arrives: u64,
-    /// The first request since the client was last quiet: later events may be effects of the client's own requests.
+    /// The first request that the client sent after it was last quiet. Events of this request or a later one may be
+    /// effects of the client's own requests.
     busy_from: Option<SequenceNumber>,
-    /// The time at which the client last drew without a stimulus, and the last one after its start-up.
+    /// The time at which the client last drew without a stimulus, in nanoseconds. `ticked_at` leaves out the start-up.
     last_frame: Option<u64>,
     ticked_at: Option<u64>,
-    /// The end of the client's last episode.
+    /// The end of the client's last episode, in nanoseconds.
     last_end: u64,
     /// True if the server has accepted the client's setup.
     set_up: bool,
-    /// True if the threads last woke from a wait in the middle of a handling, as far as known.
+    /// True if the threads last woke from a wait in the middle of the handling of a stimulus; false also if unknown.
     mid_way: bool,
     names: Names,
     /// The episodes that the client has ended, each with its end time in nanoseconds, until the tracker removes them.
@@ -115,8 +121,8 @@ struct Names {
 }
 
 impl ClientState {
-    /// Creates a client that connected at `time` (nanoseconds). Connecting begins the client's first episode. `far` is
-    /// true if the server runs on another machine.
+    /// Creates a client that connected at `time` (nanoseconds). The connection begins the client's first episode. `far`
+    /// is true if the server runs on another machine.
     pub(crate) fn new(
         client: ConnectionId,
         pid: Option<u32>,
@@ -178,7 +184,7 @@ impl ClientState {
         }
     }
 
-    /// Another process has the connection: nothing is known of its threads.
+    /// Notes that process `pid` now has the connection. The state of its threads is unknown.
     pub(crate) fn moved(&mut self, pid: u32) {
         self.pid = Some(pid);
         self.threads = ClientThreads::default();
@@ -200,8 +206,8 @@ impl ClientState {
         self.thread = Thread::Running;
     }
 
-    /// Notes that no thread of the client runs on a processor since `time`. With `ready`, a thread is runnable;
-    /// otherwise all threads wait.
+    /// Notes that the last running thread of the client stopped at `time` (nanoseconds). If `ready` is true, a thread
+    /// is runnable; otherwise all threads wait.
     pub(crate) fn does_not_run(&mut self, time: u64, ready: bool) {
         self.thread = if ready {
             Thread::Preempted
@@ -226,7 +232,7 @@ impl ClientState {
         }
     }
 
-    /// The time of the client's last requests that were sent while no reply was pending, in nanoseconds.
+    /// Returns the time in nanoseconds at which the client began to wait for the pending replies.
     pub(crate) fn requested_at(&self) -> u64 {
         self.requested_at
     }
@@ -244,7 +250,8 @@ impl ClientState {
         self.open.as_ref().map(|open| open.position(self.id()))
     }
 
-    /// The roots of the trees of the open episode and of the waiting stimuli.
+    /// Returns the first episodes of the trees to which the client can still add: those of the open episode and of the
+    /// waiting stimuli.
     pub(crate) fn roots(&self) -> impl Iterator<Item = EpisodeId> {
         let waiting = self.waiting.links().map(|link| link.root);
         let id = |number| EpisodeId {
@@ -260,9 +267,9 @@ impl ClientState {
             .chain(self.motions.roots())
     }
 
-    /// Adds the time up to `time` (nanoseconds) to the episode's components. For `grabbed` nanoseconds of it, other
-    /// clients had grabbed the server, most recently `by`. `ready` contains the times in which the server lacked a
-    /// processor.
+    /// Adds the time up to `time` (nanoseconds) to the episode's components. For `grabbed` nanoseconds of that time,
+    /// other clients had grabbed the server, most recently `by`. `ready` contains the times in which the server lacked
+    /// a processor.
     pub(crate) fn pass(
         &mut self,
         time: u64,
@@ -327,8 +334,8 @@ impl ClientState {
         }
     }
 
-    /// True if the server still handles drawing requests from before the pending request: a local round trip alone does
-    /// not take that long.
+    /// Returns true if the server still handles drawing requests that precede the pending request. A local round trip
+    /// alone takes less time than the client has waited.
     fn server_draws(&self, time: u64) -> bool {
         let (Some((question, _)), Some((drawing, _))) = (self.outstanding.front(), self.undrawn)
         else {
@@ -339,8 +346,8 @@ impl ClientState {
             && time.saturating_sub(self.requested_at) >= BRIEF
     }
 
-    /// True if requests at `time` may still be the response of `open`: the client has not been quiet for
-    /// long since its last request.
+    /// Returns true if requests at `time` (nanoseconds) may still belong to `open`: since its last request the client
+    /// has been quiet for at most one and a half frames.
     fn lingers(&self, open: &OpenEpisode, time: u64) -> bool {
         let now = match self.thread {
             Thread::Blocked { since, fed, .. } if open.quiet_since().is_some() => {
@@ -359,7 +366,7 @@ impl ClientState {
         }
     }
 
-    /// Begins to handle the first waiting stimulus.
+    /// Begins the episode of the next waiting stimulus at `time` (nanoseconds). Does nothing if no stimulus waits.
     fn begin(&mut self, time: u64) {
         if let Some(first) = self.waiting.next() {
             let start = first.start;

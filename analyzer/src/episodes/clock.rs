@@ -3,23 +3,26 @@
 use x11prof_trace::Timestamp;
 
 const MILLISECOND: u64 = 1_000_000;
-/// A server whose time is this close to the delivery of its event uses the recording's clock: X servers count the
-/// milliseconds of CLOCK_MONOTONIC, and two unrelated clocks are this close only once in four million cases.
+/// If an event is delivered at most this many milliseconds after its server time, the server uses the recording's
+/// clock: X servers count the milliseconds of CLOCK_MONOTONIC, and two unrelated clocks are this close only once in
+/// four million cases.
 const SAME_CLOCK: u32 = 1000;
-/// The maximum time that an event may have been in flight.
+/// The maximum time that an event may have been in flight, in milliseconds. A larger difference means that the clocks
+/// differ.
 const OLDEST: u32 = 60_000;
 
 /// The offset between the server's clock and the recording's clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ServerClock {
     same: bool,
-    /// The minimum lead of delivery over the server's time so far, modulo 2³².
+    /// The minimum difference so far between delivery time and server time, in milliseconds modulo 2³²; `None` before
+    /// the first event.
     least: Option<u32>,
 }
 
 impl ServerClock {
-    /// The time of an event that was delivered at `delivered` and has the server time `millis` (milliseconds). Returns
-    /// the delivery time if the clocks cannot be aligned.
+    /// Returns the recording's time of an event that was delivered at `delivered` and has the server time `millis`
+    /// (milliseconds). Returns the delivery time if the clocks cannot be aligned.
     pub(crate) fn happened(&mut self, millis: u32, delivered: Timestamp) -> Timestamp {
         let nanos = delivered.as_nanos();
         // CurrentTime is no time.

@@ -21,7 +21,7 @@ use crate::pipeline::open_requests::{OpenRequestChange, OpenStep};
 use crate::pipeline::{MessageContext, Observation};
 use crate::text::label::Label;
 
-/// Bytes of an error (the core protocol, section 1).
+/// Length of an error in bytes (the core protocol, section 1).
 const ERROR: u64 = 32;
 
 /// Converts the pipeline's observations to timeline events.
@@ -36,7 +36,7 @@ pub(crate) struct Collector {
     sent: SentRequests,
     /// The connection and the direction of the current block.
     block: Option<(ConnectionId, Direction)>,
-    /// Nanoseconds of the server's handlers by request, since the last block for each client.
+    /// For each client, the nanoseconds that the server's handlers used since the client's last block, by request.
     handled: FxHashMap<ConnectionId, Vec<(Symbol, u64)>>,
     /// The window of the last drawing since a block began, and its name.
     drawn: Option<(u32, Option<String>)>,
@@ -137,7 +137,7 @@ impl Collector {
         self.newest
     }
 
-    /// Advances to `time`; time never decreases.
+    /// Advances to `time` (nanoseconds), and returns the latest time so far: time never decreases.
     fn passed(&mut self, time: u64) -> u64 {
         self.newest = self.newest.max(time);
         self.newest
@@ -298,7 +298,7 @@ impl Collector {
         }
     }
 
-    /// Trigger, key or button, window.
+    /// Returns the landmark of a stimulus: the trigger, the key or button, and the window.
     fn landmark(&self, session: &Session, stimulus: &Stimulus) -> Label {
         let mut text = stimulus.name.to_string();
         match stimulus.detail {
@@ -317,7 +317,7 @@ impl Collector {
         Label::new(&text)
     }
 
-    /// Kind of action, class of the window.
+    /// Returns the group of a stimulus: the kind of action and the class of the window.
     fn group(&self, session: &Session, stimulus: &Stimulus) -> Symbol {
         let action = match (stimulus.shape, stimulus.detail) {
             (Shape::Press, Detail::Key(_)) => "Typing",

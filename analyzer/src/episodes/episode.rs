@@ -14,14 +14,14 @@ use super::user::tag::Tags;
 use crate::forecast::ForecastTimes;
 use crate::text::label::Label;
 
-/// The kind of stimulus that begins an episode (thesis, section 4.3.2).
+/// The kind of stimulus that begins an episode (the thesis, section 4.3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Trigger {
     /// An event of an input device: the user did something.
     Input,
     /// Drawing is due or complete: Expose, ConfigureNotify, a Present event, or the tick of a frame.
     Output,
-    /// Any other stimulus: a message of another client, a timer, a file.
+    /// Any other stimulus, such as a message of another client, a timer or a file.
     Asynchronous,
 }
 
@@ -73,13 +73,13 @@ impl Child {
     }
 }
 
-/// `latency` without the latencies of these children, in nanoseconds.
+/// Returns `latency` without the latencies of `children`, in nanoseconds.
 pub(crate) fn without(latency: u64, children: &[Child]) -> u64 {
     let children = children.iter().map(|child| child.latency);
     latency.saturating_sub(children.fold(0, u64::saturating_add))
 }
 
-/// Adds times by request to `sums`.
+/// Adds the nanoseconds of each request in `more` to `sums`.
 pub(crate) fn add_times(sums: &mut Vec<(Symbol, u64)>, more: &[(Symbol, u64)]) {
     for (request, nanos) in more {
         match sums.iter_mut().find(|(name, _)| name == request) {
@@ -96,7 +96,7 @@ pub enum Unsure {
     WaitForThread,
     /// A second process writes on the client's connection.
     AnotherProcess,
-    /// The client drew frame after frame and never waited for X in between.
+    /// The client drew several frames and never waited for X between them.
     NeverWaits,
     /// The recording has a gap during the episode.
     Hole,
@@ -152,7 +152,7 @@ pub struct Episode {
     pub events: u64,
     /// Nanoseconds in which threads of the client were running or ready, added up over the threads.
     pub runnable: u64,
-    /// Nanoseconds of the handling, by state of the client.
+    /// Nanoseconds in which the client was busy with the episode, by state of the client.
     pub(crate) busy: Busy,
     /// Nanoseconds in which the stimulus waited although the client handled nothing else.
     pub(crate) waited_idle: u64,
@@ -165,7 +165,7 @@ pub struct Episode {
     pub(crate) of_children: u64,
     /// The request of another client that caused the episode; `None` if no client caused it.
     pub(crate) link: Option<CausalEdge>,
-    /// The requests of other clients whose events arrived during the handling.
+    /// The requests of other clients that caused events during the handling.
     pub(crate) fed: Vec<CausalEdge>,
     /// The latency components over time, kept until `path` is known.
     pub(crate) steps: Steps,
@@ -183,9 +183,11 @@ pub struct Episode {
     pub(crate) asked: Vec<(Symbol, u64)>,
     /// The window that the client last drew on; `None` if unknown.
     pub(crate) drawn: Option<Label>,
-    /// Nanoseconds from the last request until the server had drawn it, including the time in flight.
+    /// Nanoseconds from the last request until the server had drawn its result, including the time in which the request
+    /// was in flight.
     pub(crate) presentation: u64,
-    /// Nanoseconds of the server's handlers while replies were pending, by request; empty if the server was not timed.
+    /// Nanoseconds that the server's handlers used while replies were pending, by request; empty if the server was not
+    /// timed.
     pub(crate) handled: Vec<(Symbol, u64)>,
     /// The open requests to other clients, the longest waits first.
     pub awaited: Vec<AwaitedRequest>,

@@ -1,4 +1,4 @@
-//! All clients of a trace: passes timeline events to the state machines of the affected clients.
+//! Tracks all clients of a trace, and passes each timeline event to the state machines of the clients that it affects.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,24 +21,25 @@ use crate::pipeline::open_requests::{OpenRequest, OpenStep};
 use crate::threads::runnable::Runnable;
 use crate::threads::thread_states::Step;
 
-/// Maximum number of connections tracked at the same time.
+/// Maximum number of connections tracked at the same time. Further connections have no episodes.
 const MAX_CLIENTS: usize = 4096;
-/// Maximum number of connections of a process that follow its context switches, each of which is passed to all of them.
+/// Maximum number of connections of a process that receive its context switches. Each switch is passed to all of them,
+/// so more would take too long.
 const MAX_OF_PROCESS: usize = 16;
 /// Maximum number of processes whose capture is tracked.
 const MAX_PROCESSES: usize = 1 << 14;
 /// Maximum number of backlogs of motion; the first ones are kept.
 const MAX_BACKLOGS: usize = 1000;
 
-/// A client, up to its last step.
+/// A client, and the time up to which it has been advanced.
 #[derive(Debug)]
 struct TrackedClient {
     state: ClientState,
-    /// [`GrabHistory::total`] then.
+    /// The value of [`GrabHistory::total`] at that time.
     grabbed: u64,
 }
 
-/// True if one more connection of the process can follow its context switches.
+/// Returns true if one more connection of the process can receive its context switches.
 fn has_room(processes: &HashMap<u32, Vec<ConnectionId>>, pid: u32) -> bool {
     let of = processes.get(&pid);
     of.is_none_or(|of| of.len() < MAX_OF_PROCESS)
@@ -61,14 +62,14 @@ pub(crate) struct EpisodeTracker {
     pub(crate) finished: Vec<Episode>,
 }
 
-/// The state outside the clients.
+/// The state that all clients share.
 #[derive(Debug, Default)]
 struct SharedContext {
     server: ServerActivity,
     clock: ServerClock,
     runnable: Runnable,
     grab: GrabHistory,
-    /// The recorder emulates a link to the server.
+    /// True if the recorder emulates a slower link to the server.
     emulated: bool,
     /// The open requests of clients.
     waits: OpenWaits,
@@ -115,12 +116,12 @@ impl EpisodeTracker {
         }
     }
 
-    /// Removes and returns motion that arrived faster than clients handled it.
+    /// Removes and returns the backlogs: pointer motion that arrived faster than clients handled it.
     pub(crate) fn take_backlogs(&mut self) -> Vec<Backlog> {
         std::mem::take(&mut self.around.backlogs)
     }
 
-    /// Removes and returns what kept clients from working.
+    /// Removes and returns the obstacles that kept clients from working.
     pub(crate) fn take_obstacles(&mut self) -> Obstacles {
         std::mem::take(&mut self.around.obstacles)
     }
@@ -262,7 +263,7 @@ impl EpisodeTracker {
         self.settle(time);
     }
 
-    /// The requests of other clients that caused the events of a delivery.
+    /// Returns, for each event of a delivery, the request of another client that caused the event.
     fn links(
         &mut self,
         time: u64,
@@ -410,7 +411,7 @@ impl EpisodeTracker {
         self.around.runnable.count(step);
     }
 
-    /// The clients of a process.
+    /// Applies `what` to each client of process `pid`, at `time` (nanoseconds).
     fn of_process(&mut self, time: u64, pid: u32, what: impl Fn(&mut ClientState)) {
         for id in self.processes.get(&pid).into_iter().flatten() {
             if let Some(client) = self.clients.get_mut(id) {

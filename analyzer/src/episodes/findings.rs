@@ -28,7 +28,7 @@ use crate::threads::thread_states::Step;
 
 /// Maximum number of episodes kept individually: the longest.
 const MAX_EPISODES: usize = 10_000;
-/// Maximum number of client names.
+/// Maximum number of client names kept. Further clients are named by their numbers.
 const MAX_NAMES: usize = 10_000;
 
 /// Sums over the episodes of one trigger.
@@ -50,13 +50,13 @@ pub(crate) struct ByTrigger {
 pub struct Findings {
     pub(crate) options: EpisodeOptions,
     names: BTreeMap<ConnectionId, String>,
-    /// The names without the numbers.
+    /// The names of the clients' programs, without the numbers of the clients.
     programs: BTreeMap<ConnectionId, String>,
     /// The time of the recording's first record; `None` before it.
     pub(crate) first: Option<Timestamp>,
     /// The time at which the recorder signalled the command to end.
     ending: Option<Timestamp>,
-    /// The longest episodes with all their effects, by latency and number.
+    /// The longest episodes, keyed by their latency including all effects, and by their number.
     kept: BTreeMap<(u64, Reverse<u64>), Episode>,
     number: u64,
     /// The number of episodes that were kept at some time.
@@ -84,7 +84,7 @@ pub struct Findings {
     pub(crate) backlogs: Vec<Backlog>,
     /// Exchanges of clients that repeatedly cause each other's messages.
     pub(crate) loops: Loops,
-    /// What kept clients from working.
+    /// The obstacles that kept clients from working.
     pub(crate) obstacles: Obstacles,
     /// True if the recording has stacks of blocked threads, which show what a client waited for outside of X.
     pub(crate) has_blocked_stacks: bool,
@@ -94,11 +94,11 @@ pub struct Findings {
     pub(crate) user: Instances,
     /// The time in which at least one episode was open.
     pub(crate) covered: IntervalUnion,
-    /// The first connection.
+    /// The time of the first connection.
     first_act: Option<Timestamp>,
-    /// The last message or connection.
+    /// The time of the last message or connection.
     last_act: Timestamp,
-    /// The time in which at least one episode that the user caused was open: the user waited.
+    /// The time in which the user waited: at least one episode that the user caused was open.
     pub(crate) waits: IntervalUnion,
     /// Nanoseconds that the network adds to all latencies, and nanoseconds that it adds to the latencies of user
     /// actions.
@@ -107,14 +107,15 @@ pub struct Findings {
     pub(crate) busy: Busy,
     /// The time in which events waited although their clients handled nothing, in nanoseconds.
     pub(crate) waited_idle: u64,
-    /// The connection time of each connected client, and the total time of the disconnected ones.
+    /// The time at which each connected client connected. The next field is the total time in which the other clients
+    /// were connected.
     connected: BTreeMap<ConnectionId, Timestamp>,
     pub(crate) connected_for: u64,
     /// Landmarks of all episodes and their groups, if a landmark filter is set.
     landmarks_seen: BTreeSet<Label>,
 }
 
-/// True if the name contains `typed`, ignoring case.
+/// Returns true if `name` contains `typed`, ignoring case.
 fn holds(name: &str, typed: &str) -> bool {
     name.to_lowercase().contains(&typed.to_lowercase())
 }
@@ -187,7 +188,7 @@ impl Findings {
         }
     }
 
-    /// Another process has a connection now.
+    /// Notes that process `pid` now has the connection.
     fn moved(&mut self, connection: ConnectionId, pid: u32) {
         if self.processes.len() < MAX_NAMES && self.wanted_client(connection) {
             self.processes.entry(pid).or_insert(ProcessorOwner::Client);
@@ -227,7 +228,7 @@ impl Findings {
         }
     }
 
-    /// The time `seconds` after the first record.
+    /// Returns the time in nanoseconds that is `seconds` after the first record.
     fn after(&self, seconds: Option<f64>) -> Option<u64> {
         let first = self.first.unwrap_or_default().as_nanos();
         Some(first.saturating_add((seconds? * 1e9) as u64))
@@ -333,8 +334,8 @@ impl Findings {
         self.counts(episode) && episode.latency() as f64 >= threshold * 1e6
     }
 
-    /// True if the episode counts in the sums. Another client's latency already includes an episode that it caused;
-    /// with a client or landmark filter, both count.
+    /// Returns true if the episode counts in the sums. An episode that another client's episode caused does not count,
+    /// because that episode's latency includes it. With a client or landmark filter, both count.
     pub(crate) fn counts(&self, episode: &Episode) -> bool {
         let of = &self.options;
         of.client.is_some() || of.landmark.is_some() || !episode.is_led_to()
@@ -430,8 +431,8 @@ impl Findings {
         self.number
     }
 
-    /// The number of the kept episodes that the user caused at a client from `start` to `end`, and their total latency
-    /// in nanoseconds.
+    /// Returns the number of kept episodes that the user caused in `client` from `start` to `end`, and their total
+    /// latency in nanoseconds.
     pub(crate) fn input_within(
         &self,
         client: ConnectionId,
@@ -449,7 +450,7 @@ impl Findings {
         })
     }
 
-    /// The kept episodes: the longest first if only the longest are wanted, otherwise by time.
+    /// Returns the kept episodes: the longest first if the options limit their number, otherwise in time order.
     pub fn episodes(&self) -> Vec<&Episode> {
         let mut episodes: Vec<&Episode> = self.kept.values().rev().collect();
         if self.options.worst.is_none() {
@@ -459,7 +460,7 @@ impl Findings {
     }
 }
 
-/// Drops the tree of an episode, which its pattern already stores, to save memory.
+/// Returns the episode without its tree, which its pattern already stores, to save memory.
 fn without_shape(mut episode: Episode) -> Episode {
     episode.tree = Tree::new(episode.group);
     episode.tags = Default::default();

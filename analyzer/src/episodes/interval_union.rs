@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-/// Maximum number of separate intervals that may still grow. Earlier intervals are settled.
+/// Maximum number of separate intervals that may still grow. Beyond it, the earliest interval is settled: it no longer
+/// changes.
 const MAX_OPEN: usize = 4096;
 /// Maximum number of intervals kept individually: the longest.
 const MAX_STRETCHES: usize = 1000;
@@ -17,11 +18,11 @@ pub(crate) struct Interval {
 /// A union of time intervals.
 #[derive(Debug, Default)]
 pub(crate) struct IntervalUnion {
-    /// Beginnings and ends of intervals that do not touch.
+    /// The intervals that may still grow, with their beginnings and ends in nanoseconds. They do not touch each other.
     open: BTreeMap<u64, u64>,
     total: u64,
     settled: Vec<Interval>,
-    /// Intervals before this time are settled.
+    /// Intervals before this time (nanoseconds) are settled: time that is added later does not change them.
     until: u64,
 }
 
@@ -57,7 +58,7 @@ impl IntervalUnion {
         None
     }
 
-    /// Drops the time after `time` (nanoseconds).
+    /// Removes all time after `time` (nanoseconds) from the union.
     pub(crate) fn end_at(&mut self, time: u64) {
         for (start, end) in self.open.split_off(&time) {
             self.total -= end - start;

@@ -11,24 +11,25 @@ use x11prof_trace::ConnectionId;
 
 use crate::pipeline::MessageContext;
 
-/// Maximum number of pending requests.
+/// Maximum number of GetKeyboardMapping requests whose reply is pending.
 const MAX_PENDING: usize = 1024;
-/// XkbGetMap's reply: the fixed part.
+/// The length of the fixed part of XkbGetMap's reply, in bytes.
 const MAP: usize = 40;
 /// Bits of the field `present` of XkbGetMap's reply (XKB protocol, SETofMAPPART).
 const KEY_TYPES: u16 = 1;
 const KEY_SYMS: u16 = 2;
 /// The bit of Shift among the held modifiers (protocol, SETofKEYMASK).
 const SHIFT: u8 = 1;
-/// Control, Mod1 and Mod4, with the names of the usual keyboard map. The other modifiers select another keysym.
+/// The bits of Control, Mod1 and Mod4, with their names in the usual keyboard map. Other modifiers have no name here,
+/// because they select another keysym.
 const MODIFIERS: [(u8, &str); 3] = [(4, "Ctrl"), (8, "Alt"), (64, "Super")];
 
 /// The names of keys, by key code.
 #[derive(Debug, Default)]
 pub(crate) struct Keyboard {
-    /// Alone and with Shift.
+    /// The names of each key, without and with Shift.
     names: FxHashMap<u8, [Option<Symbol>; 2]>,
-    /// First keycodes that GetKeyboardMapping requested.
+    /// The first key code that each pending GetKeyboardMapping requested.
     pending: FxHashMap<(ConnectionId, SequenceNumber), u8>,
 }
 
@@ -70,8 +71,8 @@ impl Keyboard {
         with_shift.filter(|_| shifted).or(*alone)
     }
 
-    /// The name of the key with the held modifiers, such as `o`, `O` and `Ctrl+Shift+O`; its code if the trace does not
-    /// contain the name.
+    /// Returns the name of the key with the held modifiers, such as `o`, `O` and `Ctrl+Shift+O`; the code of the key if
+    /// the trace does not contain the name.
     pub(crate) fn pressed(&self, code: u32, held: u8) -> String {
         let [plain, shifted] = [false, true].map(|shifted| self.key(code, shifted));
         let unknown = || format!("keycode {code}");
@@ -107,7 +108,7 @@ impl Keyboard {
         ) || matches!(name, "ISO_Level3_Shift" | "Mode_switch")
     }
 
-    /// GetKeyboardMapping's reply: N keysyms for each key from `first` on.
+    /// Stores the keysyms in a reply to GetKeyboardMapping: the same number for each key from `first` on.
     fn mapping(&mut self, reply: &Reply<'_>, first: u8) {
         let per_key = reply.bytes.get(1).copied().map_or(0, usize::from);
         let keysyms = reply.bytes.get(32..).unwrap_or(&[]);
@@ -118,7 +119,8 @@ impl Keyboard {
         }
     }
 
-    /// XkbGetMap's reply: key types, then the keysyms of each key (XKB protocol, XkbGetMap).
+    /// Stores the keysyms in a reply to XkbGetMap, which has the key types, then the keysyms of each key (XKB protocol,
+    /// XkbGetMap).
     fn map(&mut self, reply: &Reply<'_>) -> Option<()> {
         let byte = |at: usize| reply.bytes.get(at).copied().map(usize::from);
         let short = |at| reply.order.u16(reply.bytes, at);

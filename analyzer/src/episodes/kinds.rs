@@ -22,7 +22,7 @@ const NAMES: [&str; 9] = [
     "frames",
 ];
 
-/// Drawing, text, copies, images, frames.
+/// The bits of all kinds that draw: drawing, text, copies, images, frames.
 const DRAWING: u16 = 0b11111 << 4;
 
 impl Kinds {

@@ -27,8 +27,8 @@ pub(crate) struct Landmark {
     pub(crate) exclusive: (u64, u64, u64),
 }
 
-/// All landmarks, or all groups of landmarks, by kind of stimulus and name: the pointer enters a window that a user
-/// reaches, and one that opens under it.
+/// All landmarks, or all groups of landmarks, by kind of stimulus and name. One name may occur with several kinds: the
+/// pointer may enter a window because the user moves it, or because the window opens under it.
 #[derive(Debug, Default)]
 pub(crate) struct Landmarks(FxHashMap<(Trigger, Label), Landmark>);
 

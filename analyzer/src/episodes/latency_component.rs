@@ -77,7 +77,7 @@ impl LatencyBreakdown {
         }
     }
 
-    /// The difference to `first`, an earlier state of the same sums.
+    /// Returns the nanoseconds added since `first`, an earlier state of the same sums.
     pub(crate) fn without(mut self, first: &LatencyBreakdown) -> LatencyBreakdown {
         for (part, first) in self.0.iter_mut().zip(first.0) {
             *part = part.saturating_sub(first);

@@ -12,7 +12,7 @@ use crate::text::label::Label;
 /// A location of an episode's time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Location {
-    /// A location that is named by its owner.
+    /// A location that is known only by its owner.
     Of(LatencyComponent),
     /// The client waited for replies to requests of this name.
     RoundTrips(Symbol),
@@ -48,7 +48,7 @@ impl Location {
         all
     }
 
-    /// The location without the name of the request or the window.
+    /// Returns the location without the name of the request or the window.
     pub(crate) fn like(self) -> Location {
         match self {
             Location::RoundTrips(_) => Location::Of(LatencyComponent::Server(ServerCause::Reply)),

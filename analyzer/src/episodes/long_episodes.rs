@@ -8,13 +8,14 @@ pub(crate) const THRESHOLDS: [f64; 4] = [50.0, 100.0, 150.0, 200.0];
 /// The lower bounds of the classes of durations, in milliseconds.
 pub(crate) const EDGES: [f64; 7] = [0.0, 3.0, 10.0, 50.0, 100.0, 200.0, 1000.0];
 
-/// Maximum number of episodes whose beginnings are kept.
+/// Maximum number of long episodes kept. Further ones do not count in the times between episodes.
 const MAX_STARTS: usize = 1 << 16;
 
 /// The long episodes, and the sums over all episodes by class of duration.
 #[derive(Debug, Default)]
 pub(crate) struct LongEpisodes {
-    /// Beginning and latency of episodes that are perceptible or above the lowest threshold; true if perceptible.
+    /// The beginning and latency (nanoseconds) of each episode that is perceptible or above the lowest threshold; true
+    /// if it is perceptible.
     long: Vec<(u64, u64, bool)>,
     /// For each class of duration, the number of episodes and their total latency in nanoseconds.
     pub(crate) classes: [(u64, u64); EDGES.len()],

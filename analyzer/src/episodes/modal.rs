@@ -60,7 +60,7 @@ struct Grab {
 /// The modal phases of a trace.
 #[derive(Debug, Default)]
 pub(crate) struct Modal {
-    /// Properties of windows that are not mapped yet.
+    /// The evidence from the properties of windows that are not yet mapped, by window.
     hints: HashMap<u32, PhaseEvidence>,
     windows: BTreeMap<u32, Phase>,
     grabs: HashMap<ConnectionId, Grab>,
@@ -105,7 +105,8 @@ impl Modal {
         }
     }
 
-    /// Window, property, type, format, length, value.
+    /// Stores the evidence for a modal phase from a ChangeProperty request, whose `body` has window, property, type,
+    /// format, length and value.
     fn hint(&mut self, seen: &MessageContext<'_>, window: u32, body: &Body<'_>) {
         let property = body.u32(4).and_then(|atom| seen.session.atom_name(atom));
         let mut values = body.list(20, 4).filter_map(|value| value.u32(0));
@@ -138,7 +139,7 @@ impl Modal {
         }
     }
 
-    /// True if the client created the window: a window manager maps other clients' windows.
+    /// Returns true if the client created the window. A window manager also maps other clients' windows.
     fn is_its_own(&self, seen: &MessageContext<'_>, window: u32) -> bool {
         let owner = seen.session.id_range(window);
         owner.is_some_and(|range| range.client.0 == seen.connection.0)

@@ -1,5 +1,5 @@
-//! What kept clients from working that no message shows: a process that waits for another process, or that a signal or a
-//! debugger has stopped.
+//! Obstacles that keep a client from working and that no message shows: the client's process waits for another process,
+//! or a signal or a debugger has stopped it.
 
 use rustc_hash::FxHashMap;
 use x11prof_trace::{ConnectionId, Waiting};
@@ -8,7 +8,7 @@ use crate::text::label::Label;
 
 /// Maximum number of obstacles; the longest ones are kept.
 const MAX_OBSTACLES: usize = 10_000;
-/// The kernel functions in which stopped threads are.
+/// The kernel functions in which a stopped thread waits.
 const STOPPED: [&str; 2] = ["do_signal_stop", "ptrace_stop"];
 
 /// The kind of an obstacle.
@@ -51,13 +51,13 @@ struct Wait {
 /// The obstacles of all clients.
 #[derive(Debug, Default)]
 pub(crate) struct Obstacles {
-    /// The waits that go on, by thread.
+    /// The waits that have not ended, by thread.
     open: FxHashMap<u32, Vec<Wait>>,
     over: Vec<Wait>,
 }
 
 impl Obstacles {
-    /// A thread has waited since `since`. `clients` are the connections of its process.
+    /// Notes that a thread has waited since `since` (nanoseconds). `clients` are the connections of its process.
     pub(crate) fn waits(
         &mut self,
         tid: u32,
@@ -76,7 +76,7 @@ impl Obstacles {
         }
     }
 
-    /// The thread runs again.
+    /// Notes that the thread runs again at `time` (nanoseconds).
     pub(crate) fn runs(&mut self, tid: u32, time: u64) {
         for mut wait in self.open.remove(&tid).into_iter().flatten() {
             wait.until = time;
@@ -89,7 +89,7 @@ impl Obstacles {
         }
     }
 
-    /// The obstacle of a client with the most time between two times, and that time in nanoseconds.
+    /// Returns the obstacle that hindered a client longest between `from` and `to`, and for how many nanoseconds.
     pub(crate) fn of(&self, client: ConnectionId, from: u64, to: u64) -> Option<(&Obstacle, u64)> {
         let mut sums: Vec<(&Obstacle, u64)> = Vec::new();
         let all = self.open.values().flatten().chain(&self.over);

@@ -21,23 +21,23 @@ use crate::pipeline::open_requests::{OpenKind, OpenRequest};
 use crate::text::label::Label;
 use crate::threads::delays::WOKEN_WITHIN;
 
-/// The number of frames that make a burst, in the middle of a handling.
+/// The number of frames from which on one handling counts as an animation: it is split into its frames.
 const MANY_FRAMES: u64 = 5;
 
-/// Maximum number of other clients' events kept for one episode.
+/// Maximum number of other clients' events kept for one episode; further ones are ignored.
 const MAX_FED: usize = 64;
 
 /// Time added up, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default)]
 struct TimeBuckets {
     parts: LatencyBreakdown,
-    /// Threads that could run, times nanoseconds.
+    /// The number of threads that could run, summed over time, in thread-nanoseconds.
     runnable: u64,
     states: Busy,
 }
 
 impl TimeBuckets {
-    /// The difference to `first`, an earlier sum of the same.
+    /// Returns the time added since `first`, an earlier state of the same sums.
     fn without(&self, first: &TimeBuckets) -> TimeBuckets {
         TimeBuckets {
             parts: self.parts.without(&first.parts),
@@ -61,7 +61,7 @@ struct FrameSnapshot {
     round_trips: u64,
     requests: u64,
     bytes: u64,
-    /// The time at which the client continued, and the sums until then.
+    /// The time in nanoseconds at which the client continued after the frame, and the sums until then.
     resumed: (u64, TimeBuckets),
 }
 
@@ -76,38 +76,39 @@ pub(crate) struct OpenEpisode {
     pub(crate) begun: u64,
     /// The time up to which `until_sent` and `since_sent` have been summed, in nanoseconds.
     pub(crate) since: u64,
-    /// Sums up to the last request.
+    /// The sums from the beginning of the handling to the last request.
     until_sent: TimeBuckets,
-    /// Sums from the last request on.
+    /// The sums from the last request to `since`.
     since_sent: TimeBuckets,
-    /// `since_sent` when the client first became quiet.
+    /// The time at which the client first became quiet after the last request, and the value of `since_sent` at that
+    /// time.
     at_quiet: Option<(u64, TimeBuckets)>,
-    /// Time in which the client was quiet since its last request.
+    /// The time in which the client was quiet after its last request.
     quiet_for: u64,
-    /// Time in which the client was quiet, up to the first wakeup that no bytes caused.
+    /// The part of `quiet_for` that no arriving bytes ended.
     ticked_for: u64,
     /// The time of the client's last request in the episode, in nanoseconds; `None` before the first request.
     pub(crate) last_sent: Option<u64>,
     pub(crate) draws: bool,
-    /// True if the last drawing was on a pixmap.
+    /// True if the last drawing was on a pixmap, which the user does not see.
     hidden: bool,
     /// The time of the first request.
     first_sent: Option<u64>,
-    /// Time of the last request on an emulated link.
+    /// The time in which the last request was in flight on an emulated link.
     on_the_way: u64,
     /// The number of frames drawn, and the beginning of the last one.
     frames: u64,
     last_drawn: Option<u64>,
     /// Frames after which the client paused without waiting for X and then drew the next frame.
     shown: Vec<FrameSnapshot>,
-    /// The frame after which the client is pausing now.
+    /// The frame after which the client pauses at present; `None` if it does not pause.
     paused: Option<FrameSnapshot>,
     /// True if the episode is a frame of an animation.
     is_frame: bool,
     /// True if the client has received an event that it had requested to start a frame.
     pub(crate) ticked: bool,
-    /// The time in nanoseconds at which the pressed key or button was released while the client was quiet, before any
-    /// drawing; `None` if it was not.
+    /// The time in nanoseconds at which the pressed key or button was released; `None` if it was not released while the
+    /// client was quiet and had drawn nothing.
     pub(crate) released: Option<u64>,
     pub(crate) round_trips: u64,
     pub(crate) requests: u64,
@@ -218,7 +219,7 @@ impl OpenEpisode {
         open
     }
 
-    /// Turns an episode without a result back into its waiting stimulus; `None` if it has no stimulus.
+    /// Turns an episode without requests back into its waiting stimulus; returns `None` if it has no stimulus.
     pub(crate) fn into_waiting(self) -> Option<WaitingStimulus> {
         Some(WaitingStimulus {
             stimulus: self.stimulus?,
@@ -261,8 +262,8 @@ impl OpenEpisode {
         }
     }
 
-    /// Notes that the client waited for work since `since` (nanoseconds), so it could have started at the delivery: the
-    /// time in between counts as off-CPU, not as waiting.
+    /// Notes that the client waited for work from `since` (nanoseconds) on, so it could have begun when the stimulus
+    /// was delivered. The time from then on counts as off-CPU, not as waiting.
     pub(crate) fn could_begin(&mut self, since: u64) {
         let delivered = self.delivered.unwrap_or(self.begun);
         let ready = self.begun.saturating_sub(delivered.max(since));
@@ -277,7 +278,7 @@ impl OpenEpisode {
         }
     }
 
-    /// The position of the episode, which has this id, in the tree of episodes that caused each other.
+    /// Returns the position of the episode, whose id is `id`, in the tree of episodes that caused each other.
     pub(crate) fn position(&self, id: EpisodeId) -> TreePosition {
         TreePosition::of(id, self.link.as_ref(), self.begun)
     }
@@ -339,8 +340,8 @@ impl OpenEpisode {
             .change_last(nanos, &[asked], grabbed, StepCause::Client(by));
     }
 
-    /// Attributes the last `nanos` nanoseconds of the wait for a reply to `owner`: the reply had left the server
-    /// before.
+    /// Attributes the last `nanos` nanoseconds of the wait for a reply to `owner`, because the server had already sent
+    /// the reply.
     pub(crate) fn had_left(&mut self, nanos: u64, owner: LatencyComponent) {
         let since = self.last_sent.unwrap_or(self.begun);
         let nanos = nanos.min(self.since.saturating_sub(since));
@@ -411,7 +412,8 @@ impl OpenEpisode {
         self.stimulus.is_none() && !self.starts_up && self.draws
     }
 
-    /// True if no other client waits for the episode's event, and the event requires no drawing.
+    /// Returns true if another stimulus may replace the episode's: no other client waits for its event, and the event
+    /// requires no drawing.
     pub(crate) fn gives_way(&self) -> bool {
         let crossing = self.stimulus.is_some_and(|one| one.is_crossing());
         let about = self.stimulus.is_some() && self.trigger == Trigger::Asynchronous;
@@ -483,8 +485,8 @@ impl OpenEpisode {
         }
     }
 
-    /// Notes a wait since `since` that was too brief to determine its kind. If the client's last request was less than
-    /// `brief` nanoseconds before, the wait may be for the next frame.
+    /// Notes a wait that began at `since` (nanoseconds) and was too brief for its kind to be known. If the client sent
+    /// its last request less than `brief` nanoseconds before the wait, the wait may be for the next frame.
     pub(crate) fn pauses_briefly(&mut self, since: u64, brief: u64) {
         let sent = self.last_sent.unwrap_or_default();
         match since.saturating_sub(sent) < brief {
@@ -539,7 +541,7 @@ impl OpenEpisode {
         Some(next)
     }
 
-    /// True if the client drew frame after frame and was not quiet after the last one.
+    /// Returns true if the client drew several frames and was not quiet after the last one.
     pub(crate) fn never_waits(&self) -> bool {
         self.at_quiet.is_none() && self.frames >= MANY_FRAMES
     }
@@ -558,8 +560,9 @@ impl OpenEpisode {
         true
     }
 
-    /// Adopts a waiting stimulus if the user caused it and the episode has shown nothing yet. Returns false if the
-    /// stimulus belongs to another episode.
+    /// Makes the waiting stimulus the stimulus of this episode. Does nothing and returns false if the user already
+    /// caused this episode, or if the client had sent a request before the stimulus occurred; modifier keys and ticks
+    /// of a frame are exceptions.
     pub(crate) fn is_of(&mut self, waiting: &WaitingStimulus) -> bool {
         let shown = self.first_sent.is_some_and(|sent| sent < waiting.start);
         let modifier = self.stimulus.is_some_and(|of| of.modifier) && !waiting.stimulus.modifier;
@@ -584,8 +587,8 @@ impl OpenEpisode {
         self.outline.child(about, time, answers);
     }
 
-    /// Notes that the client may be quiet since `time` (nanoseconds). If it was quiet before, the earlier time remains:
-    /// a wakeup that sent nothing had no effect.
+    /// Notes that the client may have been quiet from `time` (nanoseconds) on. If it was already quiet, the earlier
+    /// time remains: a wakeup after which the client sent nothing does not count.
     pub(crate) fn maybe_quiet(&mut self, time: u64) {
         // A client with an open request is not quiet.
         if !self.awaits.is_open() {
@@ -606,8 +609,9 @@ impl OpenEpisode {
         }
     }
 
-    /// True if drawing without new bytes may still be part of this response: the episode has drawn nothing yet, or has
-    /// drawn on a pixmap since, and has not waited for longer than `tick` nanoseconds. A periodic clock is not a response.
+    /// Returns true if drawing that no arriving bytes caused may still be part of this response: the episode has drawn
+    /// nothing, or last drew on a pixmap, and has been quiet for at most `tick` nanoseconds. Later drawing comes from a
+    /// timer.
     pub(crate) fn may_draw(&self, tick: u64) -> bool {
         (!self.draws || self.hidden) && (self.starts_up || self.ticked_for <= tick)
     }

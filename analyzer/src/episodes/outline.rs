@@ -1,7 +1,7 @@
 //! The tree of an open episode: its handling and, nested in it, the handling of events that its own requests caused.
 //!
-//! By sequence number, an event belongs within another event if a request sent during the handling of the other event
-//! caused it. Events after the last request belong to no response.
+//! An event is nested in another event if a request that the client sent while it handled the other event caused it.
+//! The sequence number of an event shows which request caused it. Events after the last request belong to no response.
 
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::Timestamp;
@@ -13,7 +13,7 @@ use super::timeline_event::EpisodeLabel;
 use super::tree::Tree;
 use crate::text::label::Label;
 
-/// Children kept of an episode.
+/// Maximum number of children of an episode. Beyond it, the work of further children counts as the last child's.
 const MAX_CHILDREN: usize = 64;
 /// Maximum nesting depth of children; deeper children count at this depth.
 const DEEPEST: usize = 8;
@@ -27,25 +27,25 @@ struct Node {
     landmark: Label,
     depth: usize,
     start: u64,
-    /// The first request.
+    /// The sequence number of the first request.
     first: Option<SequenceNumber>,
     tree: Tree,
 }
 
-/// The waits since the last request: part of the response only if another request follows.
+/// The waits after the last request. They are part of the response only if another request follows.
 #[derive(Debug, Clone, Default)]
 struct Pending {
-    /// Waits for replies: the node, the request, nanoseconds.
+    /// The waits for replies: the index of the node, the request, and the nanoseconds.
     asked: Vec<(usize, Symbol, u64)>,
     waited: Vec<(usize, Cause)>,
-    /// The wait that continues.
+    /// The current wait, with its cause and its nanoseconds so far.
     wait: Option<(Cause, u64)>,
 }
 
 /// The tree of the intervals of an open episode.
 #[derive(Debug, Clone)]
 pub(crate) struct Outline {
-    /// A parent precedes its children; the last node is the current one.
+    /// The nodes of the tree. A parent precedes its children. The last node is the current one.
     nodes: Vec<Node>,
     asked: Vec<(Symbol, u64)>,
     pending: Pending,

@@ -12,11 +12,12 @@ use super::tree::Tree;
 use crate::statistics::distribution::Distribution;
 use crate::text::label::Label;
 
-/// Maximum number of pairs of tree and landmark. The next 500 trees count without a landmark, all others as one
-/// pattern.
+/// Maximum number of patterns with a landmark. Beyond it, up to 500 further trees have one pattern for all landmarks.
+/// All other episodes count as one pattern.
 const MAX_OF_LANDMARKS: usize = 2000;
 const MAX_PATTERNS: usize = MAX_OF_LANDMARKS + 500;
-/// Maximum number of locations kept in a pattern; further locations count with a similar one.
+/// Maximum number of locations kept in a pattern; the time of further locations is added to a location of the same
+/// kind.
 const MAX_LOCATIONS: usize = 64;
 
 /// How many of a pattern's episodes are perceptible (LagAlyzer).
@@ -57,7 +58,7 @@ pub(crate) struct Pattern {
     pub(crate) number: u64,
     /// The tree of the pattern; `None` for the sum of patterns over the limit.
     pub(crate) tree: Option<Tree>,
-    /// The landmark of all episodes of the pattern, if it is slow and the other landmarks of its group are not.
+    /// The landmark of all episodes of the pattern; `None` unless this landmark alone is slow in its group.
     pub(crate) landmark: Option<Label>,
     pub(crate) trigger: Trigger,
     pub(crate) latencies: Distribution,
@@ -221,8 +222,8 @@ impl Patterns {
         numbers
     }
 
-    /// Landmarks, with their groups, that are slow more than once and in most episodes, while other landmarks of the
-    /// group are mostly fast.
+    /// Returns the landmarks, with their groups, that are slow more than once and in most of their episodes, while the
+    /// other landmarks of the group are mostly fast.
     fn slow_alone(&self) -> HashSet<(Option<Symbol>, Label)> {
         let mut groups: HashMap<_, HashMap<_, (u64, u64)>> = HashMap::new();
         for of in &self.list {

@@ -10,7 +10,8 @@ const COMPLETE: u32 = 2;
 /// PresentCompleteKindPixmap.
 const PIXMAP: u8 = 0;
 
-/// Stores in `sent` the picture that a Present request shows, or that the client has requested completion events.
+/// Stores in `sent` the picture that a Present request shows, or the fact that the client has requested completion
+/// events.
 pub(crate) fn request(request: &Request<'_>, sent: &mut SentRequests) {
     let body = Body::of(request);
     match request.name.as_str() {
@@ -24,7 +25,7 @@ pub(crate) fn request(request: &Request<'_>, sent: &mut SentRequests) {
     }
 }
 
-/// The picture that is on the screen according to a Present event; `None` for other events.
+/// Returns the picture whose appearance on the screen a Present event reports; `None` for other events.
 pub(crate) fn landed(event: &Event<'_>) -> Option<Shown> {
     let of_pixmap = event.name.as_str() == "Present:CompleteNotify"
         && event.bytes.get(10).copied() == Some(PIXMAP);

@@ -11,8 +11,8 @@ use super::user::tag::Tags;
 /// Maximum number of waiting stimuli; further stimuli are handled with the last one.
 const MAX_STIMULI: usize = 1024;
 
-/// Events within this interval count as simultaneous, unless the client has already begun to handle the first one,
-/// because the relay may have read them separately. In nanoseconds.
+/// Events within this interval count as simultaneous, because the relay may have read them separately, unless the
+/// client has already begun to handle the first one. In nanoseconds.
 const TOGETHER: u64 = 1_000_000;
 
 /// A stimulus that its client has not begun to handle. Times are in nanoseconds.
@@ -33,7 +33,7 @@ pub(crate) struct WaitingStimulus {
 }
 
 impl WaitingStimulus {
-    /// True if the previous stimulus is part of this one.
+    /// Returns true if the previous stimulus `last` is part of this one.
     fn is_after(&self, last: &WaitingStimulus) -> bool {
         let trigger = last.stimulus.trigger;
         if self.stimulus.trigger == Trigger::Input {
@@ -56,7 +56,7 @@ impl WaitingStimulus {
         self.stimulus.modifier && self.stimulus.shape == Shape::Press
     }
 
-    /// True if another client waits for the handling.
+    /// Returns true if another client waits until the stimulus is handled.
     fn is_awaited(&self) -> bool {
         self.link.is_some_and(|link| link.is_awaited())
     }
@@ -68,7 +68,7 @@ pub(crate) struct ReadStimuli {
     pub(crate) events: u64,
     /// The requests of other clients that caused the stimuli.
     pub(crate) links: Vec<CausalEdge>,
-    /// The tags of all stimuli but `inputs`, which keep theirs.
+    /// The tags of all stimuli except `inputs`, which have their own tags.
     pub(crate) tags: Tags,
     /// The user's input among the stimuli: the first input, and all presses.
     pub(crate) inputs: Vec<WaitingStimulus>,

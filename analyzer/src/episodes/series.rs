@@ -7,7 +7,7 @@ use crate::threads::thread_states::{self, State};
 
 /// Maximum number of steps. If there are more, pairs of steps are merged into steps of twice the length.
 const MAX_STEPS: usize = 1000;
-/// The first length of a step, in nanoseconds: the paper's.
+/// The initial length of a step in nanoseconds, as in the paper.
 const FIRST_STEP: u64 = 1_000_000;
 
 /// Sums over one step of a session. Times are in nanoseconds.
@@ -38,13 +38,13 @@ impl Step {
 /// The steps of a session, all of the same length.
 #[derive(Debug, Clone)]
 pub(crate) struct Series {
-    /// The time of its beginning, once that is known.
+    /// The beginning of the first step, in nanoseconds; `None` while unknown.
     origin: Option<u64>,
     length: u64,
     steps: Vec<Step>,
-    /// The running threads, with their owner and the beginning of the run.
+    /// The running threads, each with its process and the beginning of its run in nanoseconds.
     running: FxHashMap<u32, (u32, u64)>,
-    /// The end of the recording, once that is known.
+    /// The end of the recording, in nanoseconds; 0 while unknown.
     until: u64,
     /// True if the trace contains context switches.
     pub(crate) switches: bool,
@@ -103,7 +103,8 @@ impl Series {
         at
     }
 
-    /// Adds the time from `from` to `to` to the field that `of` selects in each step.
+    /// Adds the time from `from` to `to` (nanoseconds) to the field that `of` selects, in each step that the time
+    /// covers.
     fn add(&mut self, from: u64, to: u64, of: impl Fn(&mut Step) -> &mut u64) {
         // Time before the session is excluded.
         let origin = *self.origin.get_or_insert(from);
@@ -123,7 +124,7 @@ impl Series {
         }
     }
 
-    /// Adds a wait of the user between the two times, in nanoseconds.
+    /// Adds a wait of the user from `from` to `to` (nanoseconds).
     pub(crate) fn waited(&mut self, from: u64, to: u64) {
         self.add(from, to, |step| &mut step.waits);
     }

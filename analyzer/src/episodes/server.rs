@@ -15,13 +15,14 @@ use crate::threads::delays::{HANDED_ON_WITHIN, SERVER_WAKES_WITHIN, WOKEN_WITHIN
 use crate::threads::server_ready::ServerReady;
 use crate::threads::thread_states::Step;
 
-/// Runs, and pictures of a client, that are remembered.
+/// Maximum number of runs, and of pictures of a client, that are kept; the latest are kept.
 const REMEMBERED: usize = 256;
-/// Maximum number of episodes that wait for the server.
+/// Maximum number of ended episodes that wait for the server to complete their last drawing.
 const MAX_WAITING: usize = 4096;
-/// A server that is ready for longer than this has ended, or been stopped.
+/// A server that is ready for longer than this, in nanoseconds, counts as ended or stopped.
 const READY_FOR: u64 = 1_000_000_000;
-/// Within this time, a picture shown with Present is on the screen, or there is no completion event. In nanoseconds.
+/// If no completion event arrives within this time after a client showed a picture with Present, in nanoseconds, none
+/// is expected.
 const LANDS_WITHIN: u64 = 1_000_000_000;
 /// Maximum number of clients that receive Present completion events.
 const MAX_PRESENTING: usize = 4096;
@@ -30,9 +31,10 @@ const MAX_PRESENTING: usize = 4096;
 #[derive(Debug)]
 struct Ended {
     episode: Episode,
-    /// The time at which the client ended the episode.
+    /// The time at which the client ended the episode, in nanoseconds.
     at: u64,
-    /// The picture that has to appear on the screen, and when it did.
+    /// The picture that has to appear on the screen before the episode is complete. The next field is the time at which
+    /// it appeared.
     shown: Option<Shown>,
     landed: Option<u64>,
 }
@@ -40,22 +42,22 @@ struct Ended {
 /// The pictures of a client that receives Present completion events.
 #[derive(Debug, Default)]
 struct Presenting {
-    /// The latest pictures, and when they were sent.
+    /// The latest pictures, each with the time at which the client sent it, in nanoseconds.
     sent: VecDeque<(u64, Shown)>,
-    /// The latest completed pictures, the latest last.
+    /// The latest pictures that appeared on the screen, each with its time in nanoseconds, the latest last.
     landed: VecDeque<(u64, Shown)>,
 }
 
 /// The server's runs, and the episodes whose last drawing the server may not have completed.
 #[derive(Debug, Default)]
 pub(crate) struct ServerActivity {
-    /// Reads the switches, and contains the current run.
+    /// Converts the server's context switches to runs, and contains the current run.
     runs: Option<Runs>,
-    /// The last finished runs: from waking until waiting again.
+    /// The last finished runs, each with the times at which the server woke and waited again, in nanoseconds.
     ended_runs: VecDeque<(u64, u64)>,
     /// The intervals in which the server was ready, but had no processor.
     pub(crate) ready: ServerReady,
-    /// The time at which the current run could have begun.
+    /// The time at which the current run could have begun, because the server was ready, in nanoseconds.
     called: Option<u64>,
     waiting: VecDeque<Ended>,
     presenting: HashMap<ConnectionId, Presenting>,
@@ -188,7 +190,7 @@ impl ServerActivity {
         of.for_each(|one| one.shown = None);
     }
 
-    /// The roots of the trees of the episodes that wait for their last drawing.
+    /// Returns the first episodes of the trees that contain the episodes waiting for their last drawing.
     pub(crate) fn roots(&self) -> impl Iterator<Item = EpisodeId> {
         let all = self.waiting.iter().map(|one| &one.episode);
         all.map(|episode| episode.link.as_ref().map_or(episode.id, |link| link.root))
@@ -256,7 +258,8 @@ impl ServerActivity {
         settled
     }
 
-    /// The server's time for a request sent at `sent`; `None` if the server may still work on it.
+    /// Returns the nanoseconds that the server took for a request sent at `sent`; `None` if the server may still work
+    /// on it at `now`. All times are in nanoseconds.
     fn tail(&self, sent: u64, now: u64) -> Option<u64> {
         if !self.switches {
             return Some(0);

@@ -14,28 +14,28 @@ use super::episode::{
 use crate::pipeline::start_up::StartUpReport;
 use crate::text::label::Label;
 
-/// The landmark of the start of a client that shows no window: until its first idle moment.
+/// The landmark of the start-up of a client that shows no window. This start-up ends when the client is first idle.
 const NOTHING_SHOWN: &str = "Connected, nothing shown";
-/// The time after the first frame until the effects of a client's start are known: other clients handle the effects
-/// within a second. In nanoseconds.
+/// A start-up counts as complete this long after its first frame, in nanoseconds: other clients handle its effects
+/// within a second.
 const KNOWN_WITHIN: u64 = 2_000_000_000;
-/// Maximum number of tracked clients.
+/// Maximum number of tracked clients. Start-ups of further clients end when the client is first idle.
 const MAX_CLIENTS: usize = 4096;
 /// Maximum number of later episodes of one client that are held until its start-up is known.
 const MAX_HELD: usize = 64;
 
-/// A client whose start-up is not known yet.
+/// A client whose start-up is not yet known to be complete.
 #[derive(Debug, Default)]
 struct Held {
-    /// The beginning and end of the start-up, if there is one; `None` while unknown.
+    /// The beginning and end of the start-up; `Some(None)` if the client has no start-up; `None` while unknown.
     reported: Option<Option<FirstFrame>>,
-    /// The client's first episode, until the first idle moment.
+    /// The client's first episode, which ends when the client is first idle.
     first: Option<Episode>,
-    /// The episodes after the first.
+    /// The client's episodes after the first.
     later: Vec<Episode>,
 }
 
-/// A start-up in nanoseconds.
+/// The times of a start-up, in nanoseconds.
 #[derive(Debug)]
 struct FirstFrame {
     start: u64,
@@ -49,9 +49,9 @@ pub(crate) struct Starting {
     /// Episodes that belong to no pending start-up, until the caller removes them.
     pub(crate) ready: Vec<Episode>,
     held: HashMap<ConnectionId, Held>,
-    /// The ends of the start-ups of other clients.
+    /// The end of each complete start-up, in nanoseconds.
     over: HashMap<ConnectionId, u64>,
-    /// The time at which the next pending start-up is complete.
+    /// The time at which the next pending start-up is complete, in nanoseconds; `None` if none is pending.
     due: Option<u64>,
     now: u64,
 }
@@ -136,13 +136,13 @@ impl Starting {
     }
 }
 
-/// True for an action that a client performs without input before its first frame is complete.
+/// Returns true if the client began the episode without input before `end`, the end of its first frame.
 fn is_part(episode: &Episode, end: u64) -> bool {
     episode.trigger != Trigger::Input && episode.start.as_nanos() <= end
 }
 
 impl Held {
-    /// The start-up as one episode, and the episodes after it.
+    /// Returns the start-up as one episode, followed by the episodes after it.
     fn episodes(self) -> Vec<Episode> {
         let Held {
             reported,
@@ -182,8 +182,8 @@ impl FirstFrame {
         })
     }
 
-    /// The start-up as an episode: the client's first episode, `later` episodes of the same start, and the time in
-    /// between.
+    /// Returns the start-up as one episode, which combines the client's first episode, the `later` episodes of the same
+    /// start-up, and the time between them.
     fn episode(&self, first: Episode, later: &[Episode]) -> Episode {
         let parts = self.parts(&first, later);
         let links = first
@@ -225,7 +225,7 @@ impl FirstFrame {
         }
     }
 
-    /// The components of the report by owner; the client's episodes contain the reasons for off-CPU time.
+    /// Returns the components of the start-up by owner. The client's episodes contribute the reasons for off-CPU time.
     fn parts(&self, first: &Episode, later: &[Episode]) -> LatencyBreakdown {
         let report = &self.report;
         let mut seen = first.parts;
@@ -270,10 +270,10 @@ impl FirstFrame {
         parts
     }
 
-    /// The links within the start-up, one after the other. Between them the client ran first for the part of its
-    /// CPU time outside of the links. Then, if it was connected, its bytes were on the network for the part of the
-    /// network's time outside of the links. Then it was off the processor, which includes the time before the
-    /// connection.
+    /// Returns the chain of waits of the start-up: the steps in `links` that lie within it, in time order, and a step
+    /// for each owner of the time between them. This time is attributed in a fixed order: first the client's CPU time
+    /// that is not in `links`, then, after the connection, the network's time that is not in `links`, then off-CPU
+    /// time.
     fn path<'a>(
         &self,
         client: ConnectionId,
@@ -333,7 +333,8 @@ impl FirstFrame {
     }
 }
 
-/// The part of a child before `end`: a window manager may continue after the first frame.
+/// Returns the part of a child before `end` (nanoseconds), because another client such as a window manager may continue
+/// after the first frame; `None` if the child begins later.
 fn until(child: &Child, end: u64) -> Option<Child> {
     let room = end.checked_sub(child.start.as_nanos())?;
     let latency = child.latency.min(room);

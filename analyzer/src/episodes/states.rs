@@ -34,7 +34,7 @@ impl Busy {
         }
     }
 
-    /// The difference to `first`, an earlier state of the same sums.
+    /// Returns the nanoseconds added since `first`, an earlier state of the same sums.
     pub(crate) fn without(mut self, first: &Busy) -> Busy {
         for (time, first) in self.0.iter_mut().zip(first.0) {
             *time = time.saturating_sub(first);

@@ -5,7 +5,7 @@ use x11prof_session::event_window;
 
 use super::episode::Trigger;
 
-/// The object that distinguishes events of one name: a key, button, finger or atom.
+/// The key, button, finger or atom of an event, which distinguishes events of one name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Detail {
     /// The event has no detail.
@@ -20,7 +20,7 @@ pub(crate) enum Detail {
     Atom(u32),
 }
 
-/// The position of an event in a sequence of input events.
+/// The part that an event has in a user's action, such as the press or the release of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// A key or button was pressed.
@@ -29,7 +29,7 @@ pub(crate) enum Shape {
     Release,
     /// The pointer or a finger moved.
     Motion,
-    /// A picture was shown: the client may draw the next one.
+    /// A picture has appeared on the screen, so the client may draw the next one.
     Frame,
     /// The event has none of the other shapes.
     Other,
@@ -59,9 +59,9 @@ pub(crate) struct Stimulus {
     pub(crate) repeated: bool,
 }
 
-/// The flag of an XI2 key event that repeats (XI2 protocol, `KeyRepeat`).
+/// The flag of an XI2 key event that auto-repeat sent (XI2 protocol, `KeyRepeat`).
 const XI2_KEY_REPEAT: u32 = 1 << 16;
-/// The bits of the state in core events that are buttons (protocol, SETofKEYBUTMASK).
+/// The bits for buttons in the state of a core event (protocol, SETofKEYBUTMASK).
 const BUTTONS: u16 = 0x1F00;
 
 impl Stimulus {
@@ -151,7 +151,7 @@ impl Stimulus {
         }
     }
 
-    /// An event of a device, core or XI2.
+    /// Sets the fields of an event of an input device (a core event or an XI2 event).
     fn device(&mut self, name: &str, detail: Option<u32>) {
         let key = detail.map_or(Detail::None, Detail::Key);
         let button = detail.map_or(Detail::None, Detail::Button);
@@ -194,8 +194,8 @@ impl Stimulus {
         self.trigger == Trigger::Input && self.shape == Shape::Other
     }
 
-    /// True if a crossing with this mode (protocol, EnterNotify) is input. The start or end of a grab also causes
-    /// crossings, without a motion of the user.
+    /// Marks a crossing as input unless its mode (protocol, EnterNotify) shows that a grab caused it. The start or end
+    /// of a grab causes crossings without a motion of the user.
     fn crosses(&mut self, mode: Option<&u8>) {
         // NotifyGrab, NotifyUngrab; XINotifyPassiveGrab, XINotifyPassiveUngrab.
         if self.is_crossing() && mode.is_some_and(|mode| matches!(mode, 1 | 2 | 4 | 5)) {

@@ -13,9 +13,10 @@ pub(crate) enum Thread {
     Running,
     /// At least one thread is ready to run, but has no processor.
     Preempted,
-    /// All threads wait, since `since` (nanoseconds). `wait` is the kind of wait, which is an assumption if `unsure` is
-    /// true. `fed` is the time at which the first bytes have arrived since. `answered` is the time at which all requested replies had
-    /// arrived. `taken` is the latest time at which the relay read bytes that were written long before.
+    /// All threads have waited since `since`. Times are in nanoseconds. `wait` is the kind of wait, which is an
+    /// assumption if `unsure` is true. `fed` is the time at which the first bytes arrived during the wait. `answered`
+    /// is the time at which all requested replies had arrived. `taken` is the latest time at which the relay read bytes
+    /// that were written long before.
     Blocked {
         since: u64,
         wait: Option<Wait>,
@@ -27,7 +28,8 @@ pub(crate) enum Thread {
 }
 
 impl Thread {
-    /// The latency component of the time up to `time` (nanoseconds). `outstanding` is true if a reply is pending.
+    /// Returns the latency component to which the time up to `time` (nanoseconds) belongs. `outstanding` is true if a
+    /// reply is pending.
     pub(crate) fn owner(self, time: u64, outstanding: bool) -> LatencyComponent {
         match self {
             Thread::Unknown if outstanding => LatencyComponent::Server(ServerCause::Reply),

@@ -13,7 +13,8 @@ pub struct ThresholdError(String);
 pub struct Thresholds {
     /// The general threshold in milliseconds.
     pub general: f64,
-    /// Thresholds by trigger, in the order of `Trigger::ALL`; `None` for the general one.
+    /// The thresholds by trigger in milliseconds, in the order of `Trigger::ALL`; `None` if the general threshold
+    /// applies.
     triggers: [Option<f64>; 3],
     /// The threshold for keys in milliseconds.
     pub keyboard: f64,

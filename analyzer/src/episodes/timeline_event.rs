@@ -20,7 +20,7 @@ pub(crate) enum TimelineEvent {
         client: ConnectionId,
         pid: Option<u32>,
     },
-    /// Another process has a connection now.
+    /// Process `pid` now has the connection of the client.
     Moved { client: ConnectionId, pid: u32 },
     /// A client connected before the recording.
     Joined(ConnectionId),
@@ -82,7 +82,8 @@ impl PartialEq for Place {
     }
 }
 
-/// A condition variable of the C library has two adjacent futexes, which it uses alternately.
+/// Removes the bits of a futex's address in which the two adjacent futexes of a condition variable differ. The C
+/// library uses these two alternately.
 const SAME_CONDITION: u64 = !7;
 
 impl Place {
@@ -110,8 +111,8 @@ impl Place {
     }
 }
 
-/// Prefixes of the names of kernel functions in which a thread waits for a file: a page of the page cache, a block, a
-/// file system's journal, a file of another machine or of a FUSE process.
+/// Prefixes of the names of kernel functions. In these functions, a thread waits for a file: a page of the page cache,
+/// a block, a file system's journal, a file of another machine or of a FUSE process.
 const FILE_CHANNELS: [&str; 14] = [
     "folio_",
     "io_schedule",
@@ -130,7 +131,7 @@ const FILE_CHANNELS: [&str; 14] = [
 ];
 
 impl Wait {
-    /// The kind of wait, by the kernel's function, or by the system call.
+    /// Returns the kind of wait, from the kernel function `channel` if known, otherwise from the system call.
     fn of(call: SystemCall, channel: Option<&str>) -> Wait {
         let channel = channel.unwrap_or("");
         let has = |part: &str| channel.contains(part);
@@ -183,7 +184,7 @@ impl EpisodeLabel {
 pub(crate) struct Arrival {
     pub(crate) stimulus: Stimulus,
     pub(crate) about: EpisodeLabel,
-    /// The causal keys that a request of another client has if it caused the event.
+    /// The causal keys of the event. A request that causes the event has one of these keys.
     pub(crate) causal_keys: Vec<CausalKey>,
     /// The user-defined events that the event starts and ends.
     pub(crate) tags: Tags,
@@ -211,11 +212,10 @@ pub(crate) struct Delivery {
     pub(crate) left_at: Option<u64>,
     /// The last request that the server had handled when it sent the messages.
     pub(crate) handled: Option<SequenceNumber>,
-    /// The pictures that are on the screen according to the messages; `landed_at` is the time of the server's last
-    /// report.
+    /// The pictures that the messages report as shown on the screen. `landed_at` is the time of the last such message.
     pub(crate) landed: Vec<Shown>,
     pub(crate) landed_at: u64,
-    /// Nanoseconds of the server's handlers since the previous block, by request of the client.
+    /// The nanoseconds that the server's handlers used for the client since the previous block, by request.
     pub(crate) handled_for: Vec<(Symbol, u64)>,
     /// The open requests of the client to which the received messages are replies.
     pub(crate) answered_requests: Vec<OpenRequest>,

@@ -1,8 +1,8 @@
 //! The interval tree of an episode without times (the thesis, chapter 4).
 //!
 //! A node is a handled event, with the kinds of its requests, the requests whose replies the client waited for, and its
-//! other waits. The node has no counts and no order: 3 and 300 round trips of one request are the same code. Children
-//! are in order; equal consecutive children are merged.
+//! other waits. A node stores neither counts nor the order of requests, because 3 and 300 round trips of one request
+//! come from the same code. Children are in order; equal consecutive children are merged.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use x11prof_protocol::Symbol;
 use super::cause::Cause;
 use super::kinds::Kinds;
 
-/// Maximum number of requests with waits that a node distinguishes.
+/// Maximum number of different requests that a node stores as waited for; further ones are ignored.
 const MAX_REQUESTS: usize = 16;
 
 /// A set of causes of waiting, one bit for each cause.
@@ -141,7 +141,7 @@ impl Tree {
         }
     }
 
-    /// Writes the node and, as what it led to, its children.
+    /// Writes the node, and after it its children as its effects.
     fn with_children(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.node(self.about.as_str(), f)?;
         for (number, child) in self.children.iter().enumerate() {

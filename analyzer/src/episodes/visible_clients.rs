@@ -8,12 +8,12 @@ use x11prof_trace::ConnectionId;
 use super::episode::{Episode, Trigger};
 use super::timeline_event::TimelineEvent;
 
-/// Maximum number of tracked clients.
+/// Maximum number of tracked clients. Further clients count as visible.
 const MAX_CLIENTS: usize = 10_000;
 /// Maximum number of held episodes.
 const MAX_HELD: usize = 4096;
 
-/// The clients that are visible to the user, and the episodes of the other clients so far.
+/// The clients that are visible to the user, and the held episodes of all other clients.
 #[derive(Debug, Default)]
 pub(crate) struct VisibleClients {
     has: HashSet<ConnectionId>,

@@ -5,7 +5,7 @@ use x11prof_session::{DrawableKind, Drawing, Session, Target};
 
 use crate::pipeline::MessageContext;
 
-/// The maximum length of a used part of a name, in bytes.
+/// Maximum length of a class or title in a window's name, in bytes; the rest is cut off.
 const LONGEST: usize = 60;
 
 /// True if the request changes the screen: it draws on a window, or shows, moves or hides one.
@@ -39,8 +39,8 @@ pub(crate) fn is_own(seen: &MessageContext<'_>) -> bool {
     of.is_none_or(|range| range.client.0 == seen.connection.0)
 }
 
-/// A window and its ancestors, with windows outside of their parent last: these are not visible (Swing types into
-/// one).
+/// Returns a window and its ancestors. Windows that lie outside of their parent, so that the user does not see them,
+/// come last. Swing receives keys in such a window.
 fn seen(session: &Session, window: u32) -> impl Iterator<Item = u32> + '_ {
     let beside = move |id: &u32| {
         session.window_geometry(*id).is_some_and(|of| {

@@ -1,4 +1,4 @@
-//! The episodes of pointer motion that a client handled event by event: one episode for each response.
+//! Creates the episodes of pointer motion that a client handled event by event: one episode for each response.
 
 use x11prof_trace::Timestamp;
 
@@ -9,7 +9,8 @@ use crate::episodes::cross_client::steps::Steps;
 use crate::episodes::episode::{Episode, LatencyBreakdown, LatencyComponent, Trigger};
 
 impl ClientState {
-    /// Ends the motion episodes: the client waits for events, so it has handled all motion.
+    /// Releases the held motion episodes, because the client waits for events and so has handled all motion. If the
+    /// client handled each event separately, replaces these episodes by one for each response.
     pub(super) fn motion_is_handled(&mut self) {
         let motions = std::mem::take(&mut self.motions);
         if motions.are_handled_one_by_one() && !motions.held.is_empty() {
@@ -38,7 +39,8 @@ impl ClientState {
         episode.steps = steps;
     }
 
-    /// An episode for each response, from the motion that it is the response to.
+    /// Records a backlog, and one episode for each response. An episode begins with the motion event that its response
+    /// belongs to.
     fn backlog(&mut self, motions: Motions) {
         let Some((first, _)) = motions.held.first() else {
             return;

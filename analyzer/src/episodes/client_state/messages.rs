@@ -15,13 +15,12 @@ use crate::episodes::thread::Thread;
 use crate::episodes::timeline_event::{Arrival, Delivery, SentRequests, Wait};
 use crate::threads::delays::{BRIEF, HANDED_ON_WITHIN};
 
-/// Maximum number of pending requests.
+/// Maximum number of requests of a client with a pending reply.
 const MAX_OUTSTANDING: usize = 4096;
 
 impl ClientState {
     /// Processes messages that arrived at the client. `links` are the other clients' requests that caused its events.
-    /// `said_before` is the time in nanoseconds for which the messages waited for the recorder after the server had
-    /// written them.
+    /// The recorder read the messages `said_before` nanoseconds after the server had written them.
     pub(crate) fn delivered(
         &mut self,
         time: u64,
@@ -191,7 +190,8 @@ impl ClientState {
         });
     }
 
-    /// Without context switches, ends the episode after a sufficiently long silence on the connection.
+    /// If the client has no context switches, ends the episode when the client has neither sent a request nor received
+    /// a reply for longer than [`Spans::silence`].
     fn silence(&mut self, time: u64) {
         let over = self.open.as_ref().is_some_and(|open| {
             open.last_sent.is_some_and(|sent| {
@@ -208,7 +208,8 @@ impl ClientState {
         }
     }
 
-    /// Another process took over the connection and handles the last events. Only its protocol stream is known.
+    /// Notes that another process now has the connection and handles the last events. The state of its threads is
+    /// unknown.
     fn went(&mut self, time: u64) {
         self.thread = Thread::Unknown;
         self.close();
@@ -217,8 +218,8 @@ impl ClientState {
         self.begin(time);
     }
 
-    /// Adds messages that the client sent at `time`. `rested` is the time in nanoseconds for which the server has been
-    /// idle since the client began to wait. Returns the position of the episode that the messages belong to.
+    /// Adds messages that the client sent at `time`. The server has been idle for `rested` nanoseconds since the client
+    /// began to wait. Returns the position of the episode that the messages belong to.
     pub(crate) fn sent(&mut self, time: u64, sent: &SentRequests, rested: u64) -> TreePosition {
         self.threads.sent(time, !sent.questions.is_empty());
         if self.threads.is_gone() && self.thread != Thread::Unknown {

@@ -11,12 +11,12 @@ use crate::episodes::cross_client::causal_edge::EpisodeId;
 use crate::episodes::episode::Episode;
 use crate::text::label::Label;
 
-/// The number of motion events without a quiet moment from which on a backlog is possible.
+/// A backlog has at least this many motion events between two moments at which the client waits for events.
 const FEWEST: usize = 8;
-/// Maximum number of motion events and of responses tracked at the same time.
+/// Maximum number of motion events, and of responses, tracked for a client. Further ones are ignored.
 const MOST: usize = 1 << 14;
-/// The number of responses after the last motion from a client without a backlog: the current one, and one for the
-/// remaining motion.
+/// A client without a backlog responds at most this often after the last motion event: once for the event that it was
+/// handling, and once for the remaining motion.
 const AFTER: usize = 2;
 
 /// Pointer motion of one client that arrived faster than the client handled it. Times are in nanoseconds.
@@ -25,12 +25,12 @@ pub(crate) struct Backlog {
     pub(crate) client: ConnectionId,
     pub(crate) landmark: Label,
     pub(crate) start: u64,
-    /// The number of motion events; `came_in` is the time in which they arrived.
+    /// The number of motion events. They arrived within `came_in` nanoseconds.
     pub(crate) events: u64,
     pub(crate) came_in: u64,
-    /// The mean time of the response to one motion event, in nanoseconds.
+    /// The mean time in which the client handled one motion event, in nanoseconds.
     pub(crate) each: u64,
-    /// The age of the oldest motion event when the client handled it.
+    /// The longest time from the arrival of a motion event to the end of its response, in nanoseconds.
     pub(crate) oldest: u64,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Motions {
     pub(super) events: Vec<u64>,
     /// For each response, the time at which the client began to handle it and the time of the response, in nanoseconds.
     pub(super) responses: Vec<(u64, u64)>,
-    /// The number of motion episodes that ended before there were enough events for a backlog.
+    /// The number of motion episodes that were released before there were enough events for a backlog.
     pub(super) let_go: usize,
     /// Motion episodes with their end times in nanoseconds, held until the event that each response belongs to is
     /// known.
@@ -66,7 +66,7 @@ impl Motions {
         }
     }
 
-    /// Holds the episode if its client may have a backlog; otherwise returns the episode and its end time.
+    /// Keeps the episode in `held` if its client may have a backlog; otherwise returns the episode and its end time.
     pub(super) fn hold(&mut self, episode: Episode, end: u64) -> Option<(Episode, u64)> {
         let is_motion = self.is_motion(&episode);
         if self.events.len() < FEWEST || self.held.len() >= MOST || !is_motion {
@@ -82,13 +82,13 @@ impl Motions {
             || !self.held.is_empty() && episode.delivered.is_none()
     }
 
-    /// The roots of the trees of the held episodes.
+    /// Returns the first episodes of the trees that the held episodes belong to.
     pub(super) fn roots(&self) -> impl Iterator<Item = EpisodeId> {
         let held = self.held.iter();
         held.map(|(one, _)| one.link.as_ref().map_or(one.id, |link| link.root))
     }
 
-    /// True if the client responds to each motion event separately.
+    /// Returns true if the client responded to each motion event separately.
     pub(super) fn are_handled_one_by_one(&self) -> bool {
         let (events, responses) = (self.events.len(), self.responses.len());
         let last = self.events.last().copied().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! The threads of a client: the end of each of their waits shows whether the client was quiet.
+//! Follows the threads of a client. The way in which a wait of the threads ends shows whether the client was quiet.
 
 use super::ClientState;
 use crate::episodes::client_threads::{CommonWait, Woken};
@@ -13,13 +13,13 @@ use crate::threads::thread_states::{State, Step};
 struct Ended {
     since: u64,
     wait: Option<Wait>,
-    /// The wait is for work by assumption only.
+    /// True if the wait is only assumed to be for work.
     unsure: bool,
-    /// The time at which the first bytes arrived during the wait.
+    /// The time at which the first bytes arrived during the wait, in nanoseconds; `None` if no bytes arrived.
     fed: Option<u64>,
-    /// The wait ended because the socket accepts data again.
+    /// True if the wait ended because the socket accepts data again.
     relieved: bool,
-    /// Another thread woke this one.
+    /// True if another thread ended the wait.
     handed: bool,
 }
 
@@ -103,7 +103,7 @@ impl ClientState {
         }
     }
 
-    /// The common wait of the threads that participated in the open episode.
+    /// Returns the combined wait of the threads that ran during the open episode.
     pub(super) fn joint_wait(&self) -> CommonWait {
         let begun = self.open.as_ref().map_or(u64::MAX, |open| open.begun);
         let joint = self.threads.joint_wait(begun);
@@ -155,7 +155,8 @@ impl ClientState {
         }
     }
 
-    /// A thread was waiting for work, although it seemed busy: handling of the arrived events begins now.
+    /// Notes that a thread that seemed busy was waiting for work. The client begins to handle the arrived events at
+    /// `time` (nanoseconds).
     fn was_quiet(&mut self, time: u64) {
         if std::mem::take(&mut self.mid_way) && !self.waiting.is_empty() {
             self.close_or_park();
@@ -181,7 +182,8 @@ impl ClientState {
         }
     }
 
-    /// True if `open` is the release of a key during an animation: the next frame comes without the release.
+    /// Returns true if `open` is the release of a key during an animation, which draws its next frame with or without
+    /// the release.
     fn is_in_animation(&self, open: &OpenEpisode) -> bool {
         let is_soon = |last| open.begun.saturating_sub(last) <= 2 * self.spans.frame;
         open.requests == 0 && open.is_key_release() && self.ticked_at.is_some_and(is_soon)

@@ -1,9 +1,9 @@
 //! Waits for open requests. A client with an open request to another client is not quiet until the reply has arrived or
 //! the client gives up.
 //!
-//! A program that blocks meanwhile handles nothing else. A program with an event loop handles other events, and its
-//! episode is parked until the reply arrives. Which kind a program is becomes known when it sleeps without having
-//! responded to the events that it has read.
+//! A program that blocks until the reply arrives handles nothing else. A program with an event loop handles other
+//! events before the reply arrives: its episode is parked, that is, set apart and continued when the reply arrives. If
+//! a program waits again without having responded to the events that it has read, it was blocked.
 
 use super::ClientState;
 use crate::episodes::awaited::AwaitedOutcome;
@@ -11,10 +11,10 @@ use crate::episodes::open_episode::OpenEpisode;
 use crate::episodes::thread::Thread;
 use crate::pipeline::open_requests::{OpenRequest, OpenRequestChange, OpenStep};
 
-/// Maximum number of parked episodes.
+/// Maximum number of parked episodes of a client. Beyond it, the oldest one ends.
 const MAX_PARKED: usize = 16;
-/// A program that drew without a stimulus within this time before its request does so periodically, for example a
-/// blinking cursor. In nanoseconds.
+/// If a program drew without a stimulus in this time before its open request, it draws periodically, such as a blinking
+/// cursor. In nanoseconds.
 const PERIOD: u64 = 2_000_000_000;
 
 impl ClientState {
@@ -32,7 +32,8 @@ impl ClientState {
         }
     }
 
-    /// Processes a change of one of the client's open requests that no message of the client made.
+    /// Processes a change of one of the client's open requests at `time` (nanoseconds). No message of the client is the
+    /// cause.
     pub(crate) fn open_request(&mut self, time: u64, change: &OpenRequestChange) {
         let request = &change.request;
         match change.step {
@@ -94,7 +95,8 @@ impl ClientState {
         }
     }
 
-    /// A parked episode continues. A stimulus without a response so far waits behind it.
+    /// Continues the parked episode at index `at`. If the client has sent nothing for the open episode, its stimulus
+    /// waits again; otherwise the open episode ends.
     fn unpark(&mut self, time: u64, at: usize) {
         match self.open.take() {
             Some(open) if open.requests > 0 => {
@@ -113,8 +115,8 @@ impl ClientState {
         (self.number, self.open) = (number, Some(open));
     }
 
-    /// Returns to the parked episode if the client has sent nothing in response to the events that it has read since.
-    /// Called when the client wakes or disconnects.
+    /// Continues the last parked episode if the client has sent nothing in response to the events that it has read
+    /// since the episode was parked. Called when the client wakes or disconnects.
     pub(super) fn still_waits(&mut self, time: u64) {
         let idle = self.open.as_ref().is_none_or(|open| open.requests == 0);
         if let Some(last) = self.parked.len().checked_sub(1).filter(|_| idle) {
@@ -122,8 +124,8 @@ impl ClientState {
         }
     }
 
-    /// Parks the episode with an open request if the client, which wakes at `time` after a wait since `since`, begins
-    /// something else. `fed` is true if bytes have arrived.
+    /// Parks the episode that waits for a reply if the client begins something else. The client waited from `since` to
+    /// `time` (nanoseconds). `fed` is true if bytes have arrived.
     pub(super) fn wakes_waiting(&mut self, time: u64, since: u64, fed: bool) {
         let blocks = self.open.as_ref().is_some_and(|open| open.awaits.blocks());
         if fed && !self.waiting.is_empty() {
@@ -138,7 +140,7 @@ impl ClientState {
         }
     }
 
-    /// True if the client draws periodically without a stimulus.
+    /// Returns true if the client drew without a stimulus within [`PERIOD`] before its open request.
     fn ticks(&self) -> bool {
         let asked = self.open.as_ref().and_then(|open| open.awaits.current());
         let asked = asked.map_or(0, |request| request.since.as_nanos());
@@ -146,8 +148,8 @@ impl ClientState {
         last.is_some_and(|last| last.saturating_add(PERIOD) >= asked)
     }
 
-    /// Notes that the client draws, or replies to another client, before the reply to its own open request arrived. It
-    /// has given up its wait if it has slept since the request, and no message woke it.
+    /// Notes that the client draws, or replies to another client, before the reply to its own open request arrived. If
+    /// the client has waited since its request and no message woke it, it has given up: its open requests end.
     pub(crate) fn goes_on_unanswered(&mut self, time: u64) {
         let current = self.open.as_ref().and_then(|open| open.awaits.current());
         let Some(asked) = current.map(|request| request.since.as_nanos()) else {

@@ -5,11 +5,12 @@ use crate::episodes::timeline_event::{Place, Wait};
 use crate::threads::delays::WOKEN_WITHIN;
 use crate::threads::thread_states::State;
 
-/// Maximum number of wait locations kept for a thread.
+/// Maximum number of wait locations kept for a thread; beyond it, a new location replaces an old one.
 const PLACES_LIMIT: usize = 8;
-/// A thread that never polls may wait for work at a location where it was seen this often.
+/// If a thread never polls, a location may be a wait for work once the thread has waited there this often.
 const OFTEN: u32 = 3;
-/// The number of sleeps from which on a thread may be a polling loop, and the number of these per other wait.
+/// A thread is a polling loop if it has slept at least `TURNS` times, and `SELDOM` times as often as it has waited for
+/// anything else.
 const TURNS: u32 = 16;
 const SELDOM: u32 = 4;
 
@@ -18,7 +19,7 @@ const SELDOM: u32 = 4;
 pub(crate) struct CommonWait {
     /// `Poll` if all threads wait for X or for work; `None` if the wait of a thread is unknown.
     pub(crate) wait: Option<Wait>,
-    /// True if the program only assumes that the wait is for work.
+    /// True if the wait is only assumed to be for work.
     pub(crate) unsure: bool,
 }
 
@@ -31,32 +32,35 @@ pub(super) struct KnownThread {
     pub(super) wait: Option<Place>,
     pub(super) reads: u32,
     pub(super) writes: u32,
-    /// True if the thread was seen in poll, or in any wait that is not for time, while the client waited for no reply.
+    /// True if the thread has waited in poll. `waits` is true if it has waited for anything but time. Neither counts
+    /// waits during which a reply was pending.
     pub(super) polls: bool,
     pub(super) waits: bool,
     places: Vec<KnownPlace>,
-    /// True if a reply was pending while the thread waited. Requests sent before are then read later.
+    /// True if a reply was pending while the thread waited. The relay may read requests that were sent before the wait
+    /// only during it.
     pub(super) reply_awaited: bool,
     /// The time at which the thread last returned from poll, in nanoseconds; `None` if it never did.
     pub(super) left_poll: Option<u64>,
-    /// The time at which a device event arrived while the thread waited.
+    /// The time at which a device event arrived while the thread waited, in nanoseconds; `None` if none arrived.
     pub(super) device_event_came: Option<u64>,
-    /// Any event arrived while the thread waited.
+    /// True if any event arrived while the thread waited.
     pub(super) event_came: bool,
 }
 
-/// A place that a thread was in.
+/// A location (a call) in which a thread has waited.
 #[derive(Debug)]
 struct KnownPlace {
     place: Place,
     /// The number of waits at this location.
     seen: u32,
-    /// Device events during these waits, and wakeups by them.
+    /// The number of device events that arrived during waits at this location. `device_wakeups` counts those that woke
+    /// the thread.
     device_events: u32,
     device_wakeups: u32,
-    /// Wakeups by any event.
+    /// The number of wakeups by events.
     wakeups: u32,
-    /// At least one wait at this location had no time limit.
+    /// True if at least one wait at this location had no time limit.
     without_timeout: bool,
 }
 
@@ -142,7 +146,8 @@ impl KnownThread {
         places.any(|one| one.place == place && (one.seen >= OFTEN || one.wakeups > 0))
     }
 
-    /// True for a loop that works between its sleeps: the thread sleeps repeatedly, and rarely waits otherwise.
+    /// Returns true if the thread is a loop that works between sleeps: it sleeps repeatedly, and rarely waits for
+    /// anything else.
     pub(super) fn sleeps_between_turns(&self) -> bool {
         let seen = |sleeps: bool| -> u32 {
             let places = self.places.iter();
@@ -160,7 +165,8 @@ impl KnownThread {
         place.wait != Wait::Sleep && places.any(|one| one.place == place && one.is_for_work())
     }
 
-    /// The meaning of the thread's wait for the client. `sole` is true if no other thread communicates for the client.
+    /// Returns the kind of wait that the thread's wait means for the client. `sole` is true if no other thread
+    /// communicates for the client.
     pub(super) fn meaning(&self, sole: bool) -> CommonWait {
         let Some(place) = self.wait else {
             return CommonWait {

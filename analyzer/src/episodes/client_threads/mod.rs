@@ -1,6 +1,6 @@
-//! The threads that read and write a client's connection. They are identified by running next to each read and write,
-//! and may change: one reads and another paints in Swing; one waits for the connection and another reads and writes
-//! it in Tk.
+//! The threads that read and write a client's connection. A thread is identified by the fact that it runs when the
+//! connection is read or written. Programs may use several threads: in Swing one thread reads and another paints; in Tk
+//! one thread waits for the connection and another reads and writes it.
 //!
 //! The threads count as one combined thread, which runs while any of them does.
 
@@ -15,15 +15,16 @@ use super::timeline_event::{Place, Wait};
 use crate::threads::delays::{HANDED_ON_WITHIN, WOKEN_WITHIN};
 use crate::threads::thread_states::{State, Step};
 
-/// Maximum number of tracked threads.
+/// Maximum number of tracked threads of a process. Beyond it, waiting threads that do not use the connection are
+/// dropped.
 const THREADS_LIMIT: usize = 256;
-/// A thread communicates for the client if it did at least one in this many of the latest reads or writes.
+/// A thread communicates for the client if it made at least 1/20 of the latest reads, or of the latest writes.
 const SPEAKERS_SHARE: u32 = 20;
-/// Number of reads or writes after which older ones are weighted by one half.
+/// After this many reads (or writes), the counts of all threads are halved, so that the latest have more weight.
 const HALVED_AFTER: u32 = 256;
-/// Reads of the relay before another writing process can be recognised.
+/// The relay must have read from the connection this often before x11prof concludes that another process writes on it.
 const READS_NEEDED: u64 = 8;
-/// Without a processor, the relay may be this late, in nanoseconds.
+/// Time in nanoseconds by which the relay may read a request late if it has no processor.
 const WRITTEN_LATE: u64 = 50_000_000;
 
 /// A thread that runs again after a wait.
@@ -46,19 +47,20 @@ pub(crate) struct ClientThreads {
     threads: FxHashMap<u32, KnownThread>,
     reads: u32,
     writes: u32,
-    /// Bytes arrived at this time, and no thread has run since.
+    /// The time at which bytes arrived, in nanoseconds; `None` if a thread has run since then.
     unread: Option<u64>,
     /// The first thread that ran after the latest bytes had arrived.
     reader: u32,
-    /// A thread has run since the latest read of the relay.
+    /// True if a thread has run since the relay last read from the connection.
     ran: bool,
-    /// Bytes have arrived, and no thread has run or read since.
+    /// True if bytes have arrived, and since then no thread has run and the client has sent nothing.
     fed: bool,
-    /// A child has the connection.
+    /// True if a child process has the connection.
     gone: bool,
-    /// Threads that found the table full since it was last scanned.
+    /// The number of threads that were refused because `threads` was full, since it was last scanned.
     refused: usize,
-    /// Reads of the relay, and the number of reads without any thread run since the previous read.
+    /// The number of times that the relay read from the connection. `unwritten` counts the reads before which no thread
+    /// of the process had run since the previous read.
     relay_reads: u64,
     unwritten: u64,
 }
@@ -142,7 +144,8 @@ impl ClientThreads {
         })
     }
 
-    /// True if the thread is tracked, or there is room for one more.
+    /// Returns true if the thread is tracked, or if one more thread can be tracked. If the table is full, drops threads
+    /// that do not use the connection.
     fn has_room(&mut self, tid: u32) -> bool {
         if self.threads.contains_key(&tid) {
             return true;
@@ -162,7 +165,8 @@ impl ClientThreads {
         self.threads.len() < THREADS_LIMIT
     }
 
-    /// True if a message woke the running thread: the thread reads it, or runs next to the reader.
+    /// Returns true if a message woke the running thread `tid`: this thread reads the message, or the reading thread
+    /// ran just before `time` (nanoseconds).
     fn by_reader(&self, time: u64, tid: u32) -> bool {
         if tid == self.reader {
             // A thread that waited elsewhere has not read the unread bytes.
@@ -172,7 +176,7 @@ impl ClientThreads {
         reader.is_some_and(|reader| reader.ran_lately(time))
     }
 
-    /// Threads of the process, without the thread `tid`, that run, could run or have just run.
+    /// Returns the threads of the process, except `tid`, that run, could run or ran just before `time` (nanoseconds).
     fn active(&self, time: u64, tid: u32) -> impl Iterator<Item = &KnownThread> {
         let others = self.threads.iter().filter(move |(other, _)| **other != tid);
         let threads = others.map(|(_, thread)| thread);
@@ -268,13 +272,15 @@ impl ClientThreads {
         self.gone
     }
 
-    /// True if another process writes on the connection: almost no data arrived while a thread of this process ran.
+    /// Returns true if another process writes on the connection: no thread of this process had run before most of the
+    /// data arrived.
     pub(crate) fn is_elsewhere(&self) -> bool {
         self.relay_reads >= READS_NEEDED
             && self.unwritten.saturating_mul(10) > self.relay_reads.saturating_mul(9)
     }
 
-    /// The threads that use the connection; all threads, as long as they are unknown.
+    /// Returns the threads that read or write the connection; all threads if no read or write has been matched to a
+    /// thread.
     fn speakers(&self) -> impl Iterator<Item = (u32, &KnownThread)> {
         let speaks = |thread: &KnownThread| {
             let share = |of: u32, all: u32| of > 0 && of.saturating_mul(SPEAKERS_SHARE) >= all;

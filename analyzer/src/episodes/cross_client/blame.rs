@@ -58,7 +58,8 @@ impl BlameKind {
         }
     }
 
-    /// The first kind of the latency's component (see [`LatencyBreakdown::culprit`](crate::episodes::latency_component::LatencyBreakdown::culprit)).
+    /// Returns the first kind of the latency component that this kind belongs to (see
+    /// [`LatencyBreakdown::culprit`](crate::episodes::latency_component::LatencyBreakdown::culprit)).
     fn component(self) -> BlameKind {
         match self {
             BlameKind::Grab | BlameKind::ServerProcessor => BlameKind::Server,
@@ -75,10 +76,10 @@ impl BlameKind {
 #[derive(Debug)]
 pub(crate) struct BlameContext {
     whose: ConnectionId,
-    /// The clients that were ready for longer than they ran, so they lacked processors. Otherwise preempted time of
-    /// another client counts as its work.
+    /// The clients that were ready for longer than they ran, so they lacked processors. If a client is not in this
+    /// list, time in which it was ready counts as its work.
     crowded: Vec<ConnectionId>,
-    /// The wait before the episode began was mostly for the handling of something else.
+    /// True if the stimulus waited mostly because the client handled something else.
     queued: bool,
 }
 

@@ -48,11 +48,11 @@ pub(crate) struct CausalEdge {
     /// The episode in which the request was sent.
     pub(crate) from: EpisodeId,
     pub(crate) root: EpisodeId,
-    /// The number of ancestors of the episode that the event begins.
+    /// The number of ancestors that the episode that the event begins has in its tree.
     pub(crate) depth: usize,
-    /// The episode whose request began the episode that sent the request; `None` if no other client's did.
+    /// The parent of `from`: the episode whose request began it; `None` if no other client caused `from`.
     pub(crate) after: Option<EpisodeId>,
-    /// The time at which the episode began in which the request was sent, in nanoseconds.
+    /// The time at which the episode `from` began, in nanoseconds.
     pub(crate) begun: u64,
     pub(crate) request: Symbol,
     /// The time at which the client sent the request, in nanoseconds.
@@ -62,14 +62,15 @@ pub(crate) struct CausalEdge {
     /// The client whose grab of the server held up the request after `sent`, and for how many nanoseconds; `None`
     /// without a grab.
     pub(crate) held: Option<(ConnectionId, u64)>,
-    /// The part of the time after that in which the server had no processor, in nanoseconds.
+    /// The nanoseconds after `sent`, without those of the grab, in which the server had no processor.
     pub(crate) unserved: u64,
     /// True if the event is a step of a loop between two clients.
     pub(crate) looped: bool,
 }
 
 impl CausalEdge {
-    /// The edge with the maximum depth: the event of a deeper episode counts as an effect of that episode's cause.
+    /// Returns the edge with its depth limited to [`DEEPEST`]. Beyond it, the event counts as an effect of the cause of
+    /// the episode `from`.
     pub(crate) fn bounded(self) -> CausalEdge {
         match self.after {
             Some(after) if self.depth > DEEPEST => CausalEdge {
@@ -81,8 +82,8 @@ impl CausalEdge {
         }
     }
 
-    /// True if the request has no effect until another client acts: the server redirects the request to that client, or
-    /// the request is addressed to it.
+    /// Returns true if the request has no effect until the receiving client acts: the server redirects the request to
+    /// this client, or the request is an event that is sent to it.
     pub(crate) fn is_awaited(&self) -> bool {
         matches!(
             self.request.as_str(),

@@ -12,9 +12,9 @@ use x11prof_session::Session;
 use crate::episodes::windows;
 use crate::pipeline::MessageContext;
 
-/// Maximum number of inspected ancestors of a window.
+/// Maximum number of ancestors of a window that are searched. An event on a more distant ancestor has no known cause.
 const MAX_ANCESTORS: usize = 8;
-/// Maximum number of tracked alarms, and of windows with damage reports.
+/// Maximum number of tracked alarms, and of windows with damage reports. Events of further ones have no known cause.
 const MAX_WATCHED: usize = 4096;
 
 /// The effect of a request, or the kind of an event.

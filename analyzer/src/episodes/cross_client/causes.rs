@@ -14,13 +14,13 @@ use super::causal_edge::{CausalEdge, EpisodeId, TreePosition};
 use super::causal_keys::{CausalKey, CausalRequest};
 use crate::threads::delays::HANDED_ON_WITHIN;
 
-/// Maximum number of requests kept; the latest are kept.
+/// Maximum number of requests kept. Beyond it, the oldest request is dropped, and its events have no known cause.
 const MAX_CAUSES: usize = 4096;
-/// Without other evidence, the server has handled a request after this time, in nanoseconds.
+/// Without other evidence, a request counts as handled this long after the client sent it, in nanoseconds.
 const HANDLED_WITHIN: u64 = 1_000_000_000;
 /// A message of the server is delivered within this time, in nanoseconds: the relay may have to wait for a processor.
 const DELIVERED_WITHIN: u64 = 50_000_000;
-/// The server's clock counts milliseconds.
+/// The resolution of the server's clock in nanoseconds: it counts milliseconds.
 const TICK: u64 = 1_000_000;
 
 #[derive(Debug)]
@@ -30,12 +30,12 @@ struct Cause {
     sequence: SequenceNumber,
     sent: u64,
     by: TreePosition,
-    /// The time by which the server had handled the request, as far as that is known.
+    /// The time by which the server had handled the request, in nanoseconds; `None` if unknown.
     handled: Option<u64>,
 }
 
 impl Cause {
-    /// The latest delivery of an event that this request caused.
+    /// Returns the latest time in nanoseconds at which an event of this request can be delivered.
     fn until(&self) -> u64 {
         let handled = self
             .handled
@@ -173,7 +173,7 @@ impl Causes {
         })
     }
 
-    /// The roots of the trees to which episodes may still be added at `time` (nanoseconds).
+    /// Returns the first episodes of the trees to which an event after `time` (nanoseconds) may still add episodes.
     pub(crate) fn roots(&self, time: u64) -> impl Iterator<Item = EpisodeId> {
         let live = self.all.iter().filter(move |cause| cause.until() >= time);
         live.map(|cause| cause.by.root)

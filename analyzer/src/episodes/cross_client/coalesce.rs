@@ -1,7 +1,7 @@
 //! Reduces the number of time steps if there are too many. Long steps are kept; short steps between them are merged by
 //! kind. So each kind keeps its total time, and only the order of short steps is lost.
 
-/// A step of time with an owner, in nanoseconds.
+/// A step of time with an owner. Times are in nanoseconds.
 pub(super) trait TimedStep: Copy {
     /// True if `self` and `other` have the same owner and the same reason.
     fn is_like(&self, other: &Self) -> bool;
@@ -34,7 +34,7 @@ pub(super) fn coalesce<S: TimedStep>(mut all: Vec<S>, most: usize) -> Vec<S> {
     all
 }
 
-/// Merges equal steps of up to `least` nanoseconds between longer ones.
+/// Merges steps of up to `least` nanoseconds that have the same owner and that no longer step separates.
 fn together<S: TimedStep>(all: &[S], least: u64) -> Vec<S> {
     let mut kept = Vec::with_capacity(all.len());
     let short = |one: &S| one.nanos() <= least;

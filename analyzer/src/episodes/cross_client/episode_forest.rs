@@ -10,7 +10,7 @@ use crate::episodes::cause::Cause;
 use crate::episodes::episode::{Child, Episode, LatencyComponent, Trigger};
 use crate::episodes::interval_union::IntervalUnion;
 
-/// Maximum number of held episodes; beyond it, all trees count as complete.
+/// Maximum number of held episodes. Beyond it, all trees count as complete and are released.
 const MAX_HELD: usize = 4096;
 /// Maximum number of episodes of a tree; further effects begin a new tree.
 const MAX_EPISODES: usize = 64;
@@ -126,10 +126,10 @@ fn settled(mut episode: Episode) -> Episode {
     episode
 }
 
-/// An episode with all below it.
+/// An episode with its descendants in the tree.
 struct Node {
     child: Child,
-    /// The episode that ends last.
+    /// The episode that ends last, among the episode and its descendants.
     last: EpisodeId,
 }
 
@@ -173,7 +173,7 @@ impl Node {
     }
 }
 
-/// Nanoseconds in which an episode waited while other clients handled its effects.
+/// Returns the nanoseconds in which an episode waited while other clients handled its effects (`elsewhere`).
 fn waited(episode: &Episode, elsewhere: &IntervalUnion) -> u64 {
     let waits = episode.steps.list().iter();
     let waits = waits.filter(|step| {

@@ -15,21 +15,22 @@ use crate::text::label::Label;
 /// Number of steps from which on an exchange is a loop: window managers and programs exchange fewer when a window is
 /// mapped.
 const STEPS: u64 = 16;
-/// A loop that lasts less than this, in nanoseconds, is not listed: programs settle after they have started.
+/// A loop that lasts less than this, in nanoseconds, is not listed: programs exchange many messages when they start.
 const LASTS: u64 = 1_000_000_000;
-/// If a client acts later than this after an event, or in an episode that a timer began after the event, the event is not
-/// the cause, unless it began the episode in which the client acts. In nanoseconds.
+/// An event is not the cause of a request that the client sends later than this after the event, in nanoseconds, or in
+/// an episode that a timer began after the event. Exception: the event began the episode in which the client sends the
+/// request.
 const AT_ONCE: u64 = 100_000_000;
-/// Events of a client kept at most.
+/// Maximum number of events kept for a client; the latest are kept.
 const MAX_EVENTS: usize = 16;
-/// Maximum number of tracked pairs of clients.
+/// Maximum number of tracked pairs of clients. Loops of further pairs are not found.
 const MAX_PAIRS: usize = 1024;
 
 /// An exchange of messages between two clients.
 #[derive(Debug, Clone)]
 pub(crate) struct Loop {
-    /// The two clients. Each has the latest request with which it caused the other client to act, and the event that it
-    /// acts on.
+    /// The two clients. Each side has the latest request with which it caused the other client to act, and the event
+    /// that it responds to.
     pub(crate) sides: [Side; 2],
     /// The time at which the first step began, in nanoseconds; `last` is the time at which the last step ended.
     pub(crate) first: u64,
@@ -37,7 +38,7 @@ pub(crate) struct Loop {
     /// The number of steps; `nanos` is the time in nanoseconds in which they followed each other.
     pub(crate) steps: u64,
     pub(crate) nanos: u64,
-    /// Successive steps.
+    /// The number of successive steps without input of the user in between.
     run: u64,
 }
 
@@ -47,13 +48,13 @@ pub(crate) struct Side {
     pub(crate) client: ConnectionId,
     pub(crate) request: Option<Symbol>,
     pub(crate) event: Option<Label>,
-    /// The times of the last events from the other client, each with true until the client has acted upon it. The clients
-    /// may send on before they read the answers.
+    /// The times of the last events from the other client, in nanoseconds. The second field is true until the client
+    /// has responded to the event. A client may send several requests before it reads the responses.
     delivered: VecDeque<(u64, bool)>,
 }
 
 impl Side {
-    /// An event came at `time`.
+    /// Notes that an event arrived at `time` (nanoseconds).
     fn comes(&mut self, time: u64) {
         if self.delivered.back().is_none_or(|(last, _)| *last < time) {
             if self.delivered.len() == MAX_EVENTS {
@@ -63,8 +64,8 @@ impl Side {
         }
     }
 
-    /// The latest event for which the client may have sent the request of `link`, and whether the request is the first one
-    /// for that event. `None` if the client acted for another reason.
+    /// Returns the time of the latest event that may have caused the request of `link`, and true if the request is the
+    /// first response to that event. `None` if the client acted for another reason.
     fn cause_of(&mut self, link: &CausalEdge, other: ConnectionId) -> Option<(u64, bool)> {
         let sent = link.sent;
         let mut before = self.delivered.iter_mut().take_while(|(at, _)| *at <= sent);
@@ -83,7 +84,7 @@ impl Side {
 #[derive(Debug, Default)]
 pub(crate) struct Loops {
     pairs: BTreeMap<[ConnectionId; 2], Loop>,
-    /// The time of each client's last input.
+    /// The time of the user's last input to each client, in nanoseconds.
     inputs: FxHashMap<ConnectionId, u64>,
 }
 

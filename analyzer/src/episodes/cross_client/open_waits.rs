@@ -7,7 +7,7 @@ use x11prof_trace::Timestamp;
 use crate::episodes::awaited::AwaitedRequest;
 use crate::pipeline::open_requests::OpenRequest;
 
-/// Maximum number of waits kept.
+/// Maximum number of waits kept; the latest are kept.
 const MAX_WAITS: usize = 256;
 
 /// A wait for a reply, open or ended.
@@ -50,8 +50,8 @@ impl OpenWaits {
         all.find(|one| one.request.number == request.number)
     }
 
-    /// Sets the field `behind` of each wait: the open request that the other client waited for in more than half of the
-    /// time.
+    /// Sets the field `behind` of each wait to the open request that the other client waited for during more than half
+    /// of the wait.
     pub(crate) fn explain(&self, waits: &mut [AwaitedRequest]) {
         for wait in waits {
             let overlap = |one: &OpenWait| {

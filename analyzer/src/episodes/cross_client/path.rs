@@ -10,17 +10,17 @@ use crate::episodes::cause::{Cause, ServerCause};
 use crate::episodes::episode::{Episode, LatencyComponent};
 use crate::threads::delays::WOKEN_WITHIN;
 
-/// Maximum number of links in a chain.
+/// Maximum number of steps in a chain. Beyond it, short steps are merged.
 const MAX_LINKS: usize = 64;
-/// Maximum number of steps that are followed back.
+/// Maximum number of steps that are followed backwards. Beyond it, the earlier part of the chain is missing.
 const MAX_STEPS: usize = 4096;
 
-/// The walk back.
+/// The state of the walk from the end of an episode to its beginning.
 struct Walk<'a> {
     all: &'a FxHashMap<EpisodeId, Episode>,
-    /// The beginning of the chain.
+    /// The beginning of the chain, in nanoseconds.
     from: u64,
-    /// The last link first.
+    /// The steps of the chain, the last one first.
     path: Vec<PathStep>,
 }
 
@@ -54,7 +54,8 @@ pub(crate) fn path(
 }
 
 impl Walk<'_> {
-    /// Goes back from `time` in an episode, and returns the position from which to continue.
+    /// Follows the steps of an episode backwards from `time` (nanoseconds). Returns the episode and the time from which
+    /// to continue.
     fn back(&mut self, at: EpisodeId, time: u64, is_root: bool) -> Option<(EpisodeId, u64)> {
         let episode = self.all.get(&at)?;
         let asked = episode.asked();
@@ -104,7 +105,7 @@ impl Walk<'_> {
         Some((at, step.start))
     }
 
-    /// The delivery of an event, from the request that caused it until `time`.
+    /// Adds the steps from the request that caused an event until `time` (nanoseconds), when the event was delivered.
     fn sender(&mut self, link: &CausalEdge, to: EpisodeId, time: u64) -> Option<(EpisodeId, u64)> {
         self.all.get(&link.from)?;
         let nanos = time.saturating_sub(link.sent);
@@ -143,7 +144,7 @@ impl Walk<'_> {
     }
 }
 
-/// True if the client may be waiting for another client.
+/// Returns true if time with this owner may be a wait for another client.
 fn waits(owner: LatencyComponent) -> bool {
     matches!(
         owner,
@@ -153,7 +154,8 @@ fn waits(owner: LatencyComponent) -> bool {
     )
 }
 
-/// The event of another client that ended a wait of an episode.
+/// Returns the event of another client that ended the episode's wait from `start` to `end` (nanoseconds); `None` if
+/// there is none.
 fn ended_by(episode: &Episode, start: u64, end: u64) -> Option<&CausalEdge> {
     let fed = episode.fed.iter();
     let ends = |link: &&CausalEdge| {

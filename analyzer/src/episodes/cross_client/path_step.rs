@@ -6,12 +6,12 @@ use x11prof_trace::ConnectionId;
 use super::coalesce::TimedStep;
 use crate::episodes::latency_component::LatencyComponent;
 
-/// A step of a chain of waits: time of one client with one owner, in nanoseconds.
+/// A step of a chain of waits: an interval of one client's time with one owner. Times are in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PathStep {
     pub(crate) client: ConnectionId,
     pub(crate) owner: LatencyComponent,
-    /// The request whose reply the client waited for, or which the server reported late; `None` without a request.
+    /// The request whose reply the client waited for, or that the server reported late; `None` if there is none.
     pub(crate) request: Option<Symbol>,
     /// The request of another client that caused this client to act; `None` if there is none.
     pub(crate) asked: Option<Symbol>,

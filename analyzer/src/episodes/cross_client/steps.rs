@@ -50,8 +50,8 @@ impl TimedStep for Step {
     }
 }
 
-/// The cause of steps whose owner changes: the request that the client waited for, or the client that had grabbed the
-/// server.
+/// The new cause of steps whose owner is changed: the request that the client waited for, or the client that had
+/// grabbed the server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum StepCause {
     Request(Option<Symbol>),
@@ -67,7 +67,7 @@ impl Steps {
         &self.0
     }
 
-    /// Adds the time from `start` to `end` (nanoseconds) to this owner; `request` is the request whose reply is
+    /// Adds a step from `start` to `end` (nanoseconds) with this owner; `request` is the request whose reply is
     /// pending.
     pub(crate) fn add(
         &mut self,

@@ -11,9 +11,9 @@ pub struct EventDefinition {
     pub(crate) start: MessageMatch,
     /// The messages that end an instance; `None` if it ends with the response to the start.
     pub(crate) end: Option<MessageMatch>,
-    /// True if a start of the same type of event on the same window continues the previous instance.
+    /// If true, a start on the window of the previous instance of this type continues that instance.
     pub(crate) reuse: bool,
-    /// True if an instance that starts during another event is a separate instance.
+    /// If true, an instance may start while another event is open.
     pub(crate) nested: bool,
 }
 

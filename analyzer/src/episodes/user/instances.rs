@@ -12,11 +12,11 @@ use crate::pipeline::Observation;
 
 /// Maximum number of kept events; later events are only counted.
 const MAX_EVENTS: usize = 100_000;
-/// Maximum number of resources that are tracked until they are freed.
+/// Maximum number of resources that are tracked until they are freed. Further resources do not count as unfreed.
 const MAX_RESOURCES: usize = 1 << 18;
-/// Maximum number of open events of a client.
+/// Maximum number of open events of a client; further starts are ignored.
 const MAX_OPEN: usize = 256;
-/// Maximum number of episodes kept until all earlier episodes are known.
+/// Maximum number of episodes kept to be counted in time order. Beyond it, the earliest ones are counted.
 const MAX_EPISODES: usize = 1 << 18;
 
 /// The resources that an instance of a user-defined event used.
@@ -47,16 +47,16 @@ pub(crate) struct Instance {
     since: Option<u64>,
 }
 
-/// The figures of an episode that events need.
+/// The figures of an episode that count for user-defined events. Times are in nanoseconds.
 #[derive(Debug)]
 struct EpisodeUse {
     client: ConnectionId,
     start: u64,
-    /// The beginning of the handling: the stimulus may have waited before.
+    /// The time at which the client began to handle the stimulus, which may have waited before.
     handled: u64,
     /// The end of the client's own response.
     end: u64,
-    /// The end, including the effects on other clients.
+    /// The end of the episode including its effects on other clients.
     complete: u64,
     delivered: Option<u64>,
     ran: u64,
@@ -74,7 +74,7 @@ pub(crate) struct Instances {
     episodes: Vec<EpisodeUse>,
     pub(crate) all: Vec<Instance>,
     pub(crate) omitted: u64,
-    /// Events that continue, by client.
+    /// The indices of the events that have not ended, by client.
     open: FxHashMap<ConnectionId, Vec<usize>>,
     /// The latest instances that may be continued, by definition, client and window.
     latest: FxHashMap<(usize, ConnectionId, Option<u32>), usize>,
@@ -150,7 +150,7 @@ impl Instances {
         }
     }
 
-    /// Counts the earliest episodes, in the order of time.
+    /// Counts the `number` earliest episodes, in time order.
     fn count(&mut self, number: usize) {
         self.episodes.sort_by_key(|one| (one.start, one.end));
         let earliest: Vec<EpisodeUse> = self.episodes.drain(..number).collect();

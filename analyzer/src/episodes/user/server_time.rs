@@ -1,6 +1,6 @@
 //! The server time of each client's requests, by the time at which they were sent. The source is the server's handler
-//! times if it reports them, otherwise the server's runs. A run is split between the clients whose requests arrived for
-//! it, in proportion to their numbers of requests.
+//! times if the server reports them, otherwise the server's runs on a processor. A run is split between the clients
+//! whose requests arrived for it, in proportion to their numbers of requests.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -29,12 +29,13 @@ enum Source {
     Handlers,
 }
 
-/// The time of a client's requests: times of sending, each with the nanoseconds of all requests sent by then.
+/// The server time of a client's requests. Each entry is a time in nanoseconds, and the sum of the server time of all
+/// requests sent by then.
 #[derive(Debug, Default)]
 struct ClientTime(Vec<(u64, f64)>);
 
 impl ClientTime {
-    /// The position of the first piece sent after `time`.
+    /// Returns the index of the first piece after `time` (nanoseconds).
     fn after(&self, time: u64) -> usize {
         self.0.partition_point(|(at, _)| *at <= time)
     }
@@ -76,9 +77,9 @@ pub(crate) struct ServerTime {
     /// The process of the server; `None` for an attached server, which reports requests after its work.
     pid: Option<u32>,
     source: Source,
-    /// Requests since a block began.
+    /// The number of requests in the current block.
     requests: u64,
-    /// Requests that belong to no run yet.
+    /// Requests that have not yet been attributed to a run.
     came: VecDeque<ArrivedRequests>,
     spent: HashMap<ConnectionId, ClientTime>,
 }
@@ -137,7 +138,7 @@ impl ServerTime {
         }
     }
 
-    /// Splits a run among the requests that had arrived for it.
+    /// Splits the time of a run among the requests that had arrived before it ended.
     fn share(&mut self, run: &ServerRun) {
         let to = run.to.as_nanos();
         let count = self.came.iter().take_while(|came| came.at <= to).count();

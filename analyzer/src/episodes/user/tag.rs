@@ -1,8 +1,8 @@
-//! Tags of an event or a request, which become tags of its episode: the message starts or ends a user-defined event.
+//! Tags: marks on a message that starts or ends a user-defined event. An episode has the tags of its messages.
 
-/// Maximum number of tags of one episode.
+/// Maximum number of tags of one episode; further ones are ignored.
 pub(crate) const MAX_TAGS: usize = 64;
-/// Maximum number of resources kept for an episode.
+/// Maximum number of created resources kept for an episode; further ones are ignored.
 pub(crate) const MAX_MADE: usize = 4096;
 
 /// A mark on a message that starts or ends a user-defined event.
