@@ -4,10 +4,11 @@ use std::io::Read;
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread;
 
-use x11prof_trace::{Control, Reader, Record, TraceError};
+use x11prof_trace::{Reader, Record, TraceError};
 
-/// The size at which the reading thread sends a batch, in bytes (`BATCH_BYTES`) or in records (`BATCH_RECORDS`).
-const BATCH_BYTES: usize = 1 << 18;
+/// The size at which the reading thread sends a batch, in bytes of messages (`BATCH_BYTES`) or in records
+/// (`BATCH_RECORDS`).
+const BATCH_BYTES: u64 = 1 << 18;
 const BATCH_RECORDS: usize = 1 << 10;
 /// The maximum number of batches that wait for the analysis.
 const AHEAD: usize = 2;
@@ -54,31 +55,16 @@ fn next(
 /// Reads records and sends them in batches until the end of the trace, an error, or until the receiver is dropped. An
 /// error is sent after the records before it.
 fn read<R: Read>(mut reader: Reader<R>, sender: &SyncSender<Batch>) {
-    let (mut batch, mut bytes) = (Vec::new(), 0);
+    let (mut batch, mut sent) = (Vec::new(), 0);
     loop {
         let read = reader.next();
         if let Ok(Some(record)) = read {
-            bytes += match &record {
-                Record::Block(block) => block.bytes.len(),
-                // Each wait of a thread may have such a record, and passing one record alone takes longer than reading
-                // it.
-                Record::Control(_, Control::Waiting(waiting)) => {
-                    let channel = waiting.wait_channel.as_ref();
-                    let peer = waiting.peer.as_ref().map_or(0, |peer| peer.name.len());
-                    size_of_val(waiting.arguments.as_slice())
-                        + channel.map_or(0, String::len)
-                        + peer
-                }
-                // These records may contain long texts, so each ends a batch.
-                Record::Control(..) => BATCH_BYTES,
-                Record::Schedule(switches) => size_of_val(switches.as_slice()),
-                Record::HandlerTimes(times) => size_of_val(times.as_slice()),
-            };
             batch.push(record);
-            if bytes < BATCH_BYTES && batch.len() < BATCH_RECORDS {
+            let bytes = reader.message_bytes();
+            if bytes - sent < BATCH_BYTES && batch.len() < BATCH_RECORDS {
                 continue;
             }
-            bytes = 0;
+            sent = bytes;
             if sender.send(Ok(std::mem::take(&mut batch))).is_err() {
                 return;
             }
@@ -91,5 +77,49 @@ fn read<R: Read>(mut reader: Reader<R>, sender: &SyncSender<Batch>) {
             let _ = sender.send(Err(error));
         }
         return;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use x11prof_trace::{Control, Reader, Record, Started, Timestamp, Writer};
+
+    use super::{BATCH_RECORDS, read};
+
+    /// The number of records in each batch of a trace with `count` marks of `length` bytes.
+    fn batches(count: usize, length: usize) -> Vec<usize> {
+        let started = Started {
+            format: 0,
+            recorder: String::new(),
+            wall_clock_ns: 0,
+            command: Vec::new(),
+            cpu_model: String::new(),
+            cpus: 1,
+            kernel: String::new(),
+            full: false,
+        };
+        let time = Timestamp::from_nanos(1);
+        let mut writer = Writer::new(Vec::new(), started, time).unwrap();
+        let text = "m".repeat(length);
+        for _ in 0..count {
+            let text = text.clone();
+            let mark = Record::Control(time, Control::Mark { text });
+            writer.write(&mark).unwrap();
+        }
+        let trace = writer.finish().unwrap();
+        let (sender, batches) = mpsc::sync_channel(count + 2);
+        read(Reader::new(trace.as_slice()).unwrap(), &sender);
+        drop(sender);
+        batches.iter().map(|batch| batch.unwrap().len()).collect()
+    }
+
+    #[test]
+    fn batches_are_bounded_in_records_and_in_bytes() {
+        let whole = BATCH_RECORDS;
+        assert_eq!(batches(2 * whole, 1), [whole, whole, 1]);
+        assert_eq!(batches(6, 100_000), [4, 3, 0]);
+        assert_eq!(batches(3, 300_000), [2, 1, 1, 0]);
     }
 }

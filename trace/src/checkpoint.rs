@@ -110,7 +110,6 @@ pub struct ExistingFormat {
 
 /// A window that existed before the trace.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
 pub struct ExistingWindow {
     /// The id of the window.
     pub id: u32,
@@ -129,13 +128,13 @@ pub struct ExistingWindow {
     /// The depth in bits; 0 for windows without a depth, or if the depth is unknown.
     pub depth: u8,
     /// True if the window has the class InputOnly.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_false")]
     pub input_only: bool,
     /// True if the window is mapped. Its ancestors may be unmapped.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_false")]
     pub mapped: bool,
     /// True if window managers ignore the window (its override-redirect attribute).
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_false")]
     pub override_redirect: bool,
     /// The instance name in WM_CLASS; `None` if not set.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -234,5 +233,18 @@ mod tests {
             [(1, 0, 0), (0, Existing::ENTRIES, 0), (0, 1, 0), (0, 0, 1)]
         );
         assert!(parts.iter().all(|part| part.from == "server"));
+    }
+
+    /// Text that leaves fields out would decode to far more memory than it has bytes.
+    #[test]
+    fn windows_without_their_fields_are_rejected() {
+        let window = ExistingWindow::default();
+        let text = serde_json::to_string(&window).unwrap();
+        assert!(text.len() * 2 > size_of_val(&window), "{text}");
+        assert_eq!(
+            serde_json::from_str::<ExistingWindow>(&text).unwrap(),
+            window
+        );
+        assert!(serde_json::from_str::<ExistingWindow>("{}").is_err());
     }
 }

@@ -71,7 +71,7 @@ pub(crate) struct Messages<R> {
     /// The number of bytes of control records so far.
     control: u64,
     /// Bytes of messages and of other records in chunks so far.
-    bytes: u64,
+    pub(crate) bytes: u64,
     state: State,
 }
 

@@ -67,6 +67,11 @@ impl<R: Read> Reader<R> {
         Ok(None)
     }
 
+    /// The length in bytes of all messages read so far. Records take at most about eight times as much memory.
+    pub fn message_bytes(&self) -> u64 {
+        self.messages.bytes
+    }
+
     /// True if the file is complete. Valid after the last record. The file of a killed recorder is incomplete, but its
     /// flushed records are readable.
     pub fn is_complete(&self) -> bool {
