@@ -381,30 +381,39 @@ fn typing_continues_while_a_popup_is_open() {
 /// Another client may grab the server and keep it, also before the session.
 #[test]
 fn grabbed_server_stops_the_driver() {
-    let place = Place::new();
     needs("xterm", "xterm");
-    let server = Server::xvfb(&[]);
-    let (x, _) = x11rb::connect(Some(&server.display)).expect("a connection");
-    let run = words(&[
-        &["type", "--display", &server.display, "--yes", "--"],
-        &XTERM,
-    ]);
-    let mut command = place.x11prof(&run);
-    let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
-    until("a key that is down", || {
-        let keys = x.query_keymap().expect("a request").reply();
-        let keys = keys.expect("the keys").keys;
-        keys.iter().any(|byte| *byte != 0).then_some(())
-    });
-    x.grab_server().expect("a request");
-    x.sync().expect("the server is grabbed");
-    assert_eq!(wait(&mut child, "x11prof type").code(), Some(1));
-    let mut said = String::new();
-    let mut stderr = child.stderr.take().expect("a pipe");
-    std::io::Read::read_to_string(&mut stderr, &mut said).expect("text");
-    assert!(said.contains("no reply within 20 s"), "{said}");
-    let line = place.run(&run).failed_with_one_line(1);
-    assert!(line.contains("silent for 20 s"), "{line}");
+    // An interrupted driver does not wait as long.
+    for (interrupted, waited) in [(false, "within 20 s"), (true, "within 1 s")] {
+        let (place, server) = (Place::new(), Server::xvfb(&[]));
+        let run = words(&[
+            &["type", "--display", &server.display, "--yes", "--"],
+            &XTERM,
+        ]);
+        let (x, _) = x11rb::connect(Some(&server.display)).expect("a connection");
+        let mut command = place.x11prof(&run);
+        let command = command.stderr(Stdio::piped()).process_group(0);
+        let mut child = command.spawn().expect("it starts");
+        until("a key that is down", || {
+            let keys = x.query_keymap().expect("a request").reply();
+            let keys = keys.expect("the keys").keys;
+            keys.iter().any(|byte| *byte != 0).then_some(())
+        });
+        x.grab_server().expect("a request");
+        x.sync().expect("the server is grabbed");
+        if interrupted {
+            let group = rustix::process::Pid::from_child(&child);
+            rustix::process::kill_process_group(group, rustix::process::Signal::INT).expect("sent");
+        }
+        wait(&mut child, "x11prof type");
+        let mut said = String::new();
+        let mut stderr = child.stderr.take().expect("a pipe");
+        std::io::Read::read_to_string(&mut stderr, &mut said).expect("text");
+        assert!(said.contains(waited), "{said}");
+        if !interrupted {
+            let line = place.run(&run).failed_with_one_line(1);
+            assert!(line.contains("silent for 20 s"), "{line}");
+        }
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The driver's connection to the display: it finds windows, sets the focus, and sends input through XTEST.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -77,8 +78,8 @@ macro_rules! ask {
 }
 
 impl Display {
-    pub(super) fn open() -> Result<Display, DriveError> {
-        let (x, screen) = connect()?;
+    pub(super) fn open(stop: Arc<AtomicBool>) -> Result<Display, DriveError> {
+        let (x, screen) = connect(stop)?;
         let screen = x.setup().roots.get(screen).cloned();
         let screen = screen.ok_or_else(|| DriveError::Display("has no screen".to_owned()))?;
         let xtest = x

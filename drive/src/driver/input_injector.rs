@@ -89,7 +89,7 @@ impl InputInjector {
         stop: Arc<AtomicBool>,
     ) -> Result<InputInjector, DriveError> {
         // This connection must be the first, because the recorder excludes the first connection.
-        let mut display = Display::open()?;
+        let mut display = Display::open(Arc::clone(&stop))?;
         let fixed = match subject {
             Subject::Command(_) => None,
             Subject::Window(window) => Some(display.client_window(*window)?),
