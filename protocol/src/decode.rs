@@ -205,9 +205,11 @@ impl<'a> ServerSetup<'a> {
     }
 
     /// The text of [`ServerSetup::reason`], without padding; `None` if the server accepted the connection.
+    /// Longer texts than a failure can have, 255 characters, are cut.
     pub fn refusal(&self) -> Option<String> {
         let reason = String::from_utf8_lossy(self.reason()?);
-        Some(reason.trim_matches(['\0', '\n', ' ']).to_owned())
+        let text = reason.trim_matches(['\0', '\n', ' ']).chars();
+        Some(text.take(255).collect())
     }
 
     /// Decodes the description of the display: its roots, visuals and formats.

@@ -241,4 +241,15 @@ mod tests {
         let (mut talk, _server) = talk(b"\0\x06\x0b\0\0\0\x02\0No way\0\0", PATIENCE);
         assert!(matches!(talk.set_up(None), Err(SetupFailure::Refused(why)) if why == "No way"));
     }
+
+    #[test]
+    fn long_reasons_are_cut() {
+        // A request for further authentication.
+        let mut long = vec![2, 0, 0, 0, 0, 0];
+        long.extend(10_000_u16.to_ne_bytes());
+        long.resize(8 + 40_000, b'a');
+        let (mut talk, _server) = talk(&long, PATIENCE);
+        let refused = talk.set_up(None);
+        assert!(matches!(refused, Err(SetupFailure::Refused(why)) if why.len() == 255));
+    }
 }
