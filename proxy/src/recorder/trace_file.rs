@@ -160,14 +160,18 @@ impl Drop for TraceFile {
 /// # Errors
 /// Fails if a pipe or a device belongs to another user, because that user could read the result.
 pub fn open_directly(path: &Path, there: &Metadata) -> io::Result<File> {
-    let file = OpenOptions::new().write(true).open(path)?;
-    let found = file.metadata()?;
-    match (found.dev(), found.ino()) == (there.dev(), there.ino())
-        && (found.is_file() || is_ours(&found))
-    {
-        true => Ok(file),
-        false => Err(io::Error::other("not a file, and of another user")),
+    let is_safe = |found: &Metadata| {
+        (found.dev(), found.ino()) == (there.dev(), there.ino())
+            && (found.is_file() || is_ours(found))
+    };
+    // Opening another user's pipe could wait for ever.
+    if is_safe(there) {
+        let file = OpenOptions::new().write(true).open(path)?;
+        if is_safe(&file.metadata()?) {
+            return Ok(file);
+        }
     }
+    Err(io::Error::other("not a file, and of another user"))
 }
 
 /// True if a recorder is currently writing the file at `path`.
@@ -388,6 +392,12 @@ mod tests {
         let path = dir.path().join("other");
         fs::write(&path, "precious").unwrap();
         open_directly(&path, &null).unwrap_err();
+        if rustix::process::geteuid().is_root() {
+            let pipe = dir.path().join("pipe");
+            rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR).unwrap();
+            std::os::unix::fs::chown(&pipe, Some(12_345), None).unwrap();
+            open_directly(&pipe, &fs::metadata(&pipe).unwrap()).unwrap_err();
+        }
     }
 
     #[test]
