@@ -47,7 +47,7 @@ pub(crate) const REPLAY_OF: &str = "replay-of";
 
 /// If the trace at `path` is a replay, prints which figures belong to the original program.
 pub(crate) fn tell_replay(path: &Path) -> Result<(), CommandError> {
-    if let Some(played) = replay_of(path)? {
+    if let Some(played) = replay_of(path)?.as_deref().map(x11prof_views::plain) {
         say!(
             "{} is a replay of {played}. Requests, bytes and server time are those of the program; waits \
              and client CPU are those of the player",
