@@ -14,17 +14,17 @@ use crate::pipeline::Observation;
 use crate::recording::trace_summary::TraceSummary;
 use crate::threads::thread_states::State;
 
-/// The maximum number of waits that are kept individually.
+/// Maximum number of waits that are kept; later waits are not reported.
 const WAITS: usize = 200_000;
 /// The minimum length of a wait with a stack, in nanoseconds.
 const SHORTEST: u64 = 1_000_000;
-/// A wait is named if it takes at least one part in this many of a span.
+/// A wait is reported if it takes at least 1/50 of a span.
 const REPORTED: u64 = 50;
 
 /// The identity of a wait: the thread's id, and the start in nanoseconds.
 type WaitId = (u32, u64);
 
-/// A captured stack of a blocked thread.
+/// A captured stack of a thread that was blocked.
 #[derive(Debug)]
 struct BlockedStack {
     pid: u32,
@@ -109,8 +109,8 @@ impl Blocked {
         self.stacks.clear();
     }
 
-    /// The locations in which threads of the chosen clients were blocked in the middle of work, the longest time first.
-    /// Waits for events, sockets and other threads are left out: a client without work has these too.
+    /// Returns the locations in which threads of the chosen clients were blocked in the middle of work, the longest
+    /// time first. Waits for events, sockets and other threads are left out: a client without work has these too.
     pub fn locations(&self, choice: &ClientChoice, names: &StackNames) -> Vec<BlockedIn> {
         let chosen = self.processes.iter();
         let chosen = chosen.filter(|(id, _)| choice.is_all() || choice.holds(**id));
@@ -135,7 +135,8 @@ impl Blocked {
         stack_runs(times, &self.processes, names, summary)
     }
 
-    /// The location in which a client was blocked longest in the middle of work within `span`, with the milliseconds.
+    /// Returns the location in which a client was blocked longest in the middle of work within `span` (start and end in
+    /// nanoseconds), and the milliseconds of that wait.
     pub fn longest(
         &self,
         client: ConnectionId,
@@ -182,7 +183,7 @@ impl Blocked {
     }
 }
 
-/// False for waits that a client without work has, too.
+/// Returns false for kinds of waits that a client without work has too.
 fn is_in_work(object: BlockedOn) -> bool {
     !matches!(
         object,

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-/// The maximum number of functions of a tree. Each can have one more callee, for calls that are not kept separately.
+/// Maximum number of functions of a tree. Beyond it, a function's new callees are summed in one callee, [`OTHERS`].
 const NODES: usize = 200_000;
-/// The name of the calls that are not kept separately.
+/// The name of the callee that sums all calls beyond the limit.
 pub(super) const OTHERS: &str = "(others)";
 
 /// A tree of functions with their callees. Each node has sums of the stacks that lead through it.
@@ -12,7 +12,7 @@ pub(super) const OTHERS: &str = "(others)";
 pub struct CallTree<'a, S> {
     /// The sums by node; node 0 is the root.
     sums: Vec<S>,
-    /// The nodes by caller and name. A map for each node would use a kilobyte.
+    /// The nodes by caller and name. One map is used for all nodes, because a map for each node would use a kilobyte.
     nodes: BTreeMap<(usize, &'a str), usize>,
 }
 

@@ -49,7 +49,7 @@ impl CodeStacks {
         self.stacks.is_empty()
     }
 
-    /// The stacks that have a value in `of` (values by stack number), each with its value.
+    /// Returns the stacks that have a value in `of`, which contains values by stack number, each with its value.
     pub(crate) fn with<'a, T>(&'a self, of: &'a BTreeMap<u32, T>) -> Vec<(&'a CodeStack, &'a T)> {
         let known = of.iter();
         let known = known.filter_map(|(stack, of)| Some((self.stacks.get(stack)?, of)));
@@ -76,14 +76,15 @@ impl CodeStacks {
 /// The function names of a recording's stacks.
 #[derive(Debug, Default)]
 pub struct StackNames {
-    /// The names of each stack that is the first stack with these names.
+    /// The names of the functions of each stack. If several stacks have equal names, only the first of them has an
+    /// entry.
     names: HashMap<u32, Vec<String>>,
-    /// For each stack, the first stack with the same names, which may be the stack itself.
+    /// For each stack, the number of the first stack with equal names, which may be the stack itself.
     first: HashMap<u32, u32>,
 }
 
 impl StackNames {
-    /// The number of the first stack with the same names as `stack`; `stack` itself until the names are known.
+    /// Returns the number of the first stack with the same names as `stack`; `stack` itself if its names are unknown.
     pub(crate) fn first_alike(&self, stack: u32) -> u32 {
         self.first.get(&stack).copied().unwrap_or(stack)
     }

@@ -22,11 +22,11 @@ pub use report::{
     program_functions,
 };
 
-/// The maximum number of waits, and of stacks, that wait for their counterpart. A stack arrives shortly before or after
-/// its reply.
+/// Maximum number of waits without a stack yet, and of stacks without a wait yet. Beyond it, the oldest is dropped. A
+/// stack arrives shortly before or after its reply.
 const WAITING: usize = 4096;
 
-/// The maximum number of pending requests whose stacks are kept.
+/// Maximum number of pending requests whose stacks are kept. Waits for replies to further requests have no stack.
 const ASKED: usize = 100_000;
 
 /// The maximum number of waits with stacks that are kept individually, for episodes and suggestions.
@@ -43,7 +43,7 @@ struct Wait {
     nanos: u64,
 }
 
-/// Items that wait for their counterpart, by age. The oldest items are dropped.
+/// Waits without a stack yet, or stacks without a wait yet, by age. Beyond [`WAITING`], the oldest item is dropped.
 #[derive(Debug)]
 struct Partners<T> {
     waiting: FxHashMap<WaitId, T>,
@@ -96,7 +96,7 @@ struct Met {
     wait: Wait,
 }
 
-/// A copied stack, and the time that the copying took in nanoseconds.
+/// The number of a copied stack, and the time in nanoseconds that x11prof took to copy it.
 type Copied = (u32, u64);
 
 /// Collects a recording's waits for replies by their stacks.

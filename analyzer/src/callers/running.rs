@@ -12,10 +12,11 @@ use crate::clients::ClientChoice;
 use crate::pipeline::Observation;
 use crate::recording::trace_summary::TraceSummary;
 
-/// Maximum number of samples: one every 2 ms is half an hour of one processor.
+/// Maximum number of samples; later samples are dropped. One sample every 2 ms of CPU time makes this half an hour of
+/// one processor.
 const SAMPLES: usize = 1_000_000;
 
-/// A function is named if it has at least one part in this many of the samples' time.
+/// A function is reported if it has at least 1/50 of the time of all samples.
 const NAMED: u64 = 50;
 
 /// A sample of a client's process.
@@ -51,8 +52,8 @@ pub struct RanIn {
     pub ran_ms: f64,
 }
 
-/// The main functions among a node's callees, each with at least `least` nanoseconds. A function is replaced by its
-/// callees if they account for half of its time.
+/// Returns the main functions among a node's callees with their nanoseconds, each with at least `least` nanoseconds. A
+/// function is replaced by its callees if they account for half of its time.
 fn outstanding<'a>(tree: &CallTree<'a, u64>, node: usize, least: u64) -> Vec<(&'a str, u64)> {
     let calls = tree.calls(node).map(|(name, of)| (name, of, tree.sums(of)));
     let of_call = |(name, of, all)| {
@@ -141,7 +142,7 @@ impl Running {
         }
     }
 
-    /// Inserts a sample in the order of time. Samples arrive in order only for each processor.
+    /// Inserts a sample in time order. Samples of different processors may arrive out of order.
     fn add(&mut self, sample: Sample) {
         self.any = true;
         let later = self.samples.iter().rev();
