@@ -8,7 +8,7 @@ use x11prof_trace::{ConnectionId, Control};
 use crate::clients::ClientChoice;
 use crate::pipeline::Observation;
 
-/// Maximum number of counted request names.
+/// Maximum number of counted request names; requests with further names are not counted.
 const NAMES: usize = 1 << 13;
 
 /// The number of requests of the selected clients, by name.

@@ -11,11 +11,13 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// The significance level: a change is significant if its p-value is below this probability.
 pub const LEVEL: f64 = 0.05;
-/// Maximum number of splits that are tested.
+/// Maximum number of splits that are tested; beyond it, a random selection is tested.
 const DIVISIONS: usize = 5000;
-/// Number of splits that are tested however many values there are: 20 for the smallest significant probability.
+/// Number of splits that are tested even if they have more than [`VALUES`] values. With 400 splits, 20 correspond to
+/// the significance level.
 const FEWEST_DIVISIONS: usize = 400;
-/// Maximum number of values in all tested splits together, so that the test takes seconds at most.
+/// Maximum number of values in all tested splits together, so that the test takes a few seconds at most. Beyond it,
+/// fewer splits are tested.
 const VALUES: usize = 200_000_000;
 
 /// A figure in all runs: the values of the first group's runs, then of the second group's.
@@ -28,8 +30,8 @@ pub struct Sample<'a> {
     pub resolution: f64,
 }
 
-/// The probability, for each sample, that any sample has an equally large t. `first` is the size of the first group.
-/// `None` if no split could have a probability below [`LEVEL`].
+/// Returns, for each sample, the fraction of splits in which any sample has a t at least as large as this sample's.
+/// `first` is the size of the first group. `None` if no split could have a probability below [`LEVEL`].
 pub fn chances(samples: &[Sample<'_>], first: usize) -> Option<Vec<f64>> {
     let runs = samples.first()?.values.len();
     if fewest(first, runs - first) > LEVEL {
@@ -56,7 +58,7 @@ pub fn chances(samples: &[Sample<'_>], first: usize) -> Option<Vec<f64>> {
     Some(as_large.into_iter().map(part).collect())
 }
 
-/// The smallest probability that groups of these sizes can have.
+/// Returns the smallest p-value that is possible for groups of these sizes.
 fn fewest(first: usize, second: usize) -> f64 {
     // If both groups have the same size, exchanging them gives the same t.
     let same = if first == second { 2.0 } else { 1.0 };
@@ -75,8 +77,9 @@ fn ways(all: usize, chosen: usize) -> f64 {
         .product()
 }
 
-/// Calls `on` with each split of `runs` into two groups, as the membership of the `first` runs. If there are very many
-/// splits, uses a random selection of `most` that includes the actual one.
+/// Calls `on` with each split of `runs` runs into two groups. The argument is true for each run in the first group,
+/// which has `first` runs. If there are very many splits, uses a random selection of `most` that includes the actual
+/// one.
 fn divisions(runs: usize, first: usize, most: usize, mut on: impl FnMut(&[bool])) {
     let mut division: Vec<bool> = (0..runs).map(|run| run < first).collect();
     if ways(runs, first) <= most as f64 {

@@ -5,9 +5,10 @@ use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-/// The number of messages that are aligned at once after a difference. The time is quadratic in this number.
+/// Maximum number of messages of each sequence that are aligned at once after a difference. The time is quadratic in
+/// this number.
 const WINDOW: usize = 2000;
-/// The number of steps after which the window is halved, again and again, down to its least size.
+/// After each multiple of this number of steps, the window is halved, down to a minimum size, to limit the time.
 const STEPS: u64 = 1 << 25;
 const LEAST_WINDOW: usize = 16;
 
@@ -20,7 +21,7 @@ pub(super) struct Alignment {
     pub(super) hunks: Vec<Hunk>,
 }
 
-/// A range of each sequence in which no messages are equal; one of the two ranges can be empty.
+/// A difference: a range of each sequence without equal messages. One of the two ranges can be empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hunk {
     pub(super) reference: Range<usize>,

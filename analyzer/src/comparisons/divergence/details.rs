@@ -14,8 +14,8 @@ use crate::pipeline::MessageContext;
 
 /// The position of a message: the index of the client, and the number of the message in the client's stream.
 pub(super) type Place = (usize, u32);
-/// The maximum number of fields that are kept of a message, and of all messages. Of later fields of a message only a
-/// checksum is kept.
+/// Maximum number of fields kept for a message, and for all messages. Later fields of a message are kept only as a
+/// checksum.
 const MOST_FIELDS: usize = 2048;
 const MOST_OF_ALL: usize = 400_000;
 

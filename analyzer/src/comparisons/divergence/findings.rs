@@ -15,8 +15,8 @@ use super::report::{
 use super::streams::{DisplayStreams, Received};
 use super::{ClientPair, Divergence, ReceivedPair, RequestHunk};
 
-/// A kind of difference that also occurs between two recordings of the same server, so that it is no evidence of a
-/// difference between servers.
+/// A kind of difference that also occurs between two recordings of the same server. So it does not show a difference
+/// between servers.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Varying {
     Request(String, Symbol),

@@ -11,7 +11,8 @@ use x11prof_protocol::{NumberKind, Value};
 use x11prof_session::{IdRange, ResourceChange, Session};
 use x11prof_trace::ConnectionId;
 
-/// The maximum number of ids with a meaning. A malicious trace may have any number of ids.
+/// Maximum number of ids with a meaning, because a malicious trace may have any number of ids. Further ids are not
+/// compared.
 const MOST_IDS: usize = 1 << 20;
 /// The highest id that is a protocol constant: None, PointerRoot, CopyFromParent.
 const CONSTANT_IDS: i128 = 1;
@@ -177,8 +178,8 @@ fn hash_value(value: &Value, hasher: &mut DefaultHasher) {
     }
 }
 
-/// Calls `on` for each value in the fields of the message `name`, with what a number there may mean. For a list, `on`
-/// gets the list itself, then each item.
+/// Calls `on` for each value in the fields of the message `name`, with the kind of number that the field contains. For
+/// a list, `on` gets the list itself, then each item.
 fn each_leaf(name: &str, fields: &Value, on: &mut impl FnMut(NumberKind, &Value)) {
     fn value(name: &str, kind: NumberKind, of: &Value, on: &mut impl FnMut(NumberKind, &Value)) {
         match of {
@@ -208,8 +209,9 @@ fn each_leaf(name: &str, fields: &Value, on: &mut impl FnMut(NumberKind, &Value)
     }
 }
 
-/// False for fields that are no evidence of a difference: a server's version, the client's own IDs, shared memory, and
-/// the values of font properties, which are numbers or atoms without a type (protocol, section "QueryFont").
+/// Returns false for fields that may differ between equal servers: a server's version, the client's own IDs, shared
+/// memory, and the values of font properties, which are numbers or atoms without a type (protocol, section
+/// "QueryFont").
 pub(super) fn is_compared(message: &str, field: &str) -> bool {
     match message {
         "setup" => !matches!(

@@ -50,7 +50,7 @@ pub struct Divergence {
     ids: PairedIds,
     /// The number of steps of all alignments, which limits their time.
     alignment_steps: u64,
-    /// The number of differences, also of those that are not kept.
+    /// The number of all differences, including those that are not kept.
     differences: u64,
     /// True for a recording and its replay: only received messages are compared.
     is_replay: bool,
@@ -209,7 +209,7 @@ impl Divergence {
         self.received(pair, clients, setups.each_ref().map(Option::as_slice));
     }
 
-    /// True if there is room for another difference. The first one of a client is kept always.
+    /// Counts a difference, and returns true if it is kept. The first difference of a client is always kept.
     fn is_kept(&mut self, is_first: bool) -> bool {
         self.differences += 1;
         let is_kept = is_first || self.differences <= MOST_DIFFERENCES;
@@ -455,7 +455,8 @@ impl Side {
     }
 }
 
-/// The request that makes up at least nine tenths of many requests.
+/// Returns the request that makes up at least nine tenths of `requests`, if there are at least [`LOOP`]; otherwise
+/// `None`.
 fn repeated(requests: &[Entry]) -> Option<RepeatedRequest> {
     let mut counts: BTreeMap<Symbol, u64> = BTreeMap::new();
     for entry in requests {

@@ -53,7 +53,7 @@ impl Divergence {
 }
 
 impl ReceivedPair {
-    /// True if only the other recording has an error.
+    /// Returns true if only the other recording has an error in this place.
     pub(super) fn fails(&self) -> bool {
         match self.replaced {
             Some([(a, _), (b, _)]) => a != Received::Error && b == Received::Error,

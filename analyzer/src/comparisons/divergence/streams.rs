@@ -9,11 +9,14 @@ use super::meaning::{Digest, Meanings, ServerNumber};
 use crate::Observation;
 use crate::pipeline::MessageContext;
 
-/// The maximum number of bytes of a message's text whose fields are compared one by one.
+/// Maximum number of bytes of a message's fields in text form that are compared one by one; the rest is compared as
+/// bytes.
 const LONGEST: usize = 1 << 20;
-/// The bytes of a message that these fields cover at least: no field has a name with more characters for each byte.
+/// The minimum number of bytes of a message that [`LONGEST`] bytes of text cover: no field has more than 40 characters
+/// of text for each byte.
 const COVERED: usize = LONGEST / 40;
-/// The maximum number of messages of all clients and of their server's ids that are kept, which use about 100 MB.
+/// Maximum number of kept messages of all clients and of server ids in them, which use about 100 MB. Further messages
+/// are not compared.
 const MOST_KEPT: usize = 1_000_000;
 
 /// The kind of a received message.
@@ -93,7 +96,7 @@ impl DisplayStreams {
         DisplayStreams::default()
     }
 
-    /// Creates a collection that only numbers messages, and gives their ids meanings.
+    /// Creates a collection that numbers messages and stores the meanings of their ids, but does not keep the messages.
     pub(super) fn numbering() -> DisplayStreams {
         DisplayStreams {
             is_numbering: true,
@@ -205,8 +208,8 @@ pub(super) fn fields(seen: &MessageContext<'_>) -> Value {
     fields.unwrap_or_else(|_| Value::Fields(Vec::new()))
 }
 
-/// The bytes of a message that may follow its first `fields`; empty unless the fields are cut off. Such a long message
-/// has no ids there.
+/// Returns the bytes of a message that its `fields` may not cover; empty unless the fields were cut off. The rest of
+/// such a long message contains no ids.
 pub(super) fn tail<'a>(seen: &MessageContext<'a>, fields: &Value) -> &'a [u8] {
     let bytes = match seen.message {
         Message::Request(request) => request.bytes,
