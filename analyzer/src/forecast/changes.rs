@@ -11,7 +11,7 @@ pub(crate) struct Changes {
     pub(crate) not_awaited: FxHashSet<(ConnectionId, SequenceNumber)>,
     /// The requests that the client does not send, with their number of bytes.
     pub(crate) not_sent: FxHashMap<(ConnectionId, SequenceNumber), u64>,
-    /// Bytes of replies, by request, that the server does not send.
+    /// The number of bytes that the server leaves out of each reply, by request.
     pub(crate) not_returned: FxHashMap<(ConnectionId, SequenceNumber), u64>,
 }
 

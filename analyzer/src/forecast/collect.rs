@@ -147,7 +147,7 @@ impl Recorded {
         }
     }
 
-    /// The latest of some writes, which are in order, that satisfies `is` up to a point.
+    /// Returns the client's last write at or before `at` (nanoseconds); `None` if there is none.
     pub(super) fn last_write(&self, client: ConnectionId, at: u64) -> Option<Id> {
         let ids = self.of_client.get(&client)?;
         let end = ids.partition_point(|id| self.writes[*id].at <= at);
@@ -159,20 +159,20 @@ impl Recorded {
 #[derive(Debug, Default)]
 struct Connected {
     pid: Option<u32>,
-    /// The write or read of the process after which the connection began, and its time.
+    /// The write or read of the same process after which the connection began, and its time in nanoseconds.
     origin: Option<Moment>,
     opened: u64,
     last_write: Option<Id>,
-    /// The read that the client waited for since its last write.
+    /// The read that the client has waited for after its last write; `None` if it has not waited.
     woken: Option<Id>,
     last_event: Option<Id>,
-    /// The first write in which the current request began.
+    /// The write in which the current, incomplete request began.
     unnamed: Option<Id>,
-    /// The client has used shared memory since it last synchronised.
+    /// True if the client has used shared memory since it last synchronised.
     shares: bool,
 }
 
-/// The bytes that are being read.
+/// The block of bytes that is processed at present.
 #[derive(Debug, Default)]
 struct Current {
     write: Write,
@@ -180,12 +180,13 @@ struct Current {
     read: Read,
     event: Option<Symbol>,
     has_event: bool,
-    /// One of the events may be awaited by a client that synchronises: any but NoExposure, which follows each copy.
+    /// True if the block contains an event that a synchronising client may wait for: any event except NoExposure, which
+    /// follows each copy.
     has_awaitable: bool,
     requested_at: u64,
-    /// A message of the client ends in the bytes.
+    /// True if a message of the client ends in the block.
     ends: bool,
-    /// The images in shared memory.
+    /// The images in shared memory that were already counted.
     images: FxHashSet<Vec<u8>>,
 }
 
@@ -198,12 +199,12 @@ pub struct Forecasts {
     pub(super) names: FxHashMap<ConnectionId, String>,
     clients: FxHashMap<ConnectionId, Connected>,
     of_process: FxHashMap<u32, Moment>,
-    /// Bytes of replies that would contain shared images, by request.
+    /// The number of image bytes that each pending reply would contain without shared memory, by request.
     owed: FxHashMap<(ConnectionId, SequenceNumber), u64>,
     pub(super) missing: Missing,
     processes: Processes,
     server: Option<u32>,
-    /// The server's run time at the latest write.
+    /// The server's CPU time at the latest write, in nanoseconds; `None` if unknown.
     server_ran: Option<u64>,
     current: Current,
 }
@@ -332,7 +333,7 @@ impl Forecasts {
         }
     }
 
-    /// A block is complete.
+    /// Processes the end of a block.
     fn block(&mut self, block: &Block) {
         // In a damaged trace, times may decrease. The simulation processes the events in their order.
         let (writes, reads) = (&self.recorded.writes, &self.recorded.reads);

@@ -77,7 +77,7 @@ impl Walk<'_> {
         self.add((kind, name, write.client), nanos, 1);
     }
 
-    /// The event before a write's start.
+    /// Adds the time of a write, and returns the write or read that it waited for.
     fn write(&mut self, id: Id) -> Option<Moment> {
         let (start, none) = (self.times.writes[id].start, Symbol::new(""));
         let (after, own) = self.times.after[id];
@@ -98,7 +98,8 @@ impl Walk<'_> {
         Some(Moment::Write(previous))
     }
 
-    /// The event before a read's delivery: the write of the request that the server replied to.
+    /// Adds the time of a read, and returns the write that caused it: the write of the request that the server replied
+    /// to.
     fn read(&mut self, id: Id) -> Option<Moment> {
         let (read, times) = (&self.recorded.reads[id], self.times.reads[id]);
         let (kind, name) = match read.awaited {

@@ -9,11 +9,12 @@ use x11prof_trace::{Block, ConnectionId, Control};
 
 use crate::pipeline::{MessageContext, Observation};
 
-/// A shorter wait, in nanoseconds, may only be cut off by the end of the recording.
+/// A wait shorter than this, in nanoseconds, is not reported: the recording may have ended before the reply was due.
 const LONG: u64 = 1_000_000_000;
-/// Maximum number of open requests of a client, and of lost descriptors.
+/// Maximum number of open requests tracked for a client, and of lost descriptors. Further ones are not reported.
 const OPEN: usize = 4096;
-/// Replies with file descriptors; the second byte of the reply is their number (DRI3 and MIT-SHM protocols).
+/// The requests whose replies contain file descriptors. The second byte of the reply is the number of descriptors (DRI3
+/// and MIT-SHM protocols).
 const WITH_DESCRIPTORS: [&str; 5] = [
     "DRI3:Open",
     "DRI3:BufferFromPixmap",
@@ -51,7 +52,7 @@ struct Open {
 pub(super) struct Missing {
     open: FxHashMap<ConnectionId, VecDeque<Open>>,
     lost: Vec<(ConnectionId, Open, u64)>,
-    /// A reply of the current block that has descriptors, and their number.
+    /// The last reply of the current block that has descriptors, and the number of descriptors.
     owed: Option<(Open, u32)>,
     first: u64,
     last: u64,

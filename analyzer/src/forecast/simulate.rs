@@ -13,7 +13,7 @@ use super::collect::{Awaited, Id, Moment, Recorded};
 /// The link of a forecast; `None` for a server without a link.
 pub(super) type ForecastLink<'a> = Option<&'a EmulatedNetwork>;
 
-/// Something that happens.
+/// An event of the simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     /// The client writes the bytes of the write with this number.
@@ -31,9 +31,9 @@ enum Event {
 pub(super) struct WriteTimes {
     /// The time at which the client writes, in nanoseconds.
     pub(super) start: u64,
-    /// The time at which the first byte enters the line to the server.
+    /// The time at which the first byte enters the line to the server, in nanoseconds.
     pub(super) begin: u64,
-    /// The time at which the client can continue, in nanoseconds.
+    /// The time at which the client can continue after the write, in nanoseconds.
     pub(super) returned: u64,
     /// The time at which the server has received all bytes, in nanoseconds.
     pub(super) arrived: u64,
@@ -55,7 +55,8 @@ pub(super) struct ReadTimes {
 pub(super) struct Simulated {
     pub(super) writes: Vec<WriteTimes>,
     pub(super) reads: Vec<ReadTimes>,
-    /// For each write, the write or read that it follows, and the nanoseconds of the client's own time since.
+    /// For each write, the write or read that it follows, and the nanoseconds that the client itself used between the
+    /// two.
     pub(super) after: Vec<(Option<Moment>, u64)>,
     /// The last write or read of the simulation that counts for its end.
     pub(super) end: Option<Moment>,
@@ -74,9 +75,9 @@ impl Simulated {
 struct Simulation<'a> {
     recorded: &'a Recorded,
     link: ForecastLink<'a>,
-    /// Bytes of writes that are not sent.
+    /// The number of bytes that each write leaves out.
     left_out: FxHashMap<Id, u64>,
-    /// Bytes of reads that are not sent.
+    /// The number of bytes that the server leaves out of each read.
     not_returned: FxHashMap<Id, u64>,
     times: Simulated,
     /// For each write, the number of events that it still waits for.
@@ -85,7 +86,7 @@ struct Simulation<'a> {
     /// Writes by the event that they follow, and reads by their cause, both sorted.
     followers: Vec<(Moment, Id)>,
     caused: Vec<(Moment, Id)>,
-    /// The recorded delay of each read after its request was served.
+    /// The recorded delay from the handling of its request to each read, in nanoseconds.
     delays: Vec<u64>,
     there: Line,
     back: Line,
@@ -169,7 +170,7 @@ impl<'a> Simulation<'a> {
         simulation
     }
 
-    /// The event after which a write follows, and the client's own time between.
+    /// Returns the write or read that a write follows, and the nanoseconds that the client itself uses between the two.
     fn after(&self, id: Id, changes: &Changes) -> (Option<Moment>, u64) {
         let write = &self.recorded.writes[id];
         let previous = write.previous.map(Moment::Write);
@@ -303,7 +304,8 @@ fn range_of(list: &[(Moment, Id)], moment: Moment) -> Range<usize> {
     begin..list.partition_point(|(one, _)| *one <= moment)
 }
 
-/// The delay of each read after the server was free for its request, as recorded.
+/// Returns the recorded delay of each read in nanoseconds, from the time at which the server could begin to handle its
+/// request.
 fn delays(recorded: &Recorded) -> Vec<u64> {
     let mut free = 0;
     let served: Vec<u64> = recorded
@@ -322,7 +324,8 @@ fn delays(recorded: &Recorded) -> Vec<u64> {
     recorded.reads.iter().map(delay).collect()
 }
 
-/// The bytes by which each write becomes shorter. A request ends in one write but may begin in earlier ones.
+/// Returns the number of bytes by which each write becomes shorter. A request ends in one write but may begin in
+/// earlier ones.
 fn left_out(recorded: &Recorded, changes: &Changes) -> FxHashMap<Id, u64> {
     let mut less: FxHashMap<Id, u64> = FxHashMap::default();
     for ((client, sequence), bytes) in &changes.not_sent {
@@ -349,8 +352,8 @@ fn left_out(recorded: &Recorded, changes: &Changes) -> FxHashMap<Id, u64> {
     less
 }
 
-/// The bytes by which each read becomes shorter. A reply ends in the read that its client waited for, and may begin in
-/// earlier ones.
+/// Returns the number of bytes by which each read becomes shorter. A reply ends in the read that its client waited for,
+/// and may begin in earlier ones.
 fn not_returned(recorded: &Recorded, changes: &Changes) -> FxHashMap<Id, u64> {
     let mut less: FxHashMap<Id, u64> = FxHashMap::default();
     let reads = recorded.reads.iter().enumerate();

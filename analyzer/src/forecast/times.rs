@@ -27,9 +27,9 @@ impl Forecasts {
 }
 
 impl ForecastTimes {
-    /// The nanoseconds over the link from `start` until the client's work up to `end` is complete, including the
-    /// server's last work, which takes at most `drawing` nanoseconds. `None` if the client sent nothing between `start`
-    /// and `end`.
+    /// Returns the forecast latency in nanoseconds: from `start` until the client's work up to `end` is complete over
+    /// the link, including the server's last work, which takes at most `drawing` nanoseconds. `None` if the client sent
+    /// nothing between `start` and `end`.
     pub(crate) fn latency(
         &self,
         client: ConnectionId,
@@ -42,8 +42,8 @@ impl ForecastTimes {
         Some(done.saturating_sub(self.begun(client, start)))
     }
 
-    /// The time of `start` over the link: the same time before the stimulus as recorded. A start-up begins before the
-    /// client connects, so no link changes its beginning.
+    /// Returns the forecast time of `start` in nanoseconds. The interval between `start` and the stimulus remains as
+    /// recorded. A start-up begins before the client connects, so no link changes its beginning.
     fn begun(&self, client: ConnectionId, start: u64) -> u64 {
         if self.recorded.last_write(client, start).is_none() {
             return start;
