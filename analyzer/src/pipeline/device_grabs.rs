@@ -11,9 +11,9 @@ use x11prof_trace::{ConnectionId, Timestamp};
 
 use crate::pipeline::message_context::MessageContext;
 
-/// Maximum number of pending grab requests.
+/// Maximum number of pending grab requests; further requests are not tracked.
 const MAX_PENDING: usize = 4096;
-/// Devices of XInput have numbers of 16 bits; a display has a few dozen.
+/// Maximum number of active grabs that are tracked. XInput numbers devices with 16 bits; a display has a few dozen.
 const MAX_OPEN: usize = 4096;
 
 /// A device that a client can grab.

@@ -1,4 +1,4 @@
-//! The span of a pass so far: from its first record to the latest time.
+//! The time range that a pass has covered so far: from its first record to the latest time.
 
 use x11prof_trace::Timestamp;
 

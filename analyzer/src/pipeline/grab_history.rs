@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use x11prof_trace::ConnectionId;
 
-/// Number of ended grabs that are remembered.
+/// Maximum number of ended grabs that are kept; the latest are kept.
 const REMEMBERED: usize = 256;
 
 /// A grab that holds up a request of another client.
@@ -15,12 +15,12 @@ pub(crate) struct Hold {
     pub(crate) until: Option<u64>,
 }
 
-/// The client that has grabbed the server, and earlier grabs. Each client reads the total when it is next updated and
-/// takes the difference, so that a grab does not update all clients.
+/// The client that has grabbed the server, and earlier grabs. When a client is updated, it subtracts the total of its
+/// previous update from the current total. So the end of a grab does not need to update all clients.
 #[derive(Debug, Default)]
 pub(crate) struct GrabHistory {
     pub(crate) by: Option<ConnectionId>,
-    /// The last holder.
+    /// The client that last grabbed the server.
     pub(crate) last: Option<ConnectionId>,
     since: u64,
     before: u64,
@@ -29,7 +29,7 @@ pub(crate) struct GrabHistory {
 }
 
 impl GrabHistory {
-    /// Nanoseconds until `time` in which a client had grabbed the server.
+    /// Returns the nanoseconds before `time` in which any client had grabbed the server.
     pub(crate) fn total(&self, time: u64) -> u64 {
         let now = self.by.map_or(0, |_| time.saturating_sub(self.since));
         self.before.saturating_add(now)

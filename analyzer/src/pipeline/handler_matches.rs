@@ -9,14 +9,15 @@ use rustc_hash::FxHashMap;
 use x11prof_protocol::SequenceNumber;
 use x11prof_trace::{ConnectionId, HandlerTime, Timestamp};
 
-/// Maximum number of requests, or of times, of one client that wait for a match. Older ones are considered unmatched.
+/// Maximum number of requests, or of times, of one client that wait for a match. Beyond it, the oldest count as
+/// unmatched.
 const WAITING_LIMIT: u64 = 1 << 16;
 
 /// Requests that wait for their handler times, and handler times that wait for their requests. `K` identifies a
 /// request.
 #[derive(Debug)]
 pub(crate) struct Timed<K> {
-    /// The client's index in the server, of each connection.
+    /// The index in the server of each connection's client.
     indices: FxHashMap<ConnectionId, u16>,
     clients: FxHashMap<u16, Client<K>>,
 }
@@ -24,11 +25,11 @@ pub(crate) struct Timed<K> {
 #[derive(Debug)]
 struct Client<K> {
     requests: VecDeque<Waiting<K>>,
-    /// The number of requests that wait.
+    /// The number of requests that wait for a handler time.
     waits: u64,
     /// The handlers' times, each with the nanoseconds of one of its requests.
     times: VecDeque<(HandlerTime, f64)>,
-    /// The last request that matched a time. The server may put a client to sleep and handle the request again.
+    /// The last request that matched a handler time. The server may suspend a client and handle the same request again.
     met: Option<(u16, K)>,
 }
 
@@ -143,7 +144,7 @@ impl<K: Copy> Client<K> {
         }
     }
 
-    /// Joins what is there.
+    /// Matches the waiting requests and handler times of each client as far as possible.
     fn settle(&mut self, on: &mut dyn FnMut(Match<K>)) {
         while let (Some(waiting), Some((time, each))) =
             (self.requests.front_mut(), self.times.front_mut())

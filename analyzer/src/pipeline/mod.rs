@@ -40,17 +40,17 @@ use crate::threads::watched::WatchedThreads;
 pub use message_context::MessageContext;
 pub use observation::{HandledRequest, Observation, ServerRun};
 
-/// From this many requests on that wait for a reply in all, further requests of a client with some are taken for requests
-/// without a reply. Programs have some hundreds; readers keep each of them.
+/// Maximum number of requests of all clients with a pending reply. Beyond it, a further request of a client that
+/// already has one counts as a request without a reply. Programs have some hundreds; readers keep each of them.
 const MAX_PENDING: usize = 1 << 14;
 
 /// A client in the pass.
 struct Client {
     connection: Connection,
-    /// Bytes seen to the server and to the client; `None` if the recorder joined the connection and no bytes have
-    /// arrived since.
+    /// The number of bytes read so far, to the server and to the client; `None` if the recorder joined the connection
+    /// and no bytes have arrived since.
     seen: [Option<u64>; 2],
-    /// Leading bytes to skip: the rest of messages that began before the recording.
+    /// The number of leading bytes to skip in each direction: the rest of a message that began before the recording.
     passed: [u64; 2],
     /// True if bytes are missing in the trace, so that later messages cannot be framed.
     lost: bool,

@@ -13,11 +13,12 @@ use x11prof_trace::{
 
 use crate::pipeline::report_times::{HANDLED_WITHIN, ReportTimes, WAKES_WITHIN, set_time};
 
-/// Nanoseconds of the trace for which records wait if no switches are recorded, or none has arrived yet.
+/// Maximum time in nanoseconds for which a record waits if no switches are recorded, or none has arrived yet.
 const LATE: u64 = 50_000_000;
-/// The limit if switches are recorded. The recorder reads them every few milliseconds; on a busy machine it waits for
-/// a processor itself, for 0.8 s with four times the work that the machine can do. A record before its switches would
-/// be misread: a client that waits in poll would seem to wait for the server.
+/// The maximum time in nanoseconds for which a record waits if switches are recorded. The recorder reads them every few
+/// milliseconds; on a busy machine it waits for a processor itself, for 0.8 s with four times the work that the machine
+/// can do. A record before its switches would be misread: a client that waits in poll would seem to wait for the
+/// server.
 const LATEST: u64 = 2_000_000_000;
 /// After this many later batches, every switch up to the first batch's time has arrived. The recorder reads the rings
 /// of the processors one after the other, and checks the system call of a thread at its next reading: two batches
@@ -49,9 +50,9 @@ struct WaitingRecord {
 /// Records that wait until all earlier records are known.
 #[derive(Debug, Default)]
 pub(crate) struct ReorderBuffer {
-    /// The records by turn, then by arrival.
+    /// The records, sorted by turn (the time at which a record is due), then by arrival.
     records: VecDeque<WaitingRecord>,
-    /// At least this many records at the front are timed.
+    /// The number of records at the front that are known to be timed.
     timed: usize,
     times: ReportTimes,
     /// The last turn of each connection.
@@ -65,7 +66,7 @@ pub(crate) struct ReorderBuffer {
     batches: VecDeque<u64>,
     /// The time up to which all switches have arrived, except late ones.
     until: u64,
-    /// Switches of a process are recorded.
+    /// True if the switches of any process are recorded.
     captured: bool,
     /// The time up to which clients have reported the stacks of their requests, if they report stacks.
     stacks_until: Option<u64>,
@@ -179,7 +180,7 @@ impl ReorderBuffer {
         Some(woke)
     }
 
-    /// False if an earlier message than the one at this index was sent after `time`, in nanoseconds.
+    /// Returns false if a message before index `at` was sent later than `time` (nanoseconds).
     fn may_follow_earlier(&self, at: usize, time: u64) -> bool {
         let mut earlier = self.records.range(self.after(at, time)..at);
         earlier.all(|one| self.times.may_precede(&one.record, time))
@@ -200,12 +201,13 @@ impl ReorderBuffer {
         earlier.sort_by_key(|one| one.turn);
     }
 
-    /// The index of the first record before `at` that comes after `time`.
+    /// Returns the index of the first record before `at` whose time is later than `time` (nanoseconds).
     fn after(&self, at: usize, time: u64) -> usize {
         self.records.partition_point(|one| one.turn <= time).min(at)
     }
 
-    /// The turn of a record of this time: the records of a connection keep their order.
+    /// Returns the turn of a record: its time, or the turn of the connection's previous record if that is later. So the
+    /// records of a connection keep their order.
     fn turn(&mut self, time: u64, record: &Record) -> u64 {
         let connection = match record {
             Record::Block(block) => block.connection,
@@ -311,7 +313,7 @@ impl ReorderBuffer {
         None
     }
 
-    /// The next switches or wait up to `until`.
+    /// Removes and returns the next batch of switches, or the next other late record, up to `until` (nanoseconds).
     fn next_reported(&mut self, until: u64) -> Option<Record> {
         let (mut switches, mut times) = (Vec::new(), Vec::new());
         loop {
@@ -346,7 +348,7 @@ impl ReorderBuffer {
     }
 }
 
-/// The index for a record of this time among `others`: nearly always the end.
+/// Returns the index at which a record of this time is inserted among `others`, which is nearly always the end.
 fn place<T>(others: &VecDeque<T>, time: u64, of: impl Fn(&T) -> u64) -> usize {
     match others.back() {
         Some(last) if of(last) > time => others.partition_point(|other| of(other) <= time),

@@ -8,7 +8,7 @@ use x11prof_trace::RequestRun;
 
 /// Maximum number of runs of each connection that wait for their requests; the oldest are dropped.
 const WAITING: usize = 1 << 16;
-/// Maximum number of tracked connections.
+/// Maximum number of tracked connections. Requests of further connections have no stacks.
 const CONNECTIONS: usize = 4096;
 
 /// Runs of requests with one stack, which wait for their requests, by the connection's first resource id.
@@ -20,19 +20,19 @@ pub(crate) struct RequestStacks {
     any: bool,
 }
 
-/// A run, with the number of earlier connections with the ID.
+/// A run, with the number of earlier connections that had the same id.
 #[derive(Debug)]
 struct WaitingRun {
     run: RequestRun,
     before: u32,
 }
 
-/// The sequence number after the last request of a run.
+/// Returns the sequence number that follows the last request of a run.
 fn after(run: &RequestRun) -> u32 {
     run.sequence.wrapping_add(run.count)
 }
 
-/// True if `number` is not before `other`; numbers continue beyond 32 bits.
+/// Returns true if `number` is equal to `other` or later. The numbers wrap around at 32 bits.
 fn is_from(number: u32, other: u32) -> bool {
     number.wrapping_sub(other) <= u32::MAX / 2
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use x11prof_trace::ConnectionId;
 
-/// Maximum number of clients that wait for the server.
+/// Maximum number of clients that wait for the grab; further ones are ignored.
 const WAITING: usize = 64;
 
 /// The client that has grabbed the server, and the clients that wait for the grab.
@@ -31,7 +31,7 @@ impl ServerGrab {
         }
     }
 
-    /// A client sends GrabServer.
+    /// Notes that a client sends GrabServer.
     fn grab(&mut self, client: ConnectionId) {
         match self.by {
             None => self.by = Some(client),

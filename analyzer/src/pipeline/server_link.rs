@@ -5,7 +5,8 @@
 use rustc_hash::FxHashMap;
 use x11prof_trace::{Block, ConnectionId, Control, Direction, EmulatedNetwork, Line, Timestamp};
 
-/// The bytes of a full packet (Ethernet's MTU without the headers of IP and TCP). More bytes follow a full packet.
+/// The number of bytes of a full packet (Ethernet's MTU without the headers of IP and TCP). If a read fills its last
+/// packet, more bytes of the reply may follow.
 const FULL: u32 = 1448;
 /// Maximum lateness of the recorder's timers, in nanoseconds, in addition to the time of a few packets on the line.
 const LATE: u64 = 500_000;
@@ -34,7 +35,7 @@ struct LastBytes {
     /// The time at which the server received or sent the bytes, and the time by the link's round trip alone.
     at: u64,
     on_time: u64,
-    /// More bytes of the same reply may follow.
+    /// True if more bytes of the same reply may follow.
     continues: bool,
     /// The number of bytes of the reply so far.
     reply: u64,

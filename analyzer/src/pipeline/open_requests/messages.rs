@@ -10,7 +10,7 @@ use x11prof_trace::{ConnectionId, Timestamp};
 use super::{Key, MAX_OPEN, OpenKind, OpenRequests, OpenStep, Transfer, client_of};
 use crate::pipeline::message_context::MessageContext;
 
-/// Maximum number of property payloads of input methods kept: each is read soon.
+/// Maximum number of property payloads of input methods that are kept; the latest are kept, because each is read soon.
 const MAX_PAYLOADS: usize = 64;
 /// The bits of a ConfigureWindow that change the geometry. A window manager has to reply to them (ICCCM 4.1.5).
 const GEOMETRY: u16 = 0xF;
@@ -118,7 +118,7 @@ impl OpenRequests {
         }
     }
 
-    /// The window manager has executed a request that another client had sent to the server.
+    /// Notes that the window manager has executed a request that another client had sent to the server.
     fn managed(&mut self, time: Timestamp, by: ConnectionId, kind: OpenKind, window: u32) {
         let key = key(kind, window, 0);
         let mut open = self.open.iter();
@@ -127,7 +127,7 @@ impl OpenRequests {
         }
     }
 
-    /// Window, property, type, format, length, value.
+    /// Processes a ChangeProperty request, whose `body` has window, property, type, format, length and value.
     fn property(
         &mut self,
         seen: &MessageContext<'_>,
@@ -186,7 +186,7 @@ impl OpenRequests {
         }
     }
 
-    /// The selection that a window has requested.
+    /// Returns the selection that a window has requested.
     fn selection_of(&self, window: u32) -> Option<Symbol> {
         let mut open = self.open.iter();
         let of_window = |key: &Key| (key.kind, key.window) == (OpenKind::Selection, window);
@@ -194,7 +194,7 @@ impl OpenRequests {
             .and_then(|(_, request)| request.subject)
     }
 
-    /// A client deletes a property: the requestor of a selection has read a piece.
+    /// Notes that a client deletes a property: the requestor of a selection has read a piece.
     fn deleted(&mut self, seen: &MessageContext<'_>, window: u32, property: u32) {
         if let Some(transfer) = self.transfers.get(&(window, property)) {
             let (owner, subject) = (transfer.owner, transfer.selection);
@@ -325,7 +325,8 @@ impl OpenRequests {
         }
     }
 
-    /// A message arrived that is the reply if `client` waits for it: other clients receive it, too.
+    /// Notes that `client` received a message, which is a reply only if the client waits for it. Other clients receive
+    /// the same message.
     fn returned(&mut self, time: Timestamp, client: ConnectionId, key: Key) {
         let mut open = self.open.iter();
         if open.any(|(known, one)| *known == key && one.client == client) {
@@ -333,7 +334,7 @@ impl OpenRequests {
         }
     }
 
-    /// The server redirects a client's request to the window manager.
+    /// Notes that the server redirects a client's request to the window manager.
     fn redirected(&mut self, seen: &MessageContext<'_>, kind: OpenKind, window: u32) {
         self.window_manager = Some(seen.connection);
         if let Some(client) = client_of(seen.session, window) {

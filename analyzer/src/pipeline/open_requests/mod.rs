@@ -16,7 +16,7 @@ use x11prof_trace::{ConnectionId, Timestamp};
 use crate::pipeline::device_grabs::{DeviceGrab, GrabStep};
 pub use kinds::{OPEN_KINDS, OpenKind, OpenKindDefinition};
 
-/// Maximum number of open requests, and of other tracked objects.
+/// Maximum number of open requests, and of each other kind of tracked object. Further ones are not tracked.
 const MAX_OPEN: usize = 1024;
 
 /// An open request: another client, or the screen's clock, has to reply to it.

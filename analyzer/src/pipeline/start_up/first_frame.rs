@@ -7,7 +7,7 @@ use crate::pipeline::message_context::MessageContext;
 
 /// Maximum number of tracked mapped windows: a start-up shows few.
 const WINDOWS: usize = 64;
-/// Maximum number of inspected ancestors.
+/// Maximum number of ancestors of a window that are searched.
 const DEEPEST: usize = 64;
 
 /// The progress of a client towards its first frame.
@@ -38,7 +38,7 @@ pub(super) enum Drawing {
 pub(super) struct FirstFrame {
     progress: Progress,
     mapped: Vec<u32>,
-    /// The window that a picture filled.
+    /// The window that a picture of the client has filled; `None` if there is none.
     filled: Option<u32>,
 }
 

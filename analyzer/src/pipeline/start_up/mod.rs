@@ -22,17 +22,17 @@ use first_frame::{Drawing, FirstFrame, Progress};
 pub use report::{StartUpParts, StartUpReport};
 pub use role::ClientRole;
 
-/// Maximum number of reported start-ups.
+/// Maximum number of reported start-ups; later start-ups are not reported.
 const CLIENTS: usize = 4096;
-/// A first frame takes no longer than this, in nanoseconds: a program that never rests has drawn many by
-/// then.
+/// A first frame ends after this time at the latest, in nanoseconds: a program that is never idle has drawn many frames
+/// by then.
 const LONGEST_FRAME: u64 = 1_000_000_000;
 
 /// A client that is starting.
 #[derive(Debug, Default)]
 struct StartingClient {
     opened: Timestamp,
-    /// The start of the client's process, if known.
+    /// The time at which the client's process started, in nanoseconds; `None` if unknown.
     process: Option<u64>,
     pid: Option<u32>,
     name: Option<String>,
@@ -40,36 +40,41 @@ struct StartingClient {
     manages_windows: bool,
     set_up: Option<u64>,
     frame: FirstFrame,
-    /// The time of the client's last write, and of its last write or received reply.
+    /// The time of the client's last write, in nanoseconds. The next field is the time of its last write or received
+    /// reply.
     wrote: u64,
     last: u64,
     /// `wrote`, `last`, `requests`, `bytes` and `ran` before its latest write.
     before: (u64, u64, u64, u64, Option<u64>),
-    /// The process's run time before it connected, by the kernel's clock.
+    /// The CPU time in nanoseconds that the process used before it connected, by the kernel's clock; `None` if unknown.
     ran_before: Option<u64>,
-    /// The process's run time by its switches, when it connected and at its latest write.
+    /// The CPU time of the process in nanoseconds by its context switches: when it connected, and (next field) at its
+    /// latest write.
     ran_at_opening: u64,
     ran: Option<u64>,
-    /// The time in which the client rested without a pending reply; `None` if the kernel did not report it.
+    /// The time in nanoseconds in which the client was idle without a pending reply; `None` if the kernel did not
+    /// report it.
     idle: Option<u64>,
     round_trips: u64,
     synchronisations: u64,
     waited: u64,
-    /// The parts of `waited` and of the setup that were spent on an emulated link, and without a free processor for the
-    /// server or the recorder.
+    /// The part of `waited` and of the setup in which bytes were on an emulated link, in nanoseconds. The next field is
+    /// the part in which no processor was free for the server or the recorder.
     on_link: u64,
     unserved: u64,
-    /// The time that a client without a pending reply waited for an emulated link.
+    /// The time in nanoseconds that the client, without a pending reply, waited for an emulated link.
     held: u64,
-    /// The arrival of the client's setup, and the time of its last request on an emulated link.
+    /// The time at which the client's setup arrived, in nanoseconds. The next field is the time that its last request
+    /// was on an emulated link.
     arrived: u64,
     on_the_way: u64,
     requests: u64,
     bytes: u64,
     received: u64,
-    /// The time that the latest requests and the first event after them were on an emulated link.
+    /// The nanoseconds for which the latest requests, and the first event after them, were on an emulated link; `None`
+    /// if there is none.
     event_on_link: Option<u64>,
-    /// Bytes that were read, of a request whose end was not read.
+    /// The number of bytes already read of a request whose end has not been read.
     unfinished: u64,
     /// True if the recording lacks some of the client's messages.
     incomplete: bool,
@@ -80,9 +85,9 @@ struct StartingClient {
 #[derive(Debug, Default)]
 struct Line {
     free: u64,
-    /// The time until which a client that sends more waits.
+    /// The time in nanoseconds until which the line holds up further writes of the client.
     held: u64,
-    /// The time that bytes took since the first drawing.
+    /// The time in nanoseconds for which the line transmitted bytes after the first drawing.
     took: u64,
 }
 
@@ -104,11 +109,11 @@ impl Line {
 #[derive(Debug, Default)]
 pub(crate) struct StartUps {
     starting: FxHashMap<ConnectionId, StartingClient>,
-    /// The number of reports, and the reports that have not been read yet.
+    /// The number of reports so far. The next field has the reports that have not been removed yet.
     reported: usize,
     done: Vec<StartUpReport>,
     first: Option<Timestamp>,
-    /// The recorded command.
+    /// The recorded command and its arguments.
     command: Vec<String>,
     network: EmulatedNetwork,
 }
@@ -298,7 +303,7 @@ impl StartingClient {
         }
     }
 
-    /// The server has accepted the client.
+    /// Notes that the server has accepted the client.
     fn let_in(&mut self, seen: &MessageContext<'_>) {
         let (now, left) = (seen.time.as_nanos(), seen.at_server.as_nanos());
         self.set_up = Some(now);
