@@ -3,7 +3,7 @@
 use x11prof_cost_model::{Micros, Network};
 use x11prof_trace::EmulatedNetwork;
 
-/// The network as the recorder emulates it. Casts saturate.
+/// Converts a network to the form that the recorder emulates. Values that are too large become the maximum.
 pub fn emulated(network: &Network) -> EmulatedNetwork {
     EmulatedNetwork {
         bytes_per_second: network.effective_speed(),
@@ -15,7 +15,7 @@ pub fn emulated(network: &Network) -> EmulatedNetwork {
     }
 }
 
-/// The network that was emulated. A link of varying speed has its mean speed.
+/// Returns the network that was emulated. A link of varying speed has its mean speed.
 pub(crate) fn network(emulated: &EmulatedNetwork) -> Network {
     Network {
         bytes_per_second: emulated.bytes_per_second,

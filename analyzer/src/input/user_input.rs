@@ -47,7 +47,7 @@ pub struct UserInputs {
     pub omitted: u64,
     /// The number of touches from XInput 2. The list of inputs does not contain them, because XTEST cannot send them.
     pub touches: u64,
-    /// True if clients connected before the recording: their keyboard and windows may be unknown.
+    /// True if clients connected before the recording began. The names of keys and windows may then be unknown.
     pub from_the_middle: bool,
 }
 
@@ -127,7 +127,7 @@ impl UserInputs {
     }
 }
 
-/// XInput 2, "DeviceEvent": a touch begins.
+/// Returns true if the event is the beginning of a touch (XInput 2, "DeviceEvent").
 fn is_touch(event: &Event<'_>, xinput: u8) -> bool {
     const GENERIC_EVENT: u8 = 35;
     const TOUCH_BEGIN: u16 = 18;

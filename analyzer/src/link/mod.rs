@@ -9,11 +9,13 @@ use x11prof_trace::Link;
 
 /// The version of the JSON.
 const FORMAT: u32 = 1;
-/// Round trips below this are within one machine, in milliseconds.
+/// A connection with shorter round trips than this, in milliseconds, counts as within one machine.
 const LOCAL: f64 = 2.0;
-/// A round trip in milliseconds, of which a few take as long as a person notices (100 ms).
+/// A connection with longer round trips than this, in milliseconds, counts as far: a few round trips take 100 ms, which
+/// a person notices.
 const FAR: f64 = 5.0;
-/// Bytes per second below which sending a whole window takes noticeably long: 100 Mbit/s, or 8 MB (1920×1080) in 0.7 s.
+/// A connection with fewer bytes per second than this counts as narrow: at 100 Mbit/s, a window of 1920×1080 pixels (8
+/// MB) takes 0.7 s.
 const NARROW: f64 = 12.5e6;
 /// The additional time of two writes over one, in milliseconds, that shows a delayed acknowledgement. Linux delays
 /// acknowledgements by 40 ms (tcp(7), TCP_QUICKACK; TCP_DELACK_MIN), other systems by up to 200 ms; RFC 1122 allows 500

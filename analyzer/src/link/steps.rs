@@ -2,20 +2,20 @@
 
 use x11prof_trace::RoundTrip;
 
-/// The range of steps, in milliseconds: shorter ones cannot be distinguished from noise; for longer ones, pauses are
-/// too short.
+/// The range of tested step lengths, in milliseconds. Shorter steps cannot be distinguished from noise. For longer
+/// steps, the pauses between the measurements are too short.
 const SHORTEST: f64 = 4.0;
 const LONGEST: f64 = 60.0;
 /// The increment between tested step lengths, in milliseconds.
 const RESOLUTION: f64 = 0.05;
-/// Minimum number of round trips.
+/// With fewer round trips than this, no steps are reported.
 const FEWEST: usize = 20;
-/// The smallest value that counts as steps. For replies at random times the value is 0 with a standard deviation of
-/// 1/√(2n), a tenth for 48 replies. The limit is seven standard deviations, so a test of a hundred step lengths finds
-/// no steps by chance.
+/// The smallest value of the test statistic (0 to 1) that counts as steps. For replies at random times the value is 0
+/// with a standard deviation of 1/√(2n), a tenth for 48 replies. The limit is seven standard deviations, so a test of a
+/// hundred step lengths finds no steps by chance.
 const CLEAR: f64 = 0.7;
 
-/// The step in milliseconds; `None` if replies do not arrive in steps.
+/// Returns the step in milliseconds; `None` if replies do not arrive in steps.
 ///
 /// `paced` contains round trips after pauses of random length. If a timer delays replies, the time between two replies
 /// is still a multiple of the timer's period; otherwise it is random.

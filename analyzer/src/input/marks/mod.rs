@@ -12,14 +12,14 @@ use x11prof_trace::Control;
 use crate::pipeline::Observation;
 use crate::threads::thread_states::Step;
 
-/// Interval before a mark that counts as around it, in nanoseconds: a person notices a delay, hesitates, and finds the
-/// key.
+/// The interval before a mark that is reported with it, in nanoseconds: a person notices a delay, hesitates, and finds
+/// the key.
 pub(crate) const BEFORE: u64 = 5_000_000_000;
-/// The interval after a mark that counts as around it, in nanoseconds.
+/// The interval after a mark that is reported with it, in nanoseconds.
 pub(crate) const AFTER: u64 = 1_000_000_000;
 /// Maximum number of kept marks; further marks are only counted.
 const MARKS_LIMIT: usize = 1000;
-/// Sums before a mark are kept for intervals of this length, in nanoseconds.
+/// The length of a slice in nanoseconds. Sums are kept in slices, because a mark also needs the sums before it.
 const SLICE: u64 = 100_000_000;
 /// Maximum number of kept slices: sums may arrive this many slices late.
 const SLICES: u64 = (BEFORE + AFTER) / SLICE + 10;
@@ -43,7 +43,7 @@ impl Mark {
         self.time.saturating_add(AFTER)
     }
 
-    /// The nanoseconds of an interval that are around the mark.
+    /// Returns how many nanoseconds of the interval from `from` to `to` belong to the mark.
     fn shares(&self, from: u64, to: u64) -> u64 {
         to.min(self.to()).saturating_sub(from.max(self.from()))
     }
@@ -52,7 +52,7 @@ impl Mark {
 /// Sums over one interval.
 #[derive(Debug, Clone, Copy, Default)]
 struct Slice {
-    /// The interval's number, from the clock's beginning.
+    /// The number of the slice, counted from time 0.
     number: u64,
     server: u64,
     requests: u64,
@@ -130,7 +130,7 @@ impl Marks {
         }
     }
 
-    /// The server ran.
+    /// Notes that the server ran from `from` to `to` (nanoseconds).
     fn ran(&mut self, from: u64, to: u64) {
         // Slices older than the kept ones are before any later mark.
         let first = (from / SLICE).max((to / SLICE).saturating_sub(SLICES));
@@ -146,7 +146,7 @@ impl Marks {
         }
     }
 
-    /// Marks around which this time may be.
+    /// Returns the marks whose interval may contain `time` (nanoseconds).
     fn open(&mut self, time: u64) -> impl Iterator<Item = &mut Mark> {
         let recent = self.marks.iter_mut().rev();
         recent.take_while(move |mark| time <= mark.to())

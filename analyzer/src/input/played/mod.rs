@@ -13,17 +13,18 @@ use crate::pipeline::Observation;
 
 pub use report::{ActionReport, HistogramCell, PlaysReport, RunReport, SpreadReport};
 
-/// Marks of `drive` begin so.
+/// The beginning of the text of each mark that `drive` sets.
 const PLAY: &str = "play ";
-/// The mark after the last action's effects.
+/// The text of the mark that `drive` sets after the effects of the last action.
 const END: &str = "play: end";
-/// An event has the server's time in whole milliseconds, which may be slightly before the mark's time.
+/// An event may be this much earlier than the mark of its action, because it has the server's time in whole
+/// milliseconds.
 const EARLY: Duration = Duration::from_millis(1);
 /// Drawing this long after a response is not part of it, in milliseconds: half a frame.
 const LATER_MS: f64 = 8.0;
 /// Drawing within this time after the last one belongs to the same animation: two frames.
 const ANIMATION: Duration = Duration::from_millis(34);
-/// Actions kept.
+/// Maximum number of kept actions; further actions are not reported.
 const LIMIT: usize = 100_000;
 
 /// The text of the mark for an action (its number and text), or for the end of the session if `action` is `None`.
@@ -45,7 +46,8 @@ pub struct PlayedAction {
     /// respond.
     pub latency: Option<(f64, PartsReport)>,
     /// Milliseconds from the action to the last change of the screen before the next action, if the change came after
-    /// the response and a pause, for example from a timer that shows the result. Of an animation, its first frame.
+    /// the response and a pause, for example from a timer that shows the result. If an animation came after the
+    /// response, this is the time of its first frame.
     pub drew_later_ms: Option<f64>,
 }
 
@@ -55,7 +57,8 @@ struct ActionMark {
     time: Timestamp,
     number: usize,
     action: String,
-    /// The last request since that changed the screen, and the first one of its animation.
+    /// The times of the last request after the action that changed the screen, and of the first request of its
+    /// animation.
     drawn: Option<(Timestamp, Timestamp)>,
 }
 

@@ -29,7 +29,7 @@ use open_requests::UnansweredRequests;
 use request_rates::RequestRates;
 use snapshot::Snapshot;
 
-/// Snapshots in a window: enough to see growth in each quarter.
+/// The number of snapshots in a time window, enough to detect growth in each quarter of it.
 const SNAPSHOTS: u64 = 8;
 /// Maximum number of stacks; beyond it, stacks without a request during the window are dropped.
 const STACKS: usize = 20_000;

@@ -9,7 +9,7 @@ use crate::pipeline::Observation;
 use crate::pipeline::open_requests::{OpenRequest, OpenStep};
 use crate::text::units::nanos_ms;
 
-/// Shorter waits are usual, in milliseconds.
+/// Shorter waits than this, in milliseconds, are usual and not reported.
 const SHORT_MS: f64 = 100.0;
 
 /// The open requests that clients currently wait for.

@@ -13,9 +13,11 @@ use crate::round_trips::{CompletedRequest, ReplyKind};
 /// Maximum number of clients, and of different requests of each.
 const CLIENTS: usize = 4096;
 const DIFFERENT: usize = 1024;
-/// A request within this time of an equal one is a repetition, in nanoseconds: slower repetition has little cost.
+/// A request that follows an equal one within this time, in nanoseconds, is a repetition. Slower repetition has little
+/// cost.
 const AGAIN_WITHIN: u64 = 1_000_000_000;
-/// Requests within this time before a client draws prepare the drawing, in nanoseconds, if they are among the last.
+/// Requests that a client sends within this time before it draws, in nanoseconds, count as preparation of the drawing,
+/// not as polling.
 const PREPARES_WITHIN: u64 = 100_000_000;
 const LAST: usize = 64;
 
@@ -26,16 +28,18 @@ pub(super) struct ClientWaits {
     pub(super) round_trips: FxHashMap<Symbol, u64>,
     /// The number of round trips whose request equals one within the second before, by name of the request.
     pub(super) again: FxHashMap<Symbol, u64>,
-    /// The last of these, with their times.
+    /// The latest repeated round trips, each with its time in nanoseconds.
     recent: VecDeque<(Symbol, u64)>,
-    /// The time at which the client last received an event or drew: a request after that is no repetition.
+    /// The time at which the client last received an event or drew, in nanoseconds. The first equal request after that
+    /// time is no repetition.
     acted: u64,
     /// The time in which the client waited for replies, in nanoseconds.
     pub(super) waited: u64,
 }
 
 impl ClientWaits {
-    /// The client draws at `time` (nanoseconds), or receives an event: the requests just before are no polling.
+    /// Notes that the client draws, or receives an event, at `time` (nanoseconds). The requests just before are not
+    /// polling.
     fn acts(&mut self, time: u64) {
         self.acted = time;
         for (name, at) in self.recent.drain(..) {
@@ -52,7 +56,7 @@ impl ClientWaits {
 #[derive(Debug, Default)]
 pub(super) struct RequestRates {
     client_waits: FxHashMap<ConnectionId, ClientWaits>,
-    /// The time at which each request was last sent.
+    /// For each client, the time in nanoseconds at which each request (by hash) was last sent.
     last: FxHashMap<ConnectionId, FxHashMap<u64, u64>>,
 }
 

@@ -57,7 +57,7 @@ struct Row {
     count: f64,
     bytes: f64,
     server_ms: f64,
-    /// The client with the most server time, and this time.
+    /// The most server time of one client, and the name of that client.
     most: (f64, String),
 }
 
@@ -120,7 +120,7 @@ impl ClientsNow {
         }
     }
 
-    /// Rates between two snapshots, per second.
+    /// Returns the rates per second between the snapshots `first` and `now`.
     fn came(&self, first: &Snapshot, now: &Snapshot, seconds: f64) -> Vec<RowTotals> {
         let rate = self.profile.rate();
         let of = |(key, sum): (&_, &crate::profile::stacks::StackSum)| {
@@ -354,7 +354,7 @@ impl ClientsNow {
     }
 }
 
-/// True if the count at the end of each quarter is larger than at its beginning.
+/// Returns true if the count is larger at the end of each quarter of the time window than at its beginning.
 fn grows(counts: impl Iterator<Item = u64>) -> bool {
     let counts: Vec<u64> = counts.collect();
     let last = counts.len().saturating_sub(1);
@@ -386,7 +386,7 @@ fn named(name: &str, row: Row, round_trips_per_s: Option<f64>) -> RowNow {
     }
 }
 
-/// The most expensive first.
+/// Returns the rows in the order of their cost, the most expensive first.
 fn sorted(rows: impl Iterator<Item = RowNow>) -> Vec<RowNow> {
     let mut rows: Vec<RowNow> = rows.collect();
     rows.sort_by(|a, b| {
