@@ -4,9 +4,9 @@
 use rustc_hash::FxHashMap;
 use x11prof_trace::ConnectionId;
 
-/// Maximum number of pixmaps; the oldest freed pixmaps are dropped first.
+/// Maximum number of tracked pixmaps; the oldest freed pixmaps are dropped first.
 const PIXMAPS: usize = 100_000;
-/// Pixmaps may be copied to pixmaps; maximum length of such a chain.
+/// Maximum length of a chain of pixmaps that are copied to each other. Beyond it, the window is unknown.
 const LONGEST_CHAIN: usize = 16;
 
 /// A window or a pixmap: its id, and the client that created it, if known.

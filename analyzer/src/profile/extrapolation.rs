@@ -30,7 +30,7 @@ pub(super) struct ExtrapolationRatios {
     parts: [f64; PARTS.len()],
     /// The ratio of all parts that requests cause, so that the time charged to requests remains a part of their total.
     caused: f64,
-    /// The ratio of everything with a cost, for requests without a separate ratio.
+    /// The ratio of the sums over all work with a cost, used for requests without a separate ratio.
     all: f64,
     /// The ratio of the sums of all requests of the other server, used for groups of requests, so that groups add up to
     /// the same total.

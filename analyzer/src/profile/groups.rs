@@ -16,7 +16,7 @@ use crate::profile::copies::{Copies, DrawableKey, PixmapGeneration};
 use crate::profile::tally::{Line, Tally};
 use x11prof_server_model::Charge;
 
-/// The number of groups that are kept. When there are twice as many, the cheaper half is merged into one group.
+/// The number of groups that are kept. If there are twice as many, the cheaper half is merged into one group.
 const MAX_GROUPS: usize = 10_000;
 /// Maximum number of tracked drawables.
 const MAX_DRAWABLES: usize = 100_000;
@@ -83,7 +83,7 @@ pub(crate) enum GroupKey {
     Others,
 }
 
-/// Properties of a window or pixmap.
+/// The properties of a window or pixmap that its label names.
 #[derive(Debug, Clone, Default)]
 struct Description {
     pixmap: bool,
@@ -97,10 +97,11 @@ pub(crate) struct Groups {
     by: By,
     tally: Tally<GroupKey>,
     descriptions: HashMap<DrawableKey, Description>,
-    /// IDs that several clients used in turn.
+    /// The ranges of ids that several clients used one after the other.
     reused: Vec<IdRange>,
     roots: Vec<u32>,
-    /// The first and last of consecutive requests with one key.
+    /// The latest runs of consecutive requests with one key, by connection: the first and the last sequence number, and
+    /// the key.
     recent: HashMap<ConnectionId, VecDeque<([SequenceNumber; 2], GroupKey)>>,
     current: GroupKey,
     copies: Copies,
@@ -204,7 +205,8 @@ impl Groups {
         self.tally = self.settled(|key| key);
     }
 
-    /// The lines, with pixmaps added to their windows; `others` maps the remaining keys.
+    /// Returns the lines, with those of pixmaps added to their windows. `others` returns the final key of every other
+    /// key.
     fn settled(&self, others: impl Fn(GroupKey) -> GroupKey) -> Tally<GroupKey> {
         let mut settled = Tally::default();
         for (key, line) in self.tally.iter() {
@@ -445,7 +447,7 @@ impl Groups {
     }
 }
 
-/// A drawable's ID with its current client.
+/// Returns the key of a drawable: its id and the client that created it.
 fn key(session: &Session, id: u32) -> DrawableKey {
     let owner = session.id_range(id).map(|ids| ConnectionId(ids.client.0));
     (id, owner)

@@ -25,7 +25,7 @@ pub(super) struct Key {
 }
 
 impl AttributionKey for Key {
-    /// The key without the group and the client, because they do not change the cost of a request.
+    /// Returns the key without the group and the client, which do not change the cost of a request.
     fn kind(self) -> Key {
         let request = self.request.filter(|_| self.part.is_none());
         Key {
@@ -384,7 +384,7 @@ impl Measuring {
         }
     }
 
-    /// The shares of the runs that are not attributed yet, as they would be now.
+    /// Returns the shares of the runs that are not yet attributed, if they were attributed now.
     pub(super) fn pending(&self) -> Vec<(Key, Share)> {
         self.attribution
             .as_ref()
@@ -392,7 +392,7 @@ impl Measuring {
             .unwrap_or_default()
     }
 
-    /// The factor from shares to the kernel's CPU time; `None` if nothing is measured.
+    /// Returns the factor that converts shares to the kernel's CPU time; `None` if nothing is measured.
     pub(super) fn rate(&self) -> Option<Rate> {
         self.attribution.as_ref()?.rate(self.credited)
     }
@@ -402,7 +402,8 @@ impl Measuring {
         self.attribution.as_ref().is_some_and(Attribution::is_timed)
     }
 
-    /// The server's CPU time in microseconds, by context switches and by its clock, if the two differ.
+    /// Returns the server's CPU time in microseconds, first by context switches, then by its clock; `None` if the two
+    /// agree.
     pub(super) fn doubt(&self) -> Option<(Micros, Micros)> {
         self.attribution.as_ref()?.doubt()
     }
@@ -419,7 +420,7 @@ impl Measuring {
             .then(|| (attribution.unattributed(), attribution.threads()))
     }
 
-    /// Returns the same settings with all counts and times reset.
+    /// Returns `self` with all counts and times reset and the settings unchanged.
     pub(super) fn afresh(mut self) -> Measuring {
         self.start_afresh();
         self
@@ -434,7 +435,8 @@ impl Measuring {
     }
 }
 
-/// A call of the server that no message caused; `cost` is the cost of the end of a client, `None` for other calls.
+/// Returns the work of the server at `at` (nanoseconds) that no message caused. `cost` is the cost of the end of a
+/// client; `None` for other work.
 fn call(at: u64, cost: Option<Micros>) -> Work<Key> {
     Work {
         at,
@@ -445,7 +447,7 @@ fn call(at: u64, cost: Option<Micros>) -> Work<Key> {
     }
 }
 
-/// The name of the observed event.
+/// Returns the name of the event in `seen`; `None` for other messages.
 fn event(seen: &MessageContext<'_>) -> Option<Symbol> {
     match seen.message {
         Message::Event(event) => Some(event.name),
@@ -453,7 +455,7 @@ fn event(seen: &MessageContext<'_>) -> Option<Symbol> {
     }
 }
 
-/// The ID of a request that has a reply, or of the request that a reply belongs to.
+/// Returns the id of a request that has a reply, or of the request that a reply belongs to; `None` for other messages.
 fn question(seen: &MessageContext<'_>) -> Option<RequestId> {
     let sequence = match seen.message {
         Message::Request(request) if request.has_reply => request.sequence,

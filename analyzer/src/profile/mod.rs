@@ -68,7 +68,8 @@ pub enum Blocking {
 }
 
 impl Blocking {
-    /// The request that is charged with this message.
+    /// Returns the name of the request to which the network's latency of this message is charged; `None` if there is
+    /// none.
     fn request(self, seen: &MessageContext<'_>) -> Option<Symbol> {
         match (self, seen.message) {
             (Blocking::ByType, Message::Request(request)) => {
@@ -271,7 +272,8 @@ impl Profile {
         }
     }
 
-    /// The ratios from this profile's measured times and costs to another server's sums; `None` without measured times.
+    /// Returns the ratios that extrapolate this profile's measured times to another server, whose estimated sums are
+    /// `there`; `None` without measured times.
     fn carried_to(&self, there: &Sums) -> Option<ExtrapolationRatios> {
         if !self.basis().is_measured() {
             return None;
@@ -329,7 +331,7 @@ impl Profile {
         Some(self.timed(request, line))
     }
 
-    /// A line with measured or extrapolated times, if there are any.
+    /// Returns `line` with measured or extrapolated times if there are any; otherwise unchanged.
     fn timed(&self, name: Symbol, line: &Line) -> Line {
         match (self.measuring.rate(), &self.carried) {
             (None, Some(carried)) => carried.line(name, line),
@@ -399,7 +401,7 @@ impl Profile {
         groups.label(window, |id| summary.client_name(id))
     }
 
-    /// The factor from measured shares to times; `None` if nothing is measured.
+    /// Returns the factor that converts measured shares to times; `None` if nothing is measured.
     pub(crate) fn rate(&self) -> Option<Rate> {
         self.measuring.rate()
     }
@@ -453,8 +455,8 @@ impl Profile {
         &self.sums.scales
     }
 
-    /// The server's CPU time in microseconds, by context switches and by its clock over the same interval, if the two
-    /// differ.
+    /// Returns the server's CPU time in microseconds over the same interval, first by context switches, then by its
+    /// clock; `None` if the two agree.
     pub(crate) fn doubt(&self) -> Option<(Micros, Micros)> {
         self.measuring.doubt()
     }

@@ -9,7 +9,7 @@ use x11prof_protocol::Symbol;
 
 use crate::text::pattern::matches;
 
-/// The maximum factor: no server is slower by more, and sums of times remain finite.
+/// The maximum factor; a larger one is an error. It keeps sums of times finite, and no server is slower by more.
 const MAX_FACTOR: f64 = 1e6;
 
 /// A what-if rule, such as `PolyFillRectangle=0.5` or `MIT-SHM:*=0`.
@@ -65,7 +65,7 @@ pub struct ScaleReport {
 #[derive(Debug, Clone, Default)]
 pub struct Scales {
     rules: Vec<(Scale, u64)>,
-    /// The rule for a name.
+    /// The index of the rule that applies to each request name; `None` if no rule applies.
     known: FxHashMap<Symbol, Option<usize>>,
 }
 

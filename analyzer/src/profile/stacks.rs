@@ -92,7 +92,7 @@ pub(crate) struct StackSum {
 }
 
 impl StackSum {
-    /// The difference of this sum to `before`, an earlier sum under the same key.
+    /// Returns what was added to this sum after `before`, an earlier sum under the same key.
     pub(crate) fn since(&self, before: &StackSum) -> StackSum {
         let (now, was) = (self.modelled, before.modelled);
         StackSum {
@@ -119,7 +119,7 @@ impl StackSum {
 #[derive(Debug, Default)]
 pub(crate) struct Stacks {
     sums: FxHashMap<StackKey, StackSum>,
-    /// The cost of wake-ups that were for a request.
+    /// The cost of the wakeups that a request caused.
     blamed: Micros,
 }
 

@@ -26,7 +26,8 @@ pub(super) struct Sums {
     pub(super) events: FxHashMap<Symbol, TransportLine>,
     pub(super) transport: [TransportLine; 9],
     pub(super) scales: Scales,
-    /// The wakeup of an omitted request: it belongs to the next request of the batch, or to no request.
+    /// The client and the cost of a wakeup that an omitted request caused. The cost is charged to the next request of
+    /// the batch, or to no request.
     pub(super) unclaimed: Option<(ClientId, Cost)>,
     pub(super) warnings: Warnings,
     pub(super) clocks: Clocks,
@@ -206,7 +207,7 @@ impl Sums {
     }
 }
 
-/// The request of a charge.
+/// Returns the name of the request that a charge belongs to; `None` if it belongs to no request.
 fn request(charge: &Charge<'_>) -> Option<Symbol> {
     match charge {
         Charge::Request { operation, .. }

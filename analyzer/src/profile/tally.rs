@@ -36,7 +36,7 @@ pub struct Line {
     pub interpolated: u64,
     /// The number of requests with the cost of another value of an attribute.
     pub substituted: u64,
-    /// Requests without cost data.
+    /// The number of requests without cost data.
     pub no_cost: u64,
 }
 
@@ -94,12 +94,12 @@ impl Line {
 }
 
 impl Line {
-    /// The cost of the operations, including the extra cost of cold caches.
+    /// Returns the cost of the operations, including the extra cost of cold caches.
     pub(crate) fn with_cold(&self) -> Cost {
         self.server + self.cold
     }
 
-    /// The line with measured times at this rate; unchanged without a rate.
+    /// Returns the line with its measured shares converted to times by `rate`; unchanged without a rate.
     pub(crate) fn at(&self, rate: Option<Rate>) -> Line {
         match rate {
             None => self.clone(),
@@ -133,7 +133,7 @@ impl Line {
     }
 }
 
-/// A measured time, with its bounds scaled like the bounds of the cost.
+/// Returns a measured time as a cost. Its bounds have the same ratio to the time as the bounds of `cost` to `cost`.
 pub(crate) fn measured(time: Micros, cost: Cost) -> Cost {
     if cost.time.0 <= 0.0 {
         return Cost::exact(time);
@@ -151,7 +151,7 @@ pub(crate) fn measured(time: Micros, cost: Cost) -> Cost {
 pub(crate) struct Tally<K> {
     lines: Vec<(K, Line)>,
     places: FxHashMap<K, usize>,
-    /// The index of the line used last: neighbouring charges often have the same key.
+    /// The index of the line used last, kept because consecutive charges often have the same key.
     last: usize,
 }
 

@@ -20,7 +20,7 @@ pub struct TransportLine {
 }
 
 impl TransportLine {
-    /// The line with the measured time at this rate; unchanged without a rate.
+    /// Returns the line with its measured share converted to a time by `rate`; unchanged without a rate.
     pub(super) fn at(self, rate: Option<Rate>) -> TransportLine {
         let server = rate.map_or(self.server, |rate| {
             measured(rate.time(self.measured), self.server)
