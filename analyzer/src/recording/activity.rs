@@ -11,7 +11,7 @@ use crate::pipeline::Observation;
 use crate::threads::since_reading::SinceReading;
 use crate::threads::thread_states::{State, Step};
 
-/// Maximum number of tracked processes and connections.
+/// Maximum number of tracked processes. The times of further processes are not counted.
 const PROCESSES_LIMIT: usize = 1 << 14;
 
 /// The work of a process with the data delivered while it waited.
@@ -19,7 +19,7 @@ const PROCESSES_LIMIT: usize = 1 << 14;
 enum Task {
     #[default]
     None,
-    /// Only events arrived, and the process does not run yet.
+    /// Only events have arrived, and the process has not run since.
     Events,
     /// The process runs, woken by events.
     Handling,
@@ -28,7 +28,7 @@ enum Task {
 #[derive(Debug, Clone, Copy, Default)]
 struct Process {
     running: u32,
-    /// Preempted: the process continues with its work.
+    /// True if the process was preempted, so it continues with its work when it next runs.
     preempted: bool,
     task: Task,
 }
@@ -38,7 +38,7 @@ impl Process {
         self.task == Task::Handling && self.running > 0
     }
 
-    /// True if the process could run, and has no processor.
+    /// Returns true if the process could run, but has no processor.
     fn is_ready(&self) -> bool {
         self.preempted && self.running == 0
     }
@@ -85,7 +85,7 @@ pub(crate) struct Activity {
     since: u64,
     figures: ActivityFigures,
     switches: bool,
-    /// The current block: events in it, other messages in it.
+    /// For the current block: true if it contains events, and true if it contains other messages.
     block: (bool, bool),
 }
 
@@ -165,7 +165,7 @@ impl Activity {
         self.pids.contains_key(&pid) && Some(pid) != self.server
     }
 
-    /// A connection of a process is closed.
+    /// Notes that a connection of a process ended at `time` (nanoseconds).
     fn disconnected(&mut self, pid: u32, time: u64) {
         let is_client = self.is_client(pid);
         let Some(connections) = self.pids.get_mut(&pid) else {
@@ -226,7 +226,7 @@ impl Activity {
         }
     }
 
-    /// True if the process is known, or there is room for one more.
+    /// Returns true if the process is tracked, or if one more process can be tracked.
     fn follows(&self, pid: u32) -> bool {
         self.processes.len() < PROCESSES_LIMIT || self.processes.contains_key(&pid)
     }
@@ -247,7 +247,7 @@ impl Activity {
         changed
     }
 
-    /// A thread changed its state.
+    /// Processes a change of state of a thread.
     fn step(&mut self, step: &Step) {
         self.since_reading.step(step);
         if step.ran().is_some() {

@@ -11,18 +11,19 @@ use crate::clients::ClientChoice;
 use crate::pipeline::{MessageContext, Observation};
 use crate::text::units::duration_ms;
 
-/// Destroyed resources remembered at most, the latest ones; and clients whose errors are counted.
+/// Maximum number of destroyed resources that are kept (the latest), and of clients whose errors are counted.
 const MAX_GONE: usize = 4096;
 
 /// The end of a resource.
 #[derive(Debug, Clone, Copy)]
 struct Gone {
     time: Timestamp,
-    /// The client and its request; `None` if the resource went with its client's connection.
+    /// The client that destroyed the resource, and its request; `None` if the resource was freed because its client
+    /// disconnected.
     by: Option<(ConnectionId, Symbol)>,
 }
 
-/// An error.
+/// An X error about a destroyed resource.
 #[derive(Debug, Clone, Copy)]
 struct XError {
     name: Symbol,

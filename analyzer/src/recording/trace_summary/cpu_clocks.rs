@@ -8,7 +8,7 @@ use x11prof_trace::{CpuTime, Timestamp};
 
 use crate::threads::since_reading::SinceReading;
 
-/// Maximum number of tracked processes.
+/// Maximum number of tracked processes. The CPU time of further processes is not counted.
 const PROCESSES_LIMIT: usize = 10_000;
 
 /// The CPU times of clients and server as the kernel measured them.
@@ -26,8 +26,8 @@ pub struct CpuFigures {
 struct CpuClock {
     last: u64,
     used: u64,
-    /// Run time between the last reading and the reset: of all runs, and of the runs that had ended by then. The next
-    /// clock reading includes both.
+    /// The CPU time between the last clock reading and the reset of the counts: that of all runs, and that of the runs
+    /// that had ended at the reset. It is subtracted, because the next clock reading includes it.
     before: (Duration, Duration),
     readings: u64,
     client: bool,

@@ -4,7 +4,7 @@ use x11prof_trace::{Control, Timestamp, tells_recovery};
 
 use crate::pipeline::Observation;
 
-/// Maximum number of kept sentences.
+/// Maximum number of kept sentences; further missing parts are only counted.
 const LIMIT: usize = 100;
 
 /// Collects the parts that are missing in a recording, as text.

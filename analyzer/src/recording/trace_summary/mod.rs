@@ -28,7 +28,7 @@ pub use missing::MissingParts;
 
 /// Maximum number of listed connections; later ones are only counted.
 const MAX_CONNECTIONS: usize = 10_000;
-/// Maximum number of listed `--try` changes.
+/// Maximum number of listed `--try` changes; further ones are not listed.
 const MAX_TRIED: usize = 100;
 
 /// A client's connection in the trace.
@@ -70,7 +70,7 @@ pub struct TraceSummary {
     stacks_took: Option<Duration>,
     connections: Vec<ConnectionSummary>,
     connected: u64,
-    /// The index of each connection in the list: connections made at the same time may open in any order.
+    /// The index of each connection in the list, kept because connections made at the same time may open in any order.
     places: FxHashMap<ConnectionId, usize>,
     first_opened: Option<Timestamp>,
     last_activity: Timestamp,
