@@ -9,8 +9,8 @@ use x11prof_trace::{ConnectionId, Timestamp};
 use crate::resources::counts::ResourceCounts;
 use crate::resources::kind_use::{KindUse, LISTED_LIMIT};
 
-/// Maximum number of disconnected clients with separate entries: when there are twice as many, the half with the
-/// fewest resources is merged into one.
+/// Maximum number of disconnected clients with separate entries. If there are twice as many, the half with the fewest
+/// resources is merged into one entry.
 const GONE_LIMIT: usize = 100;
 /// Maximum number of clients with separate entries; later clients are not tracked.
 const CLIENTS_LIMIT: usize = 10_000;
@@ -74,7 +74,7 @@ impl ClientUse {
     }
 }
 
-/// Forgets the groups of a kind that are too small for the list.
+/// Removes the groups of a kind that are too small to be listed.
 fn forget_small(remained: &mut BTreeMap<RemainderKey, Remainder>, kind: ResourceKind) {
     let of_kind = remained.iter().filter(|((of, ..), _)| *of == kind);
     let mut sizes: Vec<_> = of_kind

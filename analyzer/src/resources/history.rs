@@ -2,9 +2,9 @@
 
 use x11prof_trace::Timestamp;
 
-/// Number of slots; when the time exceeds them, pairs of slots are merged.
+/// The number of slots. If the time exceeds all slots, pairs of slots are merged and the width doubles.
 const SLOTS: usize = 64;
-/// The initial width of a slot: a millisecond.
+/// The initial width of a slot in nanoseconds: a millisecond.
 const NARROWEST: u64 = 1_000_000;
 
 /// One interval of a history.
@@ -90,8 +90,8 @@ impl History {
             .map(move |(n, slot)| (Timestamp::from_nanos(begin(n)), *slot))
     }
 
-    /// True if the minimum in each quarter of the time is larger than in the previous quarter: the number of used
-    /// resources rises and falls, the number of leaked resources only rises.
+    /// Returns true if the minimum in each quarter of the time is larger than in the previous quarter. The number of
+    /// used resources rises and falls; the number of leaked resources only rises.
     pub(crate) fn grows(&self) -> bool {
         let count = self.slots.len();
         if count < 8 {

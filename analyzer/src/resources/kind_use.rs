@@ -12,7 +12,7 @@ use crate::resources::history::History;
 
 /// Maximum number of listed groups of a kind; the largest groups are listed.
 pub(crate) const LISTED_LIMIT: usize = 100;
-/// Maximum number of sizes kept for a kind and client.
+/// Maximum number of sizes kept for a kind and client; beyond it, the smallest sizes are dropped.
 const SIZES_LIMIT: usize = 1024;
 
 /// The width and height of a window or pixmap in pixels, and its depth in bits.
@@ -99,7 +99,7 @@ impl KindUse {
         held > 0
     }
 
-    /// Drops the smallest sizes, beyond the listed ones.
+    /// Drops the smallest sizes, which would not be listed.
     pub(crate) fn forget_small_sizes(&mut self) {
         if self.sizes.len() > LISTED_LIMIT {
             let of = |(size, (created, _)): (&Size, &(u64, u64))| {

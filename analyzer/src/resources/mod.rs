@@ -132,7 +132,7 @@ impl Resources {
         held
     }
 
-    /// Ends a resource's life: `count` removes it from the counts.
+    /// Processes the end of a resource. `count` removes the resource from the counts.
     fn end(&mut self, resource: &Resource, count: impl Fn(&mut KindUse, Timestamp, &Held)) {
         if let Some(held) = self.remove(resource)
             && let Some(client) = self.clients.get_mut(owner(resource))
