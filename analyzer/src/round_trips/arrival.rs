@@ -8,7 +8,7 @@ pub(crate) struct Arrival {
     /// The arrival of the first byte of the message that is still incomplete.
     since: Option<Timestamp>,
     now: Timestamp,
-    /// Received bytes, and those of complete messages.
+    /// The number of received bytes. The next field is the number of bytes of complete messages.
     seen: u64,
     whole: u64,
 }

@@ -22,7 +22,7 @@ use arrival::Arrival;
 
 /// Maximum number of open requests of each client; older ones are dropped.
 const QUESTIONS: usize = 4096;
-/// Maximum number of request bytes kept.
+/// Maximum number of bytes kept of a pending request; fields beyond them are unknown.
 const BODY_LIMIT: usize = 512;
 
 /// The way in which a client received a reply.
@@ -33,7 +33,7 @@ pub(crate) enum ReplyKind {
     /// The client waited only until the server had handled all earlier requests (GetInputFocus, as XSync sends it).
     /// Also a round trip.
     Synchronised,
-    /// The client did not wait for the reply: it worked or sent other requests meanwhile.
+    /// The client did not wait for the reply, but worked or sent other requests before the reply arrived.
     Pipelined,
 }
 
@@ -147,7 +147,8 @@ pub(crate) struct RoundTripTracker {
     clients: PerClient<RequestingClient>,
     processes: Processes,
     server: ServerReady,
-    /// The times of messages are the server's, in milliseconds: too coarse to compare with context switches.
+    /// True for an attached recording. The times of its messages are the server's, in whole milliseconds, which is too
+    /// coarse to compare with context switches.
     attached: bool,
 }
 
@@ -193,7 +194,7 @@ impl RoundTripTracker {
         }
     }
 
-    /// The run times of the processes.
+    /// Returns the run times of the processes.
     pub(crate) fn processes(&self) -> &Processes {
         &self.processes
     }

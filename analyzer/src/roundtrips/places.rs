@@ -11,7 +11,8 @@ use crate::text::label::Label;
 
 /// Maximum number of phases and requests counted separately; further round trips have no phase.
 const COUNTED: usize = 1 << 13;
-/// Maximum number of round trips that wait for the end of their episode, per client and in total.
+/// Maximum number of round trips that wait for the end of their episode, for each client and in total. Further ones
+/// have no phase.
 const WAITING: usize = 1 << 13;
 const WAITING_IN_ALL: usize = 1 << 16;
 

@@ -12,11 +12,11 @@ use super::{Context, Finding, Groups, Insight, REQUESTS, Saving};
 use crate::pipeline::{MessageContext, Observation};
 use crate::round_trips::CompletedRequest;
 
-/// Maximum number of remembered images, and of windows with properties.
+/// Maximum number of stored images, and of windows with stored properties.
 const REMEMBERED: usize = 1 << 16;
-/// Maximum number of rows that are remembered of the last images.
+/// Maximum number of stored rows of the last images.
 const ROWS: usize = 1 << 20;
-/// A CopyArea that replaces an image (protocol, section "Encoding").
+/// The number of bytes of a CopyArea request, which can replace an image (protocol, section "Encoding").
 const COPY_AREA: u64 = 28;
 
 /// The reason why bytes are unnecessary.
@@ -65,13 +65,13 @@ fn hash(value: impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// The body of a request after its first two words; `None` if the recorder dropped a part.
+/// Returns the body of a request after its first two words; `None` if the recorder dropped a part of it.
 fn rest(body: Body<'_>) -> Option<&[u8]> {
     body.bytes(8, usize::try_from(body.wire_len()).ok()?.checked_sub(8)?)
 }
 
-/// True for the request whose reply describes the characters of a font. Replies of ListFontsWithInfo have only the
-/// largest and the smallest character.
+/// Returns true for a request whose reply describes each character of a font. Replies of ListFontsWithInfo have only
+/// the largest and the smallest character.
 fn has_metrics(name: Symbol) -> bool {
     name.as_str() == "QueryFont"
 }
@@ -192,8 +192,8 @@ impl UnneededBytes {
         }
     }
 
-    /// The share of an image above and below the rows that differ from the image that is there; `None` if there is no
-    /// image of the same size at the same place.
+    /// Returns the share (0 to 1) of an image that lies above and below the rows that differ from the previous image;
+    /// `None` if there is no previous image of the same size at the same position.
     fn unchanged(
         &mut self,
         seen: &MessageContext<'_>,

@@ -21,11 +21,12 @@ struct Allocated {
 #[derive(Debug, Default)]
 pub(super) struct Colours {
     allocated: Groups<u32, Allocated>,
-    /// Colormaps with a pixel that is not the bits of its colour.
+    /// Colormaps in which the bits of a pixel were not the bits of its colour.
     others: FxHashMap<(ConnectionId, u32), ()>,
 }
 
-/// True if `pixel` has the upper bits of a colour, for the masks that servers have at depths 24 and 16.
+/// Returns true if `pixel` consists of the upper bits of the colour, with the masks that servers have at depths 24 and
+/// 16.
 fn is_packed(pixel: u32, [red, green, blue]: [u16; 3]) -> bool {
     let pack = |[for_red, for_green, for_blue]: [u32; 3]| {
         let upper = |value: u16, bits: u32| u32::from(value) >> (16 - bits);

@@ -52,14 +52,14 @@ const CHANGES_UNSEEN: [&str; 20] = [
 /// Prefixes of the names of requests that have a reply and also change state.
 const CHANGES: [&str; 4] = ["Grab", "Alloc", "Set", "Create"];
 
-/// An earlier request.
+/// An earlier request and its reply.
 #[derive(Debug)]
 struct Known {
     answer: u64,
     at: u64,
-    /// Repetitions without a change in between.
+    /// The number of repetitions without a change of the state in between.
     repeated: u64,
-    /// The time of the reply.
+    /// The time at which the reply arrived, in nanoseconds.
     time: u64,
 }
 

@@ -25,7 +25,7 @@ use crate::pipeline::{MessageContext, Observation};
 use crate::round_trips::{CompletedRequest, PendingRequest};
 use crate::text::units::counted;
 
-/// Maximum number of clients and requests with findings.
+/// Maximum number of pairs of client and request with findings; further pairs have no findings.
 const GROUPS: usize = 4096;
 /// Maximum number of requests of a finding that are known individually; further requests are treated like these.
 const REQUESTS: usize = 1 << 14;
@@ -203,7 +203,7 @@ impl<K: std::hash::Hash + Eq + Ord + Copy, V: Default> Groups<K, V> {
         Some(self.0.entry(key).or_default())
     }
 
-    /// The groups, in an order that does not change.
+    /// Returns the groups in an order that is the same in each run.
     fn all(&self) -> impl Iterator<Item = (ConnectionId, K, &V)> {
         let mut keys: Vec<_> = self.0.iter().collect();
         keys.sort_by_key(|(key, _)| **key);
@@ -237,7 +237,7 @@ impl Names {
         most.map(|(name, count)| (*name, *count))
     }
 
-    /// For example `75 GetAtomName, 2 GetProperty and 3 others`.
+    /// Returns the names with their counts, for example `75 GetAtomName, 2 GetProperty and 3 others`.
     fn list(&self) -> String {
         let mut all: Vec<(Symbol, u64)> = self.0.iter().map(|(name, n)| (*name, *n)).collect();
         all.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), *name));
@@ -257,7 +257,7 @@ impl Names {
     }
 }
 
-/// The name in a request: an atom, a property, an extension.
+/// Returns the name that a request contains: of an atom, a property or an extension; `None` if there is none.
 fn topic(session: &Session, question: &PendingRequest) -> Option<Symbol> {
     let text = |at: usize| {
         let length = usize::from(question.u16(0)?);

@@ -11,7 +11,7 @@ use crate::text::units::counted;
 
 /// A request belongs to a motion if it follows the motion, or the previous reply, within this time, in nanoseconds.
 const NEAR: u64 = 20_000_000;
-/// Number of events from which on the motion is a storm.
+/// Minimum number of motion events with round trips for a finding.
 const EVENTS: u64 = 5;
 
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ struct MotionReplies {
 #[derive(Debug, Default)]
 struct Pointer {
     events: u64,
-    /// The time of the last motion, or of the last reply that the motion caused.
+    /// The time of the last motion, or of the last reply that the motion caused, in nanoseconds.
     last: u64,
 }
 

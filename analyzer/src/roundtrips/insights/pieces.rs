@@ -9,7 +9,7 @@ use super::{AvoidableTrips, Context, Finding, GROUPS, Groups, Insight, topic};
 use crate::pipeline::Observation;
 use crate::round_trips::CompletedRequest;
 
-/// The minimum number of further pieces for a finding.
+/// The minimum number of pieces after the first for a finding.
 const PIECES: u64 = 2;
 
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ struct PieceCounts {
 /// Finds properties that clients read in pieces.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
-    /// The property that a client has partly read: its window and atom.
+    /// The window and atom of the property that each client has partly read.
     open: FxHashMap<ConnectionId, (u32, u32)>,
     pieced: Groups<Symbol, PieceCounts>,
 }

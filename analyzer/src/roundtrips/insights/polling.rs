@@ -9,12 +9,12 @@ use crate::episodes::stimulus::Stimulus;
 use crate::pipeline::Observation;
 use crate::round_trips::CompletedRequest;
 
-/// The number of equal requests that make a loop.
+/// The number of equal requests from which on they count as a loop.
 const LOOP: u64 = 10;
 /// A request within this time after an input event is a consequence of the event. In nanoseconds.
 const NEAR: u64 = 20_000_000;
 
-/// Requests that are sent in loops, and events that report the same without a request.
+/// Requests that programs send in loops, each with the event that reports the same state without a request.
 const POLLED: [(&str, &str); 6] = [
     ("QueryPointer", "select XI_RawMotion or PointerMotion"),
     ("XInputExtension:XIQueryPointer", "select XI_RawMotion"),

@@ -13,19 +13,19 @@ use super::{Context, Finding, Groups, Insight, Names, Saving, remember};
 use crate::pipeline::Observation;
 use crate::round_trips::{CompletedRequest, ReplyKind};
 
-/// A client that does other work for this long has ended its run, in nanoseconds.
+/// A run of round trips ends if the client does other work for this long, in nanoseconds.
 const PAUSE: u64 = 20_000_000;
 /// The minimum number of round trips of a run.
 const SHORTEST: u64 = 3;
 /// Numbers up to this are not identifiers: flags, counts, predefined atoms (protocol, appendix "Predefined Atoms").
 const SMALL: u32 = 68;
-/// Maximum number of inspected bytes of a reply, and of stored numbers for a run and for a client.
+/// Maximum number of bytes of a reply that are searched for numbers, and of numbers stored for a run and for a client.
 const LOOKED_AT: usize = 16 << 10;
 const NUMBERS: usize = 1 << 13;
 /// Maximum number of different requests of a run.
 const QUESTIONS: usize = 1 << 14;
 
-/// Replies that change over time, so that the requests must be sent when needed.
+/// Requests whose replies change over time, so that a client must send them when it needs the reply.
 const MOMENTARY: [&str; 8] = [
     "GetImage",
     "MIT-SHM:GetImage",
@@ -49,7 +49,8 @@ struct Run {
     starting: bool,
     names: Names,
     different: HashSet<u64>,
-    /// The depth of the reply that first contained a number, or an extension's opcode.
+    /// For each number (or opcode, next field), the depth of the reply that first contained it: the length of the chain
+    /// of dependencies up to this reply.
     numbers: HashMap<u32, u64>,
     opcodes: HashMap<u8, u64>,
 }
@@ -57,7 +58,7 @@ struct Run {
 #[derive(Debug, Default)]
 struct ClientRun {
     run: Run,
-    /// Numbers that the client knew before its run.
+    /// Numbers that replies before the run contained.
     known: HashSet<u32>,
 }
 
@@ -67,7 +68,7 @@ struct Runs {
     runs: u64,
     trips: u64,
     needed: u64,
-    /// The time that pipelining saves: the longest wait of each run remains.
+    /// The time that pipelining saves, in nanoseconds: all waits of each run except the longest.
     saved: u64,
     waits: Vec<SequenceNumber>,
     starting: u64,
@@ -138,7 +139,7 @@ impl ClientRun {
         }
     }
 
-    /// Ends the run, and begins the next one.
+    /// Ends the run, begins the next one, and returns the ended run.
     fn end_run(&mut self) -> Run {
         let run = std::mem::take(&mut self.run);
         for number in run.numbers.keys() {
@@ -248,7 +249,8 @@ impl Insight for Serial {
     }
 }
 
-/// The number of separate sequences of requests, `starting` of them at start-up.
+/// Returns a phrase with the number of separate sequences of requests (`all`), and how many of them were at start-up
+/// (`starting`).
 fn sequences(all: u64, starting: u64) -> String {
     match (all, starting) {
         (1, 0) => String::new(),

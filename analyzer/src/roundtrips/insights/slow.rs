@@ -18,13 +18,13 @@ use crate::text::units::counted;
 
 /// The minimum time of a slow reply, in nanoseconds: about a frame.
 const SLOW: u64 = 10_000_000;
-/// The minimum factor over the usual time, in addition to the minimum time.
+/// A slow reply also takes at least this many times the usual time.
 const TIMES: u64 = 10;
 /// If the server reports no handler times, at least this many requests, or bytes, of other clients or of the client
 /// itself are considered a cause.
 const MANY: u64 = 200;
 const LARGE: u64 = 1 << 20;
-/// Maximum number of open requests, and of slow replies, kept for a client.
+/// Maximum number of open requests, and of slow replies, kept for a client; further ones are ignored.
 const OPEN: usize = 4096;
 const REPLIES: usize = 4096;
 
@@ -128,7 +128,7 @@ impl SlowReplies {
         }
     }
 
-    /// The requests of up to 16 other clients.
+    /// Returns the totals of up to 16 other clients.
     fn others(&self, client: ConnectionId) -> Vec<(ConnectionId, SentTotals)> {
         let others = self.clients.iter().filter(|(id, _)| *id != client);
         others
@@ -137,7 +137,8 @@ impl SlowReplies {
             .collect()
     }
 
-    /// The client that sent most since `before`, if it sent much.
+    /// Returns the client that has sent the most since `before`, if it sent many requests or bytes; otherwise
+    /// `None`.
     fn busiest(&self, before: &[(ConnectionId, SentTotals)]) -> Option<ConnectionId> {
         let since = before.iter().filter_map(|(id, then)| {
             let now = self.clients.get(*id)?.sent;
@@ -173,7 +174,8 @@ impl SlowReplies {
         most.filter(|(_, nanos)| nanos * 2.0 >= waited as f64)
     }
 
-    /// The median time of replies of this kind if there are enough, otherwise of all kinds.
+    /// Returns the median time in nanoseconds of replies to requests of this name if there are enough, otherwise of all
+    /// replies.
     fn usual(&self, name: Symbol) -> u64 {
         let kind = self.kinds.get(&name).filter(|kind| kind.number() >= 5);
         kind.unwrap_or(&self.usual).median().unwrap_or(0)

@@ -49,7 +49,8 @@ impl Insight for Synchronisation {
     }
 }
 
-/// The round trips, and the usual wait of each. A longer wait is caused by server work, which would remain.
+/// Returns the saving: all round trips, each with the usual wait only. A longer wait is caused by server work, which
+/// would remain.
 fn saving(syncs: &Syncs) -> Saving {
     let saving = syncs.waits.saving(syncs.waits.round_trips * 36);
     let usual = syncs.waited.median().unwrap_or(0);
