@@ -9,11 +9,11 @@ use super::replacements::Replacements;
 use super::well_known::{is_atom, is_font, is_known};
 
 pub(super) const GENERIC_EVENT: u8 = 35;
-/// Bytes of a generic event that identify its kind.
+/// The number of bytes at the beginning of a generic event that identify its kind.
 const GENERIC_HEADER: usize = 12;
-/// The fixed part of a reply.
+/// The length of the fixed part of a reply, in bytes.
 const FIXED: usize = 32;
-/// Bytes at the beginning of a reply, up to and including its length field.
+/// The number of bytes of a reply up to and including its length field.
 const HEADER: usize = 8;
 
 impl Replacements {

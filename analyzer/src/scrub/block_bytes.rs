@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use x11prof_trace::{Block, Gap};
 
-/// The parts of a block in wire order: the range in the stream, and the index in the `kept` recorded bytes (`None` for
-/// a gap).
+/// Returns the parts of a block in wire order. Each has its range in the stream, and its index in the `kept` recorded
+/// bytes (`None` for a gap).
 pub(super) fn pieces(block: &Block, kept: usize) -> Vec<(Range<u64>, Option<usize>)> {
     let mut pieces = Vec::with_capacity(2 * block.gaps.len() + 1);
     let (mut at, mut from) = (0_u64, 0_usize);
@@ -38,7 +38,7 @@ pub(super) fn overwrite(block: &Block, bytes: &mut [u8], range: Range<u64>, scru
     }
 }
 
-/// Turns `range` of the stream into a gap, as far as the range lies in the block.
+/// Turns the part of the stream's `range` that lies in the block into a gap.
 pub(super) fn leave_out(block: &mut Block, bytes: &mut Vec<u8>, range: Range<u64>) {
     let mut kept = Vec::with_capacity(bytes.len());
     let mut gaps: Vec<Gap> = Vec::with_capacity(block.gaps.len() + 1);

@@ -1,6 +1,6 @@
 //! Access to the bytes of a message.
 
-/// The bytes from index `at` on; empty beyond the end.
+/// Returns the bytes from index `at` on; an empty slice if `at` is beyond the end.
 pub(super) fn from(bytes: &mut [u8], at: usize) -> &mut [u8] {
     bytes.get_mut(at..).unwrap_or_default()
 }

@@ -148,7 +148,7 @@ fn letters(text: String, secrets: &Secrets) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// A command without its arguments and its folder. `known` is the name of the program, or of its process.
+/// Returns the command without its arguments and its folder. `known` is the name of the program, or of its process.
 fn program_only(command: Vec<String>, known: Option<&str>) -> Vec<String> {
     let Some(program) = command.first() else {
         return command;
@@ -160,8 +160,8 @@ fn program_only(command: Vec<String>, known: Option<&str>) -> Vec<String> {
         .collect()
 }
 
-/// A program's name without its folder. The folder may have a space in its name, and some programs write their
-/// arguments behind theirs: then the name is the part that the process has, too.
+/// A program's name without its folder. The folder may contain a space, and some programs write their arguments after
+/// their name. In these cases the name is the part that the process's name `known` also has.
 fn program_name<'a>(command: &'a str, known: Option<&str>) -> &'a str {
     let Some((first, _)) = command.split_once(char::is_whitespace) else {
         return file_name(command);
@@ -178,7 +178,7 @@ fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or_default()
 }
 
-/// `:0` of `host:0`.
+/// Returns a display's name without its host: `:0` for `host:0`.
 fn display(name: &str) -> String {
     match name.rfind(':') {
         Some(at) => name[at..].to_owned(),
@@ -186,8 +186,8 @@ fn display(name: &str) -> String {
     }
 }
 
-/// The options, displays and figures among a server's arguments, which the model and the reports use. Other words are
-/// titles, files, addresses, names of people.
+/// Returns the options, displays and numbers among a server's arguments, which cost models and reports use. Other words
+/// may be titles, files, addresses or names of people.
 fn without_words(arguments: Vec<String>) -> Vec<String> {
     let is_of = |text: &str, others: &str| {
         text.chars()
@@ -210,8 +210,9 @@ fn without_words(arguments: Vec<String>) -> Vec<String> {
         .collect()
 }
 
-/// The text up to the first word that may be of a path, a display, a host or an address: one with such a sign in front
-/// of another letter. A path may go on in the next words.
+/// Returns the text before the first word that may belong to a path, a display, a host or an address. Such a word has a
+/// separator (such as `/`) before another character. The rest is dropped, because a path may continue in the next
+/// words.
 fn without_names(text: &str) -> String {
     let is_name = |word: &str| {
         let inner = word.trim_end_matches(['.', ':', ';', ',', ')']);

@@ -7,7 +7,7 @@ use x11prof_trace::ConnectionId;
 /// The smallest valid key code (protocol, section "Keyboards").
 const FIRST: u8 = 8;
 
-/// Keys of a client.
+/// The keys of a client, by key code.
 type Keys = FxHashMap<u32, Key>;
 
 /// The current replacement codes of keys, for each client that receives key events.
@@ -17,12 +17,12 @@ pub(super) struct KeyCodes {
     next: u8,
 }
 
-/// A key, once pressed.
+/// A key that was pressed at least once.
 #[derive(Debug, Clone, Copy)]
 struct Key {
     code: u8,
     is_down: bool,
-    /// The server's time of its last event.
+    /// The server's time in the key's last event, in milliseconds; `None` if unknown.
     time: Option<u32>,
 }
 

@@ -49,7 +49,7 @@ pub struct Scrubbed {
     pub lost_bytes: u64,
 }
 
-/// Changes messages.
+/// Replaces the private parts of messages.
 struct Editor {
     replacements: Replacements,
     /// The current message.
@@ -191,7 +191,7 @@ impl Editor {
         (is_changed || is_part).then_some(&self.bytes)
     }
 
-    /// A connection has ended, or another connection has the same number.
+    /// Ends the streams of a connection that has ended, or whose number another connection now has.
     fn end(&mut self, held: &mut PendingRecords, connection: x11prof_trace::ConnectionId) {
         for direction in [Direction::ToServer, Direction::ToClient] {
             held.end((connection, direction));
@@ -209,7 +209,7 @@ fn header_of(malformed: &Malformed<'_>, direction: Direction) -> usize {
     }
 }
 
-/// Bytes of a message on the wire.
+/// Returns the number of bytes of a message on the wire.
 fn wire_len(message: &Message<'_>) -> u64 {
     match message {
         Message::ClientSetup(setup) => setup.wire_len,

@@ -33,7 +33,7 @@ struct PendingRecord {
     record: Record,
     /// A block's bytes, which may change.
     bytes: Vec<u8>,
-    /// The bytes of the record that count towards the limit.
+    /// The number of bytes of the record that count towards the limit.
     size: usize,
     is_done: bool,
 }
@@ -43,9 +43,10 @@ struct PendingRecord {
 struct Progress {
     /// The offset at which the stream's next message begins.
     at: u64,
-    /// Records with bytes from that offset on.
+    /// The numbers of the records that contain bytes from offset `at` on.
     records: VecDeque<u64>,
-    /// Only the bytes before this offset of the current message are kept, because it took too long.
+    /// The offset from which on the bytes of the current message are dropped, because the message exceeded the limit;
+    /// `None` if it did not.
     cut: Option<u64>,
 }
 

@@ -7,11 +7,11 @@ use std::hash::{BuildHasher, RandomState};
 #[derive(Debug, Default)]
 pub(super) struct Secrets {
     key: RandomState,
-    /// Characters drawn so far: no two are replaced by the same rule.
+    /// The number of characters drawn so far. It is part of the hash, so that each character is replaced independently.
     drawn: u64,
 }
 
-/// The purpose of a number from the hash, so that no two purposes share one.
+/// The purpose for which a number is computed from the hash. Different purposes get different numbers.
 #[derive(Hash)]
 enum Use<'a> {
     Word(&'a [u8]),
@@ -97,7 +97,7 @@ impl Secrets {
         }
     }
 
-    /// A Feistel network of two halves of `half` bits: a permutation that the key chooses.
+    /// Returns the permutation of `number` that the key selects: a Feistel network of two halves of `half` bits.
     fn permuted(&self, set: u32, half: u32, number: u32) -> u32 {
         const ROUNDS: u8 = 6;
         let mask = (1_u32 << half) - 1;
