@@ -13,13 +13,14 @@ use crate::server_time::share::{Rate, Share};
 use crate::threads::delays::HANDED_ON_WITHIN;
 use crate::threads::thread_states::Step;
 
-/// With RECORD, the server reports the work of a run within the run. The recorder may read the report up to this many
-/// nanoseconds later.
+/// With RECORD, the server reports its work while it runs. The recorder may read the report up to this many nanoseconds
+/// after the run.
 const TOLD_LATE: u64 = 2_000_000;
 /// Maximum number of work items that wait for their run; equal items count as one. Beyond the limit, all waiting work
 /// is attributed to the next run.
 const WAITING_LIMIT: usize = 1 << 16;
-/// Number of waiting items that are searched for an equal one of the same time: each request has a few charges.
+/// The number of latest waiting items that are searched for an equal item of the same time. Each request has only a few
+/// charges.
 const ALIKE: usize = 4;
 
 /// The source of the server's CPU time.
@@ -91,16 +92,16 @@ pub(crate) struct Attribution<K> {
     runs: Runs,
     /// Work that belongs to no run yet, by time. Equal items of the same time are stored once with a count.
     waiting: VecDeque<(Work<K>, u64)>,
-    /// Work that certainly belongs to the first run.
+    /// The estimated cost of the work that certainly belongs to the first run, by key.
     sure: FxHashMap<K, f64>,
-    /// Work of the previous run.
+    /// The estimated cost of the work of the previous run, by key.
     last: FxHashMap<K, f64>,
     /// Runs that wait for their attribution.
     fit: Fit<K>,
     /// The latest request with a reply of each client, and whether the reply has been sent.
     questions: FxHashMap<ConnectionId, (SequenceNumber, bool)>,
-    /// True if a reply was pending when the first run began. The server had then waited for a disk or another server,
-    /// not for clients.
+    /// True if a reply was pending when the first run began. In this case, the server had waited for a disk or another
+    /// server before the run, not for clients.
     owes: bool,
     /// The work that woke the server.
     woken_by: Option<K>,
@@ -314,8 +315,9 @@ impl<K: AttributionKey> Attribution<K> {
         share.less(took)
     }
 
-    /// Corrects for handler time beyond the last run, which no later run can compensate: the handlers used less CPU.
-    /// The last handlers are reduced first, each by the same factor. The rate distributes the rest over all shares.
+    /// Corrects handler times that exceed the last run, which no later run can compensate: the handlers used less CPU
+    /// time than they reported. The last handlers are reduced first, each by the same factor. The rate distributes the
+    /// rest over all shares.
     fn pay_back(&mut self) {
         let sum: f64 = self.matched.iter().map(|(_, share)| share.time.0).sum();
         let owed = self.overdrawn.0.min(sum);
@@ -452,8 +454,8 @@ impl<K: AttributionKey> Attribution<K> {
         }
     }
 
-    /// Takes work that arrived shortly before the run ended if the work belongs to the run. It does if other work
-    /// explains the next run.
+    /// Adds the work that arrived shortly before the run ended to the run, if it belongs to it: other work explains the
+    /// next run.
     fn take_last(&mut self, to: u64, next: Option<u64>) {
         let soon = next.filter(|next| next.saturating_sub(to) <= HANDED_ON_WITHIN);
         let explained = soon.is_some_and(|next| {
@@ -538,7 +540,7 @@ impl<K: AttributionKey> Attribution<K> {
         self.fit.divide(&mut credit);
     }
 
-    /// The shares of the runs that are not attributed yet, as they would be now.
+    /// Returns the shares of the runs that are not yet attributed, if they were attributed now.
     pub(crate) fn pending(&self) -> Vec<(K, Share)> {
         let mut pending = Vec::new();
         self.fit
@@ -578,14 +580,15 @@ impl<K: AttributionKey> Attribution<K> {
         self.runs.others()
     }
 
-    /// The server's CPU time in microseconds, by context switches and by its clock, if the two differ.
+    /// Returns the server's CPU time in microseconds, first by context switches, then by its clock; `None` if the two
+    /// agree.
     pub(crate) fn doubt(&self) -> Option<(Micros, Micros)> {
         self.runs
             .doubt()
             .filter(|_| self.source == Source::Switches)
     }
 
-    /// The part of the credited shares that runs covered, from 0 to 1.
+    /// Returns the part of the credited shares that the server's runs covered, from 0 to 1.
     fn paid(&self, credited: Share) -> f64 {
         match self.over && credited.time.0 > 0.0 {
             true => (1.0 - self.overdrawn.0 / credited.time.0).max(0.0),
@@ -635,7 +638,8 @@ impl<K: AttributionKey> Attribution<K> {
     }
 }
 
-/// A handler's time from `from` on; `None` if nothing remains. A short handler counts where it began.
+/// Returns the part of a handler's time after `from` (nanoseconds); `None` if nothing remains. A short handler counts
+/// completely at its beginning.
 fn since(time: HandlerTime, from: u64) -> Option<HandlerTime> {
     let before = from.saturating_sub(time.start.as_nanos());
     match before {

@@ -14,12 +14,12 @@ use x11prof_cost_model::Micros;
 
 use crate::server_time::share::Share;
 
-/// Kinds of work, summed over runs, that are fitted at once: enough to distinguish the kinds, in bounded memory. Work
-/// of one kind may have many keys, which only need memory.
+/// The number of kinds of work, summed over runs, that are fitted at once. It is enough to distinguish the kinds, and
+/// bounds memory. Work of one kind may have many keys, which do not affect the fit.
 pub(super) const WINDOW: usize = 1 << 16;
 const PARTS_LIMIT: usize = 3 * WINDOW;
-/// Steps of the fit. Few steps leave the costs unchanged. With many steps the noise of single runs dominates, most of
-/// all for rare kinds (validation/results).
+/// The number of steps of the fit. With few steps, the costs remain nearly unchanged. With many steps the noise of
+/// single runs dominates, most of all for rare kinds (validation/results).
 const STEPS: usize = 30;
 
 /// The weight of the previous factors, as a share of the weight of a window's runs. Without it, a kind that rarely

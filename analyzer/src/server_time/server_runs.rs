@@ -15,7 +15,8 @@ const DIFFER: (f64, Micros) = (0.1, Micros(5000.0));
 pub(crate) const INTERRUPTED: u64 = 20_000;
 /// Maximum number of runs kept until they are attributed; beyond it, the oldest runs are merged.
 const RUNS_LIMIT: usize = 1 << 14;
-/// Stretches kept to compute how long the server had run by the time of a clock reading.
+/// Maximum number of stretches (uninterrupted runs of a thread) that are kept. They show how long the server had run at
+/// a clock reading.
 const STRETCHES_LIMIT: usize = 1 << 12;
 
 /// A run of the server, from a wakeup to the next wait. Times are in nanoseconds of the trace.
@@ -44,7 +45,7 @@ impl Run {
     }
 }
 
-/// The clock and the switches at one moment.
+/// A reading of the CPU clock, with the sums of the switches at that time.
 #[derive(Debug, Clone, Copy)]
 struct Reading {
     clock: u64,
@@ -67,7 +68,7 @@ pub(crate) struct Runs {
     waits_since: Option<u64>,
     /// The start of each thread that runs.
     running: FxHashMap<u32, u64>,
-    /// Runs of all threads but the first.
+    /// The runs of all threads except the first.
     others_ran: Share,
     reported: SwitchTotals,
     /// The latest runs of all threads, in the order of their ends.
@@ -240,7 +241,8 @@ impl Runs {
         between(&self.preempted, now.into_iter(), from, to)
     }
 
-    /// The end of the last finished stretch. A stretch counts at its end.
+    /// Returns the end of the last finished stretch in nanoseconds. The time of a stretch is counted when the stretch
+    /// ends.
     pub(crate) fn reported_until(&self) -> u64 {
         self.stretches.back().map_or(0, |(_, until)| *until)
     }
@@ -317,7 +319,7 @@ fn keep(stretches: &mut VecDeque<(u64, u64)>, one: (u64, u64)) {
     stretches.push_back(one);
 }
 
-/// The time of finished and current stretches between `from` and `to`.
+/// Returns the nanoseconds of finished and current stretches between `from` and `to`.
 fn between(
     stretches: &VecDeque<(u64, u64)>,
     now: impl Iterator<Item = (u64, u64)>,
@@ -330,7 +332,7 @@ fn between(
         .sum()
 }
 
-/// The clock's time between two readings.
+/// Returns the time that the clock advanced between two readings; `None` if it did not.
 fn passed(first: Reading, last: Reading) -> Option<Micros> {
     let clock = last.clock.checked_sub(first.clock)?;
     (clock > 0).then(|| micros(clock))
