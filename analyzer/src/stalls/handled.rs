@@ -8,7 +8,7 @@ use x11prof_trace::ConnectionId;
 use super::queue::Blamed;
 use crate::pipeline::HandledRequest;
 
-/// Maximum number of kept requests.
+/// Maximum number of kept requests; the latest are kept.
 const KEPT: usize = 1 << 16;
 
 /// The client whose requests used the most handler time in an interval.

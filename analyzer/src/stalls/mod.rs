@@ -59,14 +59,15 @@ pub struct Stalls {
     /// True if requests have the time at which the server reads them (RECORD). Then the trace does not show which
     /// client waited.
     attached: bool,
-    /// The request that such a server read last, and the time of its last message since.
+    /// For an attached server, the request that it read last, and the time of its last message after that
+    /// (nanoseconds).
     taken_up: Option<(ConnectionId, Symbol, u64)>,
-    /// The recorder emulates a link to the server.
+    /// True if the recorder emulates a link to the server.
     emulated: bool,
-    /// The time at which the server was last seen to turn to other work.
+    /// The time at which the server last changed to other work, in nanoseconds, as far as known.
     turned: u64,
-    /// The beginning of a run with a request that the server had slept over, for a disk or another
-    /// machine.
+    /// The beginning of a run that continued a request, in nanoseconds. The server had waited for a disk or another
+    /// machine before it.
     slept_over: Option<u64>,
     stalls: Vec<Stall>,
     /// The number of stalls, and their total time.
@@ -208,7 +209,7 @@ impl Stalls {
         }
     }
 
-    /// The server has processed this request.
+    /// Notes that the server has handled the request with this sequence number.
     fn answered(&mut self, seen: &MessageContext<'_>, sequence: SequenceNumber) {
         let time = seen.at_server.as_nanos();
         let Some(question) = self.queue.answered(seen.connection, sequence) else {
@@ -308,8 +309,8 @@ impl Stalls {
         Some((run.from, to))
     }
 
-    /// The server began other work, or rested, at `to`. The work since `from` was continuous, unless the server had
-    /// changed to other work since. `asker` has just received a reply.
+    /// Notes that the server began other work, or was idle, at `to`. It worked continuously from `from` on, or from the
+    /// last change to other work. The client `asker` has just received a reply.
     fn turns(&mut self, from: u64, to: u64, asker: Option<WaitingClient>) {
         self.slept_over = None;
         let from = from.max(self.turned);

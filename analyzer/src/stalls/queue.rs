@@ -85,7 +85,8 @@ struct ClientQueue {
 }
 
 impl ClientQueue {
-    /// The client's work that the server may do next. Work after an open request is not done.
+    /// Returns the client's work that the server may do next. The server does no work after an open request before it
+    /// has replied.
     fn next(&mut self) -> &mut Work {
         match self.questions.front_mut() {
             Some(question) => &mut question.work,
@@ -101,7 +102,7 @@ pub(super) struct RepliedRequest {
     pub(super) request: Symbol,
 }
 
-/// A client that waits for a reply.
+/// A client that waits for a reply or for the server.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct WaitingClient {
     pub(super) client: ConnectionId,
@@ -127,7 +128,7 @@ pub(super) struct Queue {
     ready: Vec<ConnectionId>,
     /// Open requests by time, without those that a later reply overtook.
     waiting: BTreeMap<(u64, ConnectionId, SequenceNumber), Symbol>,
-    /// Requests that are known to be done since the last [`Queue::forget_done`].
+    /// The work of each client that is known to be handled since the last [`Queue::forget_done`].
     done: FxHashMap<ConnectionId, Work>,
 }
 

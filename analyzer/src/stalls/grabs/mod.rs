@@ -162,7 +162,7 @@ impl Grabs {
         self.end(what, grab.time, end);
     }
 
-    /// The owner of the server's grab changed.
+    /// Processes a change of the client that has grabbed the server.
     fn server_changed(&mut self, time: Timestamp, by: Option<ConnectionId>) {
         self.end(GrabTarget::Server, time, "ungrab");
         if let Some(by) = by {
