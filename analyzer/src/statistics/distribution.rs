@@ -7,7 +7,8 @@
 use hdrhistogram::Histogram as Sketch;
 use rustc_hash::FxHashMap;
 
-/// Maximum number of different values counted exactly: the number of cells in the paper's histograms.
+/// Maximum number of different values that are counted exactly, as many as the paper's histograms have cells. Beyond
+/// it, a sketch is used.
 const MAX_VALUES: usize = 4096;
 /// Significant decimal digits of a sketch.
 const DIGITS: u8 = 2;

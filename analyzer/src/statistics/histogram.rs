@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::statistics::distribution::Distribution;
 
-/// Maximum number of cells of a linear histogram: what fits on a terminal.
+/// Maximum number of cells of a linear histogram, so that it fits on a terminal. The width of the cells grows
+/// accordingly.
 const CELLS: u64 = 16;
 
 /// A cell of a histogram: a range of values, and the number of values in it.

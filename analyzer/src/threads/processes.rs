@@ -10,7 +10,7 @@ use crate::threads::thread_states::{State, Step};
 
 /// Maximum number of tracked processes.
 const PROCESSES_LIMIT: usize = 1 << 13;
-/// Maximum number of kept ends of the server's work.
+/// Maximum number of kept runs of the server; the latest are kept.
 const SERVER_RUNS_LIMIT: usize = 1 << 12;
 /// Maximum number of long rests kept for a process; the latest are kept.
 const RESTS_LIMIT: usize = 64;
@@ -19,16 +19,16 @@ const RESTS_LIMIT: usize = 64;
 struct Process {
     /// The number of threads that run or are ready.
     could_run: u32,
-    /// Threads on a processor, the time of the latest step, and the time before it with a thread on a
-    /// processor.
+    /// The number of threads on a processor. The next fields are the time of the latest step, and the nanoseconds
+    /// before it in which a thread was on a processor.
     running: u32,
     running_since: u64,
     ran: u64,
-    /// The time at which a thread last stopped.
+    /// The time at which a thread last stopped, in nanoseconds.
     off: u64,
-    /// The time since which all threads wait.
+    /// The time at which all threads began to wait, in nanoseconds; `None` if a thread can run.
     idle_since: Option<u64>,
-    /// The last long rests: beginning and end of each.
+    /// The latest long idle times, each with its beginning and end in nanoseconds.
     rests: VecDeque<(u64, u64)>,
 }
 
@@ -62,7 +62,7 @@ impl Process {
         }
     }
 
-    /// Time up to `now` with at least one thread on a processor.
+    /// Returns the nanoseconds up to `now` in which at least one thread was on a processor.
     fn ran(&self, now: u64) -> u64 {
         let runs = now.saturating_sub(self.running_since);
         let runs = if self.running > 0 { runs } else { 0 };

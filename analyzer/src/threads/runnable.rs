@@ -10,7 +10,7 @@ const PROCESSES_LIMIT: usize = 1 << 14;
 /// The threads that run or are ready to run, by process.
 #[derive(Debug, Default)]
 pub(crate) struct Runnable {
-    /// Threads of each process that has been seen to run: ready or running, and running.
+    /// For each process that has run: the number of threads that are ready or running, and of those that are running.
     counts: FxHashMap<u32, (u64, u64)>,
 }
 

@@ -26,9 +26,10 @@ pub(crate) struct ServerReady {
     server: Option<u32>,
     /// True if the trace does not report the time at which clients send requests.
     attached: bool,
-    /// The beginning of the server's wait, for requests as far as is known.
+    /// The time at which the server began to wait, in nanoseconds; `None` if it does not wait, or is known to wait for
+    /// something other than requests.
     waits: Option<u64>,
-    /// The time since which the server is ready, and the reason.
+    /// The time at which the server became ready, in nanoseconds, and the reason; `None` if it is not ready.
     ready: Option<(u64, ReadyReason)>,
     /// Intervals in which the server was ready, in the order of time.
     stretches: VecDeque<(u64, u64)>,
@@ -107,7 +108,8 @@ impl ServerReady {
         }
     }
 
-    /// The time since which the server is ready at `time`, in nanoseconds; `None` if the server runs or waits.
+    /// Returns the time in nanoseconds at which the server became ready, if it is still ready at `time`; `None` if it
+    /// runs or waits.
     pub(crate) fn since(&self, time: u64) -> Option<u64> {
         let (since, why) = self.ready.filter(|(since, _)| *since <= time)?;
         counts(since, why, time).then_some(since)
@@ -133,7 +135,7 @@ impl ServerReady {
     }
 }
 
-/// True if a server ready since then, and not running at `time`, had no processor.
+/// Returns true if a server that became ready at `since`, and does not run at `time`, has no processor.
 fn counts(since: u64, why: ReadyReason, time: u64) -> bool {
     why == ReadyReason::Preempted || time.saturating_sub(since) > WOKEN_WITHIN
 }

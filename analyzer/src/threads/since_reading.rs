@@ -13,7 +13,7 @@ const PROCESSES_LIMIT: usize = 1 << 14;
 /// The CPU time of each process by context switches, since the last reading of its clock.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SinceReading {
-    /// Nanoseconds by process.
+    /// The CPU time of each process in nanoseconds.
     sums: FxHashMap<u32, u64>,
     /// The time of the last reading of each process's clock.
     read_at: FxHashMap<u32, u64>,

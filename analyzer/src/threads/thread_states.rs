@@ -14,7 +14,7 @@
 use rustc_hash::FxHashMap;
 use x11prof_trace::{Switch, SwitchKind, Timestamp};
 
-/// Maximum number of threads. Beyond it, waiting threads are forgotten.
+/// Maximum number of tracked threads. Beyond it, waiting threads are dropped.
 const THREADS_LIMIT: usize = 1 << 14;
 
 /// The state of a thread. Times are in nanoseconds of the trace.
@@ -134,7 +134,7 @@ pub(crate) struct Threads {
     known: FxHashMap<u32, (u32, State)>,
     /// The thread that runs on each processor.
     on_cpu: FxHashMap<u16, u32>,
-    /// Switches that found the table full since waiting threads were forgotten.
+    /// The number of switches that were ignored because the table was full, since waiting threads were last dropped.
     refused: usize,
 }
 

@@ -60,7 +60,7 @@ impl WatchedThreads {
 }
 
 impl WatchedThreads {
-    /// The process of a connection has lost it.
+    /// Notes that a process no longer has a connection.
     fn closed(&mut self, time: Timestamp, connection: ConnectionId, on: impl FnMut(&[Step])) {
         if let Some(pid) = self.clients.remove(connection)
             && Some(pid) != self.server
