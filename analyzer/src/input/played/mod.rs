@@ -46,8 +46,7 @@ pub struct PlayedAction {
     /// respond.
     pub latency: Option<(f64, PartsReport)>,
     /// Milliseconds from the action to the last change of the screen before the next action, if the change came after
-    /// the response and a pause, for example from a timer that shows the result. If an animation came after the
-    /// response, this is the time of its first frame.
+    /// the response and a pause, for example from a timer that shows the result. Of an animation, its first frame.
     pub drew_later_ms: Option<f64>,
 }
 
