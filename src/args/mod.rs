@@ -251,7 +251,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 #[command(
     after_help = "With COMMAND, `record` sets DISPLAY and XAUTHORITY for the command, passes signals on to it, and \
-                  exits with its status. Without COMMAND, it prints both, and records all clients that connect until Ctrl-C."
+                  exits with its status. Without COMMAND, it prints DISPLAY and XAUTHORITY, and records all clients that connect until Ctrl-C."
 )]
 pub(crate) struct Record {
     /// The trace file to write; an existing file is kept as FILE.old
@@ -267,7 +267,7 @@ pub(crate) struct Record {
     pub(crate) server: Option<ServerKind>,
     /// Record the clients that already run on the display, until Ctrl-C
     ///
-    /// The recorder uses the RECORD extension. It does not see when a client reads, passed file descriptors, and XKB events.
+    /// The recorder uses the RECORD extension. Not recorded: when a client reads, passed file descriptors, XKB events.
     #[arg(long, conflicts_with_all = ["server", "listen", "tcp", "all_users", "link", "net", "rewrites", "command"])]
     pub(crate) attach: bool,
     /// Stop the recording, and COMMAND, after N seconds
@@ -276,7 +276,7 @@ pub(crate) struct Record {
     /// Record until all clients have disconnected
     ///
     /// By default, the recording ends when COMMAND has ended and its windows are closed, even if helper programs such
-    /// as dbus-launch are still connected; or when another client has grabbed the server for 30 s after COMMAND's end.
+    /// as dbus-launch are still connected. It also ends if a client grabs the server for 30 s after COMMAND's end.
     #[arg(long, requires = "command")]
     pub(crate) until_closed: bool,
     /// Stop if the server uses more than PERCENT of a CPU for the recording for 5 s

@@ -97,7 +97,7 @@ pub(crate) struct Type {
     /// `click`: choose the window with the pointer. The recorder attaches to the display, by default $DISPLAY.
     #[arg(long, value_name = "ID|click", value_parser = window, conflicts_with_all = ["server", "command"])]
     pub(crate) window: Option<WindowChoice>,
-    /// Compare with this earlier recording of `type` or `drive` (repeatable)
+    /// Also print this earlier recording of `type` or `drive` (repeatable)
     #[arg(long, value_name = "TRACE")]
     pub(crate) against: Vec<PathBuf>,
     /// Write a chart of the distribution to FILE (SVG)

@@ -14,7 +14,7 @@ use x11prof_proxy::{
     Recorded, Rewrite, Stacks, Target, record,
 };
 
-use x11prof_views::units::{bytes, counted, duration, share};
+use x11prof_views::units::{bytes, counted, duration};
 
 use super::scrub;
 use crate::args::{DEFAULT_TRACE, Record, StacksOf};
@@ -186,9 +186,8 @@ fn tell_cost(cost: &AttachCost) {
         format!(", up to {} of memory", bytes(held))
     });
     say!(
-        "the recorder used at least {} of the server's CPU time ({} of a processor), {} per message{held}",
+        "the recorder used at least {} of the server's CPU time, {} per message{held}",
         ms(cost.server),
-        share(cost.percent()[0]),
         ms(cost.report)
     );
 }

@@ -169,7 +169,7 @@ fn reports_that_omit_marks_state_the_total() {
     };
     trace(&place, (1..=1001).map(mark));
     let text = place.ok(["episodes", "--marks"]);
-    let begin = "The first 1000 of 1001 marks by the user.";
+    let begin = "The first 1000 of 1001 marks.";
     assert!(text.starts_with(begin), "{text:.200}");
     assert!(text.contains("number 1000") && !text.contains("number 1001"));
     let json = place.json(["episodes", "--marks", "--format", "json"]);

@@ -70,7 +70,7 @@ fn serial_window_property_requests_can_be_pipelined() {
     assert_eq!(found["total"]["round_trips"], 2 + 8 * 12, "{found:#}");
     let verdict = verdict(&place);
     assert!(
-        verdict.contains("GetProperty") && verdict.contains("together"),
+        verdict.contains("GetProperty") && verdict.contains("in batches"),
         "{verdict}"
     );
     brings(&found, &verdict, 98, 3);

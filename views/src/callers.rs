@@ -73,7 +73,7 @@ pub(crate) fn text(report: &CallersReport, page: &Page) -> String {
         text.push_str(&table.on(page));
     }
     let mut legend =
-        "Each row shows the calling function, outside of the X libraries and libc, and its nearest named \
+        "Each row shows the calling function, outside of Xlib, XCB, cairo and libc, and its nearest named \
          callers (<)."
             .to_owned();
     let part = report.looked_at - report.whole;

@@ -114,7 +114,7 @@ impl Unsure {
             }
             Unsure::Hole => "a part of the recording is missing there",
             Unsure::WaitForThread => {
-                "a thread waited for another thread, and the recording does not show why"
+                "the client waited for a thread or process, and the recording does not show why"
             }
         }
     }

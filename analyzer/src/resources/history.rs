@@ -90,8 +90,8 @@ impl History {
             .map(move |(n, slot)| (Timestamp::from_nanos(begin(n)), *slot))
     }
 
-    /// Returns true if the minimum in each quarter of the time is larger than in the previous quarter. The number of
-    /// used resources rises and falls; the number of leaked resources only rises.
+    /// True if the minimum in each quarter of the time is larger than in the previous quarter, and smaller than at the
+    /// end. The number of used resources rises and falls; the number of leaked resources only rises.
     pub(crate) fn grows(&self) -> bool {
         let count = self.slots.len();
         if count < 8 {
@@ -104,7 +104,8 @@ impl History {
             let slots = &rest[edge(quarter)..edge(quarter + 1)];
             slots.iter().map(|slot| slot.least).min().unwrap_or(0)
         };
-        (0..3).all(|quarter| least(quarter) < least(quarter + 1))
+        let at_end = rest.last().map_or(0, |slot| slot.least);
+        (0..3).all(|quarter| least(quarter) < least(quarter + 1)) && least(3) < at_end
     }
 }
 

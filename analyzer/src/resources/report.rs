@@ -81,7 +81,8 @@ pub struct KindResources {
     /// record.
     #[serde(rename = "peak_at_ms")]
     pub most_at_ms: f64,
-    /// True if the minimum in each quarter of the time is larger than in the previous quarter.
+    /// True if the minimum in each quarter of the time is larger than in the previous quarter, and smaller than at the
+    /// end.
     pub grows: bool,
     /// The number of held resources over time.
     pub over_time: Vec<HeldOverTime>,

@@ -120,7 +120,7 @@ fn verdict(comparison: &Comparison, page: &Page) -> String {
         if let Some(best) = best {
             text.push_str(&page.wrap(
                 &format!(
-                    "{} is estimated as the fastest server: {} of server time ({}{known})",
+                    "{} is estimated as the fastest server: {} of server and network time ({}{known})",
                     plain(&best.name),
                     duration(best.comparable_ms),
                     network_words(network)
@@ -291,8 +291,7 @@ pub(super) fn requests(comparison: &Comparison, page: &Page) -> String {
 }
 
 fn legend(comparison: &Comparison, page: &Page) -> String {
-    let mut text =
-        "Times in ms. •: the requests that together use half of the server time.".to_owned();
+    let mut text = "Times in ms. •: the requests that together use half of the time.".to_owned();
     if is_partial(comparison) {
         let ratio = ["", " and Ratio"][usize::from(several_servers(comparison))];
         text.push_str(&format!(

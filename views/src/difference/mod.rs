@@ -52,7 +52,7 @@ pub fn text(difference: &Difference, page: &Page) -> String {
         };
         let certain = match (difference.real, is_repeated(difference)) {
             (Some(_), _) => "Significant first",
-            (None, true) => "Changes in every run first",
+            (None, true) => "In every run: all new above, or below, all old. These first",
             (None, false) => "Counts first",
         };
         let legend = format!("{certain}, then the largest. {more}{same} unchanged.");

@@ -16,11 +16,8 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
     }
     let shown = marks.len() as u64;
     let mut text = match report.marks_omitted {
-        0 => format!("{} of the user.\n", counted(shown, "mark")),
-        more => format!(
-            "The first {shown} of {} by the user.\n",
-            counted(shown + more, "mark")
-        ),
+        0 => format!("{} of the user or of --when.\n", counted(shown, "mark")),
+        more => format!("The first {shown} of {}.\n", counted(shown + more, "mark")),
     };
     for mark in marks {
         text.push_str(&one(mark, page));
@@ -43,7 +40,7 @@ fn one(mark: &MarkReport, page: &Page) -> String {
         "Mark at {:.3} s{said}: {server}, {requests}",
         mark.at_ms / 1e3
     );
-    let mut text = format!("\n{}\n", cut(&head, page.columns()));
+    let mut text = format!("\n{}", page.wrap(&head, 2));
     let mut lines: Vec<(f64, String)> = Vec::new();
     lines.extend(mark.episodes.iter().map(|of| (of.start_ms, episode(of))));
     lines.extend(mark.stalls.iter().map(|of| (of.since_ms, stall(of))));

@@ -79,9 +79,9 @@ pub fn keys(report: &PlaysReport, page: &Page) -> String {
         }
         text.push_str(&distribution(run, page));
     }
-    let legend = "The latency of a key is that of its press or release, the longer one: from the event in the server to \
-                  the end of its effects there, without a screen or a remote viewer. Each row has its own \
-                  percentiles, so the rows do not add up.";
+    let legend = "Latency: from the event in the server until the server has drawn; a screen or remote viewer adds to it. \
+                  Of a key's press and release, the longer counts. Each row has its own percentiles, so the rows do \
+                  not add up.";
     text.push_str(&faint(legend, page));
     text
 }

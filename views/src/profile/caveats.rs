@@ -91,7 +91,7 @@ pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
         ),
         WarningKind::ClocksDiffer => (
             "server CPU is uncertain: the kernel reports two values".to_owned(),
-            "this report uses the CPU clock",
+            "server times are by the CPU clock and may be too high; record on an idle machine",
         ),
         WarningKind::LostBytes => (
             format!("{} after a hole in the trace cannot be decoded", of("byte")),

@@ -98,7 +98,7 @@ fn lines(report: &ProfileReport) -> (Vec<Line>, Option<Line>) {
     // Groups include their events.
     if !grouped && report.transport.events > 0 {
         lines.push(Line {
-            name: "(events)".to_owned(),
+            name: "(sent events)".to_owned(),
             server_ms: report.transport.event_ms,
             network_ms: report.events.iter().map(|event| event.network_ms).sum(),
             // The column counts requests.

@@ -95,7 +95,7 @@ fn start_up(report: &ProfileReport) -> Option<String> {
     };
     let before = match slowest.start_ms < -0.01 * latency {
         true => format!(
-            ", {} of it before the recording",
+            ", {} of it before its first message",
             duration(-slowest.start_ms)
         ),
         false => String::new(),
@@ -211,7 +211,7 @@ const SHARES_OFF: u32 = 10;
 pub(crate) fn server_time(basis: TimeSource, costs: &str) -> String {
     let source = match basis {
         TimeSource::Timed => "each request timed in the server".to_owned(),
-        TimeSource::Attributed => format!("kernel CPU time, attributed by the costs of {costs}"),
+        TimeSource::Attributed => format!("CPU time, attributed by costs of {costs}"),
         TimeSource::Extrapolated => format!("measured in the recording, extrapolated to {costs}"),
         TimeSource::Modelled => format!("modelled from the costs of {costs}"),
     };
@@ -238,7 +238,7 @@ fn basis(report: &ProfileReport) -> String {
                 Some(why) => format!("; not timed: {}", plain(why)),
                 None => String::new(),
             };
-            format!(" (± {SHARES_OFF} points){not_timed}")
+            format!(" (median error {SHARES_OFF} points){not_timed}")
         }
         TimeSource::Extrapolated | TimeSource::Modelled => bounds(report),
     };

@@ -163,7 +163,7 @@ fn details(forecast: &ForecastReport) -> Vec<String> {
         if !both.is_empty() {
             let when = both.join(", or if ");
             lines.push(format!(
-                "Start-up takes over a second longer than here if {when}."
+                "Start-up takes over a second longer than without a network if {when}."
             ));
         }
     }
@@ -263,7 +263,7 @@ pub(crate) fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
     let has_speed = forecast.is_some_and(|of| of.bytes_per_second.is_some());
     if has_speed && one.round_trips > 0 && beyond > 0.05 * one.saves_ms {
         let beyond = duration(beyond);
-        saves.push_str(&format!(" ({beyond} of it waiting behind other bytes)"));
+        saves.push_str(&format!(" ({beyond} of it queueing on the link)"));
     }
     if one.delayed_by.is_none() && one.saves_ms.max(one.adds_ms) < 0.9 * waits {
         saves.push_str(" (some of these round trips are not on the critical path)");
@@ -311,9 +311,10 @@ fn causes(report: &RoundTripsReport, out: &mut String, page: &Page) {
         return;
     };
     let (of, link) = (part(report), link_words(forecast));
-    let heading = format!("Time of {of} over {link}, by cause (critical path):");
-    out.push_str(&format!("\n{}", page.wrap(&heading, 0)));
     let several = has_several_clients(forecast);
+    let whose = ["", " of all clients"][usize::from(several)];
+    let heading = format!("Time of {of} over {link}, by cause (critical path{whose}):");
+    out.push_str(&format!("\n{}", page.wrap(&heading, 0)));
     let mut table = Table::new(["Cause", "Count", "Time"]).left([3]);
     if several {
         table.headings(["Client".to_owned()]);
@@ -431,7 +432,7 @@ fn requests(report: &RoundTripsReport, out: &mut String, page: &Page) {
     }
     out.push_str(&table.on(page));
     rest(out, rows.len(), shown);
-    let mut legend = "Start-up: until the first frame; to the end, if there is none.".to_owned();
+    let mut legend = "When: the episode that waited; a start-up ends with the first frame. A wait includes the requests sent before.".to_owned();
     if report.total.ahead > 0 {
         let ahead = counted(report.total.ahead, "reply");
         legend.push_str(&format!(" Pipelined: {ahead} arrived without a wait."));

@@ -224,8 +224,9 @@ impl Insight for Serial {
                 request: name,
                 count: runs.trips,
                 action: format!(
-                    "Send {} together, then read the replies: {} round trips become {}",
+                    "Send {} {}, then read the replies: {} round trips become {}",
                     runs.names.list(),
+                    ["together", "in batches"][usize::from(runs.needed > 1)],
                     runs.trips,
                     runs.needed
                 ),
@@ -233,7 +234,7 @@ impl Insight for Serial {
                     "the client waited for each reply before it sent the next request{}{}",
                     sequences(runs.runs, runs.starting),
                     match runs.needed > runs.runs {
-                        true => "; some requests need an earlier reply",
+                        true => "; some requests need the reply to an earlier one",
                         false => "",
                     }
                 ),
