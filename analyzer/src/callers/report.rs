@@ -260,8 +260,8 @@ pub fn place_of(functions: &[FunctionReport]) -> impl Iterator<Item = &FunctionR
     first.iter().chain(named)
 }
 
-/// The innermost interpreted function outside of the standard library and python-xlib, or else the last interpreted
-/// function of the stack.
+/// Returns the innermost interpreted function that is not in the standard library or python-xlib. If there is none,
+/// returns the last interpreted function of the stack.
 pub fn interpreted(functions: &[FunctionReport]) -> Option<&FunctionReport> {
     let mut all = functions.iter().filter(|one| one.interpreted);
     let own = all.clone().find(|one| !is_of_python(one));

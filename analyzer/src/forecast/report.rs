@@ -20,10 +20,12 @@ use crate::text::units::nanos_ms as ms;
 /// The additional start-up time that a person notices, in nanoseconds: the limit for keeping the user's flow of thought
 /// (Nielsen 1993, chapter 5).
 const NOTICED: u64 = 1_000_000_000;
-/// The worst and the best round trips, in nanoseconds, and speeds that are tested for [`LinkLimits`].
+/// The worst and the best round-trip time that are tested for [`LinkLimits`], in nanoseconds.
 const TRIPS: (f64, f64) = (2e9, 1e4);
+/// The lowest and the highest speed that are tested for [`LinkLimits`], in bytes per second.
 const SPEEDS: (f64, f64) = (1e3, 1e9);
-/// Moments of the recording that are simulated for start-ups, at most. The longest start-ups come first.
+/// Maximum number of writes and reads that are simulated for all start-ups together. The longest start-ups are
+/// simulated first; the rest are not forecast.
 const START_UP_MOMENTS: usize = 1 << 21;
 
 /// The forecast of a recording over another link. Times are milliseconds.
@@ -314,7 +316,7 @@ impl Forecasts {
         found
     }
 
-    /// The recorded time of a first frame's end.
+    /// Returns the recorded time at which the first frame ended, in nanoseconds; `None` if unknown.
     fn end_of(&self, one: &StartUpReport) -> Option<u64> {
         // The cast saturates.
         Some((self.recorded.first as f64 + one.end_ms()? * 1e6) as u64)
@@ -344,7 +346,8 @@ impl Forecasts {
     }
 }
 
-/// The value that is noticed and nearest to the second of `values`; `None` if the first is not noticed. The second is not.
+/// Returns the limit of what a person notices, by bisection: the noticed value that is nearest to `other`. `other` must
+/// not be noticed. `None` if `noticed` is not noticed either.
 fn limit((mut noticed, mut other): (f64, f64), is_noticed: impl Fn(f64) -> bool) -> Option<f64> {
     is_noticed(noticed).then(|| {
         while (noticed / other).max(other / noticed) > 1.02 {
@@ -358,7 +361,8 @@ fn limit((mut noticed, mut other): (f64, f64), is_noticed: impl Fn(f64) -> bool)
     })
 }
 
-/// The simulation of a recording that ends with a first frame, and the time at which the server has done the frame.
+/// Returns the simulation of a recording that ends with a first frame, and the forecast time at which the server has
+/// completed the frame.
 fn first_frame(
     beginning: &Recorded,
     one: &StartUpReport,

@@ -11,17 +11,18 @@ use x11prof_trace::{ConnectionId, Control, Direction, Record, Switch, SwitchKind
 
 use crate::clients::PerClient;
 
-/// The unit of RECORD's times.
+/// The unit of RECORD's times, in nanoseconds.
 const MILLISECOND: u64 = 1_000_000;
 /// The maximum time from a message to the wakeup of its client, in nanoseconds.
 pub(crate) const WAKES_WITHIN: u64 = MILLISECOND + 200_000;
 /// The maximum time from a request to its handling that is corrected, in nanoseconds: the server may lack a processor.
 pub(crate) const HANDLED_WITHIN: u64 = 500 * MILLISECOND;
-/// Maximum number of earlier switches of a thread, and of threads of a client.
+/// Maximum number of switches kept for a thread; the latest are kept.
 const SWITCHES: usize = 1 << 10;
+/// Maximum number of tracked threads of a client.
 const THREADS: usize = 256;
 
-/// Times at which a thread began to sleep (true) or ran (false).
+/// The times in nanoseconds at which a thread began to sleep (true) or began to run (false).
 type Thread = VecDeque<(u64, bool)>;
 
 /// The switches of the clients' threads, and their connections.
@@ -99,8 +100,8 @@ impl ReportTimes {
         Some(of)
     }
 
-    /// The times at which the client of a message from the server woke in the message's millisecond, and which no earlier
-    /// message of the client explains, in order: the message had arrived by one of them.
+    /// Returns the times, in order, at which the client of a message from the server woke within the message's
+    /// millisecond and that no earlier message explains. The message had arrived by one of these times.
     pub(crate) fn wakes_for(&self, record: &Record) -> Vec<u64> {
         let Some((client, time, Direction::ToClient)) = message(record) else {
             return Vec::new();
@@ -125,8 +126,8 @@ impl ReportTimes {
         wakes
     }
 
-    /// False for a request whose client slept from before the millisecond of `time` (nanoseconds) until then, unless the
-    /// server had no processor in between: it sleeps only if it has handled all requests.
+    /// Returns false for a request whose client slept from before the millisecond of `time` (nanoseconds) until `time`,
+    /// if the server began to wait after the client did. The server waits only when it has handled all requests.
     pub(crate) fn may_precede(&self, record: &Record, time: u64) -> bool {
         let Some((client, _, Direction::ToServer)) = message(record) else {
             return true;

@@ -262,7 +262,7 @@ impl NetworkReport {
 }
 
 impl RequestReport {
-    /// Adds time on the network.
+    /// Adds `added` milliseconds on the network to the line.
     fn add_network(&mut self, added: f64) {
         self.network_ms += added;
         for sum in [

@@ -455,8 +455,8 @@ impl Side {
     }
 }
 
-/// Returns the request that makes up at least nine tenths of `requests`, if there are at least [`LOOP`]; otherwise
-/// `None`.
+/// Returns the request that makes up at least nine tenths of `requests`, if it occurs at least [`LOOP`] times;
+/// otherwise `None`.
 fn repeated(requests: &[Entry]) -> Option<RepeatedRequest> {
     let mut counts: BTreeMap<Symbol, u64> = BTreeMap::new();
     for entry in requests {

@@ -7,7 +7,7 @@ use crate::episodes::PartsReport;
 
 /// The version of the JSON.
 const FORMAT: u32 = 1;
-/// Cells of a histogram for each doubling.
+/// The number of cells of a histogram for each doubling of the latency.
 const CELLS: i32 = 2;
 
 /// The distribution of latencies or of a component, in milliseconds.
