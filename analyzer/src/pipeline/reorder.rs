@@ -156,11 +156,13 @@ impl ReorderBuffer {
                 one.turn = self.times.time(&mut one.record).unwrap_or(turn);
                 if one.turn < turn {
                     let (time, at) = (one.turn, self.timed);
-                    if is_from_server(&one.record) && self.may_follow_earlier(at, time) {
-                        self.set_earlier(at, time);
-                    }
-                    // The order of records with equal turns is kept.
-                    if let Some(one) = self.records.remove(at) {
+                    let is_earlier = !is_from_server(&one.record) || self.set_earlier(at, time);
+                    if let Some(mut one) = self.records.remove(at) {
+                        // Without its cause, the message cannot be earlier: its client wakes late.
+                        if !is_earlier {
+                            one.turn = self.times.set_back(&mut one.record, turn);
+                        }
+                        // The order of records with equal turns is kept.
                         self.insert(one);
                         continue;
                     }
@@ -174,24 +176,19 @@ impl ReorderBuffer {
     /// The time by which the message at this index had arrived, because its client woke then.
     fn arrived_by(&mut self, at: usize) -> Option<u64> {
         let wakes = self.times.wakes_for(&self.records.get(at)?.record);
-        let mut wakes = wakes.into_iter();
-        let woke = wakes.find(|woke| self.may_follow_earlier(at, *woke))?;
-        self.set_earlier(at, woke);
-        Some(woke)
-    }
-
-    /// Returns false if a message before index `at` was sent later than `time` (nanoseconds).
-    fn may_follow_earlier(&self, at: usize, time: u64) -> bool {
-        let mut earlier = self.records.range(self.after(at, time)..at);
-        earlier.all(|one| self.times.may_precede(&one.record, time))
+        wakes.into_iter().find(|woke| self.set_earlier(at, *woke))
     }
 
     /// Sets the times of all earlier messages than the one at this index to at most `time`, in nanoseconds: the server
-    /// handled them before.
-    fn set_earlier(&mut self, at: usize, time: u64) {
+    /// handled them before. Returns false if one of them was sent after `time`.
+    fn set_earlier(&mut self, at: usize, time: u64) -> bool {
         let first = self.after(at, time);
+        let mut earlier = self.records.range(first..at);
+        if !earlier.all(|one| self.times.may_precede(&one.record, time)) {
+            return false;
+        }
         let Some(earlier) = self.records.make_contiguous().get_mut(first..at) else {
-            return;
+            return true;
         };
         for one in earlier.iter_mut() {
             if self.times.set_earlier(&mut one.record, time) {
@@ -199,6 +196,7 @@ impl ReorderBuffer {
             }
         }
         earlier.sort_by_key(|one| one.turn);
+        true
     }
 
     /// Returns the index of the first record before `at` whose time is later than `time` (nanoseconds).
@@ -590,6 +588,29 @@ mod tests {
         ];
         let found = attached(&steps, &messages);
         assert_eq!(found, [(1, 10_080), (2, 10_080), (2, 10_200), (1, 10_220)]);
+    }
+
+    #[test]
+    fn attached_message_without_its_cause_is_not_dated_earlier() {
+        let steps = [
+            (1, 9_500, Blocked),
+            (2, 9_900, In),
+            (2, 10_100, Blocked),
+            (1, 10_800, In),
+            (1, 10_900, Blocked),
+            // Client 2 has no processor when the event of client 1 arrives.
+            (2, 12_500, In),
+            (2, 12_600, Blocked),
+            (1, 20_000, In),
+            (2, 20_000, In),
+        ];
+        let messages = [
+            (1, 10_999, ToServer),
+            (2, 10_999, ToClient),
+            (2, 12_999, ToServer),
+        ];
+        let found = attached(&steps, &messages);
+        assert_eq!(found, [(1, 10_900), (2, 10_999), (2, 12_600)]);
     }
 
     #[test]

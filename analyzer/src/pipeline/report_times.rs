@@ -168,6 +168,16 @@ impl ReportTimes {
         true
     }
 
+    /// Sets the time of a message back to `time` (nanoseconds). Returns this time.
+    pub(crate) fn set_back(&mut self, record: &mut Record, time: u64) -> u64 {
+        let client = message(record).map(|(client, ..)| client);
+        set_time(record, time);
+        if let Some(last) = client.and_then(|client| self.last.get_mut(client)) {
+            *last = time.max(*last);
+        }
+        time
+    }
+
     fn of(&mut self, client: ConnectionId, time: u64, way: Direction) -> u64 {
         let slept = self.slept_before(client, time, way).unwrap_or(time);
         let Some(last) = self.last.get_mut(client) else {
