@@ -431,7 +431,7 @@ fn warnings(profile: &Profile, summary: &TraceSummary) -> Vec<Warning> {
         let count = profile.on_other_clock();
         warnings.push(Warning::general(WarningKind::OtherClock, None, count));
     }
-    if !profile.knows_transport() {
+    if !profile.knows_transport() && !profile.server().is_empty() {
         warnings.push(Warning::general(WarningKind::NoTransport, None, 1));
     }
     if let Some((switches, clock)) = profile.doubt() {
