@@ -6,7 +6,8 @@
 //!     waits asker clock MS,MS,…   at the n-th key waits until the screen's clock is n-th MS ahead (Present, no party)
 //!
 //! `KIND` is `selection`, `piece` (of a selection), `drag`, `drop`, `method` (an input method), `resize` (the asker is the
-//! window manager), `map`, `configure`, `extents` (the party is the window manager) or `grab`. Both print `ready`.
+//! window manager), `map`, `configure`, `extents` (the party is the window manager), `grab`, `taken` (the party has to take
+//! a piece of the asker's selection) or `ping` (the asker is the window manager). Both print `ready`.
 #![allow(clippy::print_stdout, reason = "a program for tests")]
 
 use std::error::Error;
@@ -164,9 +165,10 @@ fn send_pieces<'a>(client: &Client, delays: impl Iterator<Item = &'a str>) -> Ou
 fn party(client: &Client, kind: &str, delays: &str) -> Outcome<()> {
     let Client { x, root, window } = client;
     let now = x11rb::CURRENT_TIME;
-    let mut delays = delays.split(',');
+    let mut delays = delays.split(',').peekable();
     x.set_selection_owner(*window, client.atom(MEET)?, now)?;
-    x.set_selection_owner(*window, client.atom("CLIPBOARD")?, now)?;
+    let clipboard = client.atom("CLIPBOARD")?;
+    x.set_selection_owner(*window, clipboard, now)?;
     if matches!(kind, "map" | "configure" | "extents") {
         let wants = ChangeWindowAttributesAux::new().event_mask(EventMask::SUBSTRUCTURE_REDIRECT);
         x.change_window_attributes(*root, &wants)?.check()?;
@@ -217,7 +219,8 @@ fn party(client: &Client, kind: &str, delays: &str) -> Outcome<()> {
             Event::SelectionRequest(_) => true,
             Event::MapRequest(_) => !first && std::mem::replace(&mut managed, true),
             Event::ConfigureRequest(_) => kind == "configure",
-            Event::ClientMessage(_) => !is_connect && !is_again,
+            Event::ClientMessage(_) => !is_connect && !is_again && kind != "taken",
+            Event::SelectionNotify(_) => true,
             _ => continue,
         };
         if asks {
@@ -237,6 +240,14 @@ fn party(client: &Client, kind: &str, delays: &str) -> Outcome<()> {
                 let data = asked.data.as_data32();
                 let to = data.first().copied().unwrap_or(0);
                 match kind {
+                    "ping" => {
+                        let window = *root;
+                        client.send(*root, ClientMessageEvent { window, ..asked })?;
+                    }
+                    "taken" => {
+                        let target = AtomEnum::STRING.into();
+                        x.convert_selection(*window, clipboard, target, clipboard, now)?;
+                    }
                     "drag" | "drop" => {
                         let data = [*window, 1, 0, 0, 0];
                         client.send(to, ClientMessageEvent::new(32, to, status, data))?;
@@ -261,6 +272,13 @@ fn party(client: &Client, kind: &str, delays: &str) -> Outcome<()> {
                     _ => drop(x.ungrab_pointer(now)?),
                 }
             }
+            Event::SelectionNotify(_) => {
+                x.delete_property(*window, clipboard)?;
+                if delays.peek().is_some() {
+                    let target = AtomEnum::STRING.into();
+                    x.convert_selection(*window, clipboard, target, clipboard, now)?;
+                }
+            }
             _ => {}
         }
         x.flush()?;
@@ -277,6 +295,8 @@ struct Asker {
     managed: Window,
     gc: u32,
     asked: u32,
+    /// The party's request for the asker's selection.
+    requested: Option<SelectionRequestEvent>,
     /// How far ahead the awaited frames of the screen's clock are, in milliseconds.
     delays: Vec<u64>,
 }
@@ -297,6 +317,7 @@ impl Asker {
             managed,
             gc,
             asked: 0,
+            requested: None,
             delays: Vec::new(),
             client,
         };
@@ -309,6 +330,18 @@ impl Asker {
                 asker.until(
                     |event| matches!(event, Event::MapNotify(one) if one.window == managed),
                 )?;
+            }
+            "taken" => {
+                let clipboard = asker.client.atom("CLIPBOARD")?;
+                x.set_selection_owner(*window, clipboard, x11rb::CURRENT_TIME)?;
+                let kind = asker.client.atom(MEET)?;
+                let message = ClientMessageEvent::new(32, party, kind, [0; 5]);
+                asker.client.send(party, message)?;
+            }
+            "ping" => {
+                let wants = EventMask::SUBSTRUCTURE_NOTIFY;
+                let wants = ChangeWindowAttributesAux::new().event_mask(wants);
+                x.change_window_attributes(asker.client.root, &wants)?;
             }
             "method" => {
                 let connect = asker.client.atom("_XIM_XCONNECT")?;
@@ -345,7 +378,10 @@ impl Asker {
 
     fn run(mut self) -> Outcome<()> {
         loop {
-            if let Event::KeyPress(_) = self.client.x.wait_for_event()? {
+            let event = self.client.x.wait_for_event()?;
+            if let Event::SelectionRequest(requested) = event {
+                self.requested = Some(requested);
+            } else if let Event::KeyPress(_) = event {
                 let begun = Instant::now();
                 self.ask()?;
                 println!("waited {:.3}", begun.elapsed().as_secs_f64() * 1e3);
@@ -423,6 +459,18 @@ impl Asker {
                 let data = [resize, 0, self.asked, 0, 0];
                 send("WM_PROTOCOLS", self.party, self.party, data)?;
                 self.until(|event| matches!(event, Event::SyncAlarmNotify(_)))
+            }
+            "taken" => {
+                let asked = self.requested.take().ok_or("no request")?;
+                self.client.reply(&asked, true)?;
+                self.until(|event| is_property(event, asked.requestor, Property::DELETE))?;
+                self.client.piece(asked.requestor, asked.property, b"")
+            }
+            "ping" => {
+                let ping = self.client.atom("_NET_WM_PING")?;
+                let data = [ping, self.asked, self.party, 0, 0];
+                send("WM_PROTOCOLS", self.party, self.party, data)?;
+                self.until(is_message)
             }
             "method" => {
                 let mut data = [0; 20];

@@ -2,7 +2,7 @@
 
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use crate::pipeline::open_requests::OpenRequest;
+use crate::pipeline::open_requests::{OpenKind, OpenRequest};
 
 /// Maximum number of open requests, and of ended waits, kept for an episode.
 const MAX_KEPT: usize = 16;
@@ -101,10 +101,13 @@ impl Awaits {
         true
     }
 
-    /// The time of the last reply to an open request, in nanoseconds; `None` if no reply has arrived.
+    /// The time of the last reply to an open request, in nanoseconds; `None` if no reply has arrived. Selection owners
+    /// and window managers do not have to wait for the replies to pieces and pings.
     pub(crate) fn answered_at(&self) -> Option<u64> {
-        let answered = self.over.iter();
-        let answered = answered.filter(|one| one.outcome == AwaitedOutcome::Answered);
+        let answered = self.over.iter().filter(|one| {
+            one.outcome == AwaitedOutcome::Answered
+                && !matches!(one.request.kind, OpenKind::PieceTaken | OpenKind::Ping)
+        });
         answered.map(|one| one.until.as_nanos()).max()
     }
 

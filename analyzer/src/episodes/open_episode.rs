@@ -235,9 +235,9 @@ impl OpenEpisode {
     /// True if the episode has to wait for the reply to this open request.
     pub(crate) fn takes_open(&self, request: &OpenRequest) -> bool {
         match request.kind {
-            // Selection owners and window managers continue meanwhile.
-            OpenKind::PieceTaken | OpenKind::Ping => false,
-            OpenKind::ScreenClock => self.is_input() && !self.draws,
+            OpenKind::ScreenClock | OpenKind::PieceTaken | OpenKind::Ping => {
+                self.is_input() && !self.draws
+            }
             _ => !self.is_done(),
         }
     }

@@ -110,8 +110,8 @@ fn screen_clock_wait_is_recognised() {
     check("clock", "screen_clock", "500", None);
 }
 
-/// The kinds for which the client of an action waits, with their names in JSON: all but `piece_taken` and `ping`.
-const KINDS: [(&str, &str); 11] = [
+/// The kinds of open requests, with their names in JSON.
+const KINDS: [(&str, &str); 13] = [
     ("selection", "selection"),
     ("piece", "selection_piece"),
     ("drag", "drag_position"),
@@ -123,6 +123,8 @@ const KINDS: [(&str, &str); 11] = [
     ("extents", "frame_extents"),
     ("clock", "screen_clock"),
     ("grab", "grab"),
+    ("taken", "piece_taken"),
+    ("ping", "ping"),
 ];
 
 #[test]
