@@ -153,15 +153,17 @@ impl ReorderBuffer {
                 if let Some(woke) = woke {
                     set_time(&mut one.record, woke);
                 }
-                one.turn = self.times.time(&mut one.record).unwrap_or(turn);
-                if one.turn < turn {
-                    let (time, at) = (one.turn, self.timed);
+                let time = self.times.time(&mut one.record).unwrap_or(turn);
+                one.turn = time.max(turn);
+                if time < turn {
+                    let at = self.timed;
                     let is_earlier = !is_from_server(&one.record) || self.set_earlier(at, time);
                     if let Some(mut one) = self.records.remove(at) {
                         // Without its cause, the message cannot be earlier: its client wakes late.
-                        if !is_earlier {
-                            one.turn = self.times.set_back(&mut one.record, turn);
-                        }
+                        one.turn = match is_earlier {
+                            true => time,
+                            false => self.times.set_back(&mut one.record, turn),
+                        };
                         // The order of records with equal turns is kept.
                         self.insert(one);
                         continue;
@@ -374,7 +376,7 @@ mod tests {
 
     use super::{BATCHES, LATE, LATEST, MAX_RECORDS, ReorderBuffer};
     use Direction::{ToClient, ToServer};
-    use SwitchKind::{Blocked, In};
+    use SwitchKind::{Blocked, In, Preempted};
 
     /// The server's process in [`attached`].
     const SERVER: u32 = 9;
@@ -563,6 +565,25 @@ mod tests {
         ];
         let found = attached(&steps, &messages);
         assert_eq!(found, [(1, 10_400), (2, 10_400), (1, 10_600)]);
+    }
+
+    #[test]
+    fn attached_cause_is_found_among_any_number_of_records() {
+        let steps = [
+            (2, 9_900, In),
+            (1, 9_950, In),
+            // Client 1 sends, and the kernel stops it.
+            (1, 10_300, Preempted),
+            (2, 10_400, Blocked),
+            (1, 10_600, In),
+            (2, 20_000, In),
+        ];
+        for later in 0..9 {
+            let mut messages = vec![(1, 10_999, ToServer), (2, 10_999, ToClient)];
+            messages.extend(vec![(1, 15_999, ToServer); later]);
+            let found = attached(&steps, &messages);
+            assert_eq!(found[..2], [(1, 10_400), (2, 10_400)], "{later}");
+        }
     }
 
     #[test]
