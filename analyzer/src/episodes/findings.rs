@@ -1,7 +1,7 @@
 //! Sums over all finished episodes of a trace, in bounded memory.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use x11prof_trace::{ConnectionId, Control, Opened, Timestamp};
 
@@ -16,7 +16,7 @@ use super::long_episodes::LongEpisodes;
 use super::modal::Modal;
 use super::obstacles::Obstacles;
 use super::patterns::Patterns;
-use super::series::{ProcessorOwner, Series};
+use super::series::{ProcessorOwner, ProcessorOwners, Series};
 use super::states::Busy;
 use super::tree::Tree;
 use super::user::instances::Instances;
@@ -24,6 +24,7 @@ use crate::clients::Unmatched;
 use crate::pipeline::Observation;
 use crate::statistics::distribution::Distribution;
 use crate::text::label::{Label, client_name};
+use crate::text::pattern::holds;
 use crate::threads::thread_states::Step;
 
 /// Maximum number of episodes kept individually: the longest.
@@ -49,9 +50,8 @@ pub(crate) struct ByTrigger {
 #[derive(Debug, Default)]
 pub struct Findings {
     pub(crate) options: EpisodeOptions,
-    names: BTreeMap<ConnectionId, String>,
-    /// The names of the clients' programs, without the numbers of the clients.
-    programs: BTreeMap<ConnectionId, String>,
+    /// The name of each client's process, if known.
+    names: BTreeMap<ConnectionId, Option<String>>,
     /// The time of the recording's first record; `None` before it.
     pub(crate) first: Option<Timestamp>,
     /// The time at which the recorder signalled the command to end.
@@ -74,7 +74,7 @@ pub struct Findings {
     pub(crate) patterns: Patterns,
     series: Series,
     /// The processes of the selected clients, and the server's.
-    processes: HashMap<u32, ProcessorOwner>,
+    processes: ProcessorOwners,
     pub(crate) unscheduled: u64,
     pub(crate) bursts: Bursts,
     pub(crate) long: LongEpisodes,
@@ -113,11 +113,6 @@ pub struct Findings {
     pub(crate) connected_for: u64,
     /// Landmarks of all episodes and their groups, if a landmark filter is set.
     landmarks_seen: BTreeSet<Label>,
-}
-
-/// Returns true if `name` contains `typed`, ignoring case.
-fn holds(name: &str, typed: &str) -> bool {
-    name.to_lowercase().contains(&typed.to_lowercase())
 }
 
 impl Findings {
@@ -173,11 +168,7 @@ impl Findings {
             self.connected.insert(opened.connection, time);
         }
         if self.names.len() < MAX_NAMES {
-            let name = client_name(opened.name.as_deref(), opened.connection);
-            self.names.insert(opened.connection, name);
-            if let Some(name) = &opened.name {
-                self.programs.insert(opened.connection, name.clone());
-            }
+            self.names.insert(opened.connection, opened.name.clone());
         }
         self.series.begin(time.as_nanos());
         if let Some(pid) = opened.pid
@@ -202,9 +193,7 @@ impl Findings {
 
     /// Notes a state change of a thread of a client or of the server.
     fn step(&mut self, step: &Step) {
-        let of = &self.processes;
-        let whose = |pid: u32| of.get(&pid).copied().unwrap_or(ProcessorOwner::Nobody);
-        self.series.switch(step, whose);
+        self.series.switch(step, &self.processes);
     }
 
     /// The CPU utilisation and the latency over time.
@@ -252,21 +241,22 @@ impl Findings {
         }
         let clients: Vec<ConnectionId> = self.connected.keys().copied().collect();
         clients.into_iter().for_each(|one| self.closed(time, one));
-        let of = &self.processes;
-        let whose = |pid: u32| of.get(&pid).copied().unwrap_or(ProcessorOwner::Nobody);
-        self.series.end(time.as_nanos(), whose);
+        self.series.end(time.as_nanos(), &self.processes);
     }
 
     /// The name and number of a client.
     pub(crate) fn client(&self, client: ConnectionId) -> String {
-        let name = self.names.get(&client).cloned();
-        name.unwrap_or_else(|| format!("client {}", client.0))
+        client_name(self.name(client), client)
+    }
+
+    fn name(&self, client: ConnectionId) -> Option<&str> {
+        self.names.get(&client)?.as_deref()
     }
 
     /// The name of a client's program, or the client's number if the program is unknown.
     pub(crate) fn program(&self, client: ConnectionId) -> String {
-        let name = self.programs.get(&client).cloned();
-        name.unwrap_or_else(|| format!("client {}", client.0))
+        let name = self.name(client).map(str::to_owned);
+        name.unwrap_or_else(|| client_name(None, client))
     }
 
     /// The client or landmark filter that matches no name; `None` if all filters match, or for an empty recording.
@@ -275,7 +265,7 @@ impl Findings {
             && !self.names.is_empty()
             && !self.names.keys().any(|client| self.wanted_client(*client))
         {
-            let known = self.names.values().cloned();
+            let known = self.names.keys().map(|client| self.client(*client));
             return Some(Unmatched {
                 what: "client",
                 wanted: wanted.clone(),

@@ -1,6 +1,8 @@
 //! CPU utilisation and latency over time (the latency-benchmark paper's Figure 3). The steps grow with the session, so
 //! that memory is bounded.
 
+use std::collections::HashMap;
+
 use rustc_hash::FxHashMap;
 
 use crate::threads::thread_states::{self, State};
@@ -55,8 +57,10 @@ pub(crate) struct Series {
 pub(crate) enum ProcessorOwner {
     Client,
     Server,
-    Nobody,
 }
+
+/// The owner of each process.
+pub(crate) type ProcessorOwners = HashMap<u32, ProcessorOwner>;
 
 impl Default for Series {
     fn default() -> Series {
@@ -138,12 +142,8 @@ impl Series {
         }
     }
 
-    /// Adds a thread's change of state; `whose` returns the owner of a process, by its id.
-    pub(crate) fn switch(
-        &mut self,
-        step: &thread_states::Step,
-        whose: impl Fn(u32) -> ProcessorOwner,
-    ) {
+    /// Adds a thread's change of state. `whose` contains the owners of processes.
+    pub(crate) fn switch(&mut self, step: &thread_states::Step, whose: &ProcessorOwners) {
         self.switches = true;
         match step.now {
             State::Running { since, .. } => {
@@ -154,15 +154,15 @@ impl Series {
             }
         }
         if let Some(stretch) = step.ran() {
-            self.ran(whose(step.pid), stretch.from, stretch.to);
+            self.ran(whose.get(&step.pid), stretch.from, stretch.to);
         }
     }
 
-    fn ran(&mut self, whose: ProcessorOwner, from: u64, to: u64) {
+    fn ran(&mut self, whose: Option<&ProcessorOwner>, from: u64, to: u64) {
         match whose {
-            ProcessorOwner::Client => self.add(from, to, |step| &mut step.client),
-            ProcessorOwner::Server => self.add(from, to, |step| &mut step.server),
-            ProcessorOwner::Nobody => {}
+            Some(ProcessorOwner::Client) => self.add(from, to, |step| &mut step.client),
+            Some(ProcessorOwner::Server) => self.add(from, to, |step| &mut step.server),
+            None => {}
         }
     }
 
@@ -171,11 +171,11 @@ impl Series {
         self.until = time;
     }
 
-    /// Ends the session at `time` (nanoseconds); `whose` returns the owner of a process, by its id.
-    pub(crate) fn end(&mut self, time: u64, whose: impl Fn(u32) -> ProcessorOwner) {
+    /// Ends the session at `time` (nanoseconds). `whose` contains the owners of processes.
+    pub(crate) fn end(&mut self, time: u64, whose: &ProcessorOwners) {
         let time = time.max(self.until);
         for (pid, since) in std::mem::take(&mut self.running).into_values() {
-            self.ran(whose(pid), since, time);
+            self.ran(whose.get(&pid), since, time);
         }
     }
 }
@@ -209,13 +209,8 @@ mod tests {
     #[test]
     fn context_switches_give_client_and_server_cpu() {
         let (mut series, mut threads) = (Series::default(), Threads::default());
-        let of = |pid| {
-            [
-                ProcessorOwner::Nobody,
-                ProcessorOwner::Client,
-                ProcessorOwner::Server,
-            ][pid as usize]
-        };
+        let owners = [ProcessorOwner::Client, ProcessorOwner::Server];
+        let of = (1..).zip(owners).collect();
         let mut switch = |micros: u64, pid: u32, kind| {
             let time = Timestamp::from_nanos(micros * 1000);
             let switch = Switch {
@@ -226,14 +221,14 @@ mod tests {
                 kind,
             };
             let steps = threads.switch(&switch);
-            steps.for_each(|step| series.switch(&step, of));
+            steps.for_each(|step| series.switch(&step, &of));
         };
         switch(0, 1, SwitchKind::In);
         switch(2500, 1, SwitchKind::Preempted);
         switch(2500, 2, SwitchKind::In);
         // The end of this run is not reported.
         switch(4000, 1, SwitchKind::In);
-        series.end(4_500_000, of);
+        series.end(4_500_000, &of);
         let reported: Vec<_> = series
             .steps()
             .2

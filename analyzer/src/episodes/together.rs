@@ -3,8 +3,7 @@
 use x11prof_trace::Timestamp;
 
 use super::cross_client::causal_edge::EpisodeId;
-use super::cross_client::steps::Steps;
-use super::episode::{Episode, LatencyBreakdown, LatencyComponent};
+use super::episode::Episode;
 use super::queue::WaitingStimulus;
 use super::tree::Tree;
 
@@ -29,21 +28,14 @@ impl ReadPress {
     /// (nanoseconds). Returns the episode and its end. The requests count only with `episode`.
     pub(crate) fn episode(self, id: EpisodeId, episode: &Episode, end: u64) -> (Episode, u64) {
         let ReadPress { press, time: read } = self;
-        let mut steps = Steps::default();
-        steps.add(press.start, read, LatencyComponent::Waiting, None);
-        let after = episode.steps.clone().split_off(read);
-        after.list().iter().for_each(|step| steps.push(*step));
-        let mut parts = LatencyBreakdown::default();
-        for step in steps.list() {
-            parts.add(step.owner, step.length());
-        }
+        let steps = episode.steps.clone().after_wait(press.start, read);
         let together = Episode {
             id,
             landmark: press.about.landmark,
             group: press.about.group,
             trigger: press.stimulus.trigger,
             start: Timestamp::from_nanos(press.start),
-            parts,
+            parts: steps.parts(),
             round_trips: 0,
             bytes: 0,
             received: 0,

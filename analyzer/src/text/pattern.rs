@@ -31,6 +31,11 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     pattern[at..].iter().all(|byte| *byte == b'*')
 }
 
+/// True if the name contains `text`, ignoring case.
+pub(crate) fn holds(name: &str, text: &str) -> bool {
+    name.to_lowercase().contains(&text.to_lowercase())
+}
+
 /// True if `typed` is the number of this client, or a part of its name. A number does not match names.
 pub(crate) fn means(typed: &str, opened: &Opened) -> bool {
     let name = opened.name.as_deref().unwrap_or_default();

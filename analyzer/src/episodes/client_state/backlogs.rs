@@ -29,14 +29,8 @@ impl ClientState {
         let Some(since) = since.filter(|_| episode.trigger == Trigger::Input) else {
             return;
         };
-        let handling = episode.steps.split_off(since);
-        let mut steps = Steps::default();
-        steps.add(start, since, LatencyComponent::Waiting, None);
-        handling.list().iter().for_each(|step| steps.push(*step));
-        episode.parts = LatencyBreakdown::default();
-        let all = steps.list().iter();
-        all.for_each(|step| episode.parts.add(step.owner, step.length()));
-        episode.steps = steps;
+        episode.steps = episode.steps.after_wait(start, since);
+        episode.parts = episode.steps.parts();
     }
 
     /// Records a backlog, and one episode for each response. An episode begins with the motion event that its response
@@ -74,11 +68,6 @@ impl ClientState {
                 }
             }
             steps.add(from, end, LatencyComponent::Client, None);
-            let mut own = LatencyBreakdown::default();
-            steps
-                .list()
-                .iter()
-                .for_each(|step| own.add(step.owner, step.length()));
             let id = EpisodeId {
                 client: self.client,
                 number: self.take_number(),
@@ -86,7 +75,7 @@ impl ClientState {
             let episode = Episode {
                 id,
                 start: Timestamp::from_nanos(start),
-                parts: own,
+                parts: steps.parts(),
                 steps,
                 events: 1,
                 requests: 1,

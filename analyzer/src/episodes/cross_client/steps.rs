@@ -5,7 +5,7 @@ use x11prof_trace::ConnectionId;
 
 use super::coalesce::{TimedStep, coalesce};
 use crate::episodes::cause::ServerCause;
-use crate::episodes::latency_component::LatencyComponent;
+use crate::episodes::latency_component::{LatencyBreakdown, LatencyComponent};
 
 /// Maximum number of steps of an episode. Beyond it, short steps are merged.
 const MAX_STEPS: usize = 128;
@@ -65,6 +65,23 @@ pub(crate) struct Steps(Vec<Step>);
 impl Steps {
     pub(crate) fn list(&self) -> &[Step] {
         &self.0
+    }
+
+    /// The time of the steps by owner.
+    pub(crate) fn parts(&self) -> LatencyBreakdown {
+        let mut parts = LatencyBreakdown::default();
+        let all = self.0.iter();
+        all.for_each(|step| parts.add(step.owner, step.length()));
+        parts
+    }
+
+    /// The steps from `since`, after a wait of the stimulus since `start` (nanoseconds). Drops the steps from `self`.
+    pub(crate) fn after_wait(&mut self, start: u64, since: u64) -> Steps {
+        let mut steps = Steps::default();
+        steps.add(start, since, LatencyComponent::Waiting, None);
+        let after = self.split_off(since).0.into_iter();
+        after.for_each(|step| steps.push(step));
+        steps
     }
 
     /// Adds a step from `start` to `end` (nanoseconds) with this owner; `request` is the request whose reply is

@@ -9,7 +9,7 @@ use crate::episodes::keyboard::Keyboard;
 use crate::episodes::stimulus::{Detail, Stimulus};
 use crate::episodes::windows;
 use crate::pipeline::MessageContext;
-use crate::text::pattern::matches;
+use crate::text::pattern::{holds, matches};
 
 /// Matches messages to definitions of user-defined events.
 #[derive(Debug, Default)]
@@ -127,7 +127,7 @@ fn in_window(when: &MessageMatch, session: &Session, window: Option<u32>) -> boo
     };
     let named = |wanted: &String| {
         let name = window.and_then(|window| windows::name(session, window));
-        name.is_some_and(|name| name.to_lowercase().contains(&wanted.to_lowercase()))
+        name.is_some_and(|name| holds(&name, wanted))
     };
     when.class.as_ref().is_none_or(class) && when.window.as_ref().is_none_or(named)
 }

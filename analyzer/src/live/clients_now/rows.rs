@@ -13,6 +13,7 @@ use super::snapshot::Snapshot;
 use crate::profile::stacks::WorkKind;
 use crate::stalls::report::StallLine;
 use crate::stalls::stall::Stall;
+use crate::text::pattern::holds;
 use crate::text::units::nanos_ms;
 
 /// The version of the JSON.
@@ -45,10 +46,6 @@ impl RowTotals {
         let names = [&self.name, &self.window, &self.request];
         names.into_iter().any(|name| holds(name, text))
     }
-}
-
-fn holds(name: &str, text: &str) -> bool {
-    name.to_lowercase().contains(&text.to_lowercase())
 }
 
 /// Sums of a row.
