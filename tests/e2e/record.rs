@@ -415,6 +415,25 @@ fn sigint_and_sigterm_finish_the_trace() {
     }
 }
 
+#[test]
+fn signals_end_a_recorder_whose_command_is_stopped() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let place = Place::new();
+        let mut command = place.x11prof(["record", "--server", "xvfb", "--", "sh", "-c"]);
+        command.arg("echo $$; kill -STOP $$; sleep 600");
+        let mut recording = command.stdout(Stdio::piped()).spawn().expect("x11prof");
+        let stdout = recording.stdout.take().expect("a pipe");
+        let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
+        let status = format!("/proc/{}/status", lines.next().unwrap_or_default());
+        until("the command is stopped", || {
+            let status = std::fs::read_to_string(&status).ok()?;
+            status.contains("State:\tT").then_some(())
+        });
+        kill_process(Pid::from_child(&recording), signal).expect("a signal is sent");
+        wait(&mut recording, "x11prof record");
+    }
+}
+
 /// Prints the signals that it receives. Exits with status 5 after as many as its argument says.
 const SIGNALLED: &str = "import signal, sys, time
 signals = [signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM]

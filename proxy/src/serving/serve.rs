@@ -7,7 +7,7 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
-use signal_hook::consts::SIGTERM;
+use signal_hook::consts::{SIGCONT, SIGTERM};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinHandle;
@@ -29,6 +29,8 @@ use crate::serving::open_windows::OpenWindows;
 
 /// After a signal that ends a recording without a running command, its connections may stay open for this long.
 const INTERRUPT_PATIENCE: Duration = Duration::from_secs(1);
+/// A command that received SIGTERM may take this long before the recording ends without it.
+const STOP_PATIENCE: Duration = Duration::from_secs(10);
 /// A timed-out command may take this long before the recording ends without it.
 const TERMINATE_PATIENCE: Duration = Duration::from_secs(2);
 /// After a timed-out command has ended, its connections may stay open for this long.
@@ -131,7 +133,12 @@ pub(crate) async fn serve(
                 }
             }
             Some(signal) = signals.next() => match &command {
-                Some(command) => pass_on(signal, command, display),
+                Some(command) => {
+                    pass_on(signal, command, display);
+                    if signal.number == SIGTERM {
+                        ending = Ending::By(Instant::now() + STOP_PATIENCE);
+                    }
+                }
                 None if ending == Ending::NotYet => {
                     ending = Ending::By(Instant::now() + INTERRUPT_PATIENCE);
                 }
@@ -201,6 +208,8 @@ fn pass_on(signal: Received, command: &Command, display: &Display) {
     if !signal.from_kernel {
         command.signal(signal.number);
     }
+    // A stopped process takes the signal when it continues.
+    command.signal(SIGCONT);
 }
 
 fn hanging(since: Duration) -> String {
