@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use x11prof_proxy::{
-    AttachCost, AttachOptions, DEFAULT_QUEUE_BYTES, MakeFilter, Notice, RecordConfig, RecordError,
-    Recorded, Rewrite, Stacks, Target, record,
+    AttachOptions, DEFAULT_QUEUE_BYTES, MakeFilter, Notice, RecordConfig, RecordError, Recorded,
+    Rewrite, Stacks, Target, record,
 };
 
-use x11prof_views::units::{bytes, counted, duration};
+use x11prof_views::units::{bytes, counted};
 
 use super::scrub;
 use crate::args::{DEFAULT_TRACE, Record, StacksOf};
@@ -90,17 +90,7 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
         keep_symbols: arguments.keep_symbols,
     };
     let is_attached = config.attach.is_some();
-    let mut cost = None;
-    let recorded = record(&config, |notice| {
-        if let Notice::Cost(now) = &notice {
-            cost = Some(*now);
-            consumer
-                .view()
-                .into_iter()
-                .for_each(|live| live.show_cost(now));
-        }
-        tell(consumer.view(), &notice, serves);
-    });
+    let recorded = record(&config, |notice| tell(consumer.view(), &notice, serves));
     config.watch = None;
     // End the view first, because it restores the terminal. Then print messages.
     let wrote = consumer.finish(&path);
@@ -130,9 +120,6 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
             say!("{clients}; nothing to record, {path} is unchanged");
         }
         None => say!("{clients}, {passed} {verb}, {written} in {path}"),
-    }
-    if let Some(cost) = cost {
-        tell_cost(&cost);
     }
     if arguments.scrub && !left_alone {
         tell_scrubbed();
@@ -176,20 +163,6 @@ fn as_the_command(status: ExitStatus) -> ExitCode {
     let code = status.code().or(status.signal().map(|signal| 128 + signal));
     let code = code.and_then(|code| u8::try_from(code).ok());
     code.map_or(ExitCode::FAILURE, ExitCode::from)
-}
-
-/// Prints how much CPU time an attached recorder used in the server.
-fn tell_cost(cost: &AttachCost) {
-    let ms = |time: Duration| duration(time.as_secs_f64() * 1e3);
-    let held = cost.held.filter(|held| *held > 0);
-    let held = held.map_or_else(String::new, |held| {
-        format!(", up to {} of memory", bytes(held))
-    });
-    say!(
-        "the recorder used at least {} of the server's CPU time, {} per message{held}",
-        ms(cost.server),
-        ms(cost.report)
-    );
 }
 
 /// Converts the value of `--stacks` to the recorder's value.

@@ -77,10 +77,10 @@ fn display(arguments: &Top) -> String {
 fn watch_display(arguments: &Top) -> Outcome {
     let (live, watch) = Live::start(view_options(arguments, display(arguments)))?;
     let mut config = attaching(arguments, watch, None);
-    let attached = record(&config, |notice| match notice {
-        Notice::Trouble(what) => live.tell(what),
-        Notice::Cost(cost) => live.show_cost(&cost),
-        _ => {}
+    let attached = record(&config, |notice| {
+        if let Notice::Trouble(what) = notice {
+            live.tell(what);
+        }
     });
     // Dropping the watch ends the view.
     config.watch = None;

@@ -12,9 +12,9 @@ mod view;
 use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, SendError, Sender};
-use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -74,7 +74,6 @@ impl ViewOptions {
 pub(crate) struct Live {
     thread: JoinHandle<Option<CapturedOutput>>,
     notices: Sender<String>,
-    cost: Arc<Mutex<Option<WatchingCost>>>,
     /// True when the recording has ended.
     over: Arc<AtomicBool>,
     /// The recorded program's output while the view uses the terminal.
@@ -104,7 +103,6 @@ impl Live {
                 .map_err(|error| CommandError::failed(format_args!("signals: {error}")))
         };
         let (notices, reported) = mpsc::channel();
-        let cost = Arc::default();
         let over = Arc::new(AtomicBool::new(false));
         let draws = io::stderr().is_terminal();
         let captured = match draws && options.collects {
@@ -121,7 +119,6 @@ impl Live {
             what: options.what,
             source,
             reported,
-            cost: Arc::clone(&cost),
             over: Arc::clone(&over),
             print: signal(SIGUSR1)?,
             afresh: signal(SIGUSR2)?,
@@ -141,7 +138,6 @@ impl Live {
         Ok(Live {
             thread,
             notices,
-            cost,
             over,
             captured,
         })
@@ -152,13 +148,6 @@ impl Live {
         // The user may have quit the view.
         if let Err(SendError(notice)) = self.notices.send(notice) {
             say!("{notice}");
-        }
-    }
-
-    /// Shows how much CPU time an attached recorder uses in the server.
-    pub(crate) fn show_cost(&self, cost: &AttachCost) {
-        if let Ok(mut shown) = self.cost.lock() {
-            *shown = Some(watching(cost));
         }
     }
 

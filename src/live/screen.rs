@@ -15,7 +15,7 @@ use ratatui::text::{Line, Text};
 use ratatui::widgets::{Cell, Paragraph, Row as Cells, Table};
 use ratatui::{Frame, Terminal};
 use x11prof_analyzer::NowReport;
-use x11prof_views::clients_now::{By, Order, answer, basis, headings, rows, watching};
+use x11prof_views::clients_now::{By, Order, answer, basis, headings, rows};
 use x11prof_views::plain;
 use x11prof_views::units::{counted, duration, number};
 
@@ -141,8 +141,6 @@ fn head<'a>(shown: &Shown<'_>, notices: &[&'a str]) -> Vec<Line<'a>> {
 fn foot(shown: &Shown<'_>) -> Vec<Line<'static>> {
     let faint = Style::new().add_modifier(Modifier::DIM);
     let mut lines = vec![Line::styled(basis(shown.report), faint)];
-    let cost = watching(shown.report);
-    lines.extend(cost.map(|cost| Line::styled(cost, faint)));
     if shown.missed > 0 {
         let missed = counted(shown.missed, "record");
         lines.push(Line::raw(format!(

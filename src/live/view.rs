@@ -1,13 +1,13 @@
 //! The thread of the live view. The thread receives records, checks signals and keys, and draws.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, getpid, kill_process};
 use rustix::time::{ClockId, clock_gettime};
-use x11prof_analyzer::{LiveProfile, NowOptions, WatchingCost};
+use x11prof_analyzer::{LiveProfile, NowOptions};
 use x11prof_cost_model::{Network, Substitutions};
 use x11prof_proxy::WatchEvent;
 use x11prof_trace::Timestamp;
@@ -34,8 +34,6 @@ pub(super) struct View {
     pub(super) what: String,
     pub(super) source: Source,
     pub(super) reported: Receiver<String>,
-    /// The CPU time that watching uses in the server.
-    pub(super) cost: Arc<Mutex<Option<WatchingCost>>>,
     pub(super) over: Arc<AtomicBool>,
     pub(super) print: Arc<AtomicBool>,
     pub(super) afresh: Arc<AtomicBool>,
@@ -112,9 +110,7 @@ impl View {
                     profile.until(now());
                 }
                 if !self.choice.frozen || report.is_none() {
-                    let mut now = profile.now(self.choice.wanted());
-                    now.watching = self.cost.lock().map_or(None, |cost| *cost);
-                    report = Some(now);
+                    report = Some(profile.now(self.choice.wanted()));
                 }
                 if let Some(report) = &report {
                     screen.draw(&Shown {

@@ -6,7 +6,7 @@ mod text;
 
 pub use answer::answer;
 pub use rows::{By, Order, Row, headings, rows};
-pub use text::{basis, text, watching};
+pub use text::{basis, text};
 
 use x11prof_analyzer::{ClientNow, NowReport};
 

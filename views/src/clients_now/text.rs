@@ -7,7 +7,7 @@ use crate::page::{Page, Style, left_out};
 use crate::plain::plain;
 use crate::profile::server_time;
 use crate::table::Table;
-use crate::units::{bytes, duration, number, share};
+use crate::units::{duration, number};
 
 /// The verdict, then the rows of the kind `by` in this order. `of` is the name of the display or recording.
 pub fn text(report: &NowReport, of: &str, by: By, order: Order, page: &Page) -> String {
@@ -60,25 +60,7 @@ pub fn text(report: &NowReport, of: &str, by: By, order: Order, page: &Page) -> 
     let basis = page.wrap(&basis, 0);
     text.push_str(&page.paint(Style::Faint, basis.trim_end()));
     text.push('\n');
-    if let Some(cost) = watching(report) {
-        text.push_str(&page.paint(Style::Faint, &cost));
-        text.push('\n');
-    }
     text
-}
-
-/// A sentence about the server time that the attached recorder uses; `None` if unknown.
-pub fn watching(report: &NowReport) -> Option<String> {
-    let cost = report.watching?;
-    let held = cost.held_bytes.filter(|held| *held > 0);
-    let held = held.map_or_else(String::new, |held| {
-        format!(", up to {} of memory", bytes(held))
-    });
-    Some(format!(
-        "Watching uses at least {} of a CPU in the server, {} per message{held}",
-        share(cost.server_ms_per_s / 10.0),
-        duration(cost.report_us / 1e3)
-    ))
 }
 
 /// A sentence about the source of the server times. Times that are not measured now are modelled.
