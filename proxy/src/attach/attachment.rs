@@ -182,8 +182,8 @@ impl Attachment {
         })
     }
 
-    /// Separates this recorder from other recorders that have begun since. Returns the first resource ids of their
-    /// connections.
+    /// Removes the connections of other recorders from this recorder's context, and this recorder's connections from
+    /// other contexts. Returns the first resource ids of the other recorders' connections that were removed.
     pub(super) fn exclude_recorders(&mut self, patience: Duration) -> Result<Vec<u32>, String> {
         self.conversation.set_patience(patience);
         let context = self.conversation.setup().resource_id_base;

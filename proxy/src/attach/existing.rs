@@ -20,14 +20,16 @@ use crate::display::conversation::Conversation;
 use crate::display::display_name::DisplayName;
 use crate::marks::client_process;
 
-/// Limits for the number of requested windows, pixmaps and atoms. More would delay the start of the recording.
+/// The numbers of windows, pixmaps and atoms after which the recorder requests no more of them. More requests would delay
+/// the start of the recording.
 const WINDOWS: usize = 20_000;
 const PIXMAPS: usize = 20_000;
 const ATOMS: u32 = 20_000;
-/// The number of atoms requested at a time, and the first atom that is not predefined (protocol, "Predefined Atoms").
+/// The number of atoms to request at a time.
 const ATOMS_AT_A_TIME: u32 = 256;
+/// The first atom that is not predefined (protocol, "Predefined Atoms").
 const FIRST_ATOM: u32 = 69;
-/// The longest title or class to request, in units of 4 bytes.
+/// The maximum length of a title or class, in units of 4 bytes. The server returns only this much of a longer one.
 const TITLE: u32 = 64;
 
 /// A client that is connected when the recording attaches.

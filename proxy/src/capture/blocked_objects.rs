@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 
 use x11prof_trace::{BlockedOn, SystemCall};
 
-/// The longest name of a file that is read.
+/// The number of bytes to read for the name of a file.
 const NAME: usize = 256;
 
 /// The object that a blocked thread waits for.

@@ -12,9 +12,10 @@ use rustix::net::{
 };
 use x11prof_trace::WaitPeer;
 
-/// Sockets and pipes whose other ends are known.
+/// The maximum number of sockets and pipes in the table. A full table is emptied.
 const LINKS: usize = 256;
-/// Searching may take one part in this many of the time.
+/// Searches may take at most 1/`SHARE` of the recording's time. Beyond this limit, [`Peers::of`] returns `None` for links
+/// that are not in the table.
 const SHARE: u32 = 50;
 
 /// The processes found so far, by the link of a descriptor (`socket:[INODE]`, `pipe:[INODE]`).
@@ -36,8 +37,8 @@ impl Default for Peers {
 }
 
 impl Peers {
-    /// The process other than `pid` at the other end of a descriptor with this link. `None` if that is x11prof, and if
-    /// the process may not be inspected.
+    /// The process other than `pid` at the other end of a descriptor with this link. `None` if the other
+    /// end is x11prof, or if the process may not be inspected.
     pub(crate) fn of(&mut self, pid: u32, link: &str) -> Option<WaitPeer> {
         let peer = match self.known.get(link) {
             Some(known) => (*known)?,

@@ -25,7 +25,8 @@ const LENGTH: u64 = FIRST + ENTRIES * ENTRY;
 
 /// The library's clock may be ahead of the kernel's by this many nanoseconds.
 const AHEAD: u64 = 1_000_000_000;
-/// More requests than a server handles between two readings.
+/// The maximum number of requests that can be lost between two readings. A larger number is an error, because no server
+/// handles more requests in that time.
 const MOST_LOST: u64 = 1 << 40;
 
 /// The state of the library in the server.
