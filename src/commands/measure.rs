@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use tokio::signal::unix::{SignalKind, signal};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
 use x11prof_cost_model::review_method;
 use x11prof_proxy::{DisplayName, PrivateServer, ServerLink};
 use x11prof_xmeasure::{Pin, Plan, Progress, Target, measure};
@@ -25,6 +26,8 @@ const FINE: u64 = 1000;
 pub(crate) fn run(arguments: &Measure) -> Outcome {
     // Fail now if the file cannot be written, and not after minutes of measuring.
     try_out(arguments.output.as_deref(), None)?;
+    // An interruption must end the calibration cleanly.
+    let stop = stopped_by_signal()?;
     // Kept until the end, because dropping it stops the server.
     let mut server = arguments
         .server
@@ -34,8 +37,6 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
     let target = target(arguments, server.as_ref())?;
     let file = Destination::find(arguments, &target)?;
     let plan = plan(arguments);
-    // From here on the server has a client, and an interruption must end the calibration cleanly.
-    let stop = stopped_by_interrupt()?;
     let handlers = match &mut server {
         Some(server) => handler_times::of_private(server),
         None => handler_times::of_running(&target),
@@ -50,7 +51,7 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
     });
     bar.finish_and_clear();
     match measured {
-        Ok(_) if stop.load(Ordering::Relaxed) => Err(CommandError::failed(
+        _ if stop.load(Ordering::Relaxed) => Err(CommandError::failed(
             "the calibration was interrupted; no file was written",
         )),
         Ok(parameters) => {
@@ -105,28 +106,15 @@ fn name(arguments: &Measure) -> Option<String> {
         .or_else(|| arguments.server.map(|kind| kind.name().to_owned()))
 }
 
-/// Installs a handler for Ctrl-C and returns a flag that the first Ctrl-C sets. A second Ctrl-C aborts the program.
-fn stopped_by_interrupt() -> Result<Arc<AtomicBool>, CommandError> {
+/// Returns a flag that the first Ctrl-C or SIGTERM sets. A second one ends the program.
+fn stopped_by_signal() -> Result<Arc<AtomicBool>, CommandError> {
     let failed = |error| CommandError::failed(format_args!("cannot wait for Ctrl-C: {error}"));
     let stop = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&stop);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(failed)?;
-    let mut interrupts = {
-        let _inside = runtime.enter();
-        signal(SignalKind::interrupt()).map_err(failed)?
-    };
-    let begun = std::thread::Builder::new().spawn(move || {
-        runtime.block_on(async {
-            interrupts.recv().await;
-            flag.store(true, Ordering::Relaxed);
-            interrupts.recv().await;
-            std::process::abort();
-        });
-    });
-    begun.map_err(failed)?;
+    for signal in [SIGINT, SIGTERM] {
+        // Handlers run in this order, so the first signal finds the flag unset.
+        flag::register_conditional_default(signal, Arc::clone(&stop)).map_err(failed)?;
+        flag::register(signal, Arc::clone(&stop)).map_err(failed)?;
+    }
     Ok(stop)
 }
 

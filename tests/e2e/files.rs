@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use crate::harness::raw::Order;
 use crate::harness::{Place, Recording, Server, needs, until, xterm_trace};
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 
 /// Copies a valid trace to the default name.
 fn good(place: &Place) -> (PathBuf, Vec<u8>) {
@@ -234,8 +234,15 @@ fn output_files_are_readable_only_by_the_owner() {
 
 #[test]
 fn interrupted_calibration_keeps_the_existing_file() {
-    let place = Place::new();
     let server = Server::xvfb(&[]);
+    interrupted_calibration(&server, &[]);
+    // A stopped server does not keep the calibration.
+    interrupted_calibration(&server, &[Signal::STOP]);
+}
+
+/// Interrupts a calibration of `server`, which receives `signals` before.
+fn interrupted_calibration(server: &Server, signals: &[Signal]) {
+    let place = Place::new();
     let whole = place.ok(["params", "show", "xvfb-24"]);
     let file = place.write("mine.toml", whole.as_bytes());
     let mut command = place.x11prof(["calibrate", "--display", &server.display, "-o"]);
@@ -249,8 +256,11 @@ fn interrupted_calibration_keeps_the_existing_file() {
             .contains("600x600")
             .then_some(())
     });
-    let pid = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(pid, Signal::INT).expect("a signal is sent");
+    let of_server = Pid::from_raw(server.pid().cast_signed()).expect("a process");
+    for signal in signals {
+        kill_process(of_server, *signal).expect("a signal is sent");
+    }
+    kill_process(Pid::from_child(&child), Signal::INT).expect("a signal is sent");
     assert_eq!(
         crate::harness::wait(&mut child, "calibrate").code(),
         Some(1)

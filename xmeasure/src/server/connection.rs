@@ -19,6 +19,8 @@ use crate::server::exchange::{Load, ReceivedMessages, Until};
 
 /// A server that is silent for this long counts as stuck.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// The time that a server has to reply after a signal has arrived.
+const INTERRUPTED: Duration = Duration::from_secs(1);
 /// The maximum length of an accepted message: replies to the loads have a few MiB at most, so a longer one comes
 /// from a broken or malicious server.
 const LONGEST: usize = 64 << 20;
@@ -211,13 +213,18 @@ impl RawConnection {
         };
         let mut fds = [PollFd::new(&self.fd, interest)];
         let start = Instant::now();
+        let mut patience = PATIENCE;
         loop {
-            let left = PATIENCE.saturating_sub(start.elapsed());
+            let left = patience.saturating_sub(start.elapsed());
             let left = Timespec::try_from(left).map_err(io::Error::other)?;
             match poll(&mut fds, Some(&left)) {
                 Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
                 Ok(_) => {}
-                Err(Errno::INTR) => continue,
+                // A signal asks for the end, and the server may have stopped.
+                Err(Errno::INTR) => {
+                    patience = start.elapsed() + INTERRUPTED;
+                    continue;
+                }
                 Err(error) => return Err(error.into()),
             }
             let ready = fds[0].revents();
