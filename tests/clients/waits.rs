@@ -10,6 +10,7 @@
 //! a piece of the asker's selection) or `ping` (the asker is the window manager). Both print `ready`.
 #![allow(clippy::print_stdout, reason = "a program for tests")]
 
+use std::collections::VecDeque;
 use std::error::Error;
 use std::time::{Duration, Instant};
 
@@ -165,7 +166,7 @@ fn send_pieces<'a>(client: &Client, delays: impl Iterator<Item = &'a str>) -> Ou
 fn party(client: &Client, kind: &str, delays: &str) -> Outcome<()> {
     let Client { x, root, window } = client;
     let now = x11rb::CURRENT_TIME;
-    let mut delays = delays.split(',').peekable();
+    let mut delays = delays.split(',');
     x.set_selection_owner(*window, client.atom(MEET)?, now)?;
     let clipboard = client.atom("CLIPBOARD")?;
     x.set_selection_owner(*window, clipboard, now)?;
@@ -245,8 +246,11 @@ fn party(client: &Client, kind: &str, delays: &str) -> Outcome<()> {
                         client.send(*root, ClientMessageEvent { window, ..asked })?;
                     }
                     "taken" => {
-                        let target = AtomEnum::STRING.into();
-                        x.convert_selection(*window, clipboard, target, clipboard, now)?;
+                        // All requests come before the first key, so that no key causes one.
+                        for at in 0..delays.clone().count() {
+                            let of = client.atom(&format!("X11PROF_PIECE_{at}"))?;
+                            x.convert_selection(*window, clipboard, of, of, now)?;
+                        }
                     }
                     "drag" | "drop" => {
                         let data = [*window, 1, 0, 0, 0];
@@ -272,13 +276,7 @@ fn party(client: &Client, kind: &str, delays: &str) -> Outcome<()> {
                     _ => drop(x.ungrab_pointer(now)?),
                 }
             }
-            Event::SelectionNotify(_) => {
-                x.delete_property(*window, clipboard)?;
-                if delays.peek().is_some() {
-                    let target = AtomEnum::STRING.into();
-                    x.convert_selection(*window, clipboard, target, clipboard, now)?;
-                }
-            }
+            Event::SelectionNotify(of) => drop(x.delete_property(*window, of.property)?),
             _ => {}
         }
         x.flush()?;
@@ -295,8 +293,8 @@ struct Asker {
     managed: Window,
     gc: u32,
     asked: u32,
-    /// The party's request for the asker's selection.
-    requested: Option<SelectionRequestEvent>,
+    /// The party's requests for the asker's selection.
+    requested: VecDeque<SelectionRequestEvent>,
     /// How far ahead the awaited frames of the screen's clock are, in milliseconds.
     delays: Vec<u64>,
 }
@@ -317,7 +315,7 @@ impl Asker {
             managed,
             gc,
             asked: 0,
-            requested: None,
+            requested: VecDeque::new(),
             delays: Vec::new(),
             client,
         };
@@ -380,7 +378,7 @@ impl Asker {
         loop {
             let event = self.client.x.wait_for_event()?;
             if let Event::SelectionRequest(requested) = event {
-                self.requested = Some(requested);
+                self.requested.push_back(requested);
             } else if let Event::KeyPress(_) = event {
                 let begun = Instant::now();
                 self.ask()?;
@@ -461,7 +459,7 @@ impl Asker {
                 self.until(|event| matches!(event, Event::SyncAlarmNotify(_)))
             }
             "taken" => {
-                let asked = self.requested.take().ok_or("no request")?;
+                let asked = self.requested.pop_front().ok_or("no request")?;
                 self.client.reply(&asked, true)?;
                 self.until(|event| is_property(event, asked.requestor, Property::DELETE))?;
                 self.client.piece(asked.requestor, asked.property, b"")
