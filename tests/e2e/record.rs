@@ -434,6 +434,22 @@ fn signals_end_a_recorder_whose_command_is_stopped() {
     }
 }
 
+#[test]
+fn command_ignores_the_signals_that_its_caller_ignored() {
+    needs("nohup", "coreutils");
+    let (place, mut command) = (Place::new(), std::process::Command::new("nohup"));
+    command.current_dir(place.path("."));
+    command
+        .arg(env!("CARGO_BIN_EXE_x11prof"))
+        .args(["record", "--server", "xvfb", "--"]);
+    let ran = Finished::of(command.args(["grep", "SigIgn", "/proc/self/status"]));
+    let stdout = ran.stdout();
+    let mask = stdout.trim().rsplit('\t').next().unwrap_or_default();
+    let mask = u64::from_str_radix(mask, 16).expect("a mask");
+    // SIGHUP is signal 1.
+    assert_eq!(mask & 1, 1, "{ran}");
+}
+
 /// Prints the signals that it receives. Exits with status 5 after as many as its argument says.
 const SIGNALLED: &str = "import signal, sys, time
 signals = [signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM]

@@ -40,13 +40,14 @@ pub(crate) struct Command {
 }
 
 impl Command {
-    /// Starts the command with DISPLAY and XAUTHORITY set, and with this limit on open files. Must be called inside the
-    /// running tokio runtime.
+    /// Starts the command with DISPLAY and XAUTHORITY set, and with this limit on open files. The command ignores the
+    /// signals `ignored`. Must be called inside the running tokio runtime.
     pub(crate) fn start(
         line: &CommandLine<'_>,
         display: &str,
         authority: &Path,
         open_files: Rlimit,
+        ignored: Vec<i32>,
     ) -> io::Result<Command> {
         let (program, arguments) = line
             .words
@@ -71,10 +72,15 @@ impl Command {
                 command.stderr(file.try_clone()?);
             }
         }
-        // SAFETY: between fork and exec the closure makes one system call and allocates nothing.
-        #[expect(unsafe_code, reason = "only the child itself can take its limit back")]
+        // SAFETY: between fork and exec the closure only makes system calls, and allocates nothing.
+        #[expect(unsafe_code, reason = "only the child itself can take these back")]
         unsafe {
-            command.pre_exec(move || Ok(setrlimit(Resource::Nofile, open_files)?));
+            command.pre_exec(move || {
+                for number in &ignored {
+                    libc::signal(*number, libc::SIG_IGN);
+                }
+                Ok(setrlimit(Resource::Nofile, open_files)?)
+            });
         }
         let child = command.spawn()?;
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);

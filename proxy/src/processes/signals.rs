@@ -22,11 +22,15 @@ pub(crate) struct Received {
 pub(crate) struct Signals {
     arriving: UnboundedReceiver<Received>,
     handle: Handle,
+    /// The signals that the process ignored before, as under nohup.
+    pub(crate) ignored: Vec<i32>,
 }
 
 impl Signals {
     pub(crate) fn new() -> io::Result<Signals> {
-        let mut signals = SignalsInfo::<WithOrigin>::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT])?;
+        let numbers = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
+        let ignored = ignored(numbers);
+        let mut signals = SignalsInfo::<WithOrigin>::new(numbers)?;
         let handle = signals.handle();
         let (send, arriving) = unbounded_channel();
         // The thread ends when the handle is closed.
@@ -43,13 +47,26 @@ impl Signals {
                     });
                 }
             })?;
-        Ok(Signals { arriving, handle })
+        Ok(Signals {
+            arriving,
+            handle,
+            ignored,
+        })
     }
 
     /// Waits for the next signal.
     pub(crate) async fn next(&mut self) -> Option<Received> {
         self.arriving.recv().await
     }
+}
+
+/// Those of the signals `numbers` that the process ignores; none without /proc.
+fn ignored(numbers: [i32; 4]) -> Vec<i32> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    let is_ignored = |number: &i32| mask.unwrap_or(0) >> (number - 1) & 1 == 1;
+    numbers.into_iter().filter(is_ignored).collect()
 }
 
 impl Drop for Signals {

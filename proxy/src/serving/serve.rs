@@ -88,12 +88,17 @@ pub(crate) async fn serve(
     let mut command = match words.first() {
         None => None,
         Some(program) => Some(
-            Command::start(command_line, name, authority, open_files.before()).map_err(
-                |source| RecordError::Command {
-                    command: program.to_string_lossy().into_owned(),
-                    source,
-                },
-            )?,
+            Command::start(
+                command_line,
+                name,
+                authority,
+                open_files.before(),
+                signals.ignored.clone(),
+            )
+            .map_err(|source| RecordError::Command {
+                command: program.to_string_lossy().into_owned(),
+                source,
+            })?,
         ),
     };
 
