@@ -103,7 +103,7 @@ fn windowless_helper_does_not_prolong_the_recording() {
     assert!(!said.contains("ended without"), "{said}");
 }
 
-/// While another client has grabbed the server, nobody knows whether the helper has a window.
+/// While another client has grabbed the server, it is unknown whether the helper has a window.
 #[test]
 fn grabbed_server_does_not_keep_the_recording_from_ending() {
     needs("xprop", "x11-utils");
@@ -452,7 +452,7 @@ fn command_ignores_the_signals_that_its_caller_ignored() {
 
 /// Prints the signals that it receives. Exits with status 5 after as many as its argument says.
 const SIGNALLED: &str = "import signal, sys, time
-signals = [signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM]
+signals = [signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM, signal.SIGCONT]
 got = []
 for one in signals:
     signal.signal(one, lambda number, frame: got.append(number))

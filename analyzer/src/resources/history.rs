@@ -104,7 +104,7 @@ impl History {
             let slots = &rest[edge(quarter)..edge(quarter + 1)];
             slots.iter().map(|slot| slot.least).min().unwrap_or(0)
         };
-        let at_end = rest.last().map_or(0, |slot| slot.least);
+        let at_end = rest.last().map_or(0, |slot| slot.most);
         (0..3).all(|quarter| least(quarter) < least(quarter + 1)) && least(3) < at_end
     }
 }
@@ -139,18 +139,15 @@ mod tests {
 
     #[test]
     fn growth_is_distinguished_from_fluctuation() {
-        let (mut leak, mut saw, mut start) = (
-            History::of(at(0), 0),
-            History::of(at(0), 0),
-            History::of(at(0), 0),
-        );
+        let [mut leak, mut saw, mut start, mut ended] = [(); 4].map(|()| History::of(at(0), 0));
         for n in 0..1000 {
             leak.set(at(n), n + n % 3);
             saw.set(at(n), n % 50);
             start.set(at(n), 20.min(n));
+            ended.set(at(n), 700.min(n));
         }
         assert!(leak.grows());
         assert!(!saw.grows());
-        assert!(!start.grows());
+        assert!(!start.grows() && !ended.grows());
     }
 }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, kill_process, setrlimit, waitid,
 };
+use signal_hook::consts::SIGCONT;
 use tokio::signal::unix::{Signal as SignalStream, SignalKind, signal};
 
 /// The command to start, and its environment.
@@ -98,6 +99,15 @@ impl Command {
             before(self.child.id());
         }
         self.child.wait()
+    }
+
+    /// Continues the command if it is stopped, so that it takes a signal.
+    pub(crate) fn wake(&self) {
+        let stopped = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let is_stopped = |pid| matches!(waitid(WaitId::Pid(pid), stopped), Ok(Some(_)));
+        if self.pid.is_some_and(is_stopped) {
+            self.signal(SIGCONT);
+        }
     }
 
     /// Sends the signal of this number to the command. Must not be called after `ended` has returned.

@@ -7,7 +7,7 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
-use signal_hook::consts::{SIGCONT, SIGTERM};
+use signal_hook::consts::SIGTERM;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinHandle;
@@ -213,8 +213,7 @@ fn pass_on(signal: Received, command: &Command, display: &Display) {
     if !signal.from_kernel {
         command.signal(signal.number);
     }
-    // A stopped process takes the signal when it continues.
-    command.signal(SIGCONT);
+    command.wake();
 }
 
 fn hanging(since: Duration) -> String {
