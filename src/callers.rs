@@ -1,4 +1,4 @@
-//! Names the functions in which a recording's waits began. The names come from the program files.
+//! Names the functions in a recording's call stacks, from the program files or from names that the recording contains.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -22,11 +22,11 @@ use crate::error::{CommandError, shown};
 
 /// The maximum number of files without symbols that messages list.
 const TOLD: usize = 5;
-/// The maximum number of function names that are read from one recording.
+/// The maximum number of addresses whose function names are read from a recording.
 const SYMBOLS: usize = 1_000_000;
-/// The maximum number of functions at an address. A report repeats their names for each stack.
+/// The maximum number of functions at an address, including inlined ones. A report repeats their names for each stack.
 const MOST_INLINED: usize = 64;
-/// The maximum number of characters of the name of a function, a file or a line.
+/// The maximum number of characters of the name of a function or file, or of a source location.
 const LONGEST_NAME: usize = 4096;
 
 /// Collects the call stacks of a recording and names their functions.
@@ -51,7 +51,7 @@ pub(crate) struct FunctionNames {
     /// The function names that the recording contains (`record --keep-symbols`), by file and address.
     symbols: HashMap<(String, u64), Vec<FunctionReport>>,
     known: RefCell<KnownNames>,
-    /// Reported files without symbols.
+    /// Files without symbols for which a message has been printed, with the reasons.
     reported: RefCell<BTreeSet<(String, &'static str)>>,
 }
 
@@ -193,8 +193,8 @@ impl FunctionNames {
         self.of_requests
     }
 
-    /// Fails if the recording at `path` has neither stacks of requests nor CPU samples, and, if these are of use, none of
-    /// blocked threads.
+    /// Fails if the recording at `path` has no stacks of requests, no CPU samples and, if `blocked` is given, no
+    /// stacks of blocked threads.
     pub(crate) fn needed(
         &self,
         path: &Path,
@@ -260,7 +260,7 @@ impl FunctionNames {
         })
     }
 
-    /// The call sites of waits for replies; `None` without stacks.
+    /// Returns the report on the call sites of waits for replies; `None` if the recording has no stacks.
     pub(crate) fn waits(&self, callers: &Callers) -> Option<CallersReport> {
         self.named(|name| callers.report(&self.stacks, name))
     }
@@ -360,7 +360,8 @@ fn functions(frame: &StackFrame, names: Option<&mut Names>) -> Vec<FunctionRepor
     reported(&frame.file, found.collect(), start.unwrap_or(frame.address))
 }
 
-/// Returns the `functions` found in `file`. A function without a name is identified by its start address `start`.
+/// Converts the `functions` found at an address in `file` to reports. If there are none, the report identifies the
+/// function by the file's name and its start address `start`.
 fn reported(file: &str, functions: Vec<SymbolFunction>, start: u64) -> Vec<FunctionReport> {
     let module = cut(file.rsplit('/').next().unwrap_or_default());
     if functions.is_empty() {

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use x11prof_protocol::{Chord, is_unsafe, keysym_name, keysym_of};
 
-/// A position in pixels, from the upper left corner of a window, or of the screen if the session names no window.
+/// A position in pixels, from the upper left corner of the action's window, or of the screen after [`Action::Window`]
+/// with `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// The distance to the right, in pixels.
@@ -54,7 +55,7 @@ pub enum Action {
     Scroll {
         /// The number of steps down (or to the right); negative for up (or to the left).
         steps: i32,
-        /// True to turn the wheel to the right or left, false for down or up.
+        /// True for the horizontal wheel (right and left), false for the vertical wheel (down and up).
         sideways: bool,
         /// The position of the pointer; `None` to leave the pointer where it is.
         at: Option<Place>,
@@ -69,8 +70,7 @@ impl Action {
         !matches!(self, Action::Window(_) | Action::Wait(_))
     }
 
-    /// The number of the button that X.Org's servers use for the mouse wheel in the direction of `steps` and
-    /// `sideways`.
+    /// The number of the button that X.Org's servers use for a turn of the mouse wheel: `steps` < 0 is up or left.
     pub(crate) fn wheel(steps: i32, sideways: bool) -> u8 {
         match (sideways, steps < 0) {
             (false, true) => 4,
@@ -87,7 +87,7 @@ impl Display for Place {
     }
 }
 
-/// A position after a space, if there is one.
+/// Prints a space and the position; prints nothing for `None`.
 struct At(Option<Place>);
 
 impl Display for At {
@@ -162,7 +162,8 @@ pub(crate) fn quoted(text: &str) -> String {
     quoted
 }
 
-/// The character that the key with this name types; `None` if there is no such key, or if it types no character.
+/// The character by which a `type` action can write the key with this name. `None` if there is no such key, if the
+/// key types no character, or if the character's usual key has another keysym.
 pub(crate) fn typed(name: &str) -> Option<char> {
     let keysym = x11prof_protocol::keysym_named(name)?;
     let character = match keysym {
@@ -171,6 +172,6 @@ pub(crate) fn typed(name: &str) -> Option<char> {
         0x0100_0100..=0x0110_FFFF => char::from_u32(keysym - 0x0100_0000)?,
         _ => return None,
     };
-    // Other keys are written by their names.
+    // A key that is not the usual key of its character must be written by its name.
     (keysym_of(character) == Some(keysym) && keysym_name(keysym).is_some()).then_some(character)
 }

@@ -51,7 +51,7 @@ impl FromStr for Session {
     }
 }
 
-/// Parses the actions of a line, and the pause between two actions.
+/// Parses the actions of a line. Also returns the pause between two of them, which only `type` can set (otherwise zero).
 fn actions(verb: &str, rest: &[String]) -> Result<(Vec<Action>, Duration), String> {
     let one = |action| Ok((vec![action], Duration::ZERO));
     match (verb, rest) {

@@ -7,7 +7,7 @@ use x11prof_protocol::{Chord, keysym_named};
 use crate::action::{Action, Place, WindowName, typed};
 use crate::session::{Session, Step};
 
-/// If the pointer moves less than this between press and release, the action is a click, in pixels.
+/// If the pointer moves at least this far (in pixels) between press and release, the action is a drag, otherwise a click.
 const STILL: i32 = 4;
 /// A pointer that has not moved for this long has reached its target.
 const RESTS: Duration = Duration::from_millis(100);
@@ -65,14 +65,14 @@ struct Held {
 #[derive(Default)]
 struct Making {
     steps: Vec<Step>,
-    /// The start of the last action.
+    /// The time of the last action; `None` before the first.
     last: Option<Duration>,
     window: Option<Option<WindowName>>,
     modifiers: u16,
-    /// A modifier that was pressed without another key so far.
+    /// The bit and the keysym of a modifier that is pressed, as long as no other key or button has been pressed with it.
     alone: Option<(u16, u32)>,
     held: Option<Held>,
-    /// The pointer's last motion.
+    /// The time and position of the pointer's last motion, if no action contains it yet.
     moved: Option<(Duration, Place)>,
     unnamed: u64,
 }
@@ -100,13 +100,13 @@ impl Making {
             at,
             modifiers,
         } = input;
-        // A program that does not select key releases does not receive them.
+        // A modifier that the event does not report has been released: programs receive no key releases unless they select them.
         self.modifiers &= modifiers | !FIXED;
         if kind == InputKind::Motion {
             self.motion(time, window, at);
             return;
         }
-        // The next input contains its own position.
+        // A button's event contains the pointer's position. A key needs a move action before it.
         match kind {
             InputKind::Key { .. } => self.arrive(),
             _ => self.moved = None,
@@ -256,7 +256,7 @@ impl Making {
         self.add(time, action);
     }
 
-    /// Adds an action that selects the window for the following actions.
+    /// Adds an action that selects the window for the following actions, unless it is already selected.
     fn enter(&mut self, window: Option<WindowName>) {
         if self.window.as_ref() != Some(&window) {
             self.steps.push(Step {

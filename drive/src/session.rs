@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::action::{Action, quoted};
 
-/// Characters with shorter pauses than this between them are printed as one text.
+/// Consecutive characters with shorter pauses than this are printed as one `type` line.
 const ONE_TEXT: Duration = Duration::from_secs(2);
 
 /// An action of a session, and the pause before it.
@@ -50,8 +50,8 @@ impl Session {
     }
 }
 
-/// The text form, which parses back to the same actions. A text has the mean of its pauses. In the alternate form
-/// (`{:#}`) each character is a separate line with its own pause.
+/// The text form, which parses back to the same actions. A `type` line with several characters contains the mean of
+/// their pauses. In the alternate form (`{:#}`) each character is a separate line with its own pause.
 impl Display for Session {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let mut steps = self.steps.iter().peekable();

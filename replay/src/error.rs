@@ -33,10 +33,10 @@ pub enum ReplayError {
         recorded: u8,
         /// The depth of the display's root window, in bits.
         here: u8,
-        /// Text to append to the message: the option for a suitable server. Empty if there is none.
+        /// The advice appended to the message: the option that starts a suitable server. Empty if there is no such option.
         advice: &'static str,
     },
-    /// The display assigns fewer resource ids to each client than the recorded server.
+    /// The display assigns fewer resource ids to each client than the recorded server did.
     #[error("the display's clients have fewer ids than the recorded ones")]
     Ids,
     /// The display cannot be reached, or has closed the connection.
@@ -47,14 +47,14 @@ pub enum ReplayError {
         /// The reason for the failure, as text.
         why: String,
     },
-    /// The display did not handle requests in time, or did not close connections.
+    /// The player waited too long for the display to handle requests or to close connections.
     #[error(
         "the server kept the clients waiting for {seconds} s, the last one on connection {connection}"
     )]
     Silent {
         /// The number of the connection in the recording.
         connection: u32,
-        /// The time in seconds that the player waited in vain for all clients together.
+        /// The limit in seconds for the sum of all clients' waits without a reply.
         seconds: u64,
     },
     /// A screenshot file cannot be written.

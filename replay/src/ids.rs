@@ -1,42 +1,42 @@
-//! Maps the ids of the recorded session to those of the display.
+//! Maps the ids of the recorded session to ids of the display.
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::IdKind;
 
-/// The last predefined atom (protocol, appendix A). Predefined atoms are equal on every display.
+/// The last predefined atom (X11 protocol, appendix A). Predefined atoms have the same numbers on every display.
 const LAST_PREDEFINED: u32 = 68;
-/// The last id that is a protocol constant: None, PointerRoot, InputFocus.
+/// The last id that is a constant of the protocol, such as None (0) and PointerRoot (1).
 pub(crate) const LAST_CONSTANT: u32 = 1;
-/// An id that no resource has (protocol, section "Common Types": the top three bits are zero).
+/// An id that no resource can have, because the top three bits of resource ids are zero (X11 protocol, "Common Types").
 const NO_RESOURCE: u32 = 7 << 29;
 
-/// A client's ids, in the recording and on the display.
+/// The id range of a client: its recorded mask, and the base on the display.
 #[derive(Debug, Clone, Copy)]
 struct Range {
     mask: u32,
     here: u32,
 }
 
-/// Maps recorded ids, atoms, times and other numbers to the display's.
+/// Maps recorded ids, atoms and times to those of the display.
 #[derive(Debug, Default)]
 pub(crate) struct Ids {
     ranges: FxHashMap<u32, Range>,
-    /// True if other programs use the display. Ids of their resources become invalid.
+    /// True if other programs use the display. The recorded ids of their resources are then replaced by an invalid id.
     pub(crate) is_shared: bool,
-    /// The mask of the recorded ids. A server uses one mask for all clients.
+    /// The recorded clients' resource id mask. A server assigns the same mask to all clients.
     mask: u32,
-    /// The ids of the root and the default colormap on the display, by recorded id.
+    /// Ids on the display by recorded id: the root window, the default colormap, CRTCs, outputs and modes.
     pub(crate) fixed: FxHashMap<u32, u32>,
     pub(crate) visuals: FxHashMap<u32, u32>,
     pub(crate) formats: FxHashMap<u32, u32>,
     pub(crate) atoms: FxHashMap<u32, u32>,
-    /// Times of the recorded server and of the display, in order.
+    /// Pairs of a recorded server time and a display time of the same event, in milliseconds, in ascending order.
     times: Vec<(u32, u32)>,
 }
 
 impl Ids {
-    /// Adds a client's id range as base and mask: in the recording, and on the display. Returns false if the display
-    /// has too few ids.
+    /// Adds a client with the base and mask of its resource ids, in the recording and on the display. Returns false
+    /// if the client has too few ids on the display.
     pub(crate) fn add_client(&mut self, recorded: (u32, u32), here: (u32, u32)) -> bool {
         let (base, mask) = recorded;
         self.mask = mask;
@@ -44,8 +44,7 @@ impl Ids {
         here.1 & mask == mask
     }
 
-    /// Maps the recorded id of a client's resource, or of a root or default colormap, to the display's id; `None` for
-    /// any other number.
+    /// Maps the recorded id of a client's resource, or an id in `fixed`, to the display's id; `None` for any other number.
     pub(crate) fn known(&self, id: u32) -> Option<u32> {
         let range = self.ranges.get(&(id & !self.mask));
         match range.filter(|_| id != 0) {
@@ -54,9 +53,9 @@ impl Ids {
         }
     }
 
-    /// The display's number for the recorded number `id` of this kind. An unknown number stays unchanged, because
-    /// servers of one kind number their own objects equally. On a shared display, an unknown resource becomes an invalid
-    /// one.
+    /// Maps a recorded number of this kind to the display's number. An unknown number stays unchanged, because
+    /// servers of the same kind number their own objects alike. On a shared display, the id of an unknown resource
+    /// becomes an invalid id.
     pub(crate) fn here(&self, id: u32, kind: IdKind) -> u32 {
         let of = |map: &FxHashMap<u32, u32>| map.get(&id).copied().unwrap_or(id);
         match kind {
@@ -73,8 +72,7 @@ impl Ids {
         }
     }
 
-    /// Notes that the same event had the server time `recorded` in the recording and `here` on the display, in
-    /// milliseconds.
+    /// Adds an event's server times in milliseconds: `recorded` in the recording, `here` on the display.
     pub(crate) fn add_time(&mut self, recorded: u32, here: u32) {
         let last = self.times.last().copied().unwrap_or_default();
         if recorded > last.0 {
@@ -82,9 +80,9 @@ impl Ids {
         }
     }
 
-    /// Converts a recorded server time to a display time, in milliseconds: that of the last event not later than
-    /// `recorded`, or CurrentTime (0) before the first event. The server would ignore a time in the future (protocol,
-    /// SetSelectionOwner).
+    /// Converts a recorded server time to a display time, both in milliseconds. Returns the display time of the last
+    /// event not later than `recorded`, or CurrentTime (0) if there is none. The result is never in the future,
+    /// because the server would ignore such a time (X11 protocol, SetSelectionOwner).
     pub(crate) fn time(&self, recorded: u32) -> u32 {
         let after = self.times.partition_point(|(then, _)| *then <= recorded);
         match after.checked_sub(1) {
@@ -93,8 +91,7 @@ impl Ids {
         }
     }
 
-    /// The display time of the event whose recorded time is exactly `recorded`, in milliseconds; `None` if there is
-    /// none.
+    /// The display time in milliseconds of an event whose recorded time is exactly `recorded`; `None` if there is no such event.
     pub(crate) fn same_time(&self, recorded: u32) -> Option<u32> {
         let found = self
             .times

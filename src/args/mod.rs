@@ -108,7 +108,7 @@ fn grouped() -> clap::Command {
         }
     }
     template.push_str(&format!("\n{bold}Options:{bold:#}\n{{options}}"));
-    // `--seconds -1` has a wrong value, not an unknown option.
+    // clap then reports a wrong value for `--seconds -1` instead of an unknown option `-1`.
     let negative = |option: clap::Arg| match option.get_long() {
         Some(_) if option.get_action().takes_values() => option.allow_negative_numbers(true),
         _ => option,
@@ -269,7 +269,8 @@ pub(crate) struct Record {
     pub(crate) server: Option<ServerKind>,
     /// Record the clients that already run on the display, until Ctrl-C
     ///
-    /// The recorder uses the RECORD extension. Not recorded: when a client reads, passed file descriptors, XKB events.
+    /// The recorder uses the RECORD extension. It does not record the times at which clients read, passed file
+    /// descriptors and XKB events.
     #[arg(long, conflicts_with_all = ["server", "listen", "tcp", "all_users", "link", "net", "rewrites", "command"])]
     pub(crate) attach: bool,
     /// Stop the recording, and COMMAND, after N seconds

@@ -17,7 +17,7 @@ pub(crate) enum PaceChoice {
 }
 
 #[derive(Debug, Args)]
-// Without any of these options, the error names all of them, so that no user is directed to the display in use.
+// If none of these options is given, clap's error names all of them, so that users are not led to `--display` only.
 #[command(group(ArgGroup::new("where").required(true).multiple(true).args(["server", "server_command", "display"])))]
 #[command(
     override_usage = "x11prof replay [OPTIONS] --server <KIND> [TRACE]\n       \
@@ -37,9 +37,8 @@ pub(crate) struct Replay {
     pub(crate) server: Vec<ServerKind>,
     /// Play to this display
     ///
-    /// The replay moves the pointer and presses keys. It leaves out what ordinary programs send that outlives the
-    /// connection or affects other programs. A trace made to harm can get past this: replay a stranger's trace with
-    /// --server.
+    /// The replay moves the pointer and presses keys. It leaves out requests whose effects outlive the connection or
+    /// reach other programs. A malicious trace can get past this check: replay a stranger's trace with --server.
     #[arg(long, value_name = "DISPLAY", conflicts_with_all = ["server", "server_command"])]
     pub(crate) display: Option<String>,
     /// Do not ask before using the pointer and keys of the display

@@ -31,7 +31,7 @@ pub(crate) struct Top {
     /// The cost table: a file or a name from `params list` [default: best match]
     #[arg(long, value_name = "P", value_parser = PARAMETERS, hide_possible_values = true)]
     pub(crate) params: Option<String>,
-    /// Stop when the server uses more than PERCENT of a CPU for the watching
+    /// Stop if the server uses more than PERCENT of a CPU for `top`
     #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with = "trace")]
     pub(crate) max_overhead: Option<f64>,
     /// Print all rows

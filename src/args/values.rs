@@ -207,7 +207,7 @@ pub(super) const NETWORK: Offering<Network> = Offering {
     names: || Network::presets().chain(["none"]).collect(),
 };
 
-/// Parses a network to emulate: any valid network, or a file of a link whose speed varies, and a round trip.
+/// Parses a network to emulate: any valid network, or FILE,RTT with the file of a link whose speed varies (mahimahi).
 pub(super) const EMULATED: Offering<EmulatedNetwork> = Offering {
     parse: |text| {
         let error = match Network::parse(text) {
@@ -281,7 +281,7 @@ pub(super) fn percent(text: &str) -> Result<f64, String> {
 
 pub(super) fn milliseconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
-        // One day, so that sums stay finite.
+        // The limit of one day keeps sums finite.
         Ok(ms) if ms > 0.0 && ms <= 86_400_000.0 => Ok(ms),
         _ => Err("expected milliseconds above 0, up to 86400000".to_owned()),
     }

@@ -12,8 +12,9 @@ use crate::error::{CommandError, Outcome};
 use crate::output::emit_text;
 use crate::text_file::text;
 
-/// The reports to compare: name, format, and arguments. `all` is a report in several formats. `CUT` is replaced by the
-/// middle of the recording and `LENGTH` by the length of the recording, both in seconds.
+/// The reports to compare: the report's name, its format, and x11prof's arguments. The format `all` is several
+/// formats in one document. `CUT` is replaced by the middle of the recording and `LENGTH` by its length, both in
+/// seconds.
 const PAGES: &[(&str, &str, &str)] = &[
     ("report", "all", "report --format all --all"),
     ("html", "html", "report --format html"),
@@ -77,7 +78,8 @@ pub(crate) fn run(arguments: &Audit) -> Outcome {
         return Ok(ExitCode::SUCCESS);
     }
     let half = pages.figure("report:trace.duration_ms").unwrap_or_default() / 2e3;
-    // The recorded network must not be applied a second time, and stacks have whole microseconds.
+    // If the recording contains an emulated network, a second network must not be added. Collapsed stacks round times
+    // to whole microseconds, which is too coarse for short recordings.
     let emulated = pages.figure("report:warnings[kind=emulated-network].count") > Some(0.0);
     let short = pages.figure("report:total.server_ms") < Some(0.1);
     let rest = rest.iter().copied();
@@ -111,7 +113,7 @@ fn add(
         let made: Vec<_> = thread::scope(|scope| {
             let begin = |(_, _, words)| {
                 let made = move || page(path, words, cut);
-                // If the system gives no more threads, this one makes the page.
+                // If no thread can be started, this thread produces the report.
                 thread::Builder::new()
                     .spawn_scoped(scope, made)
                     .map_err(|_| made())
@@ -169,14 +171,14 @@ fn page(path: &Path, words: &str, cut: f64) -> Result<String, CommandError> {
         .args(words)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        // Of all pages only the dump prints the missing parts of the recording as warnings only.
+        // Only `dump` reports missing parts of the recording just as warnings, on standard error.
         .stderr(match asked.starts_with("dump") {
             true => Stdio::inherit(),
             false => Stdio::piped(),
         });
     let output = command.spawn().and_then(|mut child| {
         if let Some(mut stdin) = child.stdin.take() {
-            // Most pages do not read this file.
+            // The write may fail, because most reports do not read standard input.
             let file = match asked.starts_with("check") {
                 true => BUDGET,
                 false => EVENTS,

@@ -1,4 +1,4 @@
-//! A connection to the display that does not wait for ever: another client may grab the server and keep it.
+//! A connection to the display with a time limit for replies, because another client may grab the server and keep it.
 
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
@@ -13,24 +13,25 @@ use x11rb::utils::RawFdContainer;
 
 use crate::DriveError;
 
-/// The times in seconds within which the server must reply: usually, and after the user has interrupted the driver, which
-/// then only releases keys.
+/// The time limits in seconds for the server's replies: the first normally, the second after the user has interrupted
+/// the driver, when it only releases the pressed keys.
 const PATIENCE: [i64; 2] = [20, 1];
 
 pub(super) fn gone(error: impl std::fmt::Display) -> DriveError {
     DriveError::Display(format!("does not answer: {error}"))
 }
 
-/// A connection whose server must reply in time.
+/// A connection on which a read or write fails if the server does not react within the time limit.
 pub(super) type BoundedConnection = RustConnection<BoundedStream>;
 
-/// Connects to `$DISPLAY`. Returns the connection and the number of the screen. `stop` is true after an interruption.
+/// Connects to `$DISPLAY`. Returns the connection and the number of the screen. `stop` becomes true when the user
+/// interrupts the driver; the time limit for replies is then shorter.
 pub(super) fn connect(stop: Arc<AtomicBool>) -> Result<(BoundedConnection, usize), DriveError> {
     let name = parse_display(None).map_err(gone)?;
     let mut addresses = name.connect_instruction();
     let stream = addresses.find_map(|address| DefaultStream::connect(&address).ok());
     let (stream, (family, address)) = stream.ok_or_else(|| gone("it has no socket"))?;
-    // Like every client, connect without a cookie if there is none.
+    // Like any X client, the driver connects without a cookie if it finds none.
     let cookie = get_auth(family, &address, name.display).ok().flatten();
     let (kind, cookie) = cookie.unwrap_or_default();
     let (stream, screen) = (BoundedStream { stream, stop }, usize::from(name.screen));
@@ -53,7 +54,7 @@ impl Stream for BoundedStream {
         loop {
             let tv_sec = PATIENCE[usize::from(self.stop.load(Ordering::Acquire))];
             match poll(&mut ready, Some(&Timespec { tv_sec, tv_nsec: 0 })) {
-                // The signal may have set `stop`.
+                // A signal interrupted the poll and may have set `stop`, so the time limit is read again.
                 Err(Errno::INTR) => {}
                 Ok(0) => {
                     let why =

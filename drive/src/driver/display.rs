@@ -25,13 +25,13 @@ use super::keyboard::Keyboard;
 use crate::DriveError;
 use crate::action::{Place, WindowName};
 
-/// Maximum depth at which window managers place clients' windows.
+/// Maximum depth, below the children of the root window, of the search for clients' windows in window managers' frames.
 const DEPTH: usize = 4;
-/// Maximum length of a name, in words of 4 bytes.
+/// Maximum length of a property that the driver reads, in words of 4 bytes.
 const NAME: u32 = 256;
-/// The interval between two checks for a click.
+/// The interval between two polls for the user's click.
 const LOOK: Duration = Duration::from_millis(20);
-/// Codes of core events (protocol, appendix B).
+/// The code of the core event MotionNotify (X11 protocol, appendix B).
 const MOTION: u8 = 6;
 
 /// The driver's connection to the display.
@@ -45,9 +45,9 @@ pub(super) struct Display {
     net_modal: u32,
     protocols: u32,
     take_focus: u32,
-    /// Windows to which the driver gave the focus.
+    /// Windows to which the driver has given the focus.
     focused: HashSet<Window>,
-    /// Windows that existed before the program.
+    /// Windows that existed before the driver started the program. Searches skip them.
     before: HashSet<Window>,
 }
 
@@ -61,7 +61,8 @@ pub(super) struct ClientWindow {
     pub(super) is_popup: bool,
 }
 
-/// The reply; `None` if the window no longer exists.
+/// Returns the reply, or `None` if the server returned an X error, usually because the window no longer exists. Fails
+/// if the connection is lost.
 fn answer<A>(reply: Result<A, ReplyError>) -> Result<Option<A>, DriveError> {
     match reply {
         Ok(answer) => Ok(Some(answer)),
@@ -70,7 +71,8 @@ fn answer<A>(reply: Result<A, ReplyError>) -> Result<Option<A>, DriveError> {
     }
 }
 
-/// Sends a request and waits for its reply. If the window no longer exists, the result is `None` and not an error.
+/// Sends a request and waits for its reply. The value is `None` if the server returned an X error, usually because
+/// the window no longer exists.
 macro_rules! ask {
     ($question:expr) => {
         answer($question.map_err(gone)?.reply())?
@@ -122,7 +124,8 @@ impl Display {
         Ok(())
     }
 
-    /// The id of the process whose client owns the window (X-Resource, "QueryClientIds").
+    /// The id of the process whose client owns the window (X-Resource, "QueryClientIds"). Fails if the server does
+    /// not report a process, as for a client on another machine.
     pub(super) fn process(&self, window: Window) -> Result<Pid, DriveError> {
         let spec = ClientIdSpec {
             client: window,
@@ -182,8 +185,8 @@ impl Display {
         self.client_window(over.unwrap_or(x11rb::NONE))
     }
 
-    /// The client's window that contains the window `id` or is inside it (if `id` is a window manager's frame), or is
-    /// `id` itself.
+    /// Returns the topmost client window that is `id`, contains `id`, or is inside `id` (a window manager's frame).
+    /// Fails if there is none.
     pub(super) fn client_window(&self, id: Window) -> Result<Window, DriveError> {
         for window in self.windows()?.iter().rev() {
             if self.is_in(id, window.id)? || self.is_in(window.id, id)? {
@@ -262,7 +265,7 @@ impl Display {
         Ok(())
     }
 
-    /// False if a child of the root window is outside of the screen, as a window manager's own window is.
+    /// False if a child of the root window is outside the screen, like window managers' helper windows, or has been destroyed.
     fn is_on_screen(&self, window: Window) -> Result<bool, DriveError> {
         let Some(of) = ask!(self.x.get_geometry(window)) else {
             return Ok(false);
@@ -306,7 +309,7 @@ impl Display {
     /// Sets the keyboard focus to the window if there is no window manager. Returns the name of another window that has
     /// the focus afterwards; `None` if the window has it.
     pub(super) fn focus(&mut self, window: Window) -> Result<Option<String>, DriveError> {
-        // A program may have set the focus itself, and still wait for a message of a window manager, as Swing does.
+        // Focus that the program has set itself is not enough: toolkits such as Swing also wait for WM_TAKE_FOCUS.
         if self.has_focus(window)? && self.focused.contains(&window) {
             return Ok(None);
         }
@@ -338,7 +341,8 @@ impl Display {
         self.focused.contains(&window)
     }
 
-    /// Requests a window that sets the focus itself to do so (ICCCM, section 4.1.7).
+    /// Sends WM_TAKE_FOCUS to the window if its client supports this protocol: the client then sets the focus itself
+    /// (ICCCM, section 4.1.7).
     fn tell_to_take_focus(&self, window: Window) -> Result<(), DriveError> {
         if self
             .numbers(window, self.protocols)?

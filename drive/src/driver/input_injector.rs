@@ -12,20 +12,20 @@ use super::subject::Subject;
 use crate::DriveError;
 use crate::action::{Action, Place, WindowName};
 
-/// The program must show its first window within this time.
+/// Time limit for the program's first window.
 const FIRST_WINDOW: Duration = Duration::from_secs(60);
-/// A later window must appear within this time.
+/// Time limit for a window, and for its keyboard focus, after the program has shown its first window.
 const WINDOW: Duration = Duration::from_secs(15);
-/// A program is idle after it has not run for this long: two frames, after which no request belongs to the response
-/// (docs/CONCEPTS.md).
+/// The program is idle if none of its threads has run for this long: two frames at 60 Hz. Later requests do not
+/// belong to the response to the input (docs/CONCEPTS.md).
 const REST: Duration = Duration::from_millis(34);
-/// After this time the next action follows even if the program is not idle.
+/// Maximum wait for the program to become idle. Then the next action follows anyway.
 const RESTLESS: Duration = Duration::from_secs(5);
-/// The maximum time for which a key is pressed. A longer press may repeat.
+/// The maximum time for which a key or button is pressed. A longer press of a key may start its auto-repeat.
 const HELD: Duration = Duration::from_millis(80);
-/// The interval between two checks.
+/// The interval between two reads of the program's state (windows, focus, CPU time).
 const BEAT: Duration = Duration::from_millis(3);
-/// Codes of core events (protocol, appendix B).
+/// Codes of the core events for presses and releases (X11 protocol, appendix B).
 const KEY: [u8; 2] = [2, 3];
 const BUTTON: [u8; 2] = [4, 5];
 
@@ -44,8 +44,8 @@ impl From<DriveError> for Stop {
     }
 }
 
-/// The window with this name: by class and title, otherwise the topmost of the class; without a name the topmost of
-/// all. For keys, a popup is chosen only if there is no other window.
+/// Finds the window with this class and title. If no title matches, returns the topmost window with this class;
+/// without a name, the topmost window. For keys, a popup is chosen only if there is no other window.
 fn matching<'a>(
     windows: &'a [ClientWindow],
     name: Option<&WindowName>,
@@ -74,9 +74,10 @@ pub(super) struct Target {
 pub(super) struct InputInjector {
     display: Display,
     program: Program,
-    /// The window for all actions, if it is fixed.
+    /// The window for all actions; `None` if the session's actions select windows.
     fixed: Option<u32>,
-    /// The window for the next actions: its name in the session, and the window itself.
+    /// The session's last window selection. `None` if no window has been selected yet; the topmost window is used.
+    /// `Some(None)` for the whole screen.
     window: Option<Option<WindowName>>,
     has_begun: bool,
     pointer: Option<Place>,
@@ -88,7 +89,7 @@ impl InputInjector {
         subject: &Subject,
         stop: Arc<AtomicBool>,
     ) -> Result<InputInjector, DriveError> {
-        // This connection must be the first, because the recorder excludes the first connection.
+        // This connection must be the process's first, because the recorder excludes the first connection.
         let mut display = Display::open(Arc::clone(&stop))?;
         let fixed = match subject {
             Subject::Command(_) => None,
@@ -182,7 +183,7 @@ impl InputInjector {
             return Ok(fixed);
         }
         let begun = Instant::now();
-        // If the program shows another window first, it has started.
+        // The shorter time limit applies from the program's first window, even if it is not the window that the action needs.
         let mut shown = self.has_begun.then_some(begun);
         loop {
             let windows = self.display.windows()?;
@@ -227,7 +228,7 @@ impl InputInjector {
         Ok(())
     }
 
-    /// The keycodes of an action, with the modifiers first and the key last.
+    /// The keycodes of an action: modifiers first, the key last. Fails if the keyboard has no such key.
     fn keys_of(&self, action: &Action) -> Result<Vec<u8>, Stop> {
         let (keysym, modifiers) = match action {
             Action::Type(character) => (keysym_of(*character).unwrap_or(0), 0),
@@ -324,7 +325,7 @@ impl InputInjector {
         Ok(())
     }
 
-    /// Waits until no thread of the program has run for a while. Returns false if this did not happen before `until`.
+    /// Waits until no thread of the program has run for `REST`. Returns false if this did not happen before `until`.
     fn until_quiet(&mut self, until: Instant) -> Result<bool, Stop> {
         self.display.sync()?;
         let mut last = self.program.activity();
@@ -333,7 +334,7 @@ impl InputInjector {
             std::thread::sleep(BEAT);
             let now = self.program.activity();
             if now != last || now.is_busy {
-                // Requests in flight must be handled before the idle time counts.
+                // The server must have sent the effects of earlier requests before the idle time starts.
                 self.display.sync()?;
                 since = Instant::now();
                 last = now;

@@ -1,4 +1,4 @@
-//! The keys of the display's keyboard, by keysym.
+//! Finds the key of the display's keyboard that produces a keysym.
 
 use std::collections::HashMap;
 
@@ -33,7 +33,7 @@ impl Keyboard {
     fn of(first: u8, per_key: u8, keysyms: &[u32]) -> Keyboard {
         let mut keys = HashMap::new();
         for (code, of) in (first..=u8::MAX).zip(keysyms.chunks(usize::from(per_key).max(1))) {
-            // The first group: without modifiers, and with Shift.
+            // Only the key's first group is used: its keysyms without modifiers and with Shift.
             for (keysym, shift) in of.iter().take(2).zip([false, true]) {
                 if *keysym != 0 {
                     keys.entry(*keysym).or_insert((code, shift));

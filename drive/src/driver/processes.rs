@@ -1,4 +1,4 @@
-//! The program and its child processes. Reads from the kernel whether they run, and their CPU time.
+//! The program and its child processes. Reads their state and CPU time from the kernel.
 
 use std::ffi::OsString;
 use std::fs;
@@ -9,9 +9,9 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::DriveError;
 
-/// How long the program may take to end before it is killed.
+/// The time between SIGTERM and SIGKILL when the driver ends the program.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Maximum number of checked threads.
+/// Maximum number of child processes, and of threads of each process, that are read.
 const MOST: usize = 10_000;
 
 /// The driven program.
@@ -22,13 +22,13 @@ pub(super) enum Program {
     There(Pid),
 }
 
-/// The total CPU time of all threads of a program and its child processes, and the number of threads.
+/// The total CPU time (in nanoseconds) and the number of all threads of a program and its child processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Activity {
     run_ns: u64,
     threads: usize,
-    /// True if a thread runs or waits for the disk, or if the first thread of a process sleeps in the middle of its
-    /// work.
+    /// True if a thread runs or waits for the disk, or if the first thread of a process is in a sleep system call, as
+    /// in a program that sleeps during its response.
     pub(super) is_busy: bool,
 }
 
@@ -38,7 +38,7 @@ impl Program {
         let (name, arguments) = command
             .split_first()
             .unwrap_or((const { &OsString::new() }, &[]));
-        // If this fails, only daemons that the program starts are not watched.
+        // If this fails, the driver does not see daemons that the program starts.
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         let child = Command::new(name)
             .args(arguments)
@@ -91,7 +91,7 @@ impl Program {
                 activity.run_ns = activity.run_ns.wrapping_add(ran.unwrap_or(0));
                 activity.threads += 1;
                 activity.is_busy |= matches!(state(&of), Some('R' | 'D'));
-                // Other threads may sleep between iterations of a loop.
+                // Only the first thread counts, because other threads may sleep between the iterations of a loop.
                 activity.is_busy |= thread == pid.to_string() && sleeps(&text("syscall"));
             }
         }

@@ -14,16 +14,16 @@ use x11prof_proxy::{ServerLink, setup_request};
 use super::patience::PATIENCE;
 use crate::script::{EventKey, key, time};
 
-/// Kinds of message (protocol, "Replies", "Errors", "Events").
+/// Codes of messages from the server (X11 protocol, "Replies", "Errors", "Events").
 const ERROR: u8 = 0;
 const REPLY: u8 = 1;
 const KEYMAP_NOTIFY: u8 = 11;
 const GENERIC_EVENT: u8 = 35;
-/// The number of bytes to read at a time.
+/// The size of the read buffer in bytes.
 const ROOM: usize = 1 << 16;
 /// The longest accepted message, in bytes.
 const LONGEST: usize = 64 << 20;
-/// The maximum number of kinds of events that are counted, and of times of each that are kept.
+/// The maximum number of event kinds that are counted, and of unpaired times that are stored for each kind.
 const MOST_KEPT: usize = 1 << 16;
 
 /// The numbers of received and awaited events of one kind on a connection.
@@ -31,7 +31,7 @@ const MOST_KEPT: usize = 1 << 16;
 pub(super) struct Arrivals {
     pub(super) came: u64,
     pub(super) awaited: u64,
-    /// Times of events, on the display and in the recording, that are not paired yet.
+    /// Server times of events on the display, and of awaited events in the recording, that are not paired yet (milliseconds).
     here: VecDeque<u32>,
     recorded: VecDeque<u32>,
 }
@@ -45,24 +45,23 @@ pub(super) struct Connection {
     pub(super) sent: u64,
     /// The sequence number of the last request on this connection that the display is known to have handled.
     pub(super) handled: u64,
-    /// Requests with pending replies: the number on the display, and the recorded number (0 for the player's own
-    /// requests).
+    /// Requests with pending replies: the sequence number on the display, and in the recording (0 for the player's own requests).
     pending: VecDeque<(u64, u64)>,
     pub(super) arrivals: FxHashMap<EventKey, Arrivals>,
     /// The number of errors by the failed request's major and minor opcode on the display.
     pub(super) failed: FxHashMap<(u8, u8), u64>,
-    /// Server times in milliseconds of events that occurred in both: in the recording, and on the display.
+    /// Server times in milliseconds of the same event, in the recording and on the display.
     pub(super) times: Vec<(u32, u32)>,
     read: Vec<u8>,
     pub(super) is_over: bool,
 }
 
 impl Connection {
-    /// Connects to the display with its authorization cookie. Returns the connection and the display's reply, at least
-    /// 8 bytes long.
+    /// Connects to the display with its authorization cookie. Returns the connection and the display's reply to the
+    /// setup request, which has at least 8 bytes.
     pub(super) fn open(link: &ServerLink, order: ByteOrder) -> io::Result<(Connection, Vec<u8>)> {
         let (connected, cookie) = link.connect()?;
-        // A descriptor of any kind of socket is read and written in the same way.
+        // The socket may also be a TCP socket: `UnixStream` only reads and writes its descriptor.
         let stream = UnixStream::from(OwnedFd::from(connected));
         stream.set_read_timeout(Some(PATIENCE))?;
         let mut connection = Connection {
@@ -92,8 +91,8 @@ impl Connection {
         self.stream.as_fd()
     }
 
-    /// Notes that requests were sent: the recorded sequence number of the first one, their count, and the recorded
-    /// sequence numbers of those that get a reply.
+    /// Counts requests that are about to be sent: `first` is the recorded sequence number of the first one,
+    /// `requests` their number, and `asked` the recorded sequence numbers of the requests that have a reply.
     pub(super) fn note(&mut self, first: u64, requests: u64, asked: impl Iterator<Item = u64>) {
         let before = self.sent + 1;
         let pending = asked.map(|recorded| (before + recorded.saturating_sub(first), recorded));
@@ -101,8 +100,8 @@ impl Connection {
         self.sent += requests;
     }
 
-    /// Writes as many of the bytes as the socket accepts, with the file descriptor if there is one. Returns the number
-    /// of written bytes.
+    /// Writes as many of the bytes as the socket accepts, and passes the file descriptor if there is one. Returns the
+    /// number of written bytes.
     pub(super) fn write(&self, bytes: &[u8], descriptor: Option<&OwnedFd>) -> io::Result<usize> {
         let fds: Vec<BorrowedFd<'_>> = descriptor.iter().map(|fd| fd.as_fd()).collect();
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -123,7 +122,7 @@ impl Connection {
         first.is_some_and(|(_, number)| *number <= recorded && !self.is_over)
     }
 
-    /// Reads and processes bytes that the display has sent. Reads once: a display may send without end.
+    /// Reads and processes bytes that the display has sent. Reads only once, because a display may send without end.
     pub(super) fn receive(&mut self, extensions: &Extensions) {
         let mut room = [0; ROOM];
         match self.stream.read(&mut room) {
@@ -138,7 +137,7 @@ impl Connection {
         }
     }
 
-    /// Extracts the complete messages from the bytes.
+    /// Processes the complete messages in the read bytes.
     fn take(&mut self, extensions: &Extensions) {
         let read = std::mem::take(&mut self.read);
         let mut at = 0;
@@ -174,7 +173,7 @@ impl Connection {
                     self.pending.pop_front();
                 }
                 if kind == ERROR {
-                    // Section "Errors": the minor opcode is at 8, the major one at 10.
+                    // X11 protocol, "Errors": byte 8 starts the minor opcode, byte 10 is the major opcode.
                     let minor = self.order.u16(bytes, 8).unwrap_or(0);
                     *self.failed.entry((bytes[10], minor as u8)).or_default() += 1;
                 }
@@ -196,8 +195,8 @@ impl Connection {
         }
     }
 
-    /// Notes that an event of this kind is awaited; `recorded` is its recorded server time in milliseconds, if it has
-    /// one.
+    /// Adds an event of this kind that the player must wait for; `recorded` is its recorded server time in
+    /// milliseconds, `None` if the event has no time.
     pub(super) fn await_event(&mut self, key: EventKey, recorded: Option<u32>) {
         let of = self.arrivals.entry(key).or_default();
         of.awaited += 1;
@@ -207,7 +206,7 @@ impl Connection {
         }
     }
 
-    /// Closes the sending direction of the connection. The display reads the rest and then closes the connection.
+    /// Closes the sending direction of the connection. The display reads the remaining requests, then closes the connection.
     pub(super) fn shut_down(&self) {
         // The connection may be closed already.
         let _ = self.stream.shutdown(std::net::Shutdown::Write);
@@ -215,7 +214,8 @@ impl Connection {
 }
 
 impl Arrivals {
-    /// The next pair of times. Events of a kind arrive in the recorded order.
+    /// Removes and returns the next pair of times (recorded, display); `None` if one of them is missing. Events of a
+    /// kind arrive in the recorded order.
     fn pair(&mut self) -> Option<(u32, u32)> {
         match (self.recorded.front(), self.here.front()) {
             (Some(recorded), Some(here)) => {

@@ -1,4 +1,4 @@
-//! The player's own connection: it looks up names, injects input, and reads the screen.
+//! The player's own connection to the display. It looks up extensions and atoms, injects input, and takes screenshots.
 
 use std::collections::BTreeMap;
 use std::fs::Permissions;
@@ -27,7 +27,7 @@ use super::patience::PATIENCE;
 use crate::ReplayError;
 use crate::script::{Outputs, trimmed};
 
-/// Maximum number of requests before the first reply is read, so that the replies fit into a socket.
+/// Maximum number of requests that are sent before the first reply is read, so that the replies fit into the socket's buffer.
 const AT_ONCE: usize = 100;
 
 /// The player's own connection to the display.
@@ -116,7 +116,7 @@ impl Control {
         Ok(here)
     }
 
-    /// Interns the recorded atom names on the display. Returns pairs of the recorded atom and the display's atom.
+    /// Interns the recorded atom names on the display. Returns pairs of recorded atom and display's atom.
     pub(super) fn atoms(
         &mut self,
         recorded: &BTreeMap<u32, Vec<u8>>,
@@ -148,8 +148,7 @@ impl Control {
         })
     }
 
-    /// The number of recorded keycodes that have different symbols on the display; `recorded` has the symbols by
-    /// keycode.
+    /// The number of recorded keycodes that have other symbols on the display; `recorded` contains the symbols by keycode.
     pub(super) fn other_keys(
         &mut self,
         recorded: &BTreeMap<u8, Vec<u32>>,
@@ -159,7 +158,7 @@ impl Control {
         else {
             return Ok(0);
         };
-        // A request for keycodes that the display does not have would fail.
+        // The server returns an error for keycodes outside its range.
         let first_keycode = (*first).max(self.setup.min_keycode);
         let last = (*last).min(self.setup.max_keycode);
         let question = GetKeyboardMappingRequest {
@@ -246,11 +245,11 @@ impl Control {
         for pixel in rows.flat_map(|one| one[..row].chunks(pixel)) {
             picture.extend(match pixel {
                 [blue, green, red, _] => [*red, *green, *blue],
-                // The pixel values. Their colours would depend on the colormap.
+                // Screens without 32 bits per pixel: the pixel values are stored as grey, because colours depend on the colormap.
                 _ => [pixel[0]; 3],
             });
         }
-        // A screenshot shows windows, so only the owner may read it.
+        // A screenshot may show private data, so only the file's owner may read it.
         let place = ResultPath::of(file).map_err(ReplayError::Picture)?;
         let written = own_file(place.path()).and_then(|mut file| {
             file.set_permissions(Permissions::from_mode(0o600))?;

@@ -21,7 +21,7 @@ use waiting::Waiting;
 /// The pace at which a replay sends the recorded requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pace {
-    /// With the recorded pauses, so that the display server wakes up as often and sleeps as long as the recorded one.
+    /// With the recorded pauses, so that the display server sleeps and wakes up as in the recorded session.
     Recorded,
     /// Without pauses, as fast as the display's replies and events permit.
     Full,
@@ -36,10 +36,7 @@ pub struct PlayConfig {
     pub pictures: Option<PathBuf>,
 }
 
-/// Replays the script on the display of DISPLAY, with the cookie of XAUTHORITY.
-///
-/// # Errors
-/// Fails if the display cannot be reached, has no matching screen, stops replying, or closes a connection.
+/// Replays the script on the display in `DISPLAY`, with the cookie from the authority file in `XAUTHORITY`.
 pub fn play(script: &Script, config: &PlayConfig) -> Result<Played, ReplayError> {
     let mut player = Player::new(script)?;
     let start = Instant::now();
@@ -47,7 +44,7 @@ pub fn play(script: &Script, config: &PlayConfig) -> Result<Played, ReplayError>
     let mut waiting = Waiting::default();
     for step in &script.steps {
         if let (Pace::Recorded, Some(first)) = (config.pace, first) {
-            // If the recorded time is out of the clock's range, there is no pause.
+            // No pause if the recorded time is outside the range of `Instant`.
             let at = start.checked_add(step.time.since(first));
             player.pump_until(at.unwrap_or(start));
         }

@@ -1,4 +1,5 @@
-//! Keeps the order of a recorded session: a client waits for replies, events, and the requests of other clients.
+//! Keeps the order of a recorded session. Before it sends a client's batch, the player waits for replies, for events,
+//! and for the handling of other clients' requests.
 
 use std::time::{Duration, Instant};
 
@@ -9,11 +10,11 @@ use super::performer::Player;
 use crate::ReplayError;
 use crate::script::{Batch, EventKey};
 
-/// After this many missing events of a kind, the player no longer waits for that kind.
+/// After this many batches with missing events of a kind, the player no longer waits for events of that kind.
 const MISSES: u32 = 3;
-/// After this many missing events, the player no longer waits for any.
+/// After this many batches with missing events of any kind, the player no longer waits for events.
 const ALL_MISSES: u32 = 40;
-/// GetInputFocus (protocol, section "GetInputFocus").
+/// The opcode of GetInputFocus.
 const GET_INPUT_FOCUS: u8 = 43;
 
 impl Player<'_> {
@@ -79,7 +80,7 @@ impl Player<'_> {
                 if std::mem::replace(&mut has_asked, true) {
                     break;
                 }
-                // A display without a free processor may be late. Pending events for the client arrive before a reply.
+                // A display on a busy machine may be late. The server sends pending events to the client before the reply.
                 self.settle(None)?;
                 self.ask(client)?;
                 until = Instant::now();
@@ -106,8 +107,8 @@ impl Player<'_> {
     }
 
     /// Waits until the display has handled all requests of these clients (indexes; `None` for all clients), so that
-    /// later requests follow them. For a client with requests that may not be handled yet, the player sends a request
-    /// that has a reply.
+    /// it handles later requests of other clients after them. The player adds a round trip for each client whose last
+    /// request may not be handled yet.
     pub(super) fn settle(&mut self, clients: Option<&[usize]>) -> Result<(), ReplayError> {
         let all: Vec<usize> = (0..self.clients.len()).collect();
         for client in clients.unwrap_or(&all) {
@@ -121,7 +122,7 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Sends a request with a reply for a client, and waits for the reply.
+    /// Sends GetInputFocus on a client's connection, and waits for the reply.
     fn ask(&mut self, client: usize) -> Result<(), ReplayError> {
         let request = match self.script.clients[client].order {
             ByteOrder::Little => [GET_INPUT_FOCUS, 0, 1, 0],
@@ -139,8 +140,8 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// The display's major opcode of the extension that has the major opcode `recorded` in the recording; `None` if the
-    /// display lacks the extension.
+    /// The display's major opcode of the extension that has the major opcode `recorded` in the recording; `None` if
+    /// the display lacks the extension or the recording does not name it.
     pub(super) fn major_here(&self, recorded: u8) -> Option<u8> {
         let name = self.script.extensions.by_major(recorded)?.name;
         Some(self.extensions.by_name(name.as_str())?.major)

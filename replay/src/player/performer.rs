@@ -1,4 +1,4 @@
-//! The player's state: the display, its ids, and a connection for each recorded client.
+//! The player's state: the display, the maps of ids, and a connection for each recorded client.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::os::fd::OwnedFd;
@@ -19,10 +19,10 @@ use crate::ids::Ids;
 use crate::script::{Noise, Script};
 use crate::{Played, ReplayError};
 
-/// The maximum number of pictures.
+/// The maximum number of screenshots.
 const MOST_PICTURES: usize = 1000;
 
-/// Memory shared with the display, in place of a recorded client's segment.
+/// Memory that the player shares with the display in place of a recorded client's segment.
 pub(super) enum Memory {
     Segment(SharedMemory),
     File(OwnedFd),
@@ -38,16 +38,16 @@ pub(super) struct Player<'a> {
     pub(super) ids: Ids,
     pub(super) clients: Vec<Option<Connection>>,
     pub(super) memory: Vec<Memory>,
-    /// The number of batches in which an event of a kind (extension, code) was missing. After several, the player no
-    /// longer waits for the kind.
+    /// The number of batches in which an event of a kind (extension, code) was missing. Above a limit, the player no
+    /// longer waits for events of the kind.
     pub(super) unreliable: HashMap<(u8, u32), u32>,
-    /// By index of the client, the time that the player has waited in vain since the display handled one of its requests.
+    /// By index of the client, the sum of the waits without a reply since the display last handled one of its requests.
     late: Vec<Duration>,
     /// The index of the client that has grabbed the server; `None` if no client has.
     pub(super) grabbed: Option<usize>,
     pub(super) noise: Noise,
     pub(super) played: Played,
-    /// The names of the pictures.
+    /// The file names of the screenshots so far, without the extension.
     pictures: BTreeSet<String>,
     errors: BTreeMap<Symbol, u64>,
 }
@@ -128,7 +128,7 @@ impl<'a> Player<'a> {
     }
 
     pub(super) fn close(&mut self, client: usize) -> Result<(), ReplayError> {
-        // Other clients may have sent events to this client's windows.
+        // Other clients' requests may still send events to this client's windows, so they are handled first.
         let others: Vec<usize> = (0..self.clients.len())
             .filter(|other| *other != client)
             .collect();
@@ -143,18 +143,15 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// Reads messages from the display until the time `until`.
+    /// Reads messages from the display until `until`, even if they arrive earlier.
     pub(super) fn pump_until(&mut self, until: Instant) {
         while Instant::now() < until {
             self.pump(until);
         }
     }
 
-    /// Waits until a client's connection (by index) is over or `is_done`. The display has `limit` for it, less the time that
-    /// the player has already waited in vain for this client. Returns false if that was too short.
-    ///
-    /// # Errors
-    /// Fails if the player has waited in vain too long, for all clients together.
+    /// Waits until a client's connection (by index) is closed or `is_done`. The wait is at most `limit`, minus
+    /// earlier waits without a reply for this client. Returns false if the wait ended without success.
     pub(super) fn wait(
         &mut self,
         client: usize,
@@ -182,8 +179,8 @@ impl<'a> Player<'a> {
         Ok(true)
     }
 
-    /// Reads the messages that the display has sent on any connection; if there are none, waits for them until the time
-    /// `until`.
+    /// Waits until `until` for messages from the display on any connection, then reads one buffer from each
+    /// connection that has some.
     pub(super) fn pump(&mut self, until: Instant) {
         let open = self.clients.iter().flatten().filter(|one| !one.is_over);
         let mut fds: Vec<PollFd<'_>> = open
@@ -194,7 +191,7 @@ impl<'a> Player<'a> {
             tv_sec: left.as_secs().cast_signed(),
             tv_nsec: left.subsec_nanos().into(),
         };
-        // An interruption is handled like the end of a wait.
+        // An interrupted poll is handled like one that timed out.
         let _ = poll(&mut fds, Some(&wait));
         let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
         let all = self.clients.iter_mut().zip(&mut self.late);
@@ -212,13 +209,13 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Writes a screenshot to the folder; `name`, the text of a mark, becomes the file name. The second one of a name gets
-    /// the number 2.
+    /// Writes a screenshot to the folder. The file name is `name` (the text of a mark) with other characters than
+    /// ASCII letters and digits replaced. Further screenshots of the same name get a number, from 2.
     pub(super) fn picture(&mut self, folder: &Path, name: &str) -> Result<(), ReplayError> {
         if self.pictures.len() >= MOST_PICTURES {
             return Ok(());
         }
-        // The mark's text must not be used as a path.
+        // The mark's text comes from the recording and must not be used as a path.
         let letter = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
         let first: String = name.chars().take(60).map(letter).collect();
         let (mut name, mut number) = (first.clone(), 1);

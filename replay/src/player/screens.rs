@@ -8,7 +8,8 @@ use crate::ReplayError;
 use crate::ids::Ids;
 use crate::script::{Outputs, Script};
 
-/// Maps the recorded root, colormap and visuals to those of the display's screen `here`, and stores them in `ids`.
+/// Maps the recorded root window, colormap and visuals to those of the display's screen `here`, and stores them in
+/// `ids`. Fails if the recording contains no screen, or if the display's screen has another depth.
 pub(super) fn match_screens(
     script: &Script,
     here: &Screen,
@@ -48,12 +49,12 @@ pub(super) fn match_screens(
             ids.visuals.insert(visual.visual_id, one.visual_id);
         }
     }
-    // Programs draw in the default visual, which may be one of several equivalent ones.
+    // The recorded default visual maps to the display's default visual, even if several visuals are equivalent.
     ids.visuals.insert(recorded.root_visual, here.root_visual);
     Ok(())
 }
 
-/// Maps the recorded CRTCs and outputs to those of the display in the same order, and the modes to modes of equal size.
+/// Maps recorded CRTCs and outputs to the display's by their order, and modes to modes of the same size.
 pub(super) fn outputs(recorded: &Outputs, here: &Outputs) -> FxHashMap<u32, u32> {
     let in_order = |recorded: &[u32], here: &[u32]| -> Vec<(u32, u32)> {
         recorded.iter().copied().zip(here.iter().copied()).collect()
@@ -71,7 +72,7 @@ pub(super) fn outputs(recorded: &Outputs, here: &Outputs) -> FxHashMap<u32, u32>
     modes.chain(others.into_iter().flatten()).collect()
 }
 
-/// Maps the ids of the recorded picture formats to the ids of equal formats of the display.
+/// Maps the ids of recorded picture formats to the ids of the display's formats with the same type, depth and channels.
 pub(super) fn formats(recorded: &[Pictforminfo], here: &[Pictforminfo]) -> FxHashMap<u32, u32> {
     let alike = |a: &Pictforminfo, b: &Pictforminfo| {
         (a.type_, a.depth, a.direct) == (b.type_, b.depth, b.direct)

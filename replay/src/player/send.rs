@@ -13,12 +13,12 @@ use crate::ReplayError;
 use crate::script::{Batch, Passed, Patch, event_code};
 
 const NO_OPERATION: u8 = 127;
-/// The number of bytes from which the filled bytes of a batch are written in parts.
+/// Noise for omitted bytes is written in parts of about this many bytes, to limit the memory for large images.
 const AT_ONCE: usize = 1 << 20;
 
 impl Player<'_> {
-    /// Sends a batch whose awaited replies have arrived, after waiting for its events and for requests of other
-    /// clients.
+    /// Sends a batch after the recorded replies have arrived. Waits first for its events, and until the display has
+    /// handled the other clients' earlier requests.
     pub(super) fn send(&mut self, batch: &Batch) -> Result<(), ReplayError> {
         if batch.is_long && self.extensions.by_name("BIG-REQUESTS").is_none() {
             let lacks = ReplayError::display("the display");
@@ -26,7 +26,7 @@ impl Player<'_> {
         }
         self.wait_for_events(batch)?;
         match batch.after_all {
-            // Late clients would have to wait until the end of the grab.
+            // The display handles no other client's requests during a grab, so it must handle all earlier requests first.
             true => self.settle(None)?,
             false => self.settle(Some(&batch.uses))?,
         }
@@ -51,7 +51,7 @@ impl Player<'_> {
                     }
                 }
                 Patch::Id(kind) => {
-                    // Font ids in text items have their most significant byte first.
+                    // Font ids in the text items of PolyText requests are always big-endian.
                     let order = match kind {
                         IdKind::FontItem => ByteOrder::Big,
                         _ => order,
@@ -100,7 +100,7 @@ impl Player<'_> {
             segment,
         } in &batch.passed
         {
-            // The descriptor must be sent with the request's first byte.
+            // The descriptor must be sent together with the request's first byte.
             self.write_filled(batch, &bytes, written..range.start)?;
             self.write(batch.client, &bytes[range.clone()], Some(*segment))?;
             written = range.end;
@@ -108,7 +108,7 @@ impl Player<'_> {
         self.write_filled(batch, &bytes, written..bytes.len())
     }
 
-    /// Writes the range of a batch's bytes, with noise in place of omitted bytes.
+    /// Writes a range of a batch's bytes, with noise in place of bytes that are missing from the recording.
     fn write_filled(
         &mut self,
         batch: &Batch,
@@ -132,8 +132,8 @@ impl Player<'_> {
         self.write(batch.client, &filled, None)
     }
 
-    /// Writes bytes on the connection of a client (an index), with the memory file of `segment` if there is one. Also
-    /// reads, because a display stops reading if its messages are not read.
+    /// Writes bytes on the connection of a client (by index), and passes the memory file of `segment` if there is
+    /// one. Also reads messages, because a display stops reading from a client that does not read.
     pub(super) fn write(
         &mut self,
         client: usize,
@@ -167,7 +167,7 @@ impl Player<'_> {
                     self.pump(Instant::now() + LOOK_AGAIN);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // The display closed the connection; its last messages are still unread.
+                // The display closed the connection. Its last messages may still be unread.
                 Err(_) => {
                     self.pump(Instant::now());
                     return Ok(());

@@ -1,5 +1,5 @@
-//! Queues the batches of clients with late replies. Other clients continue meanwhile, because one of them may have
-//! grabbed the server.
+//! Queues the batches of clients whose replies are late. Other clients continue meanwhile, because one of them may
+//! have grabbed the server and must release it.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,7 +8,7 @@ use super::performer::Player;
 use crate::ReplayError;
 use crate::script::Batch;
 
-/// Batches that wait for replies to their client, by index of the client.
+/// The queued batches by client index. The first batch of each client waits for replies.
 #[derive(Default)]
 pub(super) struct Waiting<'a>(BTreeMap<usize, VecDeque<&'a Batch>>);
 
@@ -17,7 +17,8 @@ impl<'a> Waiting<'a> {
         self.0.contains_key(&client)
     }
 
-    /// Sends the batch, or queues it if earlier batches of its client wait or its awaited replies are late.
+    /// Sends the batch. Queues it instead if earlier batches of its client are queued, or if its awaited replies do
+    /// not arrive in time.
     pub(super) fn send(
         &mut self,
         player: &mut Player<'_>,
@@ -47,14 +48,14 @@ impl<'a> Waiting<'a> {
         Ok(())
     }
 
-    /// Sends all queued batches, and waits for their replies.
+    /// Sends all queued batches, waiting for the replies that they need.
     pub(super) fn finish(mut self, player: &mut Player<'_>) -> Result<(), ReplayError> {
         loop {
             self.go_on(player)?;
             let Some(batch) = self.0.values().find_map(VecDeque::front).copied() else {
                 return Ok(());
             };
-            // No other client has anything left to send.
+            // The script is at its end, so no other client has anything left to send.
             player.replies(batch, PATIENCE)?;
         }
     }

@@ -1,4 +1,4 @@
-//! A batch: the requests that a client sent at once, and what must precede them in a replay.
+//! A batch: requests of a client that are sent together, and the messages that must precede them in a replay.
 
 use std::ops::Range;
 
@@ -6,24 +6,24 @@ use x11prof_protocol::IdKind;
 
 use super::AwaitedEvent;
 
-/// A value in a batch's bytes that must be replaced by the display's value.
+/// A value in a batch's bytes that the player must replace by the display's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Patch {
     Id(IdKind),
-    /// A number that is a resource id if it lies in a client's id range (in properties and events).
+    /// A number that is a resource id only if it lies in a client's id range (in properties and events).
     IdIfKnown,
-    /// A number that is a time if an event had this time, otherwise a resource id or an atom (in messages between
-    /// clients).
+    /// A number in a message between clients. It is a time if a recorded event had this time, otherwise a resource id
+    /// if it lies in a client's id range, otherwise an atom.
     AnyIfKnown,
     /// The major opcode of an extension, one byte.
     Major,
     /// The code of an extension's event, one byte.
     EventCode,
-    /// The identifier of a shared memory segment, given by the segment's number in the script.
+    /// The System V identifier of the shared memory segment with this number in the script.
     Segment(u32),
 }
 
-/// A request to which the recorded server replied.
+/// A request that has a reply.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RepliedRequest {
     /// The sequence number of the request in the recording.
@@ -37,17 +37,17 @@ pub(crate) struct RepliedRequest {
 pub(crate) struct Passed {
     /// The range of the request in the batch's bytes.
     pub(crate) bytes: Range<usize>,
-    /// The index in the script of the shared memory segment that is passed.
+    /// The number in the script of the shared memory segment whose descriptor is passed.
     pub(crate) segment: u32,
 }
 
-/// Requests of a client that the recorder read at once. Rare properties are stored separately, because a batch may
-/// have a hundred thousand requests.
+/// Requests of a client that the recorder read at once. Rare properties of requests are stored for the batch, because
+/// a batch may contain a hundred thousand requests.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     pub(crate) client: usize,
     pub(crate) bytes: Vec<u8>,
-    /// The offsets at which bytes are missing from the recording, with the numbers of missing bytes.
+    /// The offsets in `bytes` at which bytes are missing from the recording, each with the number of missing bytes.
     pub(crate) omitted: Vec<(usize, usize)>,
     pub(crate) requests: u64,
     /// The recorded sequence number of the batch's first request.
@@ -63,12 +63,11 @@ pub(crate) struct Batch {
     pub(crate) is_long: bool,
     /// Events that the client received after its previous batch and before this one.
     pub(crate) after_events: Vec<AwaitedEvent>,
-    /// True if the batch grabs the server or sends input: the display must first have handled earlier requests of all
-    /// other clients.
+    /// True if the batch grabs the server or sends input. The display must first have handled the earlier requests of
+    /// all clients.
     pub(crate) after_all: bool,
-    /// True if the server is grabbed after the batch, false if it is released; `None` if the batch contains neither
-    /// request.
+    /// True if the batch leaves the server grabbed, false if the batch releases the grab; `None` if it does neither.
     pub(crate) grabs: Option<bool>,
-    /// The indexes of clients whose resource ids the batch uses. Their earlier requests must be handled first.
+    /// The indexes of other clients whose resource ids the batch uses. The display must handle their earlier requests first.
     pub(crate) uses: Vec<usize>,
 }

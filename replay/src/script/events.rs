@@ -1,4 +1,4 @@
-//! Identifies events by their kind and window, to pair recorded events with those of the display.
+//! Identifies events by kind and window, to pair recorded events with events of the display.
 
 use x11prof_protocol::{ByteOrder, Extensions, Symbol};
 
@@ -14,14 +14,14 @@ const GENERIC_EVENT: u8 = 35;
 /// The first event code of extensions.
 const FIRST_EXTENSION: u8 = 64;
 
-/// The kind of an event and its window.
+/// Identifies an event: its kind, and the window or other resource that it is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct EventKey {
     /// The major opcode of the event's extension; 0 for the core protocol.
     pub(crate) extension: u8,
     /// The core event's code, the event's number within its extension, or 256 plus the type of a generic event.
     pub(crate) code: u32,
-    /// The id of the event's window or other subject; 0 if there is none.
+    /// The id of the event's window or other resource; 0 if there is none.
     pub(crate) id: u32,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct AwaitedEvent {
     pub(crate) time: Option<u32>,
 }
 
-/// The kind and window of an event of at least 32 `bytes`; `None` for an event of an unknown extension.
+/// Identifies an event; `bytes` has at least 32 bytes. `None` for an event of an unknown extension.
 pub(crate) fn key(bytes: &[u8], order: ByteOrder, extensions: &Extensions) -> Option<EventKey> {
     let code = bytes.first()? & 0x7F;
     let id = |at| order.u32(bytes, at).unwrap_or(0);
@@ -65,21 +65,22 @@ pub(crate) fn key(bytes: &[u8], order: ByteOrder, extensions: &Extensions) -> Op
     })
 }
 
-/// The display's code of an extension event that has `code` in the recording, with its SendEvent bit; `None` if the
-/// display lacks the extension. The arguments are the extensions of the recording and of the display.
+/// Converts an extension event's code in the recording (with its SendEvent bit) to the display's code. `None` if the
+/// extension is unknown or missing on the display. `recorded` and `here` are the extensions of the recording and of
+/// the display.
 pub(crate) fn event_code(code: u8, recorded: &Extensions, here: &Extensions) -> Option<u8> {
     let of = recorded.by_event(code & 0x7F)?;
     let first = here.by_name(of.name.as_str())?.first_event;
     Some((code - of.first_event).wrapping_add(first))
 }
 
-/// The server time in milliseconds in an event that the server generated; `None` for other events.
+/// The server time of an event in milliseconds. `None` for events without a time, and for events of SendEvent requests.
 pub(crate) fn time(bytes: &[u8], order: ByteOrder) -> Option<u32> {
     let code = *bytes.first()?;
     let at = match code {
         KEY_PRESS..=LEAVE_NOTIFY | SELECTION_CLEAR..=SELECTION_NOTIFY => 4,
         PROPERTY_NOTIFY | GENERIC_EVENT => 12,
-        // An event of SendEvent contains the sender's time.
+        // SendEvent requests set the high bit of the code. Such an event contains the sender's time.
         _ => return None,
     };
     order.u32(bytes, at).filter(|time| *time != 0)

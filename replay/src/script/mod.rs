@@ -1,5 +1,4 @@
-//! A recorded session as a list of steps: the requests of each client, and the messages that the client had received
-//! before each.
+//! A recorded session as a list of steps: the requests of each client, and the messages that the client received before.
 
 mod batch;
 mod events;
@@ -45,11 +44,11 @@ pub struct Script {
     /// The shared memory segments that clients attached, in the order of attachment.
     pub(crate) segments: Vec<SharedSegment>,
     pub(crate) steps: Vec<Step>,
-    /// The number of requests that cannot be replayed on any display, by name.
+    /// The number of requests that cannot be replayed, by name. The player sends NoOperation instead.
     pub(crate) left_out: BTreeMap<Symbol, u64>,
     /// The number of request bytes that are missing from the recording.
     pub(crate) filled_bytes: u64,
-    /// True if other programs use the display for which the script is made.
+    /// True if other programs use the display on which the script is to be replayed.
     pub(crate) is_shared: bool,
     /// The number of errors in the recording, by name of the failed request.
     pub(crate) errors: BTreeMap<Symbol, u64>,
@@ -73,14 +72,14 @@ pub(crate) struct ScriptClient {
     pub(crate) ids: (u32, u32),
 }
 
-/// An action of the session with its recorded time.
+/// An action of the session with the time at which the recorder read it.
 #[derive(Debug)]
 pub(crate) struct Step {
     pub(crate) time: Timestamp,
     pub(crate) action: Action,
 }
 
-/// An action of the session. Clients are identified by their index in the order of their connection setups.
+/// An action of the session. A client is identified by its index, in the order of the connection setups.
 #[derive(Debug)]
 pub(crate) enum Action {
     Open(usize),
@@ -91,7 +90,7 @@ pub(crate) enum Action {
     Close(usize),
 }
 
-/// The symbols of a key, without empty symbols at the end.
+/// Removes trailing NoSymbol (0) entries from the symbols of a key.
 pub(crate) fn trimmed(mut symbols: Vec<u32>) -> Vec<u32> {
     while symbols.last() == Some(&0) {
         symbols.pop();
@@ -100,8 +99,8 @@ pub(crate) fn trimmed(mut symbols: Vec<u32>) -> Vec<u32> {
 }
 
 impl Script {
-    /// Reads a recording. If `is_shared` is true, other programs use the display too: requests of ordinary programs
-    /// that would change their state, or whose effects outlive the client, are left out.
+    /// Reads a recording. `is_shared` means that other programs use the display too. Requests that would change their
+    /// state, or whose effects outlive the client, are then left out.
     ///
     /// # Errors
     /// Fails if the trace cannot be read, begins in the middle of a session, has no client, or is too long for memory.
@@ -109,7 +108,7 @@ impl Script {
         reader::read(trace, is_shared)
     }
 
-    /// The length of the recorded session, from its first step to the latest one.
+    /// The duration of the recorded session, from its first step to the latest step.
     pub fn lasts(&self) -> Duration {
         let first = self.steps.first().map(|step| step.time);
         let times = self.steps.iter().map(|step| step.time);
@@ -117,7 +116,7 @@ impl Script {
         since.unwrap_or_default()
     }
 
-    /// The names of requests that cannot be replayed on any display, each with the number of such requests.
+    /// The names of requests that cannot be replayed, each with the number of such requests.
     pub fn left_out(&self) -> impl Iterator<Item = (&'static str, u64)> {
         self.left_out
             .iter()

@@ -1,6 +1,6 @@
-//! Pseudo-random bytes that replace missing bytes of a recording.
+//! Noise: pseudo-random bytes that replace bytes that are missing from the recording.
 
-/// A generator of pseudo-random bytes that are the same in each run (Marsaglia, "Xorshift RNGs", 2003).
+/// A generator of pseudo-random bytes (Marsaglia, "Xorshift RNGs", 2003). Each replay gets the same sequence.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Noise(u64);
 

@@ -23,11 +23,11 @@ use super::{
 };
 use crate::ReplayError;
 
-/// Maximum number of bytes of requests.
+/// Maximum size of all requests of a script in bytes.
 const MOST_BYTES: u64 = 2 << 30;
-/// Average memory of a request in bytes, in addition to its content.
+/// Estimated memory for the properties of a request, in bytes.
 const BESIDE: u64 = 32;
-/// The longest request that a server accepts (BIG-REQUESTS: X.Org's servers accept 4 Mi units of 4 bytes).
+/// The longest request that X.Org's servers accept, in bytes (4 Mi units of 4 bytes with BIG-REQUESTS).
 const LONGEST: usize = 16 << 20;
 const GRAB_SERVER: u8 = 36;
 const UNGRAB_SERVER: u8 = 37;
@@ -35,20 +35,20 @@ const INTERN_ATOM: u8 = 16;
 const GET_ATOM_NAME: u8 = 17;
 const GET_KEYBOARD_MAPPING: u8 = 101;
 const QUERY_PICT_FORMATS: (&str, u8) = ("RENDER", 1);
-/// GetScreenResources and GetScreenResourcesCurrent.
+/// RANDR's GetScreenResources and GetScreenResourcesCurrent.
 const SCREEN_RESOURCES: [(&str, u8); 2] = [("RANDR", 8), ("RANDR", 25)];
 const XTEST_FAKE_INPUT: (&str, u8) = ("XTEST", 2);
 
 /// A connection of the recording.
 struct Recorded {
     framer: Connection,
-    /// The client's number in the script, after the server has accepted the client.
+    /// The client's index in the script; `None` until the server has accepted the client.
     client: Option<usize>,
     batch: Batch,
-    /// Names in the client's InternAtom requests, and atoms in its GetAtomName requests, by request.
+    /// The names in InternAtom requests and the atoms in GetAtomName requests without a reply yet, by sequence number.
     names: FxHashMap<u64, Vec<u8>>,
     atoms: FxHashMap<u64, u32>,
-    /// First keycodes in the client's requests for keyboard mappings, by request.
+    /// The first keycodes in GetKeyboardMapping requests without a reply yet, by sequence number.
     keycodes: FxHashMap<u64, u8>,
 }
 
@@ -57,7 +57,7 @@ struct Recorded {
 struct Reading {
     clients: Vec<ScriptClient>,
     setup: Option<Setup>,
-    /// True if other programs use the display for which the script is made.
+    /// True if other programs use the display on which the script is to be replayed.
     is_shared: bool,
     atoms: BTreeMap<u32, Vec<u8>>,
     formats: Vec<Pictforminfo>,
@@ -71,10 +71,10 @@ struct Reading {
     bytes: u64,
     is_too_long: bool,
     inputs: Inputs,
-    /// True if a recorded client generated the input itself.
+    /// True if a recorded client sent input through XTEST.
     has_driver: bool,
-    /// By major opcode, the extension that had the opcode at its first use. A trace that renames it later is malicious:
-    /// the name decides which requests are sent.
+    /// The extension that had a major opcode at its first use. A trace that renames the extension later is malicious,
+    /// because the name decides which requests are replayed. Such requests are left out.
     majors: FxHashMap<u8, Extension>,
     by_base: FxHashMap<u32, usize>,
 }
@@ -225,7 +225,7 @@ impl Reading {
         }
     }
 
-    /// Handles the server's acceptance of a client.
+    /// Adds a client that the server has accepted. Returns its index; `None` if the server's reply cannot be decoded.
     fn accepted(&mut self, setup: &ServerSetup<'_>, block: &Block) -> Option<usize> {
         let decoded = setup.decode().ok()?;
         let ids = (decoded.resource_id_base, decoded.resource_id_mask);
@@ -267,7 +267,7 @@ impl Reading {
         let now = extensions.by_major(request.major);
         let first = now.map(|now| *self.majors.entry(request.major).or_insert(*now));
         let is_renamed = first.is_some_and(|first| first.name.as_str() != extension);
-        // Without BIG-REQUESTS, the display would take the body of a long request as requests.
+        // Without BIG-REQUESTS, the display would read the body of a long request as further requests.
         let is_long = request.header_len > 4;
         let is_big = batch.enable.is_some_and(|at| at <= batch.after_reply) || !is_long;
         let changes = || changes_display(request, extensions, extension, is_root);
@@ -306,7 +306,7 @@ impl Reading {
         }
     }
 
-    /// Processes an MIT-SHM request.
+    /// Adds the shared memory segment of an MIT-SHM request to the script, if the request attaches one.
     fn share(
         &mut self,
         request: &Request<'_>,
@@ -396,7 +396,7 @@ impl Reading {
         }
     }
 
-    /// Stores the symbols of the keys from `first` on.
+    /// Stores the symbols in a GetKeyboardMapping reply; `first` is the first keycode.
     fn keyboard(&mut self, reply: &Reply<'_>, first: u8) {
         let per_key = reply.bytes.get(1).map_or(0, |count| usize::from(*count));
         let symbols = reply.bytes.get(32..).unwrap_or_default();
@@ -435,7 +435,7 @@ impl Reading {
             extensions.insert(first);
         }
         if self.has_driver {
-            // The recorded client that generated the input is also replayed.
+            // The replay includes the client that sent the input, so the player must not send it again.
             self.steps
                 .retain(|step| !matches!(step.action, Action::Input(_)));
         }

@@ -1,26 +1,25 @@
-//! Prepares a recorded request for the replay: its bytes, and the offsets of values that must be replaced by the
-//! display's.
+//! Decides which recorded requests can be replayed, and finds the values in them that the player must replace.
 
 use x11prof_protocol::{Extensions, IdKind, Request};
 
 use super::Patch;
 use crate::ids::LAST_CONSTANT;
 
-/// Core opcodes (protocol, appendix B).
+/// Core opcodes (X11 protocol, appendix B).
 const CHANGE_PROPERTY: u8 = 18;
 const SEND_EVENT: u8 = 25;
 const PUT_IMAGE: u8 = 72;
-/// The only window attribute that belongs to the requesting client (section "ChangeWindowAttributes").
+/// The mask bit of event-mask, the only window attribute that each client has separately ("ChangeWindowAttributes").
 const EVENT_MASK: u32 = 1 << 11;
 pub(super) const NO_OPERATION: u8 = 127;
 pub(super) const FIRST_EXTENSION: u8 = 128;
-/// SubstructureNotify and SubstructureRedirect, the events of a window manager.
+/// The mask bits of SubstructureNotify and SubstructureRedirect, the events of a window manager.
 const SUBSTRUCTURE: u32 = 3 << 19;
-/// Requests that change settings of the display or other clients, or stop these.
+/// Requests that change settings of the display or of other clients, or that stop other clients.
 const SETTINGS: &str = "GrabServer ChangeKeyboardMapping ChangeKeyboardControl ChangePointerControl SetScreenSaver \
     SetCloseDownMode SetSelectionOwner KillClient ForceScreenSaver SetPointerMapping SetModifierMapping \
     SetPortAttribute SetPriority ChangeCursorByName GetKbdByName";
-/// Requests that delete the property that they read, if their byte at this offset is set.
+/// Requests that delete the property that they read if the byte at this offset is not zero.
 const DELETING: [(&str, usize); 5] = [
     ("GetProperty", 1),
     ("XInputExtension:GetDeviceProperty", 21),
@@ -28,26 +27,27 @@ const DELETING: [(&str, usize); 5] = [
     ("RANDR:GetOutputProperty", 24),
     ("RANDR:GetProviderProperty", 24),
 ];
-/// The first words of requests whose effects on roots, input or screens end with the client, or which only ask.
+/// The first words of requests that change nothing, or whose effects on root windows, input and screens end with the client.
 const HARMLESS: &str = "Get List Query Select Open Close Grab Ungrab Passive Allow Use Bell DeviceBell Warp Barrier \
     Capable Info Copy Translate Fake Compare";
-/// Extensions whose other requests change only resources that the request names, or the requesting client.
+/// Extensions whose requests change only the requesting client or the resources that they name.
 const OWN_RESOURCES: &str = "BIG-REQUESTS,DAMAGE,DOUBLE-BUFFER,DRI3,GLX,Generic Event Extension,MIT-SHM,Present,RENDER,\
     SHAPE,SYNC,X-Resource,XC-MISC,XFIXES,XINERAMA,XTEST,XVideo";
-/// Codes of events inside SendEvent.
+/// Codes of events in SendEvent requests.
 const SELECTION_REQUEST: u8 = 30;
 const SELECTION_NOTIFY: u8 = 31;
 const CLIENT_MESSAGE: u8 = 33;
 /// The first event code of extensions.
 const FIRST_EXTENSION_EVENT: u8 = 64;
-/// Longer properties contain no relevant ids: icons, clipboards.
+/// The maximum length of a property in which ids are replaced, in words of 4 bytes. Longer properties, such as icons,
+/// contain no relevant ids.
 const LONGEST_PROPERTY: usize = 1 << 16;
 
 /// Whether a request can be replayed.
 pub(super) enum Playable {
     /// The request is replayed. Bytes that are missing from the recording are replaced by noise.
     Yes,
-    /// The request is replaced by NoOperation, so that sequence numbers stay the same.
+    /// The request is replaced by NoOperation, so that later requests have the same sequence numbers.
     No,
 }
 
@@ -71,7 +71,7 @@ pub(super) fn playable(request: &Request<'_>, extension: &str) -> Playable {
     let refused = match extension {
         // These requests change access to the display, or read files named in the recording.
         "" => ["ChangeHosts", "SetAccessControl", "SetFontPath"].contains(&request.name.as_str()),
-        // These requests access other clients' messages, access rights, or a GPU's buffers.
+        // These extensions access other clients' messages, access rights, video modes, or a GPU's buffers.
         "RECORD" | "SECURITY" | "DRI2" | "XFree86-DRI" | "XFree86-VidModeExtension" => true,
         // PixmapFromBuffer, FenceFromFD, PixmapFromBuffers, and requests that return descriptors.
         "DRI3" => request.minor >= 1,
@@ -83,9 +83,8 @@ pub(super) fn playable(request: &Request<'_>, extension: &str) -> Playable {
     }
 }
 
-/// True if an ordinary request of this extension changes state that other programs on a display use, or has effects that
-/// outlive its client. This is no protection against a trace that was made to harm. `is_root` is true for the root
-/// windows.
+/// True if an ordinary request of this extension changes state that other programs on the display use, or has effects
+/// that outlive its client. The check does not protect from a malicious trace. `is_root` is true for root windows.
 pub(super) fn changes_display(
     request: &Request<'_>,
     extensions: &Extensions,
@@ -112,17 +111,17 @@ pub(super) fn changes_display(
         _ if SETTINGS.split(' ').any(|one| one == name) => true,
         _ if deletes => of_root || !extension.is_empty(),
         "" if name == "ChangeWindowAttributes" => of_root && word(8) & !EVENT_MASK != 0,
-        // Focus on no window, or on any, outlives the client.
+        // Focus set to None or PointerRoot remains after the client has ended.
         "" if name == "SetInputFocus" => of_root || word(4) <= LAST_CONSTANT,
-        // Destinations up to 1 are the window under the pointer and the one with the focus. A window manager obeys events
-        // sent to the root window, also those that propagate there.
+        // Destinations 0 and 1 are the window under the pointer and the window with the focus. A window manager obeys
+        // events that are sent to the root window or propagate to it.
         "" if request.major == SEND_EVENT => {
             let code = request.bytes.get(12 + more).map_or(0, |code| code & 0x7F);
             let to_root = is_root(word(16)) || of_root && code != CLIENT_MESSAGE;
             let propagates = request.minor != 0 && word(8) & SUBSTRUCTURE != 0;
             word(4) <= LAST_CONSTANT || to_root || propagates
         }
-        // A number instead of a name: the effects are unknown.
+        // The name is a number if the request is unknown. Its effects are then unknown too.
         _ if of_root && !is_harmless || name.parse::<u8>().is_ok() => true,
         "" => false,
         "Composite" => of_root,
@@ -131,8 +130,8 @@ pub(super) fn changes_display(
     }
 }
 
-/// Passes to `on` the values in a request that must be replaced by the display's, each with its offset in the request's
-/// bytes. `is_atom_pair` is true for recorded atoms named ATOM_PAIR.
+/// Passes the values in a request that the player must replace to `on`, each with its offset in the request's bytes.
+/// `is_atom_pair` is true for the recorded atom named ATOM_PAIR.
 pub(super) fn patches(
     request: &Request<'_>,
     extensions: &Extensions,
@@ -151,8 +150,8 @@ pub(super) fn patches(
     }
 }
 
-/// Values in properties (section "ChangeProperty"). The types are predefined atoms (appendix A); WM_HINTS contains
-/// windows and pixmaps (ICCCM).
+/// Finds the ids and atoms in a property (X11 protocol, "ChangeProperty"). The property types are numbers of
+/// predefined atoms (appendix A). WM_HINTS contains windows and pixmaps (ICCCM).
 fn property(
     request: &Request<'_>,
     more: usize,

@@ -4,15 +4,15 @@ use rustc_hash::FxHashMap;
 use x11prof_protocol::Request;
 use x11rb_protocol::protocol::xproto::Setup;
 
-/// Minor opcodes of MIT-SHM requests. This one attaches a segment by its System V identifier.
+/// Minor opcodes of MIT-SHM requests. `ATTACH` attaches a segment by its System V identifier.
 pub(super) const ATTACH: u8 = 1;
 const PUT_IMAGE: u8 = 3;
 const GET_IMAGE: u8 = 4;
 const CREATE_PIXMAP: u8 = 5;
 pub(super) const ATTACH_FD: u8 = 6;
-/// A segment has at least one page.
+/// The minimum size of a segment in bytes: one page.
 const SMALLEST: usize = 4096;
-/// Maximum size of all segments together. Accesses beyond it fail on the display.
+/// Maximum size in bytes of all segments together. The display returns errors for accesses beyond it.
 const LARGEST: usize = 1 << 29;
 
 /// A shared memory segment that a recorded client attached.
@@ -24,11 +24,11 @@ pub(crate) struct SharedSegment {
     pub(crate) by_descriptor: bool,
 }
 
-/// The recorded shared memory segments, found by resource id.
+/// The recorded shared memory segments, with their numbers by resource id.
 #[derive(Debug, Default)]
 pub(super) struct Segments {
     all: Vec<SharedSegment>,
-    /// The size of all segments together, beyond the first page of each.
+    /// The size of all segments together in bytes, without the first page of each.
     used: usize,
     attached: FxHashMap<u32, u32>,
 }
@@ -53,7 +53,7 @@ impl Segments {
                 let size = row(setup, *bytes.get(28)?, u16(12)?) * u16(14)?;
                 self.needs(u32(32)?, u32(36)?, size);
             }
-            // The depth is that of the drawable, which uses at most 4 bytes per pixel.
+            // The request does not contain the drawable's depth. At most 4 bytes per pixel are needed.
             GET_IMAGE => self.needs(u32(24)?, u32(28)?, 4 * u16(12)? * u16(14)?),
             CREATE_PIXMAP => {
                 let size = row(setup, *bytes.get(16)?, u16(12)?) * u16(14)?;
@@ -80,7 +80,7 @@ impl Segments {
     }
 }
 
-/// The length of a row of pixels in bytes.
+/// The length of a row of pixels in bytes; 4 bytes per pixel if the depth is unknown.
 fn row(setup: &Setup, depth: u8, width: usize) -> usize {
     let mut formats = setup.pixmap_formats.iter();
     let format = formats.find(|format| format.depth == depth);

@@ -18,7 +18,7 @@ fn script(trace: &[u8]) -> Result<Script, ReplayError> {
     Script::read(&mut Reader::new(trace)?, false)
 }
 
-/// A trace with these records. The first one may be `started`.
+/// Writes a trace with these records. A Started record among them is replaced.
 fn written(records: &[Record]) -> Vec<u8> {
     let started = Started {
         format: 0,
@@ -59,7 +59,7 @@ fn batches_follow_the_replies_they_depend_on() {
     assert!(matches!(script.steps[0].action, Action::Open(0)));
     let last = script.steps.last().unwrap();
     assert!(matches!(last.action, Action::Close(0)));
-    // QueryExtension; BIG-REQUESTS:Enable with the display's opcode, once the opcode is known.
+    // QueryExtension first. The next batch is BIG-REQUESTS:Enable, which contains the opcode from the reply.
     assert_eq!((all[0].first, all[0].after_reply), (1, 0));
     assert_eq!((all[1].first, all[1].after_reply), (2, 1));
     assert_eq!(all[1].patches, [(0, Patch::Major)]);
@@ -150,8 +150,8 @@ fn attached_and_clientless_traces_are_rejected() {
     assert!(matches!(of(nobody), Err(ReplayError::NoClient)));
 }
 
-/// The requests that a replay to a display in use leaves out, and the last batch, if xset had sent this
-/// BIG-REQUESTS:Enable, and `more` at its end.
+/// Reads a recording of xset for a display in use, with `enable` in place of BIG-REQUESTS:Enable and with the
+/// requests `more` at its end. Returns the names of the requests that are left out, and the bytes of the last batch.
 fn shared(enable: &[u8], more: &[u8]) -> (Vec<&'static str>, Vec<u8>) {
     let mut records = records();
     let mut last = 0;
@@ -173,7 +173,7 @@ fn shared(enable: &[u8], more: &[u8]) -> (Vec<&'static str>, Vec<u8>) {
     (script.left_out().map(|(name, _)| name).collect(), sent)
 }
 
-/// Appends requests to the client's block at `last`. The last `omitted` bytes are missing from the recording.
+/// Inserts requests after the client's block at index `last`. Their last `omitted` bytes are missing from the recording.
 fn append(records: &mut Vec<Record>, last: usize, more: &[u8], omitted: u32) {
     let Record::Block(block) = &records[last] else {
         unreachable!("a block")
@@ -192,7 +192,7 @@ fn append(records: &mut Vec<Record>, last: usize, more: &[u8], omitted: u32) {
     records.insert(last + 1, Record::Block(block));
 }
 
-/// A request of xset, which has little-endian numbers.
+/// A request with little-endian numbers, as in the recording of xset.
 fn request(major: u8, minor: u8, words: &[u32]) -> Vec<u8> {
     let mut bytes = vec![major, minor, words.len() as u8 + 1, 0];
     bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
@@ -241,12 +241,12 @@ fn requests_that_outlive_the_client_are_left_out_on_a_display_in_use() {
 
 #[test]
 fn long_request_needs_an_enable_that_the_display_takes() {
-    // GetInputFocus inside NoOperation.
+    // A NoOperation with a BIG-REQUESTS length, whose body is a GetInputFocus request.
     let mut long = request(127, 0, &[3]);
     long[2] = 0;
     long.extend(request(43, 0, &[]));
     assert_eq!(shared(&request(133, 0, &[]), &long), (vec![], long.clone()));
-    // A server refuses Enable with this length.
+    // A server returns an error for Enable with this length.
     let (left_out, sent) = shared(&request(133, 0, &[0]), &long);
     assert_eq!(
         (left_out, sent),
