@@ -36,7 +36,7 @@ use error::Outcome;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // A parent process may have left the signal ignored. Then the end of no child process could be waited for.
+    // A parent process may have left SIGCHLD ignored. x11prof could then not wait for its child processes.
     ignore(signal_hook::consts::SIGCHLD);
     let mut words = std::env::args_os().skip(1);
     let word = words.next().unwrap_or_default();
@@ -69,7 +69,7 @@ fn main() -> ExitCode {
     // Exceeding a file size limit (`ulimit -f`) is handled like a full disk: as a write error.
     ignore(signal_hook::consts::SIGXFSZ);
     let outcome = match std::env::args_os().len() {
-        // A script that omitted the command gets the usage.
+        // `x11prof` without a command in a script is an error, for which clap prints the usage.
         ..2 if io::stdout().is_terminal() => commands::first_steps::run(),
         _ => Arguments::read().and_then(|read| read.map_or(Ok(ExitCode::SUCCESS), done)),
     };
@@ -117,8 +117,8 @@ fn done(arguments: Arguments) -> Outcome {
     }
 }
 
-/// Ignores a signal in this process, by a handler without effect; child processes still receive it.
+/// Installs a handler without effect for a signal. In contrast to SIG_IGN, child processes do not inherit the handler.
 pub(crate) fn ignore(signal: i32) {
-    // If this fails, the signal keeps its effect.
+    // If this fails, the signal has its default effect.
     let _ = signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)));
 }

@@ -46,7 +46,7 @@ pub(crate) fn unmatched<'a>(
 
 /// Returns the error for a client or landmark that the trace at `path` does not contain.
 pub(crate) fn no_such(path: &Path, missing: &Unmatched) -> CommandError {
-    // Several clients may be of one program.
+    // Several clients may belong to the same program, which is listed once.
     let program = |name: &String| name.split(" (client ").next().map(str::to_owned);
     let known: BTreeSet<String> = missing.known.iter().filter_map(program).collect();
     let known: Vec<String> = known.into_iter().collect();

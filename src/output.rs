@@ -82,7 +82,7 @@ fn emit_as(
                 written
             }
             None => {
-                // A recording's handlers would keep the user from ending a write that no program reads.
+                // After a recording, handlers catch these signals. Their default action lets the user end a write that blocks.
                 for signal in [SIGINT, SIGTERM] {
                     let is_over = Arc::new(AtomicBool::new(true));
                     let _ = signal_hook::flag::register_conditional_default(signal, is_over);

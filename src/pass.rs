@@ -179,11 +179,11 @@ impl Pass {
             });
             ControlFlow::Continue(())
         })?;
-        // If the pass stopped early, its last record was after the span.
+        // If the pass stopped early, `last` is the end of the time range.
         let start = start.unwrap_or_default();
         let part = span.within(start, last);
         if before && part.is_some() {
-            // The part has no observations.
+            // No observation begins in the time range.
             on(Step::Begins);
         }
         part.ok_or_else(|| span.beyond(&path, last.since(start)))

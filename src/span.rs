@@ -112,7 +112,7 @@ fn episode(path: &Path, number: u32) -> Result<Span, CommandError> {
         episodes.observe(observation);
     })?;
     let report = EpisodesReport::new(&path.to_string_lossy(), &summary, &episodes.finish());
-    // `episodes` counts an episode together with those that it caused.
+    // `episodes --worst` does not count an episode that another episode caused.
     let counted = |one: &&EpisodeReport| one.led_to_by.is_none();
     let mut longest: Vec<_> = report.episodes.iter().filter(counted).collect();
     longest.sort_by(|a, b| b.latency_ms.total_cmp(&a.latency_ms));

@@ -14,7 +14,7 @@ use crate::input;
 use crate::names;
 use crate::output::{page, refuse_input};
 
-/// Costs the requests named `wanted`, or the paper's, on the servers of `params`.
+/// Prints the costs of the requests `wanted`, or else of the Xprof paper's requests, from the cost tables `params`.
 pub(crate) fn run(params: &[String], wanted: &[String], result: &TableArguments) -> Outcome {
     let to = result.output.as_deref();
     refuse_input(to, params.iter().map(Path::new))?;

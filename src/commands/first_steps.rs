@@ -64,7 +64,7 @@ fn display() -> Result<(String, usize), String> {
         return Err("DISPLAY is not set".to_owned());
     }
     let (tell, reported) = mpsc::channel();
-    // Without a thread, no reply arrives.
+    // If the thread cannot be started, the sender is dropped and `recv_timeout` fails.
     let _ =
         std::thread::Builder::new().spawn(move || tell.send(running_clients(&Target::Environment)));
     match reported.recv_timeout(PATIENCE) {

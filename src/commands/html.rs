@@ -138,7 +138,7 @@ pub(crate) fn write(
     let mut verdict = profile::verdict_lines(report);
     verdict.extend(x11prof_views::episodes::verdict_lines(&episodes));
     let command = match report.trace.command.first() {
-        // The player of a replay is internal.
+        // In a replay, the recorded command is x11prof's internal player.
         Some(program) if program.rsplit('/').next() == Some("x11prof") => String::new(),
         _ => report.trace.command.join(" "),
     };
@@ -162,7 +162,7 @@ pub(crate) fn write(
         with_messages: WITH_MESSAGES,
     };
     let to = to(arguments);
-    // The page contains keys and titles.
+    // The page contains keys and titles, so only the owner may read the file.
     let outcome = emit(to.as_deref(), |out| page.write(out).map_err(Emit::from))?;
     match (arguments.open, to) {
         (true, Some(to)) => open(&to),

@@ -96,7 +96,7 @@ impl InternalProgram<'_> {
             if let Some(mut command) = command.take_if(|_| begins) {
                 let ended = Arc::clone(&stop);
                 let begun = std::thread::Builder::new().spawn(move || {
-                    // The result contains the error.
+                    // If the program fails, the result file contains its error.
                     let _ = command.status();
                     ended.store(true, Ordering::Release);
                 });
@@ -126,7 +126,7 @@ impl InternalProgram<'_> {
         recorded: &Recorded,
         trace: &Path,
     ) -> Result<T, CommandError> {
-        // The program was killed before it wrote a result.
+        // The result file is unreadable if the program was killed before it wrote a result.
         let Ok(reported) = outcome.read::<T>() else {
             return Err(CommandError::failed(self.what));
         };

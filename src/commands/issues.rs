@@ -93,7 +93,7 @@ fn html(report: &IssuesReport, folder: &Path) -> Outcome {
     create_folder(folder, 0o777).map_err(|error| CommandError::file(folder, error))?;
     let linked = report.issues.iter().take(views::PAGES);
     for (at, issue) in linked.enumerate() {
-        // If a recording cannot be read any more, only the example is missing.
+        // If a recording cannot be read any more, the page is written without the example.
         let example = (at < EXAMPLES)
             .then(|| example(issue).ok().flatten())
             .flatten();

@@ -30,7 +30,7 @@ fn kept(path: &std::path::Path) -> Result<x11prof_trace::Link, CommandError> {
     while let Some(record) = reader.next().map_err(failed)? {
         match record {
             Record::Control(_, Control::Link(link)) => return Ok(link),
-            // The link precedes the clients' messages.
+            // The recorder writes the measurement before the clients' messages.
             Record::Block(_) => break,
             _ => {}
         }

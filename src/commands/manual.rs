@@ -80,7 +80,7 @@ fn below(command: &Command, out: &mut dyn Write) -> io::Result<()> {
     let named = |sub: &&Command| sub.get_name() != "help";
     for sub in command.get_subcommands().filter(named) {
         let man = clap_mangen::Man::new(sub.clone());
-        // Subcommands have only a heading. The footer of the page belongs to the main program.
+        // The header and the footer of the page belong to the main program.
         man.render_name_section(out)?;
         man.render_synopsis_section(out)?;
         man.render_options_section(out)?;

@@ -196,8 +196,8 @@ fn queue_bytes(mebibytes: Option<u32>) -> usize {
     })
 }
 
-/// Converts the error of a recording that did not happen to a command error. If the command cannot be run, the exit
-/// status is the one that a shell would return.
+/// Converts the recorder's error, after which there is no recording, to a command error. If the command cannot be
+/// run, the exit status is the one that a shell would return.
 pub(super) fn why(error: RecordError) -> CommandError {
     match &error {
         RecordError::Command { source, .. } => {

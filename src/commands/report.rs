@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         .scaled(Scales::new(arguments.scale.iter().cloned()))
         .on(arguments.time_source.wanted())
         .of_clients(choice());
-    // Stacks cannot be scaled by the factors of a hypothetical server.
+    // The factors of --scale do not apply to call stacks.
     let of_code = is_html && arguments.scale.is_empty() && input::has_request_stacks(path)?;
     profile = match arguments.by.by() {
         _ if of_code => profile.stacked(By::Stack),
@@ -79,9 +79,9 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     let mut page_parts = (is_html && span.is_all()).then(html::PageParts::new);
     let mut held = wanted.then(Resources::default);
     let given = arguments.net != Network::NONE;
-    // Behind a relay, only the network's time is known.
+    // If a relay such as sshd forwards the display, the server is unknown, and only the times on the network can be estimated.
     let only_network = costs.is_unknown();
-    // The page's round trips have the same forecasts, which take much memory.
+    // The HTML page's round trips contain the same forecasts. A second copy would take much memory.
     let has_forecasts = page_parts.is_none() && (span.is_all() || given || only_network);
     let mut forecasts = has_forecasts.then(Forecasts::default);
     let mut stalls = Stalls::new(&costs.parameters, &substitutions, FRAME_MS);
@@ -213,7 +213,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         NetworkModel::Paper => ProfileReport::new(&name, &summary, &profile, &network),
         NetworkModel::Simulated => {
             let mut causes = forecasts.causes_over(&network, span.from, span.to);
-            // The critical path of a client can lead through other clients.
+            // The critical path of a client can contain requests of other clients.
             causes.retain(|cause| profile.choice().holds(ConnectionId(cause.connection)));
             ProfileReport::new(&name, &summary, &profile, &Network::NONE).over(&network, &causes)
         }
@@ -233,7 +233,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         let warnings = &mut report.warnings;
         warnings.retain(|warning| warning.kind != WarningKind::NoCost);
     }
-    // Costs only attribute measured time.
+    // If the server time was measured, costs only attribute it, and fewer caveats apply.
     report
         .warnings
         .extend(costs.doubts(profile.basis().is_measured()));

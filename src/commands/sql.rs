@@ -53,8 +53,8 @@ pub(crate) fn run(arguments: &Sql) -> Outcome {
     ))
 }
 
-/// Runs `command` and returns its exit status. `None` if the program or Python's duckdb package is missing. Control
-/// characters reach no terminal.
+/// Runs `command` and returns its exit status. `None` if the program or Python's duckdb package is missing. Removes
+/// control characters from the output, if a terminal shows it.
 fn ran(mut command: Command) -> Result<Option<ExitCode>, CommandError> {
     if io::stdout().is_terminal() {
         command.stdout(Stdio::piped());

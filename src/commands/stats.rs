@@ -10,7 +10,7 @@ use crate::names;
 use crate::output::{page, refuse_input};
 use crate::pass::{Pass, Step};
 
-/// Prints the distributions of the four categories and of each kind of message.
+/// Prints the distributions of requests, replies, events and errors, and of each kind of message.
 pub(crate) fn run(arguments: &Stats) -> Outcome {
     let path = &arguments.trace;
     let read = [Some(path.as_path()), arguments.operations.as_deref()];

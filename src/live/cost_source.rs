@@ -67,7 +67,7 @@ impl CostSource {
                     self.server = Some(server.clone());
                     true
                 }
-                // The `server` record precedes all bytes.
+                // The `server` record precedes all messages. If it is missing here, the server is unknown.
                 Record::Block(_) => true,
                 _ => false,
             };

@@ -61,7 +61,7 @@ impl ViewOptions {
             now: NowOptions {
                 seconds: SECONDS,
                 frame_ms: FRAME_MS,
-                // As in `report` on the same records.
+                // The profile must agree with the one that `report` prints for the same records.
                 basis: TimeSourceOption::Auto,
             },
             by: By::Client,
@@ -156,8 +156,8 @@ impl Live {
         self.captured.as_ref().map(CapturedOutput::file)
     }
 
-    /// Waits for the end of the view, up to `LAST`, after the watch was dropped or no more records arrive. A recorder
-    /// with a hanging disk keeps its watch.
+    /// Waits for the end of the view, after the watch was dropped or no more records arrive. The wait is limited to
+    /// `LAST`, because a recorder whose disk hangs does not drop its watch.
     pub(crate) fn finish(self) {
         self.over.store(true, Ordering::Relaxed);
         let until = Instant::now() + LAST;

@@ -24,7 +24,7 @@ use crate::say::Stderr;
 
 /// The screen of a running view. Dropping the value restores the terminal.
 pub(super) struct Screen {
-    /// Never dropped: if the terminal has stopped, ratatui would then print an error and wait for the terminal.
+    /// Never dropped, because ratatui would then print an error, which blocks if the terminal has stopped.
     terminal: ManuallyDrop<Terminal<CrosstermBackend<BufWriter<Stderr>>>>,
     notices: Vec<String>,
 }

@@ -65,7 +65,7 @@ impl Source {
         }
     }
 
-    /// Returns true for a recording in this process, whose records are of the present.
+    /// Returns true for a recording in this process, in contrast to a trace file, whose records may be old.
     pub(super) fn is_now(&self) -> bool {
         matches!(self, Source::Recording(_))
     }

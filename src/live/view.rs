@@ -46,7 +46,7 @@ pub(super) struct View {
 }
 
 impl View {
-    /// Runs until the recording ends, or the user ends the view of a trace.
+    /// Runs until the recording ends, or until the user quits the view. Returns the recorded program's captured output.
     pub(super) fn run(mut self) -> Option<CapturedOutput> {
         let over = Arc::clone(&self.over);
         let begun = self.costs.begin(&self.source, &self.options, PATIENCE, || {
@@ -74,7 +74,7 @@ impl View {
                 WatchEvent::Record(record) => profile.feed(record),
                 WatchEvent::Nothing if self.over.load(Ordering::Relaxed) => break,
                 WatchEvent::Nothing => {}
-                // The records so far can still be viewed.
+                // At the end of a trace file, the view stays open until the user quits.
                 WatchEvent::End if !self.source.is_now() && keys.is_some() && !ended => {
                     profile.end();
                     (ended, next_draw) = (true, Instant::now());

@@ -98,7 +98,7 @@ pub(super) fn join<W: io::Write>(parts: &VecDeque<Whole>, sink: W) -> Result<W, 
         (from, to) = (first.from, last.to);
     }
     let mut writer = Writer::new(sink, reader.started().clone(), from)?;
-    // The first record of this segment has just been written.
+    // The writer has just written the `started` record of the first segment.
     let mut skipped = 1;
     let mut rest = parts.iter().skip(1);
     loop {
@@ -109,7 +109,7 @@ pub(super) fn join<W: io::Write>(parts: &VecDeque<Whole>, sink: W) -> Result<W, 
                 writer.write(&record)?;
             }
         }
-        // The other segments repeat these earlier records, so their preambles are skipped.
+        // The preamble of the next segment repeats earlier records, so it is skipped.
         let Some(next) = rest.next() else { break };
         (reader, skipped) = (next.read()?, next.preamble);
     }

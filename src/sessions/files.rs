@@ -106,7 +106,7 @@ fn table(path: &Path) -> Option<&'static str> {
     Some(table.name)
 }
 
-/// Adds a file or folder to those that are skipped.
+/// Adds a file or folder that is skipped to `left_out`, with the reason `why`.
 pub(super) fn leave(left_out: &mut Vec<LeftOut>, path: &Path, why: impl ToString) {
     left_out.push(LeftOut {
         file: path.display().to_string(),

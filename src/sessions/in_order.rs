@@ -26,7 +26,7 @@ pub(super) fn in_order<T: Sync, R: Send>(
         };
         let mut done = thread::scope(|scope| {
             let others = 1..threads.min(block.len());
-            // If the system gives no more threads, fewer do the work.
+            // If a thread cannot be started, fewer threads do the work.
             let begin = |_| thread::Builder::new().spawn_scoped(scope, some).ok();
             let others: Vec<_> = others.filter_map(begin).collect();
             let mut done = some();

@@ -143,7 +143,7 @@ impl Writing {
         let tables = std::mem::replace(&mut self.tables, next);
         for file in tables.finish(session, Some(self.part))? {
             let bytes = fs::metadata(&file).map_or(0, |about| about.len());
-            // The session's own row is replaced by each part.
+            // Each write replaces the file with the session's row.
             if !self.files.iter().any(|(known, _)| *known == file) {
                 self.files.push_back((file, bytes));
             }

@@ -196,7 +196,7 @@ fn isolated(
     read
 }
 
-/// What issues need of a table. Texts are indices in `texts`.
+/// The rows of a table that are needed to compute issues. Numbers of type `u32` are indices in `texts`.
 #[derive(Default, Serialize, Deserialize)]
 struct TableRows {
     texts: Vec<String>,
@@ -213,8 +213,8 @@ struct TableRows {
 struct Texts(HashMap<String, u32>);
 
 impl Texts {
-    /// The memory in bytes that a text may take in this process or the other, without its characters: the text itself,
-    /// and the session or pattern that it begins.
+    /// The estimated memory in bytes that a new text takes in either process, in addition to its characters. The
+    /// estimate includes the session or pattern that the text may start.
     const TEXT: u64 = 256;
 
     /// The index of a text. Adds the memory that a new text takes to `memory`.

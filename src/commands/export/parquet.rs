@@ -18,7 +18,7 @@ use crate::sessions::{Tables, find, write_session};
 /// Writes the Parquet tables of every recording. A damaged recording is reported and skipped.
 pub(super) fn export(arguments: &Export) -> Outcome {
     let mut found = find(std::slice::from_ref(&arguments.trace))?;
-    // A file that is not named like a recording counts as one if the user names it.
+    // A file that the user names is a recording, whatever its file name is.
     if arguments.trace.is_file() && found.traces.is_empty() {
         found.traces.push(arguments.trace.clone());
         found.left_out.clear();

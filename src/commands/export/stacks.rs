@@ -61,7 +61,7 @@ pub(super) fn export(arguments: &Export) -> Outcome {
         place: run.place,
         request: RUNS.to_owned(),
         ran: Micros(1000.0 * run.ran_ms),
-        // Collapsed stacks have one value per stack.
+        // Collapsed stacks have only one value per stack: the clients' CPU time if there are no stacks of requests.
         server: Micros(if of_requests || is_pprof {
             0.0
         } else {

@@ -182,7 +182,7 @@ pub(super) fn ask_for_input(display: &str, yes: bool, caution: &str) -> Result<(
     }
 }
 
-/// The settings of a run of `drive`: the session, the display, the pace.
+/// The settings with which a program is driven, for all recordings of a command.
 struct Drive<'a> {
     /// The session as text, including every pause.
     session: String,

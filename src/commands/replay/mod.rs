@@ -146,7 +146,7 @@ fn answers(arguments: &Replay, servers: Vec<(String, Target)>) -> Outcome {
         // The file of an earlier replay must not be compared if this one fails.
         let _ = ResultPath::of(&trace).map(|trace| std::fs::remove_file(trace.path()));
         match play(arguments, &server, target, &trace) {
-            // A server that hangs or dies also has answers that differ.
+            // If the server hung or died, the messages in the incomplete trace are still compared.
             Err(error) if !error.is_server_not_started() && trace.exists() => {
                 say!("{}", error.message());
                 is_cut_off = true;
