@@ -42,7 +42,7 @@ pub(super) struct Attachment {
     last_heard: Timestamp,
     /// The costs of reports on the server; `None` if unknown.
     pub(super) costs: Option<ReportCosts>,
-    /// Bytes dropped by earlier readers.
+    /// The number of bytes of replies that earlier readers dropped because the recorder fell behind.
     left_out: u64,
     garbled: u64,
     /// The number of garbled bytes for which the recording already notes a gap.

@@ -33,7 +33,7 @@ pub(super) struct Clients<'a> {
     pub(super) count: u32,
     /// The first resource ids of the recorder's own connections.
     ours: Vec<u32>,
-    /// Connections of other recorders, until the server assigns their ids to another client.
+    /// The first resource ids of other recorders' connections. An id is removed when the server assigns it to a new client.
     others: Vec<u32>,
     /// True if a client creates or enables a context of RECORD, and may have become another recorder.
     pub(super) recorder_came: bool,
@@ -67,7 +67,7 @@ struct RecordedClient<'a> {
 }
 
 impl<'a> Clients<'a> {
-    /// The queue that receives all records.
+    /// The sender of all records of the recording.
     pub(super) fn sender(&self) -> &'a RecordSender {
         self.to.sender
     }
@@ -200,12 +200,12 @@ impl<'a> Clients<'a> {
         sender.control(time, closed);
     }
 
-    /// Notes that the trace is complete up to `time`: all later reports follow it.
+    /// Sets the earliest time of all later reports, because the trace already contains records up to `time`.
     pub(super) fn passed(&mut self, time: Timestamp) {
         self.clock.passed(time);
     }
 
-    /// Ends the recording of all clients. The clients continue to run.
+    /// Writes the final CPU times of the clients' processes. The clients continue to run.
     pub(super) fn end(&mut self) {
         for pid in self.known.values().filter_map(|client| client.pid) {
             self.to.scheduling.note_cpu_time(pid);
@@ -285,7 +285,8 @@ impl RecordedClient<'_> {
         last.saturating_add_signed(i64::from(ahead))
     }
 
-    /// Notes that the trace contains the connection's requests after the request `last_request`.
+    /// Writes a `joined` record: from here on, the trace contains the connection's messages after the request
+    /// `last_request`. `setup` is true if they include the connection setup.
     fn join(
         &mut self,
         time: Timestamp,

@@ -22,16 +22,16 @@ use crate::sockets::socket::{Socket, Wait};
 /// The number of rounds of each load. The shortest round counts, because requests of other clients only lengthen
 /// rounds.
 const ROUNDS: usize = 5;
-/// Pause without requests, after which the server sleeps. The kernel updates the CPU clock of a running process only at
-/// ticks.
+/// The pause before each reading of the CPU clock. The server sleeps by then. The kernel updates the CPU clock of a
+/// running process only at timer ticks.
 const ASLEEP: Duration = Duration::from_millis(1);
-/// Requests of a load that are sent one at a time, so that the server handles each in a separate turn.
+/// The number of requests of the first load. They are sent one at a time, so that the server handles each in a separate turn.
 const QUESTIONS: usize = 40;
-/// The length of a NoOperation in units of 4 bytes, and the number of NoOperations. Short ones measure the cost of a
-/// message, long ones the cost of a byte.
+/// The other loads: the length of each NoOperation in units of 4 bytes, and the number of NoOperations. Short
+/// requests measure the cost of a message, long requests the cost of a byte.
 const NO_OPERATIONS: [(u16, u16); 2] = [(1, 4096), (4096, 4)];
 const LOADS: usize = 1 + NO_OPERATIONS.len();
-/// Iterations to solve for the costs of reports, messages and bytes. Each load depends mainly on one of the three.
+/// The number of iterations to solve for the costs of reports, messages and bytes. Each load depends mainly on one of them.
 const ITERATIONS: usize = 20;
 /// The interval between two readings of the cost.
 const BEAT: Duration = Duration::from_secs(1);

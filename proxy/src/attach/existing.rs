@@ -292,9 +292,9 @@ fn pixmaps(
     Ok(found.collect())
 }
 
-/// The ids of the resources of type `name` that the clients `owners` have; client 0 represents all clients. A request
-/// identifies a type by a number of this server, but a reply by name. So the request covers all types (X-Resource 1.2,
-/// QueryResourceBytes; X.Org's Xext/xres.c).
+/// The ids of the resources of type `name` that belong to the clients `owners`; client 0 represents all clients. A
+/// request identifies a type by a number that only the server has, a reply by an atom. The recorder therefore
+/// requests all types and selects `name` in the replies (X-Resource 1.2, QueryResourceBytes; X.Org's Xext/xres.c).
 pub(super) fn of_type(
     conversation: &mut Conversation,
     name: &'static [u8],
@@ -311,7 +311,7 @@ pub(super) fn of_type(
         })
         .collect();
     let answers = conversation.ask(&questions)?;
-    // The replies have created the atom.
+    // The server created the atom for its replies.
     let name = InternAtomRequest {
         only_if_exists: true,
         name: Cow::Borrowed(name),

@@ -1,12 +1,15 @@
-//! Two connections that the recorder never reads. They make X.Org's server write all data that RECORD adds.
+//! Two connections whose replies the recorder never reads, so that output for them always waits in the server. They
+//! make X.Org's server write all data that RECORD adds.
 //!
-//! The server's FlushClient (os/io.c) first counts the output that waits for a client, and then lets RECORD add data.
-//! If the client is the recorder, and its socket is full, RECORD's addition is lost. If the addition makes the buffer
-//! overflow, the server never writes to the recorder again. RECORD adds its data when the server writes the output of
-//! *any* client. FlushAllOutput writes in the order in which output began to wait. A client whose output always waits,
-//! and began to wait before the recorder's, therefore makes RECORD add its data before the recorder's turn. The
-//! addition may end the recorder's wait. FlushAllOutput has already looked up its next client at that time; if the next
-//! client no longer waits, the loop never ends. Therefore two such clients come before the recorder's connection.
+//! When the server writes the output for a client, FlushClient (os/io.c) first counts the bytes that wait, and then
+//! lets RECORD add data to the recorder's connection. If that client is the recorder, and its socket is full, the
+//! added data are lost. If they make the buffer overflow, the server never writes to the recorder again.
+//!
+//! FlushAllOutput writes to clients in the order in which their output began to wait. A guard's output began to wait
+//! before the recorder's, so RECORD adds its data at the guard's turn, before the recorder's turn. The server may
+//! then write to the recorder at once, so that the recorder's output no longer waits. FlushAllOutput has looked up
+//! the next client before: if this client no longer waits, its loop never ends. With two guards, the next client at
+//! the first guard's turn is the second guard and not the recorder.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +21,7 @@ use crate::display::conversation::Conversation;
 
 /// The number of requests to send at a time. Each reply has about 7 kB.
 const AT_A_TIME: u64 = 16;
-/// A server's socket may hold at most this many bytes before it is full.
+/// If this many bytes have arrived and the socket is still not full, the recorder gives up filling the socket.
 const MOST: u64 = 64 << 20;
 /// Bytes that a relay between the server and the recorder may hold in its memory and in its socket to the server.
 const BETWEEN: u64 = 1 << 20;

@@ -163,7 +163,7 @@ pub(crate) fn record(
                 deaf = 0;
                 probe.heard();
                 let goes_on = take(&heard, &mut clients, &mut attachment, &mut on);
-                // A grabbed server does not reply; the next report is another chance.
+                // A grabbed server does not reply. The recorder then tries again at the next report.
                 if clients.recorder_came
                     && let Ok(others) = attachment.exclude_recorders(CLIENT_PATIENCE)
                 {
@@ -255,7 +255,7 @@ fn note_complete_until(sender: &RecordSender, until: Timestamp) {
     sender.control(clock::now(), Control::Told { until_ns });
 }
 
-/// Notes a hole in the recording. Returns a sentence for the user.
+/// Writes a `hole` record: messages between the hole's start and `until` may be missing. Returns a sentence for the user.
 fn note_hole(sender: &RecordSender, hole: &Hole, until: Timestamp) -> String {
     let (since_ns, why) = (hole.since.as_nanos(), hole.why.to_owned());
     sender.control(until, Control::Hole { since_ns, why });

@@ -1,6 +1,6 @@
-//! Other recorders on the same server. If two recorders record each other's connections, X.Org's server mixes up their
-//! data (record.c: RecordAReply takes any client's bytes for the rest of a long reply), and neither recorder can read
-//! its own data. So no recorder may record the connections of another.
+//! Other recorders on the same server. If two recorders record each other's connections, X.Org's server mixes up
+//! their data, and neither recorder can read its own data (record.c: while a long reply is incomplete, RecordAReply
+//! treats any client's bytes as the rest of the reply). So no recorder may record the connections of another.
 
 use std::borrow::Cow;
 
@@ -43,8 +43,8 @@ pub(super) fn exclude_recorders(
     Ok(apart)
 }
 
-/// Removes the connections `ours` from the contexts of all recorders except `context`. Returns these contexts. Each
-/// connection is removed before much traffic passes over it.
+/// Removes the connections `ours` from the contexts of all recorders except `context`. Returns these contexts. Call
+/// this function before much traffic passes over the connections.
 pub(super) fn leave(
     conversation: &mut Conversation,
     context: u32,

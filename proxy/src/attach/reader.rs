@@ -22,10 +22,10 @@ const ROOM: usize = 256 << 10;
 const REST: Duration = Duration::from_millis(1);
 /// A server writes a whole reply at once. If a reply stays incomplete for this long, its rest is lost.
 const WHOLE_WITHIN: Duration = Duration::from_millis(500);
-/// The longest reply. The longest request of a server with BIG-REQUESTS is 16 MiB.
+/// Maximum length of a reply in bytes. The longest request of a server with BIG-REQUESTS has 16 MiB.
 const LONGEST: usize = 64 << 20;
 
-/// The context is enabled again if nothing from the server can be parsed for this long.
+/// If no byte from the server can be parsed for this long, the thread ends, and the recorder enables the context again.
 const READABLE_WITHIN: Duration = Duration::from_secs(5);
 
 /// The whole replies from one read of the socket.
@@ -39,7 +39,7 @@ pub(super) struct Heard {
     pub(super) garbled: Option<Garbled>,
 }
 
-/// Bytes in which no reply can be distinguished from the next.
+/// Bytes in which the boundaries of replies cannot be found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Garbled {
     /// The time of the last reply before the garbled bytes.
@@ -237,7 +237,7 @@ fn hand_on(
     sender.send(heard).is_ok()
 }
 
-/// The fields that all replies on the connection share. They mark the start of a reply.
+/// Finds the boundaries of replies by the fields that all replies on the connection share.
 #[derive(Debug, Default)]
 struct ReplyFinder {
     /// The sequence number, in wire order, of the request to which all replies belong.

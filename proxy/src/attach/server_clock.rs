@@ -4,29 +4,30 @@
 use x11prof_trace::{Direction, Timestamp};
 
 const MILLISECOND: u64 = 1_000_000;
-/// The lag of the server's clock in milliseconds up to which the server's clock is CLOCK_MONOTONIC, like the
-/// recorder's, and the report was late.
+/// If the server's time is behind the recorder's by less than this many milliseconds, both use CLOCK_MONOTONIC, and
+/// the difference is the delay of the report.
 const SAME_CLOCK: u32 = 10_000;
 
-/// The offset of the server's clock from the recorder's clock.
+/// Converts times of the server's clock to the recorder's clock.
 #[derive(Debug, Default)]
 pub(super) struct ServerClock {
-    /// The smallest lag of the server's clock behind ours, in the server's milliseconds.
+    /// The smallest lag of the server's clock behind the recorder's clock so far, in milliseconds; `None` before the
+    /// first report.
     behind: Option<u32>,
-    /// The time of the last report.
+    /// The time of the last report. Later reports do not get an earlier time.
     last: Timestamp,
 }
 
 impl ServerClock {
-    /// The time of a message with the server time `millis` (milliseconds), which was read at `read`. A message of the
-    /// server gets the beginning of the millisecond, a message of a client its end. So round trips never seem longer
-    /// because of the rounding.
+    /// The time of a message with the server time `millis` (milliseconds) in a report that was read at `read`. A
+    /// message to a client gets the beginning of the millisecond, a message to the server its end, so that the
+    /// rounding never makes round trips longer.
     pub(super) fn time(&mut self, millis: u32, read: Timestamp, way: Direction) -> Timestamp {
         // The server's counter wraps at 32 bits, and so does the difference.
         let ahead = ((read.as_nanos() / MILLISECOND) as u32).wrapping_sub(millis);
         let behind = match self.behind {
             _ if ahead < SAME_CLOCK => 0,
-            // The lag is smaller than before, or the clock was set.
+            // The lag stays the smallest one so far. A lag outside this range is a new minimum, or the clock was set.
             Some(least) if ahead.wrapping_sub(least) < SAME_CLOCK => least,
             _ => ahead,
         };
@@ -41,7 +42,7 @@ impl ServerClock {
         self.last
     }
 
-    /// Notes that all later messages are at `time` or later.
+    /// Sets the earliest time of all later messages.
     pub(super) fn passed(&mut self, time: Timestamp) {
         self.last = self.last.max(time);
     }

@@ -21,17 +21,17 @@ use crate::sockets::socket::Socket;
 
 /// The first argument that makes the program run as the watchdog.
 pub const WATCHDOG: &str = "attach-watchdog";
-/// The maximum time for which bytes may wait for a stopped recorder.
+/// The maximum time for which bytes may wait while the recorder is stopped.
 const SILENCE: Duration = Duration::from_millis(250);
-/// Bytes may wait this long for a recorder that is ready to run while other processes use the processors. Until then
-/// only the server's growth counts.
+/// The maximum time for which bytes may wait while the recorder is not stopped, but other processes use the
+/// processors. Until then only the growth of the server's memory counts.
 const STARVED: Duration = Duration::from_secs(1);
-/// Limits for the growth of the server's memory in bytes, while data waits for a running and for a stopped recorder.
+/// The maximum growth of the server's memory in bytes while data waits for a running recorder, and for a stopped one.
 /// The server grows by a megabyte or more per millisecond until the watchdog checks, and does not free memory that it
 /// has allocated.
 const GROWTH: u64 = 16 << 20;
 const GROWTH_STOPPED: u64 = 4 << 20;
-/// The interval between two checks, and the interval while bytes wait.
+/// The interval between two checks, and the shorter interval while bytes wait for the recorder.
 const BEAT: Duration = Duration::from_millis(5);
 const BEAT_WAITING: Duration = Duration::from_millis(2);
 /// A recorder that has not read for this long counts as stopped and not as slow.
@@ -39,12 +39,13 @@ const SLOW: Duration = Duration::from_millis(100);
 /// The shortest interval between two heartbeats of the recorder.
 const PULSE: Duration = Duration::from_millis(20);
 
-/// Messages to the recorder: a byte and an eight-byte number. Two of them are verdicts, with the time since which
-/// messages may be missing. The third reports the server's growth.
+/// Codes of messages to the recorder. A message is a code and a number of eight bytes. `SILENT` and `GROWN` are
+/// verdicts, with the time since which messages may be missing. `HELD` reports the growth of the server's memory in
+/// bytes.
 const SILENT: u8 = 0;
 const GROWN: u8 = 1;
 const HELD: u8 = 2;
-/// The watchdog reports growth to the recorder in steps of this size.
+/// The watchdog reports growth to the recorder in steps of this many bytes.
 const STEP: u64 = 1 << 20;
 
 /// The reason why the watchdog disconnected a recorder.
@@ -126,8 +127,8 @@ impl Watchdog {
         ))
     }
 
-    /// If the watchdog has disconnected the recorder, the time since which messages may be missing, and the reason;
-    /// otherwise `None`.
+    /// The verdict after the watchdog has disconnected the recorder: the time since which messages may be missing,
+    /// and the reason. `None` while the recorder is connected.
     pub(super) fn verdict(&mut self) -> Option<(Timestamp, Reason)> {
         self.listen();
         self.verdict

@@ -61,7 +61,7 @@ fn sole_descriptor(call: SystemCall, memory: &File) -> Option<u64> {
     }
 }
 
-/// The link of the socket or pipe that a call waits for, if it waits for only one.
+/// The link of the socket or pipe that a call waits for; `None` if the call waits for several or other objects.
 pub(crate) fn awaited_link(
     pid: u32,
     memory: &File,
@@ -116,7 +116,7 @@ fn lock(pid: u32, memory: &File, arguments: &[u64]) -> BlockedObject {
     }
 }
 
-/// The child with this number, or one of several.
+/// The child process with the id `number` that process `pid` waits for, or one of its children if `number` is `None`.
 fn child(pid: u32, number: Option<u32>) -> BlockedObject {
     let listed = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
     let mut children = listed.split_ascii_whitespace();

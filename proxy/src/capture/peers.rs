@@ -18,7 +18,7 @@ const LINKS: usize = 256;
 /// that are not in the table.
 const SHARE: u32 = 50;
 
-/// The processes found so far, by the link of a descriptor (`socket:[INODE]`, `pipe:[INODE]`).
+/// The processes found so far, by the link of a descriptor (`socket:[INODE]`, `pipe:[INODE]`). `None` if no process was found.
 #[derive(Debug)]
 pub(crate) struct Peers {
     known: HashMap<String, Option<u32>>,
@@ -73,7 +73,7 @@ pub(crate) fn connected_process(socket: impl AsFd) -> Option<u32> {
     owner(0, &link)
 }
 
-/// The link of the other end; both ends of a pipe have the same.
+/// The link of the other end. Both ends of a pipe have the same link.
 fn other_end(link: &str) -> Option<String> {
     if link.starts_with("pipe:") {
         return Some(link.to_owned());
@@ -133,7 +133,8 @@ fn peer_in(reply: &[u8]) -> Option<u32> {
     }
 }
 
-/// A process other than `pid` that has a descriptor with this link open; `None` if x11prof has.
+/// A process other than `pid` that has a descriptor with this link open. `None` if there is none, or if x11prof has
+/// the link open.
 fn owner(pid: u32, link: &str) -> Option<u32> {
     let has = |of: &str| {
         let open = fs::read_dir(format!("/proc/{of}/fd")).into_iter().flatten();

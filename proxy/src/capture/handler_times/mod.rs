@@ -1,9 +1,9 @@
 //! Handler times of a server for each request, from a library that is preloaded into servers that x11prof starts.
 //!
-//! The library (server_timer.c) is compiled into this program. For a private server it is written to the server's
-//! private folder, and removed once the server has loaded it. For a server that the user starts with `x11prof server`,
-//! it is in memory. Server and
-//! recorders share one file, a ring of entries. Recorders find the file among the server's open files.
+//! The library (server_timer.c) is compiled into this program. For a private server, x11prof writes the library to
+//! the server's private folder, and removes it once the server has loaded it. For a server that the user starts with
+//! `x11prof server`, the library is in a memory file. The server and its recorders share another file, a ring of
+//! entries. Recorders find this file among the server's open files.
 
 mod ring;
 

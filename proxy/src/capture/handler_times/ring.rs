@@ -15,7 +15,7 @@ use crate::clock;
 
 const ENTRIES: u64 = 1 << 17;
 const ENTRY: u64 = 24;
-/// Offsets of the fields.
+/// Offsets of the fields in the file, in bytes.
 const STATE: u64 = 0;
 const WRITTEN: u64 = 64;
 const REQUESTS: u64 = 72;
@@ -23,7 +23,7 @@ const FIRST: u64 = 4096;
 /// The length of the file in bytes, a multiple of the page size.
 const LENGTH: u64 = FIRST + ENTRIES * ENTRY;
 
-/// The library's clock may be ahead of the kernel's by this many nanoseconds.
+/// The maximum lead of the library's clock over the kernel's clock in nanoseconds. Later times are an error.
 const AHEAD: u64 = 1_000_000_000;
 /// The maximum number of requests that can be lost between two readings. A larger number is an error, because no server
 /// handles more requests in that time.

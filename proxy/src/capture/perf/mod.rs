@@ -42,9 +42,9 @@ pub(crate) enum Wanted {
 }
 
 impl Wanted {
-    /// Possible data pages of a ring, powers of two, the best first: 8192 switches, or 42 to 5 samples. The kernel lets
-    /// every user lock the smallest sizes with both rings' header pages (perf_event_mlock_kb), and more if the user may
-    /// lock memory.
+    /// The possible sizes of a ring's data in pages, which must be powers of two, the best size first. The pages hold
+    /// 8192 switches, or 42 to 5 samples. The kernel lets every user lock the smallest sizes with both rings' header
+    /// pages (perf_event_mlock_kb), and larger sizes if the user may lock memory.
     fn pages(self) -> &'static [usize] {
         match self {
             Wanted::Switches => &[64],
