@@ -1,5 +1,5 @@
-//! Entry points for fuzz targets to code that parses untrusted bytes, and for the count of the relay's instructions.
-//! Not for other use.
+//! Entry points for the fuzz targets of code that parses untrusted bytes, and for the benchmark that counts the
+//! relay's instructions. They are not meant for other use.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -31,7 +31,7 @@ impl PrivateDir {
     /// Creates a directory. Also removes the directories of recorders that were killed, because they contain cookies.
     ///
     /// # Errors
-    /// Fails if other users could replace files in each of the folders.
+    /// Fails if other users could replace files in all possible parent folders.
     pub fn new() -> io::Result<PrivateDir> {
         let mut refused = None;
         for base in bases() {

@@ -26,10 +26,11 @@ use crate::processes::cpu_clock;
 use crate::processes::process_info;
 use crate::recorder::record_queue::RecordSender;
 
-/// The interval between two drains of the rings while clients are watched.
+/// The interval between two reads of the rings while clients are watched.
 const BEAT: Duration = Duration::from_millis(2);
-/// The system call of a thread is read after the thread has been blocked for this long. With the interval, the call of
-/// every wait of 3 ms is read. Waits for replies are usually shorter, and most reads for them would come too late.
+/// The minimum time for which a thread must be blocked before its system call is read. With the interval `BEAT`, the
+/// call of every wait of 3 ms or more is read. Waits for replies are usually shorter, so that most reads of their
+/// calls would be too late.
 const LONG_WAIT: Duration = Duration::from_millis(1);
 /// The number of recorded system call arguments. Calls that wait have their object and their timeout among the first
 /// arguments.
@@ -40,9 +41,9 @@ const CPU_TIME_EVERY: Duration = Duration::from_secs(1);
 /// The running capture of context switches and stacks. It sends all its records before it ends.
 #[derive(Debug)]
 pub(crate) struct Scheduling {
-    /// The events' destination, or the reason why there is no capture.
+    /// The rings for context switches, or the reason why there is no capture.
     outputs: Result<Outputs, String>,
-    /// The destination of samples of clients, if they were requested.
+    /// The rings for stack samples of clients, or the reason why there are none; `None` if samples were not requested.
     samples: Option<Result<Outputs, String>>,
     shared: Arc<WatchedProcesses>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -61,7 +62,7 @@ struct Process {
     users: usize,
     /// True for the display server, whose stacks are not copied.
     is_server: bool,
-    /// The events of a watched process.
+    /// The perf events of a watched process. Closing them ends the watching.
     events: Vec<OwnedFd>,
 }
 
@@ -188,7 +189,7 @@ impl Scheduling {
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(thread) = thread.take() {
             thread.thread().unpark();
-            // A panic there loses only scheduling records.
+            // If the thread has panicked, only scheduling records are missing.
             let _ = thread.join();
         }
     }
@@ -200,7 +201,7 @@ impl Drop for Scheduling {
     }
 }
 
-/// The rings, and the destination of events, or the reason why there is none.
+/// Opens the rings. Returns the handle for watching processes, or the reason why the kernel provides no rings; and the rings.
 fn open(wanted: Wanted) -> (Result<Outputs, String>, Option<Rings>) {
     let opened = Rings::open(&process_info::online_cpus(), wanted)
         .and_then(|rings| Ok((rings.outputs()?, rings)));
@@ -245,7 +246,7 @@ struct Watcher {
     rings: Option<Rings>,
     sample_rings: Option<(Rings, StackQueue)>,
     blocked_stacks: Option<StackQueue>,
-    /// The memory files of clients with blocked threads; `None` of one that may not be read.
+    /// The memory files of clients with blocked threads.
     memories: Memories,
     peers: Peers,
     /// True if threads are also sampled inside the kernel.
@@ -254,14 +255,14 @@ struct Watcher {
     sender: RecordSender,
     timer: Option<HandlerTimes>,
     threads: HashMap<u32, Thread>,
-    /// The number of switches in the last drain, as an estimate for the next one.
+    /// The number of switches in the last read of the rings, as an estimate for the next one.
     last: usize,
     lost: u64,
-    /// Samples of stacks that the kernel lost.
+    /// The number of stack samples that the kernel lost.
     lost_samples: u64,
-    /// Switches that were dropped because the queue was full.
+    /// The number of switches that were dropped because the queue was full.
     left_out: u64,
-    /// Requests without times, because the ring of times was full.
+    /// The number of requests without times, because the ring of handler times was full.
     untimed: u64,
     full: bool,
 }
@@ -270,7 +271,7 @@ struct Watcher {
 struct Thread {
     pid: u32,
     since: Timestamp,
-    /// `None` while the thread runs or is runnable. Otherwise true once the thread's system call has been read.
+    /// True if the thread's system call has been read since the thread was blocked; `None` while the thread runs or is runnable.
     blocked: Option<bool>,
 }
 
@@ -278,7 +279,7 @@ impl Watcher {
     fn run(mut self) {
         let mut cpu_times = Instant::now();
         loop {
-            // The flag is read before the last drain, so that the last drain comes after the end.
+            // The flag is read before the rings, so that the last read of the rings comes after the end.
             let stop = self.shared.stop.load(Ordering::Acquire);
             let gone: Vec<u32> = self
                 .shared
@@ -287,8 +288,8 @@ impl Watcher {
                 .filter(|(_, process)| process.users == 0)
                 .map(|(&pid, _)| pid)
                 .collect();
-            // Drain first, so that no system call is read of a thread that has run since. Reading it takes longer than
-            // all the rest.
+            // Read the rings first, so that a thread that has run since is not treated as blocked. Reading a system
+            // call takes longer than everything else here.
             self.drain();
             self.drain_samples();
             self.drain_timer();
@@ -460,7 +461,7 @@ impl Watcher {
         }
     }
 
-    /// Removes processes that had no users before their switches were drained.
+    /// Removes processes that had no users before this reading of the rings.
     fn forget(&mut self, gone: &[u32]) {
         if gone.is_empty() {
             return;
@@ -473,7 +474,7 @@ impl Watcher {
     }
 }
 
-/// The memory files of processes (proc_pid_mem(5)).
+/// The memory files of processes (proc_pid_mem(5)); `None` for a file that may not be read.
 #[derive(Debug, Default)]
 struct Memories(HashMap<u32, Option<fs::File>>);
 
@@ -485,7 +486,7 @@ impl Memories {
     }
 }
 
-/// The process that a blocked thread waits for.
+/// The process at the other end of the socket or pipe that a blocked thread waits for; `None` if unknown.
 fn peer(peers: &mut Peers, memory: &fs::File, waiting: &Waiting) -> Option<WaitPeer> {
     let pid = waiting.pid;
     let link = awaited_link(pid, memory, waiting.syscall, &waiting.arguments)?;

@@ -31,7 +31,7 @@ pub(crate) struct StackNumbers {
 struct Known {
     stacks: HashMap<Stack, u32>,
     bytes: usize,
-    /// The build ids of the stacks' files.
+    /// The build ids of the stacks' files; `None` for a file without a build id.
     files: HashMap<String, Option<String>>,
 }
 
@@ -43,8 +43,8 @@ impl StackNumbers {
         }
     }
 
-    /// Returns the number of the stack of a process without the frames of [`OWN_LIBRARY`]. Records a new stack, at a time before all
-    /// records that refer to it. `None` if there are too many stacks.
+    /// Returns the number of a stack of process `pid`, without the frames of [`OWN_LIBRARY`]. `None` if there are too
+    /// many stacks. Writes a record of a new stack, with the time `at`. Records that refer to the stack must follow.
     pub(crate) fn of(&self, mut stack: Stack, pid: Option<u32>, at: Timestamp) -> Option<u32> {
         let is_own = |frame: &StackFrame| frame.file.rsplit('/').next() == Some(OWN_LIBRARY);
         stack.0.retain(|frame| !is_own(frame));

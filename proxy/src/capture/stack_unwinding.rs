@@ -23,7 +23,7 @@ use crate::recorder::record_queue::RecordSender;
 const WAITING: usize = 256;
 /// The library that [`OWN_LIBRARY`] uses to unwind.
 const UNWINDER: &str = "libgcc_s.so.1";
-/// At the end, the remaining copies must be unwound within this time.
+/// The time limit for unwinding the remaining copies at the end, and the interval between two checks for the end.
 const PATIENCE: Duration = Duration::from_secs(2);
 const BEAT: Duration = Duration::from_millis(2);
 /// The maximum number of processes with cached unwind tables.
@@ -94,7 +94,8 @@ impl StackUnwinding {
         Ok(StackUnwinding { queue, thread })
     }
 
-    /// Waits until all copies are unwound. Returns a sentence about dropped copies, if there are any.
+    /// Waits until all copies are unwound, at most for `PATIENCE`. Returns a sentence about missing stacks; `None` if
+    /// none are missing.
     pub(crate) fn end(self) -> Option<String> {
         if let Ok(mut copies) = self.queue.copies.lock() {
             *copies = None;

@@ -73,8 +73,7 @@ impl ClientStacks {
         state.waited += time.since(state.asked);
         // If no request follows, the wait for the next reply begins here.
         state.asked = time;
-        // Assumes that the next copy takes as long as the last one. The first copy, which finds the connection, is not
-        // counted.
+        // The next copy probably takes as long as the last one. The first copy is always made.
         if (state.spent + state.last) * SHARE > state.waited {
             return;
         }

@@ -182,7 +182,7 @@ pub(crate) fn write(
     std::fs::rename(new, path)
 }
 
-/// Writes two entries, because some clients look for the host name and others only for the wild entry.
+/// Encodes two entries for the cookie, because some clients search for the host name and others only for the wild entry.
 fn encode(hostname: &[u8], number: Option<u32>, cookie: &Cookie) -> Vec<u8> {
     let number = number.map(|n| n.to_string()).unwrap_or_default();
     let mut file = Vec::new();

@@ -19,22 +19,22 @@ use crate::display::setup_connection::{SetupConnection, SetupFailure};
 
 /// The whole measurement must end within this time.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Consecutive round trips: their number, and the time limit for all.
+/// Consecutive round trips: their number, and the time limit for all together.
 const IN_A_ROW: (usize, Duration) = (200, Duration::from_secs(1));
-/// Round trips with pauses between them: their number, and the time limit for all. The pauses cover the known delay
-/// timers.
+/// Round trips with random pauses between them: their number, and the time limit for all together. The longest pause
+/// exceeds the known timers of links, such as the 40 ms of a delayed acknowledgement.
 const PACED: (usize, Duration) = (48, Duration::from_secs(4));
 const LONGEST_PAUSE: Duration = Duration::from_millis(45);
-/// Round trips of two requests in two writes: their number, and the time limit for all.
+/// Round trips of two requests in two writes: their number, and the time limit for all together.
 const TWO_WRITES: (usize, Duration) = (16, Duration::from_secs(2));
 /// The time between the two writes, shorter than any delayed acknowledgement.
 const APART: Duration = Duration::from_millis(1);
-/// The number of bytes grows until the transfer takes this long, or until it reaches the maximum.
+/// A transfer is repeated with twice the bytes until it takes this long, or until twice the bytes exceed the maximum.
 const LONG_ENOUGH: Duration = Duration::from_millis(300);
 const MAX_BYTES: usize = 32 << 20;
-/// Bytes of a long NoOperation, the longest that needs no extension.
+/// The length in bytes of the longest NoOperation that needs no extension.
 const LONG_REQUEST: usize = 4 * 65_535;
-/// The side of the pixmap: 256 kB at 32 bits a pixel.
+/// The width and height of the pixmap: 256 kB at 32 bits per pixel.
 const SIDE: u16 = 256;
 
 /// Measures the connection to `display`, or to the display of `DISPLAY` if it is `None`.
@@ -106,7 +106,7 @@ pub(crate) fn measure(link: &ServerLink, probed: Option<&Link>) -> Result<Link, 
     })
 }
 
-/// A connection to measure.
+/// A connection whose link is measured, and the state of a random number generator.
 struct Probe {
     talk: SetupConnection,
     random: u64,
@@ -253,7 +253,8 @@ impl Probe {
         found
     }
 
-    /// Doubles the repetitions until the transfer takes long enough.
+    /// Repeats the transfer of `bytes` bytes. Doubles the repetitions until they take long enough. `transfer`
+    /// receives the number of repetitions.
     fn grow(
         &mut self,
         bytes: usize,

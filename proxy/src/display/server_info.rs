@@ -23,7 +23,7 @@ use crate::processes::{tcp_peer, tcp_times};
 
 /// Round trips that measure the link, in addition to the round trip that lists the extensions.
 const ROUND_TRIPS: usize = 2;
-/// The server closes a connection within this time after the client.
+/// The maximum wait for the server to close the connection, after the recorder has closed its side.
 const CLOSES_WITHIN: Duration = Duration::from_secs(1);
 
 /// The maximum number of bytes of a server's program that are read. Another user's server may be a file of any length.
@@ -170,7 +170,7 @@ pub(crate) fn ask(link: &ServerLink) -> Result<DisplayInfo, DisplayError> {
         // A server resets when its last client is gone, and closes connections that begin at that moment.
         talk.socket().shut_down_writing();
         talk.set_patience(CLOSES_WITHIN);
-        // The end of the connection is an error.
+        // The message is an error, because the server closes the connection.
         let _ = talk.message();
     }
     Ok(DisplayInfo {
@@ -286,7 +286,7 @@ fn is_x_server(pid: u32) -> bool {
     }
 }
 
-/// True if `text` occurs in a file, which is read piece by piece. A file that cannot be read does not contain it.
+/// True if `text` occurs in a file. Reads the file in blocks. Returns false if the file cannot be read.
 fn contains(mut file: impl Read, text: &[u8]) -> bool {
     let mut piece = Vec::new();
     loop {

@@ -12,12 +12,12 @@ use crate::display::authority::{Cookie, MIT_MAGIC_COOKIE_1};
 use crate::display::server_link::{Connected, ServerLink};
 use crate::sockets::socket::{Socket, Wait};
 
-/// The time limit within which the server must send all of its replies.
+/// The time limit for all replies of the server together.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 /// The longest accepted reply.
 const LONGEST: usize = 64 << 20;
 
-/// The reason why there is no connection.
+/// The reason why a connection setup failed.
 #[derive(Debug)]
 pub enum SetupFailure {
     /// The server refused the connection; contains its reason.

@@ -23,9 +23,9 @@ use crate::recorder::record_queue::RecordSender;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The interval between two checks for the end of the recording.
 const BEAT: Duration = Duration::from_millis(200);
-/// The event code (protocol, encoding of events).
+/// The code of the core event KeyPress (X11 protocol, "Encoding").
 const KEY_PRESS: u8 = 2;
-/// Caps Lock and Num Lock, with the servers' default modifiers. A grab needs exact modifiers.
+/// All combinations of Caps Lock and Num Lock, with the servers' default modifiers. A grab applies only to its exact modifiers.
 const LOCKS: [u16; 4] = [0, 2, 16, 18];
 
 /// A key that the recorder has grabbed, until dropped.
@@ -110,7 +110,7 @@ impl Drop for Grabbed {
     }
 }
 
-/// The key that has `keysym`.
+/// The keycode of a key that produces `keysym`; `None` if there is no such key.
 fn key_code(talk: &mut SetupConnection, setup: &Setup, keysym: u32) -> Result<Option<u8>, String> {
     let (first, last) = (setup.min_keycode, setup.max_keycode);
     let ask = GetKeyboardMappingRequest {

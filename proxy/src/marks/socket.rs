@@ -21,12 +21,12 @@ use crate::recorder::record_queue::RecordSender;
 
 /// Maximum length of a mark's text in bytes.
 const TEXT: u64 = 4096;
-/// How long each side waits for the other.
+/// The time limit for each read and write on the socket, on both sides.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The request of another recorder for the clients' processes. It cannot be a mark's text, because an argument has no
 /// NUL.
 const CLIENTS: &str = "\0clients";
-/// The longest list of clients to read, in bytes.
+/// Maximum length of another recorder's list of clients, in bytes.
 const MOST_CLIENTS: u64 = 1 << 20;
 /// The recorder's reply to a mark.
 const TAKEN: &[u8] = b"taken\n";

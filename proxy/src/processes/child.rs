@@ -11,7 +11,7 @@ use rustix::process::{
 };
 use rustix::time::Timespec;
 
-/// The process may take this long to end before it is killed.
+/// The time between SIGTERM and SIGKILL when the program is stopped.
 const STOP_PATIENCE: Duration = Duration::from_secs(5);
 
 /// A running program. Dropping the value stops the program. The kernel also stops it when the thread that started it
@@ -63,7 +63,7 @@ impl OwnChild {
 impl Drop for OwnChild {
     /// Terminates the program, and kills it if it does not end in time.
     fn drop(&mut self) {
-        // The child was not reaped yet, so the process id still belongs to it.
+        // The child has not been reaped, so the process id still belongs to it.
         if self.has_ended() {
             return;
         }

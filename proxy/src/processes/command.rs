@@ -101,7 +101,7 @@ impl Command {
         self.child.wait()
     }
 
-    /// Continues the command if it is stopped, so that it takes a signal.
+    /// Continues the command if it is stopped, so that it can handle a signal.
     pub(crate) fn wake(&self) {
         let stopped = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let is_stopped = |pid| matches!(waitid(WaitId::Pid(pid), stopped), Ok(Some(_)));

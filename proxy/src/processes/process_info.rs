@@ -39,13 +39,14 @@ impl ProcessInfo {
     }
 }
 
-/// True if a process has ended, waited for by its parent or not.
+/// True if a process has ended, even if its parent has not reaped it.
 pub(crate) fn has_ended(pid: u32) -> bool {
     let program = fs::read_link(format!("/proc/{pid}/exe"));
     program.is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }
 
-/// The start time of a process. The kernel counts in ticks since boot, including suspension (proc(5), stat, field 22).
+/// The start time of a process in nanoseconds of the monotonic clock; `None` if unknown. The kernel counts in ticks
+/// since boot, including suspension (proc(5), stat, field 22).
 fn started(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name in parentheses may contain any character.
@@ -81,7 +82,7 @@ pub(crate) fn shortened<'a>(words: impl Iterator<Item = &'a OsString>) -> Vec<St
         .collect()
 }
 
-/// Splits at the NUL bytes, and removes the path of a cookie file.
+/// Splits a command line at its NUL bytes, and replaces the path of a cookie file.
 fn split(bytes: &[u8]) -> Vec<String> {
     let bytes = bytes.strip_suffix(&[0]).unwrap_or(bytes);
     if bytes.is_empty() {

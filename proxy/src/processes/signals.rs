@@ -1,4 +1,4 @@
-//! The signals that ask a recorder to end, each with its origin.
+//! The signals that end a recording, each with its origin.
 
 use std::io;
 use std::thread;
@@ -40,7 +40,7 @@ impl Signals {
                 for origin in signals.forever() {
                     let from_kernel = origin.process.is_none();
                     let number = origin.signal;
-                    // A signal after the end of the recording is not waited for.
+                    // Nothing receives signals after the end of the recording.
                     let _ = send.send(Received {
                         number,
                         from_kernel,
@@ -60,7 +60,7 @@ impl Signals {
     }
 }
 
-/// Those of the signals `numbers` that the process ignores; none without /proc.
+/// The signals among `numbers` that the process ignores; none without /proc.
 fn ignored(numbers: [i32; 4]) -> Vec<i32> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

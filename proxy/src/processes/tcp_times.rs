@@ -12,7 +12,7 @@ use rustix::net::{
 const BY_FAMILY: u16 = 20;
 const REQUEST: u16 = 1;
 const INFO: u16 = 2;
-/// Bytes of a message's header, and of the description of a connection, which the attributes follow.
+/// The lengths in bytes of a message's header and of the description of a connection. The attributes follow them.
 const HEADER: usize = 16;
 const DESCRIPTION: usize = 72;
 /// The offset of `tcpi_min_rtt` in `struct tcp_info`.
@@ -77,7 +77,7 @@ fn request(ours: SocketAddr, theirs: SocketAddr) -> Vec<u8> {
     message
 }
 
-/// The shortest round trip in a reply, in nanoseconds.
+/// The shortest round trip in a reply, in nanoseconds; `None` if the reply contains none.
 fn shortest(reply: &[u8]) -> Option<u64> {
     let number = |at: usize| Some(u16::from_ne_bytes(reply.get(at..at + 2)?.try_into().ok()?));
     let mut at = HEADER + DESCRIPTION;

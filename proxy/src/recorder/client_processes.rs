@@ -10,7 +10,7 @@ use x11rb_protocol::protocol::res::ClientIdMask;
 /// The length in bytes of the reply before the ids, and of an id before its value (X-Resource 1.2, "QueryClientIds").
 const IDS_AT: u64 = 32;
 const ID_HEAD: usize = 12;
-/// Bytes of a process ID.
+/// The length of a process id in bytes.
 const PID: usize = 4;
 
 /// The process id of each connected client, by the client's first resource id; `None` if unknown.
@@ -27,7 +27,7 @@ impl ClientProcesses {
         self.lock().remove(&first_id);
     }
 
-    /// The first resource IDs of the connected clients.
+    /// The first resource ids of the connected clients.
     pub(crate) fn first_ids(&self) -> Vec<u32> {
         self.lock().keys().copied().collect()
     }
@@ -63,7 +63,7 @@ pub(crate) struct ClientIdsReply {
     /// The header of the current id, as far as it has arrived.
     head: [u8; ID_HEAD],
     filled: usize,
-    /// Bytes of the current value that are still to come.
+    /// The number of bytes of the current value that have not arrived.
     left: u32,
     /// The process id to write over the current value, if the value belongs to a client of the recorder.
     pid: Option<[u8; PID]>,
@@ -104,7 +104,7 @@ impl ClientIdsReply {
         let [client, mask, length] = [0, 4, 8].map(|at| order.u32(&self.head, at).unwrap_or(0));
         self.left = length;
         let is_pid = mask == u32::from(ClientIdMask::LOCAL_CLIENT_PID) && length as usize == PID;
-        // X.Org writes the client in the byte order of the client itself, not of the one that asks.
+        // X.Org writes the client's id in the byte order of this client, not of the client that receives the reply.
         let pid = [client, client.swap_bytes()].map(|client| processes.pid(client));
         let pid = pid[0].or(pid[1]).filter(|_| is_pid);
         self.pid = pid.map(|pid| order.u32_bytes(pid));

@@ -13,7 +13,8 @@ use crate::recorder::kept_bytes::KeptBytes;
 use crate::recorder::omission::Omission;
 use crate::recorder::record_queue::RecordSender;
 
-/// A longer report becomes several blocks: the longest request is longer than a record of the trace may be.
+/// The maximum number of a report's bytes in one block. A longer report becomes several blocks, because the longest
+/// request is longer than the longest record of a trace.
 const LONGEST_BLOCK: usize = 4 << 20;
 
 /// The recorder's end of one connection. The relay's thread omits bytes here, so that omitted bytes use no memory in
@@ -25,9 +26,9 @@ pub(crate) struct ConnectionRecorder<'a> {
     processes: &'a ClientProcesses,
     /// The client's process, if it is known.
     pid: Option<u32>,
-    /// One for both directions, because the requests determine which replies contain images.
+    /// Chooses the bytes to omit in both directions, because requests determine which replies contain images.
     omission: Omission,
-    /// The number of bytes so far, to the server and to the client.
+    /// The numbers of bytes so far, to the server and to the client.
     offsets: [u64; 2],
     gaps: Vec<Gap>,
     client_ids: ClientIdsReply,

@@ -19,7 +19,7 @@ const XFIXES_GET_CURSOR_IMAGE: u8 = 4;
 const XFIXES_GET_CURSOR_IMAGE_AND_NAME: u8 = 25;
 /// SecurityGenerateAuthorization, whose reply is a cookie (SECURITY extension).
 const SECURITY_GENERATE_AUTHORIZATION: u8 = 1;
-/// Minor opcode of X-Resource 1.2.
+/// The minor opcode of QueryClientIds (X-Resource 1.2).
 const RES_QUERY_CLIENT_IDS: u8 = 4;
 
 /// The content of a reply that is omitted or changed.
@@ -176,7 +176,7 @@ mod tests {
         images.requested(Some(Body::Image));
         images.requested(Some(Body::Image));
         images.requested(None);
-        // The function is called for each piece of a reply. The second request's reply was an error.
+        // `answered` is called for each part of a reply. The reply to the second request was an error.
         assert_eq!([1, 1, 3].map(|n| images.answered(n)), [IMAGE, IMAGE, None]);
         for _ in 3..=u16::MAX {
             images.requested(None);

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use bytes::{Bytes, BytesMut};
 use x11prof_trace::{Gap, Part, cut};
 
-/// Bytes of one allocation, shared by many blocks.
+/// The size in bytes of one allocation, which many blocks share.
 const CHUNK: usize = 256 << 10;
 /// The number of used chunks that are kept until the recorder has released them.
 const SPARE_CHUNKS: usize = 16;

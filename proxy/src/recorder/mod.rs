@@ -30,14 +30,14 @@ use crate::recorder::record_queue::{RecordReceiver, memory};
 use crate::recorder::trace_file::{FileOutcome, TraceFile};
 use crate::recorder::watch::Watch;
 
-/// Entries accumulate in the queue for this long.
+/// The time for which entries accumulate in the queue before the thread removes them.
 const PATIENCE: Duration = Duration::from_millis(25);
-/// The interval between two closed chunks. A killed recorder loses the data of this interval and of `PATIENCE`. The
-/// loss must stay below 250 ms, including some waiting for a processor or the disk.
+/// The interval between two closed chunks of the file. A killed recorder loses the data of this interval and of
+/// `PATIENCE`. The loss must stay below 250 ms, including some waiting for a processor or the disk.
 const FLUSH_EVERY: Duration = Duration::from_millis(100);
-/// The longest duration of a write at the end of a recording.
+/// The maximum duration of a write at the end of a recording. After a longer write, the recorder gives up.
 pub(crate) const HANG_PATIENCE: Duration = Duration::from_secs(5);
-/// The interval between two checks of that write.
+/// The interval between two checks for a hanging write.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// The number of processed entries after which their memory is released to the relay.
 const RELEASE_EVERY: usize = 64;
@@ -190,7 +190,7 @@ struct Trace<W: Write, F: Fn(String)> {
     file: Option<File>,
     safe: Safe,
     written: TraceOutcome,
-    /// The file's current and final names; `None` if the destination is not a file.
+    /// The trace's file with its current and final names; `None` if the destination is not a file.
     place: Option<TraceFile>,
     /// The time of the first record.
     started: Timestamp,
@@ -288,7 +288,7 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
         self.note_safe();
     }
 
-    /// Notes the length up to which the file is complete.
+    /// Stores the length up to which the file is complete.
     fn note_safe(&mut self) {
         if let (Some(writer), Some(file)) = (&self.writer, &mut self.file)
             && let Ok(len) = file.stream_position()
@@ -312,7 +312,7 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
         }
     }
 
-    /// Reports the first record that is not in the trace.
+    /// Reports a record that is not in the trace, if it is the first problem.
     fn left_out(&mut self, why: &str) {
         if self.written.trouble.is_none() {
             let what = format!("a record is not in the trace: {why}");
@@ -351,14 +351,14 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
     }
 }
 
-/// The part of the file that survives a crash or a failure.
+/// The part of the file that survives a crash or a failure: its length in bytes, and its number of messages.
 #[derive(Debug, Clone, Copy, Default)]
 struct Safe {
     len: u64,
     messages: u32,
 }
 
-/// A file that accepts no data after a failed write. Otherwise the writer's buffers would follow a hole.
+/// A file that accepts no data after a failed write. Otherwise later data would follow a gap.
 #[derive(Debug)]
 struct UntilFailure {
     file: File,

@@ -248,7 +248,7 @@ fn rule(level: Level, head: Head, body: Option<Body>) -> Rule {
     }
 }
 
-/// Stores a message's first bytes.
+/// Copies the first bytes of the current message from its part `piece` to `start`.
 fn note(start: &mut [u8; START], piece: &Piece<'_>) {
     if piece.offset < START as u64 {
         let room = start.iter_mut().skip(piece.offset as usize);
@@ -258,8 +258,9 @@ fn note(start: &mut [u8; START], piece: &Piece<'_>) {
     }
 }
 
-/// Omits the bytes after the kept part of a message's piece. Returns true if a gap begins here because the queue is
-/// full.
+/// If `rule` omits the message's body, adds a gap for the bytes of the message's part `piece` after the first `kept`
+/// bytes of the message. `base` is the offset of the walked bytes in the block. Returns true if a gap begins here
+/// because the queue is filling.
 fn leave_out(
     piece: &Piece<'_>,
     kept: u64,

@@ -21,9 +21,9 @@ const WAKE_AT: usize = 1 << 20;
 /// The queue must have been short for this long before short images are kept again. Otherwise the recorder would
 /// compress as many images as it can, and use a processor that other programs need.
 const CALM_NS: u64 = 1_000_000_000;
-/// Memory of an entry in addition to its bytes.
+/// The estimated memory of an entry in bytes, in addition to its content.
 const ENTRY_COST: usize = 128;
-/// Approximate memory of an atom's name.
+/// The estimated memory of an atom's name in bytes.
 const ATOM_COST: usize = 64;
 
 /// The memory that a record occupies in the queue, in bytes.
@@ -70,7 +70,7 @@ struct RecordQueue {
     full: bool,
     /// Short images are omitted until this time, in nanoseconds.
     busy_until: AtomicU64,
-    /// Bytes omitted because the queue was filling.
+    /// The number of bytes omitted because the queue was filling.
     pressed: AtomicU64,
     /// Nanoseconds for which the relay has waited for space.
     waited: AtomicU64,
@@ -139,9 +139,9 @@ impl RecordSender {
         self.push(Record::Control(time, control));
     }
 
-    /// The kinds of bytes to omit at `now`; more kinds as the queue fills. From a 32nd of the limit on, and for some
-    /// time afterwards, short images are also omitted; from a quarter on, long bodies of all kinds; from a half on, all
-    /// bodies and context switches ([`is_for_headers`](RecordSender::is_for_headers)).
+    /// The kinds of bytes to omit at `now`. The level rises as the queue fills: from 1/32 of the limit, and for some
+    /// time afterwards, short images are also omitted; from 1/4, long bodies of all messages; from 1/2, all bodies
+    /// and context switches ([`is_for_headers`](RecordSender::is_for_headers)).
     pub(crate) fn level(&self, now: Timestamp) -> Level {
         if self.0.full {
             return Level::Secrets;

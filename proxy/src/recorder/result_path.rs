@@ -28,8 +28,8 @@ impl ResultPath {
     /// Resolves `path`. The last part need not exist. If it is a link, its target is replaced and the link is kept.
     ///
     /// # Errors
-    /// Fails if there is no such folder, or if a link on the way belongs to another user, who could redirect the result
-    /// to any file of this user.
+    /// Fails if there is no such folder, or if a link on the path belongs to another user, who could redirect the
+    /// result to any file of this user.
     pub fn of(path: &Path) -> io::Result<ResultPath> {
         let (folder, name, is_nameless) = walk(path, None)?;
         let name = name.ok_or(ErrorKind::IsADirectory)?;
@@ -65,7 +65,7 @@ fn at(folder: &OwnedFd, name: &OsStr) -> PathBuf {
     folder.join(name)
 }
 
-/// The path under which the kernel currently knows a `ResultPath::path`, for messages.
+/// Converts a [`ResultPath::path`] to the file's current name, for messages.
 pub(crate) fn shown(path: &Path) -> PathBuf {
     let folder = path.parent().and_then(|folder| fs::read_link(folder).ok());
     let name = path.file_name().unwrap_or_default();
@@ -84,8 +84,9 @@ pub fn create_folder(path: &Path, mode: u32) -> io::Result<()> {
     }
 }
 
-/// Opens the parts of `path`, each in the folder before it. Returns the last folder, the name in it, and whether that is
-/// an open file without a name. With a `mode`, the whole path is a folder, and missing parts are created.
+/// Opens the parts of `path`, each in the folder before it. Returns the last folder, the name in it, and true if the
+/// name is of an open file without a name. With a `mode`, the whole path is a folder, missing parts are created, and
+/// the name is `None`.
 fn walk(path: &Path, mode: Option<Mode>) -> io::Result<(OwnedFd, Option<OsString>, bool)> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let parts = |path: &Path| -> Vec<OsString> {

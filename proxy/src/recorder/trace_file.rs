@@ -13,8 +13,8 @@ use rustix::process::geteuid;
 
 use super::result_path::{ResultPath, is_ours, shown};
 
-/// How often the temporary file may disappear, because its previous owner renames or removes it, before that is an
-/// error.
+/// The maximum number of attempts to lock the temporary file. An attempt fails if another recorder renames or removes
+/// the file meanwhile.
 const ATTEMPTS: usize = 10;
 
 /// An open trace file. A lock excludes other recorders. The file's mode is 0600.
@@ -46,7 +46,7 @@ pub(crate) struct FileOutcome {
 }
 
 impl TraceFile {
-    /// Opens a trace that will get the name `path`. An existing file of this name is not changed yet.
+    /// Opens a trace that will get the name `path`. An existing file with this name is not changed yet.
     pub(crate) fn open(path: &Path) -> io::Result<TraceFile> {
         let place = ResultPath::of(path)?;
         let path = place.path().to_owned();
@@ -244,7 +244,7 @@ fn is_at(file: &File, path: &Path) -> bool {
     (ours.dev(), ours.ino()) == (there.dev(), there.ino())
 }
 
-/// `.FILE.recording`, in the same folder.
+/// The path of the temporary file, `.FILE.recording` in the folder of `path`.
 fn beside(path: &Path) -> io::Result<PathBuf> {
     let name = path.file_name().ok_or(ErrorKind::IsADirectory)?;
     let mut hidden = OsString::from(".");

@@ -22,7 +22,7 @@ struct WatchQueue {
     missed: AtomicU64,
 }
 
-/// The recorder's end of a watch. The watcher's end finishes after all clones of it are dropped.
+/// The recorder's end of a watch. The watcher's end finishes after all clones of this end are dropped.
 #[derive(Debug, Clone)]
 pub struct Watch {
     records: Sender<Offered>,
@@ -46,7 +46,7 @@ struct Offered {
     record: Record,
 }
 
-/// What a watcher of a recording receives.
+/// The result of waiting for a record of a recording.
 #[derive(Debug)]
 #[allow(
     clippy::large_enum_variant,

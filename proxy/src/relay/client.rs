@@ -43,7 +43,7 @@ use crate::sockets::socket::{Socket, Wait};
 /// connecting to an unresponsive server.
 const CUT_OFF_PATIENCE: Duration = Duration::from_secs(1);
 
-/// The stack size of a connection's thread. Little of it is used; looking up a server's host name uses most.
+/// The stack size of a connection's thread in bytes. Looking up a server's host name uses most of it.
 const STACK: usize = 512 << 10;
 
 /// The display that the recorder serves, with the state that all connections share.
@@ -158,8 +158,8 @@ impl Display {
                 self.note_closed(connection, "error", Some(error.to_string()))
             }
         };
-        // The process that opened the connection may have left it to a child. It is probably ending, so this is the
-        // last moment to read its clock.
+        // The process that opened the connection may have passed it to a child. If the process is ending, its CPU
+        // clock can be read for the last time now.
         let pid = self.connections.process_of(connection);
         self.note_end(pid);
         if let Some(pid) = pid {
@@ -188,7 +188,7 @@ impl Display {
             ..
         } = arrival;
         self.connections.note_process(connection, pid);
-        // Command lines may be long, and there may be many connections.
+        // Command lines may be long, and there may be many connections, so wait for space in the queue.
         self.sender.await_room();
         let process = pid.map(ProcessInfo::of).unwrap_or_default();
         self.sender.control(
@@ -212,7 +212,7 @@ impl Display {
         });
     }
 
-    /// Follows the connections whose processes have ended to the processes that have them now.
+    /// Finds connections whose processes have ended, and the processes that have them open now, such as child processes.
     pub(crate) fn follow_processes(&self) {
         for (connection, ended, client) in self.connections.with_processes() {
             if !process_info::has_ended(ended) {
@@ -330,7 +330,8 @@ impl Display {
         }
     }
 
-    /// Has a connection relayed to its end. Returns the side that ended it, and the reason if there is one.
+    /// Passes a connection to the relay, and waits for the connection's end. Returns the side that ended it, and the
+    /// reason if there is one.
     fn relay(&self, arrival: &Arrival, client: Arc<Socket>, set_up: SetUpClient) -> ClosedBy {
         let (closed, end) = blocking::channel();
         self.relays.send(Introduced {
@@ -341,7 +342,7 @@ impl Display {
             stacks: self.stacks_of(arrival),
             closed,
         });
-        // Without an answer, the recording has ended.
+        // The channel closes without a result if the recording has ended.
         end.recv().unwrap_or(("error", Some(CUT_OFF.to_owned())))
     }
 
@@ -388,10 +389,10 @@ impl Display {
             self.connections.relayed(relay.bytes());
             self.tried.add(relay.counts());
             let reason = self.note_closed(connection, by, error.map(|error| error.to_string()));
-            // Other clients may already use the display in the belief that this client is gone, so nothing slow comes
-            // before the server's notice of the end.
+            // Other clients may already use the display because they know that this client has ended. So nothing slow
+            // may come before the server receives the end of the connection.
             server.end();
-            // The receiver waits for the end.
+            // The send succeeds, because the connection's thread waits for the result.
             let _ = closed.send(reason);
         });
     }
@@ -411,7 +412,7 @@ impl Display {
     }
 }
 
-/// An accepted connection.
+/// An accepted connection of a client.
 struct Arrival {
     connection: ConnectionId,
     /// The time at which it was accepted.

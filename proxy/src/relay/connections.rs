@@ -106,7 +106,7 @@ impl Connections {
         self.state().of(connection)?.pid
     }
 
-    /// The open connections with known processes, and their sockets to the clients.
+    /// The open connections with known process ids, and their sockets to the clients.
     pub(crate) fn with_processes(&self) -> Vec<(ConnectionId, u32, Arc<Socket>)> {
         let state = self.state();
         let open = state.open.iter();
@@ -166,7 +166,7 @@ impl Connections {
         left.map(|open| (open.connection, open.pid)).collect()
     }
 
-    /// The process ids of the open connections, as far as known.
+    /// The process ids of the open connections, without unknown ones.
     pub(crate) fn open_processes(&self) -> BTreeSet<u32> {
         let state = self.state();
         state.open.iter().filter_map(|open| open.pid).collect()

@@ -31,7 +31,7 @@ const BEAT: Duration = Duration::from_millis(5);
 const BUSY_BEAT: Duration = Duration::from_millis(1);
 /// After this time without requests, the recorder notes that a client sent none.
 const QUIET: Duration = Duration::from_millis(50);
-/// Maximum number of runs in one record.
+/// Maximum number of runs in one record. A run is a sequence of requests of one client with the same stack.
 const RUNS: usize = 1 << 14;
 
 /// Maximum length of all file names of a stack, in bytes.
@@ -122,7 +122,7 @@ impl RequestStacks {
         &self.environment
     }
 
-    /// Ends the thread after it has read the last stacks. Returns the numbers of stacks.
+    /// Ends the thread after it has read the last stacks. Returns the numbers of requests with recorded and with lost stacks.
     pub(crate) fn end(self) -> Result<ReadStacks, String> {
         self.over.store(true, Ordering::Release);
         self.thread.thread().unpark();
@@ -182,7 +182,8 @@ impl Reader {
         let now = clock::now();
         let mut requests = Vec::new();
         self.read.lost += self.ring.requests(&mut requests)?;
-        // Requests of other clients that were already sent may follow an unfinished request.
+        // Later entries may belong to requests that were sent before `now`, so the records are complete only up to
+        // the last reading.
         let now = match self.ring.is_held_up() {
             true => self.since,
             false => now,
@@ -212,7 +213,7 @@ impl Reader {
             };
             let until_ns = until.as_nanos();
             let learned = self.ring.learned()?;
-            // A client may write any number. All processors together have used no more.
+            // A client may write any number. All processors together cannot have used more CPU time than this.
             let passed = clock::now().since(self.since).as_nanos() * self.processors;
             let took = u128::from(learned.saturating_sub(self.learned)).min(passed);
             let reported = Control::RequestStacks {
@@ -260,7 +261,7 @@ impl Reader {
                 function,
             }
         });
-        // Clients number a stack again for each depth of the thread's stack memory.
+        // Clients assign a new number if the same stack occurs at another depth of the thread's stack memory.
         if let Some(stack) = self
             .stacks
             .of((frames.collect(), is_whole), None, self.since)
@@ -329,7 +330,7 @@ mod tests {
             request(2, 1, 6),
             request(1, 0, 8),
             request(1, 1, 6),
-            // Its stack had no room.
+            // The stack of this request is not defined.
             request(1, 2, 9),
             request(1, 3, 6),
         ];

@@ -18,7 +18,7 @@ const REQUEST: u64 = 16;
 const DEFINITIONS: u64 = 32 << 20;
 const PLACES: u64 = 1 << 16;
 const PLACE: u64 = 8;
-/// Offsets of the fields.
+/// Offsets of the fields in the file, in bytes.
 const WRITTEN: u64 = 0;
 const PLACED: u64 = 8;
 const LEARNED: u64 = 32;
@@ -33,11 +33,12 @@ const HEAD: usize = 16;
 const FRAME: usize = 16;
 /// The bit of a stack's count that marks a complete stack.
 const IS_WHOLE: u32 = 1 << 31;
-/// More requests than clients can send between two readings. Clients may write any number of them.
+/// The maximum number of requests that clients can send between two readings. A larger number is an error: clients
+/// can write any number to the counter.
 const MOST_REQUESTS: u64 = 1 << 32;
 /// Maximum number of requests of one read.
 const AT_ONCE: u64 = 1 << 16;
-/// The number of readings after which an unfinished entry counts as one of a killed client.
+/// The number of readings after which the recorder skips an unfinished entry, because its client was probably killed.
 const LATE: u32 = 100;
 
 /// A client's request: the first resource id of its connection, its sequence number, and the number of its stack.
@@ -75,10 +76,10 @@ pub(super) struct Ring {
     file: File,
     /// The number of requests read or lost so far.
     taken: u64,
-    /// The number of definitions checked so far, and the slots of those that were unfinished.
+    /// The number of slots of definitions checked so far, and the slots whose definitions were unfinished.
     placed: u64,
     unfinished: Vec<u64>,
-    /// Bytes of definitions so far. Clients write each byte once.
+    /// The number of bytes of definitions read so far. The number is limited, because clients write each byte only once.
     defined: u64,
     /// The number of consecutive readings that stopped at the same unfinished entry.
     late: u32,
@@ -171,7 +172,7 @@ impl Ring {
         self.late > 0
     }
 
-    /// Reads the definitions that were completed since the last call. A client that was killed may never complete one.
+    /// Reads the definitions that were completed since the last call. If a client was killed, a definition may stay unfinished.
     pub(super) fn definitions(&mut self) -> io::Result<Vec<Definition>> {
         let placed = self.field(PLACED)?.min(PLACES);
         self.unfinished.extend(self.placed..placed);
@@ -256,7 +257,7 @@ mod tests {
         ring.taken = REQUESTS - 1;
         request(&ring, REQUESTS - 1);
         request(&ring, REQUESTS);
-        // The next two entries are reserved, but only one of them is written.
+        // The entries REQUESTS + 1 and REQUESTS + 2 are reserved, but only the second one is written.
         request(&ring, REQUESTS + 2);
         put(&ring, WRITTEN, &[REQUESTS as u32 + 3, 0]);
         assert_eq!(ring.requests(&mut requests).unwrap(), 0);
