@@ -38,7 +38,7 @@ impl SharedMemory {
         self.id.cast_unsigned()
     }
 
-    /// Writes `bytes` at the offset `at`, before another process has the segment.
+    /// Writes `bytes` at the offset `at`. Call this before another process attaches the segment.
     ///
     /// # Errors
     /// Fails if the segment is too short.

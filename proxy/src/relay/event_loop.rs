@@ -1,12 +1,13 @@
 //! The thread that relays all connections.
 //!
-//! It passes on the bytes of all connections in the order in which they arrive. So the order of messages between clients
-//! stays as without the recorder: a client's event arrives before another client's reply that the server wrote later.
-//! Only what arrives while a socket that is ready is not read yet may overtake an event.
+//! The thread relays the bytes of all connections in the order in which they arrive. So the order of messages between
+//! clients is the same as without the recorder: a client's event arrives before another client's reply that the
+//! server wrote later. The only exception are bytes that arrive on a socket between the report that it is ready and
+//! its read.
 //!
-//! A sleeping thread wakes about ten microseconds late, twice in each round trip of a client. So the thread polls for a
-//! short time before it sleeps, if there is a processor to spare and polling is successful, and yields to other threads
-//! on its processor.
+//! A sleeping thread wakes about ten microseconds late, twice in each round trip of a client. So the thread polls for
+//! a short time before it sleeps, if the machine has several processors and polling was successful before. While it
+//! polls, it yields its processor to other threads.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -23,18 +24,18 @@ use rustix::time::Timespec;
 
 use super::{ConnectionEnd, Relay};
 
-/// The maximum duration of polling. Most replies and most next requests arrive faster.
+/// The maximum duration of polling. Most replies, and most next requests, arrive faster.
 const LOOK: Duration = Duration::from_micros(100);
-/// The most events of one system call.
+/// The maximum number of events of one system call.
 const EVENTS: usize = 64;
-/// The number of the event for new connections, which no socket has.
+/// The event data for new connections. The event data of a socket are 2 × connection + side.
 const NEWS: u64 = u64::MAX;
 
-/// True if there is a processor to spare.
+/// True if the machine has more than one processor, so that polling does not delay clients.
 static SPARE: LazyLock<bool> =
     LazyLock::new(|| thread::available_parallelism().is_ok_and(|processors| processors.get() > 1));
 
-/// Passes new connections `T` to the thread that relays.
+/// Passes new connections of type `T` to the thread that relays them.
 #[derive(Debug)]
 pub(crate) struct NewConnections<T> {
     sender: mpsc::Sender<Option<T>>,
@@ -46,19 +47,19 @@ impl<T> NewConnections<T> {
         self.put(Some(connection));
     }
 
-    /// Ends the thread.
+    /// Ends the thread that relays.
     pub(crate) fn close(&self) {
         self.put(None);
     }
 
     fn put(&self, connection: Option<T>) {
-        // After the thread's end there is no recording. The counter of the descriptor never overflows.
+        // The send fails only if the thread has ended. The descriptor's counter never overflows.
         let _ = self.sender.send(connection);
         let _ = rustix::io::write(&*self.wake, &1_u64.to_ne_bytes());
     }
 }
 
-/// The end of the queue from which the thread takes new connections.
+/// The thread's end of the queue of new connections, and the sockets that the thread waits for.
 #[derive(Debug)]
 pub(crate) struct EventSource<T> {
     epoll: OwnedFd,
@@ -80,7 +81,7 @@ pub(crate) fn event_source<T>() -> io::Result<(NewConnections<T>, EventSource<T>
     Ok((NewConnections { sender, wake }, source))
 }
 
-/// A connection, and what the kernel reports of its sockets to the client and to the server.
+/// A connection, and the events for which its sockets to the client and to the server are registered.
 struct Registered<'a, C> {
     connection: C,
     relay: Relay<'a>,
@@ -91,12 +92,12 @@ struct Registered<'a, C> {
 struct Ready {
     epoll: OwnedFd,
     queue: VecDeque<(u64, EventFlags)>,
-    /// True if the last wait was short, or if there was none yet.
+    /// True if polling is worthwhile: the last wait was short, or there was none yet.
     pays: bool,
 }
 
-/// Relays all connections of `source` until it is closed. `begin` creates the relay of a new connection, and `end`
-/// receives it after its end.
+/// Relays all connections of `source` until the source is closed. `begin` creates the relay of a new connection;
+/// `end` receives the relay after the connection's end.
 pub(crate) fn run<'a, T, C>(
     source: EventSource<T>,
     begin: impl Fn(T) -> (C, Relay<'a>),
@@ -140,7 +141,7 @@ pub(crate) fn run<'a, T, C>(
             continue;
         };
         let over = of.pass(side, flags, || {
-            // What has become ready until now was sent before what is read after it.
+            // Bytes on sockets that are ready now were sent before the bytes that are read later.
             if !is_only {
                 ready.look();
             }
@@ -150,7 +151,7 @@ pub(crate) fn run<'a, T, C>(
             && let Some(mut of) = relays.remove(&number)
         {
             of.relay.end();
-            // The sockets are open and in the list.
+            // The update cannot fail, because the sockets are open and registered.
             let _ = of.update(number, &ready.epoll);
             end(of.connection, of.relay, over);
         }
@@ -158,7 +159,8 @@ pub(crate) fn run<'a, T, C>(
 }
 
 impl<C> Registered<'_, C> {
-    /// Passes on what the socket `side` is ready for. A panic ends only this connection.
+    /// Reads from or writes to the socket `side`, if it is ready. `has_read` is called after each read. Returns the
+    /// end of the connection, if the connection has ended. A panic ends only this connection.
     fn pass(
         &mut self,
         side: usize,
@@ -180,7 +182,7 @@ impl<C> Registered<'_, C> {
         })
     }
 
-    /// Registers the events that allow more work.
+    /// Registers the events with which the relay can continue.
     fn update(&mut self, number: u64, epoll: &OwnedFd) -> io::Result<()> {
         let wanted = self.relay.interests();
         for (side, (has, wanted)) in self.interests.iter_mut().zip(wanted).enumerate() {
@@ -191,7 +193,7 @@ impl<C> Registered<'_, C> {
             let data = EventData::new_u64(2 * number + side as u64);
             match (has.is_empty(), wanted.is_empty()) {
                 (true, _) => epoll::add(epoll, socket, data, wanted)?,
-                // The kernel always reports the end of a registered socket.
+                // The kernel would still report the end of a registered socket.
                 (false, true) => epoll::delete(epoll, socket)?,
                 (false, false) => epoll::modify(epoll, socket, data, wanted)?,
             }
@@ -200,7 +202,7 @@ impl<C> Registered<'_, C> {
         Ok(())
     }
 
-    /// True if a receiver does not accept its bytes.
+    /// True if bytes wait because a receiver does not accept them.
     fn is_blocked(&self) -> bool {
         self.interests
             .iter()
@@ -209,7 +211,7 @@ impl<C> Registered<'_, C> {
 }
 
 impl Ready {
-    /// Waits until a socket is ready. `is_blocked` is true if a receiver is busy, so that polling would not help.
+    /// Waits until a socket is ready. `is_blocked` returns true if a receiver is busy, so that polling would not help.
     fn wait(&mut self, is_blocked: impl FnOnce() -> bool) {
         if self.pays {
             self.look();
@@ -231,14 +233,14 @@ impl Ready {
         self.pays = *SPARE && since.elapsed() < 2 * LOOK;
     }
 
-    /// Adds the sockets that are ready now.
+    /// Adds the sockets that are ready now to the queue.
     fn look(&mut self) {
         self.take(Some(&Timespec::default()));
     }
 
     fn take(&mut self, time: Option<&Timespec>) {
         let mut events = [MaybeUninit::<Event>::uninit(); EVENTS];
-        // The only possible error is an interruption.
+        // The only possible error is an interruption by a signal.
         let Ok((events, _)) = epoll::wait(&self.epoll, &mut events, time) else {
             return;
         };

@@ -33,8 +33,8 @@ use crate::sockets::socket::{Socket, Wait};
 /// Stalls of a peer longer than this are recorded. Shorter stalls are normal: a full socket buffer slows down every
 /// fast sender.
 const NOTED_STALL: Duration = Duration::from_millis(5);
-/// If a client has not read this many bytes, its requests are not read either, because a rewriter may add replies to
-/// them.
+/// If a client has not read this many bytes, the relay does not read the client's requests either, because a rewriter
+/// may reply to them.
 const UNREAD: usize = 1 << 20;
 
 /// A server may take this long to read the last requests of a client that has ended.
@@ -43,10 +43,10 @@ const END_PATIENCE: Duration = Duration::from_secs(10);
 /// A connection to relay: its two sockets, and the recorder of its bytes.
 pub(crate) struct Relay<'a> {
     copy: RecordedCopy<'a>,
-    /// To the client, to the server.
+    /// The direction to the client, and the direction to the server.
     ways: [RelayDirection<'a>; 2],
     rewriter: Option<Rewriter<'a>>,
-    /// The first end of a direction.
+    /// The end of the direction that ended first; `None` while both directions continue.
     first_end: Option<ConnectionEnd>,
 }
 
@@ -87,7 +87,7 @@ struct RelayDirection<'a> {
     waiting: VecDeque<(Timestamp, Received<'a, 'a>)>,
     /// Descriptors that arrived with bytes which the rewriter holds back.
     held_fds: PassedFds,
-    /// Bytes relayed so far.
+    /// The number of bytes relayed so far.
     bytes: u64,
     over: bool,
 }
@@ -162,7 +162,7 @@ impl<'a> Relay<'a> {
         &self.ways[side].to
     }
 
-    /// The events of both sockets that allow more work: space for waiting bytes, and input.
+    /// The events of both sockets with which the relay can continue: space for waiting bytes, and input.
     pub(crate) fn interests(&self) -> [EventFlags; 2] {
         let [to_client, to_server] = &self.ways;
         [(to_client, to_server), (to_server, to_client)].map(|(to, from)| {
@@ -274,12 +274,12 @@ impl<'a> Relay<'a> {
 /// The copy of a connection's bytes for the recorder.
 struct RecordedCopy<'a> {
     recorder: ConnectionRecorder<'a>,
-    /// The copier of the client's stacks while it waits; `None` if these are not recorded.
+    /// Copies the client's stack while the client waits for a reply; `None` if stacks of waits are not recorded.
     stacks: Option<ClientStacks>,
 }
 
 impl RecordedCopy<'_> {
-    /// Records bytes. This happens before they are sent, so that no reply can precede its request.
+    /// Records bytes. Call this before the bytes are sent, so that no reply can precede its request in the trace.
     fn record(&mut self, time: Timestamp, direction: Direction, received: &mut Received<'_, '_>) {
         if let Some(stacks) = &self.stacks {
             match direction {
@@ -292,8 +292,8 @@ impl RecordedCopy<'_> {
             .crossed(time, direction, received.bytes_mut(), fds, &(0..0));
     }
 
-    /// Sends the bytes that the rewriter holds back after their sender has ended. An incomplete message is useless, but
-    /// the sender sent it.
+    /// Sends the bytes that the rewriter holds back, after their sender has ended. An incomplete message is useless,
+    /// but the receiver would also get it without the recorder.
     fn send_held(&mut self, direction: Direction, to: &Socket, rewriter: &mut Rewriter<'_>) {
         let mut held = Received::copied(rewriter.end(direction), PassedFds::default());
         if held.bytes().is_empty() {
@@ -331,7 +331,7 @@ impl RecordedCopy<'_> {
 }
 
 impl RelayDirection<'_> {
-    /// True if more may be read. `other` is the other direction, in which a rewriter may add replies.
+    /// True if the relay may read more bytes. `other` is the other direction, in which a rewriter may add replies.
     fn may_read(&self, other: &RelayDirection<'_>) -> bool {
         let unread = |(_, received): &(Timestamp, Received<'_, '_>)| received.bytes().len();
         self.waiting.is_empty()
@@ -345,7 +345,7 @@ impl RelayDirection<'_> {
     }
 }
 
-/// Sends the bytes that the receiver accepts now.
+/// Sends the bytes that the receiver accepts now. Returns their number.
 fn send(
     to: &Socket,
     receiver: EndedBy,
@@ -357,7 +357,7 @@ fn send(
     }
 }
 
-/// Sends the bytes that the receiver accepts now, after all waiting bytes. The rest waits.
+/// Sends the bytes that the receiver accepts now, unless earlier bytes wait. Adds the remaining bytes to `waiting`.
 fn deliver<'a>(
     to: &Socket,
     receiver: EndedBy,

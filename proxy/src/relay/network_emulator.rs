@@ -1,8 +1,8 @@
 //! Emulates a slower network between the recorder and the server (`record --net`).
 //!
-//! A separate thread transmits a connection's bytes next to the ordinary relay, at the times of a [`Line`] of each
-//! direction that all connections share. Connecting takes a round trip. The time that the relay itself adds is measured
-//! once and subtracted from the delay.
+//! For each connection, a separate thread between the relay and the server delays the bytes. All connections share a
+//! [`Line`] for each direction, which computes the times of arrival. Connecting takes a round trip. The time that the
+//! relay itself adds is measured once and subtracted from the delay.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -19,24 +19,24 @@ use crate::relay::END_PATIENCE;
 use crate::sockets::passed_fds::PassedFds;
 use crate::sockets::socket::{Socket, Wait, await_any};
 
-/// The most bytes of one read.
+/// The maximum number of bytes of one read.
 const READ: usize = 64 << 10;
-/// The maximum number of bytes in flight in one direction.
+/// The maximum capacity of the network in bytes, in one direction.
 const MOST_ON_THE_WAY: f64 = 16e6;
-/// Delays by which the relay's own time is measured: how many, and how long.
+/// The number and the duration of the delays with which the relay's own time is measured.
 const DELAYS: usize = 33;
 const DELAY: Duration = Duration::from_micros(250);
-/// An upper bound for the time of connecting.
+/// The maximum duration of connecting.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// The emulated network, with one line in each direction that all connections share.
+/// The emulated network: one [`Line`] for each direction, which all connections share.
 #[derive(Debug, Clone)]
 pub(crate) struct SharedLink {
     /// The time that connecting takes.
     connects: Duration,
-    /// The most bytes in flight in one direction of a connection: the network's capacity plus the sender's buffer.
+    /// The maximum number of bytes in flight in one direction of a connection: the network's capacity plus the sender's buffer.
     most: f64,
-    /// The relay's own part of the latency, in nanoseconds.
+    /// The relay's part of the latency, in nanoseconds.
     own: u64,
     began: Instant,
     there: Arc<Mutex<Line>>,
@@ -67,8 +67,9 @@ impl SharedLink {
     }
 }
 
-/// The least time by which a delay in another thread is too long: the relay wakes a thread that reads a packet, one that
-/// delays it, and that one again by a timer. On a busy machine the usual time would make later delays too short.
+/// Measures the shortest time by which a delay in another thread is too long. The relay wakes the thread that delays
+/// a packet, a timer wakes that thread again, and the thread wakes the receiver. The shortest time is used, because
+/// on a busy machine the usual time is longer and would make later delays too short.
 fn own_time() -> io::Result<Duration> {
     let (mut near, mut far) = UnixStream::pair()?;
     let delaying = Builder::new().spawn(move || {
@@ -94,7 +95,7 @@ fn own_time() -> io::Result<Duration> {
     Ok(least)
 }
 
-/// Requests exact timers of the kernel for this thread. If the kernel refuses, they are 50 µs late, as by default.
+/// Requests exact timers of the kernel for this thread. If the kernel refuses, timers are 50 µs late, as by default.
 fn exact_timers() {
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
 }
@@ -135,7 +136,7 @@ impl NetworkEmulator {
     }
 }
 
-/// Bytes in flight, with the descriptors that belong to the first of them.
+/// Bytes in flight, with the descriptors that are sent with the first byte.
 #[derive(Debug)]
 struct Packet {
     due: Instant,
@@ -214,19 +215,19 @@ impl InFlight {
     }
 }
 
-/// One direction of the network.
+/// One direction of a connection over the network.
 struct LinkDirection<'a> {
     from: &'a Socket,
     to: &'a Socket,
     on_the_way: InFlight,
     /// True if the receiver does not accept all bytes that have arrived.
     is_full: bool,
-    /// How the sender ended; `None` while it has not.
+    /// The way in which the sender has ended; `None` while it has not.
     ended: Option<SenderEnd>,
     over: bool,
 }
 
-/// How a sender has ended: only its sending direction, or both.
+/// The way in which a sender has ended: only its sending direction, or both directions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SenderEnd {
     Half,
@@ -258,7 +259,7 @@ impl LinkDirection<'_> {
         }
         match self.on_the_way.deliver(Instant::now(), self.to) {
             Ok(is_full) => self.is_full = is_full,
-            // The receiver has closed. Its last bytes may still be in flight.
+            // The receiver has closed the connection. Its last bytes may still be in flight in the other direction.
             Err(_) => {
                 self.on_the_way.packets.clear();
                 self.ended.get_or_insert(SenderEnd::Half);
@@ -281,7 +282,7 @@ impl LinkDirection<'_> {
         any
     }
 
-    /// The events, other than time, that allow more work.
+    /// The events with which the direction can continue, in addition to the arrival of packets.
     fn awaits(&self) -> impl Iterator<Item = (&Socket, PollFlags)> + Clone {
         let full = self.is_full.then_some((self.to, PollFlags::OUT));
         let reads = self.ended.is_none() && self.on_the_way.has_room();

@@ -19,8 +19,8 @@ use crate::sockets::socket::{Socket, Wait};
 /// A client's setup must arrive within this time, as in the X server (os/connection.c, TimeOutValue).
 const SETUP_PATIENCE: Duration = Duration::from_secs(60);
 
-/// The size of the send buffer towards a peer. It is larger than the default, so that relay and peer run in parallel on
-/// long images and on the metrics of large fonts.
+/// The size of the send buffer towards a peer, in bytes. The size is larger than the default, so that relay and peer
+/// run in parallel on long images and on the metrics of large fonts.
 const SEND_BUFFER: usize = 1 << 20;
 
 /// The reasons why a connection ended before the relay began.
@@ -84,8 +84,8 @@ impl SetupHandshake<'_> {
                 NetworkEmulator::start(lines.clone(), server, share).map_err(unreachable)?;
             (server, *emulator) = (near, Some(link));
         }
-        // Without the recorder's cookie the server decides, as it would for the client itself: it may know the cookie
-        // (SECURITY GenerateAuthorization), or admit the user (xhost).
+        // Without the recorder's cookie, the server decides whether to accept the client. The server may accept the
+        // client's own cookie (SECURITY GenerateAuthorization), or admit the user (xhost).
         let forwarded = match checked {
             Ok(()) => setup_exchange::rewrite(&setup, &layout, cookie.as_ref()),
             Err(_) => setup.clone(),

@@ -74,7 +74,7 @@ impl Stream {
         stream
     }
 
-    /// Messages of a server: an error, events, a reply with a descriptor.
+    /// The messages of a server: an error, events, and replies, one of them with a descriptor.
     fn answers() -> Stream {
         let mut stream = Stream::default();
         stream
@@ -242,7 +242,7 @@ fn replies_are_relayed_at_any_split() {
     }
 }
 
-/// Images with bodies that are omitted from the trace.
+/// The bodies of these images are omitted from the trace.
 #[test]
 fn long_images_are_relayed_at_many_splits() {
     const IMAGE: usize = 100_000;

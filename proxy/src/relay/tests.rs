@@ -158,7 +158,7 @@ pub(super) fn relay(
     (drain, run)
 }
 
-/// The recorded bytes of each direction.
+/// Removes all records from the queue. Returns the recorded bytes of each direction.
 fn tapped(drain: &RecordReceiver) -> [Vec<u8>; 2] {
     let (mut entries, mut streams) = (Vec::new(), [Vec::new(), Vec::new()]);
     while drain.take(&mut entries, Duration::from_millis(10)) {

@@ -33,11 +33,11 @@ pub struct PrivateServer {
     display: DisplayName,
     cookie: Cookie,
     authority_file: PathBuf,
-    /// The viewer's thread, if the server has a viewer.
+    /// The id of the viewer's thread; `None` if the server has no viewer.
     viewer: Option<Pid>,
     /// The server's directory, which is removed after the server has ended.
     dir: PrivateDir,
-    /// The host of this server's window. It ends after the server.
+    /// The program that shows this server's window; `None` if none is needed. It ends after the server.
     host: Option<Host>,
     /// The timer of the server's handlers, or the reason why there is none; `None` if no timer was requested.
     timer: Option<Result<HandlerTimes, String>>,
@@ -143,7 +143,7 @@ impl PrivateServer {
         Ok(server)
     }
 
-    /// Starts the server's program with the arguments common to all servers and `more`.
+    /// Starts the server's program with the arguments common to all servers and the arguments `more`.
     fn launch(
         mut command: Command,
         dir: PrivateDir,
@@ -260,7 +260,7 @@ fn io(program: &'static str) -> impl FnOnce(io::Error) -> ServerError {
     move |source| ServerError::Io { program, source }
 }
 
-/// Waits for the display number, or returns the reason why there will be none.
+/// Waits for the display number, and returns it. Fails with a reason if the server ends or is not ready in time.
 fn ready(child: &mut OwnChild) -> Result<u32, String> {
     let mut pipe = child.stdout().ok_or("it has no standard output")?;
     let deadline = Instant::now() + START_PATIENCE;

@@ -28,9 +28,9 @@ pub enum ServerKind {
 /// The program in which a server shows its window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HostKind {
-    /// The private server is an X server of this kind.
+    /// A private X server of this kind shows the window.
     Server(ServerKind),
-    /// The private server is a Wayland compositor.
+    /// A private Wayland compositor shows the window.
     Compositor,
 }
 
@@ -45,7 +45,7 @@ const NAMED: [(&str, ServerKind); 7] = [
     ("xwayland", ServerKind::Xwayland),
 ];
 
-/// A screen in memory and no devices. The machine's configuration is not used.
+/// The configuration of Xorg: a screen in memory and no devices. Xorg does not use the machine's configuration.
 const XORG_CONFIGURATION: &str = r#"
 Section "ServerFlags"
     Option "AutoAddDevices" "false"
@@ -161,7 +161,7 @@ impl ServerKind {
                 all.extend(self.viewers_socket(dir).map(OsString::from));
                 all
             }
-            // Its window fills the compositor's screen.
+            // Xwayland's window fills the compositor's screen.
             ServerKind::Xwayland => words(&["-shm"]),
             ServerKind::XorgDummy => {
                 let configuration = dir.join("xorg.conf");

@@ -75,7 +75,7 @@ impl Viewer {
         Ok(viewer)
     }
 
-    /// Requests the changes, or the whole screen.
+    /// Requests the changes since the last update if `changes` is true, otherwise the whole screen.
     fn ask(&mut self, changes: bool) -> Result<()> {
         let mut request = [UPDATE_REQUEST, u8::from(changes), 0, 0, 0, 0, 0, 0, 0, 0];
         request[6..].copy_from_slice(&self.size);

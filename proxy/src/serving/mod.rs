@@ -136,7 +136,7 @@ pub(crate) fn record(
     );
     // No more clients are accepted.
     drop(listening);
-    // An accessibility bus has a helper that stays connected.
+    // Only if a client is still connected, there may be an accessibility bus, whose helper stays connected.
     let may_have_bus = private.is_none() && !display.connections.none_open();
     display.end();
     if may_have_bus {

@@ -1,5 +1,5 @@
-//! Detects whether recorded clients have windows. After the command's end, the recording continues as long as they
-//! have.
+//! Detects whether recorded clients have windows. After the command's end, the recording continues as long as a
+//! client has a window.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,8 +24,8 @@ const CHECK_EVERY: Duration = Duration::from_millis(250);
 const WITHOUT_WINDOWS: Duration = Duration::from_millis(1500);
 /// The recording ends when the server has not replied for this long, because another client grabbed it and keeps it.
 const WITHOUT_REPLY: Duration = Duration::from_secs(30);
-/// The searched levels of the window tree. A window manager puts a client's window into a frame, and some window
-/// managers use two frames.
+/// The number of levels of the window tree that are searched. A window manager puts a client's window into a frame,
+/// and some window managers use two frames.
 const LEVELS: usize = 3;
 
 /// The windows of the recorded clients, after the command's end.
@@ -39,7 +39,7 @@ impl OpenWindows {
         OpenWindows { link, clients }
     }
 
-    /// Waits until the recorded clients have no windows.
+    /// Waits until the recorded clients have no windows, or until the server has not replied for `WITHOUT_REPLY`.
     pub(crate) async fn closed(self) {
         let windows = Arc::new(self);
         let (mut seen, mut replied) = (Instant::now(), Instant::now());

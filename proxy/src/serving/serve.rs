@@ -39,7 +39,7 @@ const LAST_PATIENCE: Duration = Duration::from_millis(250);
 const LEFT_PATIENCE: Duration = Duration::from_secs(2);
 /// The interval between two checks of the disk and of the clients' processes.
 const BEAT: Duration = Duration::from_secs(1);
-/// A write that takes this long is reported.
+/// A write to the trace that takes this long is reported to the user.
 const HANG: Duration = Duration::from_secs(2);
 /// The pause after a failed accept, which most often means too many open files.
 const ACCEPT_REST: Duration = Duration::from_millis(100);

@@ -8,10 +8,10 @@ use std::ops::{Deref, DerefMut, Range};
 use crate::sockets::passed_fds::PassedFds;
 use crate::sockets::socket::{Socket, Wait};
 
-/// The length of a large buffer, and therefore of the longest read. A sender's default socket buffer fits, so one read
-/// drains it.
+/// The length in bytes of a large buffer, and therefore of the longest read. The buffer is as large as a sender's
+/// default socket buffer, so that one read empties it.
 const LARGE: usize = 256 << 10;
-/// The length of a direction's own buffer.
+/// The length in bytes of a direction's own buffer.
 const OWN: usize = 16 << 10;
 /// The number of unused large buffers that are kept.
 const SPARE: usize = 4;
@@ -43,7 +43,7 @@ impl LargeBuffers {
         }
     }
 
-    /// True if bytes that must wait should be copied so that their buffer returns.
+    /// True if so many large buffers are in use that waiting bytes should be copied out of them.
     fn are_scarce(&self) -> bool {
         self.in_use.get() > MANY
     }
@@ -78,7 +78,7 @@ impl Drop for Lease<'_> {
 pub(crate) struct Intake<'a> {
     large: &'a LargeBuffers,
     own: Box<[u8]>,
-    /// True if the last read filled the direction's own buffer.
+    /// True if the last read was long, so that the next read uses a large buffer.
     much: bool,
 }
 
@@ -86,7 +86,7 @@ pub(crate) struct Intake<'a> {
 #[derive(Debug)]
 pub(crate) struct Received<'own, 'large> {
     room: ReadBuffer<'own, 'large>,
-    /// The position of the bytes in the buffer.
+    /// The range of the unsent bytes in the buffer.
     range: Range<usize>,
     pub(crate) fds: PassedFds,
 }

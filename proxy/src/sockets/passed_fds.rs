@@ -1,5 +1,5 @@
-//! Received file descriptors, which a separate thread closes: the close of a file can take as long as its file system
-//! wants (FUSE, NFS), and the relay serves all clients.
+//! Received file descriptors. A separate thread closes them, because closing a file may take long on some file
+//! systems (FUSE, NFS), and the relay's thread serves all clients.
 
 use std::os::fd::OwnedFd;
 use std::sync::LazyLock;

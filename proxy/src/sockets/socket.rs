@@ -51,7 +51,7 @@ impl Socket {
 
     /// Requests a send buffer of at least `bytes` bytes. The system limits the size (net.core.wmem_max).
     pub(crate) fn enlarge_send_buffer(&self, bytes: usize) {
-        // The kernel reports twice the size that was set. Any size works.
+        // The kernel reports twice the size that was set. A failure is harmless, because the relay works with any size.
         if socket_send_buffer_size(&self.0).is_ok_and(|now| now / 2 < bytes) {
             let _ = set_socket_send_buffer_size(&self.0, bytes);
         }
@@ -160,7 +160,7 @@ impl Socket {
 
     /// Waits at most as long as `patience` until the peer has closed both directions, then shuts them down.
     pub(crate) fn await_hang_up(&self, patience: Duration) {
-        // After an error nothing remains to wait for.
+        // After an error there is nothing to wait for.
         let _ = self.is_so_until(PollFlags::empty(), Instant::now() + patience);
         self.shut_down();
     }

@@ -37,6 +37,9 @@ pub struct PlayConfig {
 }
 
 /// Replays the script on the display in `DISPLAY`, with the cookie from the authority file in `XAUTHORITY`.
+///
+/// # Errors
+/// Fails if the display cannot be reached, has no matching screen, stops replying, or closes a connection.
 pub fn play(script: &Script, config: &PlayConfig) -> Result<Played, ReplayError> {
     let mut player = Player::new(script)?;
     let start = Instant::now();

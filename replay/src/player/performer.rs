@@ -152,6 +152,9 @@ impl<'a> Player<'a> {
 
     /// Waits until a client's connection (by index) is closed or `is_done`. The wait is at most `limit`, minus
     /// earlier waits without a reply for this client. Returns false if the wait ended without success.
+    ///
+    /// # Errors
+    /// Fails if the waits without a reply reach `PATIENCE`, summed over all clients.
     pub(super) fn wait(
         &mut self,
         client: usize,

@@ -1,8 +1,8 @@
-//! Caches the replies of a connection that do not change while it lasts.
+//! Caches the replies of a connection that do not change during the connection.
 //!
-//! An atom exists until the server resets. A server resets when its last client has disconnected (protocol, "Connection
-//! Close"), so not during this connection. The list of extensions does not change before then either. An InternAtom
-//! with only-if-exists may return None now and an atom later, so such a None is not cached.
+//! An atom exists until the server resets. A server resets when its last client has disconnected (protocol,
+//! "Connection Close"), so no atom disappears during this connection. The list of extensions does not change either.
+//! A request InternAtom with only-if-exists may return None now and an atom later, so None is not cached.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -32,7 +32,7 @@ pub(super) struct RepeatableRequest {
 }
 
 impl RepeatableRequest {
-    /// The rewrite that may reply to requests of this major opcode; `None` if there is none among `rewrites`.
+    /// The rewrite that replies to repeated requests of this major opcode; `None` if it is not among `rewrites`.
     pub(super) fn may_be(major: u8, rewrites: &[Rewrite]) -> Option<Rewrite> {
         let rewrite = match major {
             INTERN_ATOM => Rewrite::AnswerAtoms,
@@ -69,15 +69,15 @@ impl Memory {
         self.answers.get(question).copied()
     }
 
-    /// Notes that request `number` was sent to the server, which has to reply to it.
+    /// Adds the request with this number, which was sent to the server and has a reply.
     pub(super) fn ask(&mut self, number: u64, question: RepeatableRequest) {
         if self.asked.len() < ROOM {
             self.asked.push_back((number, question));
         }
     }
 
-    /// Notes that the server has handled the requests up to `number`. `reply` is the reply to it, if it is not longer
-    /// than `REPLY` bytes.
+    /// Processes the server's message for the request with this number: the server has handled the requests up to it.
+    /// `reply` is the request's reply; `None` for other messages, and for a reply that is longer than `REPLY` bytes.
     pub(super) fn reached(&mut self, number: u64, reply: Option<[u8; REPLY]>, order: ByteOrder) {
         while let Some((asked, _)) = self.asked.front()
             && *asked <= number

@@ -1,7 +1,7 @@
-//! Rewrites (`record --try FIX`): the recorder changes a program's requests as a modified program would send them. This
-//! way the gain can be measured before the program is changed.
+//! Rewrites (`record --try FIX`): the recorder changes a program's requests as a modified program would send them, so
+//! that the gain can be measured before the program is changed.
 //!
-//! [`rewriter`] only transforms bytes; the relay reads and writes the sockets.
+//! [`rewriter`] only transforms bytes. The relay reads and writes the sockets.
 
 mod memory;
 mod reply_splitter;

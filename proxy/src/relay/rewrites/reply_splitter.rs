@@ -2,7 +2,7 @@
 
 use x11prof_protocol::ByteOrder;
 
-/// Length of every message except longer replies and generic events (protocol encoding, "Replies").
+/// The length in bytes of every message except longer replies and generic events (protocol encoding, "Replies").
 const SHORT: usize = 32;
 /// Codes of messages. All other codes are events.
 const ERROR: u8 = 0;
@@ -22,23 +22,23 @@ pub(super) enum MessageKind {
     Unnumbered,
 }
 
-/// The next piece of a server's bytes, as far as they have arrived.
+/// The result of [`ReplySplitter::next`]: the next part of the server's bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ReplyPiece {
-    /// More bytes are needed to find the next piece.
+    /// More bytes must arrive before the next part can be found.
     Wait,
-    /// The next bytes, this many, belong to the current message.
+    /// The given number of bytes belong to the current message.
     Rest(usize),
     /// A message begins, and its first 32 bytes have arrived. `alone` is true if the message has no more bytes.
     Message { kind: MessageKind, alone: bool },
 }
 
-/// Divides the bytes from a server into messages. It stores its position in the stream.
+/// Splits the bytes from a server into messages. Stores the position in the current message.
 #[derive(Debug)]
 pub(super) struct ReplySplitter {
     order: ByteOrder,
     is_setup: bool,
-    /// The number of bytes of the current message that are still to come.
+    /// The number of bytes of the current message that have not been processed.
     rest: u64,
 }
 
@@ -51,15 +51,15 @@ impl ReplySplitter {
         }
     }
 
-    /// True if the position is between two messages.
+    /// True if the last processed byte was the end of a message.
     pub(super) fn are_between(&self) -> bool {
         self.rest == 0 && !self.is_setup
     }
 
-    /// Finds the next piece at the start of `bytes`, and skips it. `bytes` must begin at the end of the previous piece.
+    /// Finds the next part at the start of `bytes`, which must begin at the end of the previous part.
     pub(super) fn next(&mut self, bytes: &[u8]) -> ReplyPiece {
         if self.is_setup {
-            // All three kinds of setup reply have their length there (protocol encoding, "Connection Setup").
+            // All three kinds of setup reply have their length at byte 6 (protocol encoding, "Connection Setup").
             let Some(units) = self.order.u16(bytes, 6) else {
                 return ReplyPiece::Wait;
             };

@@ -4,28 +4,28 @@ use x11prof_protocol::ByteOrder;
 
 use super::memory::LONGEST_QUESTION;
 
-/// The next piece of a client's bytes, as far as they have arrived.
+/// The result of [`RequestSplitter::next`]: the next part of the client's bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum RequestPiece {
-    /// More bytes are needed to find the next piece.
+    /// More bytes must arrive before the next part can be found.
     Wait,
-    /// The next bytes, this many, belong to the current request, or to a stream that cannot be followed.
+    /// The given number of bytes belong to the current request, or to a stream whose requests cannot be found any more.
     Rest(usize),
-    /// A request begins, and its first `here` bytes have arrived, at least its header. `whole` is true if `may_be`
-    /// selected the request and these bytes are all of it.
+    /// A request begins. Its first `here` bytes have arrived, at least its header. `whole` is true if these bytes are
+    /// the whole request, which is required for requests that `may_be` selects.
     Request { here: usize, whole: bool },
 }
 
-/// The position in the stream of a client's bytes.
+/// Splits the bytes of a client into requests. Stores the position in the current request.
 #[derive(Debug)]
 pub(super) struct RequestSplitter {
     order: ByteOrder,
     big_requests: u8,
     /// True if BIG-REQUESTS was enabled, so that a length of 0 marks a long request.
     big: bool,
-    /// The number of bytes of the current request that are still to come.
+    /// The number of bytes of the current request that have not been processed.
     rest: u64,
-    /// True after a request without a length, whose end is unknown.
+    /// True after a request with an invalid length, whose end is unknown.
     lost: bool,
 }
 
@@ -40,8 +40,8 @@ impl RequestSplitter {
         }
     }
 
-    /// Finds the next piece at the start of `bytes`, and skips it. `bytes` must begin at the end of the previous piece.
-    /// `may_be` returns true for the major opcodes of requests that are needed whole.
+    /// Finds the next part at the start of `bytes`, which must begin at the end of the previous part. `may_be`
+    /// returns true for the major opcodes of requests that are needed whole.
     pub(super) fn next(&mut self, bytes: &[u8], may_be: impl Fn(u8) -> bool) -> RequestPiece {
         if self.lost {
             return RequestPiece::Rest(bytes.len());

@@ -2,9 +2,11 @@
 //!
 //! If the rewriter replies to a request itself, the server receives a NoOperation of equal length, so that server and
 //! client count the same number of requests. The rewriter replies at once only if no other message may precede the
-//! reply: each earlier request has its reply, or cannot fail and has none. Otherwise the request is forwarded
-//! unchanged, without a gain. An event that the server sent before it read the NoOperation arrives after the reply. The
-//! rewriter gives the event the reply's sequence number, because a client's sequence numbers must never decrease.
+//! reply: each earlier request has received its reply, or can have neither a reply nor an error.
+//!
+//! Otherwise the server gets the request unchanged, and nothing is gained. An event that the server sent before it
+//! read the NoOperation arrives after the rewriter's reply. The rewriter gives the event the reply's sequence number,
+//! because a client's sequence numbers must never decrease.
 
 use std::collections::VecDeque;
 
@@ -25,7 +27,7 @@ const NO_OPERATION: u8 = 127;
 const SHARING: [&[u8]; 2] = [b"MIT-SHM", b"DRI3"];
 /// A character that no extension's name contains.
 const NO_LETTER: u8 = b'?';
-/// The largest length field of a reply to ListExtensions: 255 names of 255 bytes.
+/// The largest length of a reply to ListExtensions in units of 4 bytes: 255 names of 255 bytes.
 const LONGEST_LIST: u32 = 255 * 256 / 4;
 /// Minor opcodes of RANDR (randrproto 1.3). Both requests have the same fields, and so have their replies.
 const GET_SCREEN_RESOURCES: u8 = 8;
@@ -44,21 +46,21 @@ pub(crate) struct Rewriter<'a> {
     memory: Memory,
     /// Bytes of incomplete messages, from the client and from the server.
     held: [Vec<u8>; 2],
-    /// Replies that wait for the end of a message.
+    /// Replies of the rewriter that wait for the end of the server's current message.
     ready: Vec<u8>,
-    /// The ListExtensions whose replies have not arrived, from which names are removed.
+    /// The numbers of ListExtensions requests without replies so far. The rewriter removes names from their replies.
     lists: VecDeque<u64>,
-    /// The beginning of such a reply.
+    /// The bytes of an incomplete reply to ListExtensions.
     list: Vec<u8>,
     /// The number of requests so far.
     number: u64,
-    /// The number of the last request that went to the server unchanged.
+    /// The number of the last request, other than NoOperation, that was sent to the server.
     last_given: u64,
     /// The number of the last request to which the rewriter replied.
     last_answered: u64,
-    /// The sequence number of the server's last message.
+    /// The sequence number of the server's last message, extended from 16 bits.
     spoken_of: u64,
-    /// The number of the last request for which nothing more can come from the server.
+    /// The number of the last request for which the server can send no more messages.
     done: u64,
     /// The number of the last ListFontsWithInfo, which has several replies.
     many_replies: u64,
@@ -284,13 +286,13 @@ impl<'a> Rewriter<'a> {
         let ahead = number.wrapping_sub(self.spoken_of as u16);
         let number = self.spoken_of + u64::from(ahead);
         if number > self.number || self.number - self.spoken_of > u64::from(u16::MAX) {
-            // The number is ambiguous, so the request is unknown (Xlib and XCB never let this happen).
+            // The number is ambiguous, so the message's request is unknown. Xlib and XCB prevent this case.
             self.answers_no_more = true;
             return;
         }
         self.spoken_of = number;
         let done = match kind {
-            // An event may precede the failure of the request with this number.
+            // An event with this number may precede an error of the same request.
             MessageKind::Event => number.saturating_sub(1),
             MessageKind::Reply if number == self.many_replies => number.saturating_sub(1),
             _ => number,

@@ -1,4 +1,4 @@
-//! Random streams of requests pass through the rewriter to a simulated server, in pieces of any length and with any
+//! Random streams of requests pass through the rewriter to a simulated server, in parts of any length and with any
 //! delay. The client must receive the same replies as without the rewriter, in a valid order.
 
 mod simulated_server;
@@ -35,18 +35,18 @@ fn asked() -> impl Strategy<Value = ScriptedRequest> {
     ]
 }
 
-/// A step of a run.
+/// A step of a simulated session.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     /// The client sends N more bytes.
     Sends(u16),
-    /// The number of bytes that arrive at the server.
+    /// N bytes arrive at the server.
     Arrive(u16),
     /// The server handles N requests.
     Works(u8),
     /// The server sends an event.
     Event(bool),
-    /// The number of the server's bytes that arrive at the rewriter.
+    /// N bytes of the server arrive at the rewriter.
     Return(u16),
 }
 
@@ -295,7 +295,7 @@ fn shared_memory_extensions_are_hidden() {
         let mut said = query("MIT-SHM");
         said.extend(query("RENDER"));
         said.extend(query("DRI3"));
-        // In pieces of five bytes.
+        // The requests arrive in parts of five bytes.
         for piece in said.chunks(5) {
             rewriter.take_from_client(piece, &mut to_server, &mut to_client);
         }

@@ -2,31 +2,31 @@
 
 use x11prof_protocol::ByteOrder;
 
-/// A request, named by the server's response.
+/// A request, chosen by the server's response.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ScriptedRequest {
     /// InternAtom of the name with this number; true for only-if-exists.
     Atom(u8, bool),
-    /// QueryExtension.
+    /// QueryExtension for the extension with this number.
     Extension(u8),
-    /// ChangeWindowAttributes of N units.
+    /// ChangeWindowAttributes with N values. The request has no reply and no error.
     Void(u8),
-    /// A request that fails.
+    /// A ChangeWindowAttributes request that causes an error.
     Fails,
     NoOperation(u8),
     /// GetInputFocus.
     Sync,
-    /// GetImage, with a reply of N units more.
+    /// GetImage, whose reply has N units of 4 bytes more than 32 bytes.
     Long(u8),
-    /// ListFontsWithInfo, with N replies.
+    /// ListFontsWithInfo, which has N + 1 replies.
     Fonts(u8),
-    /// A PutImage by a length of 32 bits.
+    /// PutImage with a 32-bit length (BIG-REQUESTS) of N units of 4 bytes.
     Big(u8),
     /// RANDR GetScreenResources.
     Screen,
 }
 
-/// Bytes in one of the two orders.
+/// A byte order, in which messages are encoded.
 #[derive(Clone, Copy)]
 pub(super) struct Order(pub(super) ByteOrder);
 
@@ -131,7 +131,7 @@ impl Server {
         }
     }
 
-    /// Handles one request, if it is whole.
+    /// Handles one request, if all its bytes have arrived. Returns false otherwise.
     pub(super) fn step(&mut self) -> bool {
         let order = self.order;
         let Some(units) = order.0.u16(&self.come, 2) else {
