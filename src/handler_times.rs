@@ -9,8 +9,8 @@ use x11prof_xmeasure::{HandlerClock, Target};
 /// The source of the handler times that a calibration reads; `None` if the server does not time its handlers.
 type Clock = Option<Box<dyn HandlerClock>>;
 
-/// The handler times of a private server. The timer learns sequence numbers from the first client, so call this after
-/// a client has sent requests.
+/// The handler times of a private server. Call this after a client has sent requests, because the timer finds the
+/// sequence numbers of requests in the server's record of its first client.
 pub(crate) fn of_private(server: &mut PrivateServer) -> Clock {
     server.time_handlers().and_then(clock)
 }

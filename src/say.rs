@@ -45,8 +45,8 @@ fn print(text: &str, width: Option<usize>) {
     let _ = Stderr.write_all(text.as_bytes());
 }
 
-/// Standard error. Writing to it fails if no program or terminal takes the bytes in time. It does not use the lock of
-/// the standard library, so that a thread whose terminal stops during a write blocks no other thread.
+/// Standard error. A write fails with `WouldBlock` if standard error accepts no bytes in time. Writes do not use the
+/// lock of the standard library, so that a thread whose terminal stops during a write blocks no other thread.
 pub(crate) struct Stderr;
 
 impl Write for Stderr {

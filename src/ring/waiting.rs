@@ -59,7 +59,7 @@ impl Waiting {
         self.happened.take()
     }
 
-    /// Notes that the recorder received SIGUSR1.
+    /// Call this when the recorder has received SIGUSR1.
     pub(super) fn signalled(&mut self) {
         if self.signal {
             self.happened.get_or_insert("a signal".to_owned());
@@ -92,7 +92,7 @@ impl Waiting {
         }
     }
 
-    /// Notes that the recording has ended, which ends open episodes.
+    /// Call this when the recording has ended, which also ends open episodes.
     pub(super) fn end(&mut self) {
         let (happened, names) = (&mut self.happened, &self.names);
         if let (Some(mut episodes), Some(ms)) = (self.episodes.take(), self.episode_ms) {

@@ -23,7 +23,7 @@ use crate::display::conversation::Conversation;
 const AT_A_TIME: u64 = 16;
 /// If this many bytes have arrived and the socket is still not full, the recorder gives up filling the socket.
 const MOST: u64 = 64 << 20;
-/// Bytes that a relay between the server and the recorder may hold in its memory and in its socket to the server.
+/// The maximum number of bytes that a relay between the server and the recorder holds in its memory and its socket.
 const BETWEEN: u64 = 1 << 20;
 /// The time after which the recorder's socket counts as full if nothing arrives. A relay passes on a reply that fits
 /// within this time.

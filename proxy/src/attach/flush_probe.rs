@@ -13,7 +13,7 @@ use crate::display::conversation::Conversation;
 
 /// The interval between two probes while the server reports nothing. Its buffer may still hold a few requests.
 const SELDOM: Duration = Duration::from_secs(1);
-/// How long to wait for a reply. A server that is grabbed replies to no other client.
+/// The time limit for the reply to a probe. A server that another client has grabbed does not reply.
 const PATIENCE: Duration = Duration::from_millis(250);
 
 /// Sends the probes, and interprets the server's replies.
@@ -36,7 +36,7 @@ impl FlushProbe {
         }
     }
 
-    /// Notes that a report has arrived.
+    /// Call this when a report has arrived.
     pub(super) fn heard(&mut self) {
         self.heard = true;
     }

@@ -249,7 +249,7 @@ fn write_existing(clients: &mut Clients<'_>, sender: &RecordSender, existing: Ex
     clients.passed(clock::now());
 }
 
-/// Notes that the server has reported all messages up to `until`.
+/// Writes a record to the trace: the server has reported all messages up to `until`.
 fn note_complete_until(sender: &RecordSender, until: Timestamp) {
     let until_ns = until.as_nanos();
     sender.control(clock::now(), Control::Told { until_ns });

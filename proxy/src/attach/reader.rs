@@ -25,7 +25,7 @@ const WHOLE_WITHIN: Duration = Duration::from_millis(500);
 /// Maximum length of a reply in bytes. The longest request of a server with BIG-REQUESTS has 16 MiB.
 const LONGEST: usize = 64 << 20;
 
-/// If no byte from the server can be parsed for this long, the thread ends, and the recorder enables the context again.
+/// If no reply can be found for this long after garbled bytes, the thread ends, and the recorder enables the context again.
 const READABLE_WITHIN: Duration = Duration::from_secs(5);
 
 /// The whole replies from one read of the socket.

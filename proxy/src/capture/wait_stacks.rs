@@ -58,7 +58,7 @@ impl ClientStacks {
         })
     }
 
-    /// Notes that the client sent requests at `time`.
+    /// Call this when the client has sent requests at `time`.
     pub(crate) fn asks(&self, time: Timestamp) {
         self.state.borrow_mut().asked = time;
     }

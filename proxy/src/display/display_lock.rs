@@ -10,7 +10,7 @@ use x11prof_stacks::open_regular;
 
 use crate::display::listen_error::{ListenError, in_use};
 
-/// Bytes of a lock file: a process's number in ten columns, and a line feed.
+/// The length of a lock file in bytes: a process id in ten columns, and a line feed.
 const LOCK_LEN: u64 = 11;
 
 /// The path of a file that is removed when the value is dropped.
@@ -28,9 +28,9 @@ pub(crate) fn lock_path(number: u32) -> PathBuf {
     PathBuf::from(format!("/tmp/.X{number}-lock"))
 }
 
-/// Takes the lock of a display number as the X server does (os/utils.c, LockServer): writes a complete file under
-/// another name, then links it to the lock's name, which fails if the lock exists. A lock is taken over if its process
-/// has ended.
+/// Locks a display number as the X server does (os/utils.c, LockServer): writes a complete file under another name,
+/// then links the file to the lock's name. The link fails if the lock exists. Replaces the lock of a process that has
+/// ended.
 pub(crate) fn take_lock(number: u32) -> Result<RemovedOnDrop, ListenError> {
     let path = lock_path(number);
     let failed = |source| ListenError::Io {
@@ -91,7 +91,7 @@ fn holder(lock: &Path) -> Holder {
     match text.trim().parse().ok().and_then(Pid::from_raw) {
         Some(pid) if test_kill_process(pid) == Err(rustix::io::Errno::SRCH) => Holder::Gone,
         Some(pid) => Holder::Alive(format!("process {pid}")),
-        // Like the X server, takes over a lock that does not contain a number.
+        // Like the X server, replaces a lock that does not contain a number.
         None => Holder::Gone,
     }
 }

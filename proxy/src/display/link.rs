@@ -141,8 +141,8 @@ impl Probe {
         })
     }
 
-    /// Sends a small request, then another one with a reply before anything has come back. Measures how long the reply
-    /// takes.
+    /// Sends a small request and, shortly afterwards, a request with a reply. Returns the times in nanoseconds from
+    /// the second request to its reply. Delayed acknowledgements lengthen these times.
     fn two_writes(&mut self) -> Measured<Vec<u64>> {
         self.repeat(TWO_WRITES, |probe| {
             probe.send(NoOperationRequest)?;

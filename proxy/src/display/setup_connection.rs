@@ -14,7 +14,7 @@ use crate::sockets::socket::{Socket, Wait};
 
 /// The time limit for all replies of the server together.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
-/// The longest accepted reply.
+/// The maximum length of an accepted reply in bytes.
 const LONGEST: usize = 64 << 20;
 
 /// The reason why a connection setup failed.

@@ -90,7 +90,7 @@ pub(crate) fn until(deadline: Instant) -> Timespec {
     }
 }
 
-/// The last lines of a server's output `said`. The output is long, and the cause comes last.
+/// Returns the last lines of a server's output `said`, for an error message. The output is long, and the cause is at its end.
 pub(crate) fn last_words(said: &str) -> String {
     let lines: Vec<&str> = said
         .lines()

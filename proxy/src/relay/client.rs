@@ -431,7 +431,7 @@ pub(crate) struct Introduced {
     client: Arc<Socket>,
     set_up: SetUpClient,
     stacks: Option<ClientStacks>,
-    /// Receives the connection's end.
+    /// Sends the connection's end to the connection's thread.
     closed: blocking::Sender<ClosedBy>,
 }
 

@@ -87,7 +87,7 @@ impl Connections {
         excess == 0
     }
 
-    /// Notes that a connection no longer waits for its setup: the setup has arrived, or will not arrive.
+    /// Call this when a connection no longer waits for its setup, because the setup has arrived or will not arrive.
     pub(crate) fn introduced(&self, connection: ConnectionId) {
         if let Some(open) = self.state().of(connection) {
             open.awaited = None;

@@ -265,7 +265,7 @@ impl Listener {
             }
             Listener::Tcp(listener) => {
                 let (stream, _) = listener.accept().await?;
-                // Like X servers and libxcb: small messages are often replies for which a client waits.
+                // X servers and libxcb also set this option: small messages are often replies for which a client waits.
                 stream.set_nodelay(true)?;
                 Ok(stream.into_std()?.into())
             }

@@ -8,8 +8,8 @@ use std::ops::{Deref, DerefMut, Range};
 use crate::sockets::passed_fds::PassedFds;
 use crate::sockets::socket::{Socket, Wait};
 
-/// The length in bytes of a large buffer, and therefore of the longest read. The buffer is as large as a sender's
-/// default socket buffer, so that one read empties it.
+/// The length in bytes of a large buffer, and therefore of the longest read. The buffer has space for the contents of
+/// a sender's default socket buffer, so that one read empties it.
 const LARGE: usize = 256 << 10;
 /// The length in bytes of a direction's own buffer.
 const OWN: usize = 16 << 10;

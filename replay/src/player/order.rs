@@ -10,9 +10,9 @@ use super::performer::Player;
 use crate::ReplayError;
 use crate::script::{Batch, EventKey};
 
-/// After this many batches with missing events of a kind, the player no longer waits for events of that kind.
+/// After this many waits without events of a kind, the player no longer waits for events of that kind.
 const MISSES: u32 = 3;
-/// After this many batches with missing events of any kind, the player no longer waits for events.
+/// After this many waits without events of any kind, the player no longer waits for events.
 const ALL_MISSES: u32 = 40;
 /// The opcode of GetInputFocus.
 const GET_INPUT_FOCUS: u8 = 43;

@@ -38,8 +38,8 @@ pub(super) struct Player<'a> {
     pub(super) ids: Ids,
     pub(super) clients: Vec<Option<Connection>>,
     pub(super) memory: Vec<Memory>,
-    /// The number of batches in which an event of a kind (extension, code) was missing. Above a limit, the player no
-    /// longer waits for events of the kind.
+    /// The number of waits that ended without the awaited events, by kind of event (extension, code). Above a limit,
+    /// the player no longer waits for events of the kind.
     pub(super) unreliable: HashMap<(u8, u32), u32>,
     /// By index of the client, the sum of the waits without a reply since the display last handled one of its requests.
     late: Vec<Duration>,

@@ -29,7 +29,7 @@ const FIRST_DEFINITION: u64 = FIRST_PLACE + PLACES * PLACE;
 const LENGTH: u64 = FIRST_DEFINITION + DEFINITIONS;
 /// Length of a definition's header: kind, number, count, and an unused word.
 const HEAD: usize = 16;
-/// Bytes of one stack frame.
+/// The length of one stack frame in bytes.
 const FRAME: usize = 16;
 /// The bit of a stack's count that marks a complete stack.
 const IS_WHOLE: u32 = 1 << 31;

@@ -9,7 +9,7 @@ pub(super) enum ScriptedRequest {
     Atom(u8, bool),
     /// QueryExtension for the extension with this number.
     Extension(u8),
-    /// ChangeWindowAttributes with N values. The request has no reply and no error.
+    /// ChangeWindowAttributes with N units of 4 bytes after the header. The request causes no reply and no error.
     Void(u8),
     /// A ChangeWindowAttributes request that causes an error.
     Fails,
