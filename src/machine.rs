@@ -24,7 +24,7 @@ const PROBED: [&str; 7] = [
     "CopyArea",
 ];
 
-/// Whether the one-second benchmark may run if this machine has no stored result. It must not run during a recording.
+/// Whether the one-second benchmark may run if this machine has no stored result. The benchmark must not run during a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Probing {
     /// The benchmark may run.

@@ -83,7 +83,7 @@ impl Span {
 /// A step of a trace pass over a time range of a recording.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Step<'a> {
-    /// An observation before the time range. It updates state but is not counted.
+    /// An observation before the time range. Analyses update their state, but do not count the observation.
     Before(&'a Observation<'a>),
     /// The time range begins, so counters restart. This step does not occur if the time range begins with the
     /// recording.

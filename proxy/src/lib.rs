@@ -4,8 +4,8 @@
 //! [`RecordConfig`] describes a recording: through the proxy, or of clients that already run. [`record()`] performs the
 //! recording, and returns [`Recorded`].
 //!
-//! The proxy does not decode the protocol: it reads the connection's setup because of the cookie, and follows all other
-//! bytes by the lengths of messages. It computes nothing from its records.
+//! The proxy does not decode the protocol. It reads the connection's setup because of the cookie, and follows all
+//! other bytes by the lengths of messages. The proxy computes nothing from its records.
 
 mod attach;
 mod attach_cost;

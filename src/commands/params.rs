@@ -196,7 +196,7 @@ fn cost(parameters: &ServerParameters, operation: &Operation, from: &Path) -> Ou
     emit_text(None, &format!("{}\n", shown(&cost)))
 }
 
-/// `0.0522 ms (exact, wall clock)`, with bounds if there are any.
+/// Formats a cost such as `0.0522 ms (exact, wall clock)`, with its bounds if they differ from the cost.
 fn shown(cost: &OperationCost) -> String {
     let basis = match cost.basis {
         CostSource::Exact => "exact",

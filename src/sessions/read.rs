@@ -200,7 +200,7 @@ fn isolated(
 #[derive(Default, Serialize, Deserialize)]
 struct TableRows {
     texts: Vec<String>,
-    /// The id and the trace's name of each session.
+    /// The sessions, each with its id and the name of its trace.
     sessions: Vec<(u32, u32)>,
     /// The episodes, each with the id of its session and the name of its trace.
     episodes: Vec<(u32, u32, EpisodeRow<u32>)>,

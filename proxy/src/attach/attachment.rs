@@ -21,8 +21,8 @@ use crate::sockets::socket::Socket;
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The time within which the server must reply to the measurement of the recorder's cost.
 const PROBE_PATIENCE: Duration = Duration::from_secs(1);
-/// The minimum interval between two attachments. It prevents the recorder from requesting all windows repeatedly from
-/// an overloaded server.
+/// The minimum interval between two attachments, so that the recorder does not repeatedly request all windows from an
+/// overloaded server.
 const REST: Duration = Duration::from_secs(1);
 
 /// The recorder's connections to the server that it attaches to.
@@ -45,7 +45,7 @@ pub(super) struct Attachment {
     /// The number of bytes of replies that earlier readers dropped because the recorder fell behind.
     left_out: u64,
     garbled: u64,
-    /// The number of garbled bytes for which the recording already notes a gap.
+    /// The number of garbled bytes for which the trace already contains a `hole` record.
     marked: u64,
     held: u64,
 }

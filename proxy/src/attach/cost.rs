@@ -25,7 +25,8 @@ const ROUNDS: usize = 5;
 /// The pause before each reading of the CPU clock. The server sleeps by then. The kernel updates the CPU clock of a
 /// running process only at timer ticks.
 const ASLEEP: Duration = Duration::from_millis(1);
-/// The number of requests of the first load. They are sent one at a time, so that the server handles each in a separate turn.
+/// The number of requests of the first load. The recorder sends them one at a time, so that the server handles each
+/// in a separate turn.
 const QUESTIONS: usize = 40;
 /// The other loads: the length of each NoOperation in units of 4 bytes, and the number of NoOperations. Short
 /// requests measure the cost of a message, long requests the cost of a byte.
@@ -168,7 +169,7 @@ fn rounds(
 /// The core request without effect (protocol, section "NoOperation").
 const NO_OPERATION: u8 = 127;
 
-/// Reads all available bytes.
+/// Appends all bytes that are available now to `into`. Fails if the server has closed the connection.
 fn drain(socket: &Socket, into: &mut Vec<u8>) -> Result<(), String> {
     let mut room = vec![0; 64 << 10];
     loop {

@@ -11,7 +11,7 @@ use x11prof_trace::Timestamp;
 use crate::clock;
 use crate::display::conversation::Conversation;
 
-/// The interval between two probes while the server reports nothing. Its buffer may still hold a few requests.
+/// The interval between two probes while the server reports nothing. The server's buffer may still hold a few requests.
 const SELDOM: Duration = Duration::from_secs(1);
 /// The time limit for the reply to a probe. A server that another client has grabbed does not reply.
 const PATIENCE: Duration = Duration::from_millis(250);

@@ -56,7 +56,7 @@ const END_PATIENCE: Duration = Duration::from_secs(1);
 const END_LIMIT: Duration = Duration::from_secs(10);
 /// Number of consecutive attachments without a report, after which the recorder gives up.
 const DEAF: usize = 3;
-/// Warning if the server had more to report.
+/// The warning if the server has not confirmed the end of its reports in time.
 const UNFINISHED: &str = "the server did not deliver its remaining data in time: the last messages are missing from the trace";
 
 /// Records the present and future clients of a display, and calls `on` for each notice.

@@ -214,8 +214,8 @@ pub fn attach_watchdog(server: Option<u32>) {
     }
 }
 
-/// Raises the watchdog's priority, if the user may do so: the watchdog must also run if no processor is free. It sleeps
-/// nearly always.
+/// Raises the watchdog's priority if the user may do so, because the watchdog must also run if no processor is free.
+/// The watchdog sleeps nearly always.
 fn come_first() {
     #[expect(unsafe_code, reason = "rustix has no scheduling policies")]
     // SAFETY: all fields are integers (musl has more than glibc), and the call only reads them.

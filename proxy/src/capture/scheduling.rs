@@ -267,7 +267,7 @@ struct Watcher {
     full: bool,
 }
 
-/// A thread since its last switch.
+/// The state of a thread since its last context switch.
 struct Thread {
     pid: u32,
     since: Timestamp,

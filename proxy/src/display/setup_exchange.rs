@@ -10,8 +10,8 @@ use crate::display::authority::{Cookie, MIT_MAGIC_COOKIE_1};
 
 /// The number of bytes before the authorization protocol's name (protocol, "Connection Setup").
 pub(crate) const FIXED_LEN: usize = 12;
-/// The longest accepted name and data. The names of known protocols are shorter than 32 bytes, their data shorter than
-/// 4 KiB (a GSS-API token).
+/// The maximum lengths in bytes of the authorization protocol's name and data. The names of known protocols are
+/// shorter than 32 bytes, their data shorter than 4 KiB (a GSS-API token).
 const LONGEST_NAME: usize = 256;
 const LONGEST_DATA: usize = 16 << 10;
 

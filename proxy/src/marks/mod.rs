@@ -1,5 +1,6 @@
-//! Marks that the user sets in a running recording at the time of a perceived delay (after TIPME). They are set with
-//! `x11prof mark`, through a socket in the recorder's private directory, or with a key that the recorder grabs.
+//! Marks that the user sets in a running recording at the time of a perceived delay (after TIPME). The user sets a
+//! mark with `x11prof mark`, through a socket in the recorder's private directory, or with a key that the recorder
+//! grabs.
 
 mod key;
 mod socket;

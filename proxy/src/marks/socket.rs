@@ -23,8 +23,8 @@ use crate::recorder::record_queue::RecordSender;
 const TEXT: u64 = 4096;
 /// The time limit for each read and write on the socket, on both sides.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The request of another recorder for the clients' processes. It cannot be a mark's text, because an argument has no
-/// NUL.
+/// The request of another recorder for the clients' process ids. No mark can have this text, because arguments of a
+/// program contain no NUL.
 const CLIENTS: &str = "\0clients";
 /// Maximum length of another recorder's list of clients, in bytes.
 const MOST_CLIENTS: u64 = 1 << 20;
@@ -114,7 +114,7 @@ fn file_name(display: &DisplayName) -> String {
     format!("mark-{place}:{}", display.number())
 }
 
-/// The recorder's socket for marks, until dropped.
+/// Listens for marks on the recorder's socket until dropped.
 #[derive(Debug)]
 pub(super) struct Listening {
     path: PathBuf,

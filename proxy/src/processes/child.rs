@@ -22,7 +22,7 @@ pub(crate) struct OwnChild(Child);
 impl OwnChild {
     /// Starts the program of `command`.
     pub(crate) fn spawn(command: &mut Command) -> io::Result<OwnChild> {
-        // The terminal sends Ctrl-C to a process group. It is meant for the client, and the client's server ends later.
+        // The terminal sends Ctrl-C to a process group. Only the recorded command must end at once, the server ends later.
         command.process_group(0);
         let parent = rustix::process::getpid();
         let with_us = move || {

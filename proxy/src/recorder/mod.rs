@@ -184,7 +184,7 @@ impl Recorder {
 }
 
 struct Trace<W: Write, F: Fn(String)> {
-    /// `None` without a file, and after a failed write. Entries are then only removed from the queue.
+    /// The trace's writer; `None` without a file, and after a failed write. Entries are then only removed from the queue.
     writer: Option<Writer<W>>,
     /// The trace's file, in which a failure is marked; `None` if the destination is not a file.
     file: Option<File>,

@@ -1,6 +1,6 @@
 //! Chooses the bytes of a connection that are omitted from the trace: the secret of its setup, the bodies of long
-//! images (unless the user requests them), and more if the recorder falls behind. It uses only the lengths of messages
-//! and does not decode them.
+//! images (unless the user requests them), and more if the recorder falls behind. The module uses only the lengths of
+//! messages and does not decode them.
 
 use std::ops::Range;
 
@@ -9,9 +9,9 @@ use x11prof_trace::{Direction, Gap};
 
 use crate::recorder::images::{Body, ImageReplies, ImageRequests, START};
 
-/// Messages up to this length are kept whole, as long as the recorder keeps up.
+/// The maximum length in bytes of a message that is kept whole as long as the recorder keeps up.
 const LONGEST_KEPT: u64 = 4096;
-/// The kept length of a longer message: its header and its fixed fields, with a margin.
+/// The number of bytes that are kept of a message whose body is omitted: its header and its fixed fields, with a margin.
 const KEPT_OF_LONG: u64 = 64;
 /// Messages up to this length have no body that could be omitted.
 const SHORT: usize = 64;
@@ -30,9 +30,9 @@ pub(crate) enum Level {
     Images,
     /// Omits also the bodies of short images, because there are very many.
     AllImages,
-    /// Omits the bodies of long messages, because the recorder falls behind.
+    /// Also omits the bodies of messages over 4 KiB, because the recorder falls behind.
     LongBodies,
-    /// Omits everything after the kept part of long messages, because the recorder still falls behind.
+    /// Also omits the bodies of shorter messages, because the recorder still falls behind.
     Bodies,
 }
 

@@ -48,7 +48,7 @@ const MAX_AWAITED_SETUPS: usize = 256;
 const SLOW: Duration = Duration::from_secs(1);
 
 impl Connections {
-    /// Opens a connection, and returns its number. It stays open until `close`.
+    /// Opens a connection, and returns its number. The connection stays open until `close`.
     pub(crate) fn open(&self, is_local: bool) -> ConnectionId {
         let mut state = self.state();
         state.accepted = state.accepted.saturating_add(1);

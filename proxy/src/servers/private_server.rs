@@ -152,7 +152,7 @@ impl PrivateServer {
     ) -> Result<PrivateServer, Launch> {
         let cookie = Cookie::random()?;
         let authority_file = dir.path().join("Xauthority");
-        // The server chooses its display number. It accepts the cookie of any entry.
+        // The server chooses its display number, so the entry has no number. The server accepts the cookie of any entry.
         authority::write(&authority_file, None, &cookie, &[])?;
         let log = dir.path().join("log");
         command

@@ -51,8 +51,7 @@ const FULL_REST: Duration = Duration::from_millis(10);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
     NotYet,
-    /// The recording was ended by a signal or by its time limit. Until this time, the command and the connections may
-    /// end on their own.
+    /// A signal or the time limit ended the recording. The command and the connections may still end before this time.
     By(Instant),
     Now,
 }

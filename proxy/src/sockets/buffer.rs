@@ -33,7 +33,7 @@ struct Lease<'a> {
 }
 
 impl LargeBuffers {
-    /// Takes a buffer from the pool. Its old content remains.
+    /// Returns a buffer from the pool, or a new buffer. A buffer from the pool has its old content.
     fn lease(&self) -> Lease<'_> {
         let spare = self.spare.borrow_mut().pop();
         self.in_use.update(|in_use| in_use + 1);

@@ -21,8 +21,8 @@ use self::records::{Read, Sample, WORD, length, parse};
 
 mod records;
 
-/// The CPU time of a thread between two samples, in nanoseconds. It is no multiple of a usual timer interval, so that
-/// samples do not synchronize with timers.
+/// The CPU time of a thread between two samples, in nanoseconds. The period is no multiple of a usual timer interval,
+/// so that samples do not synchronize with timers.
 pub(crate) const SAMPLE_PERIOD: u64 = 1_997_000;
 /// The largest stack copy of a sample, in bytes.
 const SAMPLE_STACK: u32 = 24 << 10;
