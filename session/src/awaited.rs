@@ -47,8 +47,8 @@ impl AwaitedReplies {
         }
     }
 
-    /// Removes and returns the pending request that `reply` answers; `None` if the session needs no information from
-    /// it.
+    /// Removes and returns the pending request to which `reply` belongs. `None` if the client sent no such request, or
+    /// if its reply does not update the session.
     pub(crate) fn answered(&mut self, client: ClientId, reply: &Reply<'_>) -> Option<PendingReply> {
         let open = self.0.get_mut(client.0)?;
         while open

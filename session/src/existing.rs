@@ -1,5 +1,5 @@
-//! Adds and lists resources from before the first message. The server reported them, or a session that observed the
-//! earlier messages. No request in the recording created them.
+//! Adds resources to a session that existed before the first message of the recording, and lists a session's resources.
+//! The server reported the added resources, or they come from a session that observed earlier messages.
 
 use x11prof_protocol::SequenceNumber;
 
@@ -56,8 +56,8 @@ impl Session {
         self.state.pixmap_formats = formats;
     }
 
-    /// Adds a window that existed before the recording, above its existing siblings. Information from messages takes
-    /// precedence.
+    /// Adds a window that existed before the recording, above its existing siblings. Does nothing if the session
+    /// already contains a window with this id.
     pub fn exists_window(&mut self, window: ExistingWindow) {
         let by = self.owner(window.id);
         let windows = &mut self.state.drawables.windows;
@@ -80,7 +80,8 @@ impl Session {
         self.state.drawables.earlier.remove(window.id);
     }
 
-    /// Adds a pixmap that existed before the recording. Information from messages takes precedence.
+    /// Adds a pixmap that existed before the recording. Does nothing if the session already contains a pixmap with this
+    /// id, or if no client's id range contains the id.
     pub fn exists_pixmap(&mut self, pixmap: ExistingDrawable) {
         let (width, height) = pixmap.size;
         if let Some(by) = self.owner(pixmap.id)
@@ -124,8 +125,8 @@ impl Session {
         self.roots().into_iter().filter_map(root).collect()
     }
 
-    /// The windows except root windows, as far as their ancestors up to a root are known: parents before children,
-    /// siblings from the lowest to the highest.
+    /// The windows, except root windows, whose ancestors up to a root window are all known. Parents precede their
+    /// children, and siblings are ordered from the lowest to the highest.
     pub fn existing_windows(&self) -> Vec<ExistingWindow> {
         let windows = &self.state.drawables.windows;
         let mut found = Vec::new();
@@ -158,7 +159,7 @@ impl Session {
         all
     }
 
-    /// The atoms with known names, without the predefined atoms: number and name.
+    /// The numbers and names of the atoms whose names are known, without the predefined atoms.
     pub fn existing_atoms(&self) -> Vec<(u32, &str)> {
         let mut all: Vec<_> = self.state.atoms.all().collect();
         all.sort_unstable();

@@ -38,7 +38,7 @@ impl State {
         }
     }
 
-    /// Notes the pixmap that a DRI3 request creates from buffers of the graphics card. `minor` is the request's minor
+    /// Adds the pixmap that a DRI3 request creates from buffers of the graphics card. `minor` is the request's minor
     /// opcode. Returns the id of the pixmap.
     fn buffers(&mut self, by: By, minor: u8, body: &Body<'_>) -> Option<u32> {
         match minor {
@@ -48,8 +48,8 @@ impl State {
         }
     }
 
-    /// Notes a pixmap in shared memory. The pixmap's id is the first field of `body`; its width and height are at the
-    /// offset `size`. Returns the id.
+    /// Adds a pixmap whose pixels are in memory shared with the client. The pixmap's id is the first field of `body`;
+    /// its width and height are at the offset `size`. Returns the id.
     fn pixmap(&mut self, by: By, body: &Body<'_>, size: usize, depth: Option<u8>) -> Option<u32> {
         let (id, width, height) = (body.u32(0)?, body.u16(size)?, body.u16(size + 2)?);
         self.drawables.add_pixmap(

@@ -38,8 +38,8 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// The input of an event; `None` if the event is no input, or not the first event for the input. `xinput` is the
-    /// major opcode of XInput.
+    /// Returns the user input that an event reports. `None` if the event reports no user input, or if an earlier event
+    /// reported the same input. `xinput` is the major opcode of the XInput extension.
     pub fn of(&mut self, event: &Event<'_>, xinput: Option<u8>) -> Option<Input> {
         if event.sent {
             return None;
@@ -96,7 +96,7 @@ fn xinput2(bytes: &[u8], order: ByteOrder) -> Option<(Input, u32)> {
     if !(KEY_PRESS..=MOTION_NOTIFY).contains(&kind) {
         return None;
     }
-    // The integer part of a position comes first in most-significant-byte order.
+    // A position is a 16.16 fixed-point number in the client's byte order. The upper 16 bits are the integer part.
     let place = |at| order.u32(bytes, at).map(|fixed| (fixed >> 16) as i16);
     let input = Input {
         kind,

@@ -1,5 +1,5 @@
-//! The state of a display session, computed from its messages, and each request as an operation in this state: kind,
-//! attributes that determine its cost, op-sizes.
+//! Computes the state of a display session from its messages, and maps each request to an operation: the request's
+//! name, the attributes that determine its cost, and its op-sizes (area, length or number of bytes).
 //!
 //! From the messages, a session tracks windows, pixmaps, GCs, fonts, RENDER's pictures and glyph sets, XFIXES regions,
 //! atoms, selections and all other resources of the server. State from before the recording is unknown and never

@@ -1,4 +1,5 @@
-//! State that a session reads from replies: state from before the recording, and state that only the server has.
+//! Updates the session's state from replies, which contain state from before the recording and state that only the
+//! server has.
 
 use x11prof_protocol::Reply;
 

@@ -64,7 +64,7 @@ impl Drawing {
     }
 }
 
-/// A fact about a request. The numbers are the offsets of ids in the request's body.
+/// A property of a request. The numbers are offsets in the request's body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fact {
     /// The request acts on the drawable whose id is at this offset.
@@ -77,12 +77,13 @@ pub(crate) enum Fact {
     ReadsPicture(usize),
     /// The request draws in this way.
     Draws(Drawing),
-    /// The request fills areas. The position of the first area is at this offset.
+    /// The request fills areas. The x and y coordinates of the first area are at this offset.
     Fills(usize),
     /// The request creates a resource of this kind, whose id is at this offset.
     Makes(ResourceKind, usize),
-    /// The request creates a resource of this kind, whose id is at the first offset. It is freed with the window whose
-    /// id is at the second offset. A picture keeps a pixmap alive, but not a window.
+    /// The request creates a resource of this kind, whose id is at the first offset. The server frees the resource
+    /// together with the window whose id is at the second offset. (A picture keeps its pixmap alive, but not its
+    /// window.)
     MakesOfWindow(ResourceKind, usize, usize),
     /// The request frees the resource whose id is its first field.
     Frees,
@@ -238,7 +239,7 @@ impl Table {
 
 static TABLE: LazyLock<Table> = LazyLock::new(Table::new);
 
-/// The facts about a request; empty for requests that are not in the table.
+/// Returns the properties of a request; empty for requests that are not in the table.
 #[inline]
 pub(crate) fn facts(request: &Request<'_>) -> &'static [Fact] {
     match TABLE.core.get(usize::from(request.major)) {
@@ -251,7 +252,8 @@ fn named(request: Symbol) -> &'static [Fact] {
     TABLE.named.get(&request).copied().unwrap_or_default()
 }
 
-/// The target of a request that has not taken effect yet; `None` if the request has no target, or an unknown target.
+/// Returns the target of a request. Call the function before the request takes effect. `None` if the request has no
+/// target, or if its id is truncated.
 pub(crate) fn target(request: &Request<'_>, pictures: &Pictures) -> Option<Target> {
     let id = |at| Body::of(request).u32(at);
     facts(request).iter().find_map(|fact| match fact {

@@ -33,10 +33,11 @@ pub fn only_draws(major: u8) -> bool {
     draws.contains(&major) || major == xproto::NO_OPERATION_REQUEST
 }
 
-/// The meaning of a message for the estimate of costs.
+/// The result of processing a message, used to estimate costs.
 #[derive(Debug, PartialEq)]
 pub enum Observed<'a> {
-    /// The message is a request whose cost can be estimated from this operation. The next request reuses the value.
+    /// The message is a request with this operation, from which its cost can be estimated. The next request overwrites
+    /// the operation.
     Operation(&'a Operation),
     /// The request with this sequence number, observed earlier on the same connection, failed. Only its fixed part has
     /// a cost.
@@ -165,8 +166,9 @@ impl Session {
         &self.state.pixmap_formats
     }
 
-    /// The substitute for `request` on a server without shared memory. The request was observed last, and its operation
-    /// is `operation`. `None` if the request shares no memory, or if its image is unknown.
+    /// Returns the substitute for `request` on a server without shared memory. `request` must be the last request that
+    /// the session observed, and `operation` its operation. `None` if the request shares no memory, or if its image is
+    /// unknown.
     pub fn across(
         &self,
         request: &Request<'_>,
@@ -178,8 +180,8 @@ impl Session {
         sharing.across(extension, request, operation)
     }
 
-    /// The pixels that `request` reads and writes. The request was observed last, and its operation is `operation`.
-    /// `None` if the pixels are unknown, or if the request draws no areas.
+    /// Returns the pixels that `request` reads and writes. `request` must be the last request that the session
+    /// observed, and `operation` its operation. `None` if the pixels are unknown, or if the request draws no areas.
     pub fn pixel_access(
         &self,
         request: &Request<'_>,
@@ -211,7 +213,8 @@ impl Session {
         roots
     }
 
-    /// The target of a request that has not been observed; `None` if the request has no known target.
+    /// Returns the drawable or picture that a request acts on. Call the function before the session observes the
+    /// request. `None` if the request has no target, or if its id is truncated.
     pub fn target(&self, request: &Request<'_>) -> Option<Target> {
         request_table::target(request, &self.state.render.pictures)
     }
@@ -227,7 +230,8 @@ impl Session {
         subject::atom(&self.state.atoms, request)
     }
 
-    /// The name of an atom, for display: `atom` with its number if the recording does not contain the name.
+    /// The name of an atom for display. If the recording does not contain the name, returns `atom` and the atom's
+    /// number.
     pub fn atom_label(&self, atom: u32) -> Symbol {
         subject::label(&self.state.atoms, atom)
     }

@@ -33,7 +33,8 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// A drawable as the destination of a request with a GC, and the GC. If the GC is unknown, it may have a clip.
+    /// A drawable as the destination of a request with a GC, and the GC; `None` if the GC is unknown. If the GC is
+    /// unknown, the effect is also unknown, because the GC may have a clip.
     #[inline]
     pub(crate) fn with_gc(
         &self,
@@ -160,7 +161,7 @@ impl State {
         self.free_destroyed();
     }
 
-    /// Removes the resource `id` if a request for which `made` is true created it.
+    /// Removes the resource `id` if `made` returns true for the request that created it.
     fn undo(&mut self, id: u32, made: Made<'_>) {
         self.drawables.undo(id, made);
         self.fonts.undo(id, made);
@@ -169,7 +170,7 @@ impl State {
         self.render.undo(id, made);
     }
 
-    /// Frees the resources that are freed with destroyed windows.
+    /// Removes destroyed windows from the inventory, with the resources that the server frees together with them.
     pub(crate) fn free_destroyed(&mut self) {
         for id in self.drawables.windows.take_destroyed() {
             self.inventory.freed(id);

@@ -1,5 +1,5 @@
-//! The effects of messages on the inventory of resources. A request is tracked after it has changed the state, because
-//! the state contains the sizes and depths.
+//! The effects of messages on the inventory of resources. Requests are tracked after they have changed the state,
+//! because the sizes and depths of new resources are read from the state.
 
 use x11prof_protocol::{Body, Event, Request};
 use x11rb_protocol::protocol::{dri3, render, shm, xproto};
@@ -61,7 +61,7 @@ impl State {
         let deed = Undoable::Made(id);
         self.clients.did(by.client, by.sequence, deed);
         let reported = match (extension, request.minor) {
-            // The pixmap refers to memory that its window already has.
+            // The pixmap refers to the memory of its window, so it uses no memory of its own.
             (Some(ExtensionKind::Composite), _) => Some(0),
             (Some(ExtensionKind::Dri3), dri3::PIXMAP_FROM_BUFFER_REQUEST) => {
                 body.u32(8).map(u64::from)

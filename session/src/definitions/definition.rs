@@ -18,7 +18,8 @@ pub struct Definitions {
     pub(crate) by_opcode: HashMap<(Symbol, u8), usize>,
 }
 
-/// The definition of one kind of request's operation. Absent fields keep the session's values.
+/// A user's definition of the operation of one kind of request. A field that is `None` keeps the value that the session
+/// computes.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Definition {
     pub(crate) op_size: Option<Expression>,

@@ -122,7 +122,8 @@ impl Expression {
 }
 
 impl Field {
-    /// True if the field lies in a request's header, where only single bytes are specific to the request.
+    /// True if the field overlaps the 4 bytes of a request's header. Single bytes at the offsets 0 and 1 do not count,
+    /// because they are the opcode and the request's data byte.
     pub(crate) fn is_in_header(self) -> bool {
         self.at < HEADER && !(self.kind == Kind::U8 && self.at < 2)
     }

@@ -22,7 +22,7 @@ pub enum DefinitionError {
         /// The problem, as a sentence.
         message: String,
     },
-    /// The file has this version, which is not supported.
+    /// The file has this format version, which is not supported.
     #[error("operations of format {0}; this x11prof reads format {FORMAT}")]
     Format(u32),
     /// A definition in the file is wrong.
@@ -173,7 +173,7 @@ fn items(entry: &ItemsEntry) -> Result<Items, String> {
     })
 }
 
-/// The text of an attribute's value, and the names of its values, if they are named.
+/// The expression for an attribute's value as text, and the names of the values; `None` if the values are numbers.
 type Parts<'a> = (&'a String, Option<Vec<(i64, Symbol)>>);
 
 impl AttributeEntry {

@@ -43,9 +43,9 @@ impl Lengths {
         }
     }
 
-    /// The direction of at least three quarters of the total length. If there is none, the lines are estimated as
-    /// sloped, because the cost of sloped lines lies between the costs of the other directions. A line without length
-    /// is a run of one pixel.
+    /// The direction of at least three quarters of the total length. If no direction has such a share, returns sloped,
+    /// because the cost of sloped lines lies between the costs of the other directions. Lines whose total length is 0
+    /// count as horizontal, because each of them covers pixels of one scanline.
     pub(crate) fn direction(&self, names: &Directions) -> Symbol {
         let most = 0.75 * self.all;
         if self.horizontal >= most {

@@ -83,8 +83,8 @@ impl Polygon {
 
 /// An arc (protocol, type ARC), with its angles in radians, counterclockwise from three o'clock.
 ///
-/// The protocol scales the angles of an ellipse with its axes. The angles are therefore the ellipse's parameter, which
-/// simplifies the areas of sectors.
+/// In the protocol, the angles of an ellipse are scaled with its axes. An angle is therefore the parameter `t` of the
+/// point (rx cos t, ry sin t), and the area of a sector is proportional to its extent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arc {
     bounds: Area,
@@ -94,8 +94,8 @@ pub(crate) struct Arc {
     extent: f64,
 }
 
-/// The number of straight pieces that approximate an ellipse that is clipped or not a circle, within 0.04 % of its
-/// length.
+/// The number of line segments that approximate a whole ellipse, if it is clipped or is not a circle. The error of the
+/// length is at most 0.04 %.
 const PIECES: u32 = 64;
 
 impl Arc {
@@ -127,7 +127,7 @@ impl Arc {
         let mut last = points.next()?;
         for next in points {
             let middle = ((last.0 + next.0) / 2.0, (last.1 + next.1) / 2.0);
-            // A piece counts if its middle is inside, because pieces are short.
+            // A segment counts if its midpoint is inside. The error is small, because segments are short.
             if whole || area.contains((middle.0.floor() as i32, middle.1.floor() as i32)) {
                 let (dx, dy) = (next.0 - last.0, next.1 - last.1);
                 *length.get_or_insert(0.0) += (dx * dx + dy * dy).sqrt();
@@ -154,9 +154,9 @@ impl Arc {
         polygon.pixels()
     }
 
-    /// Returns the ends of the straight pieces, from the start of the arc to its end. y grows downwards.
+    /// Returns the end points of the line segments, from the start of the arc to its end. y grows downwards.
     fn points(&self) -> impl Iterator<Item = (f64, f64)> {
-        // The arc has its share of the ellipse's pieces. Each piece is the previous one rotated.
+        // The number of segments is proportional to the arc's extent. Each segment is the previous one, rotated.
         let pieces = (f64::from(PIECES) * self.extent.abs() / TAU)
             .ceil()
             .max(1.0);

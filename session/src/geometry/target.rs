@@ -3,7 +3,7 @@
 use crate::geometry::clip::{Area, Point};
 use crate::geometry::region::Region;
 
-/// How much of a request's work the server does, as far as the work depends on the destination.
+/// The share of a request's work that the server does, given the state of the request's destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Effect {
     /// The request does its full work.
@@ -38,7 +38,8 @@ impl Clip {
 /// A drawable as the destination of a request, with its clip.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DrawTarget<'a> {
-    /// The part of the drawable that the clip leaves; everywhere if the clip is unknown.
+    /// The bounds of the part of the drawable that is inside the clip. An unknown clip counts as no clip, and an
+    /// unknown drawable contains every pixel.
     pub(crate) area: Area,
     pub(crate) depth: Option<u8>,
     /// The effect of drawing on the drawable, before clipping.
@@ -86,7 +87,7 @@ impl<'a> DrawTarget<'a> {
         }
     }
 
-    /// The destination with an unknown effect, because a part of the state is unknown.
+    /// The destination with the effect `Unknown` instead of `Full`, because a part of the state is unknown.
     pub(crate) fn doubted(self) -> DrawTarget<'a> {
         DrawTarget {
             effect: match self.effect {

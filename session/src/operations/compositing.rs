@@ -163,8 +163,8 @@ fn shapes(
 ) -> Option<()> {
     let target = begin(operation, names, state, body, None)?;
     let items = &mut operation.items;
-    // The server makes a mask of the complete shapes and then composites it (RENDER, "Trapezoids"). It also rasterizes
-    // the parts outside the clip, unless nothing is visible.
+    // The server makes a mask of the complete shapes and then composites it (RENDER, "Trapezoids"). The server also
+    // rasterizes the parts outside the clip, unless nothing is visible.
     let area = if target.area.is_empty() {
         target.area
     } else {
@@ -200,8 +200,8 @@ fn shapes(
     Some(())
 }
 
-/// Returns the corners of a TRAPEZOID, in pixels. The wire format has two heights, and two lines that extend beyond the
-/// heights.
+/// Returns the corners of a TRAPEZOID, in pixels. The wire format contains the y coordinates of the top and the bottom,
+/// and a line for each side. The lines may extend beyond the top and the bottom.
 fn corners(trapezoid: &Body<'_>) -> [(f64, f64); 4] {
     let (top, bottom) = (fixed(trapezoid, 0), fixed(trapezoid, 4));
     let line = |at| (point(trapezoid, at), point(trapezoid, at + 8));

@@ -10,8 +10,7 @@ use crate::rendering::pictures::{Filter, Picture, Source, Transform};
 use crate::rendering::render::Render;
 use crate::windows::drawables::Drawables;
 
-/// A picture as the source or the mask of a request, by the properties that determine the cost. Unknown properties are
-/// `None`.
+/// The properties of a source or mask picture that determine the cost of a request. Unknown properties are `None`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Paint {
     /// The pixel format of the picture, or `solid`, `linear` and so on for a picture without pixels.

@@ -1,4 +1,5 @@
-//! The paper's eight graphics requests: lines by their length, filled shapes by their area, in pixels.
+//! The operations of the Xprof paper's eight graphics requests. The size of a line is its length, and the size of a
+//! filled shape is its area, in pixels.
 
 use x11prof_protocol::{Body, Request};
 use x11rb_protocol::protocol::xproto;
@@ -91,8 +92,8 @@ fn set_attributes(attributes: &mut Attributes, names: &Names, gc: &Gc, major: u8
     }
 }
 
-/// The points of a list at offset `at` of a request's body, as absolute coordinates. With `relative`, each point is
-/// relative to the previous one. The server computes in 16 bits.
+/// The points of a list at offset `at` of a request's body, as absolute coordinates. If `relative` is true, each point
+/// is stored relative to the previous point. Sums wrap at 16 bits, as in the server.
 pub(crate) fn absolute(body: &Body<'_>, at: usize, relative: bool) -> impl Iterator<Item = Point> {
     let (mut x, mut y) = (0_i16, 0_i16);
     body.list(at, 4).map(move |point| {

@@ -128,8 +128,8 @@ fn of(names: &[Option<Symbol>], value: u32) -> Option<Symbol> {
     *names.get(usize::try_from(value).ok()?)?
 }
 
-/// The names of an enumeration's values below `end`, with the protocol's name of each spelled by `spell`. `None` for
-/// a value that the protocol does not define.
+/// Returns the names of an enumeration's values from 0 to `end` - 1, indexed by value. `spell` converts the spelling of
+/// the protocol to the spelling in operations. A value that the protocol does not define has no name.
 fn values<E: From<u8> + Debug>(end: u8, spell: impl Fn(&str) -> String) -> Vec<Option<Symbol>> {
     let name = |value: u8| {
         // The alternate form has the protocol's own spelling; an undefined value is a number.
@@ -140,7 +140,7 @@ fn values<E: From<u8> + Debug>(end: u8, spell: impl Fn(&str) -> String) -> Vec<O
     (0..end).map(name).collect()
 }
 
-/// `andReverse` from `AndReverse`.
+/// Returns `name` with its first letter in lower case: `andReverse` for `AndReverse`.
 fn lower(name: &str) -> String {
     let (first, rest) = name.split_at(name.len().min(1));
     first.to_ascii_lowercase() + rest

@@ -35,8 +35,9 @@ pub(crate) struct Sharing<'a> {
 }
 
 impl Sharing<'_> {
-    /// The substitute for `request` over a network. The request was observed last, and its operation is `operation`.
-    /// `None` if the request can be sent unchanged, or if its image is unknown.
+    /// Returns the substitute for `request` over a network. `request` must be the last request that the session
+    /// observed, and `operation` its operation. `None` if the request can be sent unchanged, or if its image is
+    /// unknown.
     pub(crate) fn across(
         &self,
         extension: impl Fn() -> Option<ExtensionKind>,
@@ -80,8 +81,8 @@ impl Sharing<'_> {
         }
     }
 
-    /// Returns the PutImage that replaces a copy from a shared pixmap by `request` on a network; `None` if the pixmap
-    /// is not shared, or if its depth is unknown. `instead` is true if the PutImage replaces the request.
+    /// Returns the PutImage that sends the pixels over a network if `request` copies from a shared pixmap. `None` if
+    /// the pixmap is not shared, or if its depth is unknown. `instead` is true if the PutImage replaces the request.
     fn copied(
         &self,
         request: &Request<'_>,
@@ -117,8 +118,8 @@ impl Sharing<'_> {
         Some(planes * row * u64::from(height))
     }
 
-    /// Returns the format of pixmaps of this depth, from the server's setup, or as in nearly all servers if the setup
-    /// is not known.
+    /// Returns the format of pixmaps with this depth in the server's setup. If the setup is unknown, returns the format
+    /// that nearly all servers use.
     fn pixmap_format(&self, depth: u8) -> Option<PixmapFormat> {
         let known = self.state.pixmap_formats.iter();
         let usual = || PixmapFormat {

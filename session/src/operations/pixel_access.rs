@@ -11,7 +11,7 @@ use crate::request_table::{Fact, Target, facts, sources, target};
 use crate::state::State;
 use crate::windows::drawables::DrawableKind;
 
-/// A number of pixels of a drawable.
+/// An area in a drawable, identified by its first pixel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PixelArea {
     /// The id of the window or pixmap.
@@ -33,13 +33,13 @@ pub enum PixelAccess {
         reads: Option<PixelArea>,
         /// The pixels that the request writes.
         writes: PixelArea,
-        /// True if the request also reads as many pixels that its client wrote into shared memory.
+        /// True if the request also reads the same number of pixels from memory that is shared with its client.
         from_client: bool,
     },
 }
 
-/// The pixels that `request` reads and writes. The request was observed last, and its operation is `operation`. `None`
-/// if the pixels are unknown, or if the request draws no areas.
+/// Returns the pixels that `request` reads and writes. `request` must be the last request that the session observed,
+/// and `operation` its operation. `None` if the pixels are unknown, or if the request draws no areas.
 pub(crate) fn pixel_access(
     state: &State,
     request: &Request<'_>,
@@ -68,7 +68,7 @@ pub(crate) fn pixel_access(
     // A picture without a drawable has no pixels, and masks are small.
     let source = sources(request, pictures).next().and_then(Target::drawable);
     let reads = source.map(|drawable| {
-        // A smaller pixmap is repeated.
+        // If the pixmap is smaller than the area, the server reads its pixels repeatedly.
         let all = pixels_of_pixmap(state, drawable).unwrap_or(f64::INFINITY);
         PixelArea {
             drawable,

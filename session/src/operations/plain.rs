@@ -1,4 +1,5 @@
-//! The operations of all other requests: most have a constant cost, and the cost of a few grows with their contents.
+//! The operations of the requests that no other module handles. Most of these requests have a constant cost; the cost
+//! of a few grows with their contents.
 
 use x11prof_protocol::{Body, Request, Symbol};
 use x11rb_protocol::protocol::{glx, xfixes, xproto, xtest};

@@ -15,8 +15,8 @@ use crate::windows::window::Window;
 /// The number of windows that a request affects, and the effect on the screen.
 type WindowEffect = (u32, Effect);
 
-/// Fills in the `operation` of a request that destroys, maps, unmaps, moves or configures windows. Call it before the
-/// request takes effect. The operation has one item with as many pieces as there are windows.
+/// Fills in the `operation` of a request that destroys, maps, unmaps, moves or configures windows. Call the function
+/// before the request takes effect. The operation has one item, whose size is the number of affected windows.
 pub(crate) fn operation(
     operation: &mut Operation,
     names: &Names,
@@ -82,8 +82,9 @@ fn circulate(
     });
 }
 
-/// Returns true if the request `major` removes the visible window `id`, or for DestroySubwindows a visible child of it,
-/// from its position, so that the windows beneath must be drawn. `None` if this is unknown, and for other requests.
+/// Returns true if the request removes a visible window from its position, so that the server must redraw the windows
+/// beneath. The window is `id`, or a child of `id` for DestroySubwindows. `None` if the viewability is unknown, and for
+/// requests whose opcode `major` removes no window.
 fn taken_away(windows: &Windows, id: Option<u32>, major: u8) -> Option<bool> {
     match major {
         xproto::DESTROY_WINDOW_REQUEST | xproto::REPARENT_WINDOW_REQUEST => {

@@ -213,8 +213,8 @@ impl Gcs {
         Some((id, mask))
     }
 
-    /// Processes the failure of a request to change the components in `mask` of GC `id`. Some of them may have been
-    /// changed, so all of them become unknown.
+    /// Processes the failure of a request to change the components in `mask` of the GC `id`. The server may have
+    /// changed some of these components before the failure, so all of them become unknown.
     pub(crate) fn doubt(&mut self, id: u32, mask: u32) {
         let Some(gc) = self.0.get_mut(id) else { return };
         gc.known &= !mask;
@@ -287,7 +287,7 @@ impl Gcs {
         self.0.remove(id);
     }
 
-    /// Removes the GC `id` if a request for which `made` is true created it.
+    /// Removes the GC `id` if `made` returns true for the request that created it.
     pub(crate) fn undo(&mut self, id: u32, made: Made<'_>) {
         if self.0.get(id).is_some_and(|gc| made(gc.by)) {
             self.0.remove(id);

@@ -152,7 +152,7 @@ impl Glyphs {
         }
     }
 
-    /// Removes the glyph set `id` if a request for which `made` is true created it.
+    /// Removes the glyph set `id` if `made` returns true for the request that created it.
     pub(crate) fn undo(&mut self, id: u32, made: Made<'_>) {
         if self.ids.get(id).is_some_and(|known| made(known.by)) {
             self.free(id);
@@ -160,8 +160,8 @@ impl Glyphs {
     }
 }
 
-/// The ids and properties of the glyphs that AddGlyphs adds; `None` if the request is truncated. The number of glyphs
-/// in the request is not trusted.
+/// The ids and properties of the glyphs that AddGlyphs adds; `None` if the request is truncated. The iterator ends at
+/// the end of the body, even if the request claims to have more glyphs.
 pub(crate) fn added<'a>(body: &Body<'a>) -> Option<impl Iterator<Item = (u32, Glyph)> + use<'a>> {
     let count = body.u32(4)? as usize;
     let infos = count.checked_mul(4)?.checked_add(8)?;

@@ -68,9 +68,9 @@ fn read(info: &[u8], order: ByteOrder) -> Option<PictFormat> {
     })
 }
 
-/// Returns the short name of a picture format, such as `a8r8g8b8`, with the channels from the highest bit down. Each of
-/// `channels` is a letter, a shift and a number of bits. `x` stands for unused bits of a pixel, which is stored in the
-/// next power of two of `depth` bits.
+/// Returns the short name of a picture format, such as `a8r8g8b8`, with the channels from the highest bit down. A
+/// channel is a letter, the position of its lowest bit, and its number of bits. The letter `x` marks the unused bits of
+/// a pixel. A pixel occupies `depth` bits, rounded up to a power of two.
 fn spell(channels: [(char, u32, u32); 4], depth: u32) -> String {
     let mut channels: Vec<_> = channels
         .into_iter()

@@ -233,7 +233,7 @@ impl Pictures {
         }
     }
 
-    /// Removes the picture `id` if a request for which `made` is true created it.
+    /// Removes the picture `id` if `made` returns true for the request that created it.
     pub(crate) fn undo(&mut self, id: u32, made: Made<'_>) {
         if self.0.get(id).is_some_and(|picture| made(picture.by)) {
             self.0.remove(id);

@@ -36,7 +36,7 @@ impl Render {
         }
     }
 
-    /// Removes the picture or glyph set `id` if a request for which `made` is true created it.
+    /// Removes the picture or glyph set `id` if `made` returns true for the request that created it.
     pub(crate) fn undo(&mut self, id: u32, made: Made<'_>) {
         self.pictures.undo(id, made);
         self.glyphs.undo(id, made);

@@ -8,7 +8,7 @@ use x11rb_protocol::protocol::xproto::AtomEnum;
 
 use crate::latin1::latin1;
 
-/// Maximum number of atoms. A name has up to 64 KiB on the wire.
+/// The maximum number of stored names. The limits on the number and the length of names bound the used memory.
 const ATOMS_LIMIT: usize = 1 << 16;
 /// The longest stored name, in bytes. Longer names are truncated.
 const LONGEST: usize = 256;
@@ -19,7 +19,7 @@ pub(crate) struct Atoms {
     names: FxHashMap<u32, Box<str>>,
 }
 
-/// Decodes the name of an atom, as a request to intern it contains it.
+/// Decodes the name of an atom from ISO Latin-1, as in InternAtom. Names longer than 256 bytes are truncated.
 pub(crate) fn name(bytes: &[u8]) -> Box<str> {
     latin1(bytes.get(..LONGEST).unwrap_or(bytes)).into_boxed_str()
 }

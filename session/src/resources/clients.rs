@@ -7,8 +7,9 @@ use x11prof_protocol::SequenceNumber;
 
 use crate::ids::{ClientId, IdMap, IdRange};
 
-/// The maximum number of stored actions of each client, which an error undoes. An error arrives a round trip after its
-/// request; if more than this number of later actions are stored by then, the action is not undone.
+/// The maximum number of stored effects of each client's requests. If a request fails, the session undoes its effect.
+/// The error arrives a round trip after the request. If the client's later requests had more effects than this number
+/// in the meantime, the session does not undo the effect.
 const REMEMBERED: usize = 1024;
 
 /// Maximum number of windows in a client's save set.
@@ -53,7 +54,7 @@ struct ClientState {
     save_set: BTreeSet<u32>,
 }
 
-/// What happens to a client's resources when it disconnects (protocol, SetCloseDownMode).
+/// The fate of a client's resources after the client disconnects (protocol, SetCloseDownMode).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 enum CloseDown {
     #[default]
@@ -92,7 +93,7 @@ impl Clients {
         self.known.get(client.0)?.ids
     }
 
-    /// Applies the client's request SetCloseDownMode, which sets what happens to its resources when it disconnects.
+    /// Applies SetCloseDownMode of `client`, which determines the fate of its resources after it disconnects.
     pub(crate) fn set_close_down(&mut self, client: ClientId, mode: u8) {
         self.entry(client).close_down = match mode {
             1 => CloseDown::RetainPermanent,
@@ -152,8 +153,8 @@ impl Clients {
         false
     }
 
-    /// Applies KillClient. Returns the disconnected clients whose retained resources are freed now. For a connected
-    /// client, the end of its connection follows.
+    /// Applies KillClient. Returns the disconnected clients whose retained resources the server now frees. The result
+    /// does not include connected clients, because the session processes the end of their connections separately.
     pub(crate) fn killed(&mut self, resource: u32) -> Vec<ClientId> {
         /// The value of KillClient's resource that means the resources of all terminated clients (AllTemporary).
         const ALL_TEMPORARY: u32 = 0;

@@ -61,7 +61,7 @@ impl Fonts {
         }
     }
 
-    /// Removes the font `id` if a request for which `made` is true opened it.
+    /// Removes the font `id` if `made` returns true for the request that opened it.
     pub(crate) fn undo(&mut self, id: u32, made: Made<'_>) {
         if self.open.get(id).is_some_and(|font| made(font.by)) {
             self.close(id);

@@ -136,7 +136,7 @@ impl Regions {
         Some(())
     }
 
-    /// Removes the region `id` if a request for which `made` is true created it.
+    /// Removes the region `id` if `made` returns true for the request that created it.
     pub(crate) fn undo(&mut self, id: u32, made: Made<'_>) {
         if self.0.get(id).is_some_and(|entry| made(entry.by)) {
             self.0.remove(id);

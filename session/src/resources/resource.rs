@@ -88,8 +88,8 @@ pub struct Resource {
     pub size: (u16, u16),
     /// The depth of a window or pixmap in bits; `None` for other resources, or if unknown.
     pub depth: Option<u8>,
-    /// The number of bytes of the resource, as far as requests and the server's pixmap formats show them: pixels, the
-    /// images of a glyph set, a segment. The bytes of a window are the bytes of its pixels.
+    /// The number of bytes that the resource occupies: the pixels of a window or pixmap, the images of a glyph set, or
+    /// an MIT-SHM segment. 0 if the requests and the server's pixmap formats do not determine the number.
     pub bytes: u64,
 }
 

@@ -123,7 +123,8 @@ impl Drawables {
         })
     }
 
-    /// The drawable `id` as the destination of a request; an unknown drawable if the id was truncated.
+    /// The drawable `id` as the destination of a request. `id` is `None` if the request was truncated before the id;
+    /// the drawable is then unknown.
     #[inline]
     pub(crate) fn target(&self, id: Option<u32>) -> DrawTarget<'static> {
         let Some(id) = id else {
@@ -234,7 +235,7 @@ impl Drawables {
         self.earlier.remove(id);
     }
 
-    /// Removes the pixmap or window `id` if a request for which `made` is true created it.
+    /// Removes the pixmap or window `id` if `made` returns true for the request that created it.
     pub(crate) fn undo(&mut self, id: u32, made: Made<'_>) {
         if self.pixmaps.get(id).is_some_and(|pixmap| made(pixmap.by)) {
             self.pixmaps.remove(id);

@@ -19,11 +19,12 @@ const ROOTS_LIMIT: usize = 256;
 /// The maximum number of inferiors to count. The limit bounds the time that a malicious trace can use.
 const COUNTED_LIMIT: u32 = 1 << 14;
 
-/// Steps through lists of windows that a request may take without counting, and those that all requests of a recording may
-/// take beyond. After these, a malicious trace's windows have no order, and some are not followed.
+/// The number of steps through lists of windows that each request may take without being counted.
 const FREE_STEPS: usize = 256;
+/// The maximum number of counted steps of all requests in a recording. If a malicious trace exceeds the limit, the
+/// order of its windows is unknown, and some windows are not tracked.
 const MOST_STEPS: usize = 1 << 25;
-/// The steps that finding a window takes, compared with a step in a list.
+/// The cost of finding a window by its id, as a number of steps through a list.
 pub(super) const FIND: usize = 8;
 
 /// The windows of a display, as a tree.
@@ -36,16 +37,18 @@ pub(crate) struct Windows {
     gone: FxHashSet<ClientId>,
     /// The ids of root windows.
     roots: Vec<u32>,
-    /// The counted steps so far.
+    /// The sum of the steps that were counted so far.
     steps: Cell<usize>,
     /// The ids of windows that were destroyed but not yet reported as freed.
     destroyed: Vec<u32>,
-    /// A number that increases with each change of the tree. Viewability is computed at most once for each number.
+    /// A version number that increases with each change of the tree. The viewability of a window is computed at most
+    /// once for each version.
     pub(super) state: u64,
 }
 
 impl Windows {
-    /// Counts the steps of a request through lists of windows. Returns false if the requests so far took too many.
+    /// Counts `steps` steps of a request through lists of windows, except the first `FREE_STEPS`. Returns false, and
+    /// counts nothing, if the total would exceed `MOST_STEPS`.
     pub(super) fn may_take(&self, steps: usize) -> bool {
         let steps = self.steps.get() + steps.saturating_sub(FREE_STEPS);
         let may = steps <= MOST_STEPS;
@@ -183,7 +186,7 @@ impl Windows {
         }
     }
 
-    /// The ids of a window's known children.
+    /// The ids of a window's known children; empty if the recording's requests have taken too many steps.
     pub(crate) fn children(&self, id: u32) -> Vec<u32> {
         let children = self.known.get(id).map(|window| &window.children);
         let children = children.filter(|children| self.may_take(FIND * children.len()));

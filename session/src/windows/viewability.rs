@@ -1,4 +1,4 @@
-//! Computes which part of a window is visible, and whether clearing it paints anything.
+//! Computes whether a window is viewable, and whether clearing it paints anything.
 
 use crate::windows::tree::{ANCESTORS_LIMIT, Windows};
 use crate::windows::window::{Background, Window};
