@@ -1,12 +1,12 @@
-//! Assembles whole messages from the pieces of one direction of a connection.
+//! Assembles whole messages from consecutive slices of the bytes that one side of a connection sent.
 
 use crate::header::{Head, HeadKind, Side};
 use crate::walk::{Piece, Walker};
 
-/// The number of bytes kept of a message that spans several slices, unless the caller requests more. The remaining
-/// bytes only count in its length.
+/// The maximum number of stored bytes of a message that spans several slices, unless the caller sets another limit. The
+/// length of the message also counts the bytes that are not stored.
 const LONGEST_KEPT: usize = 1 << 20;
-/// Bytes shown of a stream that has no message boundaries.
+/// The maximum number of bytes that a [`Whole::Lost`] contains.
 const LOST_SHOWN: usize = 32;
 
 /// Memory for messages that arrive in several pieces. Connections share it, because few connections have an incomplete
@@ -32,13 +32,13 @@ impl Whole<'_> {
     }
 }
 
-/// Joins pieces into messages. A message that lies within the fed slice is passed without a copy.
+/// Joins slices into messages. A message that lies within one slice is passed to the caller without a copy.
 #[derive(Debug)]
 pub(crate) struct Assembler {
     pub(crate) walker: Walker,
-    /// The start of the current message.
+    /// The stored bytes of the current message, from its first byte on.
     held: Vec<u8>,
-    /// True if a part of the current message is missing. Later bytes must then not be appended to `held`.
+    /// True if a part of the current message is missing. Later bytes of the message are then not appended to `held`.
     cut: bool,
     /// The header of the current message, if its end is missing.
     head: Option<Head>,
@@ -135,7 +135,8 @@ impl Assembler {
         }
     }
 
-    /// Skips `n` bytes of a message that are missing in the trace. Passes a message that ends with them to `on`.
+    /// Skips `n` bytes of a message that are missing in the trace. If the message ends with these bytes, passes the
+    /// message to `on`.
     pub(crate) fn omit(&mut self, n: u64, mut on: impl FnMut(Whole<'_>)) {
         self.cut |= n > 0;
         if self.walker.skip(n)

@@ -86,9 +86,9 @@ impl Connection {
         self.answers.go_on_after(joint.last_request);
     }
 
-    /// The state from which another [`Connection`] can continue, and the number of bytes of the current message in each
-    /// direction that are still to come. `None` before the setup, within the first bytes of a message, and after
-    /// message boundaries were lost.
+    /// Returns the state from which another [`Connection`] can continue, and the number of bytes of the current message
+    /// that are still to come from the client and from the server. `None` before the setup, within the first bytes of a
+    /// message, and after message boundaries were lost.
     pub fn joint(&self, extensions: &Extensions) -> Option<(ConnectionCheckpoint, [u64; 2])> {
         let (client, server) = (&self.client.walker, &self.server.walker);
         let under_way = [client.under_way()?, server.under_way()?];
@@ -126,23 +126,26 @@ impl Connection {
         self.feed_in(&mut ScratchBuffers::default(), side, input, extensions, on);
     }
 
-    /// Sets the number of bytes to keep of each request, instead of a mebibyte. Recordings with whole images need more.
+    /// Sets the maximum number of stored bytes of a request that spans several slices; the default is 1 MiB. Recordings
+    /// with whole images need a higher limit.
     pub fn keep_requests(&mut self, longest: usize) {
         self.client.longest = longest;
     }
 
-    /// From now on, expects replies to a few requests at once only, for a reader of many connections.
+    /// If `is_limited` is true, at most 4 requests wait for a reply at the same time, which saves memory in a reader of
+    /// many connections.
     pub fn limit_pending(&mut self, is_limited: bool) {
         self.answers.limit(is_limited);
     }
 
-    /// The number of requests that wait for a reply, or may have one.
+    /// The number of pending requests: requests that wait for a reply, and requests of unknown extensions, which may
+    /// have a reply.
     pub fn pending(&self) -> usize {
         self.answers.len()
     }
 
     /// Makes [`feed_in`](Connection::feed_in) coalesce equal consecutive requests, if `together` is `Some` and returns
-    /// true for their major opcode. Only for core requests that have no reply.
+    /// true for their major opcode. `together` must return true only for core requests that have no reply.
     pub fn take_together(&mut self, together: Option<fn(u8) -> bool>) {
         self.client.together = together;
     }
@@ -166,7 +169,8 @@ impl Connection {
         match side {
             Side::Client => {
                 client.enter(room);
-                // Before the setup. If the extension becomes known later, the client may have enabled it already.
+                // The extension is only set before the setup. If the extension becomes known later, the client may have
+                // enabled it already.
                 if order.is_none()
                     && let Some(extension) = extensions.by_name("BIG-REQUESTS")
                 {
@@ -306,8 +310,9 @@ fn request<'a>(
     })
 }
 
-/// The mark of a request's last reply. Two requests have several replies. The second byte marks the last one: a name of
-/// length 0 (section "ListFontsWithInfo"), or the category EndOfData, 5 (RECORD, section "EnableContext").
+/// Returns the mark of the last reply to a request. Only two requests have several replies. In their last reply, the
+/// second byte is the length 0 of a name (section "ListFontsWithInfo"), or the category EndOfData, 5 (RECORD, section
+/// "EnableContext").
 fn last_reply(major: u8, name: Symbol) -> Last {
     if major == LIST_FONTS_WITH_INFO {
         Last::Data(0)
@@ -325,7 +330,7 @@ fn queried_extension(head: Head, bytes: &[u8], order: ByteOrder) -> Option<Box<s
     let header = head.header_len as usize;
     let len = usize::from(order.u16(bytes, header)?);
     let name = bytes.get(header + 4..)?.get(..len)?;
-    // Longer names are not interned.
+    // A `Symbol` cannot contain a longer name.
     let name = std::str::from_utf8(name)
         .ok()
         .filter(|name| name.len() <= 256)?;

@@ -139,7 +139,8 @@ pub fn parse_reply<Q: AnyRequest, A: TryParse>(request: &[u8], reply: &[u8]) -> 
 }
 
 impl Event<'_> {
-    /// The keys of the event in tables of layouts: the extension (`-` for the core protocol), the form, and the number.
+    /// The key of the event in the tables of layouts: the name of the extension (`-` for the core protocol), the form
+    /// (`event` or `generic`), and the number of the event in the extension. `None` if the extension is unknown.
     pub(crate) fn layout_key<'a>(
         &self,
         extensions: &'a Extensions,
@@ -204,8 +205,8 @@ impl<'a> ServerSetup<'a> {
         }
     }
 
-    /// The text of [`ServerSetup::reason`], without padding; `None` if the server accepted the connection.
-    /// Longer texts than a failure can have, 255 characters, are cut.
+    /// The text of [`ServerSetup::reason`], without padding. The text is truncated after 255 characters, the limit for
+    /// a refusal. `None` if the server accepted the connection.
     pub fn refusal(&self) -> Option<String> {
         let reason = String::from_utf8_lossy(self.reason()?);
         let text = reason.trim_matches(['\0', '\n', ' ']).chars();
@@ -223,7 +224,8 @@ impl<'a> ServerSetup<'a> {
         Ok(xproto::Setup::try_parse(&bytes)?.0)
     }
 
-    /// The reason that the server gave for refusing the connection, as text; `None` if it accepted.
+    /// The reason that the server gave for refusing the connection, as bytes; `None` if the server accepted the
+    /// connection.
     pub fn reason(&self) -> Option<&'a [u8]> {
         let len = match self.status {
             SetupStatus::Success => return None,

@@ -11,7 +11,7 @@ use crate::opcode::{Opcode, core_opcode, extension_opcode, unknown_opcode};
 /// The first major opcode of extensions (protocol, section "Request Format").
 const FIRST_MAJOR: u8 = 128;
 
-/// The requests of one major opcode, by minor opcode. Each is filled at its first use.
+/// The kinds of requests of one major opcode, indexed by minor opcode. Each entry is computed at its first use.
 type Minors = Box<[OnceLock<Opcode>; 256]>;
 
 /// The known extensions of one display server.

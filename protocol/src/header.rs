@@ -44,7 +44,8 @@ pub struct Head {
     pub len: u64,
 }
 
-/// The number of bytes at the beginning that determine the length of any message. The setup of a client needs the most.
+/// The maximum number of bytes that are needed to determine the length of a message. A client's setup needs the most
+/// bytes.
 pub(crate) const LONGEST: usize = 12;
 
 /// The event code of a GenericEvent, without the SendEvent bit (Generic Event Extension, section 3).
@@ -112,8 +113,8 @@ pub(crate) fn find(
     head.map_or(Found::Short, Found::Head)
 }
 
-/// A client's setup (protocol, section "Connection Setup"): 12 bytes, then the authorization protocol's name and data,
-/// each padded to a multiple of 4.
+/// Parses the header of a client's setup (protocol, section "Connection Setup"). The setup has 12 bytes, then the name
+/// and the data of the authorization protocol, each padded to a multiple of 4 bytes. `None` if there are too few bytes.
 fn client_setup(order: ByteOrder, bytes: &[u8]) -> Option<Head> {
     let padded = |at| Some(u64::from(order.u16(bytes, at)?.div_ceil(4)) * 4);
     let len = 12 + padded(6)? + padded(8)?;
@@ -128,8 +129,8 @@ fn client_setup(order: ByteOrder, bytes: &[u8]) -> Option<Head> {
     })
 }
 
-/// The server's reply to a setup (same section). All three kinds have their additional length at offset 6, in units of
-/// 4 bytes.
+/// Parses the header of the server's reply to a setup (same section). The reply's additional length is at offset 6 for
+/// each status, in units of 4 bytes. `None` if there are too few bytes.
 fn server_setup(order: ByteOrder, bytes: &[u8]) -> Option<Head> {
     let units = order.u16(bytes, 6)?;
     Some(Head {
@@ -141,8 +142,9 @@ fn server_setup(order: ByteOrder, bytes: &[u8]) -> Option<Head> {
     })
 }
 
-/// A request (section "Request Format"). If the length is 0 and the client has enabled BIG-REQUESTS, a CARD32 with the
-/// length follows. Otherwise the server reads only the header.
+/// Parses the header of a request (section "Request Format"). If the length is 0 and the client has enabled
+/// BIG-REQUESTS, a CARD32 with the length follows. If the length is 0 otherwise, the server reads only the header.
+/// `None` if there are too few bytes.
 #[inline]
 fn request(order: ByteOrder, big: bool, bytes: &[u8]) -> Option<Head> {
     let (header_len, units) = match order.u16(bytes, 2)? {
@@ -159,7 +161,8 @@ fn request(order: ByteOrder, big: bool, bytes: &[u8]) -> Option<Head> {
     })
 }
 
-/// A reply, error or event (sections "Reply Format", "Error Format", "Event Format").
+/// Parses the header of a reply, error or event (sections "Reply Format", "Error Format", "Event Format"). `None` if
+/// there are too few bytes.
 #[inline]
 fn answer(order: ByteOrder, bytes: &[u8]) -> Option<Head> {
     let (&[code, data], _) = bytes.split_first_chunk()?;

@@ -93,8 +93,8 @@ pub struct Request<'a> {
     pub wire_len: u64,
     /// The length of the header in bytes: 4, or 8 with a BIG-REQUESTS length.
     pub header_len: usize,
-    /// True if the protocol defines a reply to this request (the paper's `blocking`, by type), and not too many requests
-    /// wait for a reply already.
+    /// True if the protocol defines a reply to this request (the Xprof paper's `blocking`). False if too many earlier
+    /// requests wait for a reply, because the connection then ignores the reply.
     pub has_reply: bool,
 }
 
@@ -161,7 +161,7 @@ pub struct ErrorMessage<'a> {
 pub struct Malformed<'a> {
     /// A description of the problem with the bytes.
     pub why: &'static str,
-    /// The first bytes of those that are not a message, at most 32.
+    /// The first of the skipped bytes, at most 32.
     pub bytes: &'a [u8],
     /// The number of bytes that were skipped.
     pub wire_len: u64,

@@ -71,7 +71,7 @@ pub(crate) fn error_name(code: u8, extensions: &Extensions) -> Symbol {
     }
 }
 
-/// Core events are frequent, so their symbols are cached.
+/// The name of a core event; `None` for other codes. The symbols are cached, because core events are frequent.
 fn core_event(code: u8) -> Option<Symbol> {
     static SYMBOLS: OnceLock<Vec<Symbol>> = OnceLock::new();
     let symbols = SYMBOLS.get_or_init(|| {

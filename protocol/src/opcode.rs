@@ -82,7 +82,7 @@ pub(crate) fn extension_opcode(extension: &Extension, minor: u8) -> Opcode {
     )
 }
 
-/// The kind of a request whose major opcode belongs to no known extension.
+/// The kind of a request whose major opcode no known extension has.
 pub(crate) fn unknown_opcode(major: u8, minor: u8) -> Opcode {
     let name = Symbol::new(&format!("Unknown:{major}.{minor}"));
     Opcode::new(name, None, None)

@@ -6,7 +6,7 @@ use crate::{SequenceNumber, Symbol};
 
 /// The maximum number of requests that wait for a reply. A 16-bit number cannot distinguish more.
 const MAX_PENDING_REQUESTS: usize = 1 << 16;
-/// The maximum number in a connection that [`PendingReplies::limit`] limits.
+/// The maximum number of pending requests after a call of [`PendingReplies::limit`].
 const FEW: usize = 4;
 
 /// A request that waits for its reply.
@@ -147,9 +147,10 @@ impl PendingReplies {
         self.answer(low)
     }
 
-    /// The full sequence number of the request that an error or event names; `low` is its lower half. The server replies
-    /// in order, so the number is not after the first request that waits for a reply. It is the newest such number,
-    /// because the server and the sockets rarely hold 2^16 requests that have no reply.
+    /// Returns the full sequence number of the request to which an error or event refers; `low` is the number's lower
+    /// half. The server replies in order, so the number is not after the first request that waits for a reply. The
+    /// function returns the newest such number, because the server and the sockets rarely contain 2^16 requests without
+    /// a reply.
     fn answer(&mut self, low: u16) -> Option<SequenceNumber> {
         let bound = self.pending.iter().find(|one| one.certain);
         let bound = bound.map_or(self.sent, |one| one.sequence);
@@ -164,15 +165,16 @@ impl PendingReplies {
         }
     }
 
-    /// The first number from `from` on with these low bits, if it was already sent. Client libraries widen numbers in
-    /// the same way: more than 65536 requests may be in flight if one of them has a reply.
+    /// The first number from `from` on whose low 16 bits are `low`; `None` if no request with this number was sent.
+    /// Client libraries widen numbers in the same way. More than 65536 requests can be in flight if one of them has a
+    /// reply.
     fn forward(&self, low: u16, from: SequenceNumber) -> Option<SequenceNumber> {
         let ahead = low.wrapping_sub(from.0 as u16);
         let number = SequenceNumber(from.0 + u64::from(ahead));
         (number <= self.sent).then_some(number)
     }
 
-    /// The first request to which a reply may belong.
+    /// The sequence number of the first request to which a reply may belong.
     fn oldest(&self) -> SequenceNumber {
         let front = self
             .pending

@@ -49,7 +49,8 @@ pub(crate) fn join(extension: &Extension, name: &str) -> Symbol {
     Symbol::new(&format!("{}:{name}", extension.name))
 }
 
-/// `None` for an unknown message, for which x11rb-protocol makes up a name that contains the number.
+/// Returns the name of a known message. `None` for an unknown message, for which x11rb-protocol makes up a name that
+/// contains the number.
 fn known(name: Cow<'static, str>) -> Option<&'static str> {
     match name {
         Cow::Borrowed(name) => Some(name),

@@ -55,7 +55,7 @@ impl Hash for Symbol {
         (self.0.as_ptr() as usize).hash(state);
     }
 }
-/// Ordered by text, so that listings are stable.
+/// Symbols are ordered by their text, so that listings are stable.
 impl Ord for Symbol {
     fn cmp(&self, other: &Symbol) -> std::cmp::Ordering {
         self.0.cmp(other.0)

@@ -50,7 +50,8 @@ impl Walker {
         }
     }
 
-    /// Creates a walker at the start of a message, in the middle of a connection of this byte order.
+    /// Creates a walker that starts at a message boundary in the middle of a connection. `order` is the connection's
+    /// byte order.
     pub fn joined(side: Side, order: ByteOrder) -> Walker {
         Walker {
             order: Some(order),

@@ -1,14 +1,16 @@
-//! BOOLs with other values than 0 and 1, which `x11rb-protocol` reads as true.
+//! Restores the values of BOOL fields that are neither 0 nor 1. `x11rb-protocol` reads these values as true.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use super::Value;
 
-/// Offsets of BOOLs by extension (`-` for the core protocol), form and number.
+/// The offsets of BOOL fields, by extension (`-` for the core protocol), form of the message, and number of the
+/// message.
 type Table = HashMap<(&'static str, &'static str, u8), Vec<usize>>;
 
-/// Replaces each BOOL that is neither 0 nor 1 by its number. `form` and `number` are those of `bools.txt`.
+/// Replaces each BOOL that is neither 0 nor 1 by its number. `extension`, `form` and `number` identify the message in
+/// `bools.txt`.
 pub(super) fn restore(
     fields: &mut Value,
     bytes: &[u8],
@@ -26,7 +28,7 @@ pub(super) fn restore(
     let Some(offsets) = table.get(&(extension, form, number)) else {
         return;
     };
-    // A BIG-REQUESTS length moves the contents.
+    // The additional 4 bytes of a BIG-REQUESTS length shift the fields after the header.
     let moved = |at: &usize| at + if *at < 4 { 0 } else { header_len - 4 };
     let bytes = offsets.iter().map(|at| bytes.get(moved(at)).copied());
     let bytes: Vec<u8> = bytes.map_while(|byte| byte).collect();
@@ -35,10 +37,11 @@ pub(super) fn restore(
     }
 }
 
-/// Replaces the Booleans, in the order of the fields, by those of `bytes`.
+/// Replaces the Boolean values in `value` by the numbers in `bytes` that are larger than 1. The order of `bytes` is the
+/// order of the fields.
 fn replace(value: &mut Value, bytes: &mut impl Iterator<Item = u8>) {
     match value {
-        // XInputExtension has a BOOL with names for its values.
+        // XInputExtension has a BOOL whose values have the names OWNER and NO_OWNER.
         Value::Name(name) if !matches!(name.as_str(), "OWNER" | "NO_OWNER") => {}
         Value::Bool(_) | Value::Name(_) => {
             if let Some(byte) = bytes.next().filter(|byte| *byte > 1) {
@@ -51,7 +54,8 @@ fn replace(value: &mut Value, bytes: &mut impl Iterator<Item = u8>) {
     }
 }
 
-/// The messages of a line: `RANDR reply 11:8,9,10 27:44`.
+/// Parses a line of `bools.txt`, such as `RANDR reply 11:8,9,10 27:44`: the extension, the form, and the number and
+/// offsets of each message.
 fn of_line(
     line: &'static str,
 ) -> impl Iterator<Item = ((&'static str, &'static str, u8), Vec<usize>)> {

@@ -1,6 +1,6 @@
-//! The layouts of messages that `x11rb-protocol` cannot decode here: messages with file descriptors, which are not in a
-//! trace, a reply of GLX that it reads wrongly, and the two Await requests of SYNC, which it reads forever if they have
-//! several conditions.
+//! The layouts of messages that `x11rb-protocol` cannot decode here. These are messages with file descriptors, which
+//! are not in a trace; a reply of GLX that `x11rb-protocol` decodes wrongly; and the two Await requests of SYNC, which
+//! `x11rb-protocol` parses in an endless loop if they have several conditions.
 
 use compact_str::CompactString;
 
@@ -144,13 +144,15 @@ static BUFFERS_FROM_PIXMAP: Layout = Layout {
     ],
     list: List::StridesAndOffsets,
 };
-/// GLX VendorPrivateWithReply (glxproto.h, xGLXVendorPrivReply): xcb-proto has the data four bytes late.
+/// GLX VendorPrivateWithReply (glxproto.h, xGLXVendorPrivReply). The offset of the data in xcb-proto is 4 bytes too
+/// large.
 static VENDOR_PRIVATE: Layout = Layout {
     second: None,
     fields: &[("retval", U32), ("size", U32), ("", Unused(16))],
     list: List::ToTheEnd("data", &[("byte", U8)]),
 };
-/// DRI3 Open and FDFromFence, MIT-SHM CreateSegment, RANDR CreateLease: only descriptors.
+/// DRI3 Open and FDFromFence, MIT-SHM CreateSegment, and RANDR CreateLease, whose replies contain only file
+/// descriptors.
 static DESCRIPTORS: Layout = Layout {
     second: Some("nfd"),
     fields: &[],

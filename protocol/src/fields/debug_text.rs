@@ -30,7 +30,8 @@ const TEXTS: &[&str] = &[
     "client_vendor_string",
 ];
 
-/// Names of one bit, of which the message's kind of device or action determines the right one.
+/// Groups of names for the same bit. Only the kind of device or action in a message determines which name is correct,
+/// so the output contains all names of the group, separated by `/`.
 const ONE_BIT: &[&[&str]] = &[
     &["USE_MOD_MAP_MODS", "GROUP_ABSOLUTE"],
     &["KEY_CLICK_PERCENT", "STRING", "INTEGER", "ACCEL_NUM"],
@@ -55,7 +56,7 @@ pub(crate) fn read(decoded: &impl Debug, longest: usize) -> Value {
     value
 }
 
-/// Accepts text up to `longest` bytes, then fails.
+/// A writer that accepts `longest` bytes of text, and then fails.
 struct Clipped {
     text: String,
     longest: usize,
@@ -101,7 +102,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A number, or flags that begin with one.
+    /// Parses a number, or flags that begin with a number.
     fn number(&mut self) -> Value {
         let text = self.take(|c| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'+' | b'.'));
         if self.rest.starts_with(" | ") {
@@ -119,7 +120,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A constant, flags, a struct or a variant.
+    /// Parses a constant, flags, a struct or a variant.
     fn named(&mut self) -> Value {
         let name = self.take(|c| is_of_name(c) || c == b':');
         if name.is_empty() {
@@ -242,7 +243,7 @@ impl<'a> Parser<'a> {
         self.take(|c| c == b' ');
     }
 
-    /// The next byte, which starts a character.
+    /// The next byte, which is the first byte of a character; `None` at the end of the text.
     fn next(&self) -> Option<u8> {
         self.rest.as_bytes().first().copied()
     }
@@ -269,7 +270,8 @@ fn is_of_name(c: u8) -> bool {
     c.is_ascii_alphanumeric() || c == b'_'
 }
 
-/// Converts lists of bytes into text if they are characters, and a property's bytes into numbers.
+/// Converts lists of bytes in fields that contain text into text, and the data of properties into numbers of the
+/// property's format.
 fn name_texts(value: &mut Value) {
     match value {
         Value::Fields(fields) => {
@@ -297,7 +299,8 @@ fn name_texts(value: &mut Value) {
     }
 }
 
-/// Converts `value`, a list of bytes, into elements of `format`.
+/// Replaces `value`, the list of the numbers in `bytes`, by text if `format` is 8, or by a list of numbers with
+/// `format` bits (16 or 32). Other formats have no effect.
 fn in_format(value: &mut Value, format: u32, bytes: &[u8]) {
     let cut = matches!(value, Value::List(list) if list.last() == Some(&Value::Cut));
     let order = ByteOrder::native();

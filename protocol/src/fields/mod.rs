@@ -24,7 +24,7 @@ const GET_IMAGE: u8 = 73;
 /// The maximum number of bytes shown of a message with an unknown layout.
 const LONGEST_RAW: usize = 1024;
 
-/// Marks the pixels as dropped by the recorder.
+/// Replaces the pixels in `fields`, which the recorder dropped, by [`Value::Cut`].
 fn without_pixels(mut fields: Value) -> Value {
     if let Value::Fields(fields) = &mut fields
         && let Some((_, data)) = fields.iter_mut().find(|(name, _)| name == "data")
@@ -34,7 +34,7 @@ fn without_pixels(mut fields: Value) -> Value {
     fields
 }
 
-/// The bytes of a message whose layout is not known.
+/// Returns the first 1024 bytes of a message with an unknown layout, as a list with the name `data`.
 fn raw(bytes: &[u8]) -> Value {
     let mut data: Vec<Value> = bytes
         .iter()
@@ -47,7 +47,7 @@ fn raw(bytes: &[u8]) -> Value {
     Value::fields([("data", Value::List(data))])
 }
 
-/// The keys of a request or reply in tables of layouts, as in [`Event::layout_key`].
+/// The key of a request or reply in the tables of layouts, as in [`Event::layout_key`].
 fn key<'a>(
     extensions: &'a Extensions,
     form: &'static str,
@@ -142,7 +142,7 @@ impl Reply<'_> {
         {
             return layout.read(self.order, self.bytes, self.wire_len, 8);
         }
-        // For an extension of which only the names are known.
+        // Only the names of the extension's messages are known, not their layouts.
         if let Some((major, minor)) = self.opcode
             && extensions.opcode(major, minor).parser.is_none()
         {

@@ -61,7 +61,7 @@ fn kind(message: &str, field: &str, of_type: Option<u32>) -> NumberKind {
     }
 }
 
-/// True for messages of XI 2. Those of XI 1 have whole pixels.
+/// True for messages of XInput 2. Messages of XInput 1 contain coordinates in whole pixels.
 fn is_xi2(message: &str) -> bool {
     let name = message.strip_prefix("XInputExtension:");
     name.is_some_and(|name| !name.contains("Device") && !name.starts_with("Prox"))

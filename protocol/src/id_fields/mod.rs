@@ -10,7 +10,7 @@ use crate::{ByteOrder, Extensions, Request};
 pub use kind::IdKind;
 use table::{Field, table};
 
-/// Maximum number of list elements to read. A request has at most 2^26 bytes.
+/// The maximum number of list elements to read, which bounds the time for a malformed request.
 const MOST_ELEMENTS: usize = 1 << 24;
 
 impl Request<'_> {
@@ -101,7 +101,8 @@ impl Fields<'_> {
         Some(())
     }
 
-    /// Section "PolyText8": a length of 255 is followed by a font.
+    /// Calls `on` for each font id in the text items from offset `begin` on (section "PolyText8"). A font id follows a
+    /// length of 255. `character` is the number of bytes of a character.
     fn text_items(
         &self,
         begin: usize,
@@ -120,7 +121,8 @@ impl Fields<'_> {
         Some(())
     }
 
-    /// RENDER, "CompositeGlyphs8": a length of 255 is followed by a glyph set.
+    /// Calls `on` for each id of a glyph set in the glyph elements from offset `begin` on (RENDER, "CompositeGlyphs8").
+    /// Such an id follows a length of 255. `glyph` is the number of bytes of a glyph id.
     fn glyphs(&self, begin: usize, glyph: usize, on: &mut impl FnMut(usize, IdKind)) -> Option<()> {
         let mut at = begin;
         while let Some(len) = self.bytes.get(at + self.more) {

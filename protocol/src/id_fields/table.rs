@@ -17,8 +17,9 @@ pub(super) enum Field {
         values: usize,
         bits: Vec<(u32, IdKind)>,
     },
-    /// Elements of `size` bytes from `begin` on, up to the end of the request or as many as the number at `count`. Each
-    /// has ids at the offsets in `ids`.
+    /// A list of elements of `size` bytes each, from offset `begin` on. Each element has ids at the offsets in `ids`.
+    /// `count` is the offset and the size in bytes of the number of elements; `None` if the list extends to the end of
+    /// the request.
     List {
         begin: usize,
         size: usize,

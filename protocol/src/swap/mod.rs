@@ -1,9 +1,9 @@
 //! Converts messages of the other byte order to this machine's order, for `x11rb-protocol`: all messages of the core
 //! protocol, and those of extensions whose layout does not depend on their contents.
 //!
-//! A layout is text. A digit represents a number of that many bytes, `|` the 32nd byte, where the lists of a reply
-//! begin, and a part in parentheses repeats to the end of the message. Bytes outside of the layout (names, pixels) are
-//! not changed. The code never accesses bytes beyond the message.
+//! A layout is text. A digit is a number of that many bytes. `|` moves to offset 32, where the lists of a reply begin.
+//! The part in parentheses repeats to the end of the message. Bytes outside of the layout (names, pixels) are not
+//! changed. The code never accesses bytes beyond the message.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -144,7 +144,7 @@ pub(crate) fn setup(order: ByteOrder, bytes: &[u8]) -> Vec<u8> {
     swap.bytes
 }
 
-/// The layout of a message from the table `layouts.txt`; empty for a message without numbers.
+/// The layout of a message in the table `layouts.txt`; empty for a message without numbers.
 fn layout(kind: &'static str, number: u8) -> &'static str {
     static TABLE: OnceLock<HashMap<(&str, u8), &str>> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
