@@ -1,5 +1,5 @@
-//! Build ids of program files: an ELF note that differs between two builds of a program. Reads few bytes of a file,
-//! whatever the file announces, because it may be hostile.
+//! Reads the build id of a program file: an ELF note that differs between two builds of a program. The file may be
+//! hostile, so the code reads only a few bytes, whatever lengths the file claims.
 
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -9,10 +9,11 @@ use crate::open_regular;
 /// The program header of notes, and the note of a build id (elf.h: PT_NOTE, NT_GNU_BUILD_ID).
 const NOTES: u32 = 4;
 const BUILD_ID: u32 = 3;
-/// Bytes of a program header.
+/// The length of a program header in bytes.
 const PROGRAM_HEADER: usize = 56;
-/// The maximum number of bytes of all notes, and of program headers.
+/// The maximum number of bytes of notes in all segments together.
 const LONGEST: usize = 1 << 16;
+/// The maximum number of program headers.
 const MOST_HEADERS: usize = 1000;
 
 /// The build id of a 64-bit program file as hexadecimal digits; `None` if the file is not regular or has none.
@@ -35,7 +36,7 @@ pub fn build_id(path: &Path) -> Option<String> {
     })
 }
 
-/// The build id among notes.
+/// Returns the build id among the ELF notes in `notes`; `None` if there is none.
 fn of_notes(mut notes: &[u8]) -> Option<String> {
     let padded = |length: u32| (length as usize).next_multiple_of(4);
     loop {

@@ -19,7 +19,8 @@ const PROGRAM: &str = "debuginfod-find";
 const SERVERS: &str = "DEBUGINFOD_URLS";
 /// The folders of debug files that the distribution has installed, by build id.
 const INSTALLED: [&str; 2] = ["/usr/lib/debug/.build-id", "/lib/debug/.build-id"];
-/// A server without the file replies faster than this. After a slower failure no server is contacted again.
+/// The longest time in which a server replies that it does not have a file. After a slower failure, no server is
+/// contacted again.
 const SLOW: Duration = Duration::from_secs(3);
 
 /// Finds the debug files of program files, with one request to the servers for each program file.
@@ -70,7 +71,7 @@ pub fn are_named() -> bool {
     std::env::var_os(SERVERS).is_some_and(|servers| !servers.as_bytes().trim_ascii().is_empty())
 }
 
-/// The build id of a file that has no line tables and no installed debug file.
+/// The build id of a file that has no line tables and no installed debug file; `None` for other files.
 fn lacking(file: &Path) -> Option<String> {
     let read = ReadCache::new(open_regular(file).ok()?);
     let elf = object::File::parse(&read).ok()?;

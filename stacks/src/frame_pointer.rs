@@ -1,22 +1,23 @@
 //! Computes the frame pointer of a function if only the stack pointer is known.
 //!
-//! To an ordinary user the kernel reports only the stack pointer and the instruction pointer of a sleeping thread. A
-//! function that was compiled with a frame pointer (RBP) is unwound with the frame pointer. The distance of both
-//! follows from the prologue: the tables (DWARF, `.eh_frame`) contain the instruction that sets RBP, and from there to
-//! the first call each push and `sub rsp` moves the stack pointer by a known length. To check the result, the return
-//! address next to the saved RBP must follow a call.
+//! For a sleeping thread, the kernel reports only the stack pointer and the instruction pointer to an ordinary user. A
+//! function that was compiled with a frame pointer (RBP) can only be unwound with the value of RBP. The distance
+//! between the stack pointer and RBP follows from the function's prologue. The unwind tables (DWARF, `.eh_frame`)
+//! contain the address at which RBP is set. From there to the first call, each push and `sub rsp` moves the stack
+//! pointer by a known length. To check the result, the return address next to the saved RBP must follow a call.
 
 use gimli::{CfaRule, UnwindContext, X86_64};
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register};
 
 use crate::tables::Tables;
 
-/// The longest prologue, in bytes.
+/// The maximum length of a prologue in bytes.
 const LONGEST: usize = 512;
-/// The longest call, in bytes.
+/// The maximum length of a call instruction in bytes.
 const CALL: usize = 7;
 
-/// A part of a prologue: the distance from the stack pointer to RBP after RBP was set, and the next address.
+/// The point in a prologue at which RBP has been set: the next address in the file, and the distance in bytes from the
+/// stack pointer up to the address in RBP.
 #[derive(Debug, PartialEq, Eq)]
 struct Set {
     at: u64,
@@ -24,8 +25,8 @@ struct Set {
 }
 
 impl Tables {
-    /// The instruction that sets RBP in the function that contains an address of an executable file; `None` if the function is not unwound
-    /// with RBP.
+    /// The point at which RBP has been set in the function that contains `address`, an address of the file. `None` if
+    /// the function is not unwound with RBP.
     fn set(&self, address: u64) -> Option<Set> {
         let frames = self.frames();
         let function = self.function(address)?;
@@ -53,8 +54,9 @@ impl Tables {
         None
     }
 
-    /// The distance in bytes from the stack pointer up to the address in RBP, at the call at this `address` of the
-    /// file; `None` if it is not known. `code` reads bytes of the file's code, given their address and number.
+    /// The distance in bytes from the stack pointer up to the address in RBP, at the call at `address` of the file.
+    /// `None` if the distance is unknown. `code` returns the bytes of the file's code at an address, given the number
+    /// of bytes.
     pub(crate) fn below(
         &self,
         address: u64,
@@ -81,7 +83,7 @@ fn pushed(code: &[u8]) -> Option<i64> {
     Some(sum)
 }
 
-/// The number of bytes by which an instruction moves the stack pointer down.
+/// The number of bytes by which an instruction moves the stack pointer down; `None` if the number is not constant.
 fn moved(instruction: &Instruction) -> Option<i64> {
     let writes = instruction.op0_kind() == OpKind::Register
         && instruction.op0_register().full_register() == Register::RSP

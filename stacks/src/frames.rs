@@ -18,8 +18,9 @@ use crate::waiter::StackCopy;
 
 /// The maximum number of frames.
 const DEEPEST: usize = 256;
-/// The maximum number of bytes of tables that are held for one process, and for all.
+/// The maximum number of bytes of unwind tables that are in memory for one process.
 const MOST_OF_A_PROCESS: usize = 128 << 20;
+/// The maximum number of bytes of unwind tables that are in memory for all processes together.
 const MOST_OF_ALL: usize = 512 << 20;
 /// The value of an unknown register. framehop interprets a frame pointer of 0 as the end of the stack, so with 0 a
 /// stack that needs the register would seem complete.
@@ -39,7 +40,7 @@ pub struct Frame {
 pub struct Unwound {
     /// The frames of the stack, the innermost first.
     pub frames: Vec<Frame>,
-    /// True if the last frame is that of the thread's first function; false if the unwinder had to stop before.
+    /// True if the last frame is the thread's first function; false if the unwinder stopped before.
     pub is_whole: bool,
 }
 
@@ -55,19 +56,20 @@ pub struct Unwinder {
     modules: HashMap<u64, Arc<CodeFile>>,
     /// The distance from the stack pointer to the frame pointer in bytes, by the address of the call.
     below: HashMap<u64, u64>,
-    /// Return addresses that follow a call.
+    /// The return addresses that were verified to follow a call instruction.
     after_calls: HashSet<u64>,
 }
 
-/// The bytes of the tables that an unwinder holds.
+/// The number of bytes of unwind tables that one unwinder has in memory.
 #[derive(Debug)]
 struct HeldBytes(usize);
 
-/// The bytes of all unwinders.
+/// The number of bytes of unwind tables that all unwinders have in memory.
 static HELD: AtomicUsize = AtomicUsize::new(0);
 
 impl HeldBytes {
-    /// Adds the tables of a file. Returns false if they exceed the limit, because files can be sparse.
+    /// Adds `more` bytes for the tables of a file. Returns false, and adds nothing, if a limit would be exceeded. A
+    /// sparse file can claim tables of any size.
     fn add(&mut self, more: usize) -> bool {
         let all = HELD.fetch_add(more, Ordering::Relaxed) + more;
         self.0 += more;
@@ -91,7 +93,7 @@ impl Drop for HeldBytes {
 struct CodeFile {
     /// The file's name; empty for code generated at run time.
     name: Arc<str>,
-    /// The difference between an address in memory and in the file.
+    /// The difference between an address in memory and the same address in the file.
     base: u64,
     tables: Option<Tables>,
 }
@@ -115,7 +117,8 @@ impl Unwinder {
         })
     }
 
-    /// Unwinds the copy of a stack of the unwinder's process.
+    /// Unwinds the copy of a stack. If the unwinder stops early and the process has loaded new code since, reads the
+    /// memory mappings again and repeats the unwinding.
     pub fn unwind(&mut self, copy: &StackCopy) -> Unwound {
         let unwound = self.walk(copy);
         if unwound.is_whole {
@@ -170,7 +173,8 @@ impl Unwinder {
         }
     }
 
-    /// Unwinds to the caller, whose address is `None` for the thread's first function.
+    /// Unwinds one frame. Returns the address of the caller, `Some(None)` after the thread's first function, and `None`
+    /// if the unwinder cannot continue.
     fn step(
         &mut self,
         address: FrameAddress,
@@ -203,8 +207,8 @@ impl Unwinder {
         unwind(self, registers)
     }
 
-    /// The frame pointer of a function, from its prologue. Results are cached, because a program may exit before its
-    /// last stacks are unwound.
+    /// Computes the frame pointer of a function from its prologue; `None` if it is unknown. Results are cached, because
+    /// a program may exit before its last stacks are unwound.
     fn frame_pointer(
         &mut self,
         at: u64,
@@ -268,14 +272,15 @@ impl Unwinder {
     }
 }
 
-/// The word at an address in the copied stack.
+/// The word at `address` in the copied stack; `None` if the copy does not contain the address.
 fn word(copy: &StackCopy, address: u64) -> Option<u64> {
     let at = usize::try_from(address.checked_sub(copy.sp)?).ok()?;
     let word = copy.bytes.get(at..)?.first_chunk()?;
     Some(u64::from_le_bytes(*word))
 }
 
-/// Adds the unwind tables of a file.
+/// Adds the unwind tables of a file. Returns the file; `None` if the file is not readable as a program file with code
+/// at this mapping.
 fn add_module<'d>(
     (unwinder, held): (&mut UnwinderX86_64<Bytes>, &mut HeldBytes),
     mapping: &Mapping,

@@ -15,12 +15,12 @@ use serde_json::Deserializer;
 
 use crate::program;
 
-/// The memory that the process may use. Mapped files do not count.
+/// The maximum memory of the separate process, in bytes. Mapped files do not count.
 const MEMORY: u64 = 2 << 30;
 /// The CPU time that a separate process may use for one request, or for all requests about one file.
 pub(crate) const CPU_TIME: Duration = Duration::from_secs(60);
-/// The longest wait for a reply, if the process only reads files: more than their CPU time. A file may block the process
-/// when it is opened.
+/// The maximum wait for a reply if the process only reads files. The limit is larger than [`CPU_TIME`], because a file
+/// may block the process when it is opened.
 pub const READING: Duration = Duration::from_secs(90);
 
 /// A separate process that runs [`serve`] on untrusted files. It ends when the value is dropped.
@@ -57,7 +57,8 @@ impl IsolatedProcess {
         }
     }
 
-    /// Sends a request to the process and returns the reply, of at most `longest` bytes, which begins within `patience`.
+    /// Sends a request to the process, and returns its reply. The reply must begin within `patience`, and have at most
+    /// `longest` bytes.
     ///
     /// # Errors
     /// Fails if the process ended (because its work crashed, or took too much memory or time), or if the reply is later

@@ -1,11 +1,11 @@
 //! Unwinds the stack of a waiting or running thread, and names its functions.
 //!
-//! Threads are not stopped: the kernel reports where a thread sleeps (proc(5), `syscall`), and x11prof reads its
-//! memory. An ordinary user can do this for the user's own programs. For a running thread, the caller provides the
-//! stack. The kernel does not report the frame pointer; it follows from the prologue of the function
-//! (`frame_pointer.rs`), otherwise the stack ends early.
+//! The crate does not stop threads. The kernel reports where a thread sleeps (proc(5), `syscall`), and the crate reads
+//! the memory of the process. An ordinary user may do this for the user's own programs. For a running thread, the
+//! caller provides the stack. The kernel does not report the frame pointer of a sleeping thread, so `frame_pointer.rs`
+//! computes it from the function's prologue. If this is not possible, the stack ends early.
 //!
-//! This crate stops no thread, reads only processes, program files and their debug files, and has no X11 code.
+//! The crate reads only processes, program files and their debug files, and contains no X11 code.
 
 mod build_id;
 mod debug_files;

@@ -52,8 +52,8 @@ fn executable(line: &str) -> Option<Mapping> {
     })
 }
 
-/// Reads `length` bytes from the address `from` of a process's memory file. Returns fewer bytes at the end of the
-/// memory.
+/// Reads `length` bytes at the address `from` of a process's memory file. Returns fewer bytes if the mapped memory ends
+/// before.
 pub(crate) fn read(memory: &File, from: u64, length: usize) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; length];
     let got = memory.read_at(&mut bytes, from)?;

@@ -13,15 +13,15 @@ use crate::symbols::Functions;
 pub const SYMBOL_READER: &str = "x11prof-symbols";
 /// The second argument of a process that runs `serve_symbols`, if it may request debug files from a server.
 pub const WITH_DEBUG_FILES: &str = "debug-files";
-/// After this many files have ended the process, no more files are read.
+/// The number of files that may end the process by crashing it. Afterwards no more files are read.
 const FAILURES: usize = 3;
-/// The longest wait for a reply that may need a download.
+/// The maximum wait for a reply if a debug file may have to be downloaded.
 const DOWNLOADING: Duration = Duration::from_secs(600);
 /// The maximum total length of the names of the functions that are inlined at one address, in bytes.
 const LONGEST: u64 = 16 << 20;
 
-/// Looks up the names of functions, each once, in a separate process ([`serve_symbols`](crate::serve_symbols)). For a
-/// file that crashes the process, no names are found.
+/// Looks up the names of functions in a separate process ([`serve_symbols`](crate::serve_symbols)), each name once. A
+/// file that crashes the process has no names.
 #[derive(Debug, Default)]
 pub struct Names {
     with_debug_files: bool,
@@ -40,7 +40,8 @@ impl Names {
         }
     }
 
-    /// The functions at the address of the frame, with inlined calls; no function if none is found.
+    /// The functions at the address of the frame, the innermost first, including inlined functions; empty if none is
+    /// found.
     pub fn of(&mut self, frame: &Frame) -> &Functions {
         if !self.known.contains_key(frame) {
             let found = self.read(frame);

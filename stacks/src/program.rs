@@ -4,8 +4,8 @@ use std::env;
 use std::path::Path;
 use std::process::Command;
 
-/// Creates the command to run the program `name`, which the user did not specify. Only absolute folders in PATH are
-/// searched, so that no program in the current folder runs instead.
+/// Creates the command to run the program `name`, which the user did not specify. The program is searched only in the
+/// absolute folders of PATH, so that no program in the current folder runs instead.
 pub fn program(name: &str) -> Command {
     let path = env::var_os("PATH").unwrap_or_default();
     let absolute = env::split_paths(&path).filter(|folder| Path::is_absolute(folder));

@@ -1,4 +1,4 @@
-//! Opens files that others may have placed. Opening a pipe or a device could block or have effects.
+//! Opens files that other users may have created. Opening a pipe or a device could block or have effects.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -7,7 +7,8 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// Opens the regular file at `path` for reading, without waiting if it becomes a pipe meanwhile.
+/// Opens the regular file at `path` for reading. Does not block if another process replaces the file by a pipe in the
+/// meantime.
 ///
 /// # Errors
 /// Fails if the file cannot be opened or is not regular.

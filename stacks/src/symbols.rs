@@ -19,7 +19,7 @@ use crate::isolated::{CPU_TIME, cpu_time, limit_time, serve};
 use crate::open_regular;
 use crate::tables::Tables;
 
-/// A function that contains the address of a frame, or into which such a function was inlined.
+/// A function that contains the address of a frame, or a function that is inlined there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Function {
     /// The name of the function.
@@ -30,21 +30,24 @@ pub struct Function {
     pub is_inlined: bool,
 }
 
-/// The functions at an address of a file, the innermost first. There are several if calls were inlined.
+/// The functions at an address of a file. There are several functions if calls were inlined.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Functions {
     /// The functions at the address, the innermost first; empty if no symbol table contains the address.
     pub functions: Vec<Function>,
-    /// The start address in the file of a function without a known name. Stripped files also contain start addresses.
+    /// The start address of the function in the file if the function's name is unknown, because stripped files still
+    /// contain start addresses; otherwise `None`.
     pub start: Option<u64>,
 }
 
-/// The folders in which the symbol library searches for debug files, and the number of links that it may follow.
+/// The folders in which the symbol library searches for debug files.
 const DEBUG_FOLDERS: [&str; 2] = ["/usr/lib/debug", "/lib/debug"];
+/// The maximum number of links from a program file to debug files that are followed.
 const LINKS: usize = 2;
 
-/// True if all files with debug information to which a file links are regular files. The symbol library opens them, and
-/// opening a pipe or a device may block or have effects.
+/// True if all files with debug information to which the file at `path` links are regular files. The symbol library
+/// opens these files, and opening a pipe or a device may block or have effects. `left` is the number of links that may
+/// still be followed.
 fn links_to_files(path: &Path, left: usize) -> bool {
     let Ok(path) = path.canonicalize() else {
         return true;
@@ -56,7 +59,7 @@ fn links_to_files(path: &Path, left: usize) -> bool {
         return true;
     };
     let folder = path.parent().unwrap_or(&path);
-    // A DWARF package.
+    // The file's DWARF package.
     let mut linked = vec![path.with_extension("dwp")];
     if let Ok(Some((name, _))) = elf.gnu_debuglink() {
         let name = Path::new(OsStr::from_bytes(name));
@@ -102,7 +105,7 @@ pub fn serve_symbols(with_debug_files: bool) -> io::Result<()> {
 #[derive(Default)]
 pub(crate) struct Symbols {
     symbolizer: Symbolizer,
-    /// True for files whose links lead to regular files.
+    /// For each file, true if its links to debug files lead only to regular files.
     links: HashMap<Arc<str>, bool>,
     tables: HashMap<Arc<str>, Option<Tables>>,
     debug_files: Option<DebugFiles>,

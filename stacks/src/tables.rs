@@ -1,5 +1,5 @@
-//! The unwind tables of a program file (DWARF, `.eh_frame`), which also contain the functions. Stripped files have
-//! these tables too.
+//! The unwind tables of a program file (DWARF, `.eh_frame`). The tables also contain the address ranges of functions,
+//! even in stripped files.
 
 use std::sync::Arc;
 

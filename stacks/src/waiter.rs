@@ -1,5 +1,5 @@
-//! Copies the stack of the thread that waits for a connection's bytes, as a client library does while it waits for a
-//! reply.
+//! Copies the stack of the thread that waits for bytes of an X11 connection, such as a client library's thread that
+//! waits for a reply.
 
 use std::fs::File;
 use std::io;
@@ -10,7 +10,7 @@ use crate::memory;
 
 /// The number of descriptors in a set (FD_SETSIZE).
 const SET: u64 = 1024;
-/// Maximum number of bytes read of a stack. Reading stops at the base of the stack.
+/// The maximum number of bytes to read from a stack. Reading stops earlier at the base of the stack.
 const STACK_BYTES: usize = 64 << 10;
 /// Maximum number of threads that are checked.
 const THREADS: usize = 16;
@@ -59,8 +59,8 @@ impl StackCopy {
     }
 }
 
-/// Observes a process whose threads may wait. The process's files stay open, because opening them takes longer than
-/// reading them.
+/// Observes the threads of a process, and copies the stack of the thread that waits for a connection. The process's
+/// files stay open, because opening them takes longer than reading them.
 #[derive(Debug)]
 pub struct Waiter {
     pid: u32,
@@ -68,11 +68,11 @@ pub struct Waiter {
     /// The `syscall` file of each thread, with the first thread first.
     threads: Vec<(u32, File)>,
     looked: Instant,
-    /// The descriptor of the connection, after a thread was seen waiting for it.
+    /// The descriptor of the connection; `None` until a thread was seen waiting for it.
     connection: Option<u32>,
 }
 
-/// A blocked thread.
+/// A thread that is blocked in a system call that waits for one descriptor or another thread.
 #[derive(Debug, PartialEq, Eq)]
 struct BlockedThread {
     sp: u64,
@@ -86,8 +86,8 @@ enum Descriptor {
     Number(u64),
     /// The number of the descriptor is stored at this address (poll(2), `struct pollfd`).
     At(u64),
-    /// The descriptor set at the second value, an address, contains only the descriptor below the first value
-    /// (select(2)).
+    /// The descriptor set at the second value, an address, contains only one descriptor, whose number is the first
+    /// value minus 1 (select(2)).
     Last(u64, u64),
     /// The thread waits for another thread instead of a descriptor (futex(2)).
     OfAnother,
@@ -129,7 +129,8 @@ impl Waiter {
         StackCopy::of_blocked(self.pid, &self.memory, pc, sp)
     }
 
-    /// The stack and instruction pointer of the thread that waits for the connection's bytes.
+    /// The stack pointer and the instruction pointer of the thread that waits for the connection's bytes; `None` if no
+    /// thread does.
     fn stand(&mut self) -> Option<(u64, u64)> {
         let mut waits = self.threads.iter().map(|(_, file)| waits(file));
         let first = waits.next()?;
@@ -194,7 +195,8 @@ impl Waiter {
     }
 }
 
-/// The wait of a thread for a single descriptor.
+/// The wait of the thread whose `syscall` file is `file`; `None` if the thread does not wait for a single descriptor or
+/// another thread.
 fn waits(file: &File) -> Option<BlockedThread> {
     let mut buffer = [0; 256];
     let length = file.read_at(&mut buffer, 0).ok()?;
@@ -202,7 +204,8 @@ fn waits(file: &File) -> Option<BlockedThread> {
     stands(text)
 }
 
-/// Parses the line (proc(5), `syscall`): the call's number, six arguments, stack pointer and instruction pointer.
+/// Parses a line of `syscall` (proc(5)): the number of the call, six arguments, the stack pointer and the instruction
+/// pointer. `None` if the thread waits in another way.
 fn stands(line: &str) -> Option<BlockedThread> {
     /// read, recvfrom, recvmsg, readv (x86-64).
     const READS: [u64; 4] = [0, 45, 47, 19];

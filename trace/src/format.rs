@@ -28,13 +28,13 @@ pub(crate) const CONTROL_FREE: u64 = 4 << 20;
 /// memory. Real stacks and names compress by a factor of fifteen.
 pub(crate) const CONTROL_RATIO: u64 = 64;
 
-/// The number of bytes of messages that are allowed in a file of any length: a full chunk and the longest message,
-/// which precede their padding.
+/// The number of bytes of messages that are allowed in a file of any length. The writer pads the file only after a full
+/// chunk and the longest message.
 pub(crate) const MESSAGES_FREE: u64 = 20 << 20;
 
-/// The maximum number of bytes of messages for each byte of the file. The time and the memory of an analysis follow its
-/// messages, and a few bytes could contain any number of equal messages. Nine in ten recordings of programs have 3 to
-/// 16; terminals that scroll have 40.
+/// The maximum number of bytes of messages for each byte of the file. The time and the memory of an analysis grow with
+/// the messages, and a few bytes could contain any number of equal messages. In nine of ten recordings the ratio is 3
+/// to 16; in recordings of terminals that scroll it is 40.
 pub(crate) const MESSAGES_RATIO: u64 = 16;
 
 /// The opcode of the MCAP records that pad a file up to `MESSAGES_RATIO`. Readers skip all opcodes of this range.

@@ -7,14 +7,14 @@ use crate::{Control, Record, Timestamp, Waiting};
 const REACH: u64 = 1 << 58;
 /// The maximum CPU time of a process: 36 years, in nanoseconds.
 const MOST_RUN: u64 = 1 << 60;
-/// The maximum value of one sample, stack or change: five hours in nanoseconds, or as many requests. A sum of a
-/// million of them does not overflow.
+/// The maximum value of one time or count that analyses add up: 2⁴⁴ ns (five hours), or the same number of requests or
+/// bytes. The sum of a million such values does not overflow.
 const MOST_OF_ONE: u64 = 1 << 44;
 
 /// Checks that the record's times and counts are plausible for a recording that started at `began`.
 ///
 /// # Errors
-/// Returns the reason, a clause without a period.
+/// If a time or a count is implausible, returns the reason as a clause without a period.
 pub fn check_limits(record: &Record, began: Timestamp) -> Result<(), &'static str> {
     let near = |time: Timestamp| time.as_nanos().abs_diff(began.as_nanos()) <= REACH;
     let is_plausible = match record {

@@ -62,7 +62,8 @@ pub(crate) struct Messages<R> {
     source: Source<R>,
     /// Splits the file into MCAP records, and verifies its checksums.
     file: LinearReader,
-    /// Splits each chunk into messages after verifying its checksum. Between the chunks it reads their headers.
+    /// Splits each chunk into messages after verifying its checksum. After the last message of a chunk, `file` reads
+    /// the next chunk.
     chunk: LinearReader,
     channels: HashMap<u16, MessageTopic>,
     arena: BytesMut,
@@ -165,7 +166,7 @@ impl<R: Read> Messages<R> {
         Ok(None)
     }
 
-    /// Reads past the footer, which only MCAP's magic number may follow.
+    /// Reads the rest of the file after the footer. Only MCAP's magic number may follow the footer.
     fn end(&mut self) -> Result<(), TraceError> {
         self.state = State::Complete;
         let (mut rest, mut len) = ([0; mcap::MAGIC.len() + 1], 0);
@@ -196,8 +197,8 @@ impl<R: Read> Messages<R> {
         }
     }
 
-    /// Counts bytes in chunks: the time to read a file, and the memory for names and stacks, must be in proportion to its
-    /// length.
+    /// Adds `len` bytes of a record in a chunk to the total. Fails if the total is too large for the length of the
+    /// file, which bounds the time to read a file and the memory for names and stacks.
     fn count(&mut self, len: usize) -> Result<(), TraceError> {
         self.bytes += len as u64;
         let file = self.source.position();

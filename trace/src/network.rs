@@ -1,5 +1,5 @@
-//! A network that the recorder emulates, and the time that bytes need on it. The recorder, the analysis of a recording
-//! and forecasts use the same line.
+//! The properties of an emulated network, and a model of the times at which it transmits bytes. The recorder, the
+//! analysis of a recording and forecasts use the same model.
 
 use std::collections::VecDeque;
 
@@ -36,7 +36,8 @@ fn is_none(loss: &f64) -> bool {
     *loss == 0.0
 }
 
-/// The number of bytes that a varying link transmits at each of its times, including headers (mahimahi's mm-link).
+/// The number of bytes that a varying link transmits at each of its times, including packet headers (mahimahi's
+/// mm-link).
 const OPPORTUNITY: u64 = 1500;
 /// Maximum length of a varying link's file, in bytes. Its times are one control record.
 const LONGEST_FILE: usize = 1_000_000;
@@ -150,7 +151,7 @@ impl EmulatedNetwork {
         }
     }
 
-    /// The mean speed of a varying link in bytes per second.
+    /// The mean speed of a varying link in bytes per second; `None` if `opportunities_ms` has no time after 0.
     pub fn mean_speed(opportunities_ms: &[u32]) -> Option<f64> {
         let last = opportunities_ms.last().filter(|last| **last > 0)?;
         let bytes = opportunities_ms.len() as f64 * OPPORTUNITY as f64;
@@ -175,26 +176,30 @@ pub struct Transmission {
     pub arrives: u64,
 }
 
-/// One direction of a network. All connections share it, as in a tunnel: it transmits one packet after the other, and
-/// TCP's window limits the bytes in flight.
+/// One direction of a network, which all connections share, as in a tunnel. The line transmits one packet after the
+/// other, and TCP's window limits the bytes in flight.
 #[derive(Debug, Clone, Default)]
 pub struct Line {
     network: EmulatedNetwork,
     free: u64,
-    /// The time at which the latest bytes arrive: TCP delivers bytes in their order.
+    /// The time at which the latest bytes arrive. Later bytes never arrive earlier, because TCP delivers bytes in their
+    /// order.
     arrived: u64,
-    /// The number of bytes that may be in flight, and the bytes in flight with the times of their acknowledgements.
+    /// The number of bytes that may be in flight now (TCP's congestion window).
     window: u64,
+    /// The upper limit of `window`, in bytes.
     largest: u64,
     in_flight: u64,
+    /// The parts of the bytes in flight, each with the time of its acknowledgement and its number of bytes.
     flights: VecDeque<(u64, u64)>,
-    /// The window grows with acknowledgements up to this time: it limited the sender.
+    /// The time of the last acknowledgement that enlarges the window. Only a window that limited the sender grows.
     limited: u64,
     sent: u64,
-    /// The time of the first bytes, with which the times of a varying link begin; the number of repetitions and the
-    /// index of its current time, and the bytes that it can still transmit at that time.
+    /// The time of the first bytes on a varying link, at which the link's times begin.
     first: Option<u64>,
+    /// The current time of a varying link: the number of completed repetitions, and the index in `opportunities_ms`.
     at: (u64, usize),
+    /// The number of bytes that a varying link can still transmit at its current time.
     room: u64,
     random: u64,
 }
@@ -230,7 +235,7 @@ impl Line {
         &self.network
     }
 
-    /// The network of the line, to change it.
+    /// The network of the line, for changes.
     pub fn network_mut(&mut self) -> &mut EmulatedNetwork {
         &mut self.network
     }
@@ -265,8 +270,8 @@ impl Line {
                 continue;
             }
             begin.get_or_insert(at);
-            // A window is sent in several parts, so that acknowledgements of the first parts arrive early. After the
-            // parts in which it doubles from the first to the largest window, TCP has reached the line's rate.
+            // A window is sent in several parts, so that acknowledgements of the first parts arrive early. After 256
+            // parts the window has grown to its largest size, and whole windows are sent at once.
             parts += 1;
             let windows = (left / self.window).saturating_sub(4);
             let mut least = 0;
@@ -296,7 +301,7 @@ impl Line {
         }
     }
 
-    /// TCP halves its window for each interval without bytes (Linux's `tcp_cwnd_restart`).
+    /// Halves the window for each interval without bytes, as TCP does (Linux's `tcp_cwnd_restart`).
     fn restart(&mut self, time: u64) {
         self.acknowledge(time);
         let interval = self.network.round_trip_ns.saturating_add(RESENT_AFTER);
@@ -318,7 +323,8 @@ impl Line {
         }
     }
 
-    /// The last of the transmitted bytes are on the line at `free`.
+    /// Computes the arrival of `bytes` bytes, the last of which enters the line at the time `free`. `is_last` is true
+    /// for the last bytes of a write.
     fn arrive(&mut self, bytes: u64, is_last: bool) {
         let latency = self.network.latency();
         let mut late = 0;
@@ -344,7 +350,7 @@ impl Line {
         }
     }
 
-    /// The time at which the line has transmitted bytes that enter it at `time`.
+    /// Returns the time in nanoseconds at which the line has transmitted `bytes` bytes that enter the line at `time`.
     fn transmit(&mut self, time: u64, bytes: u64) -> u64 {
         let times = &self.network.opportunities_ms;
         let Some(period) = times

@@ -256,7 +256,7 @@ pub enum Control {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
     },
-    /// A mark that the user set.
+    /// A point in time that the user marked.
     Mark {
         /// The text of the mark.
         text: String,
@@ -401,7 +401,8 @@ pub enum Control {
 }
 
 impl Control {
-    /// The connection that has this process from the time of the record on, and the process.
+    /// The connection and the process that has the connection from the time of the record on; `None` if the record
+    /// reports no such process.
     #[must_use]
     pub fn connected_process(&self) -> Option<(ConnectionId, u32)> {
         match self {

@@ -1,39 +1,40 @@
-//! What a system call of Linux on x86-64 waits for, by its number (arch/x86/entry/syscalls/syscall_64.tbl). Traces have
-//! only these numbers (docs/FORMAT.md).
+//! The object that a system call of Linux on x86-64 waits for, by the number of the call
+//! (arch/x86/entry/syscalls/syscall_64.tbl). Traces contain only these numbers (docs/FORMAT.md).
 
-/// What a system call waits for.
+/// The object that a system call waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SystemCall {
-    /// A time.
+    /// The call waits until a time.
     Sleep,
-    /// One of several descriptors. `count` is their number for poll and select, `array` the address of poll's list.
+    /// The call waits for one of several descriptors.
     Poll {
         /// The number of descriptors; `None` for epoll, and if the arguments are not known.
         count: Option<u64>,
         /// The address of poll's list; `None` for select and epoll.
         array: Option<u64>,
     },
-    /// A futex, which the arguments describe (futex(2)).
+    /// The call waits for a futex, which the arguments describe (futex(2)).
     Futex,
-    /// One of several futexes.
+    /// The call waits for one of several futexes.
     Futexes,
-    /// A child process with this number; `None` for any child.
+    /// The call waits for the child process with this id; `None` if it waits for any child.
     Child(Option<u32>),
-    /// A file whose name is at this address.
+    /// The call waits for the file whose name is at this address; `None` if the address is unknown.
     Path(Option<u64>),
-    /// A descriptor.
+    /// The call waits for one descriptor.
     Descriptor {
-        /// The descriptor.
+        /// The number of the descriptor; `None` if unknown.
         number: Option<u64>,
-        /// True if only files have such a call.
+        /// True if the descriptor is a file, because the call accepts only files.
         is_file: bool,
     },
-    /// Anything else, or no system call.
+    /// The call waits for another object, or the thread is in no system call.
     Other,
 }
 
 impl SystemCall {
-    /// The call with this number and these first arguments; arguments may be missing.
+    /// Classifies the system call with this number. `arguments` are the first arguments of the call; some or all may be
+    /// missing.
     #[must_use]
     pub fn of(number: i64, arguments: &[u64]) -> SystemCall {
         let argument = |n: usize| arguments.get(n).copied();

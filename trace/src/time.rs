@@ -25,7 +25,7 @@ impl Timestamp {
     }
 }
 
-/// Seconds with nine decimals.
+/// Prints the time in seconds, with nine decimals.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(

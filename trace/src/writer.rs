@@ -156,10 +156,11 @@ impl<W: Write> Writer<W> {
 /// The MCAP file of a trace, with its header, its channels, and its numbered messages.
 pub(crate) struct Container<W: Write> {
     mcap: mcap::Writer<NoSeek<Counted<W>>>,
-    /// Bytes in the sink.
+    /// The number of bytes in the sink.
     written: Arc<AtomicU64>,
-    /// Bytes of messages so far, and of control records among them.
+    /// The number of bytes of all messages so far.
     bytes: u64,
+    /// The number of bytes of control records so far.
     control: u64,
     /// The MCAP sequence number of the next message.
     sequence: u32,
@@ -278,8 +279,8 @@ impl<W: Write> Container<W> {
         }
     }
 
-    /// Bytes that the file lacks for its messages. Of the control records that readers accept in a short file, half are
-    /// left for the open chunk.
+    /// Returns the number of padding bytes that the file lacks, so that readers accept its messages. Readers accept
+    /// some bytes of control records in a file of any length. Half of this allowance is reserved for the open chunk.
     fn missing(&self) -> u64 {
         let control = self.control.saturating_sub(CONTROL_FREE / 2) / CONTROL_RATIO;
         let needed = control.max(self.bytes / MESSAGES_RATIO);
