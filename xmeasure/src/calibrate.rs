@@ -1,5 +1,5 @@
-//! A complete calibration: it connects, prepares the probes, measures, and computes the costs. The list of probes
-//! defines the measurements.
+//! Runs a complete calibration: connects to the server, prepares the probes, measures, and computes the costs. The list
+//! of probes determines what is measured.
 
 use std::io;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::server::identity;
 use crate::server::process::Pinned;
 use crate::server::target::Target;
 
-/// The name of the phase before the passes, for progress reports.
+/// The name, in progress reports, of the phase before the passes over the loads.
 const PREPARING: &str = "preparing";
 
 /// The probes except the request costs.
@@ -43,9 +43,10 @@ fn add<P: Probe + 'static>(
     Ok(())
 }
 
-/// Measures the costs of requests on the server `target` according to `plan`. Before each batch `progress` gets the
-/// share that is done. If `progress` returns false, the result has the measurements so far. `handlers` reads the
-/// times of the server's handlers, if the server has a timer.
+/// Measures the costs of requests on the server `target` according to `plan`. Before each batch, calls `progress` with
+/// the completed share of the calibration. If `progress` returns false, the calibration stops and returns the
+/// measurements so far. `handlers` reads the times of the server's request handlers; `None` if the server does not time
+/// its handlers.
 ///
 /// # Errors
 ///
@@ -98,11 +99,11 @@ pub fn measure(
     parameters
 }
 
-/// A calibration: all its probes.
+/// The probes of a calibration.
 pub(crate) struct Calibration {
     requests: RequestCostsProbe,
     others: Vec<Box<dyn Probe>>,
-    /// Facts about the measurement for the user.
+    /// Sentences about the measurement for the user.
     notes: Vec<String>,
 }
 
@@ -125,7 +126,7 @@ impl Calibration {
         passes.into_iter().chain(others).collect()
     }
 
-    /// Runs all probes, writes their results into `parameters`, and returns these.
+    /// Runs all probes, writes their results into `parameters`, and returns `parameters`.
     pub(crate) fn run(
         &mut self,
         run: &mut Run<'_>,
@@ -155,7 +156,7 @@ impl Calibration {
         }
     }
 
-    /// The measurements before the passes, and the preparation of the loads.
+    /// Runs the measurements that precede the passes over the loads, and prepares the loads.
     fn before(&mut self, run: &mut Run<'_>) -> io::Result<()> {
         run.progress.begin(PREPARING);
         for probe in &mut self.others {
@@ -177,14 +178,15 @@ impl Calibration {
     }
 }
 
-/// Returns the error for a plan whose requests cannot be measured.
+/// Returns the error for a plan of which no request can be measured.
 fn nothing(plan: &Plan) -> MeasureError {
     MeasureError::Nothing {
         names: plan.only.join(", "),
     }
 }
 
-/// The error for a failed connection, with the measurements so far.
+/// Converts an error of the connection. If the server closed the connection, the result contains the measurements so
+/// far.
 fn failure(error: io::Error, partial: ServerParameters) -> MeasureError {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, TimedOut, UnexpectedEof};
     match error.kind() {

@@ -25,9 +25,9 @@
 //! one message *among many*, which are sent in one write. By convention NoOperation and GetInputFocus do the same
 //! work, and the whole extra cost of GetInputFocus is its reply.
 //!
-//! `byte_read` is the cost of a byte of a very long NoOperation, the minimum; short requests are read in pieces,
-//! and their entries contain the extra cost. A server that falls asleep within a batch, because bytes are still
-//! being sent, also does so with a real client.
+//! `byte_read` is the cost of a byte of a very long NoOperation, where it is lowest. Servers read short requests in
+//! pieces, and the entries of short requests contain the extra cost. A server that falls asleep within a batch, because
+//! bytes are still being sent, also does so with a real client.
 //!
 //! The key of a cost (name, attributes, sizes of the items) is determined by feeding the sent bytes through
 //! `protocol` and `session`, the code that looks up costs.

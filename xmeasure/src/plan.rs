@@ -1,4 +1,4 @@
-//! The plan of a calibration: the requests to measure, and how thoroughly.
+//! The plan of a calibration: the requests to measure, and the precision of the measurement.
 
 use std::time::Duration;
 
@@ -92,14 +92,14 @@ impl Plan {
         if self.quick { 60 } else { 150 }
     }
 
-    /// True if more sizes are measured, which requires that a load takes only about
-    /// a millisecond.
+    /// True if the plan contains additional sizes. A thorough plan requires handler times, with which a load takes only
+    /// about a millisecond.
     pub(crate) fn thorough(&self) -> bool {
         self.timed && !self.quick
     }
 
-    /// The sizes to measure, of the ascending `sizes`: in a thorough run also their geometric means, in a quick run
-    /// only every other size and the last one.
+    /// Selects the sizes to measure from the ascending `sizes`. A quick plan has every other size and the last size; a
+    /// thorough plan also has the geometric means of neighbouring sizes.
     pub(crate) fn sizes(&self, sizes: &[u16]) -> Vec<u16> {
         let (step, last) = (1 + usize::from(self.quick), sizes.len().saturating_sub(1));
         let kept = sizes.iter().enumerate();

@@ -67,7 +67,7 @@ impl ProbeDuration {
     }
 }
 
-/// The server that probes measure.
+/// The state of a running calibration, which all probes use.
 pub(crate) struct Run<'a> {
     pub(crate) server: &'a mut dyn Executor,
     pub(crate) plan: Plan,

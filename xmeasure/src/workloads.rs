@@ -39,8 +39,8 @@ pub(crate) fn all(client: &mut Client, plan: &Plan) -> Result<Loads, MeasureErro
     Ok(loads)
 }
 
-/// The position of the item with index `index` and this size. The positions are spread over the window, as in a
-/// program's drawing, and are never clipped.
+/// The position at which the item number `index` of this size is drawn. The positions are spread over the window, as in
+/// a program's drawing, and items are never clipped.
 pub(crate) fn place(index: usize, width: u16, height: u16) -> (i16, i16) {
     let columns = usize::from(SIDE / width.max(1)).max(1);
     let rows = usize::from(SIDE / height.max(1)).max(1);
@@ -49,8 +49,7 @@ pub(crate) fn place(index: usize, width: u16, height: u16) -> (i16, i16) {
     (i16::try_from(x).unwrap_or(0), i16::try_from(y).unwrap_or(0))
 }
 
-/// Pseudo-random bits, the same in each run: a mixed step of a Weyl sequence (Steele, Lea & Flood 2014,
-/// SplitMix64).
+/// Returns pseudo-random bits for the number `at`, which are equal in each run (SplitMix64: Steele, Lea & Flood 2014).
 fn scattered(at: usize) -> u64 {
     let mut bits = (at as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     bits = (bits ^ bits >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -49,8 +49,8 @@ pub(crate) fn attributes(operation: &Operation) -> BTreeMap<String, AttributeVal
         .collect()
 }
 
-/// Returns the samples of one item, by size. If two samples have the same size, the first sample is used. A request
-/// without items has size 0.
+/// Returns the points of a cost curve: the samples with one item or without items, ordered by size. A request without
+/// items has size 0. If two samples have the same size, the first sample is used.
 fn points(samples: &[&Sample]) -> Vec<Point> {
     let mut points: Vec<Point> = Vec::new();
     for sample in samples {
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn fixed_cost_is_independent_of_item_count() {
-        // 0.3 fixed, 0.02 a pixel.
+        // The fixed cost is 0.3 µs, and a pixel costs 0.02 µs.
         let samples = [
             sample(&[100.0], "GXcopy", 2.3),
             sample(&[10.0], "GXcopy", 0.5),

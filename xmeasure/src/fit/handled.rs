@@ -1,5 +1,5 @@
-//! The cost of a request, computed from its handler's time. A handler also makes replies and events, which are
-//! transport, and the server reads and dispatches a request outside of the handler.
+//! Computes the cost of a request from the time of its handler. A handler also creates replies and events, which count
+//! as transport. The server reads and dispatches a request outside of the handler.
 
 use x11prof_cost_model::Clock;
 
@@ -18,13 +18,15 @@ const HEAD: f64 = 32.0;
 pub(crate) struct HandlerTransport {
     /// The time of the handler of NoOperation, which does no work, in microseconds.
     nothing: f64,
-    /// The time for making a reply of 32 bytes, and for making an event, in microseconds.
+    /// The time for creating a reply of 32 bytes, in microseconds.
     reply: f64,
+    /// The time for creating an event, in microseconds.
     event: f64,
-    /// The time for writing a reply's data within the handler, in microseconds, by the number of bytes.
+    /// Points of the time for writing a reply's data within the handler: the number of bytes, and the time in
+    /// microseconds.
     written: Vec<(f64, f64)>,
-    /// The time for reading and dispatching a request, without the cost of its bytes, in microseconds, by the number of
-    /// bytes.
+    /// Points of the time for reading and dispatching a request outside of the handler: the number of bytes of the
+    /// request, and the time in microseconds without the cost of these bytes.
     outside: Vec<(f64, f64)>,
 }
 

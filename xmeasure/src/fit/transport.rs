@@ -73,8 +73,8 @@ impl Figures {
         let SingleRequestPair { nothing, question } = &readings.alone;
         let loads = &readings.transport;
         if clock == Clock::Cpu {
-            // A request directly after a reply costs less than one after a sleep; the difference is due to the
-            // wakeup.
+            // A request directly after a reply costs less than a request after a sleep. The difference is the cost of
+            // the wakeup.
             let quicker = alone(question)? - figures.sync.turns;
             let awake = figures.each_of(&loads.no_operation, pass, clock)?;
             figures.wakeup_between = (alone(nothing)? - awake - quicker).max(0.0);
@@ -105,8 +105,8 @@ impl Figures {
     }
 }
 
-/// The lengths of requests and of replies at which a byte is cheapest, by the centre of all passes. The minimum of a
-/// single pass would select noise.
+/// The loads of long requests and of long replies with the lowest cost per byte. The centre of all passes determines
+/// the loads, because the minimum of a single pass would select noise.
 #[derive(Debug, Clone, Copy)]
 struct Cheapest<'a> {
     read: &'a Longer<Job>,
@@ -129,7 +129,7 @@ impl Cheapest<'_> {
         };
         let turn = turn().unwrap_or(0.0);
         let each = |job: &Job| match job.sync()? {
-            // Several requests share a turn; the longer the replies, the fewer.
+            // Several requests can share a turn. The longer the replies, the fewer requests share a turn.
             Sync::Turns => {
                 let turns = centre(job.first(), |reading| reading.requests)?
                     / centre(job.first(), |reading| reading.syncs)?;
@@ -156,7 +156,7 @@ impl Cheapest<'_> {
     }
 }
 
-/// The transport costs of a server on one clock: the centre of each figure, and the figures of all passes.
+/// The transport costs of a server on one clock: the centre of each cost, and the costs in each pass.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Transport {
     pub(crate) centre: Figures,
@@ -171,8 +171,8 @@ pub(crate) struct BothClocks {
 }
 
 impl BothClocks {
-    /// Computes the costs on both clocks. A load that is cheaper per byte than a NoOperation is an upper bound for
-    /// the cost of a byte.
+    /// Computes the costs on both clocks. If a load of long requests costs less per byte than a long NoOperation, the
+    /// load determines the cost of a byte.
     pub(crate) fn new(readings: &Readings) -> BothClocks {
         let [cpu, wall] = [Clock::Cpu, Clock::Wall].map(|clock| {
             let mut transport = Transport::new(readings, clock)?;
@@ -219,7 +219,7 @@ impl Transport {
         }
     }
 
-    /// Computes the figures from the readings; `None` if no pass is complete or the clock cannot be read.
+    /// Computes the costs from the readings; `None` if no pass is complete or the clock cannot be read.
     fn new(readings: &Readings, clock: Clock) -> Option<Transport> {
         let count = readings.syncs.read_back.len();
         let cheapest = Cheapest::new(readings, clock)?;

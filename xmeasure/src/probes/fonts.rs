@@ -42,11 +42,12 @@ const READERS: [&str; 2] = ["ListFontsWithInfo", "OpenFont"];
 /// The fonts of a server, and the requests that read their files.
 pub(crate) struct FontFilesProbe {
     fonts: Vec<Font>,
-    /// A batch with the same number of requests that do no work, with the same transport.
+    /// A batch of the same number of requests with the same transport, which do no work.
     nothing: Batch,
     nothing_times: Vec<f64>,
-    /// The number of reads of each font, and the time limit for all reads.
+    /// The number of reads of each font.
     times: usize,
+    /// The time limit for all reads.
     limit: Duration,
 }
 
@@ -54,15 +55,16 @@ struct Font {
     readers: [Reader; READERS.len()],
 }
 
+/// The requests that read one font with one kind of request, and the measured times.
 struct Reader {
     /// The request, the request that undoes it, and a round trip.
     batch: Batch,
-    /// The time of each reading with its transport, in microseconds.
+    /// The CPU time of each read, including transport, in microseconds.
     times: Vec<f64>,
 }
 
 impl FontFilesProbe {
-    /// The probe of these fonts.
+    /// Creates the probe of the fonts `names`.
     fn new(client: &mut Client, plan: &Plan, names: Vec<Vec<u8>>) -> FontFilesProbe {
         let question = wire::core(GetInputFocusRequest);
         let id = client.id();
@@ -180,12 +182,13 @@ impl Probe for FontFilesProbe {
     }
 }
 
-/// Two requests followed by a round trip.
+/// Creates a batch of two requests and a third request that has a reply.
 fn with_question(requests: [Vec<u8>; 3]) -> Batch {
     Batch::new(requests.concat(), 3, 1)
 }
 
-/// The entries: one without a font name for most fonts, and one for each much more expensive font.
+/// Computes the entries of the parameter file: one entry without a font name for most fonts, and one entry for each
+/// font that is much more expensive. `read` contains the operation and the time of each font.
 fn filed(read: &[(Operation, Estimate)]) -> Vec<RequestCosts> {
     let times: Vec<f64> = read.iter().map(|(_, time)| time.centre).collect();
     let Some(usual) = estimate(&times) else {
@@ -195,7 +198,7 @@ fn filed(read: &[(Operation, Estimate)]) -> Vec<RequestCosts> {
     if let Some((operation, _)) = read.first() {
         let mut operation = operation.clone();
         operation.attributes.remove(fontname());
-        // The scatter between fonts is the uncertainty of a font without an entry.
+        // The interquartile range of the fonts is the uncertainty of a font without an entry.
         let mut sorted = times.clone();
         sorted.sort_by(f64::total_cmp);
         let at = |share: usize| sorted.get(sorted.len() * share / 4).copied();

@@ -27,8 +27,8 @@ use crate::workloads::{self, transport};
 /// The name of this probe's phase in progress reports.
 pub(crate) const MEASURING: &str = "measuring";
 
-/// The most requests of a load whose handlers are timed. A long load of drawing takes Xephyr seconds, because it shows
-/// each changed box separately.
+/// The maximum number of requests of a load whose handlers are timed. A long load of drawing requests takes Xephyr
+/// seconds, because Xephyr shows each changed box separately.
 const HANDLED: u32 = 256;
 
 /// Length of a reply without data, in bytes.
@@ -88,7 +88,8 @@ impl RequestCostsProbe {
         notes
     }
 
-    /// The loads of the plan as jobs. If the session does not distinguish two loads, the first is used.
+    /// Returns the loads of the plan as jobs. If two loads have the same operations in the session, only the first load
+    /// is measured.
     fn jobs(&mut self, run: &mut Run<'_>) -> io::Result<Vec<Job>> {
         let mut jobs: Vec<Job> = Vec::new();
         for mut load in self.loads.take().unwrap_or_default().all {
@@ -191,8 +192,9 @@ fn named(request: Option<&'static str>) -> &'static str {
     request.unwrap_or("transport")
 }
 
-/// The load in turns, if it has long replies: the server writes the data after a reply's head separately only if
-/// the client reads the head promptly.
+/// Returns a variant of `load` that sends each request after the reply to the previous request; `None` if the replies
+/// have no data. A server writes the header and the data of a reply separately only if the client reads the header
+/// promptly.
 fn in_turns(server: &mut dyn Executor, load: &Workload) -> io::Result<Option<Workload>> {
     let Some(turns) = load.in_turns() else {
         return Ok(None);
@@ -202,7 +204,7 @@ fn in_turns(server: &mut dyn Executor, load: &Workload) -> io::Result<Option<Wor
     Ok(answers.iter().all(with_data).then_some(turns))
 }
 
-/// The share of `whole` that has gone; 1 if `whole` is zero.
+/// The quotient of `gone` and `whole`; 1 if `whole` is zero.
 fn share(gone: Duration, whole: Duration) -> f64 {
     match whole.is_zero() {
         true => 1.0,

@@ -28,12 +28,14 @@ use crate::server::tracker::Tracker;
 use crate::server::wire;
 use crate::workloads::workload::Sync;
 
-/// From this length of sleep on the client works before it sends, for this long.
+/// If the server sleeps for at least this time, the client works before it sends the next request.
 const LONG: Duration = Duration::from_millis(3);
+/// The time for which the client works before it sends the next request.
 pub(super) const HANDLING: Duration = Duration::from_micros(800);
-/// The pause between requests in which the caches stay warm.
+/// The shortest pause between requests, in which the caches stay warm.
 const SHORT: Duration = Duration::from_micros(200);
-/// The sleeps, and their repetitions in a pass. An idle processor loses its caches within 3 to 10 ms.
+/// The lengths of the server's sleeps, and the number of measurements of each length in a pass. An idle processor loses
+/// its caches within 3 to 10 ms.
 const SLEEPS: [(Duration, usize); 7] = [
     (SHORT, 10),
     (Duration::from_millis(1), 5),
@@ -43,31 +45,32 @@ const SLEEPS: [(Duration, usize); 7] = [
     (Duration::from_millis(30), 2),
     (Duration::from_millis(100), 1),
 ];
-/// The number of requests that each immediately follow the previous reply. By then the number of the server's
-/// sleeps between them is steady.
+/// The number of requests that each immediately follow the previous reply. After this number of requests, the rate at
+/// which the server sleeps between requests is steady.
 const VOLLEY: u64 = 512;
-/// The number of requests of the batches whose replies and events are counted.
+/// The number of requests in the batches that measure the costs of replies and events.
 const COUNTED: usize = 16;
 /// The approximate duration of a pass.
 const PASS: Duration = Duration::from_millis(1800);
 
-/// The loads with pauses, and their times.
+/// The probe for the costs after a sleep: its batches, and the measured times.
 pub(crate) struct Wakeups {
     nothing: Batch,
-    /// A large area filled.
+    /// A batch that fills a large area.
     area: Streamed,
     question: Batch,
     questions: Batch,
-    /// Changes of a property without an event, and with an event to this client.
+    /// Changes of a property whose events no client receives.
     unwatched: Batch,
+    /// Changes of a property whose events this client receives.
     notified: Batch,
     passes: Vec<Pass>,
-    /// The number of passes in each half.
+    /// The number of passes that `begin` runs, and that `measure` runs.
     half: usize,
 }
 
 impl Wakeups {
-    /// Runs passes until there are `count`; none if the server's CPU time cannot be read.
+    /// Runs passes until `self.passes` contains `count` passes. Runs none if the server's CPU time cannot be read.
     fn passes(&mut self, server: &mut dyn Executor, count: usize) -> io::Result<()> {
         while self.passes.len() < count
             && let Some(pass) = self.pass(server)?
@@ -116,7 +119,7 @@ impl Wakeups {
         Ok(sleeps)
     }
 
-    /// Times a wakeup of each kind after a sleep of this length.
+    /// Measures each kind of work once after a sleep of the length `sleep`, and adds the times to `woken`.
     fn woken(
         &self,
         server: &mut dyn Executor,
@@ -126,8 +129,8 @@ impl Wakeups {
         let pause = [Pause::Sleep(sleep)];
         woken.nothing.extend(server.after(&pause, &self.nothing)?);
         woken.connection.extend(server.connect_after(&pause)?);
-        // The area is filled before the pause, cold right after it, and warm again. A client that lets the server
-        // sleep for milliseconds works meanwhile, which evicts more from the caches than the sleep does.
+        // The area is filled before the pause, right after the pause, and in a stream. A client that lets the server
+        // sleep for milliseconds works in the meantime. This work evicts more data from the caches than the sleep does.
         server.after(&[], &self.area.once)?;
         let handling = match sleep >= LONG {
             true => HANDLING,
@@ -188,7 +191,7 @@ impl Probe for Wakeups {
         }
     }
 
-    /// Measures the first half: the cost after a sleep changes from minute to minute.
+    /// Runs half of the passes before all other probes, because the cost after a sleep changes from minute to minute.
     fn begin(&mut self, run: &mut Run<'_>) -> io::Result<()> {
         self.passes(run.server, self.half)
     }

@@ -3,9 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-/// The accessed memory in words of four bytes: 4 MiB, more than a second-level cache.
+/// The size of the accessed memory in words of four bytes: 4 MiB, which is more than a second-level cache.
 const WORDS: usize = 1 << 20;
-/// The words of a cache line.
+/// The number of words in a cache line.
 const LINE: usize = 16;
 /// The number of cache lines between two clock readings.
 const STRIDE: usize = 64;

@@ -9,7 +9,7 @@ use crate::sampling::reading::Reading;
 use crate::server::exchange::ReceivedMessages;
 use crate::workloads::workload::{Sync, Workload};
 
-/// What the sender does in a pause, in which it sends nothing.
+/// The activity of the sender during a pause, in which it sends nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pause {
     /// The sender sleeps, so that the server's processor is idle.

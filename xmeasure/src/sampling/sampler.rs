@@ -1,4 +1,4 @@
-//! Samples the loads. Decides how often a load is repeated, and in which order loads are measured.
+//! Measures the loads in passes. Determines the number of repetitions of each load, and the order of the loads.
 
 use std::io;
 use std::time::Duration;
@@ -21,9 +21,9 @@ const BATCH_BYTES: u64 = 1 << 28;
 
 /// The factor by which batches for transport costs are longer.
 const LONGER: u32 = 3;
-/// The share of a batch that each phase of a cycle should take, unless another phase would then take this many
-/// whole batches.
+/// The minimum share of a batch's time that the shortest phase of a cycle should take.
 const PHASE_SHARE: f64 = 0.25;
+/// The limit on a cycle's time, as a multiple of `least`. At this limit, the shortest phase may take a smaller share.
 const PHASE_BATCHES: f64 = 4.0;
 
 /// The progress of sampling: the next request, and the numbers of batches done and still to do.
@@ -113,7 +113,7 @@ fn rehearse(executor: &mut dyn Executor, job: &mut Job, plan: &Plan) -> io::Resu
         job.times = 1;
         return Ok(());
     }
-    // Figures that are subtracted from all others must be certain.
+    // Times that are subtracted from the times of all other loads must be precise, so their batches are longer.
     let least = plan.batch() * if job.always { LONGER } else { 1 };
     job.times = repetitions(executor, &job.load, &job.answers, least)?;
     Ok(())
@@ -140,7 +140,7 @@ fn read(executor: &mut dyn Executor, job: &mut Job, plan: &Plan) -> io::Result<(
     Ok(())
 }
 
-/// The number of repetitions with which a load's batch takes at least `least`.
+/// Determines the number of repetitions of a load so that its batch takes at least `least`.
 fn repetitions(
     executor: &mut dyn Executor,
     load: &Workload,
@@ -167,13 +167,13 @@ fn repetitions(
         let wall: f64 = readings.iter().map(|reading| reading.wall).sum();
         let shortest = readings.iter().map(|reading| reading.wall);
         let shortest = shortest.fold(f64::INFINITY, f64::min);
-        // The missing factor: for all phases together, and for the shortest.
+        // The factor by which the batch is too short: because of all phases together, or because of the shortest phase.
         let short = (least / wall.max(1.0)).max(least * PHASE_SHARE / shortest.max(1.0));
         let short = short.min(least * PHASE_BATCHES / wall.max(1.0));
         if short <= 1.0 || times >= most {
             return Ok(times);
         }
-        // Add 10 % to the estimate, and increase at most tenfold at once.
+        // Adds 10 % to the estimate. A single step increases the number at most tenfold.
         let factor = (short * 1.1).clamp(1.1, 10.0);
         times = ((times as f64 * factor).ceil() as u64).min(most);
     }

@@ -4,9 +4,10 @@ use statrs::distribution::{Binomial, DiscreteCDF};
 
 /// The minimum confidence of the interval.
 const CONFIDENCE: f64 = 0.95;
-/// The modified Z-score above which a sample is an outlier, and the constant that makes the median absolute deviation
-/// comparable to a standard deviation (Iglewicz & Hoaglin, How to Detect and Handle Outliers, 1993).
+/// The modified Z-score above which a sample is an outlier (Iglewicz & Hoaglin, How to Detect and Handle Outliers,
+/// 1993).
 const OUTLYING: f64 = 3.5;
+/// The constant that makes the median absolute deviation comparable to a standard deviation (same source).
 const CONSISTENCY: f64 = 0.6745;
 
 /// The centre of several readings, and its uncertainty.

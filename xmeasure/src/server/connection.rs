@@ -204,7 +204,8 @@ impl RawConnection {
         Ok(())
     }
 
-    /// Waits for input and, if `to_send`, for space to send.
+    /// Waits for input or, if `to_send` is true, also for space to send. Returns true for input, and true for space to
+    /// send.
     fn wait(&self, to_send: bool) -> io::Result<(bool, bool)> {
         let interest = if to_send {
             PollFlags::IN | PollFlags::OUT
@@ -220,7 +221,7 @@ impl RawConnection {
             match poll(&mut fds, Some(&left)) {
                 Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
                 Ok(_) => {}
-                // A signal asks for the end, and the server may have stopped.
+                // The signal requests the end of the calibration. The server may have stopped.
                 Err(Errno::INTR) => {
                     patience = start.elapsed() + INTERRUPTED;
                     continue;
@@ -229,7 +230,7 @@ impl RawConnection {
             }
             let ready = fds[0].revents();
             let ended = ready.intersects(PollFlags::HUP | PollFlags::ERR);
-            // Reading shows the cause of a hang-up, and still returns the bytes before it.
+            // A read after a hang-up returns the remaining bytes, and then the cause of the hang-up.
             return Ok((
                 ready.contains(PollFlags::IN) || ended,
                 ready.contains(PollFlags::OUT),

@@ -15,7 +15,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// The server behind `link`. A short connection requests its properties.
+    /// Creates a target for the server at `link`. Requests the server's properties over a short connection.
     ///
     /// # Errors
     /// Fails if the display cannot be reached or refuses the connection.
@@ -45,7 +45,7 @@ impl Target {
         identity::server(&self.server, self.name.as_deref())
     }
 
-    /// The server's machine, if that is this machine.
+    /// The properties of the server's machine; empty if the server runs on another machine.
     pub fn host(&self) -> Host {
         match self.pid() {
             Some(_) => identity::this_machine(),

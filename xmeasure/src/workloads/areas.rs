@@ -77,8 +77,9 @@ fn clear(window: u32, side: u16) -> Workload {
     })
 }
 
-/// Copies of squares that do not overlap their source lines: for overlaps servers use a slower method (fb/fbblt.c
-/// of Xorg), and programs scroll vertically or copy from elsewhere.
+/// Creates a load that copies squares of `side` pixels. Source and destination have no scanlines in common if the
+/// window has space for both, because servers use a slower method for overlapping areas (fb/fbblt.c of Xorg), and
+/// programs rarely copy horizontally.
 fn copy(source: u32, target: u32, gc: u32, side: u16) -> Workload {
     Workload::varied(Sync::ReadBack, area(side, 1), |index| {
         let [(src_x, src_y), (dst_x, dst_y)] = both_places(index, side);
@@ -96,8 +97,8 @@ fn copy(source: u32, target: u32, gc: u32, side: u16) -> Workload {
     })
 }
 
-/// The source and the destination of the `index`-th copy. Squares without space for two are scrolled, alternating
-/// down and up.
+/// The upper left corners of the source and the destination of copy number `index`. If there is no space for two
+/// squares, the copies scroll alternately down and up.
 fn both_places(index: usize, side: u16) -> [(i16, i16); 2] {
     let (x, y) = place(index, side, side);
     let (width, below) = (side.cast_signed(), SIDE.saturating_sub(side));

@@ -1,4 +1,4 @@
-//! The graphics requests with each attribute varied alone.
+//! The loads of the graphics requests. Each load differs from the common style in one attribute.
 
 use super::shapes::{Direction, Shape};
 use super::styles::{COMMON, Style, Styles};
@@ -48,8 +48,8 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
     Ok(())
 }
 
-/// Lines that are not horizontal, in the styles that change how their pixels are computed; other raster operations
-/// and fills follow from these.
+/// Adds loads of lines that are vertical or sloped, in the styles that affect how the pixels are computed. The costs of
+/// other fill styles follow from these loads.
 fn directions(
     client: &mut Client,
     plan: &Plan,
@@ -74,10 +74,10 @@ fn directions(
     Ok(())
 }
 
-/// The drawable of a shape. Points, lines and outlines are separate: a server that shows changes box by box would
-/// track thousands of boxes for them (a load of outlines took Xephyr four seconds). So they are drawn on an invisible drawable
-/// whose scanlines are as far apart as a window's: 500 pixels of a vertical line cost Xvfb 2.1 µs with scanlines
-/// 5120 bytes apart, and 0.3 µs with scanlines 2360 bytes apart.
+/// Returns the drawable for the loads of a shape. Points, lines and outlines are drawn on an invisible drawable,
+/// because a server that shows changes box by box would track thousands of boxes (a load of outlines took Xephyr four
+/// seconds). The drawable's scanlines are as far apart as a window's. The distance matters: 500 pixels of a vertical
+/// line cost Xvfb 2.1 µs with scanlines 5120 bytes apart, and 0.3 µs with scanlines 2360 bytes apart.
 fn canvas(client: &Client, unseen: u32, shape: Shape) -> u32 {
     match shape {
         Shape::Point | Shape::Line | Shape::Segment | Shape::Rectangle => unseen,

@@ -32,7 +32,8 @@ pub(super) fn add(
     Ok(())
 }
 
-/// The major opcode of an extension; a missing extension is noted.
+/// Returns the major opcode of an extension. If the server lacks the extension, notes the lack in `loads` and returns
+/// `None`.
 fn major(
     client: &mut Client,
     loads: &mut Loads,

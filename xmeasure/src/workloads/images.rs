@@ -20,8 +20,9 @@ const SIDES: [u16; 5] = [1, 10, 50, 200, 500];
 pub(super) struct Image {
     pub(super) format: ImageFormat,
     pub(super) depth: u8,
-    /// The number of bits of a pixel; `pad` is the number of bits to which a scanline is padded.
+    /// The number of bits of a pixel.
     pub(super) bits: usize,
+    /// The number of bits to a multiple of which a scanline is padded.
     pub(super) pad: usize,
 }
 

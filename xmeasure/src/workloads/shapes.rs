@@ -54,12 +54,13 @@ const SLOPES: [(u16, u16); 8] = [
 ];
 const HYPOTENUSE: u16 = 65;
 
-/// The exact length of the lines in a request with several. They are short, so that the request's own time is not
-/// lost in the time of the lines.
+/// The exact length in pixels of the lines in requests with several lines. The lines are short, so that the request's
+/// own time is not negligible in comparison with the time of the lines.
 const FEW: u16 = 25;
+/// The horizontal and vertical steps of sloped lines with the length `FEW`.
 const SLOPES_OF_FEW: [(u16, u16); 4] = [(24, 7), (20, 15), (15, 20), (7, 24)];
 
-/// The distance of a vertical line from the previous one in pixels: most vertical lines of a program are in
+/// The horizontal distance in pixels between consecutive vertical lines. Most vertical lines of a program are in
 /// different cache lines.
 const APART: u16 = 16;
 
@@ -126,7 +127,7 @@ impl Shape {
         }
     }
 
-    /// The size in pixels at which the number of items is varied, and the number of items.
+    /// The size in pixels of the items in loads with several items per request, and the number of items.
     pub(super) fn several(self) -> (u16, usize) {
         match self {
             Shape::Point => (1, 8),
@@ -242,8 +243,7 @@ pub(super) fn rectangle(
     }
 }
 
-/// `count` squares of `side` pixels next to each other. `index` is the number of the request, which varies their
-/// position.
+/// Returns `count` adjacent squares of `side` pixels. The number of the request, `index`, determines their positions.
 pub(super) fn boxes(side: u16, count: usize, index: usize) -> impl Iterator<Item = Rectangle> {
     (index * count..(index + 1) * count).map(move |index| {
         let (x, y) = place(index, side, side);
@@ -257,7 +257,7 @@ pub(super) fn boxes(side: u16, count: usize, index: usize) -> impl Iterator<Item
     })
 }
 
-/// Squares whose outline, one pixel larger than their side, stays within the window.
+/// Returns squares whose outlines stay within the window. An outline is one pixel larger than the square's side.
 fn outlines(side: u16, count: usize, index: usize) -> impl Iterator<Item = Rectangle> {
     boxes(side + 1, count, index).map(move |square| Rectangle {
         width: side,
@@ -288,8 +288,8 @@ fn circle(within: Rectangle) -> Arc {
     }
 }
 
-/// Connected lines. Sloped ones go down in the upper half of the window and up in the lower half, so that all stay
-/// within the window.
+/// Returns the points of connected lines. Sloped lines go down in the upper half of the window and up in the lower
+/// half, so that all lines stay within the window.
 fn polyline(direction: Direction, length: u16, count: usize, index: usize) -> Vec<Point> {
     let times = |often: usize| {
         let often = u16::try_from(often).unwrap_or(u16::MAX);

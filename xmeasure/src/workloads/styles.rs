@@ -25,11 +25,11 @@ pub(super) const COMMON: Style = Style {
     width: 0,
 };
 
-/// Line widths measured.
+/// The line widths to measure, in pixels, in addition to 0.
 const WIDTHS: [u32; 2] = [1, 10];
 
 impl Style {
-    /// The common attributes, then the styles that differ from them in one attribute, to measure the main effects.
+    /// Returns the common style, and styles that differ from the common style in one attribute.
     pub(super) fn single(strokes: bool, thorough: bool) -> Vec<Style> {
         let mut all = vec![COMMON];
         let functions = (0..16_u32).filter(|&function| function != u32::from(GX::COPY));

@@ -57,7 +57,7 @@ pub(super) fn add(
     Ok(())
 }
 
-/// The table while it is read.
+/// A parser of the table, which adds the load of each line to `loads`.
 struct Table<'a> {
     client: &'a mut Client,
     loads: &'a mut Loads,
@@ -271,7 +271,7 @@ fn number_at(bytes: &[u8], at: usize, width: &str) -> Option<u32> {
     }
 }
 
-/// The words of a request; those within quotes or brackets stay together.
+/// Splits a request into words. Text in quotes or parentheses belongs to one word.
 fn split(request: &str) -> Vec<&str> {
     let (mut words, mut start, mut within) = (Vec::new(), 0, false);
     for (at, character) in request.char_indices() {

@@ -23,11 +23,12 @@ const FONTS: [&str; 6] = [
     "10x20",
     "-adobe-helvetica-medium-r-normal--12-120-75-75-p-67-iso8859-1",
 ];
-/// The numbers of characters in a string to start from. A narrow window gets fewer, so that no character is
+/// The initial numbers of characters in a string. In a wide font the strings are shorter, so that no character is
 /// clipped.
 const LENGTHS: [u16; 4] = [1, 8, 32, 80];
-/// The number of characters of the string with which the number of items is varied, and the number of items.
+/// The number of characters in each string of a request with several strings.
 const ITEM: u16 = 20;
+/// The number of strings in a request with several strings.
 const ITEMS: usize = 4;
 
 /// A text request.
@@ -52,7 +53,7 @@ impl Kind {
     }
 }
 
-/// An open font: a GC with it, and its place in the window.
+/// An open font: the GCs that use the font, and its metrics.
 #[derive(Debug, Clone, Copy)]
 struct OpenedFont {
     copy: u32,
@@ -156,7 +157,8 @@ fn load(
     written(kind, at, length, count, words)
 }
 
-/// A load of strings made by `text`: `count` characters from the `start`-th on.
+/// Creates a load of requests that draw `count` strings of `length` characters each. `text` returns the characters of a
+/// string, given the index of the first character and the number of characters.
 fn written(
     kind: Kind,
     at: TextPlace,
@@ -217,7 +219,8 @@ fn written(
     })
 }
 
-/// Natural text without blanks, because the cost of a letter depends on the processor's branch prediction.
+/// Returns characters of natural text without blanks. Natural text matters, because the cost of a letter depends on the
+/// processor's branch prediction.
 fn words(start: usize, length: usize) -> Vec<u8> {
     const WORDS: &[u8] = include_bytes!("../../LICENSE-APACHE");
     let inked = || WORDS.iter().copied().filter(u8::is_ascii_graphic);
@@ -225,8 +228,8 @@ fn words(start: usize, length: usize) -> Vec<u8> {
     inked().cycle().skip(start % all).take(length).collect()
 }
 
-/// `count` times the same text item of PolyText: its length in characters of `width` bytes, a
-/// delta of 0, the characters; and the padding of the request after the last.
+/// Returns `count` equal text items of PolyText, and the padding at the end of the request. An item consists of its
+/// number of characters, a delta of 0, and the characters of `width` bytes each.
 fn items(characters: &[u8], width: usize, count: usize) -> Vec<u8> {
     let length = u8::try_from(characters.len() / width)
         .unwrap_or(254)

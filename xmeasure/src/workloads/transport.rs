@@ -9,13 +9,14 @@ use crate::server::client::Client;
 use crate::server::wire;
 use crate::workloads::workload::{Sync, Workload};
 
-/// The lengths of long NoOperations in words, up to the longest without BIG-REQUESTS. A server reads a long request
-/// directly into a buffer of its size. The cost of a byte depends on the contents of the caches; the minimum is
-/// used, and a request's extra cost for reading remains in its own entry.
+/// The lengths of long NoOperations in words of 4 bytes, up to the longest without BIG-REQUESTS. A server reads a long
+/// request directly into a buffer of the request's size. The cost of a byte depends on the contents of the caches.
+/// Transport costs contain the minimum, and the entry of a request contains the request's extra cost for reading.
 const LONG_WORDS: [u16; 4] = [1024, 4096, 16384, u16::MAX];
-/// Bytes of long replies. The minimum extra cost per byte, compared with a short reply, is used, as for reading.
+/// The numbers of data bytes in long replies. Transport costs contain the minimum extra cost per byte, compared with a
+/// short reply.
 const LONG_REPLIES: [u32; 3] = [2048, 16384, 131_072];
-/// The length of a short NoOperation, and of the data of a short reply, in bytes.
+/// The length of a short NoOperation, of the data in a short reply, and of a changed property, in bytes.
 const SHORT: u32 = 4;
 
 /// A value for each load that measures transport.
@@ -26,9 +27,9 @@ pub(crate) struct TransportLoads<T> {
     pub(crate) input_focus: T,
     pub(crate) short_reply: T,
     pub(crate) long_replies: Vec<Longer<T>>,
-    /// For the change of a property whose event no client selects; `notified_change` is for a property whose event a
-    /// client receives.
+    /// The change of a property whose events no client receives.
     pub(crate) unwatched_change: T,
+    /// The change of a property whose events this client receives.
     pub(crate) notified_change: T,
 }
 

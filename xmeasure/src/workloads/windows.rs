@@ -1,7 +1,7 @@
 //! The loads that create, destroy and change windows, by their number and visibility.
 //!
-//! The windows have siblings, as in dialogs: the cost of mapping or unmapping grows with the number of windows whose
-//! visible parts must be recomputed.
+//! The windows have siblings, as in dialogs, because the cost of mapping or unmapping grows with the number of windows
+//! whose visible parts must be recomputed.
 
 use std::borrow::Cow;
 
@@ -18,10 +18,11 @@ use crate::server::wire::core;
 use crate::workloads::loads::Loads;
 use crate::workloads::workload::{Phase, Sync, Workload};
 
-/// The side of the smallest window in pixels; `PLACE` is the side of the cell that it occupies.
+/// The side of the smallest window, in pixels.
 pub(super) const SIDE: u16 = 8;
+/// The side in pixels of the cell that a window occupies.
 pub(super) const PLACE: u16 = 10;
-/// Windows side by side in one parent.
+/// The number of windows side by side in one parent.
 const SIBLINGS: u16 = 16;
 /// Numbers of children that are mapped or destroyed with their parent: from a dialog to a large window of a toolkit
 /// that has no windows for its widgets.
@@ -48,7 +49,7 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
     changes(client, loads, false, 0)
 }
 
-/// The parent of the windows of one load. It is on top of its siblings while the load runs.
+/// The parent of the windows of one load. The load raises the parent above its siblings.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ground {
     pub(super) window: Window,
@@ -91,8 +92,8 @@ impl NewWindow {
     }
 }
 
-/// The upper left corner of cell `place`, in pixels. The cells of side `side` fill a square of side `whole` row by row,
-/// and start again if there are more.
+/// The upper left corner of cell number `place`, in pixels. The cells of side `side` fill a square of side `whole` row
+/// by row. Cells that do not fit start again in the first row.
 pub(super) fn cell(place: u16, side: u16, whole: u16) -> (i16, i16) {
     let columns = (whole / side.max(1)).max(1);
     let at = |number: u16| (number * side).cast_signed();
@@ -186,7 +187,8 @@ pub(super) fn children(
     all
 }
 
-/// Single windows among siblings, destroyed unmapped and while they are visible.
+/// Adds loads of single windows among siblings: windows that are destroyed while unmapped, and while mapped. The
+/// windows are visible if `seen` is true.
 fn single(client: &mut Client, loads: &mut Loads, seen: bool) -> Result<(), MeasureError> {
     let ground = Ground::new(client, seen)?;
     let parents = parents(client, ground, SIBLINGS, u16::MAX)?;
@@ -205,7 +207,7 @@ fn single(client: &mut Client, loads: &mut Loads, seen: bool) -> Result<(), Meas
     Ok(())
 }
 
-/// Windows with inferiors, which are mapped and destroyed with them.
+/// Adds loads of windows with inferiors, which are mapped and destroyed together with the window.
 fn families(client: &mut Client, loads: &mut Loads, inferiors: u16) -> Result<(), MeasureError> {
     let ground = Ground::new(client, true)?;
     let side = side_for(inferiors);
@@ -237,7 +239,7 @@ fn families(client: &mut Client, loads: &mut Loads, inferiors: u16) -> Result<()
     Ok(())
 }
 
-/// Children that are mapped, unmapped and destroyed by one request for all children of a parent.
+/// Adds loads in which one request maps, unmaps or destroys all children of a parent.
 fn subwindows(
     client: &mut Client,
     loads: &mut Loads,
@@ -262,7 +264,7 @@ fn subwindows(
     Ok(())
 }
 
-/// Windows that move from one parent to another and back.
+/// Adds a load of windows that move from one parent to another and back.
 fn reparented(client: &mut Client, loads: &mut Loads, mapped: bool) -> Result<(), MeasureError> {
     let ground = Ground::new(client, true)?;
     let homes = parents(client, ground, SIBLINGS, 8)?;
@@ -295,7 +297,7 @@ fn reparented(client: &mut Client, loads: &mut Loads, mapped: bool) -> Result<()
     Ok(())
 }
 
-/// The changes of ConfigureWindow, each alone, on windows that keep their stacking position.
+/// Adds a load for each kind of change by ConfigureWindow, on windows that keep their stacking position.
 fn changes(
     client: &mut Client,
     loads: &mut Loads,

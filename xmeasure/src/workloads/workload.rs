@@ -8,14 +8,16 @@ use crate::server::exchange::Load;
 /// The way in which the end of a batch is detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Sync {
-    /// GetImage of one pixel of the drawing window, which also waits for a server that draws later.
+    /// A GetImage request for one pixel of the drawing window, whose reply also waits for drawing that the server
+    /// defers.
     ReadBack,
-    /// GetInputFocus, for batches whose requests do not draw.
+    /// A GetInputFocus request, for batches whose requests do not draw.
     RoundTrip,
     /// The replies to the batch: each unit is sent after the replies to the previous unit, as in a program that waits
     /// for each reply. Xorg servers write the header of a reply and its data separately to a local client that reads
-    /// promptly (os/io.c, WriteToClient). A stream of such requests hides this: with a full socket the servers gather
-    /// the pending output and move it within their memory, at a cost that grows with its size.
+    /// promptly (os/io.c, WriteToClient). A stream of such requests would hide this behaviour, because with a full
+    /// socket the server collects the pending output, and moves it within its memory at a cost that grows with the
+    /// output's size.
     Turns,
 }
 
@@ -89,8 +91,8 @@ impl Phase {
         }
     }
 
-    /// Leaves out all requests after the first `most`; none if file descriptors are attached, or if a request has more
-    /// than 256 KB.
+    /// Removes all requests after the first `most`. Removes nothing if file descriptors are attached, or if a request
+    /// has a BIG-REQUESTS length.
     fn shorten(&mut self, most: u32) {
         let (mut end, mut requests) = (0, 0);
         while requests < most
@@ -122,11 +124,11 @@ pub(crate) struct Workload {
     pub(crate) phases: Vec<Phase>,
 }
 
-/// The approximate length of a unit in bytes, so that the sender passes many requests in one write.
+/// The approximate length of a unit in bytes. A unit contains many requests, so that the sender needs few writes.
 const UNIT: usize = 1 << 15;
 /// Maximum number of requests in a unit.
 const UNIT_REQUESTS: usize = 4096;
-/// Maximum work of one unit in pixels: a few milliseconds on any server.
+/// The maximum work of one unit, in pixels, which takes a few milliseconds on any server.
 const LONG_WORK: usize = 500_000;
 
 impl Workload {
@@ -150,8 +152,9 @@ impl Workload {
         Workload::varied(Sync::RoundTrip, LONG_WORK / 8, |_| request.to_vec())
     }
 
-    /// Creates a load of requests whose differences, such as the position, do not change their cost; `request` creates
-    /// the request with an index. `work`, in approximate pixels, keeps units of expensive requests short.
+    /// Creates a load of requests that differ only in properties that do not affect their cost, such as the position.
+    /// `request` returns the bytes of request number `index`. `work` is the approximate number of pixels of a request,
+    /// which limits the length of a unit.
     pub(crate) fn varied(sync: Sync, work: usize, request: impl Fn(usize) -> Vec<u8>) -> Workload {
         let length = request(0).len().max(4);
         let most = (LONG_WORK / work.max(1)).clamp(1, UNIT_REQUESTS);
@@ -159,7 +162,7 @@ impl Workload {
         Workload::cycle([Phase::new((0..count).map(request), sync)])
     }
 
-    /// Creates a load that repeats a request; each request is sent after the reply to the previous one.
+    /// Creates a load that sends a request again after each reply to it.
     pub(crate) fn answered(request: &[u8]) -> Workload {
         Workload::cycle([Phase::new([request.to_vec()], Sync::Turns)])
     }
@@ -178,7 +181,8 @@ impl Workload {
         plain.then(|| Workload::answered(first))
     }
 
-    /// Leaves out all requests after the first `most`, unless the load is a cycle, whose phases undo each other.
+    /// Removes all requests of each unit after the first `most`, unless the load is a cycle, whose phases undo each
+    /// other.
     pub(crate) fn shorten(&mut self, most: u32) {
         if let [phase] = self.phases.as_mut_slice() {
             phase.shorten(most);

@@ -5,14 +5,15 @@ use crate::sampling::statistics::{Estimate, estimate, midmean};
 /// The times of one pass, in microseconds of CPU time.
 #[derive(Default)]
 pub(super) struct Pass {
-    /// The times of one more reply in a batch; `events` has the times of one more event.
+    /// The additional times of one more reply in a batch.
     pub(super) replies: Vec<f64>,
+    /// The additional times of one more event in a batch.
     pub(super) events: Vec<f64>,
-    /// The extra cost of a request after a short sleep compared with a request directly after a reply, and the length
-    /// of that sleep.
+    /// The extra times of a request after a short sleep, compared with a request directly after a reply.
     pub(super) quicker: Vec<f64>,
+    /// The lengths of the sleep between a reply and a request directly after the reply.
     pub(super) turns: Vec<f64>,
-    /// The times after each length of sleep.
+    /// The times after each length of sleep, in the order of the lengths.
     pub(super) sleeps: Vec<Woken>,
 }
 

@@ -16,10 +16,11 @@ use crate::workloads::workload::{Sync, Workload};
 
 /// The initial sides of squares, in pixels.
 const SIDES: [u16; 4] = [1, 10, 100, 500];
-/// The side of the areas in pixels when their number is varied; `ITEMS` is that number.
+/// The side in pixels of the areas in loads with several areas per request.
 pub(super) const ITEM: u16 = 10;
+/// The number of areas in loads with several areas per request.
 pub(super) const ITEMS: usize = 16;
-/// The number of layers that a quick run measures: the common ones come first.
+/// The number of compositions that a quick plan measures. The list begins with the most common compositions.
 const QUICK: usize = 8;
 /// Operators that programs use in addition to Over and Src.
 const OTHERS: [PictOp; 6] = [
@@ -76,7 +77,7 @@ pub(super) struct Pictures {
     mask8: u32,
     mask1: u32,
     repeated: u32,
-    /// Scaled pictures, with the filters nearest and bilinear.
+    /// Scaled pictures: one with the filter nearest, and one with the filter bilinear.
     scaled: [u32; 2],
     /// A slightly rotated picture with the filter bilinear.
     turned: u32,
@@ -137,7 +138,7 @@ pub(super) fn add(
         (PictOp::SRC, solid, 0, window),
         (PictOp::OVER, turned, 0, window),
         (PictOp::SRC, turned, 0, target32),
-        // A solid mask fades the source.
+        // The solid mask makes the source translucent.
         (PictOp::OVER, argb, solid, window),
         (PictOp::OUT_REVERSE, mask8, 0, target32),
         (PictOp::ADD, argb, mask8, target32),

@@ -16,19 +16,20 @@ use crate::server::wire::Major;
 use crate::workloads::loads::Loads;
 use crate::workloads::workload::{Sync, Workload};
 
-/// Sides of squares to start from, in pixels; most shapes are small, and a row or two high.
+/// The initial sides of squares, in pixels. Most shapes in programs are small, and one or two rows high.
 const SIDES: [u16; 5] = [1, 2, 4, 20, 100];
 /// The number of steps per pixel for the coordinates of trapezoids, chosen so that all areas are exactly equal.
 pub(super) const STEPS: u16 = 64;
 /// Width and height of the smallest trapezoids: ends of slanted lines and round corners contain trapezoids less
 /// than a row high.
 const TINY: u16 = STEPS / 4;
-/// Side of the trapezoids that are measured with one and with several per request: most are small.
+/// The side in pixels of the trapezoids in loads with one and with several trapezoids per request. Most trapezoids in
+/// programs are small.
 const SMALL: u16 = 2;
-/// The number of different trapezoids, which repeat as those of a window do on each repaint. The processor's branch
-/// prediction learns some hundred rows, but not some thousand.
+/// The number of different trapezoids. The trapezoids repeat, as those of a window do on each repaint. The processor's
+/// branch prediction learns some hundred rows, but not some thousand.
 const SHAPES: usize = 64;
-/// The number of pixels of other work that take about as long as a row of a trapezoid.
+/// The number of pixels of other drawing that take about as long as one row of a trapezoid.
 const ROW: usize = 32;
 /// The largest angle between a side and the vertical, apart from the difference of the widths.
 const STEEPEST: f64 = PI / 3.0;
@@ -69,7 +70,7 @@ fn trapezoids(plan: &Plan, loads: &mut Loads, layers: Layers) {
     loads.push(bars(layers, (TINY, TINY), 1));
 }
 
-/// Adds a load for each size, and for the side `item` with one and several items.
+/// Adds a load of one shape for each size, and loads of one and of several shapes with the side `item`.
 fn add_sizes(
     plan: &Plan,
     loads: &mut Loads,
@@ -115,7 +116,8 @@ fn bars(layers: Layers, (width, height): (u16, u16), count: usize) -> Workload {
     })
 }
 
-/// A trapezoid of this size near the position (`x`, `y`), within the window; `bits` selects its form.
+/// Returns a trapezoid of this size near the position (`x`, `y`), inside the window. The random number `bits`
+/// determines the angles of the sides and the position within a pixel.
 pub(super) fn bar((x, y): (i32, i32), (width, height): (u16, u16), bits: u64) -> Trapezoid {
     let part = |from: u32| (bits >> from & 0xffff) as u16;
     let angle = (f64::from(part(0)) / 65536.0 * 2.0 - 1.0) * STEEPEST;

@@ -11,8 +11,9 @@ use crate::server::wire::Major;
 use crate::workloads::loads::Loads;
 use crate::workloads::workload::{Sync, Workload};
 
-/// Glyphs in a text to start from, and the sides of glyphs.
+/// The initial numbers of glyphs in a text.
 const GLYPHS: [u16; 3] = [1, 8, 32];
+/// The sides of the glyphs, in pixels.
 const GLYPH_SIDES: [u16; 2] = [8, 16];
 
 /// The number of bytes that identify a glyph, which selects the text request.
@@ -34,7 +35,8 @@ pub(super) fn add(
     for side in GLYPH_SIDES {
         let set = render.glyph_set(client, side, 96)?;
         for width in [Width::One, Width::Two, Width::Four] {
-            // With a mask format the server assembles the text first; without, it draws glyph by glyph.
+            // With a mask format, the server first composes the whole text in a mask. Without a mask format, the server
+            // draws each glyph separately.
             for mask in [0, render.a8] {
                 let draw = move |count: u16, strings: usize| {
                     let work = usize::from(count) * strings * usize::from(side) * 40;
@@ -56,7 +58,7 @@ pub(super) fn add(
     Ok(())
 }
 
-/// The glyph elements: each has a count, padding, an offset, and the padded glyphs.
+/// Returns the glyph elements of a text request. Each element has a count, padding, an offset, and the padded glyphs.
 fn commands(width: Width, index: usize, x: i16, y: i16, count: u16, strings: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     for string in 0..strings {

@@ -73,7 +73,7 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
                     gc,
                     total_width: SIDE,
                     total_height: SIDE,
-                    // A part of a picture of the whole window, as programs send changes.
+                    // The request shows a part of a picture of the whole window, as in programs that send only changes.
                     src_x: dst_x.cast_unsigned(),
                     src_y: dst_y.cast_unsigned(),
                     src_width: side,
@@ -128,8 +128,8 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
 /// The usual size of a window's image, in bytes.
 const SEGMENT: u32 = 1 << 20;
 
-/// Attaches a segment by file descriptor, makes the server create one and send its descriptor, and detaches both.
-/// The received descriptors are closed when they are read.
+/// Adds a load that attaches segments by file descriptor, and a load that makes the server create segments and send
+/// their descriptors. The segments are then detached. Received descriptors are closed when they are read.
 fn descriptors(client: &mut Client, loads: &mut Loads, major: Major) {
     let Some(memory) = memory(SEGMENT as usize).map(Arc::new) else {
         return;

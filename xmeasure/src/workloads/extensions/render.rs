@@ -21,12 +21,15 @@ pub(super) const ONE: i32 = 1 << 16;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Render {
     pub(super) major: Major,
-    /// The picture format of the root's visual. The fields after it are formats of 32 bits with alpha, 24 bits without
-    /// alpha, and 8 bits and 1 bit of alpha only.
+    /// The picture format of the root's visual.
     pub(super) root: u32,
+    /// The format with 32 bits per pixel and alpha.
     pub(super) argb32: u32,
+    /// The format with 24 bits per pixel without alpha.
     pub(super) rgb24: u32,
+    /// The format with 8 bits of alpha only.
     pub(super) a8: u32,
+    /// The format with 1 bit of alpha only.
     pub(super) a1: u32,
 }
 
