@@ -1,5 +1,5 @@
-//! The extra cost of work after the server slept. Meanwhile other programs and the processor's idle state evict the
-//! server's code and data from the caches.
+//! The extra cost of work after the server has slept. During a sleep, other programs and the processor's idle state
+//! evict the server's code and data from the caches.
 
 use crate::{AfterSleep, Clock, Cost, Micros, ServerParameters};
 

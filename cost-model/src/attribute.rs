@@ -24,7 +24,7 @@ impl From<Value> for AttributeValue {
 }
 
 impl RequestCosts {
-    /// The attributes of the entry, as an operation has them.
+    /// The attributes of the entry, in the form of an operation's attributes.
     pub fn attribute_set(&self) -> Attributes {
         let mut attributes = Attributes::new();
         for (name, value) in &self.attributes {

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use crate::{Host, Measured, Micros, Rescaled, ServerParameters, TransportCosts, differences};
 
 impl Rescaled {
-    /// The factor from the machine of `there` to the machine of `here`; both calibrated the same kind of server. `None`
-    /// if they have no cost in common, or if `there` does not name its machine. Each request counts once, by the median
-    /// of its points, because some requests have a hundred points.
+    /// The factor by which a cost in `there` is multiplied to get the cost in `here`. Both files must be from the same
+    /// kind of server. `None` if the files have no cost in common, or if `there` does not name its machine. Each
+    /// request counts once, with the median of its points, because some requests have a hundred points.
     pub fn between(there: &ServerParameters, here: &ServerParameters) -> Option<Rescaled> {
         let from = there.host.cpu_model.clone()?;
         Rescaled::of(from, ratios(there, here, |_| true))
@@ -46,7 +46,8 @@ impl Rescaled {
         time.0 *= self.times;
     }
 
-    /// Independent relative errors of a product add in squares.
+    /// Widens the relative spread of a time that is multiplied by the factor. Independent relative errors of a product
+    /// add in squares.
     fn wider(&self, spread: &mut Option<f64>) {
         if let Some(spread) = spread {
             *spread = spread.hypot(self.spread());
@@ -102,7 +103,8 @@ impl ServerParameters {
     }
 }
 
-/// The ratio of the second file's costs to the first's for each request that both have, at the sizes of `wanted`.
+/// For each request that both files have, the median ratio of the cost in `other` to the cost in `one`. Only sizes for
+/// which `wanted` returns true count.
 fn ratios(
     one: &ServerParameters,
     other: &ServerParameters,

@@ -24,7 +24,7 @@ impl BuiltIn {
     }
 }
 
-/// The files of these names in `server-params`.
+/// Creates the list of the files with these names in `server-params`.
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
         &[$(BuiltIn {
@@ -34,7 +34,7 @@ macro_rules! files {
     };
 }
 
-/// The files, in a single static: a function would copy megabytes into each crate that calls it.
+/// The files. They are in a single static, because a function would copy megabytes into each crate that calls it.
 static FILES: &[BuiltIn] = files![
     "decstation-3100",
     "hp9000-350",

@@ -4,7 +4,7 @@
 use crate::{Clock, Cost, Measured, Micros, Point, RequestCosts, TransportCosts};
 
 impl Clock {
-    /// The other one of the two clocks.
+    /// Returns `Wall` for `Cpu`, and `Cpu` for `Wall`.
     pub fn other(self) -> Clock {
         match self {
             Clock::Cpu => Clock::Wall,
@@ -71,7 +71,7 @@ impl TransportCosts {
             .find(|clock| self.parts().all(|(_, part)| part.time(*clock).is_some()))
     }
 
-    /// The parts of transport that the file has, with their names in the file.
+    /// The transport costs that the file has, with their names in the file.
     pub(crate) fn parts(&self) -> impl Iterator<Item = (&'static str, &Measured)> {
         [
             ("wakeup", Some(&self.wakeup)),

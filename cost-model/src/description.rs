@@ -94,7 +94,7 @@ impl ServerParameters {
     }
 }
 
-/// A word, quoted if it would be ambiguous otherwise.
+/// Returns the word in quotes if the word would be ambiguous otherwise.
 fn quoted(word: &str) -> String {
     if !word.is_empty() && word.chars().all(is_word) {
         word.to_owned()
@@ -146,7 +146,7 @@ fn locate(text: &str, fault: &nom::Err<Fault<'_>>) -> DescriptionError {
     }
 }
 
-/// An error at the position at which `rest` begins in `text`.
+/// Creates an error for the position at which `rest`, the end of `text`, begins.
 fn at(text: &str, rest: &str, message: impl Into<String>) -> DescriptionError {
     let before = text
         .get(..text.len().saturating_sub(rest.len()))
@@ -159,7 +159,7 @@ fn at(text: &str, rest: &str, message: impl Into<String>) -> DescriptionError {
     }
 }
 
-/// Empty lines, comments, and lines left out.
+/// Skips empty lines, comments, and `...` for omitted lines.
 fn blank(input: &str) -> Parsed<'_, usize> {
     let comment = recognize((char('#'), not_line_ending));
     let left_out = tag("...");
@@ -167,7 +167,7 @@ fn blank(input: &str) -> Parsed<'_, usize> {
     many0_count((alt((comment, left_out)), multispace0)).parse(input)
 }
 
-/// Space within an entry, which may continue on the next line.
+/// Skips space within an entry, which may continue on the next line.
 fn space(input: &str) -> Parsed<'_, ()> {
     let continued = recognize((
         char('\\'),

@@ -51,7 +51,7 @@ fn at_line(line: Option<usize>) -> String {
 impl ServerParameters {
     /// Parses and checks a parameter file in TOML (docs/REFERENCE.md).
     pub fn from_toml(text: &str) -> Result<ServerParameters, ParameterError> {
-        // The version first: a newer format may have fields that are unknown here.
+        // The version is checked first, because a newer format may have fields that are unknown here.
         let document = DeTable::parse(text).map_err(|error| syntax(text, &error))?;
         if let Some(version) = document.get_ref().get("format") {
             let version = i64::deserialize(ValueDeserializer::from(version.clone()));
@@ -92,7 +92,8 @@ pub(crate) fn line_at(text: &str, byte: usize) -> usize {
     1 + before.filter(|byte| **byte == b'\n').count()
 }
 
-/// The line of the request, and of the point in it, that `flaw` lies in.
+/// Returns the number of the line with `flaw`, from 1: the line of the point, or of the request if the flaw is in no
+/// point. `None` if the flaw is in no request.
 fn line_of_flaw(text: &str, flaw: &Flaw) -> Option<usize> {
     let document = DeTable::parse(text).ok()?;
     let requests = document.get_ref().get("request")?;

@@ -28,7 +28,7 @@ impl Estimate {
         }
     }
 
-    /// The estimate `cost` with the caveats of both `one` and `other`.
+    /// Creates an estimate with the cost `cost`, and with the caveats of both `one` and `other`.
     pub(crate) fn of_both(cost: Cost, one: Estimate, other: Estimate) -> Estimate {
         Estimate {
             cost,
@@ -105,8 +105,8 @@ impl Curve {
         }
     }
 
-    /// The largest possible cost of a request that does none of its work, if the fixed part is unknown: the smallest
-    /// measured cost. The lower bound is zero.
+    /// The cost of a request that does none of its work, if the fixed part is unknown. The smallest measured cost is
+    /// the upper bound, and zero is the lower bound.
     pub(crate) fn idle(&self) -> Estimate {
         let (_, cost) = self.smallest;
         Estimate {

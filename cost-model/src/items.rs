@@ -83,7 +83,7 @@ impl ItemCosts {
     }
 }
 
-/// g(size): the cost of one item without the fixed part, never below zero.
+/// Returns g(size), which is the cost of one item without the fixed part, and at least zero.
 fn beside(one: Cost, fixed: Cost) -> Cost {
     let less = |one: Micros, fixed: Micros| Micros((one - fixed).0.max(0.0));
     Cost {

@@ -15,7 +15,7 @@ pub struct Match<'a> {
     pub same_machine: Option<bool>,
 }
 
-/// The likeness of an attribute of two servers, from worst to best.
+/// The similarity of one property of two servers, from worst to best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Likeness {
     Differs,
@@ -24,11 +24,12 @@ enum Likeness {
 }
 use Likeness::{Differs, Equal, Unknown};
 
-/// The likenesses of all attributes.
+/// The similarities of the executable, the depth, the machine, the vendor and the release. The first is the most
+/// significant.
 type Likenesses = [Likeness; 5];
 
-/// The candidate that best matches the identity `server` on the machine `host`. If several match
-/// equally well, the first one. `None` without candidates. The candidate may be from another machine.
+/// The candidate that best matches the identity `server` on the machine `host`. If several candidates match equally
+/// well, returns the first of them. `None` without candidates. The candidate may be from another machine.
 pub fn best_match<'a>(
     candidates: impl IntoIterator<Item = &'a ServerParameters>,
     server: &ServerIdentity,
@@ -56,7 +57,8 @@ pub fn is_same_server(known: &ServerIdentity, server: &ServerIdentity) -> bool {
     same(compare(known, &nowhere, server, &nowhere)).0
 }
 
-/// Whether the kind of server is the same, and whether the machine is the same, if known.
+/// Returns true if the kind of server is the same, and `Some(true)` if the machine is the same. The second value is
+/// `None` if a machine is unknown.
 fn same(likeness: Likenesses) -> (bool, Option<bool>) {
     let [executable, depth, machine, vendor, release] = likeness;
     let identified = executable == Equal || (vendor == Equal && release == Equal);
@@ -66,7 +68,7 @@ fn same(likeness: Likenesses) -> (bool, Option<bool>) {
     )
 }
 
-/// The similarities, the most significant first.
+/// Compares the properties of two servers.
 fn compare(
     known: &ServerIdentity,
     known_host: &Host,
@@ -97,8 +99,8 @@ fn like<T: PartialEq>(one: Option<T>, other: Option<T>) -> Likeness {
     }
 }
 
-/// `Xvfb` from `/usr/bin/Xvfb`. If only the name of the process is known, it is the name of the link that started the
-/// server.
+/// Returns the name of the executable `path`, such as `Xvfb` for `/usr/bin/Xvfb`. If the recording has only the name of
+/// the process, it may be the name of a symbolic link, which is replaced by the name of the executable.
 fn program(path: &str) -> &str {
     match path.rsplit('/').next().unwrap_or(path) {
         "Xvnc" => "Xtigervnc",

@@ -183,7 +183,8 @@ impl Network {
         PRESETS.iter().map(|(name, ..)| *name)
     }
 
-    /// The time on the network by equation 7: of `bytes` bytes, and of `blocking` round trips.
+    /// Returns the time on the network by equation 7: the time to transmit `bytes` bytes, and to wait for `blocking`
+    /// round trips.
     pub fn time(&self, bytes: u64, blocking: u64) -> Micros {
         let wire = self
             .bytes_per_second
@@ -200,7 +201,7 @@ const LONGEST_TRIP: f64 = 3600e6;
 /// Maximum speed in bytes per second, and maximum time in microseconds.
 const GREATEST: f64 = 1e18;
 
-/// A number with one of `units`, from 0 to `GREATEST`.
+/// Parses a number with one of `units`. `None` if the text is not such a number, or if the amount exceeds `GREATEST`.
 fn quantity(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     let end = text
         .find(|c: char| !(c.is_ascii_digit() || c == '.'))

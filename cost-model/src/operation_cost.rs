@@ -49,7 +49,8 @@ pub enum Caveat {
         /// True if the size is larger than the largest measured size, false if it is smaller than the smallest.
         beyond: bool,
     },
-    /// The request has several items, but the file has no fixed part, so the cost is that of one item.
+    /// The request has several items, but the file has no fixed part. The cost is the cost of one item with the total
+    /// op-size.
     OneItem,
     /// The file has no cost for this request.
     NoCost,

@@ -20,7 +20,7 @@ pub struct ServerParameters {
     /// The machine on which the server ran.
     #[serde(default)]
     pub host: Host,
-    /// How the costs were measured.
+    /// The method by which the costs were measured.
     #[serde(default)]
     pub method: Method,
     /// The costs of messages in addition to their operations; absent for files without transport costs.
@@ -63,8 +63,8 @@ pub struct Host {
     pub kernel: Option<String>,
     /// A hash of the machine id; absent if unknown.
     pub machine: Option<String>,
-    /// The time of one step of a fixed computation that needs no memory, in nanoseconds: it shows the processor's clock
-    /// speed. Absent if unknown.
+    /// The time of one step of a fixed computation that needs no memory, in nanoseconds. The time depends on the
+    /// processor's clock speed. Absent if unknown.
     pub step_ns: Option<f64>,
 }
 
@@ -72,8 +72,8 @@ pub struct Host {
 const CLOCK_SPEED: f64 = 0.2;
 
 impl Host {
-    /// True if costs measured on one machine are valid on the other: same machine id, processor model, kernel and clock
-    /// speed, as far as both are known. `None` if a processor model is unknown.
+    /// True if costs measured on one machine are valid on the other. The processor models must be equal, and also the
+    /// machine ids, the kernels and the clock speeds that are known for both. `None` if a processor model is unknown.
     pub fn is_same_machine(&self, other: &Host) -> Option<bool> {
         let differ = |one: &Option<String>, other: &Option<String>| {
             one.as_ref()
@@ -89,7 +89,7 @@ impl Host {
     }
 }
 
-/// How the costs in a parameter file were measured.
+/// The method by which the costs in a parameter file were measured.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Method {

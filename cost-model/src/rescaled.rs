@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The machine from whose costs the costs were rescaled, and the factor.
+/// The machine on which rescaled costs were measured, and the factor by which they were multiplied.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rescaled {

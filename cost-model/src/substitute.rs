@@ -25,7 +25,9 @@ pub(crate) struct Resolution {
     pub(crate) substitutions: Vec<Caveat>,
 }
 
-/// How badly an entry matches. The smallest misfit wins; among equals the first entry.
+/// The difference between an entry and the wanted attributes: the numbers of substitutions, ranks of the substitutes,
+/// interpolations and ignored attributes, and the sum of the numeric differences. The entry with the smallest
+/// difference is selected; of equal entries, the first.
 type Misfit = (usize, usize, usize, usize, u64);
 
 struct Fit {
@@ -56,8 +58,9 @@ pub(crate) fn resolve(
     })
 }
 
-/// How well `entry` fits the `wanted` attributes, with the necessary substitutions; `None` if `rules` do not permit
-/// them. An attribute that the entry lacks is ignored, because the file does not distinguish its values.
+/// Compares `entry` with the `wanted` attributes, and finds the necessary substitutions; `None` if `rules` do not
+/// permit the substitutions. An attribute that the entry lacks is ignored, because the file does not distinguish its
+/// values.
 fn fit(
     entries: &[Entry],
     entry: &Entry,
@@ -102,8 +105,9 @@ fn fit(
     Some(fit)
 }
 
-/// An entry that differs from `entry` only in `attribute`, with the nearest number on the other side of `wants`, and
-/// its weight.
+/// Finds an entry to interpolate with: it differs from `entry` only in the number of `attribute`, which is the nearest
+/// number beyond `wants` as seen from `has`. Returns the attribute, the index of the entry and its weight; `None` if
+/// there is no such entry.
 fn partner(
     entries: &[Entry],
     entry: &Entry,
@@ -132,7 +136,7 @@ fn partner(
     Some((attribute, index, weight))
 }
 
-/// The entries that differ from the chosen one, or its partner, in substituted attributes only.
+/// The entries that differ from the selected entry, or from its partner, only in substituted attributes.
 fn alternatives(entries: &[Entry], chosen: usize, fit: &Fit) -> Vec<usize> {
     let substituted = |name| {
         fit.substituted

@@ -29,7 +29,7 @@ pub struct SubstitutionError {
     pub message: String,
 }
 
-/// How measured numbers substitute another number.
+/// The way in which measured numbers substitute a number that was not measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Numbers {

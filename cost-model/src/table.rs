@@ -14,7 +14,8 @@ use rustc_hash::FxHashMap;
 /// Maximum number of cached sets of attributes for a request. A program uses a few dozen; if a trace has more, the
 /// sets are looked up again.
 const MAX_ATTRIBUTE_SETS: usize = 4096;
-/// The costs of operations with more items are not cached: they rarely repeat, and memory is bounded.
+/// The costs of operations with more items than this are not cached. Such operations rarely repeat, and the limit
+/// bounds the memory.
 const REMEMBERED_ITEMS: usize = 1024;
 /// Maximum number of cached costs for each set of attributes: programs draw the same few sizes in turn.
 const REMEMBERED_COSTS: usize = 16;
@@ -203,8 +204,8 @@ impl CostTable {
         }
     }
 
-    /// The index of the table of an operation's request, and the index in that table of the result for its
-    /// attributes.
+    /// Returns the index of the table of the operation's request, and the index in that table of the result for the
+    /// operation's attributes. `None` if the request has no table.
     fn resolved(&mut self, operation: &Operation) -> Option<(usize, usize)> {
         let place = self.place(operation.request)?;
         let table = &mut self.tables[place];
@@ -224,7 +225,7 @@ impl CostTable {
 }
 
 impl RequestTable {
-    /// Finds the entries for `attributes`, and the index of the cached result.
+    /// Finds the entries for `attributes`, and caches the result. Returns the index of the result.
     fn resolve(&mut self, attributes: &Attributes, rules: &Substitutions) -> usize {
         if self.found.len() >= MAX_ATTRIBUTE_SETS {
             self.found.clear();
@@ -242,7 +243,8 @@ impl RequestTable {
     }
 }
 
-/// The cost of `operation`, and its clock.
+/// Returns the cost of `operation`, and the clock by which it was measured. If `work` is false, returns only the fixed
+/// part.
 fn estimate(
     entries: &[Entry],
     resolution: &Resolution,
@@ -279,7 +281,7 @@ fn estimate(
     Some((estimate, entry.costs.clock))
 }
 
-/// Sets `cost` to the cost of `operation`.
+/// Sets `cost` to the cost of `operation`, or to its fixed part if `work` is false.
 fn evaluate(
     entries: &[Entry],
     resolution: &Resolution,

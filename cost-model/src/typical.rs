@@ -6,12 +6,13 @@ use x11prof_session::{Attributes, Operation, Value};
 use crate::operation_cost::{Caveat, CostSource};
 use crate::{Clock, CostTable, ServerParameters, Substitutions};
 
-/// The version of the JSON.
+/// The version of the JSON document's layout.
 const FORMAT: u32 = 1;
-/// The number of sizes of a request that is not in the paper: the extremes, and some between.
+/// The number of op-sizes for a request that is not in the paper: the smallest and the largest measured size, and sizes
+/// in between.
 const SIZES: usize = 4;
 
-/// A request, its attributes with their values, its op-sizes.
+/// A row of Table 1: the name of a request, its attributes with their values, and its op-sizes.
 type Row = (
     &'static str,
     &'static [(&'static str, &'static str)],
@@ -142,7 +143,7 @@ fn typical(of: &(&'static str, &[(&'static str, &str)], &[f64])) -> (Operation, 
     (operation, of.2.to_vec())
 }
 
-/// A requested operation with its sizes: the paper's, or those measured on the first server.
+/// Returns a requested operation with its sizes: the sizes of the paper, or else sizes that were measured on a server.
 fn of(wanted: &Operation, servers: &[ServerParameters]) -> (Operation, Vec<f64>) {
     let name = wanted.request.as_str();
     let bare = wanted.attributes == Attributes::new();

@@ -34,7 +34,7 @@ fn section(out: &mut String, heading: &str, table: &Table) {
         .for_each(|(name, value)| line(out, name, value));
 }
 
-/// A list of tables is written with one table per line.
+/// Writes the line `name = value`. A list of tables has one table per line.
 fn line(out: &mut String, name: &str, value: &Value) {
     let value = match value {
         Value::Array(tables) if tables.first().is_some_and(Value::is_table) => {

@@ -1,4 +1,4 @@
-//! The conditions for figures that belong to no request: wakeups, replies, events.
+//! Checks the costs that belong to no request: wakeups, replies, events.
 
 use super::amounts::{is_amount, validate_measured};
 use crate::{Clock, Micros, TransportCosts};
@@ -19,7 +19,8 @@ pub(super) fn validate_transport(transport: &TransportCosts) -> Result<(), Strin
     }
 }
 
-/// Costs after a length of time, by that length.
+/// Checks the costs `points` after sleeps of different lengths: the lengths must ascend, and the costs and spreads must
+/// not be negative.
 fn validate_after<const N: usize>(
     name: &str,
     points: impl Iterator<Item = (Micros, [Micros; N], Option<f64>)>,
