@@ -12,16 +12,16 @@ use crate::units::{counted, decimals, share};
 
 /// The default number of rows.
 const ROWS: usize = 12;
-/// The number of calling functions shown for a suggestion.
+/// The maximum number of calling functions that are named for a suggestion or an episode.
 const ASKERS: usize = 3;
-/// The number of blocked call sites that are named for an episode.
+/// The maximum number of call sites with blocked threads that are named for an episode.
 const BLOCKED: usize = 6;
 /// The width of the column with the request's name, in characters.
 const REQUEST: usize = 20;
 /// The maximum number of functions in the name of a group of stacks.
 const CALLERS: usize = 8;
 
-/// The call sites that waited for replies, as a table after the sum of all round trips.
+/// The call sites that waited for replies, as a table below the sum of all round trips.
 pub(crate) fn text(report: &CallersReport, page: &Page) -> String {
     let more = report.looking_ms / (report.round_trips_ms - report.looking_ms).max(1e-6);
     // The waits of a program that reports its own stacks are not sampled.
@@ -95,7 +95,7 @@ pub(crate) fn text(report: &CallersReport, page: &Page) -> String {
     text
 }
 
-/// Writes a caller to `text`, with the call stack that waited longest, one function per line.
+/// Writes a call site to `text`, with the call stack that waited longest, one function per line.
 fn whole(caller: &CallerReport, digits: usize, page: &Page, text: &mut String) {
     let requests = caller.requests.iter();
     let requests: Vec<String> = requests
@@ -111,7 +111,7 @@ fn whole(caller: &CallerReport, digits: usize, page: &Page, text: &mut String) {
     }
 }
 
-/// The advice for a page with the text of call sites, if any of them has an address instead of a name; empty otherwise.
+/// Returns advice for readers of `text` if a call site in it has an address instead of a name; otherwise an empty text.
 pub(crate) fn advice_on_names(text: &str, page: &Page) -> String {
     let advice = "A call site such as [app+0x1d850] has no name: install the debug symbols of the program, or set \
                   DEBUGINFOD_URLS to a server that has them.";
@@ -121,7 +121,8 @@ pub(crate) fn advice_on_names(text: &str, page: &Page) -> String {
     }
 }
 
-/// The call sites with the most of `round_trips` requests, each with its number of stacks; `None` if none is known.
+/// The call sites that sent most of `round_trips` requests, each with its number of sampled round trips; `None` if no
+/// call site is known.
 pub(crate) fn askers(callers: &[CallerReport], round_trips: u64) -> Option<String> {
     let mut askers: Vec<(u64, String)> = callers
         .iter()
@@ -159,7 +160,7 @@ pub(crate) fn waited_in(callers: &[CallerReport]) -> Option<String> {
             request.unwrap_or_default()
         )
     };
-    // A shorter wait would be printed as 0.0 ms.
+    // A shorter wait would appear as 0.0 ms.
     let long = callers.iter().filter(|one| one.waited_ms >= 0.05);
     let named: Vec<String> = long.take(ASKERS).map(one).collect();
     (!named.is_empty()).then(|| format!("Waited in {}", named.join(", in ")))
@@ -183,7 +184,7 @@ pub(crate) fn blocked_in(places: &[BlockedIn]) -> Option<String> {
     (!named.is_empty()).then(|| format!("Off-CPU: {}", named.join("; ")))
 }
 
-/// The functions in which clients were off the processor, with the objects that they waited for, as a table.
+/// A table of the functions in which clients were off the processor, with the objects that they waited for.
 pub(crate) fn off_cpu(places: &[BlockedIn], page: &Page) -> String {
     let mut table = Table::new(["Off-CPU in", "Off-CPU ms", "Waits", "For"]).left([3]);
     let digits = decimals(places.first().map_or(0.0, |one| one.ms));
@@ -255,8 +256,8 @@ pub fn asks_most(callers: &[CallerReport], request: &str) -> Option<String> {
     Some(place(&most.functions))
 }
 
-/// The names by which requests are grouped, from the functions of their stack, the innermost first. `by` selects
-/// functions, lines or the whole stack.
+/// The names of the group to which a request belongs. `functions` are the functions of the request's stack, the
+/// innermost first. `by` selects grouping by function, by line or by the whole stack.
 pub fn group_names(functions: &[FunctionReport], by: By) -> Vec<String> {
     let own = interpreted(functions).or(functions.first());
     match (own, by) {

@@ -12,7 +12,7 @@ use x11prof_analyzer::{
 use crate::plain::plain;
 use crate::profile::transport::transport_parts;
 
-/// A line of a profile's CSV: a request or a group, a part of transport, or the total.
+/// A line of a profile's CSV: a request or a group of requests, a part of transport, or the total.
 #[derive(Serialize, Default)]
 struct ProfileRow<'a> {
     kind: &'a str,
@@ -38,8 +38,8 @@ struct ProfileRow<'a> {
     no_cost: Option<u64>,
 }
 
-/// The table of requests, or of groups if the user requested groups, followed by transport and total. `top` limits the
-/// number of requests or groups.
+/// The profile as CSV: a line for each request, or for each group if the user requested groups, followed by transport
+/// and the total. `top` is the maximum number of requests or groups; `None` for all.
 pub fn profile(report: &ProfileReport, top: Option<usize>) -> String {
     let (kind, lines) = match &report.groups {
         Some(groups) => (groups.by.as_str(), &groups.lines),
@@ -184,7 +184,8 @@ struct DistributionRow<'a> {
     exact: bool,
 }
 
-/// The table of message statistics: a row for each distribution. The distributions of a category have no message name.
+/// The message statistics as CSV: a row for each distribution. In the distributions of a whole category, the message
+/// name is empty.
 pub fn statistics(report: &StatisticsReport) -> String {
     let mut out = Writer::from_writer(Vec::new());
     let mut add = |category: &str, message: &str, quantity: &str, of: &DistributionReport| {
@@ -227,9 +228,9 @@ pub(crate) fn row(out: &mut Writer<Vec<u8>>, row: &impl Serialize) {
     let _ = out.serialize(row);
 }
 
-/// The text of the table that was written to `out`. Names in a trace may contain any bytes. Terminals execute control
-/// characters, and spreadsheets treat text that begins with one of `=+-@` as a formula, so such a name is prefixed with
-/// an apostrophe.
+/// Returns the text of the table that was written to `out`. Names in a trace may contain any bytes: terminals execute
+/// control characters, and spreadsheets treat text that begins with one of `=+-@` as a formula. Control characters are
+/// therefore replaced, and such formulas are prefixed with an apostrophe.
 pub(crate) fn text(out: Writer<Vec<u8>>) -> String {
     let written = out.into_inner().unwrap_or_default();
     let mut table = WriterBuilder::new();

@@ -121,7 +121,7 @@ fn verdict(report: &DivergenceReport, [reference, other]: [&str; 2]) -> Vec<Stri
     lines
 }
 
-/// Returns a sentence if the other recording lacks the reply to the client's last request.
+/// Returns a sentence if the client waits for the reply to its last request in only one of the recordings.
 fn waits(client: &ClientDivergence, [reference, other]: [&str; 2]) -> Option<String> {
     let waits = client.waits_for.as_ref()?;
     Some(format!(
@@ -172,7 +172,7 @@ fn sentence(one: &ReceivedDifference, [reference, other]: [&str; 2]) -> String {
     }
 }
 
-/// Returns a kind of message with its article: `a reply`, `the error BadWindow`.
+/// Returns the kind of a message with its article, such as `a reply` or `the error BadWindow`.
 fn article(kind: &str) -> String {
     match kind.split_once(' ') {
         None => format!("a {kind}"),
@@ -293,7 +293,8 @@ fn received(one: &ReceivedDifference, page: &Page) -> String {
     )
 }
 
-/// Returns a part of a long value that contains its first difference from `other`, unless `all` of it is wanted.
+/// Returns a part of a long value that contains the first difference from `other`. If `all` is true, returns the whole
+/// value.
 fn short(value: &str, other: &str, all: bool) -> String {
     let (value, other) = (plain(value), plain(other));
     let count = value.chars().count();

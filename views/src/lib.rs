@@ -1,7 +1,7 @@
 //! Formats typed results: text, CSV, lines of JSON, and the formats of other tools.
 //!
-//! The crate is pure: it receives results and returns text, or writes to a given writer. It opens no file and never
-//! prints. `units` formats numbers, times and sizes; `table` lays out tables.
+//! The crate opens no file and never prints. Its functions receive results, and return text or write it to a writer of
+//! the caller. `units` formats numbers, times and sizes; `table` lays out tables.
 
 pub mod audit;
 pub mod budget;

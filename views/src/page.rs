@@ -61,7 +61,7 @@ impl Page {
         }
     }
 
-    /// The width in columns that text is laid out for.
+    /// The width in columns for which text is laid out: the page's width, or the minimum width.
     pub(crate) fn columns(&self) -> usize {
         self.width.max(NARROWEST)
     }
@@ -156,10 +156,10 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// The fewest columns for a part of a window's title. A shorter part is of no use.
+/// The minimum number of columns for a part of a window's title. A shorter part would not be useful.
 const TITLE: usize = 8;
 
-/// Shortens the window's title in quotes at the end of `text`, or leaves it out.
+/// Shortens the window's title in quotes at the end of `text`, or removes the title.
 fn with_short_title(text: &str, width: usize) -> Cow<'_, str> {
     let Some((name, title)) = text.split_once(" \"") else {
         return text.into();
@@ -172,8 +172,8 @@ fn with_short_title(text: &str, width: usize) -> Cow<'_, str> {
     }
 }
 
-/// Shortens `text` to `width` columns: without a library in brackets or with less of a title in quotes at its end, then
-/// without characters in its middle.
+/// Shortens `text` to `width` columns. The function first removes a library in brackets, or shortens a title in quotes,
+/// at the end of `text`; then it removes characters in the middle.
 pub(crate) fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -214,8 +214,8 @@ pub(crate) fn name(text: &str, width: usize) -> String {
     cut(&plain(text), width)
 }
 
-/// A line with the number `more` of omitted rows, and with the option or format that has them (`place`, which begins with
-/// a space); empty if there are none.
+/// Returns a line with the number `more` of omitted rows; empty if there are none. `place` is the option or format that
+/// shows these rows, and begins with a space.
 pub(crate) fn left_out(more: usize, place: &str) -> String {
     match more {
         0 => String::new(),
@@ -223,7 +223,8 @@ pub(crate) fn left_out(more: usize, place: &str) -> String {
     }
 }
 
-/// Advice to limit a page to the program that it begins with; `None` if the page's `programs` are no others.
+/// Returns advice to limit a page to the client of its start-up; `None` if all `programs` are that client, or if there
+/// is no start-up.
 pub(crate) fn without_others<'a>(
     start_ups: &[StartUpReport],
     mut programs: impl Iterator<Item = &'a str>,

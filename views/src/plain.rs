@@ -44,14 +44,15 @@ fn without(text: &str, bad: impl Fn(char) -> bool) -> Cow<'_, str> {
     }
 }
 
-/// Passes JSON on with escape sequences for some characters, which occur only within its strings. Each write must have
-/// whole characters, as those of serde_json have.
+/// A writer that replaces some characters in JSON by escape sequences. These characters occur only inside of strings.
+/// Each write must contain whole characters, as the writes of serde_json do.
 pub struct EscapedJson<W> {
     out: W,
     is_escaped: fn(char) -> bool,
 }
 
-/// serde_json escapes the ASCII control characters but DEL. Those that remain are its own line feeds.
+/// serde_json escapes the ASCII control characters except DEL. The remaining control characters are line feeds between
+/// values.
 fn is_unsafe_beyond_serde(c: char) -> bool {
     c >= '\u{7f}' && is_unsafe(c)
 }
@@ -65,7 +66,7 @@ impl<W: Write> EscapedJson<W> {
         }
     }
 
-    /// Escapes the same characters, and `<`, so that JSON cannot end its script element.
+    /// Escapes the characters that [`plain`] replaces, and also `<`, so that the JSON cannot end its script element.
     pub(crate) fn in_script(out: W) -> EscapedJson<W> {
         EscapedJson {
             out,

@@ -9,7 +9,7 @@ use crate::units::{bytes, counted};
 
 /// Maximum number of clients shown individually, the largest first.
 const MAX_CLIENTS: usize = 20;
-/// Only --all shows clients that held at most this: bytes and resources.
+/// The bytes and resources up to which a client is shown only with `--all`.
 const TRIVIAL: (u64, u64) = (0, 1);
 /// Maximum number of groups of remaining resources shown for each client.
 const SHOWN: usize = 5;
@@ -123,7 +123,7 @@ fn client_text(client: &ClientResources, page: &Page) -> String {
         .kinds
         .iter()
         .flat_map(|of| of.remained.iter().map(move |group| (of, group)))
-        // The line on a possible leak has the newest group.
+        // The line on a possible leak already contains the newest group.
         .filter(|(of, group)| group.bytes > 0 && !(of.grows && newest(of) == Some(*group)))
         .collect();
     remained.sort_by_key(|(_, group)| std::cmp::Reverse(group.bytes));

@@ -67,7 +67,7 @@ fn line(stall: &StallLine) -> String {
     text
 }
 
-/// A line about a client that waited with some requests, or with its connection.
+/// Returns a line about a client that waited, with its requests or with its attempt to connect.
 fn waited(one: &StallWaiter) -> String {
     let with = match one.requests {
         0 => "to connect".to_owned(),
@@ -77,7 +77,8 @@ fn waited(one: &StallWaiter) -> String {
     format!("    {client} waited {ms} {with}\n")
 }
 
-/// The target of a grab. In X.Org servers, devices 2 and 3 are the first master pointer and keyboard.
+/// Returns the target of a grab as text. In X.Org servers, the devices 2 and 3 are the first master pointer and the
+/// first master keyboard.
 fn grabbed(what: &str) -> String {
     match what {
         "device 2" => "pointer (device 2)".to_owned(),

@@ -9,7 +9,7 @@ use crate::plain::plain;
 const GAP: usize = 2;
 /// The width to which the first column is shortened before another column is dropped.
 const NAME: usize = 24;
-/// Minimum and maximum width of bars.
+/// The minimum and the maximum width of bars, in columns.
 const BARS: (usize, usize) = (8, 24);
 
 /// A table whose first column is aligned left and whose other columns are aligned right, with optional bars at the end.
@@ -88,7 +88,7 @@ impl Table {
         self.headings.extend(more);
     }
 
-    /// The table as text for `page`.
+    /// Formats the table for `page`.
     pub(crate) fn on(&self, page: &Page) -> String {
         let columns = self.headings.len();
         let widest = |column: usize| {
@@ -99,7 +99,7 @@ impl Table {
             widths.max().unwrap_or_default()
         };
         let mut widths: Vec<Option<usize>> = (0..columns).map(|at| Some(widest(at))).collect();
-        // First the spare columns, then any column from the right, except the first two.
+        // The spare columns are dropped first, then any column from the right, but never the first two.
         let mut goes = self.spare.iter().copied().chain((2..columns).rev());
         while needed(&widths, NAME) > page.columns() {
             match goes.next() {

@@ -25,7 +25,7 @@ pub fn bytes(count: u64) -> String {
     format!("{count} bytes")
 }
 
-/// The speed of a network: `1.50 Mbit/s`.
+/// A speed in bits per second as text, such as `1.50 Mbit/s`. The parameter is in bytes per second.
 pub fn speed(bytes_per_second: f64) -> String {
     let bits = 8.0 * bytes_per_second;
     match bits {
@@ -55,7 +55,7 @@ pub fn number(of: f64) -> String {
     }
 }
 
-/// A percentage as text, without decimals from 10 on.
+/// A percentage as text, such as `12 %` or `2.5 %`. From 10 % on, the text has no decimals.
 pub fn share(percent: f64) -> String {
     match percent {
         p if p >= 9.95 => format!("{p:.0} %"),
@@ -63,7 +63,7 @@ pub fn share(percent: f64) -> String {
     }
 }
 
-/// A number with three digits, without decimals from 100 on.
+/// A number as text with three digits, such as `2.50` or `369`. From 100 on, the text has no decimals.
 pub(crate) fn three(number: f64) -> String {
     match number.abs() {
         n if n >= 99.95 => format!("{number:.0}"),
@@ -72,7 +72,8 @@ pub(crate) fn three(number: f64) -> String {
     }
 }
 
-/// The number of decimals for a column of milliseconds whose largest value is `most`.
+/// The number of decimals for a column of milliseconds whose largest value is `most`. Larger values have fewer
+/// decimals.
 pub(crate) fn decimals(most: f64) -> usize {
     match most {
         m if m >= 10_000.0 => 0,

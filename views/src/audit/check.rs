@@ -1,4 +1,5 @@
-//! A check: the required relation between figures. The message for a failed check is made here too.
+//! A consistency check of `checks.txt`: the required relation between figures of the report's outputs. If a check
+//! fails, this module also creates the message.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +10,13 @@ use super::outcome::Audit;
 use super::pages::Pages;
 use super::said::number;
 
-/// The text of `checks.txt`: the checks of all pages, one per line.
+/// The text of `checks.txt`: all checks, one per line.
 pub(super) const CHECKS: &str = include_str!("checks.txt");
 
 /// A consistency check from `checks.txt`. A check is skipped if the recording lacks its figures.
 #[derive(Debug, PartialEq)]
 pub(super) struct Check<'a> {
-    /// The path of the list whose elements are checked; `None` if the check does not apply to list elements.
+    /// The path of the list to whose elements the check applies; `None` if the check does not apply to list elements.
     each: Option<&'a str>,
     kind: CheckKind,
     /// The name of the compared figure, for messages.
@@ -26,11 +27,15 @@ pub(super) struct Check<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum CheckKind {
+    /// All figures are equal.
     Same,
+    /// The first figure is at most as large as the other figures.
     Most,
     /// The figures are equal within a relative and an absolute tolerance.
     About(f64, f64),
+    /// Several lists have the same figures for elements with the same name.
     Names,
+    /// A text output contains the figure.
     Said,
 }
 
@@ -89,7 +94,7 @@ impl<'a> Check<'a> {
     pub(super) fn apply(&self, pages: &Pages, audit: &mut Audit) {
         let page = |name: &str| pages.figures(name);
         match (self.kind, self.each) {
-            // A printed caveat already reports the difference.
+            // In this case, a printed caveat already reports the difference.
             (CheckKind::About(..), _)
                 if pages.figure("report:warnings[kind=clocks-differ].count") > Some(0.0) => {}
             (CheckKind::Names, _) => self.by_name(pages, audit),
@@ -133,8 +138,8 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Compares the figures of list elements that have the same name. `sides` are a list, the field with the name, and
-    /// the path of the figure.
+    /// Compares the figures of elements with the same name in several lists. Each of `sides` contains the path of a
+    /// list, the field with the name, and the path of the figure.
     fn by_name(&self, pages: &Pages, audit: &mut Audit) {
         let read = |side: &&str| -> Option<BTreeMap<String, f64>> {
             let mut words = side.splitn(3, ' ');
@@ -171,8 +176,8 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Compares a number in text output with a figure. `sides` are a report, the number's position and the words before
-    /// it, and the path of the figure.
+    /// Compares a number in a text output with a figure. `sides` are a text output with the index of the number and the
+    /// words before it, and the path of the figure.
     fn said(&self, pages: &Pages, audit: &mut Audit) {
         let found = || {
             let [side, path] = self.sides.as_slice() else {

@@ -1,9 +1,10 @@
 //! Evaluates the figures that the paths in `checks.txt` select.
 //!
-//! `report:requests[].count` is the sum of all requests' counts in the output of `report`. `[name=X]` selects the
-//! elements with that name, `[name=null]` the elements without a name, `[0]` the first element, `[.]` the numbers of a
-//! list. `max PATH` is the largest value, `len PATH` the number of values. `A + B`, `A - B` and `A * B` are sum,
-//! difference and product. True counts as 1. A path without a report refers to the current element.
+//! `report:requests[].count` is the sum of the counts of all requests in the output of `report`. `[name=X]` selects the
+//! elements with that name, `[name=null]` selects the elements without a name, and `[0]` selects the first element.
+//! `[.]` selects the elements of a list of numbers. `max PATH` is the largest value, and `len PATH` is the number of
+//! values. `A + B`, `A - B` and `A * B` are the sum, the difference and the product. True counts as 1. A path without a
+//! report refers to the current element.
 
 use serde_json::Value;
 

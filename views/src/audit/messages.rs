@@ -1,4 +1,4 @@
-//! Sums over the lines of `dump`, which share no counter with the reports.
+//! Computes sums over the lines of `dump`. The reports compute their figures with other code.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The maximum part of a context switch that the CPU clock of a process counts and its recorded runs do not, in
-/// milliseconds.
+/// The maximum time of a context switch, in milliseconds, that the kernel includes in a process's CPU time, but that
+/// lies outside of the recorded running times of the threads.
 const SWITCH_MS: f64 = 0.02;
 
-/// The figures of a line. The fields of a message are most of the dump and are skipped.
+/// The figures of a line of the dump. The message's fields, which are most of the text, are skipped.
 #[derive(Deserialize)]
 struct Line<'a> {
     #[serde(borrow)]
@@ -21,8 +21,8 @@ struct Line<'a> {
     control: Value,
 }
 
-/// The number and bytes of messages by kind, and the machine and network from control records, in the JSON `lines` of a
-/// dump.
+/// Returns the number and the bytes of messages by kind, and the machine and the network from control records. `lines`
+/// are the lines of a dump in JSON.
 pub(super) fn added_up(lines: &str) -> Value {
     let mut sums = json!({});
     let mut messages = ["request", "reply", "event", "error"].map(|kind| (kind, 0_u64, 0_u64));
@@ -34,7 +34,8 @@ pub(super) fn added_up(lines: &str) -> Value {
         let control = &line.control;
         match control["kind"].as_str() {
             Some("started") => sums["processors"] = control["cpus"].clone(),
-            // A process's CPU clock includes part of each context switch, which its runs do not include.
+            // A process's CPU clock includes a part of each context switch, which the recorded running times do not
+            // include.
             Some("cpu-time") => {
                 let of = |name: &str| control[name].as_f64().unwrap_or_default();
                 let count = of("voluntary_switches") + of("involuntary_switches");

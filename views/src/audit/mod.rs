@@ -1,5 +1,5 @@
-//! Checks that all pages of a recording are consistent: parts with their totals, and figures of one page with figures
-//! of another. `checks.txt` is the list of checks.
+//! Checks that all outputs for a recording are consistent: parts agree with their totals, and the figures of one output
+//! agree with the figures of another. `checks.txt` is the list of checks.
 
 mod check;
 mod figure;
@@ -14,7 +14,7 @@ pub use outcome::{Audit, Violation};
 use pages::Page;
 pub use pages::Pages;
 
-/// Runs all checks on the pages of a recording.
+/// Runs all checks on the outputs for a recording.
 #[must_use]
 pub fn audit(pages: &Pages) -> Audit {
     let mut audit = Audit::default();

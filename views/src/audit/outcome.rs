@@ -9,7 +9,7 @@ pub struct Audit {
     pub held: usize,
     /// The checks that failed.
     pub violations: Vec<Violation>,
-    /// The figures of checks that were skipped because this recording does not have them.
+    /// The figures of the checks that were skipped, because this recording has no such figures.
     pub idle: Vec<&'static str>,
 }
 
@@ -31,13 +31,13 @@ impl fmt::Display for Violation {
 }
 
 impl Audit {
-    /// The number of comparisons made.
+    /// The number of comparisons so far.
     pub(super) fn made(&self) -> usize {
         self.held + self.violations.len()
     }
 
-    /// Adds the comparison of the figure `here` with the figure `there`, each with its value. `holds` is true if it
-    /// passes; `why` describes the relation that fails.
+    /// Adds the result of comparing the figure `here` with the figure `there`, each with its value. `holds` is true if
+    /// the comparison passes; `why` describes the failed relation.
     pub(super) fn note(
         &mut self,
         holds: bool,

@@ -7,16 +7,16 @@ use serde_json::{Map, Value};
 use super::figure::evaluate;
 use super::messages::added_up;
 
-/// The pages of one recording, by name.
+/// The outputs (pages) for one recording, by name.
 #[derive(Debug, Default)]
 pub struct Pages(pub(super) BTreeMap<String, Page>);
 
-/// A page of output that was parsed for the checks.
+/// An output that was parsed for the checks.
 #[derive(Debug)]
 pub(crate) enum Page {
-    /// The figures of a JSON page by name; for a CSV page, a list of its lines.
+    /// The figures of a JSON output by name; for CSV, a list of its records.
     Figures(Value),
-    /// A text page, on one line.
+    /// A text output, with all words on one line.
     Words(String),
 }
 
@@ -40,8 +40,8 @@ impl Pages {
         Ok(())
     }
 
-    /// Adds the pages of a report in all formats, which `--format all` printed. The pages other than JSON are named after
-    /// their formats, and `plain` removes the words that are no figures from them.
+    /// Adds the outputs of a report in all formats, as `--format all` prints them. The outputs other than JSON are
+    /// named after their formats. `plain` removes words that are not figures from these outputs.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ impl Pages {
         Ok(())
     }
 
-    /// The figure at a path of a page; `None` if it is missing.
+    /// The figure at a path of an output; `None` if it is missing.
     #[must_use]
     pub fn figure(&self, path: &str) -> Option<f64> {
         evaluate(path, &|page| self.figures(page))

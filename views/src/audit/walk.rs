@@ -1,4 +1,4 @@
-//! Checks that apply to every page: no share over 100 %, no negative value, quantiles in ascending order.
+//! Checks that apply to every output: no share is above 100 %, no duration or count is negative, and quantiles ascend.
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ const RISING: [&[&str]; 5] = [
 /// Percentages that may exceed 100 %, because several processes run at the same time.
 const LARGER: [&str; 2] = ["percent_of_wall", "client_percent"];
 
-/// Checks the figures of a page recursively. `place` is the path of `value`, for messages.
+/// Checks the figures of an output recursively. `place` is the path of `value`, for messages.
 pub(super) fn figures(place: &str, value: &Value, audit: &mut Audit) {
     match value {
         Value::Object(fields) => {
@@ -77,7 +77,7 @@ fn bounds(name: &str, place: &str, value: &Value, audit: &mut Audit) {
     }
 }
 
-/// Checks the percentages in the text page `words`. `place` is the name of the page, for messages.
+/// Checks the percentages in the text output `words`. `place` is the name of the output, for messages.
 pub(super) fn words(place: &str, words: &str, audit: &mut Audit) {
     let mut before: Vec<&str> = Vec::new();
     for word in words.split(' ') {

@@ -9,7 +9,7 @@ use crate::page::Style;
 use crate::plain::{plain, xml_text};
 use crate::units::counted;
 
-/// The verdict in text form: the exceeded limits, the number of limits, then the limits that are kept.
+/// The verdict as text: the exceeded limits, the number of limits, and the limits that are not exceeded.
 pub fn text(verdict: &BudgetVerdict, page: &Page) -> String {
     let mut out = String::new();
     let over: Vec<&BudgetLine> = verdict

@@ -10,13 +10,13 @@ use crate::units::{bytes, counted, duration, number, share};
 
 /// The maximum number of sentences of the summary.
 const SENTENCES: usize = 5;
-/// The server time from which the summary names a client, in milliseconds per second.
+/// The server time above which the summary names a client, in milliseconds per second.
 const MUCH: f64 = 100.0;
-/// The length from which the summary names a grab of the pointer or keyboard, in milliseconds.
+/// The duration above which the summary names a grab of the pointer or keyboard, in milliseconds.
 const LONG_MS: f64 = 1000.0;
-/// The number of starts of a program per second from which the summary names it.
+/// The number of starts per second above which the summary names a program.
 const OFTEN: f64 = 2.0;
-/// The length from which the summary names a server grab, in milliseconds: three frames at 60 frames per second.
+/// The duration above which the summary names a server grab, in milliseconds: three frames at 60 frames per second.
 const LONG_GRAB_MS: f64 = 50.0;
 
 /// The sentences of the verdict: clients that occupied the server, that use much server time, whose resources grow, or
@@ -54,7 +54,8 @@ pub fn answer(report: &NowReport) -> Vec<String> {
     lines
 }
 
-/// Returns a sentence on the input devices that a client holds: other clients receive no input from them.
+/// Returns a sentence on the input devices that a client has grabbed. Other clients receive no input from these
+/// devices.
 fn device_grabs(client: &ClientNow, report: &NowReport) -> Option<String> {
     let grabs = client.grabs.iter();
     let held = grabs.filter(|one| one.goes_on && one.what != "server" && one.held_ms >= LONG_MS);
@@ -130,7 +131,7 @@ fn stalls(report: &NowReport) -> Vec<String> {
             let waited: f64 = waits().map(|one| one.waited_ms).sum();
             let held: f64 = stalls.iter().map(|one| one.held_ms).sum();
             let longest = stalls.iter().map(|one| one.held_ms).fold(0.0, f64::max);
-            // A grab blocks all other clients, including those whose waits are unknown.
+            // A grab blocks all other clients, even if no client is known to wait.
             let long =
                 how == "grabbed" && (held >= MUCH * report.seconds || longest >= LONG_GRAB_MS);
             let waited_for = match waiters.len() {

@@ -12,8 +12,8 @@ use x11prof_analyzer::{ClientNow, NowReport};
 
 use crate::plain::plain;
 
-/// Returns the name of a client, with its process id if another client has the same name, or with the number of ended
-/// clients.
+/// Returns the name of a client. If another client has the same name, the process id is added. A row that combines
+/// several ended clients has their number.
 fn name(client: &ClientNow, report: &NowReport) -> String {
     let of_name = report.clients.iter().filter(|one| one.name == client.name);
     let name = plain(&client.name);

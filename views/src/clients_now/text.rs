@@ -9,7 +9,7 @@ use crate::profile::server_time;
 use crate::table::Table;
 use crate::units::{duration, number};
 
-/// The verdict, then the rows of the kind `by` in this order. `of` is the name of the display or recording.
+/// The verdict, and then the rows of the kind `by` in the given order. `of` is the name of the display or recording.
 pub fn text(report: &NowReport, of: &str, by: By, order: Order, page: &Page) -> String {
     let head = format!(
         "{}, {:.1} s to {:.1} s: {} requests and {} of server time per second",
@@ -63,7 +63,8 @@ pub fn text(report: &NowReport, of: &str, by: By, order: Order, page: &Page) -> 
     text
 }
 
-/// A sentence about the source of the server times. Times that are not measured now are modelled.
+/// A sentence about the source of the server times. Extrapolated times are reported as modelled, because the server is
+/// not measured at present.
 pub fn basis(report: &NowReport) -> String {
     let basis = match report.basis {
         TimeSource::Extrapolated => TimeSource::Modelled,

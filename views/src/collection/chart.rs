@@ -15,15 +15,15 @@ const LATENCIES: (f64, f64) = (1.0, 60_000.0);
 const LEAST: f64 = 1e-4;
 const COLOURS: [&str; 6] = ["client", "server", "network", "waiting", "good", "off"];
 
-/// A curve of a chart: the number of episodes by latency.
+/// A curve of a chart: the number of episodes by minimum latency.
 pub(super) struct Curve<'a> {
     pub(super) name: &'a str,
-    /// The number of episodes of any latency.
+    /// The number of all episodes of the curve.
     pub(super) all: u64,
     pub(super) points: &'a [PointReport],
 }
 
-/// The curves in one chart, as SVG.
+/// Returns the curves in one chart, as SVG.
 pub(super) fn curves(list: &[Curve<'_>]) -> String {
     let mut svg = format!(
         "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"100%\" style=\"max-width: {WIDTH}px\" role=\"img\">"

@@ -1,5 +1,5 @@
-//! Issues as HTML pages: the list, and one page for each issue. The pages need no script, network or server, and look
-//! like the page of a recording.
+//! Issues as HTML pages: the list of issues, and one page for each issue. The pages need no script, network or server,
+//! and have the same style as the page of a recording.
 
 use x11prof_analyzer::EpisodeReport;
 use x11prof_collection::{ByVersion, IssueReport, IssuesReport};
@@ -92,8 +92,8 @@ pub fn index(report: &IssuesReport) -> String {
     page("Issues", &counted(report.sessions as u64, "session"), &body)
 }
 
-/// Returns a row of the list of issues. `changed` and `known` show if the list has these columns, which it has if any
-/// row needs them.
+/// Returns a row of the list of issues. `changed` is true if the list has a column for changes, and `known` is true if
+/// the list has a column for known issues.
 fn row(of: &IssueReport, changed: bool, known: bool) -> String {
     let number = |value: &str| format!("<td class=\"number\">{}</td>", safe(value));
     let name = |value: &str| format!("<td class=\"name\">{}</td>", safe(value));

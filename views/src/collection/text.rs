@@ -195,8 +195,8 @@ fn details_of(of: &IssueReport, report: &IssuesReport, page: &Page) -> String {
         .collect()
 }
 
-/// The call sites of an issue with the longest waits and the most CPU time, and the most common ones of each version if
-/// they differ.
+/// The call sites of an issue with the longest waits and the most CPU time. If the most common call sites of the
+/// versions differ, the text also names the call site of each version.
 pub(super) fn places(of: &IssueReport, report: &IssuesReport) -> Vec<String> {
     let has_versions = report.versions.len() > 1;
     let by_version = |place: fn(&ByVersion) -> Option<&str>| {

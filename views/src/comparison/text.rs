@@ -8,7 +8,7 @@ use crate::profile::{basis_word, doubts_of, network_words, scaled_text};
 use crate::table::Table;
 use crate::units::{counted, decimals, duration};
 
-/// Replaces a missing cost.
+/// The text for a missing cost.
 const NO_COST: &str = "no cost data";
 /// The maximum width of a server's column, in characters.
 const COLUMN: usize = 15;
@@ -148,7 +148,7 @@ fn verdict(comparison: &Comparison, page: &Page) -> String {
     text
 }
 
-/// Returns the lower and upper bound of a server's time, according to its costs, or a single figure if the time was
+/// Returns the bounds of a server's time, which follow from the cost data. Returns a single time if the time was
 /// measured.
 fn range(of: &ComparedServer) -> String {
     match (duration(of.low_ms), duration(of.high_ms)) {
@@ -203,8 +203,8 @@ fn servers(comparison: &Comparison) -> Table {
     table
 }
 
-/// The paper's Table 7, with transport charged to the requests that caused it. It is split into as many tables as the
-/// page width requires.
+/// The paper's Table 7, in which each request includes the transport costs that it caused. The table is split into as
+/// many tables as the page width requires.
 pub(super) fn requests(comparison: &Comparison, page: &Page) -> String {
     let labels = labels(comparison);
     let mut lines: Vec<&ComparedRequest> = comparison.requests.iter().collect();

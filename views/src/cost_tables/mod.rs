@@ -130,7 +130,7 @@ struct Line<'a> {
     extrapolated: Option<bool>,
 }
 
-/// A line for each request, size and server.
+/// The costs as CSV, with a line for each request, size and server.
 pub fn csv(table: &TypicalCosts) -> String {
     let mut out = csv::Writer::from_writer(Vec::new());
     for row in &table.requests {

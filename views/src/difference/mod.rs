@@ -13,7 +13,7 @@ const ROWS: usize = 15;
 /// The maximum length of a name in the table, in characters.
 const NAME: usize = 32;
 
-/// The changes as text. A page with all results also has the rows after the fifteenth.
+/// The changes as text. A page with all results has all rows instead of the first fifteen.
 pub fn text(difference: &Difference, page: &Page) -> String {
     let mut text = page.answer(verdict(difference, page).lines().map(plain), 2);
     let changed: Vec<&DifferenceRow> = difference
@@ -122,7 +122,8 @@ fn verdict(difference: &Difference, page: &Page) -> String {
     text
 }
 
-/// The times that became longer and shorter. If times were tested, only significant changes count.
+/// Returns sentences on the times that became longer and shorter. If times were tested for significance, only
+/// significant changes count.
 fn speeds(difference: &Difference) -> String {
     let times = difference.rows.iter().filter_map(|row| {
         let name = match (row.quantity, &row.name) {
@@ -140,7 +141,7 @@ fn speeds(difference: &Difference) -> String {
         Some((row, text))
     });
     let tested = difference.real.is_some();
-    // Without a test, neither a change of 2 % nor an interval that contains 0 is a sign.
+    // Without a test, a change below 2 % is not evidence, nor is a change whose interval contains 0.
     let is_large = |row: &DifferenceRow| {
         let is_sure = row
             .low
@@ -305,7 +306,7 @@ fn cells(row: &DifferenceRow) -> [String; 4] {
     ]
 }
 
-/// Returns the text for the certainty of a change.
+/// Returns `yes` if the change is significant or occurs in every recording, `no` if not, and an empty text if unknown.
 fn certainty(row: &DifferenceRow) -> String {
     let said = match row.real.or(row.steady) {
         Some(true) => "yes",
@@ -320,9 +321,9 @@ fn is_repeated(difference: &Difference) -> bool {
     difference.old.traces.len().max(difference.new.traces.len()) > 1
 }
 
-/// Returns the text for the 95 % confidence interval of the change: as a percentage if the change is one.
+/// Returns the 95 % confidence interval of the change as text, in percent if the change has a percentage.
 fn spread(row: &DifferenceRow) -> String {
-    // A change that all recordings share has no spread. No figure is below zero.
+    // A change that is equal in all recordings has no interval. No figure can be below zero.
     let low = row.low.map(|low| low.max(-row.old.mean));
     let Some((low, high)) = low.zip(row.high).filter(|(low, high)| low < high) else {
         return String::new();
@@ -347,7 +348,7 @@ fn percents(percent: f64) -> String {
     }
 }
 
-/// Returns a row as a sentence.
+/// Returns the old and the new figure of a row as text.
 fn said(row: &DifferenceRow) -> String {
     let (old, new) = (number(row, row.old.mean), number(row, row.new.mean));
     format!("{} {old} → {new}", title(row))

@@ -9,8 +9,8 @@ use x11prof_analyzer::name_matches;
 pub struct DumpFilter {
     /// The connection whose lines are shown; `None` for all connections.
     pub connection: Option<ConnectionId>,
-    /// Patterns of the names of messages to show; empty for all messages. `*` matches any characters, `?` matches one.
-    /// An error also matches by the name of its request.
+    /// The patterns of the names of messages to show; empty for all messages. `*` matches any characters, and `?`
+    /// matches one character. An error also matches a pattern by the name of its request.
     pub messages: Vec<String>,
     /// The time in seconds after the trace's start from which lines are shown; `None` for the start.
     pub from: Option<f64>,
@@ -21,7 +21,7 @@ pub struct DumpFilter {
 }
 
 impl DumpFilter {
-    /// True if a line of `connection` (`None` for a line about the whole trace) at `seconds` is shown.
+    /// True if the filter shows a line of `connection` (`None` for a line about the whole trace) at the time `seconds`.
     pub(super) fn place(&self, connection: Option<ConnectionId>, seconds: f64) -> bool {
         (self.connection.is_none() || connection == self.connection)
             && self.from.is_none_or(|from| seconds >= from)
@@ -33,7 +33,7 @@ impl DumpFilter {
         self.to.is_some_and(|to| seconds > to)
     }
 
-    /// True if lines that are not messages are shown.
+    /// True if the filter shows lines that are not messages.
     pub(super) fn shows_control(&self) -> bool {
         self.messages.is_empty()
     }

@@ -38,7 +38,7 @@ pub struct Dump {
     names: Names,
     /// The filter's patterns that no message has matched so far.
     unmatched: Vec<String>,
-    /// True when the time range of the filter has ended.
+    /// True after the end of the filter's time range.
     past: bool,
     /// A buffer for the line of JSON that is being written.
     line: Vec<u8>,
@@ -54,7 +54,7 @@ struct Line<'a> {
     has_reply: Option<bool>,
     kind: &'static str,
     name: &'a str,
-    /// The names of the resources in the fields. Serialising `fields`, which happens earlier, fills the list.
+    /// The names of the resources in `fields`. The list is filled when `fields` is serialised, which happens earlier.
     names: &'a Named<'a>,
     of: Option<&'a str>,
     opcode: Option<(u8, u8)>,
@@ -85,7 +85,7 @@ impl Dump {
         }
     }
 
-    /// True if the pass is beyond the end of the filter's time range.
+    /// True if the time range of the filter has ended.
     pub fn is_over(&self) -> bool {
         self.past
     }
@@ -110,7 +110,7 @@ impl Dump {
         written
     }
 
-    /// Writes an observation with these names, which several dumps may share.
+    /// Writes an observation. The caller provides the `names`, which several dumps may share.
     pub(crate) fn write(
         &mut self,
         observation: &Observation<'_>,
@@ -169,7 +169,7 @@ impl Dump {
         if !self.filter.shows_control() || !self.filter.place(connection_of(control), seconds) {
             return Ok(());
         }
-        // In text form, records about threads are noise among messages.
+        // In text form, records about threads are left out, because they would hide the messages.
         let is_of_threads = matches!(
             control,
             Control::Waiting(_)
@@ -198,7 +198,7 @@ impl Dump {
         }
     }
 
-    /// Prints that a thread begins to run, or stops.
+    /// Prints a context switch: a thread begins to run, or stops.
     fn switch(&mut self, step: &Step, out: &mut dyn io::Write) -> io::Result<()> {
         let seconds = self.seconds(step.time());
         if !self.filter.shows_control() || !self.filter.place(None, seconds) {
@@ -228,7 +228,7 @@ impl Dump {
         let seconds = self.seconds(seen.time);
         let described = describe(seen.message);
         let names = [Some(described.name), described.of];
-        // Usually empty after some messages.
+        // The list is usually empty after some messages.
         self.unmatched.retain(|pattern| {
             let mut names = names.iter().flatten();
             !names.any(|name| name_matches(pattern, name))

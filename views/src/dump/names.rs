@@ -27,7 +27,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// The name of `number`, which is of this kind; `None` if it has no known name.
+    /// The name of `number`, whose meaning is `kind`; `None` if the number has no known name.
     pub(super) fn name<'a>(
         &'a self,
         session: &'a Session,
@@ -41,7 +41,7 @@ impl Names {
         }
     }
 
-    /// The name of `number`, or the kind of resource if it has no name; `None` if unknown.
+    /// The name of `number`, or the kind of the resource if it has no name; `None` if the resource is unknown.
     pub(super) fn name_or_kind<'a>(
         &'a self,
         session: &'a Session,
@@ -73,8 +73,8 @@ impl Names {
         }
     }
 
-    /// Updates the names from a request. A window without a title is named by the instance of its class (ICCCM,
-    /// sections 4.1.2.1 and 4.1.2.5).
+    /// Updates the names from a request. A window without a title is named by its instance name (ICCCM, sections
+    /// 4.1.2.1 and 4.1.2.5).
     fn request(&mut self, seen: &MessageContext<'_>, request: &Request<'_>) -> Option<()> {
         if request.name.as_str() != "ChangeProperty" {
             return None;

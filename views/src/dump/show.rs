@@ -15,7 +15,8 @@ use crate::plain::plain;
 
 /// Maximum length of a message's fields in a line of text, in bytes.
 pub(super) const LONGEST_FIELDS: usize = 1000;
-/// The number of bytes of a message's fields that are decoded for a line of text, which is more than a line can show.
+/// The number of bytes of debug text from which the fields for a line of text are decoded. A line cannot show more
+/// fields.
 pub(super) const LONGEST_READ: usize = 1 << 12;
 
 /// Formats the fields of one message.
@@ -70,7 +71,7 @@ impl Show<'_> {
             Value::Bool(truth) => text.push_str(&truth.to_string()),
             Value::Name(name) if name.contains(' ') => text.push_str(&name.replace(" | ", "|")),
             Value::Name(name) => text.push_str(name),
-            // Quoted as in JSON, so that the text stays on one line.
+            // The text is quoted as in JSON, so that it stays on one line.
             Value::Text(quoted) => text.push_str(&plain(&Json::from(quoted.as_str()).to_string())),
             Value::List(list) => {
                 text.push('[');

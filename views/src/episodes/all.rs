@@ -1,4 +1,4 @@
-//! The tables about episodes that are not on the first screen (from the thesis).
+//! The tables about episodes that the text contains only with `--all` (from the LiLa thesis).
 
 use x11prof_analyzer::{EpisodesReport, PartsReport, percent};
 

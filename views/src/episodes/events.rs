@@ -47,7 +47,7 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
 }
 
 /// A resource of an event: its name in JSON, its name in Reiss's XML, the factor from x11prof's unit to Reiss's unit,
-/// and the amount used, if known.
+/// and the use of the resource; `None` if unknown.
 type Resource<'a> = (&'static str, &'static str, f64, Option<&'a ResourceUse>);
 
 /// Returns the resources of an event type.

@@ -1,4 +1,4 @@
-//! Landmarks as rows of text: one row for each kind of action in a window class, the user's actions first.
+//! Landmarks as rows of text: one row for each kind of action in a window class. The actions of the user come first.
 
 use x11prof_analyzer::{EpisodesReport, LandmarkReport, component_name};
 
@@ -36,7 +36,7 @@ pub(super) fn text(report: &EpisodesReport, rows: usize, each_key: bool, page: &
             .filter(|of| of.group == group.landmark && of.trigger == group.trigger)
             .collect();
         match below.as_slice() {
-            // A landmark that is alone in its group would repeat the group.
+            // If a landmark is alone in its group, the landmark replaces the row of the group.
             [one] if each_key => all.push((one.landmark.clone(), one)),
             below if each_key => {
                 all.push((group.landmark.clone(), group));

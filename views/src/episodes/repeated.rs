@@ -1,4 +1,5 @@
-//! Several recordings of the same actions, as text and CSV: mean and standard deviation over the recordings.
+//! The combined figures of several recordings of the same actions, as text and CSV: the mean and the standard deviation
+//! over the recordings.
 
 use x11prof_analyzer::{Figure, RepeatedLandmark, RepeatedReport};
 
@@ -11,8 +12,8 @@ use crate::table::Table;
 /// The default number of rows.
 const ROWS: usize = 15;
 
-/// The combined figures as text. With `each_key` or `--all`, the text has every landmark, otherwise groups of
-/// landmarks.
+/// The combined figures as text. With `each_key` or `--all`, the text has a row for each landmark, otherwise for each
+/// group of landmarks.
 pub fn repeated_text(report: &RepeatedReport, each_key: bool, page: &Page) -> String {
     let recordings = format!(
         "{} recordings (mean ± standard deviation over them):",

@@ -29,7 +29,7 @@ const ROWS: usize = 15;
 /// The maximum number of sentences of the summary.
 const SENTENCES: usize = 5;
 
-/// The report as text. A page with all results has all rows, all tables, and the messages of the worst episodes.
+/// The report as text. A page with all results also has all rows, all tables, and the messages of the longest episodes.
 pub fn text(report: &EpisodesReport, show: &Show, page: &Page) -> String {
     if show.marks {
         return marks::text(report, page);
@@ -200,7 +200,7 @@ fn worst_of_input(report: &EpisodesReport, page: &Page) -> Option<String> {
     ))
 }
 
-/// Returns the caveats of the report, and how to avoid them.
+/// Returns the caveats of the report, each with its remedy.
 fn doubts(report: &EpisodesReport, marked: bool, page: &Page) -> String {
     let mut text = String::new();
     let mut doubt = |line: &str| {

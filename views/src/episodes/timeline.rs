@@ -11,7 +11,8 @@ use crate::dump::{Dump, DumpFilter, DumpFormat, Names};
 const MAX_EPISODES: usize = 50;
 /// The maximum size of the messages of each episode, in bytes.
 const MAX_BYTES: usize = 1 << 18;
-/// The time before an episode, in seconds, in which a request of another client may have caused the episode.
+/// The time before an episode, in seconds, from which messages are collected. A request of another client in this time
+/// may have caused the episode.
 const BEFORE: f64 = 0.000_1;
 
 /// Collects the messages of a report's worst episodes.
@@ -72,7 +73,7 @@ impl Timeline {
         Ok(())
     }
 
-    /// True if later observations add nothing.
+    /// True if no later observation adds a message.
     pub fn is_over(&self) -> bool {
         let mut of = self.of.iter();
         of.all(|(_, dump, text)| text.len() >= self.bytes || dump.is_over())

@@ -16,12 +16,12 @@ pub(super) fn latency(ms: f64) -> String {
     }
 }
 
-/// The number of columns of the page beyond the narrowest width that fits all columns of a table.
+/// The number of columns by which the page is wider than the default width.
 pub(super) fn spare(page: &Page) -> usize {
     page.columns().saturating_sub(WIDTH)
 }
 
-/// The components of the latency, as many as fit, the largest first, each with its largest part:
+/// The largest components of the latency that fit into `room` columns, the largest first, each with its largest part:
 /// `off-CPU 61 % (of which file 50 %), client CPU 30 %`.
 pub(super) fn causes(
     before: &str,
@@ -69,10 +69,10 @@ pub(super) fn causes(
     line
 }
 
-/// The name and time of a component, and of its parts.
+/// A component of a latency: its name, its time in milliseconds, and its parts with their names and times.
 type Component<'a> = (&'a str, f64, &'a [(&'a str, f64)]);
 
-/// The parts of a component that has only one.
+/// The parts of a component that is not divided.
 const WHOLE: &[(&str, f64)] = &[];
 
 fn shares(all: &[Component<'_>]) -> Vec<String> {
@@ -112,7 +112,7 @@ pub(super) fn ordinal(number: u64) -> String {
     format!("{number}{ending}")
 }
 
-/// A location of time as text, with its share.
+/// Returns a location of time with its share as text.
 pub(super) fn location(of: &LocationReport) -> String {
     format!("{} {:.0} %", of.location, of.percent)
 }

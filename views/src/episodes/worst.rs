@@ -77,8 +77,8 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
     text + &advice
 }
 
-/// Returns a clause on the episode that the client handled when this one began, if this one waited for a fifth of its
-/// latency or longer.
+/// Returns a clause on the episode that the client was handling when this episode began; `None` if this episode waited
+/// for less than a fifth of its latency.
 fn waited_behind(of: &EpisodeReport, all: &[EpisodeReport]) -> Option<String> {
     if of.parts.waiting_ms < of.latency_ms / 5.0 {
         return None;
@@ -96,14 +96,14 @@ fn waited_behind(of: &EpisodeReport, all: &[EpisodeReport]) -> Option<String> {
     ))
 }
 
-/// Returns a sentence on the client that held the server during the episode.
+/// Returns a clause on the client that held the server during the episode.
 fn held_up(of: &HeldUpReport) -> String {
     let by = of.request.as_deref().unwrap_or("requests");
     format!("; held up {} ms by {by} of {}", brief(of.waited_ms), of.by)
 }
 
-/// Returns a sentence on the client with the largest share of the time of other clients, if that time is at least a
-/// fifth of the latency and the critical path does not name the client.
+/// Returns a clause on the client with the largest share of the time of other clients. `None` if that time is less than
+/// a fifth of the latency, or if the critical path names the client.
 fn of_other_clients(of: &EpisodeReport) -> Option<String> {
     if of.blame.is_some() || of.parts.other_clients_ms < of.latency_ms / 5.0 {
         return None;
@@ -164,7 +164,7 @@ fn chain(blame: &BlameReport, of: &EpisodeReport, page: &Page, text: &mut String
     links.retain(|link| link.ms >= 1.0);
     links.sort_by(|a, b| b.ms.total_cmp(&a.ms));
     links.truncate(LINKS);
-    // Links of a single client only repeat the line above.
+    // If only one client is on the path, the links would repeat the line above.
     let others = links.iter().any(|link| Some(link.connection) != own);
     if others {
         links.sort_by(|a, b| a.start_ms.total_cmp(&b.start_ms));

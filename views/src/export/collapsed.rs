@@ -7,9 +7,9 @@ use x11prof_analyzer::Stack;
 
 use crate::plain;
 
-/// Writes the stacks with the server's time in whole microseconds, one per line. Each line carries the rounding error of
-/// the lines before it, so the sum is the server's time even if most stacks take less than a microsecond. Stacks of zero
-/// microseconds are dropped.
+/// Writes the stacks with the server's time in whole microseconds, one stack per line. The rounding error of a line is
+/// added to the next line. The sum is therefore the server's time, even if most stacks take less than a microsecond.
+/// Stacks of zero microseconds are dropped.
 pub fn collapsed(stacks: &[Stack], out: &mut dyn io::Write) -> io::Result<()> {
     for line in lines(stacks) {
         writeln!(out, "{line}")?;
@@ -34,7 +34,7 @@ pub(super) fn lines(stacks: &[Stack]) -> impl Iterator<Item = String> {
 }
 
 /// Returns a name as a frame of a collapsed stack. `;` separates frames and a line feed ends the stack, so both
-/// characters are replaced, as are those that a terminal may act on.
+/// characters are replaced. Characters that a terminal interprets are also replaced.
 fn frame(name: &str) -> String {
     plain(name).replace(';', ",")
 }

@@ -3,19 +3,19 @@
 use serde::Serialize;
 use x11prof_analyzer::{CallTree, RUNS, Stack, StackHeld, StackRun, StackWaits};
 
-/// The minimum share of the total that a function must have, by at least one weight, to be on the page. A smaller
-/// function would be narrower than a pixel.
+/// The minimum share of the total of at least one quantity that a function must have to be on the page. A function with
+/// smaller shares would be narrower than a pixel.
 const LEAST: f64 = 0.0005;
 
-/// Server milliseconds, requests, bytes in both directions, round trips, client milliseconds, held bytes, milliseconds off
-/// the processor.
+/// The sums of a node: server time in milliseconds, requests, bytes in both directions, round trips, client CPU time in
+/// milliseconds, held bytes, and off-CPU time in milliseconds.
 type Sums = [f64; 7];
 
-/// The leaf of the time that a client was blocked, below its functions.
+/// The name of the leaf, below a client's functions, for the time that the client was blocked.
 const BLOCKED: &str = "(blocked)";
 
-/// The tree as a list, in which each node precedes its callees: JSON parsers may not support a nesting depth of a
-/// hundred calls.
+/// The tree as a list, in which each node precedes its callees. A nested tree could exceed the depth that JSON parsers
+/// support, because a stack may have a hundred calls.
 #[derive(Debug, Default, Serialize)]
 #[serde(transparent)]
 pub struct Code(Vec<CodeNode>);
@@ -29,7 +29,7 @@ struct CodeNode {
     sums: Sums,
 }
 
-/// Adds a node of the tree to the list, with its callees above the least sums.
+/// Adds a node and its callees to the list `to`. Callees whose sums are all below `least` are omitted.
 fn list(tree: &CallTree<'_, Sums>, node: (&str, usize), depth: usize, least: Sums, to: &mut Code) {
     let (name, node) = (node.0.to_owned(), node.1);
     let sums = tree.sums(node);
@@ -43,7 +43,8 @@ fn list(tree: &CallTree<'_, Sums>, node: (&str, usize), depth: usize, least: Sum
 }
 
 impl Code {
-    /// The tree of all stacks: of requests, of waits for replies, of CPU samples, of held resources, and of blocked threads.
+    /// Creates the tree of all stacks: of requests, of waits for replies, of CPU samples, of held resources, and of
+    /// blocked threads.
     pub fn new<'a>(
         stacks: &'a [Stack],
         waits: &'a [StackWaits],
@@ -158,7 +159,7 @@ mod tests {
         ];
         assert_eq!(nodes, expected);
         assert_eq!(code.0[6].sums, [3.0, 1.0, 40.0, 0.0, 0.0, 4096.0, 0.0]);
-        // Stacks that are negligible by every weight are omitted.
+        // Stacks whose share of every quantity is negligible are omitted.
         let few = Stack {
             server: Micros(1.0),
             ..Stack::default()

@@ -1,7 +1,7 @@
 //! A report as one self-contained HTML file.
 //!
 //! The parts of the page are in `assets/html`: the template, a style sheet, scripts, and uPlot with its licence. The
-//! results are inserted as JSON with the names of `--format json`, as far as the page shows them.
+//! page contains those results that it shows, as JSON with the names of `--format json`.
 
 mod code;
 mod page_data;
@@ -40,7 +40,8 @@ const SCRIPTS: [&str; 9] = [
 pub struct Page<'a> {
     /// The title of the page.
     pub title: &'a str,
-    /// Random letters and digits. A browser only runs scripts with this nonce, so it runs no script from a trace.
+    /// Random letters and digits. A browser runs only scripts with this nonce, so a script in a recorded name does not
+    /// run.
     pub nonce: &'a str,
     /// The version of x11prof that writes the page.
     pub made: &'a str,
@@ -54,7 +55,7 @@ pub struct Page<'a> {
     pub compare: Option<&'a Comparison>,
     /// The message statistics with histograms: sizes, and times between messages.
     pub stats: &'a StatisticsReport,
-    /// The episodes. The longest have their messages.
+    /// The episodes. The longest episodes contain their messages.
     pub episodes: &'a EpisodesReport,
     /// The round trips, and ways to avoid them.
     pub roundtrips: &'a RoundTripsReport,

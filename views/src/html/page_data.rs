@@ -1,5 +1,5 @@
-//! The parts of the results that a page shows. The full results of a long trace have many megabytes, which a browser
-//! would have to parse before it shows anything.
+//! The parts of the results that a page shows. The full results of a long trace have many megabytes, and a browser
+//! would have to parse all of them before it shows anything.
 
 use serde::Serialize;
 use x11prof_analyzer::{

@@ -75,8 +75,8 @@ pub fn text(report: &LinkReport, page: &Page) -> String {
     text
 }
 
-/// The report in one line, the round-trip time first: `Link: 21.3 ms a round trip through sshd; replies come in steps
-/// …`.
+/// The report in one line, with the round-trip time first: `Link: 21.3 ms a round trip through sshd; replies come in
+/// steps …`.
 pub(crate) fn line(report: &LinkReport) -> String {
     let trip = match report.round_trips.median_ms {
         Some(ms) => format!("{} a round trip", duration(ms)),
@@ -100,7 +100,7 @@ pub(crate) fn line(report: &LinkReport) -> String {
     format!("Link: {trip}{relay}{}{more}{advice}", share(report))
 }
 
-/// The share of the network in the shortest round trip.
+/// Returns a clause on the share of the network in the shortest round trip; empty if the share is unknown.
 fn share(report: &LinkReport) -> String {
     let (Some(network), Some(shortest)) = (report.network_ms, report.round_trips.min_ms) else {
         return String::new();

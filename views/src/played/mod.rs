@@ -1,5 +1,5 @@
-//! The latencies of a driven session, as text and CSV: each action over several runs, and the distribution within a
-//! run.
+//! The latencies of driven sessions, as text and CSV: the latency of each action over several runs, and the
+//! distribution of latencies within a run.
 
 mod picture;
 #[cfg(test)]
@@ -19,7 +19,7 @@ pub use picture::svg;
 /// The default number of rows.
 const ROWS: usize = 15;
 
-/// The runs as text: the `ROWS` slowest actions, or all actions in their order if the page has all results.
+/// The runs as text: the `ROWS` slowest actions, or all actions in their order if the page shows all results.
 pub fn text(report: &PlaysReport, page: &Page) -> String {
     let plays = counted(report.plays.len() as u64, "run");
     let actions = counted(report.actions.len() as u64, "action");
@@ -70,7 +70,7 @@ pub fn text(report: &PlaysReport, page: &Page) -> String {
     text
 }
 
-/// The keys of each run as text: the distribution of their latencies, with its components.
+/// The keys of each run as text: the distribution of their latencies, with the components of the latencies.
 pub fn keys(report: &PlaysReport, page: &Page) -> String {
     let mut text = String::new();
     for run in &report.plays {

@@ -13,7 +13,7 @@ const HEADING: f64 = 24.0;
 const BELOW: f64 = 22.0;
 const EDGE: f64 = 12.0;
 
-/// The picture as SVG; for runs without a latency, only text.
+/// The picture as SVG; only text if no run has a latency.
 pub fn svg(report: &PlaysReport) -> String {
     let cells = || report.plays.iter().flat_map(|run| &run.histogram);
     let least = cells()
@@ -56,7 +56,7 @@ pub fn svg(report: &PlaysReport) -> String {
             ));
         }
     }
-    // A label at each power of ten. With fewer than two of them, labels at both ends.
+    // Labels are at the powers of ten. If the axis contains fewer than two powers of ten, the labels are at both ends.
     let bottom = height - BELOW;
     let tens = (-3..6).map(|power| 10f64.powi(power));
     let mut ticks: Vec<f64> = tens.filter(|ms| (least..=most).contains(ms)).collect();

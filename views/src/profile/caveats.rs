@@ -21,12 +21,12 @@ pub(crate) fn of_warnings(warnings: &[Warning], page: &Page) -> String {
         let Some(first) = of_kind.first() else {
             continue;
         };
-        // One request may have several substituted attributes.
+        // A request may have several substituted attributes, so only the largest count of its warnings is added.
         let by_request = of_kind.chunk_by(|a, b| a.request == b.request);
         let most = by_request.filter_map(|of| of.iter().map(|warning| warning.count).max());
         let count = most.sum();
         let (what, mend) = doubt(first.kind, count);
-        // Details of a warning about the whole recording are printed in the line.
+        // The line also contains details of warnings about the whole recording.
         let whole = of_kind.iter().filter(|of| of.request.is_none());
         let details: Vec<_> = whole
             .filter_map(|of| of.from.as_deref().map(plain))
@@ -41,7 +41,7 @@ pub(crate) fn of_warnings(warnings: &[Warning], page: &Page) -> String {
     text
 }
 
-/// The text of a caveat that applies `count` times, and its remedy or consequence.
+/// Returns the text of a caveat that applies to `count` items, and its remedy or consequence.
 pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
     let of = |noun| counted(count, noun);
     let calibrate = "run `x11prof calibrate`";

@@ -82,7 +82,7 @@ fn figures(report: &ProfileReport, page: &Page) -> String {
         rtt => format!(", {} of latency", duration(trips as f64 * rtt)),
     };
     text.push_str(&page.wrap(&format!("Round trips: {trips}{latency}"), 2));
-    // Times of handlers need no costs.
+    // Timed requests need no cost data.
     let is_timed = report.server.basis == TimeSource::Timed;
     if !is_timed {
         let line = format!(
@@ -95,7 +95,7 @@ fn figures(report: &ProfileReport, page: &Page) -> String {
         );
         text.push_str(&page.wrap(&line, 2));
     }
-    // The kernel's total is exact, so it has no bounds.
+    // The CPU time from the kernel is exact, so the total has no bounds.
     if !report.server.basis.is_measured() {
         let (low, high) = (duration(total.low_ms), duration(total.high_ms));
         text.push_str(&page.wrap(

@@ -12,11 +12,11 @@ use crate::table::Table;
 use crate::units::{counted, decimals, duration, share};
 use crate::{callers, resources, stalls};
 
-/// The profile as text that fits the page.
+/// The profile as text that fits the page: the verdict, the most expensive requests and the caveats.
 pub fn text(report: &ProfileReport, page: &Page) -> String {
     let mut text = verdict(report, page);
     text.push('\n');
-    // Without stacks of requests, the subject is the functions.
+    // If the recording has stacks, the text shows functions instead of requests.
     let waits = report.callers.as_ref().filter(|of| of.looked_at > 0);
     let has_code = report.running.is_some() || !report.off_cpu.is_empty() || waits.is_some();
     let mut tables = Vec::new();
@@ -85,10 +85,11 @@ impl Line {
     }
 }
 
-/// The row of the time that belongs to no request, and to no client.
+/// The names of the row for time that belongs to no request, and of the row for time that belongs to no group.
 const UNATTRIBUTED: [&str; 2] = ["(no request)", "(unattributed)"];
 
-/// Requests or groups with their transport costs, the most expensive first; and the unattributed rest.
+/// Returns the rows of requests or groups with their transport costs, the most expensive first, and the row of the
+/// unattributed time.
 fn lines(report: &ProfileReport) -> (Vec<Line>, Option<Line>) {
     let (of, grouped) = match &report.groups {
         Some(groups) => (&groups.lines, true),
@@ -110,7 +111,7 @@ fn lines(report: &ProfileReport) -> (Vec<Line>, Option<Line>) {
     let server_ms = total.server_ms - all.server_ms;
     let network_ms = total.network_ms - all.network_ms;
     lines.sort_by(|a, b| b.time().total_cmp(&a.time()).then(b.count.cmp(&a.count)));
-    // A smaller rest is a rounding error.
+    // A smaller remainder is a rounding error.
     let rest = (server_ms + network_ms > 1e-6 * total.time_ms).then(|| Line {
         name: UNATTRIBUTED[usize::from(grouped)].to_owned(),
         server_ms: server_ms.max(0.0),
@@ -170,7 +171,7 @@ fn table(report: &ProfileReport, page: &Page) -> Table {
         table.bar(line.time() / total.max(f64::MIN_POSITIVE));
     };
     let (lines, unattributed) = lines(report);
-    // The last row needs no more space than "1 more".
+    // The last row uses the line of "1 more", so one additional row fits.
     let shown = match lines.len() <= page.rows.saturating_add(1) {
         true => lines.len(),
         false => page.rows,
@@ -215,7 +216,7 @@ fn ran(report: &RunningReport, page: &Page) -> String {
         row(format!("… {left} more"), ms);
         rest -= ms;
     }
-    // A smaller rest is a rounding error.
+    // A smaller remainder is a rounding error.
     if rest > 1e-6 * report.ran_ms {
         row("(others)".to_owned(), rest);
     }
@@ -242,8 +243,8 @@ fn ran(report: &RunningReport, page: &Page) -> String {
     format!("{}{about}\n", table.on(page))
 }
 
-/// Returns true if the recorded server is behind a relay and the user named no cost table, so that the server's time is
-/// unknown.
+/// Returns true if the server's time is unknown: the recorded server is behind a relay, and the user specified no cost
+/// data.
 fn is_only_network(report: &ProfileReport) -> bool {
     report.server.relay.is_some() && report.server.name.is_empty()
 }

@@ -12,9 +12,10 @@ use crate::roundtrips::{cause_words, network};
 use crate::stalls;
 use crate::units::{counted, duration, share};
 
-/// The idle share of a start-up, in percent, from which no forecast is printed: the program probably waited for a user.
+/// The idle share of a start-up, in percent, above which no forecast is printed, because the program probably waited
+/// for a user.
 const MOSTLY: f64 = 50.0;
-/// The overhead of stack captures from which it is reported, in percent of the clients' time.
+/// The overhead of capturing stacks, in percent of the clients' CPU time, above which the overhead is printed.
 const TOLD: f64 = 1.0;
 
 pub(super) fn verdict(report: &ProfileReport, page: &Page) -> String {
@@ -22,7 +23,7 @@ pub(super) fn verdict(report: &ProfileReport, page: &Page) -> String {
     lines.extend(start_up(report));
     lines.push(who(report));
     lines.extend(over(report));
-    // With a network, stalls are not the subject.
+    // A report over a network is not about stalls.
     let stalls = report.stalls.as_ref().filter(|_| !has_network(report));
     lines.extend(stalls.and_then(stalls::sentence));
     lines.push(basis(report));
@@ -59,8 +60,8 @@ fn recorded(report: &ProfileReport) -> String {
     )
 }
 
-/// The start-up of the recorded command, else the slowest one: `Start-up 0.50 s: client CPU 29 %, off-CPU 60 %, 135
-/// round trips; over DSL 9.0 s`.
+/// Returns a line on the start-up of the recorded command, or else on the slowest start-up: `Start-up 0.50 s: client
+/// CPU 29 %, off-CPU 60 %, 135 round trips; over DSL 9.0 s`.
 fn start_up(report: &ProfileReport) -> Option<String> {
     let slowest = StartUpReport::first(&report.start_up)?;
     let latency = slowest.latency_ms?;
@@ -81,8 +82,8 @@ fn start_up(report: &ProfileReport) -> Option<String> {
     // The line has space only for the largest of the other parts.
     let (name, most) = parts.max_by(|a, b| a.1.total_cmp(&b.1))?;
     let other = format!("{name} {}", of(most));
-    // A start-up that waited for a user is not forecast. A recording over a network is forecast only over
-    // another one, on request.
+    // A start-up that waited for a user has no forecast. A recording over a network has a forecast only for another
+    // network, if the user requests it.
     let is_recorded = |of: &ForecastReport| {
         of.recorded_rtt_ms
             .is_some_and(|recorded| (recorded - of.rtt_ms).abs() < 1e-3)
@@ -108,7 +109,8 @@ fn start_up(report: &ProfileReport) -> Option<String> {
     ))
 }
 
-/// The start-up's time over the given network, else over a typical one.
+/// Returns a clause with the forecast duration of the start-up over the selected network, or over DSL if the user
+/// selected none.
 fn abroad(report: &ProfileReport, of: &StartUpReport) -> Option<String> {
     let forecast = report.forecast.as_ref()?;
     let mut start_ups = forecast.start_ups.iter();
@@ -120,12 +122,13 @@ fn abroad(report: &ProfileReport, of: &StartUpReport) -> Option<String> {
     Some(format!("{words} {}", duration(there.forecast_ms)))
 }
 
-/// `Connected for 1.98 s: client CPU 369 ms (19 %), server CPU 40.6 ms (2.1 %)`. The line on a start-up has the client's
-/// CPU time.
+/// Returns a line such as `Connected for 1.98 s: client CPU 369 ms (19 %), server CPU 40.6 ms (2.1 %)`. The CPU time of
+/// the client is omitted if the line on the start-up already contains it.
 fn who(report: &ProfileReport) -> String {
     let total = &report.total;
     let wall = total.wall_ms;
-    // Times above the elapsed time are no share: a forecast for a slower server, or clients on several processors.
+    // Times above the elapsed time have no share. Such times occur in a forecast for a slower server, and with clients
+    // on several processors.
     let of_wall = |time: f64| match time <= wall {
         true => format!("{} ({})", duration(time), share(percent(time, wall))),
         false => duration(time),
@@ -136,7 +139,7 @@ fn who(report: &ProfileReport) -> String {
     };
     let clients = match (total.client_cpu_ms, report.client_and_server.client_ran_ms) {
         (Some(client), _) => format!("client CPU {}", of_wall(client)),
-        // CPU clocks are read only at the ends of a recording.
+        // CPU clocks are read only at the ends of a recording, so only a lower bound is known.
         (None, Some(ran)) => format!("client CPU at least {}", of_wall(ran)),
         (None, None) => "client CPU unknown".to_owned(),
     };
@@ -151,7 +154,8 @@ fn who(report: &ProfileReport) -> String {
     }
 }
 
-/// `Capturing stacks used 6.85 ms of the clients' CPU time`.
+/// Returns a line such as `Capturing stacks used 6.85 ms of the clients' CPU time`; `None` if the overhead is small or
+/// unknown.
 fn stacks(report: &ProfileReport) -> Option<String> {
     let took = report.client_and_server.stacks_ms?;
     let of_clients = percent(took, report.total.client_cpu_ms?);
@@ -163,9 +167,10 @@ fn stacks(report: &ProfileReport) -> Option<String> {
     })
 }
 
-/// The recording over the given network: `Over 1.50 Mbit/s and 50.0 ms a round trip: 14.0 s (PutImage …)`.
+/// Returns a line on the recording over the selected network, such as `Over 1.50 Mbit/s and 50.0 ms a round trip: 14.0
+/// s (PutImage …)`. `None` without a network.
 fn over(report: &ProfileReport) -> Option<String> {
-    // The forecast session has all clients.
+    // The forecast contains all clients, so it does not apply to a single client.
     let is_reported = has_network(report) && report.trace.client.is_none();
     let forecast = report.forecast.as_ref().filter(|_| is_reported)?;
     let causes = forecast.causes.iter().take(1);
@@ -180,7 +185,7 @@ fn over(report: &ProfileReport) -> Option<String> {
     ))
 }
 
-/// `1.50 Mbit/s and 50.0 ms a round trip`.
+/// Returns a network as text, such as `1.50 Mbit/s and 50.0 ms a round trip`.
 pub(crate) fn network_words(of: &NetworkReport) -> String {
     if of.bytes_per_second.is_none() && of.rtt_ms <= 0.0 {
         return "no network".to_owned();
@@ -202,12 +207,12 @@ pub(crate) fn basis_word(of: TimeSource) -> &'static str {
     }
 }
 
-/// The error of a program's shares, in percentage points, if its time is attributed by costs: the largest error
-/// among its five most expensive requests, median of 28 programs on each of four kinds of server
-/// (validation/results).
+/// The error of a program's shares, in percentage points, if the server's time is attributed by costs. For each
+/// program, the error is the largest error among its five most expensive requests. The constant is the median over 28
+/// programs on each of four kinds of server (validation/results).
 const SHARES_OFF: u32 = 10;
 
-/// The source of the server's time, for any page.
+/// Returns a sentence about the source of the server's time.
 pub(crate) fn server_time(basis: TimeSource, costs: &str) -> String {
     let source = match basis {
         TimeSource::Timed => "each request timed in the server".to_owned(),
@@ -218,7 +223,7 @@ pub(crate) fn server_time(basis: TimeSource, costs: &str) -> String {
     format!("Server time: {source}")
 }
 
-/// The source of the report's server time and the certainty of its figures.
+/// Returns a sentence about the source of the report's server time, and about the certainty of the figures.
 fn basis(report: &ProfileReport) -> String {
     if let Some(relay) = &report.server.relay {
         let relay = plain(relay);
@@ -245,7 +250,7 @@ fn basis(report: &ProfileReport) -> String {
     format!("{of}{sure}")
 }
 
-/// The bounds from the calibration, if they differ by more than 1 %.
+/// Returns the bounds of the total time, which follow from the calibration; empty if they differ by at most 1 %.
 fn bounds(report: &ProfileReport) -> String {
     let total = &report.total;
     if total.high_ms - total.low_ms <= 0.01 * total.time_ms {
@@ -258,7 +263,7 @@ fn bounds(report: &ProfileReport) -> String {
     )
 }
 
-/// True if the report is over a network. Without one, network columns are empty.
+/// True if the report is over a network. Without a network, the network columns are empty.
 pub(crate) fn has_network(report: &ProfileReport) -> bool {
     report.network.bytes_per_second.is_some() || report.network.rtt_ms > 0.0
 }

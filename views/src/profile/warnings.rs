@@ -6,7 +6,7 @@ use super::caveats::doubt;
 use crate::page::Page;
 use crate::plain::plain;
 
-/// Maximum number of warnings of one kind in text; the JSON has all warnings.
+/// The maximum number of printed warnings of one kind. The JSON output contains all warnings.
 const SHOWN: usize = 10;
 
 pub(super) fn warnings(warnings: &[Warning], page: &Page) -> String {
@@ -31,7 +31,8 @@ pub(super) fn warnings(warnings: &[Warning], page: &Page) -> String {
     text
 }
 
-/// `PolyLine fillstyle: FillStippled -> FillOpaqueStippled (12)`; `None` if the caveat has all details.
+/// Returns the line of a warning, such as `PolyLine fillstyle: FillStippled -> FillOpaqueStippled (12)`. `None` for a
+/// warning about the whole recording, because the caveat contains all its details.
 fn line(warning: &Warning) -> Option<String> {
     let mut line = String::new();
     line.push_str(&plain(warning.request.as_ref()?));

@@ -13,8 +13,9 @@ use crate::plain::plain;
 use crate::table::Table;
 use crate::units::{bytes, counted, duration, share, speed};
 
-/// Default number of rows of a table and of suggestions.
+/// The default number of rows of a table.
 const ROWS: usize = 15;
+/// The default number of suggestions.
 const SUGGESTIONS: usize = 5;
 
 /// The verdict in at most five sentences.
@@ -44,7 +45,7 @@ pub(crate) fn verdict(report: &RoundTripsReport) -> Vec<String> {
         duration(total.waited_ms),
     ));
     lines.extend(forecast.map(|forecast| over(report, forecast)));
-    // Compression is offered only if it saves more than each suggestion.
+    // Compression is suggested only if it saves more time than each other suggestion.
     lines.extend(compressed(report));
     match report.suggestions.first() {
         Some(first) if first.saves_ms > 0.0 => {
@@ -81,7 +82,7 @@ fn over(report: &RoundTripsReport, forecast: &ForecastReport) -> String {
             1 => String::new(),
             _ => format!(" of {}", one.client),
         };
-        // The client's own suggestions do not save this time.
+        // The client cannot save this time by following its own suggestions.
         let waits = one.delayed_by().map_or_else(String::new, |other| {
             let there = duration(one.awaited_ms);
             format!(", of which it waits {there} for {other}")
@@ -131,8 +132,8 @@ fn over(report: &RoundTripsReport, forecast: &ForecastReport) -> String {
     )
 }
 
-/// A sentence about the reply that a client waited for in vain, or that arrived without its file descriptor; `None` if
-/// there is none.
+/// Returns a sentence about a reply that never arrived, or that arrived without its file descriptor; `None` if there is
+/// no such reply.
 pub(crate) fn never_came(forecast: &ForecastReport) -> Option<String> {
     let one = forecast.never_came.first()?;
     let missing = match one.missing.as_str() {
@@ -150,7 +151,8 @@ pub(crate) fn never_came(forecast: &ForecastReport) -> Option<String> {
     ))
 }
 
-/// The round-trip time and speed from which a start-up takes over a second longer, and the limits of the forecast.
+/// Returns sentences about the round-trip time and the speed at which a start-up takes more than a second longer, and
+/// about the limits of the forecast.
 fn details(forecast: &ForecastReport) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(limits) = forecast.limits {
@@ -173,8 +175,8 @@ fn details(forecast: &ForecastReport) -> Vec<String> {
     lines
 }
 
-/// The forecast over a compressed link, if bytes are the main cause and compression saves a tenth of the session, and
-/// more than any suggestion; `None` otherwise.
+/// Returns a sentence on the forecast over a compressed link. `None` unless bytes are the main cause of the duration,
+/// and compression saves a tenth of the session and more than any suggestion.
 fn compressed(report: &RoundTripsReport) -> Option<String> {
     let forecast = report.forecast.as_ref();
     let forecast = forecast.filter(|one| !report.start_up_only && one.compression.is_none())?;
@@ -201,7 +203,7 @@ fn compressed(report: &RoundTripsReport) -> Option<String> {
     ))
 }
 
-/// `1.50 Mbit/s and 50.0 ms a round trip`.
+/// Returns a network as text, such as `1.50 Mbit/s and 50.0 ms a round trip`.
 pub(crate) fn network(bytes_per_second: Option<f64>, rtt_ms: f64) -> String {
     let bits = bytes_per_second.map_or_else(String::new, |bytes| format!("{} and ", speed(bytes)));
     format!("{bits}{} a round trip", duration(rtt_ms))
@@ -218,7 +220,7 @@ fn link_words(forecast: &ForecastReport) -> String {
     }
 }
 
-/// True if the critical path leads through several clients.
+/// True if the causes in the forecast belong to several clients.
 fn has_several_clients(forecast: &ForecastReport) -> bool {
     let mut clients = forecast.causes.iter().map(|cause| &cause.client);
     let first = clients.next();
@@ -246,7 +248,7 @@ fn action(report: &RoundTripsReport, one: &Suggestion) -> String {
     }
 }
 
-/// A suggestion with the time that it saves.
+/// Returns a suggestion as text, with the time that it saves.
 pub(crate) fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
     let (all, more) = (duration(one.saves_ms), duration(one.adds_ms));
     let mut saves = match &one.delayed_by {
@@ -256,7 +258,7 @@ pub(crate) fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
         None if one.adds_ms > one.saves_ms => format!("Saves {more} after the suggestions above"),
         None => format!("Saves {all}"),
     };
-    // The request and its reply also wait behind other bytes on the link.
+    // The request and its reply also wait behind other bytes on the link, in addition to the round trips.
     let waits = one.round_trips as f64 * report.rtt_ms;
     let beyond = one.saves_ms - waits;
     let forecast = report.forecast.as_ref();
@@ -296,12 +298,12 @@ pub fn text(report: &RoundTripsReport, page: &Page) -> String {
     out
 }
 
-/// The part of the recording that the forecast and its savings are of.
+/// Returns the part of the recording to which the forecast and the savings apply.
 fn part(report: &RoundTripsReport) -> &'static str {
     ["the session", "start-up"][usize::from(report.start_up_only)]
 }
 
-/// The causes of the additional time over the link.
+/// Writes the causes of the additional time over the network to `out`.
 fn causes(report: &RoundTripsReport, out: &mut String, page: &Page) {
     let Some(forecast) = report
         .forecast
@@ -344,12 +346,13 @@ fn causes(report: &RoundTripsReport, out: &mut String, page: &Page) {
     rest(out, forecast.causes.len(), shown);
 }
 
-/// True if a suggestion saves time after the others. If not, it is an alternative to an earlier one.
+/// True if a suggestion saves additional time after the suggestions before it. Otherwise it is an alternative to an
+/// earlier suggestion.
 fn adds(one: &Suggestion) -> bool {
     one.delayed_by.is_some() || one.adds_ms > 0.01 * one.saves_ms
 }
 
-/// The suggestions in the order of a page: alternatives come last.
+/// The suggestions in the order of a page, with the alternatives at the end.
 pub(crate) fn suggestions(report: &RoundTripsReport) -> impl Iterator<Item = &Suggestion> {
     let all = || report.suggestions.iter();
     let first = all().filter(|one| adds(one));
@@ -441,7 +444,7 @@ fn requests(report: &RoundTripsReport, out: &mut String, page: &Page) {
 }
 
 fn start_up_lines(report: &RoundTripsReport, out: &mut String, page: &Page) {
-    // Without --all: programs that have drawn, or else the first client.
+    // Without `--all`, the table has the programs that have drawn. If there are none, it has the first client.
     let start_ups = &report.start_ups;
     let has_drawn =
         |one: &&StartUpReport| one.role != ClientRole::Helper && one.latency_ms.is_some();
@@ -465,7 +468,7 @@ fn start_up_lines(report: &RoundTripsReport, out: &mut String, page: &Page) {
     rest(out, start_ups.len(), shown.len());
 }
 
-/// The start-up of a client in one sentence.
+/// Returns the start-up of a client in one sentence, with its forecast if there is one.
 fn start_up(one: &StartUpReport, forecast: Option<&ForecastReport>) -> String {
     let trips = counted(one.round_trips, "round trip");
     let Some(latency) = one.latency_ms else {
@@ -490,7 +493,7 @@ fn start_up(one: &StartUpReport, forecast: Option<&ForecastReport>) -> String {
     )
 }
 
-/// The components of a start-up, and the parts of it that concern the connection.
+/// Returns a table of the components of a start-up; `None` if the start-up has no first frame.
 fn start_up_parts(one: &StartUpReport, page: &Page) -> Option<String> {
     let (latency, parts) = (one.latency_ms?, one.parts.as_ref()?);
     let mut table = Table::new(["Part of start-up", "ms", "Share"]);
@@ -519,7 +522,7 @@ fn rest(out: &mut String, number: usize, shown: usize) {
     out.push_str(&left_out(number.saturating_sub(shown), " with --all"));
 }
 
-/// The text below the line of its suggestion.
+/// Returns the text of a suggestion, indented below the suggestion's first line.
 fn indented(text: &str, page: &Page) -> String {
     page.wrap(&format!("   {}", plain(text)), 3)
 }

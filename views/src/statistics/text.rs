@@ -146,7 +146,7 @@ fn row(name: &str, distribution: &DistributionReport, figure: fn(f64) -> String)
     ]
 }
 
-/// Milliseconds. The paper's clock had a resolution of 10 ms, this one of 1 ns.
+/// Formats milliseconds. The paper's clock had a resolution of 10 ms; this clock has a resolution of 1 ns.
 fn time(ms: f64) -> String {
     if ms == 0.0 {
         "0".to_owned()

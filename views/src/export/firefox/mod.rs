@@ -27,9 +27,9 @@ use stacks::Stacks;
 
 /// Maximum number of clients with a thread.
 const CLIENTS_LIMIT: usize = 1000;
-/// Maximum number of requests and events kept: about 150 bytes of JSON each.
+/// The maximum number of requests and events in the profile. Each takes about 150 bytes of JSON.
 const MESSAGES_LIMIT: usize = 500_000;
-/// The maximum number of round trips and server runs kept.
+/// The maximum number of round trips and server runs in the profile.
 const STRETCHES_LIMIT: usize = 500_000;
 
 /// Collects a trace as a profile for the Firefox Profiler.
@@ -62,7 +62,7 @@ impl Firefox {
     /// Creates an empty Firefox profile.
     pub fn new() -> Firefox {
         let epoch = ReferenceTimestamp::from_millis_since_unix_epoch(0.0);
-        // The minimum zoom of the profiler.
+        // The interval determines the highest zoom level of the Firefox Profiler.
         let interval = SamplingInterval::from_nanos(1000);
         let mut profile = Profile::new("x11prof", epoch, interval);
         let kinds = Kinds::new(&mut profile);
@@ -186,7 +186,7 @@ impl Contents {
                 let timing = self.stretch(from, to.max(from));
                 self.mark(thread, timing, kind, ("runs", [0; 3]), "");
             }
-            // The profiler would show these bytes as network traffic and print their carbon dioxide.
+            // The profiler would show these bytes as network traffic, and print carbon dioxide emissions for them.
             TimelineEntry::Count(..) => {}
         }
     }
@@ -234,7 +234,7 @@ impl Contents {
         }
     }
 
-    /// Sets the call stack of the marker for the request `of`, if the recording has stacks.
+    /// Sets the call stack of the marker for the request `of`, if the stack of the request was recorded.
     fn stack(&mut self, client: ConnectionId, marker: Option<MarkerHandle>, of: &SentRequest) {
         let thread = self.clients.get(&client).copied();
         if let (Some(thread), Some(marker), Some(stack)) = (thread, marker, of.stack) {

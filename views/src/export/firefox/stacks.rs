@@ -8,8 +8,8 @@ use fxprof_processed_profile::{
 };
 use x11prof_analyzer::StackNames;
 
-/// The requests and CPU samples that have stacks. The names of the stacks' functions are known after the recording has
-/// been read.
+/// The requests and CPU samples that have stacks. The names of the functions are only known after the whole recording
+/// has been read.
 #[derive(Debug, Default)]
 pub(super) struct Stacks {
     requests: Vec<(ThreadHandle, MarkerHandle, ProfileTime, u32)>,
@@ -48,8 +48,8 @@ impl Stacks {
         });
     }
 
-    /// Assigns a stack to each marker. The profile's samples are the CPU samples of clients; without CPU samples, each
-    /// request is a sample.
+    /// Sets the stack of each marker, and adds the samples of the profile. The samples are the CPU samples of clients;
+    /// without CPU samples, each request is a sample.
     pub(super) fn write(self, profile: &mut Profile, names: &StackNames) {
         let mut known = Known {
             handles: HashMap::new(),

@@ -7,7 +7,7 @@ const LINK_RAW: u16 = 101;
 
 /// Writes the header of the file.
 pub(super) fn head(out: &mut dyn io::Write) -> io::Result<()> {
-    // Section header: byte order, version 1.0, length not known.
+    // Section header: byte order, version 1.0, unknown length.
     block(
         out,
         0x0A0D_0D0A,
@@ -18,7 +18,7 @@ pub(super) fn head(out: &mut dyn io::Write) -> io::Result<()> {
             &u64::MAX.to_le_bytes(),
         ],
     )?;
-    // Interface: no limit of length; option 9, if_tsresol, 10^-9 s; end of options.
+    // Interface description: no limit on the length, option 9 (if_tsresol: units of 10^-9 s), end of options.
     block(
         out,
         1,

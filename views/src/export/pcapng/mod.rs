@@ -15,14 +15,15 @@ use x11prof_trace::{Block, ConnectionId, Control, Direction, Part, Record, Times
 
 use segment::{ACK, FIN, LONGEST_PAYLOAD, PUSH, SYN, Segment};
 
-/// The maximum length in bytes of a gap that is filled with zeros. No recorder reads as much at once.
+/// The maximum length in bytes of a gap that is filled with zeros. A recorder never reads more bytes at once.
 const LONGEST_FILLED: u64 = 1 << 24;
 /// The maximum number of zero bytes that are written to a file.
 const MOST_FILLED: u64 = 1 << 30;
 /// The TCP port of display :0.
 const SERVER_PORT: u16 = 6000;
-/// The first port of clients, and the number of ports per address.
+/// The first port of clients.
 const FIRST_PORT: u16 = 10_000;
+/// The number of client ports for each address.
 const PORTS: u32 = 1 << 15;
 
 /// Writes the records of a trace as packets.
@@ -38,7 +39,7 @@ pub struct PcapNg {
     holes: u64,
 }
 
-/// The number of bytes sent in each direction of a connection: to the server, to the client.
+/// The number of bytes that were sent in each direction of a connection: to the server, and to the client.
 #[derive(Debug, Default, Clone, Copy)]
 struct Conversation {
     sent: [u64; 2],
@@ -80,7 +81,7 @@ impl PcapNg {
         }
     }
 
-    /// Writes the TCP handshake, which shows a reader which side is the client (RFC 9293, section 3.5).
+    /// Writes the TCP handshake, from which a reader determines the client (RFC 9293, section 3.5).
     fn open(
         &mut self,
         connection: ConnectionId,
@@ -199,7 +200,8 @@ impl PcapNg {
             .get(&connection)
             .copied()
             .unwrap_or_default();
-        // The client's port and address are derived from its number; the server has one of each.
+        // The client's port and address are derived from the number of its connection. The server has a fixed port and
+        // address.
         let port = FIRST_PORT + (connection.0 % PORTS) as u16;
         let [.., high, low] = (connection.0 / PORTS).to_be_bytes();
         let client = ([127, high, low, 1], port);
@@ -208,7 +210,7 @@ impl PcapNg {
             Direction::ToServer => (client, server, 0),
             Direction::ToClient => (server, client, 1),
         };
-        // A SYN takes the number 0; the numbers wrap at 2^32 (RFC 9293, section 3.4).
+        // A SYN uses the sequence number 0. Sequence numbers wrap at 2^32 (RFC 9293, section 3.4).
         let number = |sent: u64, syn: bool| (sent as u32).wrapping_add(u32::from(!syn));
         let sequence = number(conversation.sent[way], flags & SYN != 0);
         let acknowledged = match flags & ACK {

@@ -1,8 +1,8 @@
 //! A trace as native track events for Perfetto (ui.perfetto.dev).
 //!
-//! The format: github.com/google/perfetto, protos/perfetto/trace/perfetto_trace.proto, and
-//! perfetto.dev/docs/reference/synthetic-track-event. Packets are written in the order in which they are complete:
-//! Perfetto sorts them by time.
+//! The format is defined in github.com/google/perfetto (protos/perfetto/trace/perfetto_trace.proto) and
+//! perfetto.dev/docs/reference/synthetic-track-event. Packets are written in the order in which they are complete,
+//! because Perfetto sorts them by time.
 
 mod names;
 mod proto;
@@ -25,7 +25,8 @@ use tracks::Track;
 
 /// The id of the packet sequence to which all packets belong.
 const SEQUENCE: u32 = 1;
-/// The maximum number of tracks that are remembered as described. Above this limit all tracks are described again.
+/// The maximum number of tracks that are known to be described in the file. Above this limit, all tracks are described
+/// again.
 const TRACKS_LIMIT: usize = 1 << 16;
 
 /// Writes a trace as Perfetto packets.
@@ -72,14 +73,14 @@ impl Perfetto {
     }
 }
 
-/// Perfetto packets that are not written yet.
+/// The Perfetto packets that have not been written yet.
 #[derive(Default)]
 struct Packets {
     bytes: Vec<u8>,
     names: Names,
     described: HashSet<Track>,
     begun: bool,
-    /// The flows from episodes to the episodes that they caused.
+    /// The ids of flows from an episode to an episode that it caused in another client.
     flows: HashSet<u64>,
 }
 
@@ -184,7 +185,7 @@ impl Packets {
             string_value: Some(component_name(episode.parts.culprit()).to_owned()),
             ..DebugAnnotation::default()
         });
-        // From the cause to the effect in another client; each has its own track.
+        // The flow leads from the cause to the effect in another client. Each client has a separate track.
         let led_to = made(episode).filter(|flow| self.flows.contains(flow));
         begin.flow_ids.extend(led_to);
         let own = flow(episode.client, episode.start);

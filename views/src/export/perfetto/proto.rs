@@ -1,6 +1,6 @@
 //! The messages of `perfetto_trace.proto` that the export writes, with the field numbers of that file.
 
-/// perfetto.protos.Trace: a file. A file of one packet can be appended to others.
+/// perfetto.protos.Trace: a file. The encoding of a file with one packet can be appended to another file.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct Trace {
     #[prost(message, repeated, tag = "1")]

@@ -10,7 +10,7 @@ use crate::export::timeline::{ClientCounter, Counter};
 pub(super) enum Track {
     /// The server's track, which contains other tracks.
     Server,
-    /// The runs of the server.
+    /// The periods in which the server ran.
     Runs,
     /// The marks of the user.
     Marks,
@@ -118,7 +118,7 @@ impl Track {
         }
     }
 
-    /// The track that contains this track; `None` if there is none. It must be described first.
+    /// The track that contains this track; `None` if there is none. The containing track must be described first.
     pub(super) fn within(self) -> Option<Track> {
         self.parent()
     }

@@ -1,7 +1,7 @@
 //! Server time and bytes for pprof: gzipped `profile.proto`.
 //!
-//! The format: github.com/google/pprof/blob/main/proto/profile.proto. A stack consists of the client, the window or the
-//! functions of the program, and the request. In the file all of these are functions.
+//! The format is defined in github.com/google/pprof/blob/main/proto/profile.proto. A stack consists of the client, the
+//! window or the program's functions, and the request. All of these are functions in the file.
 
 mod proto;
 
@@ -64,7 +64,7 @@ fn profile(stacks: &[Stack], summary: &TraceSummary) -> Profile {
                 id
             })
         };
-        // The leaf comes first.
+        // The innermost frame comes first.
         let places = stack.place.iter().rev();
         let names = [&stack.request].into_iter().chain(places);
         let location_id = names.chain([&stack.client]).map(|name| location(name));

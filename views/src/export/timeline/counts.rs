@@ -7,7 +7,8 @@ use x11prof_trace::{ConnectionId, Timestamp};
 
 use super::entry::{ClientCounter, Counter, TimelineEntry};
 
-/// The minimum interval between two values of a counter, in nanoseconds. Screens have no finer resolution.
+/// The minimum interval between two written values of a counter, in nanoseconds. A finer resolution would not be
+/// visible on a screen.
 const GRAIN: u64 = 1_000_000;
 
 #[derive(Debug, Default)]

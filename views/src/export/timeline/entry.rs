@@ -29,12 +29,13 @@ pub(in crate::export) enum TimelineEntry {
         at: Timestamp,
         name: Symbol,
         bytes: u64,
-        /// The number of the event, if the client sent a request before it received the next event.
+        /// The number of the event, if the client sent a request after this event and before it received the next
+        /// event; otherwise `None`.
         led_to: Option<u64>,
     },
     /// A mark of the user, with its time and text.
     Mark(Timestamp, String),
-    /// A run of the server, from the first to the second time.
+    /// A period in which the server ran, from the first to the second time.
     Run(Timestamp, Timestamp),
     /// A new value of a counter, with its time.
     Count(Counter, Timestamp, u64),
@@ -51,7 +52,8 @@ pub(in crate::export) struct SentRequest {
     pub(in crate::export) stack: Option<u32>,
     /// A number that is unique for this request.
     pub(in crate::export) number: u64,
-    /// The number of the event after which this is the client's first request; `None` if it is not the first one.
+    /// The number of the event after which this is the client's first request; `None` if the client sent another
+    /// request since its last event.
     pub(in crate::export) responds_to: Option<u64>,
 }
 

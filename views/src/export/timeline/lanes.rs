@@ -2,7 +2,7 @@
 
 use x11prof_trace::Timestamp;
 
-/// The lanes of one client, and the time from which each is free.
+/// The lanes of one client.
 #[derive(Debug, Default)]
 pub(in crate::export) struct Lanes {
     /// The time since which each lane is free; `None` while it is in use.

@@ -1,5 +1,5 @@
-//! A trace as a timeline: spans with a beginning and an end, counters over time, and causes, in the order of the trace.
-//! The exports for Perfetto and Firefox are based on this timeline.
+//! Converts a trace to a timeline in the order of the trace: spans with a beginning and an end, values of counters, and
+//! causes. The exports for Perfetto and Firefox are based on this timeline.
 
 mod counts;
 mod entry;
@@ -15,11 +15,11 @@ use counts::Counts;
 pub(super) use entry::{ClientCounter, Counter, SentRequest, TimelineEntry, named_mark};
 pub(super) use lanes::Lanes;
 
-/// The maximum number of a client's requests that wait for replies. Above this limit the oldest requests count as never
-/// replied to.
+/// The maximum number of a client's requests that wait for replies. Above this limit, the oldest requests become
+/// entries without a reply.
 const WAITING_LIMIT: usize = 1 << 14;
 
-/// The last event of a client, which a request may still follow.
+/// The last event that a client received. The client's next request may be a response to this event.
 #[derive(Debug)]
 struct LastEvent {
     at: Timestamp,
@@ -92,7 +92,7 @@ impl Timeline {
         }
     }
 
-    /// Ends the trace, and passes the remaining entries to `on`.
+    /// Passes the remaining entries to `on` at the end of the trace.
     pub(super) fn end(&mut self, on: &mut dyn FnMut(TimelineEntry)) {
         let clients: Vec<ConnectionId> = self.clients.keys().copied().collect();
         for client in clients {
@@ -219,7 +219,8 @@ impl Client {
         true
     }
 
-    /// Stops waiting for the reply to the client's oldest request, and passes the request to `on`.
+    /// Stops waiting for the reply to the client's oldest waiting request, and passes the request to `on` as a request
+    /// without a reply.
     fn give_up(&mut self, client: ConnectionId, on: &mut dyn FnMut(TimelineEntry)) {
         if let Some((_, lane, request)) = self.waiting.pop_front() {
             self.lanes.free(lane, request.at);
