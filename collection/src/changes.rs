@@ -1,8 +1,8 @@
 //! Finds new, worse and fixed issues between two versions, and the significance of each change.
 //!
-//! The tested figure is the time over the threshold per user action, for each session, so that a longer session is not
-//! worse. It uses the sessions that contain the issue's program. All issues of a program are tested together
-//! (`analyzer`'s permutation test corrects for their number).
+//! The compared figure is the time over the threshold per user action in each session, so a longer session does not
+//! count as worse. Only sessions that contain the issue's program are used. All issues of a program are tested
+//! together, and `analyzer`'s permutation test corrects for the number of issues.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,30 +11,31 @@ use x11prof_analyzer::{LEVEL, Sample, chances};
 
 use crate::issues::{Issue, Issues, SessionNumber};
 
-/// Maximum number of compared issues of a program: those with the most time.
+/// The maximum number of compared issues of a program. The issues with the most time are compared.
 const COMPARED: usize = 50;
-/// Maximum number of issues of all programs of which the significance is tested: those with the most time.
+/// The maximum number of issues of all programs whose changes are tested for significance. The issues with the most
+/// time are tested.
 const TESTED: usize = 200;
 /// Maximum number of tested sessions of a version, spread evenly over all sessions.
 const SESSIONS: usize = 100;
-/// A nanosecond, in the figure's milliseconds.
+/// The resolution of the compared figures: one nanosecond, in milliseconds.
 const RESOLUTION: f64 = 1e-6;
 
 /// The difference of an issue, or of all issues of a program, between two versions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Change {
-    /// The mean over sessions of the milliseconds over the threshold per user action, in the old version and in the new
-    /// one.
+    /// The milliseconds over the threshold per user action, as the mean over the sessions of the old version and of the
+    /// new version.
     pub(crate) per_action_ms: [f64; 2],
     /// The probability (0 to 1) of such a difference between equal versions; `None` if there are too few sessions, or
-    /// if no issue of the program is tested.
+    /// if no issue of the program was tested.
     pub(crate) chance: Option<f64>,
-    /// Whether the issue occurs, in the old version and in the new one.
+    /// True if the issue occurs in the old version, and true if it occurs in the new version.
     pub(crate) occurs: [bool; 2],
 }
 
 impl Change {
-    /// `new`, `fixed`, `worse` or `better`; `None` if the difference may be chance.
+    /// The kind of the change: `new`, `fixed`, `worse` or `better`. `None` if the difference is not significant.
     pub(crate) fn word(&self) -> Option<&'static str> {
         let [old, new] = self.per_action_ms;
         self.chance.filter(|chance| *chance <= LEVEL)?;
@@ -59,8 +60,8 @@ pub(crate) struct Changes {
     pub(crate) actions: [u64; 2],
 }
 
-/// Compares the issues of `program` (`None` if unknown) in the sessions of two versions, old and new. `ranked` has the
-/// program's issues with their indices in the ranked list of all issues.
+/// Compares the issues of `program` (`None` if unknown) in the sessions of two versions, the old one first. `ranked`
+/// contains the program's issues with their indices in the ranked list of all issues.
 pub(crate) fn changes(
     issues: &Issues,
     ranked: &[(usize, &Issue)],
@@ -83,7 +84,7 @@ pub(crate) fn changes(
     });
     let numbers = [0, 1].map(|side: usize| sessions[side].len());
     let tested = sessions.map(spread);
-    // The rank of a session's figure among the figures of both versions.
+    // The index of each tested session in the lists of figures, which begin with the old version's sessions.
     let all = tested.iter().flatten().enumerate();
     let places: HashMap<SessionNumber, usize> =
         all.map(|(at, (session, _))| (*session, at)).collect();
@@ -146,12 +147,12 @@ pub(crate) fn changes(
     }
 }
 
-/// The number of the program's issues of which the significance is tested.
+/// The number of the program's issues whose changes are tested for significance.
 fn tested_of(own: &[(usize, &Issue)]) -> usize {
     own.partition_point(|(at, _)| *at < TESTED)
 }
 
-/// The sessions to test, spread evenly if there are too many.
+/// Selects at most `SESSIONS` sessions to test, spread evenly over the list.
 fn spread(of: Vec<(SessionNumber, u64)>) -> Vec<(SessionNumber, u64)> {
     let number = of.len();
     match number <= SESSIONS {
@@ -246,7 +247,7 @@ mod tests {
         );
     }
 
-    /// The work does not grow with the number of issues and programs.
+    /// The work is limited even if there are many issues and programs.
     #[test]
     fn only_the_issues_with_the_most_time_are_tested() {
         let issue = super::Issue::default();

@@ -26,16 +26,17 @@ pub const PART_NAMES: [&str; PARTS] = [
     "awaited_ns",
 ];
 
-/// An episode as a row of a table, with texts of the type `T`. Times are in nanoseconds.
+/// An episode as a row of a table. Texts have the type `T`, and times are in nanoseconds.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct EpisodeRow<T = String> {
     /// The name of the program whose client handled the episode; `None` if unknown.
     pub program: Option<T>,
     /// The number of the connection of the client that handled the episode.
     pub client: u32,
-    /// The kind of action and the class of its window. A release counts as a part of its press.
+    /// The kind of action, and the class of the window in which it occurred. The release of a key or button has the
+    /// landmark of its press.
     pub landmark: T,
-    /// What began the episode: `input`, `output` or `asynchronous`.
+    /// The kind of cause that began the episode: `input`, `output` or `asynchronous`.
     pub trigger: T,
     /// The tree of the episode's intervals as text, without their times.
     pub pattern: T,
@@ -43,12 +44,12 @@ pub struct EpisodeRow<T = String> {
     pub blame: T,
     /// The beginning of the episode, in nanoseconds since the session's first record.
     pub start: u64,
-    /// The latency in nanoseconds, until the end of all episodes that this one caused.
+    /// The latency in nanoseconds, up to the end of all episodes that this episode caused.
     pub latency: u64,
-    /// The latency in nanoseconds from which the episode is perceptible.
+    /// The minimum latency of a perceptible episode, in nanoseconds.
     pub threshold: u64,
-    /// The parts of the latency in nanoseconds, in the order of `PART_NAMES`; their sum is the latency. Time of other
-    /// clients counts from the end of this client's own work.
+    /// The parts of the latency in nanoseconds, in the order of `PART_NAMES`. Their sum is the latency. The time of
+    /// other clients counts only after the end of this client's own work.
     pub parts: [u64; PARTS],
     /// The number of the client's waits for a reply during the episode.
     pub round_trips: u64,
@@ -56,20 +57,20 @@ pub struct EpisodeRow<T = String> {
     pub requests: u64,
     /// The size in bytes of the requests that the client sent during the episode.
     pub bytes: u64,
-    /// Why the end of the episode is uncertain; `None` if it is certain.
+    /// The reason why the end of the episode is uncertain; `None` if the end is certain.
     pub unsure: Option<T>,
-    /// The request of another client that caused the episode; `None` if there is none.
+    /// The name of the request with which another client caused the episode; `None` if no other client caused it.
     pub led_to_by: Option<T>,
-    /// The call site of the client's longest wait. It is known only for recordings with stacks, and is stored in no
-    /// table.
+    /// The call site of the client's longest wait; `None` unless the recording has stacks. No table contains this
+    /// field.
     pub waited_in: Option<T>,
-    /// The function in which the client used the most CPU time. It is known only for recordings with samples of running
-    /// clients, and is stored in no table.
+    /// The function in which the client used the most CPU time; `None` unless the recording has samples of running
+    /// clients. No table contains this field.
     pub ran_in: Option<T>,
 }
 
 impl<T> EpisodeRow<T> {
-    /// The row with each of its texts replaced by what `text` returns.
+    /// Returns the row with each text replaced by the result of `text`.
     pub fn map<U>(self, mut text: impl FnMut(T) -> U) -> EpisodeRow<U> {
         EpisodeRow {
             program: self.program.map(&mut text),
@@ -133,7 +134,8 @@ impl EpisodeRow {
     }
 }
 
-/// A press and its release are one user action, whichever of them the program handles.
+/// Returns the group with its action replaced: the release of a key or button counts as its press, because both are one
+/// user action.
 fn action(group: &str) -> String {
     for (release, press) in [("Buttons released", "Clicks"), ("Keys released", "Typing")] {
         if let Some(rest) = group.strip_prefix(release) {
@@ -143,7 +145,7 @@ fn action(group: &str) -> String {
     group.to_owned()
 }
 
-/// A blame in the form of the tables: the same text for the same cause, without connection numbers.
+/// Returns the blame as text for the tables. Equal causes have equal texts, without connection numbers.
 fn words<'a>(blamed: &Blamed, name: impl Fn(ConnectionId) -> Option<&'a str>) -> String {
     let who = name(blamed.client).unwrap_or("another client");
     match (blamed.kind, blamed.request) {

@@ -18,10 +18,10 @@ pub struct Gather {
     about: SessionFacts,
 }
 
-/// Facts of the session besides its episodes.
+/// The properties of the session that do not depend on its episodes.
 struct SessionFacts {
     session: Session,
-    /// The partition by the folders' names; it takes precedence over the trace's labels.
+    /// The partition according to the folders' names, which takes precedence over the trace's labels.
     folders: Partition,
     labels: Partition,
     /// The label `program`, which replaces the name of every client.
@@ -38,7 +38,7 @@ impl Gather {
     pub fn new(trace: &str, thresholds: &Thresholds) -> Gather {
         let options = EpisodeOptions {
             thresholds: *thresholds,
-            // The report of a single session is not needed, so it keeps the minimum of one episode.
+            // The report of a single session is not used, so the analysis stores only one episode for it.
             worst: Some(1),
             ..EpisodeOptions::default()
         };
@@ -61,7 +61,7 @@ impl Gather {
         }
     }
 
-    /// Processes the next observation of the trace. Returns the rows of the episodes that it completes.
+    /// Processes the next observation of the trace. Returns the rows of the episodes that the observation completes.
     pub fn observe(&mut self, observation: &Observation<'_>) -> Vec<EpisodeRow> {
         self.about.observe(observation);
         self.episodes.observe(observation);
@@ -86,17 +86,17 @@ impl Gather {
         &self.about.session
     }
 
-    /// The time of the trace's first record, on the trace's clock.
+    /// The time of the trace's first record; the default time before the first observation.
     pub fn first(&self) -> Timestamp {
         self.about.first.unwrap_or_default()
     }
 
-    /// Removes and returns the counts of latencies since the last call, for a recording in progress.
+    /// Removes and returns the counts of latencies since the last call. Used for a recording in progress.
     pub fn take_latencies(&mut self) -> Latencies {
         std::mem::take(&mut self.about.latencies)
     }
 
-    /// The session with its duration until now, for a recording in progress.
+    /// The session with its duration until now. Used for a recording in progress.
     pub fn so_far(&self) -> Session {
         self.about.so_far()
     }

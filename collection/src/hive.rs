@@ -15,8 +15,8 @@ pub struct Partition {
 const NONE: &str = "__HIVE_DEFAULT_PARTITION__";
 
 impl Partition {
-    /// Reads version, user and date from the folders in a path. If a path has two values of one kind, the inner
-    /// folder's is used.
+    /// Reads version, user and date from the names of the folders in a path. If a path has two values of one kind, the
+    /// value of the inner folder is used.
     pub fn of(path: &str) -> Partition {
         let mut partition = Partition::default();
         let folders = path.rsplit_once('/').map_or("", |(folders, _)| folders);
@@ -59,7 +59,7 @@ impl Partition {
     }
 }
 
-/// Bytes other than letters, digits, `.`, `_` and `-` become `%41`, which DuckDB and Spark decode.
+/// Encodes bytes other than letters, digits, `.`, `_` and `-` as in `%41`. DuckDB and Spark decode this form.
 fn encoded(value: &str) -> String {
     let mut text = String::new();
     for (at, byte) in value.bytes().enumerate() {

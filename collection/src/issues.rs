@@ -1,14 +1,15 @@
-//! Issues: episodes of equal program, landmark and blame, of any number of sessions, added up in one pass.
+//! Groups the slow episodes of any number of sessions into issues, in one pass. The episodes of an issue have the same
+//! program, landmark and blame.
 //!
-//! An issue of LagHunter is a landmark (the thesis, section 5.4). Here the blame distinguishes problems of one
-//! landmark. The tree of intervals does not, because one handler does different work for different screen contents;
-//! the patterns of an issue count the trees.
+//! In LagHunter, an issue is a landmark (the thesis, section 5.4). Here, the blame also distinguishes different
+//! problems of one landmark. The tree of intervals does not distinguish issues, because a handler does different work
+//! for different screen contents. Instead, each issue counts its episodes by tree (patterns).
 //!
-//! An episode that another client's episode caused is not an issue: its time is part of the other episode's latency,
-//! and the blame names it. Otherwise one wait would count twice.
+//! An episode that another client's episode caused does not belong to an issue. Its time is part of the other episode's
+//! latency, and the other episode's blame names its client. Otherwise a wait would count twice.
 //!
-//! Memory use: 56 bytes for each episode over its threshold, since an exact median needs all latencies, and one or two
-//! hundred bytes for each session and pattern. Each name is in memory once.
+//! Memory use: 56 bytes for each episode over its threshold, because an exact median needs all latencies; 100 to 200
+//! bytes for each session and each pattern. Each name is stored once.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -19,19 +20,19 @@ use serde::{Deserialize, Serialize};
 use crate::episode_row::{EpisodeRow, PARTS};
 use crate::hive::Partition;
 
-/// Maximum number of issues kept; episodes of all further issues count as one issue.
+/// The maximum number of stored issues. The episodes of all further issues count as one issue.
 const ISSUES_LIMIT: usize = 20_000;
-/// Maximum number of patterns kept for an issue.
+/// The maximum number of stored patterns of an issue.
 const PATTERNS_LIMIT: usize = 10_000;
 /// Maximum length of a name in bytes. Longer names are cut.
 const NAME_BYTES: usize = 1024;
-/// The name of the sum of all issues, or patterns, beyond the limit.
+/// The name of the sum of all issues, or of all patterns, beyond the limit.
 const OTHERS: &str = "(others)";
 
-/// Decides which episodes count as slow.
+/// The criterion for slow episodes.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Selection {
-    /// The latency in nanoseconds from which an episode counts as slow; `None` for each episode's own threshold.
+    /// The minimum latency of a slow episode, in nanoseconds; `None` to use the threshold of each episode.
     pub threshold: Option<u64>,
 }
 
@@ -43,7 +44,7 @@ pub struct SessionNumber(u32);
 #[derive(Debug)]
 pub(crate) struct SessionFacts {
     pub(crate) id: Arc<str>,
-    /// Shared by the sessions of a folder.
+    /// The version, user and date; sessions in the same folder share the value.
     pub(crate) partition: Arc<Partition>,
     pub(crate) trace: Arc<str>,
 }
@@ -126,14 +127,15 @@ pub struct Issues {
     pub(crate) sessions: Vec<SessionFacts>,
     /// The number of the user's actions (episodes that input began), by program and session.
     pub(crate) actions: BTreeMap<(Option<Arc<str>>, SessionNumber), u64>,
-    /// All names of programs, landmarks, causes, patterns, functions and traces.
+    /// All names of programs, landmarks, causes, patterns, functions and traces. Equal names share memory.
     names: HashSet<Arc<str>>,
     /// The index of each issue in `issues`.
     keys: HashMap<IssueKey, usize>,
     pub(crate) issues: Vec<Issue>,
     /// The number of episodes of any latency, by program and landmark.
     pub(crate) of_landmark: HashMap<(Option<Arc<str>>, Arc<str>), u64>,
-    /// The number of episodes by version and by lower bound of the step of latency in nanoseconds.
+    /// For each version, the number of episodes in each step of latency. Steps are identified by their lower bounds in
+    /// nanoseconds.
     pub(crate) steps: BTreeMap<Option<String>, BTreeMap<u64, u64>>,
     pub(crate) episodes: u64,
 }
@@ -190,7 +192,7 @@ impl Issues {
         list
     }
 
-    /// The shared copy of a name.
+    /// The shared copy of a name, truncated to `NAME_BYTES` bytes.
     fn name(&mut self, name: &str) -> Arc<str> {
         let name = &name[..name.floor_char_boundary(NAME_BYTES)];
         self.shared(name)
@@ -240,7 +242,8 @@ impl Issues {
         let trace = self.sessions.get(session.0 as usize);
         let trace = trace.map_or_else(Arc::default, |session| Arc::clone(&session.trace));
         let worst = &issue.worst;
-        // Among equal latencies the first by trace name and time wins, independent of the input order.
+        // Of several episodes with equal latencies, the first by trace name and time is used, so that the result does
+        // not depend on the order of the input.
         let before = (&trace, row.start) < (&worst.trace, worst.start);
         let first = issue.occurrences.len() == 1;
         if first || row.latency > worst.latency || (row.latency == worst.latency && before) {
@@ -274,8 +277,8 @@ impl Issues {
         })
     }
 
-    /// Adds `count` episodes of a session to the distributions of latencies; `step` is the lower bound of their step in
-    /// nanoseconds.
+    /// Adds `count` episodes of a session to the distributions of latencies. `step` is the lower bound, in nanoseconds,
+    /// of the step that contains the episodes' latencies.
     pub fn add_latencies(
         &mut self,
         session: SessionNumber,
@@ -311,8 +314,8 @@ impl Issues {
     }
 }
 
-/// The call sites or functions that `place` returns for the episodes, each with its number of episodes, the most frequent
-/// first.
+/// The call sites or functions that `place` returns for the episodes, each with its number of episodes, sorted by this
+/// number in descending order.
 pub(crate) fn ranked_places<'a>(
     of: impl IntoIterator<Item = &'a Occurrence>,
     place: impl Fn(&'a Occurrence) -> &'a Option<Arc<str>>,
@@ -326,7 +329,8 @@ pub(crate) fn ranked_places<'a>(
     list
 }
 
-/// The median of the latencies, for an even number the lower of the two middle ones; 0 if there are none.
+/// The median of the latencies; 0 if there are none. For an even number of latencies, returns the lower of the two
+/// middle latencies.
 pub(crate) fn median(mut latencies: Vec<u64>) -> u64 {
     let middle = latencies.len().saturating_sub(1) / 2;
     match latencies.is_empty() {
@@ -372,7 +376,7 @@ mod tests {
         ] {
             issues.add(session, &row(latency, blame, pattern));
         }
-        // An episode that another client caused is part of that client's time.
+        // The time of an episode that another client caused is part of that client's episode.
         let led_to = EpisodeRow {
             led_to_by: Some("ConvertSelection".to_owned()),
             ..row(1000, "sleeping", "a")

@@ -19,7 +19,7 @@ pub enum KnownError {
         /// The message of the TOML parser.
         message: String,
     },
-    /// The file has this other format version.
+    /// The file has this format version, which is not supported.
     #[error("known issues of format {0}; this x11prof reads format {FORMAT}")]
     Format(u32),
     /// An entry lacks the keys that identify the issue, or those that describe it.
@@ -27,7 +27,7 @@ pub enum KnownError {
     KnownEntry {
         /// The number of the entry in the file, from 1.
         number: usize,
-        /// What the user must add to the entry.
+        /// The keys that the user must add to the entry, as a sentence.
         why: &'static str,
     },
 }

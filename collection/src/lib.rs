@@ -1,9 +1,10 @@
-//! Many sessions together (after LagHunter: Jovic, Adamoli & Hauswirth 2011; the thesis, chapters 5 and 6): the same
-//! problem of many users, sessions and versions is one *issue*, and issues are ranked by their effect on users.
+//! Analyses many sessions together (after LagHunter: Jovic, Adamoli & Hauswirth 2011; the thesis, chapters 5 and 6).
+//! The same problem of many users, sessions and versions is one *issue*, and issues are ranked by their effect on
+//! users.
 //!
-//! `gather` passes one trace through the pipeline and returns a row for each episode. `tables` writes such rows as
-//! Parquet and reads them (docs/REFERENCE.md). `issues` adds up the rows of any number of sessions in one pass.
-//! `report` is the result. The crate is pure: callers open files and report damaged ones.
+//! `gather` processes one trace and returns a row for each episode. `tables` writes and reads such rows as Parquet
+//! files (docs/REFERENCE.md). `issues` groups the rows of any number of sessions in one pass. `report` contains the
+//! result. The crate does not open files; callers open files and report damaged files.
 
 mod changes;
 mod curve;

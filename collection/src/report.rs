@@ -20,7 +20,7 @@ pub use points::PointReport;
 use issue::{Actions, report};
 use points::points;
 
-/// The version of the JSON.
+/// The version of the JSON document's layout.
 const FORMAT: u32 = 1;
 
 /// The report of the issues in many sessions. Times are in milliseconds.
@@ -32,14 +32,14 @@ pub struct IssuesReport {
     pub sessions: usize,
     /// The number of different users in the sessions; sessions of unknown users do not count.
     pub users: usize,
-    /// The versions of the program in the sessions, the oldest first: by the first day of a version's sessions, then by
-    /// name.
+    /// The versions of the program in the sessions, the oldest first. The age of a version is the first day of its
+    /// sessions; versions with the same first day are ordered by name.
     pub versions: Vec<String>,
     /// The number of episodes of any latency in the sessions.
     pub episodes: u64,
-    /// The two versions that are compared, the old one first; null if there are not two.
+    /// The two versions that are compared, the old version first; null if no versions are compared.
     pub compared: Option<[String; 2]>,
-    /// The issues, the one with the most time over the threshold first.
+    /// The issues, sorted by time over the threshold in descending order.
     pub issues: Vec<IssueReport>,
     /// The comparison of the versions for each program; empty without two versions.
     pub programs: Vec<ProgramReport>,
@@ -85,8 +85,8 @@ pub struct CurveReport {
 }
 
 impl IssuesReport {
-    /// Creates the report. It compares the two versions in `compare`, the old one first, or else the last two versions
-    /// if there are two.
+    /// Creates the report. It compares the two versions in `compare`, the old version first. If `compare` is `None`, it
+    /// compares the last two versions, if there are at least two.
     pub fn new(
         issues: &Issues,
         known: &Known,

@@ -9,8 +9,8 @@ use crate::hive::Partition;
 /// A session: one recording with its properties.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Session {
-    /// A hash of the recording's start time, processor model and kernel: equal for all copies of the recording, and
-    /// practically different for all other recordings.
+    /// A hash of the recording's start time, processor model and kernel. All copies of a recording have the same hash,
+    /// and other recordings practically never have it.
     pub id: String,
     /// The path of the trace, as the user specified it.
     pub trace: String,
@@ -26,13 +26,13 @@ pub struct Session {
     pub complete: bool,
 }
 
-/// The number of episodes of a session by program, landmark, trigger and step of latency.
+/// The numbers of episodes of a session, by program, landmark, trigger and step of latency.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Latencies {
     counts: BTreeMap<(Option<String>, String, String, u64), u64>,
 }
 
-/// Maximum number of kinds of episodes kept for a session.
+/// The maximum number of stored combinations of program, landmark, trigger and step in a session.
 const KINDS_LIMIT: usize = 20_000;
 
 impl Latencies {

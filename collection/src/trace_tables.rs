@@ -1,5 +1,5 @@
-//! Computes the tables of one trace that are not about episodes: requests, round trips, resources, runs of the server,
-//! marks.
+//! Computes the tables of one trace that are not about episodes: requests, round trips, resources, periods in which the
+//! server ran, and marks.
 
 use x11prof_analyzer::{
     Episode, Observation, Profile, ResourceReport, Resources, RoundTrips, Stack, TimeSource,
@@ -9,11 +9,11 @@ use x11prof_trace::{Control, Timestamp};
 
 use crate::tables::{Cell, Schema, TableError, schema};
 
-/// The destination of rows.
+/// A function that receives each row with its table.
 type Sink<'a> = dyn FnMut(&'static Schema, &[Cell<'_>]) -> Result<(), TableError> + 'a;
 
-/// Converts one trace to rows of the tables of requests, round trips, resources, server runs and marks. The server time
-/// is that of a profile.
+/// Converts one trace to rows of the tables of requests, round trips, resources, server runs and marks. The profile
+/// determines the server times.
 pub struct TraceTables {
     profile: Profile,
     with_costs: bool,
@@ -24,8 +24,8 @@ pub struct TraceTables {
 }
 
 impl TraceTables {
-    /// Creates empty tables; `profile` must be a stacked profile. Without `with_costs`, requests have no server time,
-    /// because the costs are another server's.
+    /// Creates a converter; `profile` must be a profile with stacks. If `with_costs` is false, requests have no server
+    /// time, because the available costs are from another server.
     pub fn new(profile: Profile, with_costs: bool) -> TraceTables {
         TraceTables {
             profile,

@@ -1,23 +1,25 @@
-//! The term "cache" of the model: the extra cost of pixels that the server uses for the first time since it was idle,
-//! because they are no longer in the processor's caches.
+//! The term "cache" of the model: the extra cost of the first use of pixels after the server was idle, because the
+//! pixels are no longer in the processor's caches.
 //!
-//! Used pixels are stored by squares of a drawable, under the square in which an operation begins, because programs
-//! draw the same things at the same positions. A new pixmap is warm. The source of a copy was usually drawn just
-//! before: the source is cold if nothing was drawn on its drawable since the server was idle.
+//! Drawables are divided into squares. The model stores the used pixels of an operation under the square in which the
+//! operation begins, because programs draw the same contents at the same positions. The pixels of a new pixmap are in
+//! the caches. The source of a copy was usually drawn just before, so the source is cold only if its drawable was not
+//! used since the server was idle.
 
 use rustc_hash::FxHashMap;
 use x11prof_cost_model::{Cost, Micros, SleepCosts};
 use x11prof_protocol::Request;
 use x11prof_session::{Effect, Operation, PixelAccess, PixelArea, Session};
 
-/// The maximum number of stored squares. Beyond the limit all are forgotten.
+/// The maximum number of stored squares. Beyond the limit, all stored squares are dropped.
 const PLACES_LIMIT: usize = 1 << 14;
 /// The side of a square, in pixels.
 const SIDE: i16 = 256;
 
-/// A part of a drawable.
+/// A part of a drawable for which the last use is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Place {
+    /// A square of the drawable with this id: its column and row in units of `SIDE` pixels.
     Known(u32, i16, i16),
     /// A whole new pixmap, by id. The server clears its memory, so its pixels are in the caches.
     Made(u32),
@@ -25,21 +27,22 @@ enum Place {
     All(u32),
 }
 
-/// The last use of a square.
+/// The last use of a part of a drawable.
 #[derive(Debug, Clone, Copy)]
 struct Warm {
     /// The server's total idle time before this use.
     idled: Micros,
+    /// The number of pixels that the use accessed, from the first pixel on.
     pixels: f64,
 }
 
-/// The pixels that the server has used, with the times of their last use.
+/// The parts of drawables that the server has used, with their last uses.
 #[derive(Debug, Default)]
 pub(crate) struct UsedPixels {
     places: FxHashMap<Place, Warm>,
 }
 
-/// The pixels that are cold.
+/// A number of pixels that are no longer in the processor's caches.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct ColdPixels {
     pixels: f64,
@@ -48,8 +51,8 @@ struct ColdPixels {
 }
 
 impl UsedPixels {
-    /// The extra cost of a request because its pixels are cold (no longer in the processor's caches). `idled` is the
-    /// server's total idle time so far, in microseconds.
+    /// Returns the extra cost of a request whose pixels are cold (no longer in the processor's caches). `idled` is the
+    /// server's total idle time so far.
     pub(crate) fn cost(
         &mut self,
         costs: &SleepCosts,
@@ -69,8 +72,8 @@ impl UsedPixels {
         read + drawn
     }
 
-    /// The cold pixels that a request reads and writes: those that were not used since the server was idle for `least`.
-    /// `idled` is the server's total idle time so far.
+    /// Returns the cold pixels that a request reads, and the cold pixels that it writes. Pixels are cold if the server
+    /// was idle for more than `least` since it last used them. `idled` is the server's total idle time so far.
     fn access(&mut self, access: PixelAccess, idled: Micros, least: Micros) -> [ColdPixels; 2] {
         match access {
             PixelAccess::Makes(pixmap) => {
@@ -84,7 +87,7 @@ impl UsedPixels {
                 from_client,
             } => {
                 let read = match (from_client, reads) {
-                    // The client has written them on another processor, so they are not in this processor's cache.
+                    // The client wrote these pixels on another processor, so they are not in this processor's caches.
                     (true, _) => ColdPixels {
                         pixels: writes.pixels,
                         idle: Micros(f64::INFINITY),
@@ -97,7 +100,7 @@ impl UsedPixels {
         }
     }
 
-    /// The cold pixels of a read. A drawable on which no drawing was observed has none.
+    /// Returns the cold pixels of a read; none if no drawing on the drawable was observed.
     fn read(&mut self, area: PixelArea, idled: Micros, least: Micros) -> ColdPixels {
         let Some(all) = self.places.get_mut(&Place::All(area.drawable)) else {
             return ColdPixels::default();
@@ -199,7 +202,7 @@ mod tests {
         let first = draw(&mut used, area(1, 0, 1000.0), 100.0);
         assert_eq!(first, cold(1000.0, f64::INFINITY));
         assert_eq!(draw(&mut used, area(1, 3, 1000.0), 150.0).pixels, 0.0);
-        // A larger area, whose pixels beyond the old area are cold.
+        // The pixels of the larger area that are outside of the old area are cold.
         let more = draw(&mut used, area(1, 0, 1500.0), 200.0);
         assert_eq!(more, cold(500.0, 50.0));
         let later = draw(&mut used, area(1, 0, 1500.0), 5200.0);

@@ -1,4 +1,4 @@
-//! Charges of server time, for requests and for their transport.
+//! Charges: amounts of server time that are attributed to requests and to their transport.
 
 use x11prof_cost_model::{Cost, OperationCost};
 use x11prof_protocol::{SequenceNumber, Symbol};
@@ -21,16 +21,17 @@ pub enum TransportPart {
     Event,
     /// The server wrote an error.
     Error,
-    /// The server set up a client's connection. This includes reading the setup bytes and the work at the end of the
-    /// client.
+    /// The server set up a client's connection. The cost includes reading the setup's bytes, and the work when the
+    /// client disconnects.
     Setup,
-    /// The recorded server's work that is not attributed to a message, including screen updates, measured with the
-    /// kernel's clock.
+    /// The server did work that is not attributed to a message, such as screen updates. The kernel's clock measured
+    /// this work of the recorded server.
     Own,
 }
 
-/// A unit of server time or network traffic that belongs to one client. Analyses add up charges by their own keys.
-/// Network times follow from bytes and round trips with equation 7, without a second pass.
+/// A unit of server time or network traffic that belongs to one client. Analyses add up charges by keys of their
+/// choice. The network time of a charge follows from its bytes and round trips by equation 7, so no second pass is
+/// needed.
 #[derive(Debug, Clone, Copy)]
 pub enum Charge<'a> {
     /// The server time for the operation of a request.
@@ -56,7 +57,7 @@ pub enum Charge<'a> {
         sequence: SequenceNumber,
         /// The name of the failed request.
         request: Symbol,
-        /// The cost that was charged and the correct cost, which is the operation's fixed part. `None` if the charged
+        /// The cost that was charged, and the correct cost, which is the operation's fixed part. `None` if the charged
         /// cost is no longer stored.
         correction: Option<(Cost, Cost)>,
     },
@@ -72,12 +73,12 @@ pub enum Charge<'a> {
         bytes: u64,
         /// The server time of this component.
         server: Cost,
-        /// The name of the request that caused the cost; `None` for a wakeup, whose `Blame` follows later, and for
-        /// components without a request.
+        /// The name of the request that caused the cost. `None` for a wakeup, which a later `Blame` assigns to a
+        /// request, and for components that no request caused.
         request: Option<Symbol>,
     },
-    /// Consecutive equal requests of one batch. For each request in turn there is a charge for reading, one for cold
-    /// pixels unless that is zero, and one for the request.
+    /// A charge for consecutive equal requests of one batch. It represents, for each request, a charge for reading, a
+    /// charge for cold pixels if their cost is not zero, and a charge for the request.
     RepeatedRequests(RepeatedRequests<'a>),
     /// Assigns the cost of an earlier wakeup to the first request of the client after that wakeup.
     Blame {
@@ -125,7 +126,8 @@ impl Charge<'_> {
         }
     }
 
-    /// The server time of the charge. For a failed request it is the (negative) difference from the earlier charge.
+    /// The server time of the charge. For a failed request, this is the (negative) difference between the correct cost
+    /// and the earlier charge.
     pub fn server(&self) -> Cost {
         match self {
             Charge::Request { cost, .. } => cost.server,
@@ -153,7 +155,7 @@ impl Charge<'_> {
         )
     }
 
-    /// Creates a charge of this component for server work that no message caused directly.
+    /// Creates a charge for server work that no message caused directly.
     pub(crate) fn beside(
         (client, time): (ClientId, Time),
         part: TransportPart,

@@ -1,15 +1,16 @@
-//! The charged costs of a client's requests, which are stored until it is known that the requests did not fail.
+//! The charged costs of a client's requests. They are stored until the server's messages show that the requests did not
+//! fail.
 
 use std::collections::VecDeque;
 
 use x11prof_cost_model::Cost;
 use x11prof_protocol::{SequenceNumber, Symbol};
 
-/// Maximum number of stored costs of a client, until a message from the server shows that the requests did not fail. A
-/// request keeps its full cost if it fails after more requests than this.
+/// The maximum number of stored costs of a client. If a request fails after the client has sent more requests than
+/// this, the request's charge is not corrected.
 const COST_LIMIT: usize = 4096;
 
-/// The charged cost of a request, or of several equal consecutive ones, which an error may still correct.
+/// The charged cost of a request, or of several equal consecutive requests. An error may still correct the charge.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct ChargedRequest {
     /// The sequence number of the first of the requests that may still fail.
@@ -24,7 +25,8 @@ pub(crate) struct ChargedRequest {
 pub(crate) struct Client {
     /// The sequence number of the client's latest request.
     pub(crate) latest: SequenceNumber,
-    /// Requests with their costs, each with the number of the last equal request.
+    /// The charged costs of requests. Each entry represents consecutive equal requests, up to the sequence number in
+    /// the second value.
     charged: VecDeque<(ChargedRequest, SequenceNumber)>,
     /// The sum of the costs of wakeups that were charged before their request was known; `None` if there are none.
     pub(crate) wakeups: Option<Cost>,

@@ -1,9 +1,9 @@
-//! The modelled server's clock. Whether a batch of requests finds the server asleep depends on how long the modelled
-//! server, not the recorded one, took for the earlier batches (docs/CONCEPTS.md).
+//! The modelled server's clock. A batch of requests finds the server asleep if the modelled server has completed the
+//! earlier batches. The times of the recorded server do not matter (docs/CONCEPTS.md).
 
 use x11prof_cost_model::Micros;
 
-/// A wall-clock time: nanoseconds since an origin that is the same for all times.
+/// A wall-clock time in nanoseconds since a fixed origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(u64);
 
@@ -24,12 +24,12 @@ impl Time {
     }
 }
 
-/// Simulates when a server is busy and when it sleeps. Its own times are microseconds since the first time that it
-/// receives, to preserve precision.
+/// Simulates the periods in which a server is busy and in which it sleeps. The clock's own times are microseconds since
+/// the first time that it receives, which preserves their precision.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct ServerClock {
     start: Option<Time>,
-    /// The time at which the server will have done all that has arrived; `None` before the first batch.
+    /// The time at which the server will have completed the work that has arrived; `None` before the first batch.
     busy_until: Option<Micros>,
     /// The recorded time of the last write.
     wrote: Option<Micros>,
@@ -49,14 +49,14 @@ impl ServerClock {
     }
 
     /// Processes the arrival of a batch at `at`, in the clock's microseconds. Returns the length of the sleep that the
-    /// batch ends, infinite for the first batch; `None` if the server is still busy and reads the batch before it
-    /// sleeps.
+    /// batch ends, which is infinite for the first batch. `None` if the server is still busy, and therefore reads the
+    /// batch before it sleeps.
     pub(crate) fn arrive(&mut self, at: Micros) -> Option<Micros> {
         let asleep = match self.busy_until {
             Some(busy_until) if at < busy_until => return None,
             Some(busy_until) => {
-                // The time that a client takes to respond does not depend on the server. The recorder's own time is not
-                // part of the sleep.
+                // If the modelled server is faster than the recorded server, the sleep begins at the recorded server's
+                // last write, because the response time of a client does not depend on the server.
                 let wrote = self.wrote.filter(|wrote| *wrote <= at);
                 at - Micros(busy_until.0.max(wrote.unwrap_or(busy_until).0))
             }
@@ -66,19 +66,20 @@ impl ServerClock {
         Some(asleep)
     }
 
-    /// Notes that the recorded server wrote a message at `at`, in the clock's microseconds, so it was not asleep yet.
+    /// Stores the time `at`, in the clock's microseconds, at which the recorded server wrote a message and was
+    /// therefore awake.
     pub(crate) fn wrote(&mut self, at: Micros) {
         self.wrote = Some(at);
     }
 
-    /// Adds work of this length, in microseconds, for the requests that have arrived.
+    /// Adds `time` microseconds of work for the requests that have arrived.
     pub(crate) fn serve(&mut self, time: Micros) {
         if let Some(busy_until) = &mut self.busy_until {
             *busy_until += time;
         }
     }
 
-    /// The time at which the server will have done all that has arrived; `None` before the first batch.
+    /// The time at which the server will have completed the work that has arrived; `None` before the first batch.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn busy_until(&self) -> Option<Micros> {
         self.busy_until

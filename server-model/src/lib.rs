@@ -1,11 +1,11 @@
 //! A simulation of a display server that attributes the server's time to charges.
 //!
-//! The input is the server's reads and writes with their times. The output is the cost of each, from a parameter file.
-//! docs/CONCEPTS.md defines the four terms, each with a file here: `operation`, `message`, `wakeup`, `cache`.
-//! `server` combines them. `simulated` is a server for testing measurements.
+//! The input is the server's reads and writes with their times. The output is the cost of each read and write, computed
+//! from a parameter file. docs/CONCEPTS.md defines the four terms of the cost. Each term has a file here: `operation`,
+//! `message`, `wakeup`, `cache`. `server` combines the terms. `simulated` is a server for tests of measurements.
 //!
-//! The simulation does not depend on traces, files, processes or clocks, and measures nothing. `session` provides the
-//! meaning of messages, and `cost-model` the costs.
+//! The simulation does not depend on traces, files, processes or clocks, and measures nothing. `session` interprets the
+//! messages, and `cost-model` provides the costs.
 
 mod cache;
 mod charge;

@@ -1,5 +1,5 @@
-//! The term "message" of the model: the cost of bytes read, of replies and events written, and of clients that connect
-//! and disconnect.
+//! The term "message" of the model: the costs of reading bytes, of writing replies and events, and of clients that
+//! connect and disconnect.
 
 use x11prof_cost_model::{Cost, Micros, TransportEstimates};
 use x11prof_protocol::Message;
@@ -24,14 +24,14 @@ pub struct Traffic<'a> {
     pub session: &'a Session,
 }
 
-/// The cost of a new client's setup with this number of bytes, including the client's end. `slept` is the length of the
-/// server's sleep before the setup woke it.
+/// The cost of a client's connection setup of `bytes` bytes, including the cost of its disconnection. `slept` is the
+/// length of the sleep that the setup ended.
 pub(crate) fn setup(costs: &TransportEstimates, bytes: u64, slept: Micros) -> Cost {
     let read = costs.byte_read().times(bytes as f64);
     read + costs.sleep().connection(slept)
 }
 
-/// The cost of reading a request with this number of bytes.
+/// The cost of reading a request of `bytes` bytes.
 pub(crate) fn read(costs: &TransportEstimates, bytes: u64) -> Cost {
     costs.byte_read().times(bytes as f64)
 }

@@ -1,4 +1,4 @@
-//! A complete server model: its input is batches of requests and the server's messages, its output is charges.
+//! A complete server model, which converts batches of requests and the server's messages to charges.
 
 use rustc_hash::FxHashMap;
 use x11prof_cost_model::{Cost, Micros, ServerParameters, Substitutions, TransportEstimates};
@@ -13,8 +13,9 @@ use crate::message::{self, Traffic};
 use crate::operation::Operations;
 use crate::wakeup::Wakeups;
 
-/// A simulated display server. Its input must be ordered by time: a call of `batch` for each batch of requests, then of
-/// `message` for its messages; a call of `wrote` for each write of the server, then of `message` for its messages.
+/// A simulated display server. The calls must be ordered by time. For each batch of requests, call `batch`, and then
+/// `message` for each message of the batch. For each write of the server, call `wrote`, and then `message` for each
+/// message of the write.
 pub struct ServerModel {
     operations: Operations,
     transport: TransportEstimates,
@@ -27,8 +28,8 @@ pub struct ServerModel {
 }
 
 impl ServerModel {
-    /// Creates a server with the costs in `parameters`, initially asleep. `substitutions` has the attribute values that
-    /// may replace values without a measurement.
+    /// Creates a server with the costs in `parameters`, which is initially asleep. `substitutions` contains the rules
+    /// for attribute values that were not measured.
     pub fn new(parameters: &ServerParameters, substitutions: &Substitutions) -> ServerModel {
         let transport = TransportEstimates::new(parameters);
         ServerModel {
@@ -52,8 +53,8 @@ impl ServerModel {
         self.cost
     }
 
-    /// Processes the arrival of a batch of bytes from a client. Then the caller passes the messages that end in the
-    /// bytes to `message`. `on` receives the charges.
+    /// Processes the arrival of a batch of bytes from a client, and passes the charges to `on`. The caller must then
+    /// pass the messages that end in these bytes to `message`.
     pub fn batch(&mut self, client: ClientId, time: Time, on: &mut impl FnMut(&Charge<'_>)) {
         if self.wakeups.arrive(&mut self.clock, time) {
             let server = self.transport.wakeup(self.wakeups.slept());
@@ -65,8 +66,8 @@ impl ServerModel {
         }
     }
 
-    /// Notes that the recorded server wrote bytes. Then the caller passes the messages that end in the bytes to
-    /// `message`.
+    /// Stores the time at which the recorded server wrote bytes. The caller must then pass the messages that end in
+    /// these bytes to `message`.
     pub fn wrote(&mut self, time: Time) {
         let at = self.clock.at(time);
         self.clock.wrote(at);
@@ -77,14 +78,14 @@ impl ServerModel {
         self.clients.remove(&client);
     }
 
-    /// The end of the server's current work; `None` before the first batch.
+    /// The time at which the server completes its current work; `None` before the first batch.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn busy_until(&self) -> Option<Time> {
         let busy = self.clock.busy_until()?;
         Some(self.clock.time_of(busy))
     }
 
-    /// Processes a message of the current batch or write. `on` receives the charges.
+    /// Processes a message of the current batch or write, and passes the charges to `on`.
     #[inline]
     pub fn message(&mut self, seen: &Traffic<'_>, on: &mut impl FnMut(&Charge<'_>)) {
         use TransportPart::{Cold, Error, Event, Read, Reply, Setup};
@@ -103,7 +104,7 @@ impl ServerModel {
             Message::ClientSetup(setup) => {
                 let cost = message::setup(&self.transport, setup.wire_len, self.wakeups.slept());
                 transport(self, Setup, setup.wire_len, cost, None);
-                // The setup woke the server, so the first request did not.
+                // The setup woke the server, so the client's first request did not.
                 if let Some(client) = self.clients.get_mut(&seen.client) {
                     client.wakeups = None;
                 }
@@ -151,7 +152,7 @@ impl ServerModel {
         }
     }
 
-    /// A request's extra cost because its pixels are cold.
+    /// The extra cost of a request whose pixels are no longer in the processor's caches.
     fn cold(&mut self, seen: &Traffic<'_>, request: &Request<'_>) -> Cost {
         let Some(operation) = seen.operation else {
             return Cost::default();
@@ -196,7 +197,7 @@ impl ServerModel {
         });
     }
 
-    /// Charges the repetitions of `request`, which has been charged once.
+    /// Charges the repetitions of `request`, whose first occurrence has already been charged.
     fn repeated(
         &mut self,
         seen: &Traffic<'_>,
@@ -207,7 +208,8 @@ impl ServerModel {
         let times = seen.times - 1;
         let read = message::read(&self.transport, request.wire_len);
         let cost = self.operations.look_up(operation).0.server;
-        // The server does not sleep between them, so their pixels are as cold as those of the second request.
+        // The server does not sleep between the repetitions, so their pixels are as cold as the pixels of the second
+        // request.
         let cold = self.cold(seen, request);
         let each = read.time + cold.time + cost.time;
         self.clock.serve(each * times as f64);
@@ -225,7 +227,7 @@ impl ServerModel {
         }));
     }
 
-    /// Corrects the charge of a failed request, which costs only its fixed part (docs/CONCEPTS.md).
+    /// Corrects the charge of a failed request to its fixed part (docs/CONCEPTS.md).
     fn failed(
         &mut self,
         client: ClientId,

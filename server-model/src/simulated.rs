@@ -56,7 +56,7 @@ impl Served {
     }
 }
 
-/// A simulated server with known costs. Its own clock advances while the server works and in `wait`.
+/// A simulated server with known costs. The server's clock advances while the server works, and in `wait`.
 pub struct SimulatedServer {
     model: ServerModel,
     session: Session,
@@ -83,8 +83,8 @@ impl SimulatedServer {
         self.now
     }
 
-    /// Connects a client. `request` has the bytes of its connection setup, and `setup` those of the server's reply.
-    /// Returns the server's work.
+    /// Connects a client. `request` contains the bytes of the client's connection setup, and `setup` the bytes of the
+    /// server's reply. Returns the server's work.
     pub fn connect(&mut self, client: ClientId, request: &[u8], setup: &[u8]) -> Served {
         self.connections.insert(client, Connection::new());
         let mut served = Served::default();
@@ -98,7 +98,7 @@ impl SimulatedServer {
         served
     }
 
-    /// Disconnects a client. (The cost of the end is included in the work that `connect` returns.)
+    /// Disconnects a client. The work that `connect` returned includes the cost of the disconnection.
     pub fn disconnect(&mut self, client: ClientId) {
         self.connections.remove(&client);
         self.session.closed(client);
@@ -136,7 +136,7 @@ impl SimulatedServer {
         self.finish();
     }
 
-    /// The server finishes its work, and sleeps.
+    /// Advances the clock to the end of the server's work, after which the server sleeps.
     fn finish(&mut self) {
         if let Some(busy) = self.model.busy_until() {
             // The end is rounded up to a nanosecond. Otherwise the server would still be busy.
@@ -206,7 +206,8 @@ impl SimulatedServer {
     }
 }
 
-/// The bytes of a request's events and of its reply (protocol, section "Format of replies and events").
+/// Appends the bytes of a request's events and of its reply to `bytes` (protocol, section "Format of replies and
+/// events").
 fn write_answer(request: &Request<'_>, answer: Answer, bytes: &mut Vec<u8>) {
     for _ in 0..answer.events {
         bytes.extend(head(request, EVENT));
@@ -226,7 +227,7 @@ fn write_answer(request: &Request<'_>, answer: Answer, bytes: &mut Vec<u8>) {
 fn head(request: &Request<'_>, code: u8) -> [u8; HEAD] {
     let mut head = [0; HEAD];
     head[0] = code;
-    // The low 16 bits (protocol, "Sequence numbers").
+    // The sequence number on the wire has 16 bits (protocol, "Sequence numbers").
     let sequence = request.sequence.0 as u16;
     head[2..4].copy_from_slice(&match request.order {
         ByteOrder::Little => sequence.to_le_bytes(),

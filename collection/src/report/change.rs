@@ -7,11 +7,11 @@ use crate::changes::Change;
 /// The difference of an issue, or of a program's issues, between two versions.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct ChangeReport {
-    /// `new`, `fixed`, `worse` or `better`; null if the difference may be chance.
+    /// The kind of the change: `new`, `fixed`, `worse` or `better`; null if the difference is not significant.
     pub change: Option<&'static str>,
-    /// Milliseconds over the threshold per user action, in the old version.
+    /// The mean time over the threshold per user action in the old version, in milliseconds.
     pub old_per_action_ms: f64,
-    /// Milliseconds over the threshold per user action, in the new version.
+    /// The mean time over the threshold per user action in the new version, in milliseconds.
     pub new_per_action_ms: f64,
     /// The probability (0 to 1) of such a difference between equal versions; null if there are too few
     /// sessions, or if no issue of the program is among the 200 with the most time.

@@ -33,8 +33,8 @@ pub struct IssueReport {
     /// The pattern (tree of intervals) of the issue with the most time over the threshold.
     #[serde(serialize_with = "shared")]
     pub pattern: Arc<str>,
-    /// The patterns (trees of intervals) of the issue, at most twenty, the one with the most time over the threshold
-    /// first.
+    /// The patterns (trees of intervals) of the issue with the most time over the threshold, at most twenty, in
+    /// descending order of this time.
     pub patterns: Vec<PatternReport>,
     /// The number of the issue's patterns, including those that are not listed.
     pub pattern_count: usize,
@@ -52,7 +52,7 @@ pub struct IssueReport {
     pub users: usize,
     /// The number of episodes of the issue. Each has a latency over its threshold.
     pub occurrences: usize,
-    /// The number of all episodes with this landmark in this program, however short.
+    /// The number of all episodes with this landmark in this program, of any latency.
     pub of_landmark: u64,
     /// The median latency of the issue's episodes in milliseconds.
     #[serde(rename = "p50_ms")]
@@ -108,7 +108,8 @@ pub struct PatternReport {
     pub total_over_threshold_ms: f64,
 }
 
-/// A call site of the longest wait, or a function with the most CPU time, in some episodes of an issue.
+/// A call site or function that was the most important one in some episodes of an issue: the call site of the longest
+/// wait, or the function with the most CPU time.
 #[derive(Debug, Clone, Serialize)]
 pub struct CallSiteReport {
     /// For a call site, the calling function and its nearest named caller; otherwise the running function.
@@ -130,7 +131,7 @@ pub struct ByVersion {
     /// The most frequent call site of the episodes' longest waits; null if no stack is known.
     #[serde(rename = "blocked_at")]
     pub waited_in: Option<String>,
-    /// The most frequent function with the most CPU time in an episode; null without samples.
+    /// The function that most often used the most CPU time in an episode; null without samples.
     #[serde(rename = "cpu_at")]
     pub ran_in: Option<String>,
     /// The median latency of this version's episodes of the issue in milliseconds.
@@ -165,7 +166,7 @@ pub struct Example {
     pub client: u32,
 }
 
-/// Writes a text that other issues share.
+/// Serialises a text that several issues share.
 fn shared<S: Serializer>(text: &Arc<str>, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(text)
 }
@@ -311,7 +312,7 @@ fn commonest(ranked: Vec<(&str, usize)>) -> Option<String> {
 
 fn parts(of: &[u64; PARTS]) -> PartsReport {
     let sum = |parts: &[u64]| parts.iter().map(|part| ms(*part)).sum();
-    // In the order of `PART_NAMES`.
+    // The indices follow the order of `PART_NAMES`.
     PartsReport {
         waiting_ms: ms(of[0]),
         client_ms: ms(of[1]),

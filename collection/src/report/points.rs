@@ -7,14 +7,14 @@ use crate::curve::EDGES_MS;
 /// A point of a distribution of latencies.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct PointReport {
-    /// The latency from which episodes are counted, in milliseconds.
+    /// The minimum latency of the counted episodes, in milliseconds.
     pub at_least_ms: u64,
     /// The number of episodes with at least the latency `at_least_ms`.
     pub count: u64,
 }
 
-/// Counts, for each step, the episodes with at least the step's latency. `of` has pairs of a latency in nanoseconds and
-/// a number of episodes. Steps without episodes are omitted.
+/// Counts, for each step of latency, the episodes with at least the step's lower bound. `of` contains pairs of a
+/// latency in nanoseconds and a number of episodes. Steps without episodes are omitted.
 pub(super) fn points(of: impl Iterator<Item = (u64, u64)>) -> Vec<PointReport> {
     let mut counts = [0_u64; EDGES_MS.len()];
     for (latency, count) in of {

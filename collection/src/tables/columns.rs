@@ -41,7 +41,7 @@ pub enum Cell<'a> {
 }
 
 impl<'a> Cell<'a> {
-    /// Creates the cell of a count or a time. A value that is too large becomes the largest possible one.
+    /// Creates the cell of a count or a time. A value above the maximum of an INT64 is replaced by the maximum.
     pub fn number(value: u64) -> Cell<'a> {
         Cell::Integer(i64::try_from(value).unwrap_or(i64::MAX))
     }

@@ -32,7 +32,7 @@ pub enum TableError {
         /// The name of the missing column.
         column: &'static str,
     },
-    /// The file contains a table of this other version.
+    /// The file contains a table of this version, which is not supported.
     #[error("tables of version {0}; this x11prof reads version {version}", version = schema::VERSION)]
     Version(String),
 }

@@ -1,5 +1,5 @@
-//! Reads a table from a file, a few thousand rows at a time. The file was written by x11prof, or merged from such files
-//! by another engine.
+//! Reads a table from a file, a few thousand rows at a time. x11prof wrote the file, or another engine merged it from
+//! such files.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -12,14 +12,16 @@ use super::TableError;
 use super::columns::{Cell, Kind, Schema};
 use super::schema::{KEY, VERSION};
 
-/// Number of rows per read.
+/// The number of rows that are read at once.
 const BATCH: usize = 4096;
-/// Memory in bytes that the rows of any file may use.
+/// The memory in bytes that the rows of a file of any length may use.
 const FREE: u64 = 1 << 20;
-/// Maximum memory for rows in bytes, for each byte of the file. A few bytes of a file may claim any number of rows.
+/// The maximum memory for rows, in bytes for each byte of the file. The limit is needed because a few bytes of a file
+/// can claim any number of rows.
 const RATIO: u64 = 128;
-/// Bytes of a row and of each of its columns.
+/// The counted memory of a row, in bytes, in addition to its columns.
 const ROW: u64 = 16;
+/// The counted memory of each column of a row, in bytes.
 const COLUMN: u64 = 8;
 
 /// The values of a column for a batch of rows.
@@ -34,9 +36,9 @@ enum Values {
 pub struct Rows<R: ChunkReader + 'static> {
     file: SerializedFileReader<R>,
     schema: &'static Schema,
-    /// The index of each column in the file.
+    /// For each column of the schema, its index in the file; `None` if the file does not have the column.
     at: Vec<Option<usize>>,
-    /// Maximum memory for the rows, in bytes.
+    /// The maximum memory for the rows, in bytes.
     most: u64,
 }
 
@@ -82,12 +84,12 @@ impl<R: ChunkReader + 'static> Rows<R> {
         })
     }
 
-    /// Passes each row of the table to `on`, as a cell for each column, in the order of the schema. `on` returns the
-    /// bytes of memory that it keeps for the row in addition to the numbers.
+    /// Passes each row of the table to `on`, as a cell for each column in the order of the schema. `on` returns the
+    /// number of bytes of text that it stores for the row.
     ///
     /// # Errors
-    /// Returns an error if the file is damaged, or if its rows take too much memory. The rows before have been passed
-    /// to `on`.
+    /// Returns an error if the file is damaged, or if its rows use too much memory. `on` has then received the rows
+    /// before the error.
     pub fn each(&self, on: impl FnMut(&[Cell<'_>]) -> u64) -> Result<(), TableError> {
         caught(|| self.hand_out(on))
     }
@@ -124,7 +126,8 @@ impl<R: ChunkReader + 'static> Rows<R> {
     }
 }
 
-/// The crate `parquet` panics if numbers in a damaged file contradict each other.
+/// Converts a panic of the crate `parquet` to an error. The crate panics if numbers in a damaged file contradict each
+/// other.
 fn caught<T>(read: impl FnOnce() -> Result<T, TableError>) -> Result<T, TableError> {
     catch_unwind(AssertUnwindSafe(read)).unwrap_or(Err(TableError::Damaged))
 }

@@ -47,8 +47,8 @@ impl EpisodeRow {
 }
 
 impl<'a> EpisodeRow<&'a str> {
-    /// Converts the cells of a row of the table `episodes` to the id of the session, the path of the trace, and the
-    /// rest.
+    /// Converts the cells of a row of the table `episodes`. Returns the id of the session, the path of the trace, and
+    /// the episode.
     pub fn from_cells(cells: &[Cell<'a>]) -> (&'a str, &'a str, EpisodeRow<&'a str>) {
         let of = |at: usize| cells.get(at);
         let name = |at: usize| text(of(at)).unwrap_or_default();

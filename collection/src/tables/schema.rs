@@ -1,5 +1,5 @@
-//! The tables with their columns. A change of meaning requires a new version; an additional column or table does
-//! not.
+//! The tables with their columns. If the meaning of a column changes, the version must change. An additional column or
+//! table does not require a new version.
 
 use super::columns::{Column, Schema, integer, optional, text};
 
@@ -8,7 +8,7 @@ pub const VERSION: &str = "1";
 /// The key of the version in a file's metadata.
 pub const KEY: &str = "x11prof.tables";
 
-/// The session of a row.
+/// The column with the id of the session to which a row belongs.
 const SESSION: Column = text("session");
 
 /// The table with a row for each recording.
@@ -24,7 +24,7 @@ pub const SESSIONS: Schema = Schema {
     ],
 };
 
-/// The table with a row for each episode; with `--tables-only` only for episodes over their threshold.
+/// The table with a row for each episode. With `--tables-only`, the table contains only episodes over their threshold.
 pub const EPISODES: Schema = Schema {
     name: "episodes",
     columns: &[
@@ -62,7 +62,7 @@ pub const EPISODES: Schema = Schema {
     ],
 };
 
-/// The table with the numbers of all episodes, by session, program, landmark, trigger and step of latency.
+/// The table with the number of episodes for each session, program, landmark, trigger and step of latency.
 pub const LATENCIES: Schema = Schema {
     name: "latencies",
     columns: &[
@@ -75,8 +75,8 @@ pub const LATENCIES: Schema = Schema {
     ],
 };
 
-/// The table of requests by client, window and kind. It also has events, and the parts of transport that used server
-/// time.
+/// The table with a row for each client, window and kind of request. The table also contains rows for events, and for
+/// the parts of transport that used server time.
 pub const REQUESTS: Schema = Schema {
     name: "requests",
     columns: &[
@@ -92,7 +92,7 @@ pub const REQUESTS: Schema = Schema {
     ],
 };
 
-/// The table of replies that clients awaited, by call site and request.
+/// The table of replies for which clients waited, by phase and request.
 pub const ROUND_TRIPS: Schema = Schema {
     name: "round_trips",
     columns: &[
@@ -104,7 +104,7 @@ pub const ROUND_TRIPS: Schema = Schema {
     ],
 };
 
-/// The table of the resources that clients created in the server, by kind.
+/// The table of the resources that clients created in the server, by client and kind.
 pub const RESOURCES: Schema = Schema {
     name: "resources",
     columns: &[
@@ -121,7 +121,7 @@ pub const RESOURCES: Schema = Schema {
     ],
 };
 
-/// The table with a row for each run of the recorded server (a time in which the server used a processor).
+/// The table with a row for each period in which the recorded server used a processor.
 pub const SERVER_RUNS: Schema = Schema {
     name: "server_runs",
     columns: &[SESSION, integer("start_ns"), integer("length_ns")],

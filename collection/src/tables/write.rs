@@ -14,10 +14,10 @@ use super::TableError;
 use super::columns::{Cell, Column, Kind, Schema};
 use super::schema::{EPISODES, KEY, LATENCIES, SESSIONS, VERSION};
 
-/// Maximum number of rows held in memory.
+/// The maximum number of rows in memory.
 const ROWS: usize = 20_000;
 
-/// The values of a column, and a flag for each row that has one.
+/// The values of a column, and for each row a 1 if the row has a value, otherwise a 0.
 enum Values {
     Integers(Vec<i64>, Vec<i16>),
     Texts(Vec<ByteArray>, Vec<i16>),
@@ -32,7 +32,7 @@ pub struct TableWriter<W: Write + Send> {
 }
 
 impl<W: Write + Send> TableWriter<W> {
-    /// Creates an empty table with this schema, which is written to `out`.
+    /// Creates a table without rows, which is written to `out`.
     ///
     /// # Errors
     /// Returns the errors of `out`.
@@ -115,9 +115,9 @@ impl<W: Write + Send> TableWriter<W> {
     }
 }
 
-/// Small tables, which are read for every session, use Snappy, which has no start-up cost. zstd detects the
-/// processor's type for each column of each file; under a hypervisor this took two thirds of the time of reading
-/// ten thousand sessions.
+/// Returns the compression for a table. The tables that are read for every session use Snappy, which has no start-up
+/// cost. The decoder of zstd detects the processor type for each column of each file. Under a hypervisor, this
+/// detection took two thirds of the time for reading ten thousand sessions.
 fn compression(schema: &Schema) -> Result<Compression, TableError> {
     let small = [&SESSIONS, &EPISODES, &LATENCIES];
     Ok(match small.iter().any(|one| one.name == schema.name) {
