@@ -81,7 +81,7 @@ impl Gather {
         self.episodes.finished()
     }
 
-    /// The properties of the session that are known so far. Its id is known after the first observation.
+    /// The properties of the session that are known so far. The session's id is known after the first observation.
     pub fn session(&self) -> &Session {
         &self.about.session
     }

@@ -256,7 +256,7 @@ impl Issues {
         }
     }
 
-    /// The index of the issue with this program, landmark and blame. Adds it if it is new.
+    /// Returns the index of the issue with this program, landmark and blame. Adds the issue if it is new.
     fn issue(&mut self, key: IssueKey) -> usize {
         if let Some(at) = self.keys.get(&key) {
             return *at;

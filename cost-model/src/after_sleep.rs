@@ -3,8 +3,9 @@
 
 use crate::{AfterSleep, Clock, Cost, Micros, ServerParameters};
 
-/// Costs that depend on the length of the server's sleep. They are interpolated between measured points: linear in the
-/// logarithm of the time, and constant beyond the last point. A server that has not run yet has slept infinitely long.
+/// Costs that depend on the length of the server's sleep. Costs between the measured points are interpolated linearly
+/// in the logarithm of the length, and costs beyond the last point are constant. A server that has not run yet has
+/// slept infinitely long.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SleepCosts {
     points: Vec<AfterSleep>,

@@ -14,8 +14,8 @@ impl Rescaled {
         Rescaled::of(from, ratios(there, here, |_| true))
     }
 
-    /// The factor between two servers of different kinds, computed from the requests that do not draw: X.Org's servers
-    /// share most of the code for these. `None` if the files have no such cost in common.
+    /// The factor between two servers of different kinds, computed from the requests that do not draw, because X.Org's
+    /// servers share most of the code for these requests. `None` if the files have no cost of these requests in common.
     pub fn between_servers(one: &ServerParameters, other: &ServerParameters) -> Option<Rescaled> {
         let from = one.server.name.clone();
         Rescaled::of(from, ratios(one, other, |size| size == 0.0))

@@ -5,8 +5,8 @@ use std::ops::{Add, AddAssign, Mul, Sub};
 
 use serde::{Deserialize, Serialize};
 
-/// An estimated or measured duration in microseconds. It is a real number, because costs can be below a nanosecond
-/// (such as reading a byte).
+/// An estimated or measured duration in microseconds. The duration is a real number, because costs can be below a
+/// nanosecond (such as the cost of reading a byte).
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Micros(pub f64);

@@ -66,8 +66,9 @@ impl ServerParameters {
         Ok(parameters)
     }
 
-    /// The parameters as a server description in Xprof's language. It contains only wall-clock rates: spreads, fixed
-    /// parts, CPU times next to wall-clock times, transport costs, and points with zero time are left out.
+    /// The parameters as a server description in Xprof's language. The description contains only wall-clock rates.
+    /// Spreads, fixed parts, CPU times next to wall-clock times, transport costs, and points with zero time are left
+    /// out.
     pub fn to_description(&self) -> String {
         let mut text = format!("# {}\n", self.server.name);
         for costs in &self.requests {

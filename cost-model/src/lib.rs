@@ -1,8 +1,8 @@
 //! The costs of operations on a display server: parameter files, interpolation over op-sizes, substitution of
 //! attributes, transport costs, network models.
 //!
-//! The crate reads no file, measures nothing and prints nothing. It depends on operations (from `session`), but not
-//! on traces or the wire.
+//! The crate reads no file, measures nothing and prints nothing. The crate depends on operations (from `session`), but
+//! not on traces or the wire protocol.
 
 mod after_sleep;
 mod attribute;

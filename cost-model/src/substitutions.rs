@@ -76,7 +76,7 @@ impl Default for Substitutions {
 }
 
 impl Substitutions {
-    /// Parses rules in the format of `substitutions.toml`. They replace all built-in rules.
+    /// Parses rules in the format of `substitutions.toml`. The parsed rules replace all built-in rules.
     pub fn parse(text: &str) -> Result<Substitutions, SubstitutionError> {
         let file: File = toml::from_str(text).map_err(|error| SubstitutionError {
             line: error.span().map(|span| line_at(text, span.start)),

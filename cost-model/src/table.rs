@@ -165,8 +165,8 @@ impl CostTable {
         cost
     }
 
-    /// The estimated cost of `operation`, and its cost if it does none of its work. One look-up without copying returns
-    /// both, because every request needs both.
+    /// The estimated cost of `operation`, and its cost if it does none of its work. One look-up returns both costs
+    /// without copying, because every request needs both costs.
     pub fn look_up(&mut self, operation: &Operation) -> (&OperationCost, Cost) {
         let Some((table, found)) = self.resolved(operation) else {
             return (&self.no_cost, Cost::default());

@@ -3,8 +3,8 @@
 use crate::byte_order::ByteOrder;
 use crate::message::Request;
 
-/// The bytes of a request after its header. Offsets are those of the protocol's encoding tables minus the 4 bytes of
-/// the header, so they are valid for BIG-REQUESTS too.
+/// The bytes of a request after its header. An offset is the offset in the protocol's encoding tables minus the 4 bytes
+/// of the header, so offsets are also valid for BIG-REQUESTS.
 #[derive(Debug, Clone, Copy)]
 pub struct Body<'a> {
     bytes: &'a [u8],

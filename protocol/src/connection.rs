@@ -138,8 +138,7 @@ impl Connection {
         self.answers.limit(is_limited);
     }
 
-    /// The number of pending requests: requests that wait for a reply, and requests of unknown extensions, which may
-    /// have a reply.
+    /// The number of pending requests: requests that wait for a reply, and unknown requests, which may have a reply.
     pub fn pending(&self) -> usize {
         self.answers.len()
     }

@@ -1,9 +1,9 @@
-//! The table in `names.txt`: names of messages that `x11rb-protocol` lacks. That file documents its syntax.
+//! The table in `names.txt`: names of messages that `x11rb-protocol` lacks. The file documents its syntax.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-/// The extension name that stands for the core protocol in the table.
+/// The extension name for the core protocol in the table.
 pub(crate) const CORE: &str = "-";
 
 /// The name of an extension's request with this minor opcode, and true if it has a reply; `None` if it is not in the

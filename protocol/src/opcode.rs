@@ -18,18 +18,18 @@ const BLANK: [u8; 256] = [0; 256];
 pub(crate) struct Opcode {
     /// The name of the request.
     pub(crate) name: Symbol,
-    /// Whether the request has replies.
+    /// The information about the replies that the protocol defines for the request.
     pub(crate) replies: Replies,
     /// The parser for replies to the request; `None` for requests without replies and for replies of unknown layout.
     pub(crate) parser: Option<ReplyParsingFunction>,
 }
 
-/// Whether a request has replies by the protocol.
+/// The information about the replies that the protocol defines for a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Replies {
     Never,
     Always,
-    /// Unknown, because the request is unknown.
+    /// The request is unknown, so it may have replies.
     Perhaps,
 }
 

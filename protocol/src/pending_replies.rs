@@ -50,7 +50,7 @@ impl PendingReplies {
         self.is_limited = is_limited;
     }
 
-    /// The number of requests that wait for a reply, or may have one.
+    /// The number of pending requests: requests that wait for a reply, and unknown requests, which may have a reply.
     pub(crate) fn len(&self) -> usize {
         self.pending.len()
     }
@@ -90,8 +90,8 @@ impl PendingReplies {
         self.pending.iter().filter(|one| one.certain).count()
     }
 
-    /// Notes that a request waits for its reply. Call it in the order of the sequence numbers. Returns false if too many
-    /// requests wait already.
+    /// Adds a request that waits for its reply. Call the function in the order of the sequence numbers. Returns false
+    /// if too many requests wait already.
     pub(crate) fn expect(&mut self, pending: Pending) -> bool {
         let most = if self.is_limited {
             FEW

@@ -1,7 +1,7 @@
 //! Characters that a terminal or a reader misreads.
 
-/// True for characters that a terminal interprets, for those that change the order of the surrounding text (Unicode's
-/// Bidi_Control), for other separators of lines, and for invisible ones.
+/// True for control characters, which a terminal interprets, for characters that change the direction of the
+/// surrounding text (Unicode's Bidi_Control), for line separators, and for invisible characters.
 pub fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'

@@ -77,8 +77,8 @@ pub enum Charge<'a> {
         /// request, and for components that no request caused.
         request: Option<Symbol>,
     },
-    /// A charge for consecutive equal requests of one batch. It represents, for each request, a charge for reading, a
-    /// charge for cold pixels if their cost is not zero, and a charge for the request.
+    /// A charge for consecutive equal requests of one batch. The charge represents, for each request, a charge for
+    /// reading, a charge for cold pixels if their cost is not zero, and a charge for the request.
     RepeatedRequests(RepeatedRequests<'a>),
     /// Assigns the cost of an earlier wakeup to the first request of the client after that wakeup.
     Blame {

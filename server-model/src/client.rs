@@ -1,5 +1,5 @@
-//! The charged costs of a client's requests. They are stored until the server's messages show that the requests did not
-//! fail.
+//! The charged costs of a client's requests, which are stored until the server's messages show that the requests did
+//! not fail.
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,5 @@
 //! The modelled server's clock. A batch of requests finds the server asleep if the modelled server has completed the
-//! earlier batches. The times of the recorded server do not matter (docs/CONCEPTS.md).
+//! earlier batches. The modelled duration of the earlier work counts, not the recorded duration (docs/CONCEPTS.md).
 
 use x11prof_cost_model::Micros;
 

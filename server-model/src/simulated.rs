@@ -1,4 +1,4 @@
-//! A simulated server for tests of calibrations. It reads bytes like a real server, and reports its CPU time. A
+//! A simulated server for tests of calibrations, which reads bytes like a real server and reports its CPU time. A
 //! calibration must find the parameters with which the server was created.
 
 use rustc_hash::FxHashMap;

@@ -32,7 +32,8 @@ pub struct ExistingWindow {
     pub names: WindowNames,
 }
 
-/// The sequence number for resources that existed before the recording. It precedes the first request.
+/// The sequence number for resources that existed before the recording. The number precedes the number of the first
+/// request.
 const BEFORE: SequenceNumber = SequenceNumber(0);
 
 impl Session {

@@ -83,8 +83,8 @@ impl<V> IdMap<V> {
         self.0.get_mut(&id)
     }
 
-    /// The value that is stored for `id`; created if absent. Use it only for a small number of ids, such as those of
-    /// clients.
+    /// The value that is stored for `id`, which is created if absent. Use the function only for a small number of ids,
+    /// such as the ids of clients.
     pub(crate) fn entry(&mut self, id: u32) -> &mut V
     where
         V: Default,

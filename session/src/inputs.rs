@@ -9,7 +9,8 @@ const MOTION_NOTIFY: u8 = 6;
 const ENTER_NOTIFY: u8 = 7;
 const LEAVE_NOTIFY: u8 = 8;
 const GENERIC_EVENT: u8 = 35;
-/// The number of event times to remember. The events that one user input causes arrive close to each other.
+/// The number of event times that are stored to recognize repeated events. The events that one user input causes arrive
+/// close to each other.
 const REMEMBERED: usize = 64;
 
 /// A key, button or motion event of the user.

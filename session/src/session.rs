@@ -1,4 +1,4 @@
-//! The session. It processes the messages of all clients of a display in order, and returns each request as an
+//! The session, which processes the messages of all clients of a display in order, and returns each request as an
 //! operation.
 
 use x11prof_protocol::{Body, Extensions, Message, Request, SequenceNumber, Symbol};
@@ -135,8 +135,8 @@ impl Session {
         self.state.inventory.get(id)
     }
 
-    /// The id range that contains `id`, with the last client that it was assigned to. `None` for the server's own ids,
-    /// or if the setup is not in the recording.
+    /// The id range that contains `id`, with the latest client to which the server assigned the range. `None` for ids
+    /// that the server uses itself, or if the client's setup is not in the recording.
     pub fn id_range(&self, id: u32) -> Option<IdRange> {
         self.state.clients.range(id)
     }

@@ -37,7 +37,7 @@ pub(crate) fn pixel_bytes(formats: &[PixmapFormat], depth: u8, (width, height): 
 /// The parts of a successful connection setup that the session uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Setup {
-    /// The first id of the client's range. Its ids differ from it only in bits of the mask.
+    /// The first id of the client's range. The other ids of the range differ from this id only in bits of the mask.
     pub(crate) id_base: u32,
     pub(crate) id_mask: u32,
     pub(crate) formats: Vec<PixmapFormat>,
@@ -80,8 +80,8 @@ fn formats(bytes: &[u8], order: ByteOrder) -> Option<Vec<PixmapFormat>> {
     Some(read.collect())
 }
 
-/// Appends the root windows of the connection setup in `bytes` to `roots`, as far as the bytes are complete (protocol,
-/// encoding of the setup).
+/// Appends the root windows of the connection setup in `bytes` to `roots` (protocol, encoding of the setup). Returns
+/// `None` if `bytes` is truncated; the complete root windows have then been appended.
 fn read_roots(bytes: &[u8], order: ByteOrder, roots: &mut Vec<Root>) -> Option<()> {
     let vendor = usize::from(order.u16(bytes, 24)?);
     let (screens, formats) = (*bytes.get(28)?, *bytes.get(29)?);

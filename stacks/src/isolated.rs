@@ -23,7 +23,7 @@ pub(crate) const CPU_TIME: Duration = Duration::from_secs(60);
 /// may block the process when it is opened.
 pub const READING: Duration = Duration::from_secs(90);
 
-/// A separate process that runs [`serve`] on untrusted files. It ends when the value is dropped.
+/// A separate process that runs [`serve`] on untrusted files. The process ends when this value is dropped.
 #[derive(Debug)]
 pub struct IsolatedProcess {
     child: Child,

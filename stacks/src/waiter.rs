@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::memory;
 
-/// The number of descriptors in a set (FD_SETSIZE).
+/// The number of descriptors in a descriptor set of select(2) (FD_SETSIZE).
 const SET: u64 = 1024;
 /// The maximum number of bytes to read from a stack. Reading stops earlier at the base of the stack.
 const STACK_BYTES: usize = 64 << 10;
@@ -207,11 +207,12 @@ fn waits(file: &File) -> Option<BlockedThread> {
 /// Parses a line of `syscall` (proc(5)): the number of the call, six arguments, the stack pointer and the instruction
 /// pointer. `None` if the thread waits in another way.
 fn stands(line: &str) -> Option<BlockedThread> {
-    /// read, recvfrom, recvmsg, readv (x86-64).
+    /// The system calls read, recvfrom, recvmsg and readv (x86-64).
     const READS: [u64; 4] = [0, 45, 47, 19];
-    /// poll, ppoll: the second argument is the number of descriptors.
+    /// The system calls poll and ppoll. The second argument is the number of descriptors.
     const POLLS: [u64; 2] = [7, 271];
-    /// select, pselect6: the first argument is the number after the last descriptor, the second the set to read.
+    /// The system calls select and pselect6. The first argument is the number after the last descriptor, and the second
+    /// argument is the set of descriptors to read.
     const SELECTS: [u64; 2] = [23, 270];
     const FUTEX: u64 = 202;
     let hex = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok();

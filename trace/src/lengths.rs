@@ -1,5 +1,5 @@
-//! Checks of the lengths inside MCAP records. They run before the `mcap` crate's parser, which
-//! allocates memory for a string before checking that the record contains the string.
+//! Checks the lengths inside MCAP records before the `mcap` crate parses them. The parser allocates memory for a string
+//! before it checks that the record contains the string.
 
 use mcap::records::op;
 

@@ -22,8 +22,8 @@ pub struct EmulatedNetwork {
     /// Maximum number of bytes in flight to a client; `None` if only TCP limits them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reply_window: Option<u64>,
-    /// For a varying link, the times in milliseconds at which the line transmits a packet. They repeat after the last
-    /// time. Empty for a link of constant speed.
+    /// For a varying link, the times in milliseconds at which the line transmits a packet. The sequence of times
+    /// repeats after the last time. Empty for a link of constant speed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub opportunities_ms: Vec<u32>,
 }
@@ -39,7 +39,7 @@ fn is_none(loss: &f64) -> bool {
 /// The number of bytes that a varying link transmits at each of its times, including packet headers (mahimahi's
 /// mm-link).
 const OPPORTUNITY: u64 = 1500;
-/// Maximum length of a varying link's file, in bytes. Its times are one control record.
+/// The maximum length of a varying link's file, in bytes. The times of the link must fit into one control record.
 const LONGEST_FILE: usize = 1_000_000;
 /// Maximum number of unacknowledged bytes: Linux's largest `net.ipv4.tcp_wmem`.
 const LARGEST_WINDOW: u64 = 4 << 20;

@@ -81,7 +81,8 @@ impl<R: Read> Reader<R> {
 
 /// Reads the first message of a file, which must be `started`, and checks its version.
 pub(crate) fn begin<R: Read>(messages: &mut Messages<R>) -> Result<(Message, Started), TraceError> {
-    /// The fields that are read before the version is known. They must never change.
+    /// The fields that are read before the version is known. These fields must be the same in every version of the
+    /// format.
     #[derive(Deserialize)]
     struct Version {
         kind: String,

@@ -190,8 +190,8 @@ pub enum BlockedOn {
     Other,
 }
 
-/// A control record: a fact that is not part of a connection's bytes. It is JSON in the file, so that it can be
-/// extended.
+/// A control record: a fact that is not part of a connection's bytes. In the file, a control record is JSON, so that
+/// later versions can add fields.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -238,7 +238,7 @@ pub enum Control {
         /// The cause of the wait: `peer` or `queue`.
         cause: String,
     },
-    /// Whether the context switches of a process are captured from this record on.
+    /// The recorder starts or stops capturing the context switches of a process at this record.
     Capture {
         /// The id of the process.
         pid: u32,
@@ -290,7 +290,7 @@ pub enum Control {
         /// The id, in hexadecimal digits.
         build_id: String,
     },
-    /// A call stack of a client. It precedes the first record that refers to it.
+    /// A call stack of a client. This record precedes all records that refer to the stack.
     Stack {
         /// The number of the stack in the trace.
         stack: u32,
@@ -356,8 +356,8 @@ pub enum Control {
         /// The time up to which messages were reported, in monotonic nanoseconds.
         until_ns: u64,
     },
-    /// The functions at an address of a program's file, which occurs in stacks. They were read at the end of the
-    /// recording.
+    /// The functions at an address of a program's file. The address occurs in stacks. The recorder reads the functions
+    /// at the end of the recording.
     Symbol {
         /// The file of the code.
         file: String,
@@ -601,7 +601,7 @@ pub struct Waiting {
     /// The kernel function in which the thread sleeps; `None` if the kernel does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_channel: Option<String>,
-    /// The first arguments of the system call. They identify the object of the wait, such as a futex address.
+    /// The first arguments of the system call, which identify the object of the wait, such as the address of a futex.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<u64>,
     /// The process at the other end of the only socket or pipe that the call waits for. `None` if that is the display, if

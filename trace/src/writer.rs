@@ -65,8 +65,8 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    /// Writes a block whose bytes are borrowed `parts`, as [`cut`](crate::cut) returns them. It copies the recorded
-    /// bytes once and does not allocate.
+    /// Writes a block with the borrowed `parts`, such as the result of [`cut`](crate::cut). The writer copies the
+    /// recorded bytes once and does not allocate memory.
     ///
     /// # Errors
     /// Fails if the sink fails, or if a block is longer than 16 MiB.
@@ -138,8 +138,8 @@ impl<W: Write> Writer<W> {
         self.out.flush()
     }
 
-    /// The number of messages in the sink at the last [`flush`](Writer::flush), modulo 2³². It is also the number of
-    /// the next message.
+    /// The number of messages in the sink at the last [`flush`](Writer::flush), modulo 2³². The next message after the
+    /// flush has this number.
     pub fn flushed(&self) -> u32 {
         self.out.flushed
     }

@@ -296,7 +296,7 @@ fn without_line(one: &FunctionReport) -> FunctionReport {
 }
 
 /// Returns the first function of a call stack and its next named callers, at most `most` names. For an interpreted
-/// program, returns the program's own functions after the first named function.
+/// program, returns the first function if it has a name, and then the functions of the interpreted code.
 fn chain_names(functions: &[FunctionReport], most: usize) -> Vec<String> {
     let own = interpreted(functions);
     let own_at = functions.iter().position(|one| Some(one) == own);

@@ -1,4 +1,4 @@
-//! A table of text whose columns are aligned. It is never wider than the page.
+//! A table of text whose columns are aligned, and which is never wider than the page.
 
 use unicode_width::UnicodeWidthStr;
 

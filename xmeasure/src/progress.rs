@@ -19,8 +19,8 @@ pub(crate) struct Meter<'a> {
 }
 
 impl<'a> Meter<'a> {
-    /// Creates a meter at the beginning of the first of `phases`. `tell` receives the progress, and returns false to
-    /// stop the calibration.
+    /// Creates a meter at the beginning of the first of `phases`. The meter calls `tell` with the progress; if `tell`
+    /// returns false, the calibration stops.
     pub(crate) fn new(
         phases: Vec<(&'static str, Duration)>,
         tell: &'a mut dyn FnMut(Progress<'_>) -> bool,

@@ -1,4 +1,4 @@
-//! The tables of sessions as Parquet files (docs/REFERENCE.md): their schema, writing, and reading.
+//! The tables of sessions as Parquet files (docs/REFERENCE.md): the schemas, a writer and a reader.
 
 mod columns;
 mod read;

@@ -256,7 +256,7 @@ impl<'a> Parser<'a> {
         ends
     }
 
-    /// Removes and returns the leading characters for which `part` is true. They must be ASCII.
+    /// Removes and returns the leading characters for which `part` is true. These characters must be ASCII.
     fn take(&mut self, part: impl Fn(u8) -> bool) -> &'a str {
         let bytes = self.rest.as_bytes();
         let end = bytes.iter().position(|c| !part(*c)).unwrap_or(bytes.len());

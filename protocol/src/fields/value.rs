@@ -60,7 +60,7 @@ impl Value {
         }
     }
 
-    /// The field with this name; `None` if there is no such field or the value is not a set of fields.
+    /// The field with this name. `None` if there is no field with this name, or if the value is not a structure.
     pub fn get(&self, name: &str) -> Option<&Value> {
         match self {
             Value::Fields(fields) => fields

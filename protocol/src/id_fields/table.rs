@@ -1,4 +1,4 @@
-//! The table in `table.txt`. That file documents its syntax.
+//! The table in `table.txt`. The file documents its syntax.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;

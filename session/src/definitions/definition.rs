@@ -1,5 +1,5 @@
-//! The user's own operations. A user defines the cost attributes and op-sizes of requests that a session does not
-//! support, or that the user wants to count differently (the Xprof paper's action templates).
+//! Operations that the user defines. A user defines the cost attributes and op-sizes of requests that a session does
+//! not support, or that the user wants to count differently (the Xprof paper's action templates).
 
 use std::collections::HashMap;
 

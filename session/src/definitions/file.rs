@@ -1,4 +1,4 @@
-//! Parses files with the user's own operations (TOML), and reports errors.
+//! Parses files in which the user defines operations (TOML), and reports errors.
 
 use std::collections::BTreeMap;
 

@@ -76,7 +76,8 @@ impl Area {
         }
     }
 
-    /// The rectangle, extended to the edge of a drawable of `width` by `height` pixels if its own width or height is 0.
+    /// The rectangle. A width or height of 0 is replaced by the distance to the right or lower edge of a drawable of
+    /// `width` by `height` pixels.
     pub(crate) fn or_to_the_edge(self, width: u16, height: u16) -> Area {
         let reach = |from, to, edge: u16| if from == to { i32::from(edge) } else { to };
         Area {

@@ -9,7 +9,7 @@ const PIECES_LIMIT: usize = 64;
 /// A set of pixels, stored as rectangles.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Region {
-    /// The rectangles of the region. They are not empty and do not overlap.
+    /// The rectangles of the region, which are not empty and do not overlap.
     pieces: Vec<Area>,
     bounds: Area,
 }

@@ -12,7 +12,7 @@ pub enum Effect {
     /// The request draws on a window that is not viewable, or outside the clip. Only the fixed part of the request has
     /// a cost.
     Nothing,
-    /// Unknown, because the drawable existed before the recording.
+    /// The effect is unknown, for example because the drawable existed before the recording.
     Unknown,
 }
 

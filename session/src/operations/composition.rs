@@ -90,8 +90,8 @@ fn sampled_paint(
     }
 }
 
-/// Returns true if the picture has component alpha; `None` if its attribute is set and its format is unknown. A format
-/// without colours never has component alpha, whatever the picture's attribute is.
+/// Returns true if the picture has component alpha. `None` if its attribute is set and its format is unknown. A picture
+/// whose format has no colours never has component alpha.
 fn has_component_alpha(picture: &Picture, format: Option<&PictFormat>) -> Option<bool> {
     if !picture.component_alpha {
         return Some(false);

@@ -21,8 +21,8 @@ struct Extent<'a> {
     gc: Option<&'a Gc>,
 }
 
-/// Fills in the attributes and items of a core image request's `operation`. Its first 28 bytes determine the cost, so
-/// pixels that the recorder dropped are not needed.
+/// Fills in the attributes and items of a core image request's `operation`. The first 28 bytes of the request determine
+/// the cost, so pixels that the recorder dropped are not needed.
 pub(crate) fn operation(
     operation: &mut Operation,
     names: &Names,

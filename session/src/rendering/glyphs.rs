@@ -7,7 +7,7 @@ use x11rb_protocol::protocol::render;
 
 use crate::ids::{By, IdMap, Made};
 
-/// Maximum number of glyphs in all sets together.
+/// The maximum number of glyphs, summed over all sets.
 const GLYPHS_LIMIT: usize = 1 << 20;
 
 /// The size and position of a glyph (RENDER protocol, GLYPHINFO), in pixels.

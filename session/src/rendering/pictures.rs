@@ -29,7 +29,7 @@ pub(crate) enum Source {
     Conical(u32),
 }
 
-/// The kind of a picture's transform, as far as it affects the cost of sampling.
+/// The kind of a picture's transform. The kinds differ in the cost of sampling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Transform {
     /// The transform is the identity, or a translation by whole pixels.

@@ -1,5 +1,5 @@
-//! The clients of a session: their ids, what happens to their resources when they disconnect, and the resources of
-//! their latest requests.
+//! The clients of a session: their ids, the fate of their resources after they disconnect, and the effects of their
+//! latest requests.
 
 use std::collections::{BTreeSet, VecDeque};
 

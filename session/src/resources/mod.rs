@@ -1,5 +1,5 @@
-//! The server's resources that are not drawn on: atoms, fonts, regions, cursors and others, and the clients
-//! that own them.
+//! The server's resources on which no request draws (atoms, fonts, regions, cursors and others), and the clients that
+//! own the resources.
 
 pub(crate) mod atoms;
 pub(crate) mod clients;

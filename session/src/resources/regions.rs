@@ -1,4 +1,4 @@
-//! XFIXES regions, as far as their rectangles are known.
+//! XFIXES regions, with their rectangles if these are known.
 
 use x11prof_protocol::{Body, Reply};
 use x11rb_protocol::protocol::xfixes;

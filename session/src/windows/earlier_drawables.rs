@@ -1,4 +1,4 @@
-//! Drawables that no request in the recording created, as far as replies and events describe them.
+//! Drawables that no request in the recording created. Replies and events describe these drawables.
 
 use crate::geometry::clip::Area;
 use crate::geometry::placement::Geometry;

@@ -7,7 +7,7 @@ use crate::geometry::placement::Geometry;
 use crate::ids::{By, ClientId};
 use crate::setup::Root;
 
-/// The kind of a window's background, as far as it affects clearing.
+/// The kind of a window's background, which determines the effect of clearing the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Background {
     /// The window has no background, so clearing paints nothing.

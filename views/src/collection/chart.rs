@@ -18,7 +18,7 @@ const COLOURS: [&str; 6] = ["client", "server", "network", "waiting", "good", "o
 /// A curve of a chart: the number of episodes by minimum latency.
 pub(super) struct Curve<'a> {
     pub(super) name: &'a str,
-    /// The number of all episodes of the curve.
+    /// The number of episodes of any latency, which is the maximum of the curve.
     pub(super) all: u64,
     pub(super) points: &'a [PointReport],
 }

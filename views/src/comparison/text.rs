@@ -73,7 +73,8 @@ fn is_partial(comparison: &Comparison) -> bool {
     comparison.servers.iter().any(|of| of.no_cost > 0)
 }
 
-/// Returns a sentence that names the fastest server. It counts only requests for which all servers have cost data.
+/// Returns a sentence that names the fastest server. The comparison counts only requests for which all servers have
+/// cost data.
 fn verdict(comparison: &Comparison, page: &Page) -> String {
     let all: u64 = comparison.requests.iter().map(|line| line.count).sum();
     let mut text = String::new();

@@ -149,7 +149,7 @@ impl<'a> Shown<'a, '_> {
         }
     }
 
-    /// Returns a nested value of the kind `of`, at `path`, for printing.
+    /// Returns a nested value at `path`, for printing. `of` is the meaning of the value's numbers.
     fn below<'p>(&self, of: NumberKind, value: &'a Value, path: Path<'p>) -> Shown<'a, 'p> {
         let Shown { show, named, .. } = *self;
         Shown {

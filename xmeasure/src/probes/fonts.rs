@@ -30,7 +30,7 @@ const LASTS: Duration = Duration::from_secs(6);
 const QUICK_LASTS: Duration = Duration::from_secs(1);
 /// The number of reads of each font; the first read may come from the disk.
 const TIMES: usize = 3;
-/// A font gets its own entry if it takes this many times as long as most fonts.
+/// A font has a separate entry if its file takes at least this many times as long to read as the files of most fonts.
 const EXPENSIVE: f64 = 3.0;
 
 /// The number of reads of empty requests.

@@ -187,7 +187,7 @@ impl Probe for RequestCostsProbe {
     }
 }
 
-/// The name of a request for progress reports; some loads have no entry.
+/// The name of a request for progress reports; `transport` for a load without an entry in the parameter file.
 fn named(request: Option<&'static str>) -> &'static str {
     request.unwrap_or("transport")
 }

@@ -1,5 +1,5 @@
-//! The times of requests by the server's own timer: a server that `x11prof` started writes the duration of each request
-//! handler into shared memory.
+//! The handler times of requests, which the server measures: a server that `x11prof` started writes the duration of
+//! each request handler into shared memory.
 
 use std::io;
 
@@ -27,7 +27,8 @@ pub trait HandlerClock {
 pub(crate) struct Handled {
     /// The time of one request, by the index of its kind.
     pub(crate) warm: Vec<f64>,
-    /// The time of the first request of the phase. Other loads ran before, so its code and data are not in the caches.
+    /// The time of the first request of the phase. Other loads ran before, so the code and the data of the request are
+    /// not in the caches.
     pub(crate) cold: f64,
 }
 

@@ -14,7 +14,7 @@ pub(crate) struct Job {
     pub(crate) load: Workload,
     /// The operations of the load's requests, by phase and kind; empty if they have no entry in the parameter file.
     pub(crate) operations: Vec<Vec<Operation>>,
-    /// True if the load is in every pass, in longer batches, because its costs are subtracted from those of other
+    /// True if the load is in every pass, in longer batches, because its costs are subtracted from the costs of other
     /// loads.
     pub(crate) always: bool,
     /// The replies to one unit of each phase; empty until the load has run, and if the server refused it.

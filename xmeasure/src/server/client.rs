@@ -1,5 +1,6 @@
-//! The resources that the loads need on the server: windows, GCs, fonts, properties. Requests over the raw connection
-//! create all of them, so that the tracker sees them. They are freed with the connection.
+//! The resources that the loads need on the server: windows, GCs, fonts, properties. All of them are created by
+//! requests over the raw connection, so that the tracker processes these requests. The server frees the resources when
+//! the connection closes.
 
 use std::os::fd::OwnedFd;
 
@@ -287,8 +288,8 @@ impl Client {
         Ok(pid)
     }
 
-    /// Creates a GC for `drawable`, and returns its id. It has no graphics exposures, because their events would be
-    /// transport.
+    /// Creates a GC for `drawable`, and returns its id. Graphics exposures are off in the GC, because their events
+    /// would count as transport.
     pub(crate) fn gc(
         &mut self,
         drawable: u32,

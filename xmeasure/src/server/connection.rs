@@ -21,10 +21,10 @@ use crate::server::exchange::{Load, ReceivedMessages, Until};
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The time that a server has to reply after a signal has arrived.
 const INTERRUPTED: Duration = Duration::from_secs(1);
-/// The maximum length of an accepted message: replies to the loads have a few MiB at most, so a longer one comes
-/// from a broken or malicious server.
+/// The maximum length of an accepted message in bytes. Replies to the loads have a few MiB at most, so a longer message
+/// comes from a broken or malicious server.
 const LONGEST: usize = 64 << 20;
-/// Bytes requested from the socket in one read.
+/// The maximum number of bytes that one read requests from the socket.
 const READ: usize = 1 << 18;
 
 /// Maximum number of file descriptors in flight in each direction. libxcb sends at most this number with one message,

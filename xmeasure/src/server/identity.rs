@@ -10,7 +10,7 @@ use x11prof_trace::{Server, utc_date};
 use crate::plan::Plan;
 use crate::server::process;
 
-/// A server's identity. Its name is `name`, or else that of its executable with the depth.
+/// The identity of a server. The name is `name`, or else the name of the executable with the depth.
 pub(crate) fn server(server: &Server, name: Option<&str>) -> ServerIdentity {
     let path = server.executable.as_deref();
     let executable = path.map(|path| path.rsplit('/').next().unwrap_or(path).to_owned());

@@ -13,7 +13,7 @@ use crate::server::wire::core;
 use crate::workloads::loads::Loads;
 use crate::workloads::workload::{Sync, Workload};
 
-/// Fonts that most servers have: those of xterm and of the paper, and a proportional one. Missing fonts are
+/// Fonts that most servers have: the fonts of xterm and of the paper, and a proportional font. Missing fonts are
 /// skipped.
 const FONTS: [&str; 6] = [
     "fixed",

@@ -56,7 +56,7 @@ pub(super) struct Ground {
 }
 
 impl Ground {
-    /// Creates the parent. Its windows are visible if `seen` is true.
+    /// Creates the parent. The windows in it are visible if `seen` is true.
     pub(super) fn new(client: &mut Client, seen: bool) -> Result<Ground, MeasureError> {
         let window = client.id();
         let parent = if seen { client.arena } else { client.unwatched };

@@ -115,8 +115,8 @@ impl Phase {
     }
 }
 
-/// Phases that run one after the other, repeatedly. A request that undoes another one (such as FreeGC for CreateGC) is
-/// the second phase of a cycle, so that both can be repeated.
+/// Phases that run one after the other, repeatedly. If a request undoes another request (such as FreeGC for CreateGC),
+/// it is the second phase of a cycle, so that both requests can be repeated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Workload {
     /// The bytes of a request that is sent before each batch and not measured; empty if there is none.

@@ -77,7 +77,7 @@ pub(in crate::export) enum ClientCounter {
     Resources,
 }
 
-/// The printed name of a mark of the user with this text.
+/// The name that is printed for a mark of the user with this text: the text, or `mark` if the text is empty.
 pub(in crate::export) fn named_mark(text: &str) -> &str {
     match text {
         "" => "mark",

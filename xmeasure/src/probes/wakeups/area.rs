@@ -1,5 +1,5 @@
-//! A large area that is filled after a sleep, to measure the cost of pixels that are not in the caches. Its rows are
-//! far apart in memory, like the rows of most windows.
+//! A large area that is filled after a sleep, to measure the cost of pixels that are not in the caches. The rows of the
+//! area are far apart in memory, like the rows of most windows.
 
 use x11rb_protocol::protocol::xproto::{CreateGCAux, PolyFillRectangleRequest, Rectangle};
 

@@ -27,8 +27,8 @@ pub(super) struct Woken {
     pub(super) connection: Vec<f64>,
 }
 
-/// An estimate from the centres of the passes for the times that `of` selects. Its spread includes the drift between
-/// passes. `None` without times.
+/// An estimate from the centres of the passes for the times that `of` selects. The spread of the estimate includes the
+/// drift between passes. `None` without times.
 pub(super) fn over_passes<'a>(
     passes: &'a [Pass],
     of: impl Fn(&'a Pass) -> Option<&'a Vec<f64>>,
