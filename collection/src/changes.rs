@@ -30,7 +30,7 @@ pub(crate) struct Change {
     /// The probability (0 to 1) of such a difference between equal versions; `None` if there are too few sessions, or
     /// if no issue of the program was tested.
     pub(crate) chance: Option<f64>,
-    /// True if the issue occurs in the old version, and true if it occurs in the new version.
+    /// For the old version and the new version, true if the issue occurs in the version.
     pub(crate) occurs: [bool; 2],
 }
 

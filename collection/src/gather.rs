@@ -9,7 +9,7 @@ use crate::episode_row::EpisodeRow;
 use crate::hive::Partition;
 use crate::session::{Latencies, Session, hash};
 
-/// Maximum number of client names kept.
+/// The maximum number of stored client names.
 const NAMES_LIMIT: usize = 10_000;
 
 /// Reads one trace and converts its episodes to rows.

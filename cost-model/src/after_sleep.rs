@@ -28,8 +28,8 @@ impl SleepCosts {
         self.after(slept, |point| point.wakeup_us)
     }
 
-    /// The longest measured sleep after which all pixels are still in the caches; `None` if no sleep makes pixels cost
-    /// more.
+    /// The longest measured sleep after which all pixels are still in the caches; `None` if no measured sleep increases
+    /// the cost of pixels.
     pub fn warm_until(&self) -> Option<Micros> {
         let cold = |point: &&AfterSleep| point.megapixel_us.is_some_and(|time| time.0 > 0.0);
         let first = self.points.iter().position(|point| cold(&point))?;

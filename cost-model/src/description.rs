@@ -25,7 +25,7 @@ pub struct DescriptionError {
     pub line: usize,
     /// The column of the error in characters, counted from 1.
     pub column: usize,
-    /// The text that was expected there, or the problem.
+    /// The expected text, or a description of the problem.
     pub message: String,
 }
 

@@ -144,7 +144,7 @@ pub struct Measured {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransportCosts {
-    /// The cost of a wakeup: the server was asleep, and goes back to sleep.
+    /// The cost of waking the server from a sleep, including the cost of going back to sleep.
     pub wakeup: Measured,
     /// The cost of reading one byte of requests.
     pub byte_read: Measured,

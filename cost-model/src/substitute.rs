@@ -17,8 +17,8 @@ pub(crate) struct Entry {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Resolution {
     pub(crate) entry: usize,
-    /// The index of the second entry if a numeric attribute is interpolated between two entries, and the weight (0 to
-    /// 1) of the second entry; `None` without interpolation.
+    /// The index of the second entry if a numeric attribute is interpolated between two entries, and the weight of this
+    /// entry, from 0 to 1; `None` without interpolation.
     pub(crate) partner: Option<(usize, f64)>,
     /// The entries with other values of the substituted attributes. The bounds of the cost include their costs.
     pub(crate) alternatives: Vec<usize>,

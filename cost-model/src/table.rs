@@ -11,13 +11,14 @@ use crate::{
 };
 use rustc_hash::FxHashMap;
 
-/// Maximum number of cached sets of attributes for a request. A program uses a few dozen; if a trace has more, the
-/// sets are looked up again.
+/// The maximum number of cached sets of attributes for a request. A program uses a few dozen sets. If a trace has more
+/// sets, they are looked up again.
 const MAX_ATTRIBUTE_SETS: usize = 4096;
 /// The costs of operations with more items than this are not cached. Such operations rarely repeat, and the limit
 /// bounds the memory.
 const REMEMBERED_ITEMS: usize = 1024;
-/// Maximum number of cached costs for each set of attributes: programs draw the same few sizes in turn.
+/// The maximum number of cached costs for each set of attributes. A few are enough, because programs draw the same few
+/// sizes again and again.
 const REMEMBERED_COSTS: usize = 16;
 /// Only one cost is cached for each set of attributes if the operation has more items than this.
 const FEW_ITEMS: usize = 64;

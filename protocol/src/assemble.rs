@@ -9,8 +9,8 @@ const LONGEST_KEPT: usize = 1 << 20;
 /// The maximum number of bytes that a [`Whole::Lost`] contains.
 const LOST_SHOWN: usize = 32;
 
-/// Memory for messages that arrive in several pieces. Connections share it, because few connections have an incomplete
-/// message at the same time.
+/// Memory for messages that arrive in several slices. Connections share the memory, because few connections have an
+/// incomplete message at the same time.
 #[derive(Debug, Default)]
 pub struct ScratchBuffers(Vec<u8>);
 
@@ -42,7 +42,7 @@ pub(crate) struct Assembler {
     cut: bool,
     /// The header of the current message, if its end is missing.
     head: Option<Head>,
-    /// The maximum number of kept bytes of a message that does not lie within one slice.
+    /// The maximum number of stored bytes of a message that does not lie within one slice.
     pub(crate) longest: usize,
     /// A function that returns true for the major opcodes whose equal requests are coalesced; `None` if none are
     /// coalesced.

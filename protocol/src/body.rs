@@ -1,4 +1,4 @@
-//! The body of a request, read field by field in the client's byte order, never beyond the recorded bytes.
+//! The body of a request. Fields are read in the client's byte order, and never beyond the recorded bytes.
 
 use crate::byte_order::ByteOrder;
 use crate::message::Request;

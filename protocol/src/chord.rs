@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::keysyms::{keysym_name, keysym_named};
 
-/// A key with the modifiers that are held.
+/// A key, and the modifiers that are pressed at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Chord {
     /// The keysym of the key.

@@ -130,7 +130,8 @@ mod tests {
         );
     }
 
-    /// x11rb-protocol's requests with a reply. A request that cannot be parsed blank would be missing from the list.
+    /// Counts the requests with a reply in x11rb-protocol. A request whose blank form cannot be parsed would be missing
+    /// from the count.
     #[test]
     fn extension_replies_have_a_parser() {
         let of = |name| {

@@ -45,7 +45,7 @@ pub(crate) struct PendingReplies {
 }
 
 impl PendingReplies {
-    /// Limits the number of pending requests to a few.
+    /// If `is_limited` is true, limits the number of pending requests to `FEW`.
     pub(crate) fn limit(&mut self, is_limited: bool) {
         self.is_limited = is_limited;
     }
@@ -108,9 +108,9 @@ impl PendingReplies {
         true
     }
 
-    /// The request that a reply belongs to: the oldest pending request whose sequence number has these low 16 bits.
-    /// `data` is the second byte of the reply. Without such a request, returns the number that the bits represent, and
-    /// `None`.
+    /// Returns the request to which a reply belongs: the oldest pending request whose sequence number has these low 16
+    /// bits. `data` is the second byte of the reply. If no pending request matches, returns the sequence number that
+    /// the bits represent, and `None`.
     pub(crate) fn reply(&mut self, low: u16, data: u8) -> (SequenceNumber, Option<RepliedRequest>) {
         let newest = self.pending.back().map(|one| one.sequence);
         let mut number = self.forward(low, self.oldest());
@@ -128,8 +128,8 @@ impl PendingReplies {
         (self.answer(low).unwrap_or_default(), None)
     }
 
-    /// The request that failed, by the low 16 bits of its number; it gets no reply. `None` if no request has this
-    /// number.
+    /// Returns the sequence number of the request that failed, from the low 16 bits of the number, and removes the
+    /// request from the pending requests. `None` if no request has this number.
     pub(crate) fn error(&mut self, low: u16) -> Option<SequenceNumber> {
         let number = self.answer(low)?;
         if let Ok(at) = self
@@ -141,8 +141,8 @@ impl PendingReplies {
         Some(number)
     }
 
-    /// The number of the last request that the server had handled before an event, from its low 16 bits; `None` if
-    /// there is none.
+    /// The sequence number of the last request that the server had handled before an event, from the low 16 bits of the
+    /// number; `None` if no request has this number.
     pub(crate) fn event(&mut self, low: u16) -> Option<SequenceNumber> {
         self.answer(low)
     }

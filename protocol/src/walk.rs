@@ -72,7 +72,7 @@ impl Walker {
         self.big_after = Some(major);
     }
 
-    /// The number of bytes of the current message that are still to come; 0 between messages. `None` before the
+    /// The number of bytes of the current message that have not arrived yet; 0 between messages. `None` before the
     /// message's length is known, and after message boundaries are lost.
     pub fn under_way(&self) -> Option<u64> {
         match (self.phase, self.head) {

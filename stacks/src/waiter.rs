@@ -33,8 +33,8 @@ pub struct StackCopy {
 }
 
 impl StackCopy {
-    /// Copies the stack of a blocked thread of a process from the process's `memory` file (proc(5), `mem`); `None` if
-    /// the process is gone. `pc` and `sp` are the thread's instruction and stack pointers.
+    /// Copies the stack of a blocked thread of a process from the process's `memory` file (proc(5), `mem`). `pc` and
+    /// `sp` are the instruction pointer and the stack pointer of the thread. `None` if the process has ended.
     pub fn of_blocked(pid: u32, memory: &File, pc: u64, sp: u64) -> Option<StackCopy> {
         let bytes = memory::read(memory, sp, STACK_BYTES).ok()?;
         Some(StackCopy {

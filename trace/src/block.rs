@@ -132,7 +132,8 @@ pub(crate) fn decode(
     })
 }
 
-/// Checks that the lengths of a block are consistent: of its wire bytes, its gaps and its recorded (`kept`) bytes.
+/// Checks that the lengths of a block are consistent: `wire_len`, the lengths of the gaps, and the number of recorded
+/// bytes, `kept`.
 pub(crate) fn check(wire_len: u32, gaps: &[Gap], kept: usize) -> Result<(), &'static str> {
     let mut end = 0_u64;
     let mut left = 0_u64;

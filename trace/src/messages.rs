@@ -21,7 +21,7 @@ use crate::{Timestamp, TraceError};
 /// Size of the memory blocks that messages are allocated from.
 const ARENA_LEN: usize = 1 << 16;
 
-/// The longest name of a channel, in bytes. Names stay in memory, so their length is limited.
+/// The maximum length of a channel's name in bytes. The length is limited, because names remain in memory.
 const NAME_LIMIT: usize = 1 << 10;
 
 /// A message of the file, with its channel and its time.

@@ -67,7 +67,8 @@ impl<R: Read> Reader<R> {
         Ok(None)
     }
 
-    /// The length in bytes of all messages read so far. Records take at most about eight times as much memory.
+    /// The total length in bytes of all messages that were read so far. The records of these messages use at most about
+    /// eight times as much memory.
     pub fn message_bytes(&self) -> u64 {
         self.messages.bytes
     }

@@ -99,7 +99,8 @@ pub enum SwitchKind {
 pub struct HandlerTime {
     /// The time at which the first of the handlers began.
     pub start: Timestamp,
-    /// The total duration of the handlers in nanoseconds. The kernel may have run other threads meanwhile.
+    /// The total duration of the handlers in nanoseconds. The duration includes time in which the kernel ran other
+    /// threads.
     pub took_ns: u64,
     /// The index of the client in the server: the bits of its resource ids above the resource id mask.
     pub client: u16,
@@ -142,7 +143,7 @@ pub struct RequestRun {
     pub ids: u32,
     /// The low 32 bits of the first request's sequence number.
     pub sequence: u32,
-    /// The number of the requests.
+    /// The number of consecutive requests from this stack.
     pub count: u32,
     /// The number of the stack.
     pub stack: u32,
@@ -320,7 +321,7 @@ pub enum Control {
         stack: u32,
         /// The CPU time of the thread since the previous sample, in nanoseconds.
         ran_ns: u64,
-        /// True if the thread was also sampled inside the kernel; otherwise only CPU time outside the kernel counts.
+        /// True if CPU time inside the kernel was also sampled; otherwise only CPU time outside the kernel counts.
         #[serde(default)]
         kernel: bool,
     },
@@ -500,8 +501,8 @@ impl Link {
         self.transport == "tcp" || self.relay.is_some()
     }
 
-    /// The shortest of the round-trip times in nanoseconds; `None` without measurements. A busy machine makes round
-    /// trips only longer.
+    /// The shortest of the round-trip times in nanoseconds; `None` without measurements. The shortest time is used,
+    /// because a busy machine only lengthens round trips.
     pub fn round_trip_ns(&self) -> Option<u64> {
         self.round_trips_ns.iter().copied().min()
     }

@@ -1,10 +1,10 @@
-//! A source of bytes that counts the bytes and keeps the last few.
+//! A source of bytes that counts the bytes and stores the last few bytes.
 
 use std::io::{self, BufReader, ErrorKind, Read};
 
 use mcap::MAGIC;
 
-/// A buffered source that keeps the last bytes of the file.
+/// A buffered source that stores the last bytes that were read.
 pub(crate) struct Source<R> {
     inner: BufReader<R>,
     read: u64,
@@ -42,7 +42,7 @@ impl<R: Read> Source<R> {
         self.read
     }
 
-    /// True if a file of a few bytes could be the start of an MCAP file.
+    /// True if the bytes read so far, the whole of a very short file, could be the start of an MCAP file.
     pub(crate) fn is_begin_of_magic(&self) -> bool {
         MAGIC.starts_with(&self.tail)
     }

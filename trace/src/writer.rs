@@ -25,7 +25,7 @@ use crate::{
 /// Dropping the writer also finishes the file, but hides errors.
 pub struct Writer<W: Write> {
     out: Container<W>,
-    /// The message that is being encoded. The buffer is kept, so that messages do not allocate.
+    /// The message that is being encoded. The buffer is reused, so that writing a message does not allocate memory.
     buffer: Vec<u8>,
 }
 

@@ -50,8 +50,8 @@ fn add<P: Probe + 'static>(
 ///
 /// # Errors
 ///
-/// Fails if the display cannot be reached or refuses the connection, if none of the requested requests can be
-/// measured, and if the server exits. In the last case the error holds the measurements so far.
+/// Fails if the display cannot be reached or refuses the connection, if none of the requested requests can be measured,
+/// or if the server exits. If the server exits, the error contains the measurements so far.
 pub fn measure(
     target: &Target,
     plan: &Plan,

@@ -31,8 +31,8 @@ pub(super) fn validate_times(
     }
 }
 
-/// True if `number` is a valid size, spread or time in microseconds: not negative, and so small that sums of many stay
-/// finite.
+/// True if `number` is a valid size, spread or time in microseconds: not negative, and small enough that sums of many
+/// numbers remain finite.
 pub(super) fn is_amount(number: f64) -> bool {
     (0.0..=1e15).contains(&number)
 }

@@ -1,6 +1,6 @@
-//! Parses values from the text that `#[derive(Debug)]` produces. `x11rb-protocol`'s serde support is no substitute:
-//! constants and flags lose their names, `Request`, `Reply` and `Event` lack it, and the crate takes three times as
-//! long to compile.
+//! Parses values from the text that `#[derive(Debug)]` produces. The serde support of `x11rb-protocol` is no
+//! substitute: constants and flags would lose their names, `Request`, `Reply` and `Event` do not implement serde's
+//! traits, and the crate would take three times as long to compile.
 
 use std::fmt::{self, Debug, Write as _};
 
@@ -191,7 +191,7 @@ impl<'a> Parser<'a> {
         Value::Text(text)
     }
 
-    /// Parses values up to `close`. The opening bracket comes first.
+    /// Parses a list of values up to the bracket `close`. The text begins with the opening bracket.
     fn list(&mut self, close: u8) -> Value {
         self.rest = &self.rest[1..];
         let mut list = Vec::new();

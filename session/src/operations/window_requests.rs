@@ -163,8 +163,8 @@ fn configure(
     (windows.count(id, true), shown(windows, id))
 }
 
-/// Returns the name of the changes that a ConfigureWindow request makes to the window; for an unknown window, the
-/// changes that it may make. `None` if nothing changes.
+/// Returns the name of the changes that a ConfigureWindow request makes to `window`. If the window is unknown, returns
+/// the changes that the request may make. `None` if nothing changes.
 fn change(names: &Names, window: Option<&Window>, mask: u16, body: &Body<'_>) -> Option<Symbol> {
     let mask = u32::from(mask);
     let differs = |bit: u32, now: Option<u16>| {

@@ -15,7 +15,7 @@ const REMEMBERED: usize = 1024;
 /// Maximum number of windows in a client's save set.
 const SAVED_LIMIT: usize = 1 << 12;
 
-/// Maximum number of disconnected clients that are kept because the server retains their resources.
+/// The maximum number of disconnected clients that are stored because the server retains their resources.
 const RETAINED: usize = 1 << 12;
 
 /// The clients of a display, with their resource ids and close-down modes.
@@ -77,8 +77,8 @@ impl Clients {
         self.entry(client).ids = Some(range);
     }
 
-    /// The id range that contains `id`; the latest one if the range was assigned several times. `None` if there is
-    /// none.
+    /// The id range that contains `id`. If the server assigned the range several times, returns the latest assignment.
+    /// `None` if no range contains `id`.
     pub(crate) fn range(&self, id: u32) -> Option<IdRange> {
         self.ranges.get(id & !self.mask).copied()
     }

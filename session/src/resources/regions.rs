@@ -109,7 +109,8 @@ impl Regions {
         Some(())
     }
 
-    /// Notes that the request `by` wrote unknown contents into the region `id` (DAMAGE's Subtract).
+    /// Makes the pixels of the region `id` unknown, because the request `by` wrote unknown contents into the region
+    /// (DAMAGE's Subtract).
     pub(crate) fn doubt(&mut self, id: u32, by: By) {
         if let Some(entry) = self.0.get_mut(id) {
             (entry.region, entry.changed) = (None, by);

@@ -205,8 +205,8 @@ fn configure(windows: &mut Windows, id: u32, by: By, body: &Body<'_>) -> Option<
     Some(())
 }
 
-/// The new position among its siblings that ConfigureWindow gives a window; `None` if the request does not restack, or
-/// if the position is unknown.
+/// Returns the new position of a window among its siblings after ConfigureWindow, counted from the lowest. `None` if
+/// the request does not restack, or if the position is unknown.
 pub(crate) fn restacked(windows: &Windows, id: u32, body: &Body<'_>, mask: u32) -> Option<usize> {
     let mode = body.value(8, mask, 1 << 6)?;
     windows.restacked(id, body.value(8, mask, 1 << 5), mode & 0xFF)

@@ -66,9 +66,9 @@ impl Windows {
         siblings.iter().position(|other| *other == id)
     }
 
-    /// The child of `parent` that CirculateWindow moves, and its new position. The lowest hidden child goes to the top
-    /// or, if `lowers` is true, the highest child that hides another one goes to the bottom. `None` if there is no such
-    /// child.
+    /// Returns the child of `parent` that CirculateWindow moves, and its new position. CirculateWindow raises the
+    /// lowest hidden child to the top or, if `lowers` is true, lowers the highest child that hides a sibling to the
+    /// bottom. `None` if no child moves.
     pub(crate) fn circulated(&self, parent: u32, lowers: bool) -> Option<(u32, usize)> {
         let children = self.get(parent)?.children();
         if !self.may_take(FIND * children.len()) {

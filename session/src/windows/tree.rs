@@ -90,7 +90,7 @@ impl Windows {
         self.names.get(id)
     }
 
-    /// The names in the properties of window `id`, for changes; `None` if there are too many windows.
+    /// The names in the properties of window `id`, as a mutable reference; `None` if there are too many windows.
     pub(crate) fn names_mut(&mut self, id: u32) -> Option<&mut WindowNames> {
         if self.names.get(id).is_none() {
             self.names.insert(id, WindowNames::default());
@@ -164,7 +164,7 @@ impl Windows {
         }
     }
 
-    /// Removes a window and its inferiors. A root window is kept.
+    /// Removes a window and its inferiors. Does nothing for a root window.
     pub(crate) fn destroy(&mut self, id: u32) {
         let Some(parent) = self.known.get(id).and_then(|window| window.parent) else {
             return;

@@ -8,8 +8,8 @@
 
 use serde_json::Value;
 
-/// The figure that `expression` describes; `None` if a part of a path is missing or unknown. `page` returns a page by
-/// its name.
+/// The figure that `expression` describes; `None` if a part of a path is missing or unknown. `page` returns an output
+/// by its name.
 pub(super) fn evaluate<'a>(
     expression: &str,
     page: &impl Fn(&str) -> Option<&'a Value>,

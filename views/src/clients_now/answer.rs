@@ -19,8 +19,8 @@ const OFTEN: f64 = 2.0;
 /// The duration above which the summary names a server grab, in milliseconds: three frames at 60 frames per second.
 const LONG_GRAB_MS: f64 = 50.0;
 
-/// The sentences of the verdict: clients that occupied the server, that use much server time, whose resources grow, or
-/// that poll. If there are none, the load of the server.
+/// The sentences of the verdict: on clients that occupied the server, that use much server time, whose resources grow,
+/// or that poll. If there are no such clients, one sentence on the load of the server.
 pub fn answer(report: &NowReport) -> Vec<String> {
     let mut lines = stalls(report);
     let clients = || report.clients.iter();

@@ -1,4 +1,5 @@
-//! The functions of a program as a tree. Each function has the cost of the requests below it, and its CPU time.
+//! The functions of a program as a tree. Each function has the cost of the requests that it and its callees sent, and
+//! its CPU time.
 
 use serde::Serialize;
 use x11prof_analyzer::{CallTree, RUNS, Stack, StackHeld, StackRun, StackWaits};

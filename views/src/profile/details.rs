@@ -1,4 +1,5 @@
-//! The details of a profile beyond the first screen: transport by its parts, events, server runs, and sources of costs.
+//! The details of a profile that are not on the first screen: transport by its parts, events, server runs, and sources
+//! of costs.
 
 use x11prof_analyzer::{ProfileReport, RequestReport, TimeSource, percent};
 

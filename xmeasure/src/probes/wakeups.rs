@@ -1,8 +1,8 @@
 //! Measures a server's costs after a sleep and the costs of separate writes, with loads of a few requests and pauses
 //! between them. (Request costs are measured in long streams.)
 //!
-//! A stream of requests with replies soon fills the client's socket, and the server then batches its writes. A program
-//! that reads its replies promptly gets each in a separate write.
+//! A stream of requests with replies soon fills the client's socket, and the server then batches its writes. If a
+//! program reads its replies promptly, the server sends each reply in a separate write.
 
 mod area;
 mod passes;

@@ -33,8 +33,9 @@ pub(crate) struct Handled {
 }
 
 impl Handled {
-    /// The times of a phase, from the times `each` of its requests, which alternate between `kinds` kinds. Uses the
-    /// mean of the middle half, because interrupted requests take far longer than the others. `None` without times.
+    /// Computes the times of a phase from the times `each` of its requests, which alternate between `kinds` kinds. The
+    /// time of a kind is the mean of the middle half of its times, because interrupted requests take far longer than
+    /// other requests. `None` without times.
     pub(crate) fn new(each: &[f64], kinds: usize) -> Option<Handled> {
         let of_kind = |kind| midmean(each.iter().skip(kind).step_by(kinds).copied());
         Some(Handled {
@@ -52,8 +53,9 @@ pub(crate) fn contains(times: &[HandlerTime], client: u16, sequence: u16) -> boo
     times.iter().any(covers)
 }
 
-/// The times of `count` requests from sequence number `first` on, in microseconds, of the client with index `client`;
-/// NaN for a request without a time. Short requests in a row share a time, and each gets the mean.
+/// The handler times of `count` requests of the client with index `client`, from sequence number `first` on, in
+/// microseconds; NaN for a request without a time. If several short requests have a common time, each of them has the
+/// mean.
 pub(crate) fn by_request(times: &[HandlerTime], client: u16, first: u16, count: usize) -> Vec<f64> {
     let mut each = vec![f64::NAN; count];
     for time in times.iter().filter(|time| time.client == client) {

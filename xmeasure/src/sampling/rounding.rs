@@ -5,7 +5,7 @@ use x11prof_cost_model::{Measured, Micros};
 use crate::sampling::statistics::Estimate;
 
 /// Combines the estimates by the two clocks into a figure of the parameter file; `None` without estimates. The spread
-/// is that of the CPU time if there is one.
+/// is the spread of the CPU time, or of the wall-clock time if there is no CPU time.
 pub(crate) fn measured(cpu: Option<Estimate>, wall: Option<Estimate>) -> Option<Measured> {
     let first = cpu.or(wall)?;
     let time = |estimate: Estimate| micros(estimate.centre.max(0.0), 5);

@@ -25,7 +25,7 @@ pub(crate) const SIDE: u16 = 600;
 pub(crate) const ARENA: u16 = 220;
 /// The side of a small window in the window of side `ARENA`, and of a small pixmap, in pixels.
 const SMALL: u16 = 30;
-/// Side of a pixmap that is larger than any allocation of a load, in pixels.
+/// The side, in pixels, of a pixmap that is larger than every allocation of a load.
 const LARGE: u16 = 2000;
 /// The number of small pixmaps that corresponds to the most resources a load has at once.
 const MANY: usize = 2048;
@@ -49,7 +49,7 @@ pub(crate) struct Client {
     /// extension.
     pub(crate) longest_request: Option<u32>,
     next_id: u32,
-    /// The memory shared with the server, which is kept until the end.
+    /// The memory that is shared with the server, which must exist until the client is dropped.
     pub(crate) segments: Vec<SharedMemory>,
 }
 

@@ -27,8 +27,8 @@ const LONGEST: usize = 64 << 20;
 /// The maximum number of bytes that one read requests from the socket.
 const READ: usize = 1 << 18;
 
-/// Maximum number of file descriptors in flight in each direction. libxcb sends at most this number with one message,
-/// and a server accepts few more.
+/// The maximum number of file descriptors in flight in each direction. libxcb sends at most this number of descriptors
+/// with one message, and servers accept only a few more.
 pub(crate) const CARRYING: usize = 16;
 
 /// A connection to the server, on which the loads are sent.
@@ -39,8 +39,8 @@ pub(crate) struct RawConnection {
     pub(crate) setup_bytes: (Vec<u8>, Vec<u8>),
     sequence: u64,
     input: Vec<u8>,
-    /// The read buffer, allocated once: clearing it for each read would take longer than a server's reply, and
-    /// would evict data from the caches that it shares with the server.
+    /// The read buffer, which is allocated only once. Clearing a buffer for each read would take longer than a server's
+    /// reply, and would evict data from the caches that the client shares with the server.
     room: Vec<u8>,
 }
 
@@ -119,8 +119,8 @@ impl RawConnection {
         answer_sequence(message) == Some(self.last_sequence())
     }
 
-    /// Sends a load, and reads the server's messages meanwhile, up to the condition `until`. Returns the numbers of
-    /// messages.
+    /// Sends a load, and reads the server's messages at the same time, up to the condition `until`. Returns the numbers
+    /// of messages.
     pub(crate) fn exchange(
         &mut self,
         load: &Load<'_>,

@@ -34,7 +34,7 @@ pub(crate) struct Pinned {
 }
 
 impl Pinned {
-    /// Pins the server `pid` and this thread; on an error neither stays pinned.
+    /// Pins the server `pid` and this thread to the processor `pin.both`. If an error occurs, neither remains pinned.
     pub(crate) fn new(pid: u32, pin: Pin) -> io::Result<Pinned> {
         let server = i32::try_from(pid).ok().and_then(Pid::from_raw);
         let server = server.ok_or(rustix::io::Errno::SRCH)?;

@@ -19,7 +19,8 @@ use x11rb_protocol::protocol::xproto::GX;
 const SIDES: [u16; 4] = [1, 10, 100, 500];
 /// The side for a request on a window that is not mapped, which measures the fixed part.
 const IDLE: u16 = 10;
-/// The scroll distance of large areas in pixels, if there is no space for a copy elsewhere: a line of text.
+/// The scroll distance in pixels of copies that are too large for separate source and destination areas. The distance
+/// is the height of a line of text.
 const SCROLLED: u16 = 13;
 
 /// Adds the loads that clear and copy areas to `loads`.

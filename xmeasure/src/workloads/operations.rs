@@ -47,7 +47,8 @@ fn typical<'a>(operations: impl Iterator<Item = &'a Operation> + Clone) -> Optio
     Some(typical)
 }
 
-/// Returns the mean of `values`. Equal values give exactly this value, because sizes are compared for equality.
+/// Returns the mean of `values`. If all values are equal, the mean is exactly this value, because sizes are compared
+/// for equality.
 fn mean(values: impl Iterator<Item = f64> + Clone) -> f64 {
     let first = values.clone().next().unwrap_or(0.0);
     let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| {

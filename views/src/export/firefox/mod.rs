@@ -1,7 +1,7 @@
 //! A trace in the processed profile format of the Firefox Profiler (profiler.firefox.com).
 //!
-//! The format is written with samply's crate. A profile is one JSON object and stays in memory until the end, so its
-//! size is limited.
+//! samply's crate writes the format. A profile is one JSON object and remains in memory until the end, so its size is
+//! limited.
 
 mod markers;
 mod stacks;
