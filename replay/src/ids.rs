@@ -54,7 +54,7 @@ impl Ids {
     }
 
     /// Maps a recorded number of this kind to the display's number. An unknown number stays unchanged, because
-    /// servers of the same kind number their own objects alike. On a shared display, the id of an unknown resource
+    /// servers of the same kind give their objects the same numbers. On a shared display, the id of an unknown resource
     /// becomes an invalid id.
     pub(crate) fn here(&self, id: u32, kind: IdKind) -> u32 {
         let of = |map: &FxHashMap<u32, u32>| map.get(&id).copied().unwrap_or(id);

@@ -12,7 +12,7 @@ use crate::resources::atoms;
 /// The maximum number of pending requests of each client. Replies to older requests are ignored.
 const QUESTIONS_LIMIT: usize = 1 << 12;
 
-/// The information that a pending request asks for.
+/// The information that a pending request returns.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum PendingReply {
     WindowAttributes(u32),

@@ -61,7 +61,7 @@ impl State {
         let deed = Undoable::Made(id);
         self.clients.did(by.client, by.sequence, deed);
         let reported = match (extension, request.minor) {
-            // The pixmap refers to the memory of its window, so it uses no memory of its own.
+            // The pixmap refers to the memory of its window, so it adds no memory.
             (Some(ExtensionKind::Composite), _) => Some(0),
             (Some(ExtensionKind::Dri3), dri3::PIXMAP_FROM_BUFFER_REQUEST) => {
                 body.u32(8).map(u64::from)
