@@ -5,16 +5,16 @@
 use std::sync::LazyLock;
 
 use x11prof_analyzer::{
-    Blocking, Comparison, EpisodeOptions, Episodes, EpisodesReport, FRAME_MS, TraceSummary, GrabReport,
-    Pipeline, Profile, ProfileReport, ResourceReport, Resources, Stalls,
-    StallsReport, Statistics, StatisticsReport,
+    Blocking, Comparison, EpisodeOptions, Episodes, EpisodesReport, FRAME_MS, GrabReport, Pipeline,
+    Profile, ProfileReport, ResourceReport, Resources, Stalls, StallsReport, Statistics,
+    StatisticsReport, TraceSummary,
 };
 use x11prof_cost_model::{Network, ServerParameters, Substitutions, built_in};
-use x11prof_views::audit::{Pages, audit};
 use x11prof_trace::{
     Block, ConnectionId, Control, CpuTime, Direction, ExtensionOpcodes, Opened, Record, Server,
     Switch, SwitchKind, Timestamp,
 };
+use x11prof_views::audit::{Pages, audit};
 
 /// The synthetic server and its client.
 const SERVER_PID: u32 = 10;
@@ -100,8 +100,14 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let statistics = StatisticsReport::new("fuzz", &statistics, false);
     drop(ResourceReport::new(&resources, &summary));
     let page = x11prof_views::Page::default();
-    drop(x11prof_views::stalls::grabs(&GrabReport::new(stalls.grabs(), &summary), &page));
-    drop(x11prof_views::stalls::text(&StallsReport::new(&stalls, &summary), &page));
+    drop(x11prof_views::stalls::grabs(
+        &GrabReport::new(stalls.grabs(), &summary),
+        &page,
+    ));
+    drop(x11prof_views::stalls::text(
+        &StallsReport::new(&stalls, &summary),
+        &page,
+    ));
     let episodes = EpisodesReport::new("fuzz", &summary, &episodes.finish());
 
     // All pages must be consistent, whatever was recorded. The clocks of a synthetic recording do not match its

@@ -20,7 +20,10 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         ServerParameters::from_toml(&parameters.to_toml()).expect("its own text is read");
     }
     if let Ok(session) = text.parse::<Session>() {
-        session.to_string().parse::<Session>().expect("its own text is read");
+        session
+            .to_string()
+            .parse::<Session>()
+            .expect("its own text is read");
     }
     drop(Substitutions::parse(text));
     drop(Network::parse(text));

@@ -46,9 +46,13 @@ type Piece = (u8, Vec<u8>);
 fn records(mut bytes: &[u8]) -> Option<Vec<Piece>> {
     let mut list = Vec::new();
     while let Some((&opcode, rest)) = bytes.split_first() {
-        let Some((len, rest)) = rest.split_first_chunk::<8>() else { break };
+        let Some((len, rest)) = rest.split_first_chunk::<8>() else {
+            break;
+        };
         let len = usize::try_from(u64::from_le_bytes(*len)).ok()?;
-        let Some((contents, rest)) = rest.split_at_checked(len) else { break };
+        let Some((contents, rest)) = rest.split_at_checked(len) else {
+            break;
+        };
         list.push((opcode, contents.to_vec()));
         bytes = rest;
     }

@@ -9,6 +9,7 @@
 mod calibrate;
 mod demo;
 mod docs;
+mod lint;
 mod package;
 pub mod packages;
 mod pictures;
@@ -26,6 +27,7 @@ usage: cargo xtask TASK
 
 Develop
   test    install missing programs and run every test, unit and end to end
+  lint    lint and document all crates, compiled for the static program of the packages
   demo    install missing programs, build, calibrate a private Xvfb briefly, record xterm in it, and print the profile
   size    lines of code, tests and comments by crate; fails if the product grew by more than 1,500 lines since
           the number in xtask/src/size.rs
@@ -52,10 +54,9 @@ Measure (the output is kept in validation/results)
           files that come with the program
 
 Release
-  package [check|twice|try|aarch64]  make target/package from a clean tree: a static program as a .deb and a tarball,
-          checksums and a bill of materials; check: compile the fuzz targets and the crates for the static program;
-          twice: compare with a second build; try: install the .deb in a fresh Debian (as root); aarch64: check that the
-          program compiles for that processor
+  package [twice|try|aarch64]  make target/package from a clean tree: a static program as a .deb and a tarball,
+          checksums and a bill of materials; twice: compare with a second build; try: install the .deb in a fresh Debian
+          (as root); aarch64: check that the program compiles for that processor
   release check that versions, changelog and documents agree, build the packages, and try the publication; tags
           and publishes nothing
 ";
@@ -66,6 +67,7 @@ pub fn task(arguments: &[String]) -> ExitCode {
         Some("demo") => demo::demo(),
         Some("bench" | "validate") => results::keep(&mut cargo_validation(arguments), arguments),
         Some("docs") => docs::docs(),
+        Some("lint") => lint::lint(),
         Some("calibrate") => calibrate::calibrate(&arguments[1..]),
         Some("package") => package::package(&arguments[1..]),
         Some("pictures") => pictures::pictures(&arguments[1..]),

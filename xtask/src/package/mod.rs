@@ -14,7 +14,7 @@ use crate::run::{cargo, output, root, run, target};
 use files::Stage;
 
 /// A static target: the program needs no shared libraries.
-const TARGET: &str = "x86_64-unknown-linux-musl";
+pub(crate) const TARGET: &str = "x86_64-unknown-linux-musl";
 
 /// A target that is only compiled, never run.
 const OTHER_TARGET: &str = "aarch64-unknown-linux-gnu";
@@ -31,13 +31,9 @@ struct Package {
 }
 
 /// Makes the package; `twice` makes it again from another folder and compares, `try` installs and removes
-/// it in a fresh Debian without a compiler, `aarch64` checks that the sources compile for that processor, `check` that
-/// the fuzz targets and the crates below them compile for the static program.
+/// it in a fresh Debian without a compiler, `aarch64` checks that the sources compile for that processor.
 pub(crate) fn package(arguments: &[String]) -> Result<(), String> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    if words == ["check"] {
-        return check_fuzz_targets();
-    }
     ensure(&[MUSL, PACKAGE])?;
     let out = target().join("package");
     match words.as_slice() {
@@ -45,7 +41,7 @@ pub(crate) fn package(arguments: &[String]) -> Result<(), String> {
         ["twice"] => twice(&out),
         ["try"] => root::try_out(&out),
         ["aarch64"] => check_aarch64(),
-        _ => Err("expected nothing, check, twice, try or aarch64 after package".to_owned()),
+        _ => Err("expected nothing, twice, try or aarch64 after package".to_owned()),
     }
 }
 
@@ -174,22 +170,8 @@ fn check_aarch64() -> Result<(), String> {
         .arg(OTHER_TARGET))
 }
 
-/// Checks the fuzz targets, and with them nearly all crates, for the static target. A machine that cannot get that target
-/// checks them for itself.
-fn check_fuzz_targets() -> Result<(), String> {
-    let mut check = cargo();
-    check.args(["check", "--locked", "--no-default-features"]);
-    check.args(["--manifest-path", "fuzz/Cargo.toml"]);
-    check.arg("--target-dir").arg(target().join("fuzz"));
-    match ensure(&[MUSL]).and_then(|()| ensure_target(&root(), TARGET)) {
-        Ok(()) => drop(check.args(["--target", TARGET])),
-        Err(error) => eprintln!("{TARGET} is not checked: {error}"),
-    }
-    run(&mut check)
-}
-
 /// Installs the standard library of `target` if it is missing.
-fn ensure_target(tree: &Path, target: &str) -> Result<(), String> {
+pub(crate) fn ensure_target(tree: &Path, target: &str) -> Result<(), String> {
     let mut rustc = Command::new("rustc");
     let sysroot = output(rustc.args(["--print", "sysroot"]).current_dir(tree))?;
     match Path::new(&sysroot)
