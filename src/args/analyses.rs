@@ -50,8 +50,8 @@ pub(crate) struct Report {
     /// simulated: play the recording over the network. paper: add up bytes and round trips (equation 7 of Xprof).
     #[arg(long, value_name = "MODEL", default_value = "simulated", value_parser = NETWORK_MODEL)]
     pub(crate) net_model: NetworkModel,
-    /// Show only clients whose name contains NAME, or client number NAME
-    #[arg(long, value_name = "NAME")]
+    /// Show only clients whose name contains NAME, or client number N
+    #[arg(long, value_name = "NAME|N")]
     pub(crate) client: Option<String>,
     /// Group the times by this
     #[arg(long, value_enum, default_value = "request")]
@@ -141,8 +141,8 @@ pub(crate) struct Diff {
     /// The cost table: a file or a name from `params list` [default: best match]
     #[arg(long, value_name = "P", value_parser = PARAMETERS, hide_possible_values = true)]
     pub(crate) params: Option<String>,
-    /// Show only clients whose name contains NAME, or client number NAME
-    #[arg(long, value_name = "NAME")]
+    /// Show only clients whose name contains NAME, or client number N
+    #[arg(long, value_name = "NAME|N")]
     pub(crate) client: Option<String>,
     /// Show all differences instead of the fifteen largest
     #[arg(long)]
@@ -204,13 +204,13 @@ pub(crate) struct Episodes {
     /// The length of a frame of an animation or a drag [default: 16.67]
     #[arg(long, value_name = "MS", value_parser = milliseconds)]
     pub(crate) frame_budget: Option<f64>,
-    /// Show only clients whose name contains NAME, or client number NAME
-    #[arg(long, value_name = "NAME")]
+    /// Show only clients whose name contains NAME, or client number N
+    #[arg(long, value_name = "NAME|N")]
     pub(crate) client: Option<String>,
     /// Show only landmarks whose name or group contains TEXT
     #[arg(long, value_name = "TEXT")]
     pub(crate) landmark: Option<String>,
-    /// List the N longest episodes, with their call stacks and messages
+    /// List the N longest episodes, with their call stacks (--all: and messages)
     #[arg(long, value_name = "N")]
     pub(crate) worst: Option<usize>,
     /// Add a table of your own events, from a TOML file (docs/REFERENCE.md)

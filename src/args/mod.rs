@@ -287,7 +287,7 @@ pub(crate) struct Record {
     pub(crate) max_overhead: Option<f64>,
     /// Keep only the last SECONDS; write them when a --when condition is met
     ///
-    /// The ring has at most 200 MB. The files are FILE-1, FILE-2 …
+    /// The ring has at most 200 MB. The files are x11prof-1.mcap, x11prof-2.mcap …
     #[arg(long, value_name = "SECONDS", requires = "when", conflicts_with_all = ["live", "scrub"],
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) ring: Option<u64>,

@@ -66,7 +66,7 @@ pub(crate) struct Play {
     pub(crate) seed: Option<u64>,
     #[command(flatten)]
     pub(crate) place: Where,
-    /// The recordings: FILE-1.mcap, FILE-2.mcap …
+    /// The recordings: drive.mcap gives drive-1.mcap, drive-2.mcap …
     #[arg(short, long, value_name = "FILE", default_value = "drive.mcap")]
     pub(crate) output: PathBuf,
     /// The output format

@@ -22,8 +22,8 @@ pub(crate) struct RoundTrips {
     /// Only the start-up of the program: until the end of its first frame
     #[arg(long)]
     pub(crate) start_up: bool,
-    /// Show only clients whose name contains NAME, or client number NAME
-    #[arg(long, value_name = "NAME")]
+    /// Show only clients whose name contains NAME, or client number N
+    #[arg(long, value_name = "NAME|N")]
     pub(crate) client: Option<String>,
     /// Print all suggestions and requests
     #[arg(long)]

@@ -135,7 +135,7 @@ fn report_has_the_columns_of_tables_2_and_3() {
         "Count",
         "Mean",
         "Total",
-        "Over 800 kbit/s and 10.0 ms a round trip",
+        "With 800 kbit/s and 10.0 ms a round trip",
     ] {
         assert!(text.contains(column), "{column} is missing:\n{text}");
     }

@@ -148,16 +148,17 @@ pub(crate) fn askers(callers: &[CallerReport], round_trips: u64) -> Option<Strin
 /// The call sites at which an episode's client waited longest for replies; `None` if no wait was sampled.
 pub(crate) fn waited_in(callers: &[CallerReport]) -> Option<String> {
     let one = |one: &CallerReport| {
-        let request = one
-            .requests
-            .first()
-            .map(|of| format!(", mostly {}", of.request));
+        let request = match one.requests.as_slice() {
+            [] => String::new(),
+            [of] => format!(", {}", of.request),
+            [first, ..] => format!(", mostly {}", first.request),
+        };
         let trips = counted(one.waits, "sampled round trip");
         format!(
             "{} ({trips}, {:.1} ms{})",
             place(&one.functions),
             one.waited_ms,
-            request.unwrap_or_default()
+            request
         )
     };
     // A shorter wait would appear as 0.0 ms.

@@ -47,7 +47,7 @@ pub fn text(report: &ResourceReport, page: &Page) -> String {
         ));
     }
     text.push_str(
-        "Peak: the largest number at one time. At once: freed in the same write that created them\n",
+        "Peak: the largest number at one time. At once: created and freed in one write\n",
     );
     page.fold(&text)
 }

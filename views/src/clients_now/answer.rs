@@ -191,9 +191,7 @@ fn quiet(report: &NowReport) -> String {
         .filter(|one| one.server_ms_per_s > 0.0)
     {
         Some(first) => format!(
-            "The server is busy {busy} of the time, {} for {} ({} per second)",
-            ["above all", "mostly"]
-                [usize::from(2.0 * first.server_ms_per_s >= report.server_ms_per_s)],
+            "The server is busy {busy} of the time; {} uses most ({} per second)",
             name(first, report),
             duration(first.server_ms_per_s)
         ),

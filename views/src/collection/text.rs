@@ -163,7 +163,7 @@ fn details_of(of: &IssueReport, report: &IssuesReport, page: &Page) -> String {
                 1 => "once".to_owned(),
                 count => format!("{count} times"),
             };
-            let line = format!("{over}, {times}: {}", one.pattern);
+            let line = format!("{over} over the threshold, {times}: {}", one.pattern);
             cut(&plain(&line), PATTERN)
         })
         .collect();

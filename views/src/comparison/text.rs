@@ -45,19 +45,16 @@ pub fn text(comparison: &Comparison, page: &Page) -> String {
 
 /// Returns the headings of the columns: the server, and the network if there are several networks.
 fn labels(comparison: &Comparison) -> Vec<String> {
-    let several = comparison.fastest().len() > 1;
-    let mut networks = Vec::new();
+    let networks = comparison.fastest();
     let label = |server: &ComparedServer| {
         let name = plain(&server.name).into_owned();
-        if !several {
-            return name;
+        let at = networks
+            .iter()
+            .position(|(network, _)| **network == server.network);
+        match at.filter(|_| networks.len() > 1) {
+            Some(at) => format!("{name}, net {}", at + 1),
+            None => name,
         }
-        let network = network_words(&server.network);
-        if !networks.contains(&network) {
-            networks.push(network.clone());
-        }
-        let at = networks.iter().position(|known| *known == network);
-        format!("{name}, net {}", at.map_or(1, |at| at + 1))
     };
     comparison.servers.iter().map(label).collect()
 }
@@ -117,11 +114,16 @@ fn verdict(comparison: &Comparison, page: &Page) -> String {
         }
         return text;
     }
-    for (network, best) in comparison.fastest() {
+    let networks = comparison.fastest();
+    for (at, (network, best)) in networks.iter().enumerate() {
+        let number = match networks.len() {
+            1 => String::new(),
+            _ => format!("net {}: ", at + 1),
+        };
         if let Some(best) = best {
             text.push_str(&page.wrap(
                 &format!(
-                    "{} is estimated as the fastest server: {} of server and network time ({}{known})",
+                    "{} is estimated as the fastest server: {} of server and network time ({number}{}{known})",
                     plain(&best.name),
                     duration(best.comparable_ms),
                     network_words(network)
@@ -129,7 +131,7 @@ fn verdict(comparison: &Comparison, page: &Page) -> String {
                 2,
             ));
             let may_lead = |of: &&ComparedServer| {
-                of.network == *network && of.name != best.name && of.low_ms <= best.high_ms
+                of.network == **network && of.name != best.name && of.low_ms <= best.high_ms
             };
             let others = comparison.servers.iter().filter(may_lead);
             let ranges: Vec<String> = others

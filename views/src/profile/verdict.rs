@@ -167,7 +167,7 @@ fn stacks(report: &ProfileReport) -> Option<String> {
     })
 }
 
-/// Returns a line on the recording over the selected network, such as `Over 1.50 Mbit/s and 50.0 ms a round trip: 14.0
+/// Returns a line on the recording over the selected network, such as `With 1.50 Mbit/s and 50.0 ms a round trip: 14.0
 /// s (PutImage …)`. `None` without a network.
 fn over(report: &ProfileReport) -> Option<String> {
     // The forecast contains all clients, so it does not apply to a single client.
@@ -178,7 +178,7 @@ fn over(report: &ProfileReport) -> Option<String> {
         .map(|cause| format!("{} {}", duration(cause.ms), plain(&cause_words(cause))))
         .collect();
     Some(format!(
-        "Over {}: {} ({})",
+        "With {}: {} ({})",
         network_words(&report.network),
         duration(forecast.forecast_ms),
         causes.join(", "),

@@ -126,7 +126,7 @@ fn over(report: &RoundTripsReport, forecast: &ForecastReport) -> String {
         ),
     };
     format!(
-        "Over {}: {}.{causes}",
+        "With {}: {}.{causes}",
         link_words(forecast),
         both.join(", ")
     )
@@ -156,11 +156,15 @@ pub(crate) fn never_came(forecast: &ForecastReport) -> Option<String> {
 fn details(forecast: &ForecastReport) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(limits) = forecast.limits {
-        let rtt = limits
-            .rtt_ms
-            .map(|rtt| format!("a round trip takes more than {}", duration(rtt)));
+        let rtt = limits.rtt_ms.map(|rtt| {
+            format!(
+                "a round trip takes more than {} at any speed",
+                duration(rtt)
+            )
+        });
         let least = limits.bytes_per_second;
-        let least = least.map(|least| format!("the speed is under {}", speed(least)));
+        let least =
+            least.map(|least| format!("the speed is under {} without a delay", speed(least)));
         let both: Vec<String> = rtt.into_iter().chain(least).collect();
         if !both.is_empty() {
             let when = both.join(", or if ");

@@ -231,9 +231,10 @@ impl Insight for Duplicates {
 
     fn findings(&self) -> Vec<Finding> {
         let alone = |topic: Symbol, times, count| {
-            let asked = match times == count {
-                true => format!("all are for {topic}"),
-                false => format!("{times} of them are for {topic}"),
+            let asked = match times {
+                all if all == count => format!("all are for {topic}"),
+                1 => format!("1 of them is for {topic}"),
+                times => format!("{times} of them are for {topic}"),
             };
             match topic.as_str() {
                 // The Extended Window Manager Hints: GTK 3 checks for each hint before it uses the hint.
