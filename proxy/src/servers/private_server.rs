@@ -9,6 +9,7 @@ use std::process::{ChildStdout, Command, Stdio};
 use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::retry_on_intr;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_setaffinity};
 
@@ -290,7 +291,7 @@ fn ready(child: &mut OwnChild) -> Result<u32, String> {
 
 fn wait_readable(pipe: &ChildStdout, deadline: Instant) -> rustix::io::Result<bool> {
     let mut fds = [PollFd::new(pipe, PollFlags::IN)];
-    poll(&mut fds, Some(&until(deadline))).map(|n| n > 0)
+    retry_on_intr(|| poll(&mut fds, Some(&until(deadline)))).map(|n| n > 0)
 }
 
 #[cfg(test)]
