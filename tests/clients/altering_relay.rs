@@ -4,8 +4,10 @@
 //! `altering_relay CHANGE [arguments of x11prof's --server-command]`, where CHANGE is one of
 //! `reply:MAJOR:MINOR:N:OFFSET` (flips the lowest bit of a byte of the Nth reply), `error:MAJOR:MINOR:N` (an error
 //! instead of the reply), `hang:MAJOR:MINOR:N` (no reply and nothing after it), `die:MAJOR:MINOR:N` (the server ends
-//! instead), `drop:EVENT:N`, `swap:EVENT:N` (with the event after it), `extension:NAME` (absent), `none`.
-//! MINOR is 0 for core requests. An extension's MAJOR is its name.
+//! instead), `drop:EVENT:N`, `swap:EVENT:N` (with the event after it), `flood:EVENT:N` (100,000 times), `extension:NAME`
+//! (absent), `none`.
+//! MINOR is 0 for core requests. An extension's MAJOR is its name. EVENT is the code of an event, or for a generic event
+//! `EXTENSION/TYPE`.
 #![allow(clippy::expect_used, reason = "a test program that cannot go on fails")]
 
 use std::collections::HashMap;
@@ -32,8 +34,9 @@ enum Change {
     Error(String, u8, u32),
     Hang(String, u8, u32),
     Die(String, u8, u32),
-    Drop(u8, u32),
-    Swap(u8, u32),
+    Drop(String, u32),
+    Swap(String, u32),
+    Flood(String, u32),
     Extension(String),
     None,
 }
@@ -51,8 +54,9 @@ fn change(text: &str) -> Change {
         "error" => Change::Error(name(), number(name()) as u8, number(name())),
         "hang" => Change::Hang(name(), number(name()) as u8, number(name())),
         "die" => Change::Die(name(), number(name()) as u8, number(name())),
-        "drop" => Change::Drop(number(name()) as u8, number(name())),
-        "swap" => Change::Swap(number(name()) as u8, number(name())),
+        "drop" => Change::Drop(name(), number(name())),
+        "swap" => Change::Swap(name(), number(name())),
+        "flood" => Change::Flood(name(), number(name())),
         "extension" => Change::Extension(name()),
         "none" => Change::None,
         other => panic!("unknown change {other}"),
@@ -343,15 +347,21 @@ impl Answers {
                 _ => {}
             }
         } else if message[0] > 1 {
-            let code = message[0] & 127;
-            match self.change {
-                Change::Drop(wanted, n) | Change::Swap(wanted, n) if wanted == code => {
+            let event = event(&message, &shared.majors);
+            match &self.change {
+                Change::Drop(wanted, n) | Change::Swap(wanted, n) if *wanted == event => {
                     shared.seen += 1;
-                    if shared.seen == n {
+                    if shared.seen == *n {
                         if let Change::Swap(..) = self.change {
                             self.swapped = Some(message);
                         }
                         return;
+                    }
+                }
+                Change::Flood(wanted, n) if *wanted == event => {
+                    shared.seen += 1;
+                    if shared.seen == *n {
+                        out.extend(message.repeat(99_999));
                     }
                 }
                 _ => {}
@@ -361,9 +371,25 @@ impl Answers {
             return;
         }
         let is_event = message[0] > 1;
+        let sequence = [message[2], message[3]];
         out.extend(message);
-        if is_event && let Some(swapped) = self.swapped.take() {
+        if is_event && let Some(mut swapped) = self.swapped.take() {
+            // Sequence numbers must not decrease.
+            swapped[2..4].copy_from_slice(&sequence);
             out.extend(swapped);
         }
+    }
+}
+
+/// The name of an event in a change.
+fn event(message: &[u8], majors: &HashMap<u8, String>) -> String {
+    match (message[0] & 127, majors.get(&message[1])) {
+        (35, Some(extension)) => {
+            format!(
+                "{extension}/{}",
+                u16::from_le_bytes([message[8], message[9]])
+            )
+        }
+        (code, _) => code.to_string(),
     }
 }

@@ -110,6 +110,24 @@ pub const TOOLKITS: &[Needed] = &[
     needed("/usr/share/doc/python3-pyqt6/copyright", "python3-pyqt6"),
 ];
 
+/// More programs of toolkits, for the validation of `diverge`.
+pub const DIVERGING: &[Needed] = &[
+    needed("nedit", "nedit"),
+    needed("xpdf", "xpdf"),
+    needed("tkcon", "tkcon"),
+    needed("xzgv", "xzgv"),
+    needed("gnome-text-editor", "gnome-text-editor"),
+    needed("qterminal", "qterminal"),
+    needed("/usr/lib/qt6/bin/designer", "designer-qt6"),
+    needed("fluid", "fluid"),
+    needed("dillo", "dillo"),
+    needed("terminology", "terminology"),
+    needed(
+        "/usr/libexec/installed-tests/SDL2/testspriteminimal",
+        "libsdl2-tests",
+    ),
+];
+
 /// More programs that draw what is typed, and the programs that run with them, for the validation of driven sessions.
 pub const EDITORS: &[Needed] = &[
     needed("openbox", "openbox"),
