@@ -81,7 +81,7 @@ pub(super) fn answers(recording: &Path, replay: &Path) -> Result<DivergenceRepor
 }
 
 fn streams(path: &Path) -> Result<DisplayStreams, CommandError> {
-    let mut streams = DisplayStreams::new();
+    let mut streams = DisplayStreams::default();
     let pass = Pass::open(path, None)?.tell_missing();
     pass.run(|observation| streams.observe(observation))?;
     Ok(streams)

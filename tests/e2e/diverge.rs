@@ -66,6 +66,31 @@ fn missing_event_is_reported() {
 }
 
 #[test]
+fn events_in_another_order_are_reported_by_their_position() {
+    needs("xmessage", "x11-utils");
+    // The first PropertyNotify and the next event.
+    let json = diverge("swap:28:1", &XMESSAGE);
+    let received = &json["clients"][0]["received"];
+    assert_eq!(received[0]["message"], "PropertyNotify", "{json}");
+    assert_eq!(received[0]["field"], "position", "{json}");
+    assert_ne!(received[0]["reference"], received[0]["other"]);
+    assert_eq!(received.as_array().map(Vec::len), Some(1), "{json}");
+}
+
+#[test]
+fn refused_request_that_ends_the_client_is_named_first() {
+    needs("xmessage", "x11-utils");
+    // Xlib ends the program after the error, with requests whose replies are not read.
+    let json = diverge("error:RENDER:0:1", &XMESSAGE);
+    let client = &json["clients"][0];
+    assert_eq!(
+        client["received"][0]["message"], "RENDER:QueryVersion",
+        "{json}"
+    );
+    assert_eq!(client["waits_for"], Value::Null, "{json}");
+}
+
+#[test]
 fn reply_that_never_arrives_is_named() {
     needs("xmessage", "x11-utils");
     let program = [["timeout", "2"].as_slice(), &XMESSAGE].concat();

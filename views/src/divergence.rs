@@ -150,10 +150,9 @@ fn closed(client: &ClientDivergence, [reference, other]: [&str; 2]) -> Option<St
 /// Returns a sentence such as `the reply to GetOutputInfo differs: crtc is 0x4f in A and 0 in B (42 times)`.
 fn sentence(one: &ReceivedDifference, [reference, other]: [&str; 2]) -> String {
     let message = message(one);
-    let times = if one.count > 1 {
-        format!(" ({} times)", one.count)
-    } else {
-        String::new()
+    let times = match one.count {
+        ..=1 => String::new(),
+        count => format!(" ({count} times)"),
     };
     match (&one.field, &one.reference, &one.other) {
         (Some(field), Some(a), Some(b)) => format!(
@@ -182,17 +181,16 @@ fn article(kind: &str) -> String {
 
 fn message(one: &ReceivedDifference) -> String {
     let name = plain(&one.message);
-    match (
-        one.kind.as_str(),
-        &one.field,
-        one.reference.is_some() && one.other.is_some(),
-    ) {
-        ("reply", Some(field), false) => format!("field {field} of the reply to {name}"),
-        ("reply", ..) => format!("reply to {name}"),
-        ("setup", Some(field), false) => format!("field {field} of the connection setup"),
-        ("setup", ..) => "connection setup".to_owned(),
-        (kind, Some(field), false) => format!("field {field} of the {kind} {name}"),
-        (kind, ..) => format!("{kind} {name}"),
+    let message = match one.kind.as_str() {
+        "reply" => format!("reply to {name}"),
+        "setup" => "connection setup".to_owned(),
+        kind => format!("{kind} {name}"),
+    };
+    match &one.field {
+        Some(field) if one.reference.is_none() || one.other.is_none() => {
+            format!("field {field} of the {message}")
+        }
+        _ => message,
     }
 }
 

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::{NumberKind, Value};
-use x11prof_session::{ClientId, Session};
+use x11prof_session::ClientId;
 
 use super::meaning::{Meaning, hash, is_compared, property_type};
 use super::streams::{DisplayStreams, Named, fields, tail};
@@ -84,7 +84,6 @@ impl MessageDetails {
     fn fields(&self, seen: &MessageContext<'_>) -> Fields {
         let mut collect = Collect {
             details: self,
-            session: seen.session,
             seen,
             name: Named::of(seen.message).map_or("", |named| named.name.as_str()),
             fields: Vec::new(),
@@ -98,7 +97,6 @@ impl MessageDetails {
 
 struct Collect<'a> {
     details: &'a MessageDetails,
-    session: &'a Session,
     seen: &'a MessageContext<'a>,
     name: &'static str,
     fields: Fields,
@@ -176,9 +174,9 @@ impl Collect<'_> {
         };
         match leaf {
             Value::Number(number) => Field {
-                meaning: self.details.streams.meanings().meaning(
-                    self.session,
-                    self.session.ids_of(ClientId(self.seen.connection.0)),
+                meaning: self.details.streams.meanings.meaning(
+                    self.seen.session,
+                    self.seen.session.ids_of(ClientId(self.seen.connection.0)),
                     kind,
                     *number,
                 ),
@@ -199,11 +197,11 @@ impl Collect<'_> {
     fn number(&self, kind: NumberKind, number: i128) -> String {
         let id = u32::try_from(number).ok();
         match (kind, id) {
-            (NumberKind::Atom, Some(atom)) => match self.session.atom_name(atom) {
+            (NumberKind::Atom, Some(atom)) => match self.seen.session.atom_name(atom) {
                 Some(name) => name.to_owned(),
                 None => number.to_string(),
             },
-            (NumberKind::Id, Some(id)) if id > 0 => match self.session.resource(id) {
+            (NumberKind::Id, Some(id)) if id > 0 => match self.seen.session.resource(id) {
                 Some(resource) => format!("{id:#x}({})", resource.kind.name()),
                 None => format!("{id:#x}"),
             },

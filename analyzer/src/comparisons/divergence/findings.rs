@@ -95,7 +95,7 @@ impl Divergence {
 
         // Keeps the order of the fields.
         let mut received: Vec<ReceivedDifference> = Vec::new();
-        let mut groups: BTreeMap<(Received, Symbol, Option<String>), usize> = BTreeMap::new();
+        let mut groups: BTreeMap<Varying, usize> = BTreeMap::new();
         let closed = pair.closed_by_server.as_ref().map(|closed| closed.since_ms);
         let mut since_ms: Option<f64> = first.map(|hunk| since(hunk.time)).or(closed);
         for one in &pair.received {
@@ -103,14 +103,14 @@ impl Divergence {
                 continue;
             }
             for (path, [value, other]) in self.fields(one, details) {
-                if varying.contains(&one.varying(pair, path.as_deref())) {
+                let group = one.varying(pair, path.as_deref());
+                if varying.contains(&group) {
                     *left_out += 1;
                     continue;
                 }
                 let at = since(one.time);
                 since_ms = Some(since_ms.map_or(at, |before| before.min(at)));
                 let before = u64::from(one.requests_before);
-                let group = (one.kind, one.name, path.as_deref().map(without_indices));
                 let difference = ReceivedDifference {
                     kind: one.kind.name().to_owned(),
                     message: one.name.as_str().to_owned(),
@@ -176,6 +176,10 @@ impl Divergence {
             });
             return vec![(None, text)];
         }
+        if let ([Some(a), Some(b)], true) = (one.places, one.is_moved) {
+            let numbers = [a, b].map(|(_, number)| Some(number.to_string()));
+            return vec![(Some("position".to_owned()), numbers)];
+        }
         let [Some(a), Some(b)] = one.places else {
             let text = |side: usize| {
                 let place = one.places[side]?;
@@ -186,31 +190,27 @@ impl Divergence {
         let (Some(first), Some(second)) = (details[0].get(a), details[1].get(b)) else {
             return Vec::new();
         };
-        let others: FxHashMap<&str, &Field> = second
-            .iter()
-            .map(|(path, field)| (path.as_str(), field))
-            .collect();
-        let mut all = Vec::new();
-        for (path, field) in first {
-            match others.get(path.as_str()) {
-                Some(other) if self.same(field.meaning, other.meaning) => {}
-                other => all.push((
-                    Some(path.clone()),
-                    [
-                        Some(field.text.clone()),
-                        other.map(|other| other.text.clone()),
-                    ],
-                )),
-            }
-        }
-        let known: BTreeSet<&str> = first.iter().map(|(path, _)| path.as_str()).collect();
+        // A field beyond the limit of one side's fields may exist on both sides. Only the name of the checksum of such
+        // fields contains a space.
+        let last = [first, second].map(|fields| fields.last());
+        let is_cut = last.iter().flatten().any(|(path, _)| path.contains(' '));
+        let [known, others] = [first, second].map(|fields| {
+            let fields = fields.iter().map(|(path, field)| (path.as_str(), field));
+            fields.collect::<FxHashMap<&str, &Field>>()
+        });
         let added = second
             .iter()
-            .filter(|(path, _)| !known.contains(path.as_str()));
-        all.extend(
-            added.map(|(path, field)| (Some(path.clone()), [None, Some(field.text.clone())])),
-        );
-        all
+            .filter(|(path, _)| !known.contains_key(path.as_str()));
+        let both = first.iter().chain(added).filter_map(|(path, _)| {
+            let sides = [&known, &others].map(|fields| fields.get(path.as_str()));
+            let differs = match sides {
+                [Some(a), Some(b)] => !self.same(a.meaning, b.meaning),
+                _ => !is_cut,
+            };
+            let texts = sides.map(|field| Some(field?.text.clone()));
+            differs.then(|| (Some(path.clone()), texts))
+        });
+        both.collect()
     }
 
     fn same(&self, a: Meaning, b: Meaning) -> bool {
@@ -270,17 +270,7 @@ fn line(fields: Option<&[(String, Field)]>) -> String {
 
 /// Removes the list indices from the path of a field: `modes[3].width` becomes `modes[].width`.
 fn without_indices(path: &str) -> String {
-    let mut inside = false;
-    let kept = path.chars().filter(|one| {
-        match one {
-            '[' => {
-                inside = true;
-                return true;
-            }
-            ']' => inside = false,
-            _ => {}
-        }
-        !inside
-    });
-    kept.collect()
+    let parts = path.split('[');
+    let parts = parts.map(|part| part.find(']').map_or(part, |end| &part[end..]));
+    parts.collect::<Vec<_>>().join("[")
 }

@@ -97,6 +97,9 @@ struct ReceivedPair {
     /// The kinds and names of both messages, if one recording has an error in place of a reply.
     replaced: Option<[(Received, Symbol); 2]>,
     places: [Option<Place>; 2],
+    hash: u64,
+    /// True for an event that is equal in both recordings, but at another position.
+    is_moved: bool,
     /// The number of the client's requests before this message in the reference.
     requests_before: u32,
     time: Timestamp,
@@ -173,9 +176,9 @@ impl Divergence {
             }
             // The reply exists only in the reference, and the other recording ends there.
             if first.has_reply[i]
-                && !of(0, i).is_empty()
-                && of(1, j).is_empty()
+                && let ([reply, ..], []) = (of(0, i), of(1, j))
                 && j + 1 == second.requests.len()
+                && (is_replay || !second.ended_before(first.received[*reply].1.requests_before))
             {
                 let start = other.start.unwrap_or(partner.time);
                 let since = partner.time.since(start).as_nanos() as f64 / 1e6;
@@ -279,7 +282,7 @@ impl Divergence {
         for (i, j) in alignment.equal {
             self.received(pair, [first, second], [&events[i..=i], &partners[j..=j]]);
         }
-        let is_replay = self.is_replay;
+        let (is_replay, earlier) = (self.is_replay, pair.received.len());
         for Hunk {
             reference,
             mut other,
@@ -295,6 +298,16 @@ impl Divergence {
             }
             self.unequal_events(pair, [first, second], &events[reference], &partners[other]);
         }
+        join_moved(&mut pair.received, earlier);
+        let is_known = |client: &ClientStream, one: &ReceivedPair| {
+            is_replay || !client.ended_before(one.requests_before)
+        };
+        pair.received.retain(|one| match one.places {
+            [Some(_), Some(_)] => true,
+            [Some(_), None] => is_known(second, one),
+            [None, Some(_)] => is_known(first, one),
+            [None, None] => false,
+        });
     }
 
     /// Aligns the events between two equal events: events of the same name are compared in order.
@@ -338,7 +351,7 @@ impl Divergence {
 }
 
 /// Removes hunks whose requests the other side also sends, at another position: the order of independent requests
-/// varies from run to run.
+/// varies from run to run. Also removes hunks of requests without an effect.
 fn without_moves(hunks: Vec<Hunk>, first: &ClientStream, second: &ClientStream) -> Vec<Hunk> {
     let mut surplus: FxHashMap<u64, i64> = FxHashMap::default();
     for hunk in &hunks {
@@ -349,13 +362,39 @@ fn without_moves(hunks: Vec<Hunk>, first: &ClientStream, second: &ClientStream) 
             *surplus.entry(entry.hash).or_default() -= 1;
         }
     }
+    // A program that finds no event sends NoOperation to see whether the server still runs.
+    let surplus = |entry: &Entry| match entry.name.as_str() {
+        "NoOperation" => 0,
+        _ => surplus.get(&entry.hash).copied().unwrap_or_default(),
+    };
     let differs = |hunk: &Hunk| {
-        let more = |entry: &Entry| surplus.get(&entry.hash).is_some_and(|count| *count > 0);
-        let fewer = |entry: &Entry| surplus.get(&entry.hash).is_some_and(|count| *count < 0);
+        let more = |entry: &Entry| surplus(entry) > 0;
+        let fewer = |entry: &Entry| surplus(entry) < 0;
         first.requests[hunk.reference.clone()].iter().any(more)
             || second.requests[hunk.other.clone()].iter().any(fewer)
     };
     hunks.into_iter().filter(differs).collect()
+}
+
+/// Joins the differences after the `earlier` ones: an event that only the reference has with an equal event that only the
+/// other recording has, at another position. The latter remains without a place.
+fn join_moved(received: &mut [ReceivedPair], earlier: usize) {
+    let mut missing: FxHashMap<u64, Vec<usize>> = FxHashMap::default();
+    for at in (earlier..received.len()).rev() {
+        if received[at].places[1].is_none() {
+            missing.entry(received[at].hash).or_default().push(at);
+        }
+    }
+    for at in earlier..received.len() {
+        let (hash, [first, place]) = (received[at].hash, received[at].places);
+        if first.is_none()
+            && let Some(partner) = missing.get_mut(&hash).and_then(Vec::pop)
+        {
+            received[at].places[1] = None;
+            received[partner].places[1] = place;
+            received[partner].is_moved = true;
+        }
+    }
 }
 
 /// The requests at the end of one side that the other side would also have sent in a longer recording. Requires that
@@ -419,6 +458,8 @@ impl ClientPair {
             name,
             replaced,
             places,
+            hash: entry.hash,
+            is_moved: false,
             requests_before: entry.requests_before,
             time: entry.time,
         })

@@ -14,10 +14,8 @@ impl Divergence {
             ..Divergence::default()
         };
         // The replay's clients connect in the recorded order.
-        let connected = |client: &ClientStream| {
-            let mut received = client.received.iter();
-            received.any(|(kind, _)| *kind == Received::Setup)
-        };
+        let connected =
+            |client: &ClientStream| client.received.iter().any(|one| one.0 == Received::Setup);
         let all = |streams: &DisplayStreams| -> Vec<usize> {
             let clients = 0..streams.clients.len();
             clients

@@ -5,7 +5,8 @@ use x11prof_protocol::{Message, Symbol, Value};
 use x11prof_session::ClientId;
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
-use super::meaning::{Digest, Meanings, ServerNumber};
+use super::ACTIVE;
+use super::meaning::{Meanings, ServerNumber};
 use crate::Observation;
 use crate::pipeline::MessageContext;
 
@@ -59,11 +60,21 @@ pub(super) struct ClientStream {
     pub(super) received: Vec<(Received, Entry)>,
     /// The time at which the server closed the connection; `None` if it did not.
     pub(super) closed_by_server: Option<Timestamp>,
+    /// The time at which the client closed the connection, or ended; `None` if it did not.
+    closed_itself: Option<Timestamp>,
     first_sequence: Option<u64>,
     messages: u32,
 }
 
 impl ClientStream {
+    /// True if the client ended soon after its last request, so that it may not have received a message that arrived
+    /// after this number of requests in the other recording.
+    pub(super) fn ended_before(&self, requests_before: u32) -> bool {
+        let ended = self.closed_itself.zip(self.requests.last());
+        requests_before as usize >= self.requests.len()
+            && ended.is_some_and(|(end, last)| end.since(last.time) <= ACTIVE)
+    }
+
     /// The indices of the received replies and errors, by the index of their request.
     pub(super) fn answers_by_request(&self) -> FxHashMap<u32, Vec<usize>> {
         let mut all: FxHashMap<u32, Vec<usize>> = FxHashMap::default();
@@ -83,7 +94,8 @@ pub struct DisplayStreams {
     pub(super) start: Option<Timestamp>,
     pub(super) end: Timestamp,
     indices: FxHashMap<ConnectionId, usize>,
-    meanings: Meanings,
+    /// The meanings of the ids that have been read so far.
+    pub(super) meanings: Meanings,
     kept: usize,
     is_numbering: bool,
     /// The number of messages beyond the memory limit, which are not compared.
@@ -91,11 +103,6 @@ pub struct DisplayStreams {
 }
 
 impl DisplayStreams {
-    /// Creates a collection of messages that is still empty.
-    pub fn new() -> DisplayStreams {
-        DisplayStreams::default()
-    }
-
     /// Creates a collection that numbers messages and stores the meanings of their ids, but does not keep the messages.
     pub(super) fn numbering() -> DisplayStreams {
         DisplayStreams {
@@ -111,10 +118,12 @@ impl DisplayStreams {
                 let name = opened.name.clone().unwrap_or_default();
                 self.client(opened.connection).name = name;
             }
-            Observation::Control(time, Control::Closed { connection, by, .. })
-                if by == "server" =>
-            {
-                self.client(*connection).closed_by_server = Some(*time);
+            Observation::Control(time, Control::Closed { connection, by, .. }) => {
+                let client = self.client(*connection);
+                match by.as_str() {
+                    "server" => client.closed_by_server = Some(*time),
+                    _ => client.closed_itself = Some(*time),
+                }
             }
             Observation::Message(seen) => self.message(seen),
             _ => {}
@@ -143,7 +152,15 @@ impl DisplayStreams {
         let Some(named) = Named::of(seen.message) else {
             return;
         };
-        let digest = self.digest(seen, &named);
+        let fields = fields(seen);
+        let digest = self.meanings.digest(
+            seen.connection,
+            seen.session,
+            range,
+            named.name.as_str(),
+            (&fields, tail(seen, &fields)),
+            named.received.is_none(),
+        );
         self.kept += 1 + digest.server_ids.len();
         let is_numbering = self.is_numbering;
         let client = self.client(seen.connection);
@@ -173,26 +190,6 @@ impl DisplayStreams {
             }
             (None, _) => {}
         }
-    }
-
-    fn digest(&mut self, seen: &MessageContext<'_>, named: &Named) -> Digest {
-        let range = seen.session.ids_of(ClientId(seen.connection.0));
-        let fields = fields(seen);
-        let tail = tail(seen, &fields);
-        let is_request = named.received.is_none();
-        self.meanings.digest(
-            seen.connection,
-            seen.session,
-            range,
-            named.name.as_str(),
-            (&fields, tail),
-            is_request,
-        )
-    }
-
-    /// The meanings of the ids that have been read so far.
-    pub(super) fn meanings(&self) -> &Meanings {
-        &self.meanings
     }
 
     /// The position of the connection's last message: the index of the client, and the number of the message.

@@ -6,7 +6,7 @@ use x11prof_trace::{ConnectionId, Control};
 /// The differences of two synthetic recordings.
 fn diverge(sides: [&Synthetic; 2]) -> DivergenceReport {
     let streams = sides.map(|side| {
-        let mut streams = DisplayStreams::new();
+        let mut streams = DisplayStreams::default();
         Pipeline::new().run_records(side.records.iter().cloned(), |observation| {
             streams.observe(observation)
         });
@@ -203,4 +203,92 @@ fn equal_server_ids_are_the_same() {
     assert!(ids.pair(Id(0x21), Id(0x40)));
     assert!(ids.pair(Id(0x21), Id(0x40)) && ids.pair(Id(0x21), Id(0x21)));
     assert!(!ids.pair(Id(0x21), Id(0x41)) && !ids.can_be_same(Id(0x22), Id(0x40)));
+}
+
+#[test]
+fn field_beyond_the_limit_of_one_side_is_not_missing() {
+    let report = diverge([&property(32, 1500, 5), &property(32, 5000, 5)]);
+    let received = &report.clients[0].received;
+    let fields: Vec<_> = received.iter().map(|one| one.field.as_deref()).collect();
+    assert!(fields.contains(&Some("value[]")), "{fields:?}");
+    let both = received
+        .iter()
+        .all(|one| one.reference.is_some() && one.other.is_some());
+    assert!(both, "{received:?}");
+}
+
+#[test]
+fn swapped_events_are_reported_by_their_positions() {
+    let with = |codes: [u8; 3]| {
+        let mut one = window(0x20_0001);
+        for code in codes {
+            let mut event = expose(2);
+            event[0] = code;
+            one.server_sends(&[event]);
+        }
+        one
+    };
+    let report = diverge([&with([12, 19, 18]), &with([19, 12, 18])]);
+    let [one] = report.clients[0].received.as_slice() else {
+        panic!("{report:?}");
+    };
+    assert_eq!((one.kind.as_str(), one.count), ("event", 1));
+    assert_eq!(one.field.as_deref(), Some("position"));
+    assert!(one.reference.is_some() && one.other.is_some());
+    let report = diverge([&with([12, 19, 18]), &with([19, 18, 18])]);
+    let missing = &report.clients[0].received[0];
+    assert_eq!(
+        (missing.message.as_str(), &missing.other),
+        ("Expose", &None)
+    );
+}
+
+#[test]
+fn client_that_ends_does_not_wait_for_a_reply() {
+    let mut reference = window(0x20_0001);
+    reference.client_sends(&[query_font()]);
+    let mut other = window(0x20_0001);
+    other.client_sends(&[query_font()]);
+    let mut ended = other.records.clone();
+    reference.server_sends(&[reply(3)]);
+    let report = diverge([&reference, &other]);
+    assert!(report.clients[0].waits_for.is_some());
+    other.control(Control::Closed {
+        connection: ConnectionId(1),
+        by: "client".to_owned(),
+        why: None,
+    });
+    assert_eq!(diverge([&reference, &other]).clients, []);
+    // The client is stopped after it waited.
+    std::mem::swap(&mut other.records, &mut ended);
+    other.wait(2_000_000).control(Control::Closed {
+        connection: ConnectionId(1),
+        by: "client".to_owned(),
+        why: None,
+    });
+    let report = diverge([&reference, &other]);
+    assert!(report.clients[0].waits_for.is_some());
+}
+
+#[test]
+fn bytes_of_a_sent_event_are_not_compared() {
+    let message = |window: u32, mask: u32| {
+        let mut one = Synthetic::new();
+        let create = request(1, 0, &[window, 0x10, 0, 0x10_0010, 0, 0, 0]);
+        let event = [window, mask, 33 | 32 << 8, window, 39, 0, 0, 0, 0, 0];
+        one.client_sends(&[create, request(25, 0, &event), get_input_focus()]);
+        one.server_sends(&[reply(3)]);
+        one
+    };
+    let report = diverge([&message(0x20_0001, 7), &message(0x20_0007, 7)]);
+    assert_eq!(report.clients, []);
+    let report = diverge([&message(0x20_0001, 7), &message(0x20_0007, 8)]);
+    assert!(report.clients[0].first_request.is_some());
+}
+
+#[test]
+fn request_without_effect_is_no_difference() {
+    let mut other = window(0x20_0001);
+    other.client_sends(&[request(127, 0, &[])]);
+    assert_eq!(diverge([&window(0x20_0001), &other]).clients, []);
 }
