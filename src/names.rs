@@ -25,7 +25,7 @@ pub(crate) fn unmatched<'a>(
         if !known.iter().any(|name| name_matches(pattern, name)) {
             if pattern.to_lowercase().starts_with("error") {
                 return Err(CommandError::usage(format_args!(
-                    "there is no message {pattern:?}; errors have names such as BadWindow, and Bad* is all of them"
+                    "there is no message {pattern:?}; errors have names such as BadWindow; '*Bad*' matches all errors"
                 )));
             }
             let nearest = nearest(pattern, &known).unwrap_or_default();

@@ -173,7 +173,7 @@ pub(crate) struct Stats {
     /// A TOML file with your own operations (see `report`)
     #[arg(long, value_name = "FILE")]
     pub(crate) operations: Option<PathBuf>,
-    /// Show only messages with this name: PolyLine, 'RENDER:*' (repeatable)
+    /// Also print the distributions of messages with this name: PolyLine, 'RENDER:*' (repeatable)
     #[arg(long, value_name = "NAME")]
     pub(crate) message: Vec<String>,
     /// Show histograms: logarithmic for times, linear for sizes

@@ -128,6 +128,8 @@ fn speeds(difference: &Difference) -> String {
     let times = difference.rows.iter().filter_map(|row| {
         let name = match (row.quantity, &row.name) {
             (Quantity::StartUpMs, None) => "start-up",
+            // Without a test, the duration of a session says nothing: often its user ends it.
+            (Quantity::WallMs, None) if difference.real.is_some() => "wall clock",
             (Quantity::EpisodeMs, None) => "all episodes",
             (Quantity::ClientMs, None) => "client CPU",
             (Quantity::ServerMs, None) => "server CPU",
