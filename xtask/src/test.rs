@@ -44,7 +44,11 @@ pub(crate) fn test(more: &[String]) -> Result<(), String> {
 }
 
 fn cargo_test() -> Command {
-    let mut command = cargo();
+    // A shell starts background jobs with these signals ignored, and programs inherit that. The tests send SIGINT.
+    let mut command = Command::new("env");
+    command
+        .arg("--default-signal=INT,QUIT")
+        .arg(cargo().get_program());
     command.args(["test", "--workspace", "--locked", "--no-fail-fast"]);
     command
 }
