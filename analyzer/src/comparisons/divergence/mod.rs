@@ -13,7 +13,6 @@ mod report;
 mod streams;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::Symbol;
@@ -28,14 +27,12 @@ pub use report::{
     RequestAnswers, RequestDifference, RequestSide, ServerClosed,
 };
 pub use streams::DisplayStreams;
-use streams::{ClientStream, Entry, Received};
+use streams::{ACTIVE, ClientStream, Entry, Received};
 
 /// The maximum number of differences of all clients that are kept. Later ones count as messages that are not compared.
 const MOST_DIFFERENCES: u64 = 20_000;
 /// Maximum number of requests of a difference that are reported in text form, for each side.
 const SHOWN_REQUESTS: usize = 3;
-/// The maximum idle time at the end of a recording with which a client counts as active until the end.
-const ACTIVE: Duration = Duration::from_millis(500);
 /// The number of equal requests from which a difference is a loop.
 const LOOP: u64 = 100;
 

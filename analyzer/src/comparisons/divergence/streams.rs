@@ -1,11 +1,12 @@
 //! The messages that each client of a display sent and received, small enough to keep the whole recording.
 
+use std::time::Duration;
+
 use rustc_hash::FxHashMap;
 use x11prof_protocol::{Message, Symbol, Value};
 use x11prof_session::ClientId;
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
-use super::ACTIVE;
 use super::meaning::{Meanings, ServerNumber};
 use crate::Observation;
 use crate::pipeline::MessageContext;
@@ -19,6 +20,9 @@ const COVERED: usize = LONGEST / 40;
 /// Maximum number of kept messages of all clients and of server ids in them, which use about 100 MB. Further messages
 /// are not compared.
 const MOST_KEPT: usize = 1_000_000;
+
+/// The maximum idle time at the end of a recording with which a client counts as active until the end.
+pub(super) const ACTIVE: Duration = Duration::from_millis(500);
 
 /// The kind of a received message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
