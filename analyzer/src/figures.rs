@@ -195,7 +195,7 @@ series.episodes | number | count | Episodes that began in the step.
 longest_ms | ms | | The longest episode that began in the step.
 # Resources, grabs and stalls
 held | number | created | Resources that the client had at the end.
-held_bytes | bytes | | The size of these resources.
+held_bytes | bytes | | The memory of these resources: pixels of pixmaps (those that name the contents of redirected windows too), glyphs, shared memory. Windows have none of their own.
 peak | number | created | The most resources at once.
 over_time.min | number | over_time.max | The fewest resources in the slot.
 over_time.max | number | peak | The most resources in the slot.

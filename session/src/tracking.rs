@@ -61,8 +61,6 @@ impl State {
         let deed = Undoable::Made(id);
         self.clients.did(by.client, by.sequence, deed);
         let reported = match (extension, request.minor) {
-            // The pixmap refers to the memory of its window, so it adds no memory.
-            (Some(ExtensionKind::Composite), _) => Some(0),
             (Some(ExtensionKind::Dri3), dri3::PIXMAP_FROM_BUFFER_REQUEST) => {
                 body.u32(8).map(u64::from)
             }
@@ -73,9 +71,10 @@ impl State {
             ResourceKind::Window => {
                 let window = self.drawables.windows.get(id)?;
                 let size = (window.geometry.width, window.geometry.height);
-                (size, window.depth, !window.input_only)
+                // A window draws into the screen's memory, or into a pixmap that the compositing manager names.
+                (size, window.depth, false)
             }
-            ResourceKind::Pixmap if extension != Some(ExtensionKind::Composite) => {
+            ResourceKind::Pixmap => {
                 let pixmap = self.drawables.pixmap(id)?;
                 ((pixmap.width, pixmap.height), pixmap.depth, true)
             }
@@ -123,9 +122,7 @@ impl State {
     fn window_resized(&mut self, id: u32) -> Option<()> {
         let window = self.drawables.windows.get(id)?;
         let size = (window.geometry.width, window.geometry.height);
-        let depth = window.depth.filter(|_| !window.input_only);
-        let bytes = depth.map_or(0, |depth| pixel_bytes(&self.pixmap_formats, depth, size));
-        self.inventory.resized(id, size, bytes);
+        self.inventory.resized(id, size, 0);
         Some(())
     }
 }
