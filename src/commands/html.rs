@@ -128,7 +128,10 @@ pub(crate) fn write(
         marks,
     } = beside;
     let roundtrips = roundtrips.finish(&name);
-    let stats = StatisticsReport::new(&name, &statistics, true);
+    let stats = StatisticsReport {
+        duration_ms: summary.duration().as_secs_f64() * 1e3,
+        ..StatisticsReport::new(&name, &statistics, true)
+    };
     let mut episodes = EpisodesReport::new(&name, summary, &episodes.finish());
     let timeline = Timeline::of_longest(&episodes, WITH_MESSAGES, MESSAGE_BYTES);
     pass::add_messages(path, timeline, &mut episodes)?;

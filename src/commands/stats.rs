@@ -23,14 +23,17 @@ pub(crate) fn run(arguments: &Stats) -> Outcome {
         .tell_missing();
     let mut statistics = Statistics::new(arguments.message.clone());
     let span = arguments.span.find(path, None)?;
-    pass.run_span(span, |step| {
+    let (start, end) = pass.run_span(span, |step| {
         if let Step::Within(observation) = step {
             statistics.observe(observation);
         }
     })?;
     names::unmatched(statistics.missing())?;
     let histograms = arguments.histograms;
-    let report = StatisticsReport::new(&path.to_string_lossy(), &statistics, histograms);
+    let report = StatisticsReport {
+        duration_ms: end.since(start).as_secs_f64() * 1e3,
+        ..StatisticsReport::new(&path.to_string_lossy(), &statistics, histograms)
+    };
     let to = arguments.result.output.as_deref();
     // If the user names a message or requests histograms, all of them are printed.
     let all = arguments.all || histograms || !arguments.message.is_empty();

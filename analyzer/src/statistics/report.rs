@@ -17,6 +17,9 @@ pub struct StatisticsReport {
     pub format: u32,
     /// The path of the trace, as the user specified it.
     pub trace: String,
+    /// The time in milliseconds from the trace's first record to its last, or the length of the reported part.
+    #[serde(default)]
+    pub duration_ms: f64,
     /// The four categories (requests, replies, events and errors), with the bytes of each kind (Tables 4 and 5).
     pub categories: Vec<CategoryReport>,
     /// The selected kinds of messages (Table 6).
@@ -129,6 +132,7 @@ impl StatisticsReport {
         StatisticsReport {
             format: FORMAT,
             trace: path.to_owned(),
+            duration_ms: 0.0,
             categories,
             messages,
         }

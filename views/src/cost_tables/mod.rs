@@ -42,17 +42,9 @@ pub fn text(table: &TypicalCosts, page: &Page) -> String {
     if costs().any(Option::is_none) {
         legend.push_str(" - no cost data.");
     }
-    for line in page.wrap(&legend, 0).lines() {
-        text.push_str(&page.paint(Style::Faint, line));
-        text.push('\n');
-    }
-    for line in attributes(table) {
-        let lines = page.wrap(&line, 2);
-        let painted = lines
-            .lines()
-            .map(|line| page.paint(Style::Faint, line) + "\n");
-        text.extend(painted);
-    }
+    text.push_str(&page.wrap_in(Style::Faint, &legend, 0));
+    let attributes = attributes(table).into_iter();
+    text.extend(attributes.map(|line| page.wrap_in(Style::Faint, &line, 2)));
     text
 }
 

@@ -8,8 +8,12 @@ use crate::table::Table;
 use crate::units::{bytes, duration, share};
 
 pub(super) fn summary(report: &StatisticsReport, page: &Page) -> String {
-    let mut text = page.paint(Style::Bold, page.wrap(&plain(&report.trace), 2).trim_end());
-    text.push_str("\n\n");
+    let all: u64 = report.categories.iter().map(|of| of.total_bytes).sum();
+    let (name, took) = (plain(&report.trace), duration(report.duration_ms));
+    let rate = bytes((all as f64 / (report.duration_ms / 1e3).max(1e-3)) as u64);
+    let head = format!("{name}: {took}, {} ({rate} per second)", bytes(all));
+    let mut text = page.wrap_in(Style::Bold, &head, 2);
+    text.push('\n');
     let mut table = Table::new([
         "Category",
         "Count",
@@ -47,7 +51,6 @@ pub(super) fn summary(report: &StatisticsReport, page: &Page) -> String {
         }));
     }
     kinds.sort_by_key(|(_, _, bytes, _)| std::cmp::Reverse(*bytes));
-    let all: u64 = report.categories.iter().map(|of| of.total_bytes).sum();
     let mut table = Table::new(["Message", "Category", "Count", "Bytes", "Share"]).left([1]);
     let shown = match kinds.len() <= page.rows.saturating_add(1) {
         true => kinds.len(),
@@ -75,11 +78,7 @@ pub(super) fn summary(report: &StatisticsReport, page: &Page) -> String {
     }
     text.push_str(&table.on(page));
     let legend = "Gap: time between messages. More: --message NAME, --histograms, --all";
-    for line in page.wrap(legend, 0).lines() {
-        text.push_str(&page.paint(Style::Faint, line));
-        text.push('\n');
-    }
-    text
+    text + &page.wrap_in(Style::Faint, legend, 0)
 }
 
 fn time(of: &DistributionReport, which: fn(&DistributionReport) -> Option<f64>) -> String {
