@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use x11prof_analyzer::{
-    Blocked, Blocking, By, Callers, ClientChoice, FRAME_MS, Forecasts, GrabReport, NetworkModel,
-    Profile, ProfileReport, ResourceReport, Resources, Running, Scales, Stalls, StallsReport,
-    TimeSource, TraceSummary, WarningKind,
+    Blocked, Blocking, By, Callers, ClientChoice, EpisodeOptions, Episodes, EpisodesReport,
+    FRAME_MS, Forecasts, GrabReport, NetworkModel, Profile, ProfileReport, ResourceReport,
+    Resources, Running, Scales, Stalls, StallsReport, TimeSource, TraceSummary, WarningKind,
 };
 use x11prof_cost_model::Network;
 use x11prof_trace::ConnectionId;
+use x11prof_views::episodes::slowest_action;
 use x11prof_views::html::{Code, Sweep};
 use x11prof_views::profile as views;
 
@@ -84,6 +85,12 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     // The HTML page's round trips contain the same forecasts. A second copy would take much memory.
     let has_forecasts = page_parts.is_none() && (span.is_all() || given || only_network);
     let mut forecasts = has_forecasts.then(Forecasts::default);
+    // The HTML page has a section on actions.
+    let options = EpisodeOptions {
+        client: arguments.client.clone(),
+        ..EpisodeOptions::default()
+    };
+    let mut episodes = (span.is_all() && !given && !is_html).then(|| Episodes::new(&options));
     let mut stalls = Stalls::new(&costs.parameters, &substitutions, FRAME_MS);
     let part = pass.read_on().run_span(span, |step| {
         let observation = match step {
@@ -116,23 +123,16 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         functions.observe(observation);
         running.observe(observation);
         blocked.observe(observation);
-        if let Some(forecasts) = &mut forecasts {
-            forecasts.observe(observation);
-        }
+        forecasts.iter_mut().for_each(|of| of.observe(observation));
+        episodes.iter_mut().for_each(|of| of.observe(observation));
         profile.observe(observation);
-        if let Some(here) = &mut here {
-            here.observe(observation);
-        }
-        if let Some(resources) = &mut held {
-            resources.observe(observation);
-        }
+        here.iter_mut().for_each(|of| of.observe(observation));
+        held.iter_mut().for_each(|of| of.observe(observation));
         if let Some(callers) = &mut callers {
             callers.observe(observation, |seen| profile.choice().holds(seen.connection));
         }
         stalls.observe_with_cost(observation, profile.last_cost());
-        if let Some(page_parts) = &mut page_parts {
-            page_parts.observe(observation);
-        }
+        page_parts.iter_mut().for_each(|of| of.observe(observation));
     })?;
     if !span.is_all() {
         summary.limit(part);
@@ -222,22 +222,20 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     report.start_up.extend(start_up);
     if span.is_all() {
         report.start_up = summary.start_ups().to_vec();
-        let network = if network == Network::NONE {
-            Network::USUAL
-        } else {
-            network
-        };
+        let network = [network, Network::USUAL][usize::from(network == Network::NONE)];
         report.forecast = Some(forecasts.over(&network));
     }
-    if only_network {
-        let warnings = &mut report.warnings;
-        warnings.retain(|warning| warning.kind != WarningKind::NoCost);
-    }
+    let warnings = &mut report.warnings;
+    warnings.retain(|one| !only_network || one.kind != WarningKind::NoCost);
     // If the server time was measured, costs only attribute it, and fewer caveats apply.
     report
         .warnings
         .extend(costs.doubts(profile.basis().is_measured()));
     report.stalls = Some(StallsReport::new(&stalls, &summary));
+    if let Some(episodes) = episodes {
+        let episodes = EpisodesReport::new(&name, &summary, &episodes.finish());
+        report.slowest_action = slowest_action(&episodes);
+    }
     report.running = ran;
     report.off_cpu = off_cpu.unwrap_or_default();
     report.callers = waits;
@@ -250,13 +248,8 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         report.grabs = Some(GrabReport::new(stalls.grabs(), &summary));
     }
     report.limit_to(profile.choice(), &summary);
-    names::unmatched(
-        report
-            .scaled
-            .iter()
-            .filter(|factor| factor.requests == 0)
-            .map(|factor| factor.pattern.as_str()),
-    )?;
+    let unmatched = report.scaled.iter().filter(|factor| factor.requests == 0);
+    names::unmatched(unmatched.map(|factor| factor.pattern.as_str()))?;
     let to = arguments.output.as_deref();
     let text = || views::text(&report, &page(to, arguments.all, arguments.top));
     let csv = || views::csv(&report, arguments.top);
@@ -271,28 +264,12 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
                 0 | 1 => None,
                 _ => Some(compare::comparison(&html::compared(arguments))?),
             };
-            match page_parts {
-                Some(page_parts) => {
-                    let page_parts = (page_parts, &summary);
-                    html::write(
-                        arguments,
-                        &report,
-                        comparison.as_ref(),
-                        (sweep, code),
-                        page_parts,
-                    )
-                }
-                None => {
-                    let (page_parts, all) = html::PageParts::read(arguments)?;
-                    html::write(
-                        arguments,
-                        &report,
-                        comparison.as_ref(),
-                        (sweep, code),
-                        (page_parts, &all),
-                    )
-                }
-            }
+            let (page_parts, all) = match page_parts {
+                Some(page_parts) => (page_parts, summary),
+                None => html::PageParts::read(arguments)?,
+            };
+            let (page_parts, comparison) = ((page_parts, &all), comparison.as_ref());
+            html::write(arguments, &report, comparison, (sweep, code), page_parts)
         }
     }
 }

@@ -63,6 +63,10 @@ pub struct ProfileReport {
     /// The start-up of each client, the recorded command first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub start_up: Vec<StartUpReport>,
+    /// A sentence about the user's slowest action, if it took longer than its threshold (see `x11prof episodes`);
+    /// absent without such an action, for a part of a recording, and over a given network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slowest_action: Option<String>,
     /// The forecast of the recording over the given network, or over DSL if none is given; null for a part of a
     /// recording.
     #[serde(default)]

@@ -61,6 +61,7 @@ impl ProfileReport {
             scaled: profile.scales().report(),
             link: summary.link().map(LinkReport::new),
             start_up: Vec::new(),
+            slowest_action: None,
             forecast: None,
             resources: None,
             grabs: None,

@@ -23,7 +23,7 @@ struct Gone {
     by: Option<(ConnectionId, Symbol)>,
 }
 
-/// An X error about a destroyed resource.
+/// An X error, and the end of the resource that it is about if that was destroyed.
 #[derive(Debug, Clone, Copy)]
 struct XError {
     name: Symbol,
@@ -31,14 +31,14 @@ struct XError {
     client: ConnectionId,
     request: Symbol,
     resource: u32,
-    gone: Gone,
+    gone: Option<Gone>,
 }
 
 /// The X errors of a client.
 #[derive(Debug, Clone, Default)]
 struct ErrorsOfClient {
     by_name: BTreeMap<Symbol, u64>,
-    /// The first error about a resource that was destroyed before.
+    /// The first error about a resource that was destroyed before, or else the first error.
     first: Option<XError>,
 }
 
@@ -73,8 +73,10 @@ impl XErrors {
                 }
                 let of = self.clients.entry(client).or_default();
                 *of.by_name.entry(error.name).or_default() += 1;
-                if let Some(gone) = self.gone.get(&error.bad_value).copied()
-                    && of.first.is_none()
+                let gone = self.gone.get(&error.bad_value).copied();
+                if of
+                    .first
+                    .is_none_or(|one| one.gone.is_none() && gone.is_some())
                 {
                     of.first = Some(XError {
                         name: error.name,
@@ -140,28 +142,24 @@ impl XErrors {
         let names = errors.iter().map(|(name, count)| format!("{count} {name}"));
         let names = names.collect::<Vec<_>>().join(", ");
         let first = self.chosen(choice).filter_map(|of| of.first);
-        let Some(first) = first.min_by_key(|one| (one.time, one.client)) else {
+        let Some(first) = first.min_by_key(|one| (one.gone.is_none(), one.time, one.client)) else {
             return names;
         };
         let at = |time: Timestamp| format!("at {:.3} s", duration_ms(time.since(start)) / 1e3);
-        let gone = at(first.gone.time);
-        let end = match first.gone.by {
-            Some((client, request)) => {
-                format!(
-                    "which {} had destroyed {gone} ({request})",
-                    client_name(client)
-                )
-            }
-            None => format!("which went with its client {gone}"),
-        };
-        format!(
-            "{names}; {} {}: {} of {} on {:#x}, {end}",
-            first.name,
-            at(first.time),
-            first.request,
-            client_name(first.client),
-            first.resource,
-        )
+        let end = first.gone.map_or_else(String::new, |gone| {
+            let time = at(gone.time);
+            let end = match gone.by {
+                Some((client, request)) => {
+                    let client = client_name(client);
+                    format!("which {client} had destroyed {time} ({request})")
+                }
+                None => format!("which went with its client {time}"),
+            };
+            format!(" on {:#x}, {end}", first.resource)
+        });
+        let (name, request, client) = (first.name, first.request, client_name(first.client));
+        let time = at(first.time);
+        format!("{names}; {name} {time}: {request} of {client}{end}")
     }
 }
 
@@ -178,6 +176,27 @@ mod tests {
         let size = 20 | 10 << 16;
         let create = request(1, 0, &[id, ROOT, 0, size, 1 << 16, 0, 0]);
         [create, request(4, 0, &[id])]
+    }
+
+    fn described(trace: &Synthetic) -> String {
+        let mut errors = XErrors::default();
+        Pipeline::new().run_records(trace.records.iter().cloned(), |observation| {
+            errors.observe(observation);
+        });
+        errors.describe(
+            &ClientChoice::default(),
+            Timestamp::from_nanos(0),
+            |client| format!("client {}", client.0),
+        )
+    }
+
+    #[test]
+    fn error_without_a_destroyed_resource_names_its_request() {
+        let mut trace = Synthetic::new();
+        trace.client_sends(&[map_window(BASE + 1)]);
+        trace.server_sends(&[bad_window(1, 8)]).end();
+        let text = described(&trace);
+        assert!(text.ends_with(" s: MapWindow of client 1"), "{text}");
     }
 
     #[test]

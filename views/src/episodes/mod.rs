@@ -17,5 +17,5 @@ mod worst;
 pub use csv::csv;
 pub use events::{events_csv, events_xml};
 pub use repeated::{repeated_csv, repeated_text};
-pub use text::{Show, text, verdict_lines};
+pub use text::{Show, slowest_action, text, verdict_lines};
 pub use timeline::Timeline;

@@ -7,6 +7,7 @@ use super::{all, chart, events, landmarks, marks, patterns, worst};
 use crate::page::Page;
 use crate::page::Style;
 use crate::plain::plain;
+use crate::profile::endless;
 use crate::units::counted;
 
 /// The parts of the report on episodes to show.
@@ -72,20 +73,16 @@ pub fn text(report: &EpisodesReport, show: &Show, page: &Page) -> String {
 
 /// Sentences about the user's slow actions, for a page with another subject; empty if there are no user actions.
 pub fn verdict_lines(report: &EpisodesReport) -> Vec<String> {
-    let page = Page {
-        width: usize::MAX,
-        ..Page::default()
-    };
     let acted = report
         .triggers
         .iter()
         .any(|of| of.trigger == "input" && of.count > 0);
-    let lines = if acted {
-        sentences(report, &page.whole())
-    } else {
-        Vec::new()
-    };
-    lines.iter().map(|line| plain(line).into_owned()).collect()
+    let lines = acted.then(|| sentences(report, &endless()));
+    lines
+        .iter()
+        .flatten()
+        .map(|line| plain(line).into_owned())
+        .collect()
 }
 
 /// Returns the summary in at most five lines.
@@ -172,9 +169,25 @@ fn outliers(of: &OutliersReport) -> String {
     )
 }
 
-fn worst_of_input(report: &EpisodesReport, page: &Page) -> Option<String> {
+/// The user's slowest action if it took longer than its threshold, with its cause, for a page with another subject.
+pub fn slowest_action(report: &EpisodesReport) -> Option<String> {
+    let worst = slowest(report).filter(|worst| worst.perceptible)?;
+    let line = worst_of_input(report, &endless())?;
+    let (_, cause) = line.split_once(": ")?;
+    let (took, cause) = (latency(worst.latency_ms), cause.trim_end_matches('.'));
+    Some(format!(
+        "Slowest action, {took}: {cause}; `x11prof episodes --worst 1` shows it"
+    ))
+}
+
+/// The user's slowest action.
+fn slowest(report: &EpisodesReport) -> Option<&EpisodeReport> {
     let input = report.episodes.iter().filter(|of| of.trigger == "input");
-    let worst: &EpisodeReport = input.max_by(|a, b| a.latency_ms.total_cmp(&b.latency_ms))?;
+    input.max_by(|a, b| a.latency_ms.total_cmp(&b.latency_ms))
+}
+
+fn worst_of_input(report: &EpisodesReport, page: &Page) -> Option<String> {
+    let worst = slowest(report)?;
     let awaited = worst.awaited.first();
     let awaited = awaited.filter(|wait| wait.ms > worst.latency_ms / 2.0);
     let blamed = worst.blame.as_ref();
@@ -257,18 +270,16 @@ mod tests {
     use x11prof_analyzer::testing::{Synthetic, poly_fill_rectangle, reply};
     use x11prof_analyzer::{EpisodeOptions, Episodes, EpisodesReport, Pipeline, TraceSummary};
 
-    use super::verdict_lines;
+    use super::{slowest_action, verdict_lines};
 
-    /// The overview of the HTML page has these lines as well (`commands/html.rs`).
-    #[test]
-    fn keys_far_slower_than_usual_are_in_the_verdict() {
+    /// Keys, each with a drawing after this many microseconds.
+    fn keys(delays: impl IntoIterator<Item = u64>) -> EpisodesReport {
         let mut trace = Synthetic::new();
-        for key in 1..=40_u16 {
+        for (key, delay) in (1..).zip(delays) {
             let mut press = reply(key - 1);
             (press[0], press[1]) = (2, 38);
             trace.wait(1_000_000).server_sends(&[press]);
-            trace.wait(if key % 10 == 0 { 90_000 } else { 1000 });
-            trace.client_sends(&[poly_fill_rectangle(1)]);
+            trace.wait(delay).client_sends(&[poly_fill_rectangle(1)]);
         }
         trace.wait(1_000_000).end();
         let (mut summary, mut pipeline) = (TraceSummary::default(), Pipeline::new());
@@ -277,7 +288,23 @@ mod tests {
             summary.observe(observation);
             episodes.observe(observation);
         });
-        let report = EpisodesReport::new("it.mcap", &summary, &episodes.finish());
+        EpisodesReport::new("it.mcap", &summary, &episodes.finish())
+    }
+
+    #[test]
+    fn only_an_action_over_its_threshold_is_named() {
+        assert_eq!(slowest_action(&keys([1000, 90_000])), None);
+        let slowest = slowest_action(&keys([1000, 300_000, 200_000]));
+        let expected = "Slowest action, 300 ms: KeyPress keycode 38 at 2.001 s, client CPU 100 %; \
+                        `x11prof episodes --worst 1` shows it";
+        assert_eq!(slowest.as_deref(), Some(expected));
+    }
+
+    /// The overview of the HTML page has these lines as well (`commands/html.rs`).
+    #[test]
+    fn keys_far_slower_than_usual_are_in_the_verdict() {
+        let delays = (1..=40).map(|key| if key % 10 == 0 { 90_000 } else { 1000 });
+        let report = keys(delays);
         let verdict = verdict_lines(&report).join(" ");
         let slow = "Typing: 4 of 40, every 10th, took 90.0 ms; usual: 1.00 ms.";
         assert!(verdict.contains(slow), "{verdict}");

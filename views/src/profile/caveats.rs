@@ -35,7 +35,9 @@ pub(crate) fn of_warnings(warnings: &[Warning], page: &Page) -> String {
             true => String::new(),
             false => format!(" ({})", details.join("; ")),
         };
-        let line = format!("? {what}{details}; {mend}");
+        // Errors are a fact about the programs, not a caveat about the figures.
+        let mark = ["?", "!"][usize::from(first.kind == WarningKind::Errors)];
+        let line = format!("{mark} {what}{details}; {mend}");
         text.push_str(&page.wrap_in(Style::Caveat, &line, 2));
     }
     text
@@ -129,6 +131,6 @@ pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
             "the recorder reported a problem".to_owned(),
             "figures may be incomplete",
         ),
-        WarningKind::Errors => (of("X error"), "`dump` lists them"),
+        WarningKind::Errors => (of("X error"), "`x11prof dump | grep error` lists them"),
     }
 }

@@ -20,7 +20,7 @@ pub use text::text;
 pub(crate) use verdict::{basis_word, network_words, server_time};
 
 /// Returns a page that does not wrap lines, for text that is wrapped elsewhere.
-fn endless() -> Page {
+pub(crate) fn endless() -> Page {
     Page {
         width: usize::MAX,
         ..Page::default()

@@ -1,7 +1,5 @@
 //! The execution profile as text: the verdict, the most expensive requests, and the caveats; with `--all`, everything.
 
-use std::fmt::Write;
-
 use x11prof_analyzer::{ProfileReport, RequestReport, RunningReport, percent};
 
 use super::caveats::caveats;
@@ -159,14 +157,11 @@ fn table(report: &ProfileReport, page: &Page) -> Table {
             cells.push(format!("{:.places$}", line.server_ms));
             cells.push(format!("{:.places$}", line.network_ms));
         }
-        cells.push(match line.count {
-            0 => String::new(),
-            count => count.to_string(),
+        let counts = (line.count > 0).then(|| {
+            let mean = duration(line.time() / line.count as f64);
+            [line.count.to_string(), mean]
         });
-        cells.push(match line.count {
-            0 => String::new(),
-            count => duration(line.time() / count as f64),
-        });
+        cells.extend(counts.unwrap_or_default());
         table.row(cells);
         table.bar(line.time() / total.max(f64::MIN_POSITIVE));
     };
@@ -277,10 +272,5 @@ fn legend(report: &ProfileReport, page: &Page) -> String {
     if let Some(advice) = without_others(&report.start_up, programs) {
         text.push_str(&format!(". {advice}"));
     }
-    let mut out = String::new();
-    for line in page.wrap(&text, 0).lines() {
-        // Writing to a String cannot fail.
-        let _ = writeln!(out, "{}", page.paint(Style::Faint, line));
-    }
-    out
+    page.wrap_in(Style::Faint, &text, 0)
 }

@@ -21,10 +21,13 @@ const TOLD: f64 = 1.0;
 pub(super) fn verdict(report: &ProfileReport, page: &Page) -> String {
     let mut lines = vec![recorded(report)];
     lines.extend(start_up(report));
+    let slowest = report.slowest_action.as_ref();
+    lines.extend(slowest.map(|action| plain(action).into_owned()));
     lines.push(who(report));
     lines.extend(over(report));
-    // A report over a network is not about stalls.
-    let stalls = report.stalls.as_ref().filter(|_| !has_network(report));
+    // With a network, or with a slow action, stalls are not the subject.
+    let stalls = report.stalls.as_ref();
+    let stalls = stalls.filter(|_| !has_network(report) && slowest.is_none());
     lines.extend(stalls.and_then(stalls::sentence));
     lines.push(basis(report));
     let mut text = page.answer(lines.iter().take(5), 2);
@@ -81,7 +84,11 @@ fn start_up(report: &ProfileReport) -> Option<String> {
     let (first, ran) = parts.next()?;
     // The line has space only for the largest of the other parts.
     let (name, most) = parts.max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let other = format!("{name} {}", of(most));
+    let mut other = format!("{name} {}", of(most));
+    if name == "server wait" && percent(slowest.processor_ms, latency) >= TOLD {
+        let no_cpu = of(slowest.processor_ms);
+        other.push_str(&format!(" (of which no free CPU {no_cpu})"));
+    }
     // A start-up that waited for a user has no forecast. A recording over a network has a forecast only for another
     // network, if the user requests it.
     let is_recorded = |of: &ForecastReport| {
