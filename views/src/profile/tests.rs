@@ -66,7 +66,7 @@ fn network_start_up_names_its_cause_without_forecast() {
     start["run_queue_ms"] = 850.0.into();
     let crowded = verdict(&start);
     assert!(
-        crowded.contains("server wait (no free CPU) 85 %"),
+        crowded.contains("server wait 95 % (of which no free CPU 85 %)"),
         "{crowded}"
     );
 }

@@ -512,6 +512,9 @@ fn start_up_parts(one: &StartUpReport, page: &Page) -> Option<String> {
         if ms >= 0.05 {
             row(part, ms);
         }
+        if part == "server wait" && one.processor_ms >= 0.05 {
+            row("  of which no free CPU", one.processor_ms);
+        }
     }
     row("Total", latency);
     table.bold();

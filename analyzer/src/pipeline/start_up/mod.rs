@@ -76,6 +76,10 @@ struct StartingClient {
     event_on_link: Option<u64>,
     /// The number of bytes already read of a request whose end has not been read.
     unfinished: u64,
+    /// The time of the last press of a key or button while the client was idle, in nanoseconds. The next field is true if
+    /// the client drew its first frame in response to it.
+    pressed: Option<u64>,
+    answers_press: bool,
     /// True if the recording lacks some of the client's messages.
     incomplete: bool,
     line: Line,
@@ -152,8 +156,8 @@ impl StartUps {
         if self.starting.is_empty() {
             return;
         }
+        let time = seen.time.as_nanos();
         if let Message::Request(request) = seen.message {
-            let time = seen.time.as_nanos();
             let others = self.starting.iter_mut().filter(|(id, one)| {
                 **id != seen.connection && one.frame.progress() == Progress::Mapped
             });
@@ -221,9 +225,22 @@ impl StartUps {
                         client.ran,
                     ) = before;
                 }
+                if client.frame.progress() == Progress::Drawn(time)
+                    && client
+                        .pressed
+                        .is_some_and(|at| !processes.has_rested(client.pid, at, time))
+                {
+                    client.answers_press = true;
+                    self.end(seen.connection, processes);
+                }
             }
             _ if client.frame.progress() == Progress::Over => self.end(seen.connection, processes),
             Message::Event(event) => {
+                if event.name.as_str().ends_with("Press")
+                    && processes.has_rested(client.pid, client.last, time)
+                {
+                    client.pressed = Some(time);
+                }
                 client.frame.event(seen, event);
                 client.awaits_event(seen);
             }
@@ -577,6 +594,37 @@ mod tests {
         assert_eq!((found[0].latency_ms, found[0].round_trips), (None, 1));
         let why = found[0].why_none.as_deref();
         assert_eq!(why, Some("some of its messages are missing"));
+    }
+
+    #[test]
+    fn first_drawing_that_responds_to_a_key_is_no_start_up() {
+        let key = || {
+            let mut press = reply(3);
+            (press[0], press[1]) = (2, 38);
+            press
+        };
+        let first = |trace: &Synthetic| start_ups(trace).remove(0);
+        let mut trace = Synthetic::new();
+        let window = [create_window(), map_window(WINDOW)];
+        trace.wait(100).client_sends(&window);
+        trace.wait(900_000).server_sends(&[key()]);
+        trace.wait(200).client_sends(&[fill()]);
+        trace.wait(90_000).client_sends(&[query_font()]);
+        trace.end();
+        let one = first(&trace);
+        let reason = "it drew nothing before the user's first key or click";
+        assert_eq!(
+            (one.latency_ms, one.why_none.as_deref()),
+            (None, Some(reason))
+        );
+        // The program was still loading when the user pressed the key.
+        let mut trace = Synthetic::new();
+        trace.wait(100).client_sends(&window);
+        trace.wait(400_000).server_sends(&[key()]);
+        trace.wait(500_000).client_sends(&[fill()]);
+        trace.wait(90_000).client_sends(&[query_font()]);
+        trace.end();
+        assert_eq!(first(&trace).latency_ms, Some(900.1));
     }
 
     #[test]

@@ -98,7 +98,8 @@ impl StartUpReport {
     }
 
     /// The components of the latency under the names that all pages use; empty without a latency. They add up to it.
-    /// Off-CPU, the client slept, or waited for a file, another process or a processor.
+    /// Off-CPU, the client slept, or waited for a file, another process or a processor. The server wait includes the time
+    /// in which no processor was free for the server, as in an episode.
     pub fn components(&self) -> Vec<(&'static str, f64)> {
         let Some(parts) = &self.parts else {
             return Vec::new();
@@ -113,8 +114,7 @@ impl StartUpReport {
         vec![
             ran,
             ("off-CPU", off),
-            ("server wait", self.of_server_ms()),
-            ("server wait (no free CPU)", self.processor_ms),
+            ("server wait", self.of_server_ms() + self.processor_ms),
             ("network", self.network_ms),
         ]
     }
@@ -140,6 +140,9 @@ impl StartUpReport {
         let drawn = match client.frame.progress() {
             // Its first drawing would be the frame of a later program's window.
             _ if client.manages_windows => Err("it is a window manager"),
+            _ if client.answers_press => {
+                Err("it drew nothing before the user's first key or click")
+            }
             progress if client.incomplete && progress != Progress::Over => {
                 Err("some of its messages are missing")
             }
