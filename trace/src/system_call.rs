@@ -33,6 +33,15 @@ pub enum SystemCall {
 }
 
 impl SystemCall {
+    /// The time limit in milliseconds of poll, epoll_wait or epoll_pwait; negative if the call has none. `None` for other
+    /// calls, whose limit is in memory, and if the arguments are not known.
+    #[must_use]
+    pub fn limit_ms(number: i64, arguments: &[u64]) -> Option<i32> {
+        let known = [(7, 2), (232, 3), (281, 3)];
+        let (_, at) = known.into_iter().find(|(call, _)| *call == number)?;
+        arguments.get::<usize>(at).map(|limit| *limit as i32)
+    }
+
     /// Classifies the system call with this number. `arguments` are the first arguments of the call; some or all may be
     /// missing.
     #[must_use]

@@ -84,6 +84,8 @@ pub(crate) struct ClientState {
     pub(crate) backlogs: Vec<Backlog>,
     /// The time at which the last reply arrived, in nanoseconds.
     answer_came: Option<u64>,
+    /// The time at which the threads' latest wait ends by its time limit, in nanoseconds; `None` if unknown.
+    due: Option<u64>,
     /// The time at which the last bytes arrived, in nanoseconds.
     fed_at: u64,
     /// The time at which the threads last woke, in nanoseconds; `None` if bytes had arrived before.
@@ -155,6 +157,7 @@ impl ClientState {
             backlogs: Vec::new(),
             answer_came: None,
             ticked_at: None,
+            due: None,
             fed_at: time,
             woke_unfed: None,
             waiting: Queue::default(),
@@ -280,6 +283,13 @@ impl ClientState {
     ) {
         // The setup is a request too.
         let asks = !self.outstanding.is_empty() || !self.set_up;
+        let answered = matches!(
+            self.thread,
+            Thread::Blocked {
+                answered: Some(_),
+                ..
+            }
+        );
         let owner = match self.thread.owner(time, asks) {
             LatencyComponent::Client if self.threads.is_gone() => {
                 LatencyComponent::OffCpu(Cause::Elsewhere)
@@ -291,6 +301,10 @@ impl ClientState {
             }
             LatencyComponent::Client if self.awaits() && self.thread == Thread::Unknown => {
                 LatencyComponent::Awaited
+            }
+            // The reply arrived, and no thread of the process runs: the one that reads the reply lacks a processor.
+            LatencyComponent::OffCpu(Cause::Synchronisation) if runnable == 0 && answered => {
+                LatencyComponent::OffCpu(Cause::Processor)
             }
             owner => owner,
         };
@@ -372,6 +386,7 @@ impl ClientState {
             let start = first.start;
             let mut open = OpenEpisode::begin(first, time);
             open.waited_idle = time.saturating_sub(start.max(self.last_end));
+            open.timer = self.due;
             self.open = Some(open);
         }
     }

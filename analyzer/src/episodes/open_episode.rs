@@ -122,6 +122,9 @@ pub(crate) struct OpenEpisode {
     pub(crate) goes_on_meanwhile: bool,
     /// The time in which the stimulus waited although the client handled nothing, in nanoseconds.
     pub(crate) waited_idle: u64,
+    /// The time in nanoseconds at which a timer was due that the client had set before it read the stimulus; `None` if
+    /// unknown.
+    pub(crate) timer: Option<u64>,
     /// The reason why the end of the episode may be wrong; `None` if there is none.
     pub(crate) unsure: Option<Unsure>,
     outline: Outline,
@@ -190,6 +193,7 @@ impl OpenEpisode {
             starts_up: false,
             goes_on_meanwhile: false,
             waited_idle: 0,
+            timer: None,
             unsure: None,
             outline: Outline::new(),
             link: None,

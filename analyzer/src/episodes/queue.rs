@@ -89,6 +89,11 @@ impl Queue {
         all.any(|one| one.stimulus.trigger == Trigger::Input)
     }
 
+    /// True if one of the waiting stimuli is a press that may have a separate response.
+    pub(crate) fn has_press(&self) -> bool {
+        self.0.iter().any(WaitingStimulus::is_press)
+    }
+
     /// True if another client waits for the handling of one of the stimuli.
     pub(crate) fn has_awaited(&self) -> bool {
         self.0.iter().any(WaitingStimulus::is_awaited)
@@ -207,6 +212,12 @@ impl Queue {
 
     /// Adds a stimulus to the end of the queue. It replaces waiting stimuli that are only a part of it.
     pub(crate) fn add(&mut self, mut waiting: WaitingStimulus) {
+        if waiting.is_press() {
+            // The pointer had to move for the click: both are one action.
+            let before = self.0.len();
+            self.0.retain(|one| !one.stimulus.is_crossing());
+            waiting.events += (before - self.0.len()) as u64;
+        }
         while self.0.back().is_some_and(|last| waiting.is_after(last))
             && let Some(last) = self.0.pop_back()
         {

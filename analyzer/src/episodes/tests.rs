@@ -102,13 +102,22 @@ impl Scheduled {
     }
 
     fn waits(&mut self, since: u64, syscall: i64) {
+        self.waits_with(since, syscall, Vec::new());
+    }
+
+    /// Waits in poll for at most `millis`.
+    fn polls_for(&mut self, since: u64, millis: u64) {
+        self.waits_with(since, POLL, vec![0x7f00, 1, millis]);
+    }
+
+    fn waits_with(&mut self, since: u64, syscall: i64, arguments: Vec<u64>) {
         self.trace.control(Control::Waiting(Waiting {
             pid: CLIENT_PID,
             tid: CLIENT_PID,
             since_ns: 1_000_000_000 + since * 1000,
             syscall,
             wait_channel: None,
-            arguments: Vec::new(),
+            arguments,
             peer: None,
         }));
     }

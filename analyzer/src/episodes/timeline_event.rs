@@ -73,6 +73,8 @@ pub(crate) struct Place {
     pub(crate) at: u64,
     /// True if a wait for a condition has a time limit, false if it has none; `None` for other waits.
     pub(crate) timed: Option<bool>,
+    /// The time in nanoseconds at which a wait in poll ends by its time limit; `None` without a limit, or if unknown.
+    pub(crate) due: Option<u64>,
 }
 
 impl PartialEq for Place {
@@ -107,7 +109,15 @@ impl Place {
         // FUTEX_WAIT_BITSET with any flags: used by conditions and semaphores, but not by mutexes.
         let condition = wait == Wait::Lock && argument(1).is_some_and(|call| call & 0x7f == 9);
         let timed = argument(3).filter(|_| condition).map(|time| time != 0);
-        Place { wait, at, timed }
+        let limit = SystemCall::limit_ms(waiting.syscall, &waiting.arguments);
+        let limit = limit.and_then(|limit| u64::try_from(limit).ok());
+        let due = limit.map(|limit| waiting.since_ns.saturating_add(limit * 1_000_000));
+        Place {
+            wait,
+            at,
+            timed,
+            due,
+        }
     }
 }
 

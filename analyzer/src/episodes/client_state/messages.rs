@@ -86,8 +86,10 @@ impl ClientState {
             // A running client begins immediately, unless it is busy with a visible response.
             if self.waiting.has_input() {
                 // User input has priority: an episode that has shown nothing yet becomes part of the input's episode.
-                self.open
-                    .take_if(|open| open.requests == 0 && !open.is_input());
+                let press = self.waiting.has_press();
+                self.open.take_if(|open| {
+                    open.requests == 0 && (!open.is_input() || press && open.gives_way())
+                });
             } else if self.waiting.has_awaited() {
                 // An event that another client waits for has priority over an episode that has hardly begun.
                 self.open.take_if(|open| {

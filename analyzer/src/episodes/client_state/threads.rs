@@ -9,6 +9,9 @@ use crate::episodes::timeline_event::{Place, Wait};
 use crate::threads::delays::{BRIEF, HANDED_ON_WITHIN};
 use crate::threads::thread_states::{State, Step};
 
+/// The unit of poll's time limit, in nanoseconds: the limits of successive waits for one timer are each rounded up.
+const LIMIT_UNIT: u64 = 1_000_000;
+
 /// A wait of all threads that has ended.
 struct Ended {
     since: u64,
@@ -85,6 +88,7 @@ impl ClientState {
             State::Waiting if matches!(before, Thread::Blocked { .. }) => {}
             State::Waiting => {
                 let wait = self.joint_wait().wait;
+                self.due = None;
                 self.thread = Thread::Blocked {
                     since: time,
                     wait,
@@ -133,6 +137,9 @@ impl ClientState {
             return;
         };
         let blocked = *blocked;
+        if blocked == since {
+            self.due = place.due;
+        }
         *unsure = joint.unsure;
         if *known == joint.wait {
             return;
@@ -182,11 +189,17 @@ impl ClientState {
         }
     }
 
-    /// Returns true if `open` is the release of a key during an animation, which draws its next frame with or without
-    /// the release.
-    fn is_in_animation(&self, open: &OpenEpisode) -> bool {
+    /// Returns true if the client that wakes at `time` (nanoseconds) would draw without the stimulus of `open`, too: at
+    /// the next frame of an animation if the stimulus is the release of a key, or at a timer that the client had set
+    /// before it read the stimulus. The next frame of an animation may show any other stimulus.
+    fn draws_anyway(&self, open: &OpenEpisode, time: u64) -> bool {
         let is_soon = |last| open.begun.saturating_sub(last) <= 2 * self.spans.frame;
-        open.requests == 0 && open.is_key_release() && self.ticked_at.is_some_and(is_soon)
+        if self.ticked_at.is_some_and(is_soon) {
+            return open.requests == 0 && open.is_key_release();
+        }
+        let same = |(before, now): &(u64, u64)| before.abs_diff(*now) <= 2 * LIMIT_UNIT;
+        let timer = open.timer.zip(self.due).filter(same);
+        timer.is_some_and(|(_, due)| time.saturating_add(LIMIT_UNIT) >= due)
     }
 
     /// Notes that the threads run again after all of them waited.
@@ -271,7 +284,7 @@ impl ClientState {
             Some(open) if !open.counts() && wait == Some(Wait::Poll) => false,
             // The effect of the client's own request, or its next frame.
             Some(open) => {
-                let draws = open.may_draw(self.spans.tick()) && !self.is_in_animation(open);
+                let draws = open.may_draw(self.spans.tick()) && !self.draws_anyway(open, time);
                 lingers && (fed || draws)
             }
             None => false,

@@ -447,6 +447,37 @@ fn crossing_from_a_grab_is_no_user_action() {
 }
 
 #[test]
+fn click_with_a_crossing_is_one_action() {
+    use SwitchKind::{Blocked, In};
+    for apart in [0, 3 * MS] {
+        let mut all = Scheduled::new();
+        all.at(100 * MS).server_sends(&[leaves(1, 1099, 0)]);
+        all.client(100 * MS + 100, In);
+        // The client has sent nothing when it reads the click.
+        let click = [button(4, 1, 1100 + apart as u32 / 1000)];
+        all.at(100 * MS + 200 + apart).server_sends(&click);
+        all.at(120 * MS).client_sends(&[poly_fill_rectangle(1)]);
+        all.client(120 * MS + 20, Blocked);
+        all.waits(120 * MS + 20, POLL);
+        all.at(900 * MS).end();
+        let found = inputs(&all.trace);
+        let names: Vec<&str> = found.iter().map(|one| one.0.as_str()).collect();
+        assert_eq!(names, ["ButtonPress button 1"], "{found:?}");
+    }
+    // Both arrive together.
+    let mut all = Scheduled::new();
+    let both = [leaves(1, 1099, 0), button(4, 1, 1099)];
+    all.at(100 * MS).server_sends(&both);
+    all.client(100 * MS + 100, In);
+    all.at(120 * MS).client_sends(&[poly_fill_rectangle(1)]);
+    all.client(120 * MS + 20, Blocked);
+    all.waits(120 * MS + 20, POLL);
+    all.at(900 * MS).end();
+    let press = "ButtonPress button 1".to_owned();
+    assert_eq!(inputs(&all.trace), [(press, 2, 20_500)]);
+}
+
+#[test]
 fn crossings_of_the_user_are_a_landmark_of_their_own() {
     use SwitchKind::{Blocked, In};
     let mut all = Scheduled::new();

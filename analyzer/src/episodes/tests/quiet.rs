@@ -451,3 +451,26 @@ fn existing_client_has_no_start_up() {
     let names: Vec<&str> = found.iter().map(|one| one.landmark.as_str()).collect();
     assert_eq!((names, found[0].latency()), (vec!["Timer or file"], 0));
 }
+
+/// A cursor blinks 21 ms after the release of a key. The timer was set before the key, or at the release.
+#[test]
+fn drawing_at_an_earlier_timer_is_no_response() {
+    for (before, latency) in [(111, 300), (5000, 21_400)] {
+        let mut all = Scheduled::new();
+        all.client(10 * MS, In);
+        all.client(10 * MS + 50, Blocked);
+        all.polls_for(10 * MS + 50, before);
+        all.at(100 * MS).server_sends(&[event(RELEASE, O)]);
+        all.client(100 * MS + 100, In);
+        all.client(100 * MS + 300, Blocked);
+        all.polls_for(100 * MS + 300, 21);
+        all.client(121 * MS + 300, In);
+        all.at(121 * MS + 400)
+            .client_sends(&[poly_fill_rectangle(1)]);
+        all.client(121 * MS + 500, Blocked);
+        all.polls_for(121 * MS + 500, 500);
+        all.at(2000 * MS).end();
+        let latencies: Vec<u64> = inputs(&all).iter().map(|one| one.1).collect();
+        assert_eq!(latencies, [latency], "{before}");
+    }
+}

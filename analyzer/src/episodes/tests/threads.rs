@@ -416,3 +416,33 @@ fn child_activity_after_parent_exit_is_not_start_up() {
     let another = Some(Unsure::AnotherProcess);
     assert_eq!(keys, [(40_000, 0, another), (40_000, 0, another)]);
 }
+
+/// Qt 5: the main thread waits on a condition until the reader has read the reply.
+#[test]
+fn reply_that_nobody_reads_waits_for_a_processor() {
+    const WORKER: u32 = CLIENT_PID + 2;
+    for busy in [false, true] {
+        let mut all = Threads::new();
+        all.key(500);
+        all.0.at(501 * MS).client_sends(&[get_input_focus()]);
+        all.switch(MAIN, 501 * MS + 100, Blocked);
+        all.waits(MAIN, 501 * MS + 100, FUTEX, ELSEWHERE);
+        all.0.at(502 * MS).server_sends(&[reply(3)]);
+        // Another thread of the program holds the lock.
+        if busy {
+            all.run(WORKER, 502 * MS + 10, 602 * MS, FUTEX, WORK);
+        }
+        all.run(READER, 602 * MS, 602 * MS + 50, PSELECT, 5);
+        all.switch(MAIN, 602 * MS + 40, In);
+        all.draws(603 * MS);
+        all.switch(MAIN, 604 * MS, Blocked);
+        all.waits(MAIN, 604 * MS, FUTEX, WORK);
+        let episodes = all.end();
+        let mut keys = episodes.iter();
+        let key = keys.find(|one| one.trigger == Trigger::Input).unwrap();
+        let of = |cause| key.parts.of(LatencyComponent::OffCpu(cause)) / 1_000_000;
+        let waits = [Cause::Processor, Cause::Synchronisation].map(of);
+        let expected = if busy { [0, 99] } else { [100, 0] };
+        assert_eq!(waits, expected, "{busy}");
+    }
+}
