@@ -32,6 +32,16 @@ pub struct AwaitedRequest {
 }
 
 impl AwaitedRequest {
+    /// The wait for an open request that has lasted until `until`.
+    pub(crate) fn unanswered(request: &OpenRequest, until: Timestamp) -> AwaitedRequest {
+        AwaitedRequest {
+            request: *request,
+            until,
+            outcome: AwaitedOutcome::Unanswered,
+            behind: None,
+        }
+    }
+
     /// The length of the wait in nanoseconds.
     pub fn nanos(&self) -> u64 {
         let waited = self.until.since(self.request.since).as_nanos();
@@ -42,7 +52,7 @@ impl AwaitedRequest {
 /// The open requests of an episode, and the longest waits that have ended.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Awaits {
-    open: Vec<OpenRequest>,
+    pub(super) open: Vec<OpenRequest>,
     over: Vec<AwaitedRequest>,
 }
 
@@ -88,12 +98,8 @@ impl Awaits {
             return false;
         };
         let request = self.open.remove(at);
-        self.over.push(AwaitedRequest {
-            request,
-            until: Timestamp::from_nanos(time),
-            outcome,
-            behind: None,
-        });
+        let wait = AwaitedRequest::unanswered(&request, Timestamp::from_nanos(time));
+        self.over.push(AwaitedRequest { outcome, ..wait });
         if self.over.len() > MAX_KEPT {
             self.over.sort_by_key(|one| std::cmp::Reverse(one.nanos()));
             self.over.pop();

@@ -283,13 +283,6 @@ impl ClientState {
     ) {
         // The setup is a request too.
         let asks = !self.outstanding.is_empty() || !self.set_up;
-        let answered = matches!(
-            self.thread,
-            Thread::Blocked {
-                answered: Some(_),
-                ..
-            }
-        );
         let owner = match self.thread.owner(time, asks) {
             LatencyComponent::Client if self.threads.is_gone() => {
                 LatencyComponent::OffCpu(Cause::Elsewhere)
@@ -303,7 +296,9 @@ impl ClientState {
                 LatencyComponent::Awaited
             }
             // The reply arrived, and no thread of the process runs: the one that reads the reply lacks a processor.
-            LatencyComponent::OffCpu(Cause::Synchronisation) if runnable == 0 && answered => {
+            LatencyComponent::OffCpu(Cause::Synchronisation)
+                if runnable == 0 && self.answered_at > self.waits_since().unwrap_or(u64::MAX) =>
+            {
                 LatencyComponent::OffCpu(Cause::Processor)
             }
             owner => owner,

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use rustc_hash::FxHashMap;
 use x11prof_trace::{ConnectionId, Timestamp};
 
+use super::awaited::AwaitedRequest;
 use super::client_state::{Backlog, ClientState, Spans};
 use super::clock::ServerClock;
 use super::cross_client::causal_edge::{CausalEdge, EpisodeId};
@@ -124,6 +125,21 @@ impl EpisodeTracker {
     /// Removes and returns the obstacles that kept clients from working.
     pub(crate) fn take_obstacles(&mut self) -> Obstacles {
         std::mem::take(&mut self.around.obstacles)
+    }
+
+    /// The states of the connected clients.
+    pub(crate) fn states(&self) -> impl Iterator<Item = &ClientState> {
+        self.clients.values().map(|client| &client.state)
+    }
+
+    /// The waits for open requests that clients have at `now`.
+    pub(crate) fn waits_at(&self, now: Timestamp) -> Vec<AwaitedRequest> {
+        let open = self.states().flat_map(ClientState::current_waits);
+        let mut waits: Vec<_> = open
+            .map(|one| AwaitedRequest::unanswered(one, now))
+            .collect();
+        self.around.waits.explain(&mut waits);
+        waits
     }
 
     /// Sets the id of the server's process; `None` if unknown.

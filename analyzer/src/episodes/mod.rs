@@ -84,6 +84,9 @@ pub use user::definition::{EventDefinition, EventDefinitions};
 pub use user::file::EventFileError;
 pub(crate) use windows::shows;
 
+/// A client's present wait for an open request is listed from this length on, in milliseconds.
+const SHORT_MS: f64 = 100.0;
+
 /// The options of an analysis of episodes.
 #[derive(Debug, Clone)]
 pub struct EpisodeOptions {
@@ -213,6 +216,27 @@ impl Episodes {
     /// The settled episodes among [`Episodes::finished`].
     pub fn settled(&self) -> impl Iterator<Item = &Episode> {
         self.finished.iter().filter(|episode| episode.settled)
+    }
+
+    /// The waits for open requests that clients have at `now` (nanoseconds), without short waits, which are usual. `first`
+    /// is the time of the trace's first record.
+    pub(crate) fn waits_at(&self, now: u64, first: Timestamp) -> Vec<AwaitedReport> {
+        let waits = self.tracker.waits_at(Timestamp::from_nanos(now));
+        let mut waits = AwaitedReport::all(&waits, &self.findings, first);
+        waits.retain(|one| one.ms >= SHORT_MS);
+        waits
+    }
+
+    /// The loops with a step at `since` or later (nanoseconds).
+    pub(crate) fn loops_since(&self, since: u64, first: Timestamp) -> Vec<LoopReport> {
+        let all = self.tracker.loops.list().into_iter();
+        LoopReport::all(all.filter(|one| one.last >= since), &self.findings, first)
+    }
+
+    /// The backlogs of pointer motion that clients have at `now` (nanoseconds).
+    pub(crate) fn backlogs_at(&self, now: u64, first: Timestamp) -> Vec<BacklogReport> {
+        let all = self.tracker.states().filter_map(|one| one.backlog_at(now));
+        BacklogReport::all(all.collect(), &self.findings, first)
     }
 
     /// Passes complete episodes from each stage to the next.

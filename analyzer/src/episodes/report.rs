@@ -109,8 +109,8 @@ impl EpisodesReport {
             landmarks: landmark::landmarks(&findings.landmarks),
             patterns: PatternReport::all(findings, first),
             outliers: OutliersReport::all(findings),
-            loops: LoopReport::all(findings, first),
-            backlogs: BacklogReport::all(findings, first),
+            loops: LoopReport::all(findings.loops.list(), findings, first),
+            backlogs: BacklogReport::all(findings.backlogs.clone(), findings, first),
             bursts: findings
                 .bursts
                 .list()

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use x11prof_analyzer::{ClientNow, NowReport, OpenRequestNow, StallLine};
+use x11prof_analyzer::{ClientNow, NowReport, StallLine};
 
 use super::name;
 use crate::plain::plain;
@@ -25,7 +25,11 @@ pub fn answer(report: &NowReport) -> Vec<String> {
     let mut lines = stalls(report);
     let clients = || report.clients.iter();
     lines.extend(clients().filter_map(|one| device_grabs(one, report)));
-    lines.extend(clients().flat_map(|one| one.asked.iter().map(|asked| waits(one, asked, report))));
+    let waits = report.waits.iter().map(|one| &one.sentence);
+    let loops = report.loops.iter().map(|one| &one.sentence);
+    let backlogs = report.backlogs.iter().map(|one| &one.sentence);
+    let all = waits.chain(loops).chain(backlogs);
+    lines.extend(all.map(|one| plain(one.trim_end_matches('.')).into_owned()));
     let much = clients().filter(|one| one.server_ms_per_s >= MUCH);
     lines.extend(much.map(|one| cost(one, report)));
     lines.extend(clients().filter_map(|one| growth(one, report)));
@@ -67,21 +71,6 @@ fn device_grabs(client: &ClientNow, report: &NowReport) -> Option<String> {
         "{name} has grabbed the {what} for {}",
         duration(longest)
     ))
-}
-
-/// Returns a sentence on a client that waits for another client, such as `paster has waited 3.20 s for xclip to send
-/// the selection CLIPBOARD`.
-fn waits(client: &ClientNow, asked: &OpenRequestNow, report: &NowReport) -> String {
-    let party = asked.client.as_deref().unwrap_or("another client");
-    let subject = asked.subject.as_ref();
-    let subject = subject.map_or_else(String::new, |subject| format!(" {}", plain(subject)));
-    format!(
-        "{} has waited {} for {} to {}{subject}",
-        name(client, report),
-        duration(asked.ms),
-        plain(party),
-        asked.clause,
-    )
 }
 
 fn cost(client: &ClientNow, report: &NowReport) -> String {
@@ -226,8 +215,6 @@ mod tests {
             connected: connections == 1,
             held: BTreeMap::new(),
             grabs,
-            waits_for: Vec::new(),
-            asked: Vec::new(),
         }
     }
 
@@ -245,6 +232,9 @@ mod tests {
             windows: Vec::new(),
             requests: Vec::new(),
             stalls: Vec::new(),
+            waits: Vec::new(),
+            loops: Vec::new(),
+            backlogs: Vec::new(),
             watching: None,
         };
         answer(&report).remove(0)

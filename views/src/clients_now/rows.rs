@@ -1,6 +1,6 @@
 //! The rows of clients, windows or requests, in the selected order.
 
-use x11prof_analyzer::{ClientNow, NowReport, RowNow};
+use x11prof_analyzer::{ClientNow, NowReport, RowNow, StallLine};
 
 use super::name;
 use crate::plain::plain;
@@ -159,7 +159,11 @@ fn what(client: &ClientNow, report: &NowReport) -> String {
         one.how == "busy" && Some(one.connection) == client.client && !one.waited.is_empty()
     });
     let grows = client.held.iter().find(|(_, held)| held.grows);
-    let waits = client.waits_for.first();
+    let waits_in = |stall: &&StallLine| {
+        let mut waiters = stall.waited.iter();
+        waiters.any(|one| Some(one.connection) == client.client)
+    };
+    let waits = report.stalls.iter().find(waits_in);
     if of_server {
         return "grabbed server".to_owned();
     }
@@ -173,10 +177,8 @@ fn what(client: &ClientNow, report: &NowReport) -> String {
         return format!("polls {}", plain(&polls.request));
     }
     if let Some(wait) = waits {
-        let by = report.clients.iter().find(|one| {
-            let number = one.client.unwrap_or_default();
-            wait.client.ends_with(&format!("client {number})"))
-        });
+        let mut clients = report.clients.iter();
+        let by = clients.find(|one| one.client == Some(wait.connection));
         let by = by.map_or_else(|| plain(&wait.client).into_owned(), |one| name(one, report));
         return format!("waited for {by}");
     }

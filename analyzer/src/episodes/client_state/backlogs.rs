@@ -46,13 +46,12 @@ impl ClientState {
             .for_each(|(one, _)| parts.merge(&one.parts));
         let handling = parts.total() - parts.of(LatencyComponent::Waiting);
         let count = motions.responses.len();
-        let (mut oldest, mut sum) = (0, 0);
+        let mut oldest = 0;
         let responses = motions.responses.iter().copied().enumerate();
         for (at, (since, end)) in responses.skip(motions.let_go) {
             let event = motions.events.get(at * motions.events.len() / count);
             let start = event.copied().unwrap_or(since).min(since);
             oldest = oldest.max(end.saturating_sub(start));
-            sum += end.saturating_sub(since);
             let mut steps = Steps::default();
             steps.add(start, since, LatencyComponent::Waiting, None);
             let mut from = since;
@@ -85,15 +84,13 @@ impl ClientState {
             };
             self.ended_episodes.push((episode, end));
         }
-        let came = motions.events.first().zip(motions.events.last());
-        self.backlogs.push(Backlog {
-            client: self.client,
-            landmark: first.landmark.clone(),
-            start: first.start.as_nanos(),
-            events: motions.events.len() as u64,
-            came_in: came.map_or(0, |(first, last)| last - first),
-            each: sum / count.saturating_sub(motions.let_go).max(1) as u64,
-            oldest,
-        });
+        self.backlogs.extend(motions.backlog(self.client, oldest));
+    }
+
+    /// The backlog of motion that the client has at `now` (nanoseconds); `None` if it does not fall behind.
+    pub(crate) fn backlog_at(&self, now: u64) -> Option<Backlog> {
+        let oldest = self.motions.oldest_unhandled()?;
+        self.motions
+            .backlog(self.client, now.saturating_sub(oldest))
     }
 }

@@ -91,12 +91,40 @@ impl Motions {
     /// Returns true if the client responded to each motion event separately.
     pub(super) fn are_handled_one_by_one(&self) -> bool {
         let (events, responses) = (self.events.len(), self.responses.len());
+        self.go_on_after_last() && responses * 10 >= events * 9 && responses * 10 <= events * 11
+    }
+
+    /// Returns true if the client responds to motion long after the last motion event.
+    fn go_on_after_last(&self) -> bool {
         let last = self.events.last().copied().unwrap_or(0);
         let after = self.responses.iter().rev();
         let after = after.take_while(|(since, _)| *since > last).count();
-        events >= FEWEST
-            && after > AFTER
-            && responses * 10 >= events * 9
-            && responses * 10 <= events * 11
+        self.events.len() >= FEWEST && after > AFTER
+    }
+
+    /// The arrival time in nanoseconds of the oldest motion event that the client has not responded to; `None` if the
+    /// client does not fall behind.
+    pub(super) fn oldest_unhandled(&self) -> Option<u64> {
+        let oldest = self.events.get(self.responses.len());
+        oldest.copied().filter(|_| self.go_on_after_last())
+    }
+
+    /// The backlog that these events and responses of `client` are; `oldest` is the age of the oldest event in
+    /// nanoseconds. `None` without an episode of motion.
+    pub(super) fn backlog(&self, client: ConnectionId, oldest: u64) -> Option<Backlog> {
+        let (first, _) = self.held.first()?;
+        let took = self.responses.iter().skip(self.let_go);
+        let took = took.map(|(since, end)| end.saturating_sub(*since));
+        let count = took.len().max(1) as u64;
+        let came = self.events.first().zip(self.events.last());
+        Some(Backlog {
+            client,
+            landmark: first.landmark.clone(),
+            start: first.start.as_nanos(),
+            events: self.events.len() as u64,
+            came_in: came.map_or(0, |(first, last)| last - first),
+            each: took.sum::<u64>() / count,
+            oldest,
+        })
     }
 }

@@ -23,6 +23,14 @@ impl ClientState {
         self.open.as_ref().is_some_and(|open| open.awaits.is_open())
     }
 
+    /// The open requests whose replies the client waits for, without those that it no longer needs to continue.
+    pub(crate) fn current_waits(&self) -> impl Iterator<Item = &OpenRequest> {
+        let parked = self.parked.iter().map(|(_, open)| open);
+        let all = self.open.iter().chain(parked);
+        let waiting = all.filter(|open| !open.goes_on_meanwhile);
+        waiting.flat_map(|open| &open.awaits.open)
+    }
+
     /// Notes that an episode of the client has sent an open request.
     pub(super) fn asks_for(&mut self, request: &OpenRequest) {
         if let Some(open) = &mut self.open

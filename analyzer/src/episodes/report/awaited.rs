@@ -11,7 +11,7 @@ use crate::pipeline::open_requests::{OpenKind, OpenRequest};
 use crate::text::units::{duration_ms, nanos_ms};
 
 /// A request of an episode that another client, or the screen's clock, had to reply to.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AwaitedReport {
     /// The kind of request, with the name that docs/CONCEPTS.md lists.
     pub kind: &'static str,
@@ -35,10 +35,14 @@ pub struct AwaitedReport {
 }
 
 impl AwaitedReport {
-    pub(super) fn all(of: &Episode, findings: &Findings, first: Timestamp) -> Vec<AwaitedReport> {
-        let all = of.awaited.iter();
-        all.map(|wait| AwaitedReport::new(wait, findings, first))
-            .collect()
+    /// The reports on the waits `all`.
+    pub(crate) fn all(
+        all: &[AwaitedRequest],
+        findings: &Findings,
+        first: Timestamp,
+    ) -> Vec<AwaitedReport> {
+        let report = |wait| AwaitedReport::new(wait, findings, first);
+        all.iter().map(report).collect()
     }
 
     fn new(wait: &AwaitedRequest, findings: &Findings, first: Timestamp) -> AwaitedReport {

@@ -173,7 +173,7 @@ pub(super) fn episode(of: &Episode, findings: &Findings, first: Timestamp) -> Ep
         events: of.events,
         basis: if of.scheduled { "switches" } else { "silence" },
         unsure: of.unsure.map(Unsure::why),
-        awaited: AwaitedReport::all(of, findings, first),
+        awaited: AwaitedReport::all(&of.awaited, findings, first),
         held_up: None,
         children: children(&of.children, findings, first),
         modal: ModalReport::of(of, findings, first),

@@ -4,7 +4,6 @@
 //! difference between the oldest and the newest snapshot. So the rates of a live recording, a finished recording and a
 //! part of it are computed in the same way.
 
-mod open_requests;
 pub(crate) mod report;
 mod request_rates;
 mod rows;
@@ -18,6 +17,7 @@ use x11prof_cost_model::{ServerParameters, Substitutions};
 
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
+use crate::episodes::{EpisodeOptions, Episodes};
 use crate::pipeline::Observation;
 use crate::profile::groups::By;
 use crate::profile::stacks::{StackKey, StackSum};
@@ -25,7 +25,6 @@ use crate::profile::{Blocking, Profile, TimeSourceOption};
 use crate::recording::trace_summary::TraceSummary;
 use crate::resources::Resources;
 use crate::stalls::Stalls;
-use open_requests::UnansweredRequests;
 use request_rates::RequestRates;
 use snapshot::Snapshot;
 
@@ -53,7 +52,8 @@ pub struct ClientsNow {
     pub(crate) resources: Resources,
     pub(crate) stalls: Stalls,
     questions: RequestRates,
-    asked: UnansweredRequests,
+    /// What clients wait for besides the server: other clients, and their own backlogs.
+    episodes: Episodes,
     connected: BTreeSet<ConnectionId>,
     snapshots: VecDeque<Snapshot>,
     /// True once the time window has begun to move.
@@ -76,7 +76,10 @@ impl ClientsNow {
             resources: Resources::default(),
             stalls: Stalls::new(parameters, substitutions, options.frame_ms),
             questions: RequestRates::default(),
-            asked: UnansweredRequests::default(),
+            episodes: Episodes::new(&EpisodeOptions {
+                worst: Some(1),
+                ..EpisodeOptions::default()
+            }),
             connected: BTreeSet::new(),
             snapshots: VecDeque::new(),
             begun: false,
@@ -113,7 +116,7 @@ impl ClientsNow {
         let cost = self.profile.last_cost();
         self.stalls.observe_with_cost(observation, cost);
         self.questions.observe(observation);
-        self.asked.observe(observation);
+        self.episodes.observe(observation);
     }
 
     /// Ends the recording, and counts all messages up to its end.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::episodes::{AwaitedReport, BacklogReport, LoopReport};
 use crate::server_time::TimeSource;
 use crate::stalls::report::StallLine;
 
@@ -37,6 +38,12 @@ pub struct NowReport {
     pub requests: Vec<RowNow>,
     /// The stalls: the client that occupied the server for longer than a frame, and the clients that waited.
     pub stalls: Vec<StallLine>,
+    /// The open requests for whose replies clients have waited for 100 ms or more.
+    pub waits: Vec<AwaitedReport>,
+    /// Clients that repeatedly caused each other's messages in the interval, the most steps first.
+    pub loops: Vec<LoopReport>,
+    /// Pointer motion that clients have not handled, because it arrived faster than they handle it.
+    pub backlogs: Vec<BacklogReport>,
     /// The overhead of the attached recorder; null for a recording, or if the server's CPU time is unknown.
     pub watching: Option<WatchingCost>,
 }
@@ -91,28 +98,6 @@ pub struct ClientNow {
     pub held: BTreeMap<String, HeldNow>,
     /// The client's grabs during the interval.
     pub grabs: Vec<GrabNow>,
-    /// The clients that occupied the server while this one waited, the longest waits first.
-    pub waits_for: Vec<WaitNow>,
-    /// The open requests that have waited for another client's reply for 100 ms or more, the oldest first.
-    pub asked: Vec<OpenRequestNow>,
-}
-
-/// An open request that another client has to reply to.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct OpenRequestNow {
-    /// The kind of request, as docs/CONCEPTS.md lists them.
-    pub kind: &'static str,
-    /// The name of the request or the message.
-    pub request: &'static str,
-    /// The action that the other client has to perform, such as `send the selection`.
-    #[serde(skip)]
-    pub clause: &'static str,
-    /// The name of the selection; null for other kinds of request.
-    pub subject: Option<String>,
-    /// The name of the program that has to reply; null if unknown.
-    pub client: Option<String>,
-    /// The time since the client sent the request, in milliseconds.
-    pub ms: f64,
 }
 
 /// A kind of request with its rate.
@@ -153,15 +138,6 @@ pub struct GrabNow {
     /// True if the client still holds the grab.
     #[serde(rename = "active")]
     pub goes_on: bool,
-}
-
-/// A client that waited while another client occupied the server.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct WaitNow {
-    /// The client that occupied the server.
-    pub client: String,
-    /// The time in which this client waited, in milliseconds.
-    pub waited_ms: f64,
 }
 
 /// The rates of a window or of a kind of request.

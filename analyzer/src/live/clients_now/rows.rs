@@ -7,7 +7,7 @@ use x11prof_session::ResourceKind;
 use x11prof_trace::{ConnectionId, Timestamp};
 
 use super::ClientsNow;
-use super::report::{ClientNow, GrabNow, HeldNow, NowReport, RateNow, RowNow, WaitNow};
+use super::report::{ClientNow, GrabNow, HeldNow, NowReport, RateNow, RowNow};
 use super::request_rates::ClientWaits;
 use super::snapshot::Snapshot;
 use crate::profile::stacks::WorkKind;
@@ -96,7 +96,10 @@ impl ClientsNow {
         let of_none = came.iter().filter(|one| one.client.is_none());
         let of_none: f64 = of_none.map(|one| one.server_ms).sum();
         came.retain(|one| one.count + one.bytes > 0.0 || one.server_ms >= NOTHING);
-        let stalls: Vec<Stall> = self.stalls_since(first.time);
+        let stalls = self.stalls_since(first.time);
+        let stalls = stalls
+            .iter()
+            .map(|one| StallLine::new(one, &self.summary, start));
         NowReport {
             format: FORMAT,
             seconds,
@@ -106,13 +109,13 @@ impl ClientsNow {
             server_ms_per_s: server_ms + own_ms,
             own_ms_per_s: own_ms + of_none,
             requests_per_s: requests,
-            clients: self.clients(&came, first, &now, &stalls, filter),
+            clients: self.clients(&came, first, &now, filter),
             windows: windows(&came),
             requests: self.requests(&came, first, &now, filter, seconds),
-            stalls: stalls
-                .iter()
-                .map(|one| StallLine::new(one, &self.summary, start))
-                .collect(),
+            stalls: stalls.collect(),
+            waits: self.episodes.waits_at(now.time, start),
+            loops: self.episodes.loops_since(first.time, start),
+            backlogs: self.episodes.backlogs_at(now.time, start),
             watching: None,
         }
     }
@@ -161,7 +164,6 @@ impl ClientsNow {
         came: &[RowTotals],
         first: &Snapshot,
         now: &Snapshot,
-        stalls: &[Stall],
         filter: Option<&str>,
     ) -> Vec<ClientNow> {
         let mut ids: BTreeSet<ConnectionId> = came.iter().filter_map(|one| one.client).collect();
@@ -177,7 +179,7 @@ impl ClientsNow {
             let of = came.iter();
             let of = of.filter(|one| one.client.is_some_and(|id| ids.contains(&id)));
             let own: Vec<&RowTotals> = of.collect();
-            Some(self.client((*ids.last()?, ids), &own, first, now, stalls))
+            Some(self.client((*ids.last()?, ids), &own, first, now))
         });
         let mut clients: Vec<ClientNow> = clients.collect();
         clients.sort_by(|a, b| {
@@ -194,7 +196,6 @@ impl ClientsNow {
         came: &[&RowTotals],
         first: &Snapshot,
         now: &Snapshot,
-        stalls: &[Stall],
     ) -> ClientNow {
         let seconds = (now.time.saturating_sub(first.time) as f64 / 1e9).max(1e-3);
         let sum = |part: fn(&RowTotals) -> f64| came.iter().fold(0.0, |all, one| all + part(one));
@@ -249,10 +250,6 @@ impl ClientsNow {
             connected: self.connected.contains(&id),
             held: self.held(id, now, seconds),
             grabs: self.grabs(ids, first.time, now.time),
-            waits_for: self.waits_for(ids, stalls),
-            asked: self
-                .asked
-                .of(id, Timestamp::from_nanos(now.time), |one| self.name(one)),
         }
     }
 
@@ -300,24 +297,6 @@ impl ClientsNow {
             goes_on: until.is_none(),
         })
         .collect()
-    }
-
-    fn waits_for(&self, ids: &[ConnectionId], stalls: &[Stall]) -> Vec<WaitNow> {
-        let mut by_client: BTreeMap<ConnectionId, u64> = BTreeMap::new();
-        for stall in stalls {
-            let own = stall.waited.iter().filter(|one| ids.contains(&one.client));
-            let nanos: u64 = own.map(|one| one.nanos).sum();
-            if nanos > 0 {
-                *by_client.entry(stall.client).or_default() += nanos;
-            }
-        }
-        let waits = by_client.into_iter().map(|(client, nanos)| WaitNow {
-            client: self.summary.client_name(client),
-            waited_ms: nanos_ms(nanos),
-        });
-        let mut waits: Vec<WaitNow> = waits.collect();
-        waits.sort_by(|a, b| b.waited_ms.total_cmp(&a.waited_ms));
-        waits
     }
 
     fn requests(

@@ -118,12 +118,13 @@ fn grabs_and_waits_name_the_clients() {
     let held: Vec<(f64, bool)> = grabs.iter().map(|one| (one.held_ms, one.goes_on)).collect();
     assert_eq!(held, [(400.0, false), (100.0, true)]);
     assert_eq!(report.stalls.len(), 2);
-    let waits = &of(&report, "editor").waits_for;
-    assert_eq!(
-        (waits.len(), waits[0].client.as_str()),
-        (1, "panel (client 2)")
-    );
-    assert_eq!(waits[0].waited_ms, 300.0);
+    let (stall, editor) = (&report.stalls[0], of(&report, "editor"));
+    let waits = stall.waited.iter();
+    let waits: Vec<_> = waits
+        .map(|one| (Some(one.connection), one.waited_ms))
+        .collect();
+    assert_eq!(stall.client, "panel (client 2)");
+    assert_eq!(waits, [(editor.client, 300.0)]);
 }
 
 #[test]
@@ -244,4 +245,27 @@ fn ended_clients_of_one_name_share_a_row() {
     assert_eq!((row.connections, row.connected), (2, false));
     assert!((row.requests_per_s - 2.0).abs() < 0.1, "{row:?}");
     assert!((row.round_trips_per_s - 2.0).abs() < 0.1, "{row:?}");
+}
+
+#[test]
+fn current_wait_for_another_client_or_the_screen_is_reported() {
+    let mut display = Display::new();
+    let press = |sequence| {
+        let mut press = reply(sequence);
+        (press[0], press[1]) = (2, 38);
+        press
+    };
+    // ConvertSelection.
+    display.gets(2, 1000.0, press(0));
+    display.sends(2, 1001.0, request(24, 0, &[BASE + 5, 1, 31, 9, 0]));
+    display.sends(1, 1900.0, no_operation(1));
+    let waits = report(&display, 5.0, None).waits;
+    let kinds: Vec<(&str, f64)> = waits.iter().map(|one| (one.kind, one.ms)).collect();
+    assert_eq!(kinds, [("selection", 899.0)]);
+    // A client that responds to another key has given up.
+    display.gets(2, 2000.0, press(1));
+    display.sends(2, 2001.0, poly_fill_rectangle(1));
+    display.gets(2, 3000.0, press(1));
+    display.sends(1, 3900.0, no_operation(1));
+    assert_eq!(report(&display, 5.0, None).waits, []);
 }

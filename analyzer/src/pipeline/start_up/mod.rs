@@ -225,20 +225,17 @@ impl StartUps {
                         client.ran,
                     ) = before;
                 }
-                if client.frame.progress() == Progress::Drawn(time)
-                    && client
-                        .pressed
-                        .is_some_and(|at| !processes.has_rested(client.pid, at, time))
-                {
+                let mut pressed = client.pressed.into_iter();
+                let responds = pressed.any(|at| !processes.has_rested(client.pid, at, time));
+                if responds && client.frame.progress() == Progress::Drawn(time) {
                     client.answers_press = true;
                     self.end(seen.connection, processes);
                 }
             }
             _ if client.frame.progress() == Progress::Over => self.end(seen.connection, processes),
             Message::Event(event) => {
-                if event.name.as_str().ends_with("Press")
-                    && processes.has_rested(client.pid, client.last, time)
-                {
+                let idle = processes.has_rested(client.pid, client.last, time);
+                if idle && event.name.as_str().ends_with("Press") {
                     client.pressed = Some(time);
                 }
                 client.frame.event(seen, event);
