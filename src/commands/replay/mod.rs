@@ -271,26 +271,17 @@ fn tell(played: &Played, server: &str) {
         counted(played.requests, "request"),
         counted(played.connections, "client")
     );
-    let list = |all: Vec<(&str, String)>| {
-        let mut words: Vec<String> = all
-            .iter()
-            .take(5)
-            .map(|(name, count)| format!("{count} {name}"))
-            .collect();
-        if all.len() > 5 {
-            words.push(format!("{} more kinds", all.len() - 5));
-        }
+    let list = |mut words: Vec<String>| {
+        let more = words.len().saturating_sub(5);
+        words.truncate(5);
+        words.extend((more > 0).then(|| format!("{more} more kinds")));
         words.join(", ")
     };
     let counts = |counts: &std::collections::BTreeMap<String, u64>| {
-        let mut all: Vec<(&str, u64)> =
-            counts.iter().map(|(name, n)| (name.as_str(), *n)).collect();
-        all.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        list(
-            all.into_iter()
-                .map(|(name, count)| (name, count.to_string()))
-                .collect(),
-        )
+        let mut all: Vec<_> = counts.iter().collect();
+        all.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        let words = all.iter().map(|(name, count)| format!("{count} {name}"));
+        list(words.collect())
     };
     if !played.left_out.is_empty() {
         say!(
@@ -333,8 +324,8 @@ fn tell(played: &Played, server: &str) {
         .errors
         .iter()
         .filter(|(_, (there, here))| there != here);
-    let differ: Vec<(&str, String)> = differ
-        .map(|(name, (there, here))| (name.as_str(), format!("{here} (recorded: {there})")))
+    let differ: Vec<_> = differ
+        .map(|(name, (there, here))| format!("{here} (recorded: {there}) {name}"))
         .collect();
     if !differ.is_empty() {
         say!("{server}: requests that failed: {}", list(differ));
