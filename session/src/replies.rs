@@ -46,13 +46,7 @@ impl State {
     fn measured(&mut self, id: u32, asked: By, reply: &Reply<'_>) -> Option<()> {
         let (bytes, order) = (reply.bytes, reply.order);
         let depth = *bytes.get(1)?;
-        let geometry = Geometry {
-            x: order.i16(bytes, 12)?,
-            y: order.i16(bytes, 14)?,
-            width: order.u16(bytes, 16)?,
-            height: order.u16(bytes, 18)?,
-            border_width: order.u16(bytes, 20)?,
-        };
+        let geometry = Geometry::parse(bytes, order, 12)?;
         let is_pixmap = self.drawables.is_pixmap(id);
         match self.drawables.windows.get_mut(id) {
             Some(window) if !asked.is_before(window.moved) => {

@@ -1,5 +1,7 @@
 //! The positions and sizes of drawables.
 
+use x11prof_protocol::ByteOrder;
+
 use crate::geometry::clip::Area;
 
 /// The position and size of a drawable in pixels.
@@ -18,6 +20,17 @@ pub struct Geometry {
 }
 
 impl Geometry {
+    /// Reads the five numbers at the offset `at` of a message; `None` if the message is too short.
+    pub(crate) fn parse(bytes: &[u8], order: ByteOrder, at: usize) -> Option<Geometry> {
+        Some(Geometry {
+            x: order.i16(bytes, at)?,
+            y: order.i16(bytes, at + 2)?,
+            width: order.u16(bytes, at + 4)?,
+            height: order.u16(bytes, at + 6)?,
+            border_width: order.u16(bytes, at + 8)?,
+        })
+    }
+
     /// The rectangle of the window including its border, in the parent's coordinates.
     pub(crate) fn outer(self) -> Area {
         let (x, y) = (i32::from(self.x), i32::from(self.y));

@@ -46,7 +46,7 @@ pub(crate) fn event(drawables: &mut Drawables, client: ClientId, event: &Event<'
         }
         xproto::CONFIGURE_NOTIFY_EVENT if !is_late(window.moved) => {
             let geometry = &mut window.geometry;
-            let reported = configured(event)?;
+            let reported = Geometry::parse(bytes, order, 16)?;
             // An event from a window manager has coordinates relative to the root window (ICCCM, section 4.1.5).
             *geometry = if event.sent {
                 Geometry {
@@ -69,18 +69,6 @@ pub(crate) fn event(drawables: &mut Drawables, client: ClientId, event: &Event<'
     Some(())
 }
 
-/// Returns the geometry that a ConfigureNotify event reports.
-fn configured(event: &Event<'_>) -> Option<Geometry> {
-    let (bytes, order) = (event.bytes, event.order);
-    Some(Geometry {
-        x: order.i16(bytes, 16)?,
-        y: order.i16(bytes, 18)?,
-        width: order.u16(bytes, 20)?,
-        height: order.u16(bytes, 22)?,
-        border_width: order.u16(bytes, 24)?,
-    })
-}
-
 /// Applies an event of a window that no request in the recording created.
 fn earlier(drawables: &mut Drawables, id: u32, event: &Event<'_>) -> Option<()> {
     let (bytes, order) = (event.bytes, event.order);
@@ -88,13 +76,7 @@ fn earlier(drawables: &mut Drawables, id: u32, event: &Event<'_>) -> Option<()> 
         xproto::CREATE_NOTIFY_EVENT => {
             let parent = order.u32(bytes, 4)?;
             drawables.windows.get(parent)?;
-            let geometry = Geometry {
-                x: order.i16(bytes, 12)?,
-                y: order.i16(bytes, 14)?,
-                width: order.u16(bytes, 16)?,
-                height: order.u16(bytes, 18)?,
-                border_width: order.u16(bytes, 20)?,
-            };
+            let geometry = Geometry::parse(bytes, order, 12)?;
             let mut window = Window::reported_of(parent, geometry);
             window.override_redirect = *bytes.get(22)? != 0;
             drawables.windows.add(id, window);
@@ -106,7 +88,7 @@ fn earlier(drawables: &mut Drawables, id: u32, event: &Event<'_>) -> Option<()> 
             drawables.earlier.mapped(id, None);
         }
         xproto::CONFIGURE_NOTIFY_EVENT if !event.sent => {
-            let reported = configured(event)?;
+            let reported = Geometry::parse(bytes, order, 16)?;
             drawables
                 .earlier
                 .configured(id, |geometry| *geometry = reported);
