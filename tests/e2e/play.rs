@@ -410,9 +410,60 @@ fn grabbed_server_stops_the_driver() {
         std::io::Read::read_to_string(&mut stderr, &mut said).expect("text");
         assert!(said.contains(waited), "{said}");
         if !interrupted {
-            let line = place.run(&run).failed_with_one_line(1);
-            assert!(line.contains("silent for 20 s"), "{line}");
+            let ended = place.run(&run);
+            assert!(ended.stderr().contains("silent for 20 s"), "{ended}");
         }
+    }
+}
+
+#[test]
+fn killed_program_ends_the_session_at_once() {
+    needs("xterm", "xterm");
+    for subject in [words(&[&["--"], &XTERM]), vec!["--window"]] {
+        let (place, server) = (Place::new(), Server::xvfb(&[]));
+        let (x, _) = x11rb::connect(Some(&server.display)).expect("a connection");
+        let mut own = None;
+        let mut subject: Vec<String> = subject.into_iter().map(str::to_owned).collect();
+        if subject == ["--window"] {
+            own = Some(server.client("xterm").spawn().expect("xterm starts"));
+            let window = until("xterm's window", || {
+                let tree = x.query_tree(x.setup().roots[0].root).expect("a request");
+                let window = *tree.reply().expect("windows").children.first()?;
+                let of = x.get_window_attributes(window).expect("a request");
+                let shown =
+                    of.reply().ok()?.map_state == x11rb::protocol::xproto::MapState::VIEWABLE;
+                shown.then_some(window)
+            });
+            subject.push(format!("{window:#x}"));
+        }
+        let mut command = place.x11prof(["type", "--display", &server.display, "--yes"]);
+        let command = command.args(&subject).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        until("a key that is down", || {
+            let keys = x.query_keymap().expect("a request").reply();
+            let keys = keys.expect("the keys").keys;
+            keys.iter().any(|byte| *byte != 0).then_some(())
+        });
+        match &mut own {
+            Some(xterm) => {
+                xterm.kill().expect("it runs");
+                xterm.wait().expect("it ran");
+            }
+            None => {
+                let script = "kill -9 $(pgrep -P $(pgrep -P $0))";
+                let mut killer = std::process::Command::new("sh");
+                let pid = child.id().to_string();
+                Finished::of(killer.args(["-c", script, &pid])).succeeded();
+            }
+        }
+        let since = std::time::Instant::now();
+        assert!(!wait(&mut child, "x11prof type").success());
+        assert!(since.elapsed() < std::time::Duration::from_secs(8));
+        let mut said = String::new();
+        let mut stderr = child.stderr.take().expect("a pipe");
+        std::io::Read::read_to_string(&mut stderr, &mut said).expect("text");
+        assert!(said.contains("the program ended"), "{said}");
+        assert_eq!(said.contains("(signal 9)"), own.is_none(), "{said}");
     }
 }
 

@@ -125,8 +125,8 @@ impl InputInjector {
         }
     }
 
-    pub(super) fn is_over(&mut self) -> bool {
-        self.program.is_over()
+    pub(super) fn ended(&mut self) -> Option<String> {
+        self.program.ended()
     }
 
     /// Waits until the window of the action is visible and can receive it. Returns the positions of the action on the
@@ -194,8 +194,8 @@ impl InputInjector {
             if let Some(found) = matching(&windows, name, for_keys) {
                 return Ok(found.id);
             }
-            if self.program.is_over() {
-                return Err(Stop::Because("the program has ended".to_owned()));
+            if let Some(why) = self.program.ended() {
+                return Err(Stop::Because(why));
             }
             if self.is_stopped() {
                 return Err(Stop::Because("interrupted".to_owned()));
@@ -217,6 +217,9 @@ impl InputInjector {
         let until = Instant::now() + WINDOW;
         let is_new = !self.display.was_focused(window);
         while let Some(other) = self.display.focus(window)? {
+            if let Some(why) = self.program.ended() {
+                return Err(Stop::Because(why));
+            }
             if Instant::now() > until {
                 return Err(Stop::Because(self.display.lacks_focus(window, &other)?));
             }

@@ -104,10 +104,8 @@ pub fn drive(
                 let is_last = session.steps[at + 1..]
                     .iter()
                     .all(|step| !step.action.is_input());
-                if !is_last && hands.is_over() {
-                    driven.stopped = Some(format!(
-                        "the program ended after action {number} ({action})"
-                    ));
+                if let Some(why) = hands.ended().filter(|_| !is_last) {
+                    driven.stopped = Some(format!("{why} after action {number} ({action})"));
                     break;
                 }
             }

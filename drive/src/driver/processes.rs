@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -66,8 +67,20 @@ impl Program {
         }
     }
 
-    /// True if the program and all processes that it has started have ended.
-    pub(super) fn is_over(&mut self) -> bool {
+    /// How the program has ended, as text: it was killed, or all processes that it has started have ended too. `None` if
+    /// it is running.
+    pub(super) fn ended(&mut self) -> Option<String> {
+        let status = match self {
+            Program::Ours(child) => child.try_wait().ok().flatten(),
+            Program::There(_) => None,
+        };
+        match status.and_then(|status| status.signal()) {
+            Some(signal) => Some(format!("the program ended (signal {signal})")),
+            None => self.is_over().then(|| "the program ended".to_owned()),
+        }
+    }
+
+    fn is_over(&mut self) -> bool {
         let is_running = match self {
             Program::Ours(child) => matches!(child.try_wait(), Ok(None)),
             Program::There(_) => false,
