@@ -213,6 +213,23 @@ fn server_clients(server: &Server) -> usize {
 }
 
 #[test]
+fn stopped_watchdog_does_not_delay_the_end() {
+    let (server, place) = (Server::xvfb(&[]), Place::new());
+    let recorder = Recorder::attach(&place, &server, "watched.mcap");
+    let pid = recorder.child.id();
+    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+    let children = children.expect("the recorder's children");
+    let watchdog = children.split(' ').find_map(|pid| {
+        let words = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).ok()?;
+        let is_watchdog = words.contains(x11prof_proxy::WATCHDOG);
+        Pid::from_raw(pid.parse().ok()?).filter(|_| is_watchdog)
+    });
+    kill_process(watchdog.expect("a watchdog"), Signal::STOP).expect("a signal is sent");
+    asks(&server);
+    assert!(!recorder.end().is_empty());
+}
+
+#[test]
 fn undelivered_remaining_data_is_reported() {
     let (server, place) = (Server::xvfb(&[]), Place::new());
     let mut recorder = Recorder::attach(&place, &server, "unfinished.mcap");

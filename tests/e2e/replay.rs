@@ -1,14 +1,15 @@
 //! `x11prof replay`: the same requests on another server, and the same picture.
 
 use std::process::{Child, Command};
+use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use x11rb::connection::Connection as _;
 use x11rb::protocol::xproto::{ConnectionExt as _, ImageFormat};
 
 use crate::harness::raw::Order;
-use crate::harness::{Finished, Place, Recording, Server, needs, until};
+use crate::harness::{Finished, Place, Recording, Server, needs, until, wait, xterm_trace};
 use crate::timed::slow_handlers;
 
 /// The screens of private servers.
@@ -535,4 +536,27 @@ fn git_bisect_finds_the_commit_that_slowed_a_request() {
     let slow = place.run(replay.iter().chain(&budget));
     assert_eq!(slow.status(), Some(1), "{slow}");
     assert!(slow.stdout().contains(" NoOperation +"), "{slow}");
+}
+
+/// A stopped server takes no signal until it continues.
+#[test]
+fn interrupted_replay_ends_a_stopped_server() {
+    let place = Place::new();
+    let mut command = place.x11prof(["replay", "--server", "xvfb"]);
+    let mut replay = command.arg(xterm_trace()).spawn().expect("x11prof starts");
+    let pid = replay.id();
+    let child = |word: &str| {
+        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+        children.ok()?.split(' ').find_map(|child| {
+            let words = std::fs::read_to_string(format!("/proc/{child}/cmdline")).ok()?;
+            Pid::from_raw(child.parse().ok()?).filter(|_| words.contains(word))
+        })
+    };
+    until("the player", || child("--replay-player"));
+    let server = child("Xvfb").expect("a server");
+    kill_process(server, Signal::STOP).expect("a signal");
+    let since = Instant::now();
+    kill_process(Pid::from_child(&replay), Signal::INT).expect("a signal");
+    wait(&mut replay, "x11prof replay");
+    assert!(since.elapsed() < Duration::from_secs(4));
 }

@@ -34,8 +34,6 @@ pub(super) struct Attachment {
     guards: Vec<FlushGuard>,
     /// The first resource id of the connection on which the server reports.
     recording: u32,
-    /// Declared before `watchdog`, so that the reader's thread ends first: the watchdog waits until the thread closes
-    /// its heartbeat.
     reader: Reader,
     watchdog: Option<Watchdog>,
     since: Timestamp,

@@ -157,8 +157,8 @@ impl Watchdog {
 
 impl Drop for Watchdog {
     fn drop(&mut self) {
-        // The watchdog ends when its socket to the recorder closes.
-        let _ = self.line.shutdown(std::net::Shutdown::Both);
+        // The watchdog may be stopped, so that it would not find its socket closed.
+        let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }

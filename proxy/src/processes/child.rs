@@ -69,6 +69,8 @@ impl Drop for OwnChild {
         }
         if let Some(pid) = i32::try_from(self.id()).ok().and_then(Pid::from_raw) {
             let _ = kill_process(pid, Signal::TERM);
+            // A stopped process takes the signal when it continues.
+            let _ = kill_process(pid, Signal::CONT);
             if let Ok(ended) = pidfd_open(pid, PidfdFlags::empty()) {
                 let mut fds = [PollFd::new(&ended, PollFlags::IN)];
                 let _ = poll(&mut fds, Some(&until(Instant::now() + STOP_PATIENCE)));
