@@ -5,19 +5,26 @@ use std::io::BufReader;
 use std::path::Path;
 
 use x11prof_analyzer::{Warning, identity, is_timed, recorded_host, recorded_server};
-use x11prof_cost_model::{Host, ServerParameters, Substitutions, best_match, built_in};
+use x11prof_cost_model::{Host, Match, ServerParameters, Substitutions, best_match, built_in};
 use x11prof_session::{Definitions, Session};
+use x11prof_stacks::open_regular;
 use x11prof_trace::{Control, Reader, Record, Server, Started};
 use x11prof_xmeasure::this_machine;
 
 use crate::error::{CommandError, shown};
 use crate::machine::{self, Probing};
 use crate::saved_parameters;
-use crate::text_file::{regular_text, text};
+use crate::text_file::text;
 
 /// Opens the trace at `path`.
 pub(crate) fn trace(path: &Path) -> Result<Reader<BufReader<File>>, CommandError> {
-    let file = File::open(path).map_err(|error| {
+    if path.is_dir() {
+        return Err(CommandError::file(
+            path,
+            "this is a directory; name a recording, such as x11prof.mcap",
+        ));
+    }
+    let file = open_regular(path).map_err(|error| {
         if error.kind() == std::io::ErrorKind::NotFound {
             CommandError::file(
                 path,
@@ -27,12 +34,6 @@ pub(crate) fn trace(path: &Path) -> Result<Reader<BufReader<File>>, CommandError
             CommandError::file(path, error)
         }
     })?;
-    if path.is_dir() {
-        return Err(CommandError::file(
-            path,
-            "this is a directory; name a recording, such as x11prof.mcap",
-        ));
-    }
     Reader::new(BufReader::new(file)).map_err(|error| CommandError::file(path, error))
 }
 
@@ -139,6 +140,14 @@ impl CostsForRecording {
         }
     }
 
+    /// Returns the cost table, rescaled unless `as_measured`. A benchmark of this machine is allowed.
+    fn allowed(parameters: ServerParameters, host: &Host, as_measured: bool) -> CostsForRecording {
+        match as_measured {
+            true => CostsForRecording::as_measured(parameters, host),
+            false => CostsForRecording::on(parameters, host, Probing::Allowed),
+        }
+    }
+
     /// Returns the cost table without rescaling. `host` is the machine of the recording.
     fn as_measured(parameters: ServerParameters, host: &Host) -> CostsForRecording {
         let models = parameters
@@ -165,10 +174,7 @@ pub(crate) fn named_costs(
 ) -> Result<CostsForRecording, CommandError> {
     let parameters = parameters(name)?;
     let host = recorded_host(trace(path)?.started());
-    if as_measured {
-        return Ok(CostsForRecording::as_measured(parameters, &host));
-    }
-    Ok(CostsForRecording::on(parameters, &host, Probing::Allowed))
+    Ok(CostsForRecording::allowed(parameters, &host, as_measured))
 }
 
 /// The cost table that best matches the server in the trace, if the user named none. Prints its name, unless the
@@ -200,13 +206,9 @@ pub(crate) fn costs_of(
     }
     let (parameters, other_server) = parameters_for(&started, server.as_ref(), reported && !timed)?;
     let host = recorded_host(&started);
-    let costs = match as_measured {
-        true => CostsForRecording::as_measured(parameters, &host),
-        false => CostsForRecording::on(parameters, &host, Probing::Allowed),
-    };
     Ok(CostsForRecording {
         other_server,
-        ..costs
+        ..CostsForRecording::allowed(parameters, &host, as_measured)
     })
 }
 
@@ -216,25 +218,26 @@ pub(crate) fn recorded_costs(
     path: &Path,
     as_measured: bool,
 ) -> Result<Option<CostsForRecording>, CommandError> {
+    let (best, host) = best_for(path)?;
+    let best = best.filter(|best| best.same_server);
+    Ok(best.map(|best| {
+        CostsForRecording::allowed(machine::whole(best.parameters), &host, as_measured)
+    }))
+}
+
+/// Returns the best matching cost table for the trace at `path`, and the recorded machine.
+fn best_for(path: &Path) -> Result<(Option<Match<'static>>, Host), CommandError> {
     let mut reader = trace(path)?;
     let host = recorded_host(reader.started());
     let server = identity(&mut reader).map_err(|error| CommandError::file(path, error))?;
     let server = server.as_ref().map(recorded_server).unwrap_or_default();
-    let best = best_match(machine::known(), &server, &host).filter(|best| best.same_server);
-    Ok(best.map(|best| match as_measured {
-        true => CostsForRecording::as_measured(machine::whole(best.parameters), &host),
-        false => CostsForRecording::on(machine::whole(best.parameters), &host, Probing::Allowed),
-    }))
+    Ok((best_match(machine::known(), &server, &host), host))
 }
 
 /// Returns the best matching cost table without rescaling, which is sufficient to distinguish expensive requests from
 /// cheap ones.
 pub(crate) fn likely_parameters(path: &Path) -> Result<ServerParameters, CommandError> {
-    let mut reader = trace(path)?;
-    let host = recorded_host(reader.started());
-    let server = identity(&mut reader).map_err(|error| CommandError::file(path, error))?;
-    let server = server.as_ref().map(recorded_server).unwrap_or_default();
-    let best = best_match(machine::known(), &server, &host);
+    let (best, _) = best_for(path)?;
     Ok(best.map_or_else(ServerParameters::default, |best| {
         machine::whole(best.parameters)
     }))
@@ -320,7 +323,7 @@ pub(crate) fn parameter_text(name: &str) -> Result<String, CommandError> {
     let kept =
         kept.filter(|path| !given.exists() && path.exists() && saved_parameters::is_name(name));
     if let Some(path) = kept {
-        return regular_text(&path, saved_parameters::KIND);
+        return text(&path, saved_parameters::KIND);
     }
     if !given.exists() {
         if let Some(known) = built_in().iter().find(|known| known.name == name) {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use x11prof_cost_model::{Host, ServerParameters};
 
 use crate::error::CommandError;
-use crate::text_file::regular_text;
+use crate::text_file::text;
 
 /// The kind of a saved file, in errors.
 pub(crate) const KIND: &str = "parameter file";
@@ -54,7 +54,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<ServerParameters>, CommandError
     if !path.exists() {
         return Ok(None);
     }
-    let parameters = ServerParameters::from_toml(&regular_text(path, KIND)?);
+    let parameters = ServerParameters::from_toml(&text(path, KIND)?);
     let parameters = parameters.map_err(|error| CommandError::file(path, error))?;
     Ok(Some(parameters))
 }

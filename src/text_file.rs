@@ -1,7 +1,7 @@
 //! Reads files of text, whose kind and length may be unexpected.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
@@ -12,18 +12,14 @@ use crate::error::CommandError;
 /// The maximum size in bytes of a file that is read as a whole. Cost tables and definitions are far shorter.
 const LONGEST: u64 = 16 << 20;
 
-/// Reads the text of the file at `path`, which the user has named. Pipes are accepted, devices are not. `kind` names the
-/// expected kind of file in errors.
+/// Reads the text of the file at `path`, which the user has named. The pipes of a shell are accepted, devices are not.
+/// `kind` names the expected kind of file in errors.
 pub(crate) fn text(path: &Path, kind: &str) -> Result<String, CommandError> {
-    whole(path, kind, File::open(path))
-}
-
-/// Reads the text of a regular file that other users may have placed at `path`.
-pub(crate) fn regular_text(path: &Path, kind: &str) -> Result<String, CommandError> {
-    whole(path, kind, open_regular(path))
-}
-
-fn whole(path: &Path, kind: &str, opened: io::Result<File>) -> Result<String, CommandError> {
+    // Elsewhere, a pipe may have no writer, and opening it would block.
+    let opened = match path.starts_with("/dev") || path.starts_with("/proc") {
+        true => File::open(path),
+        false => open_regular(path),
+    };
     let failed = |error| CommandError::file(path, error);
     let other = |why| CommandError::file(path, format_args!("not a {kind}: {why}"));
     let file = opened.map_err(failed)?;

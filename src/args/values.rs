@@ -9,8 +9,6 @@ use x11prof_cost_model::Network;
 use x11prof_proxy::{Rewrite, ServerKind};
 use x11prof_trace::EmulatedNetwork;
 
-use crate::text_file::regular_text;
-
 /// The output format of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
@@ -220,7 +218,7 @@ pub(super) const EMULATED: Offering<EmulatedNetwork> = Offering {
                 "{error}\nor FILE,RTT for a link of varying speed (mahimahi)"
             ));
         }
-        let lines = regular_text(Path::new(file), "link of varying speed");
+        let lines = crate::text_file::text(Path::new(file), "link of varying speed");
         let lines = lines.map_err(|error| error.message().to_owned())?;
         let times = EmulatedNetwork::parse_opportunities(&lines);
         let times = times.map_err(|why| format!("{file}: {why}"))?;

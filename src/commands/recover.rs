@@ -1,9 +1,9 @@
 //! `x11prof recover`: makes a complete trace from one whose recorder was killed.
 
-use std::fs::File;
 use std::io::BufReader;
 use std::process::ExitCode;
 
+use x11prof_stacks::open_regular;
 use x11prof_trace::recover;
 use x11prof_views::units::counted;
 
@@ -15,7 +15,7 @@ use crate::output::{Access, AtomicFile, refuse_input};
 pub(crate) fn run(arguments: &Recover) -> Outcome {
     let Recover { trace, output } = arguments;
     refuse_input(Some(output), [trace.as_path()])?;
-    let source = File::open(trace).map_err(|error| CommandError::file(trace, error))?;
+    let source = open_regular(trace).map_err(|error| CommandError::file(trace, error))?;
     // An existing file is left unchanged.
     if output.is_file() {
         return Err(CommandError::file(

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 use x11prof_proxy::{WatchEvent, Watched};
+use x11prof_stacks::open_regular;
 use x11prof_trace::{Reader, Record, TraceError};
 
 use crate::error::CommandError;
@@ -29,7 +30,7 @@ impl Source {
     /// Opens the trace at `path`. While its recorder runs, reading continues at the end of the file.
     pub(super) fn trace(path: &Path) -> Result<Source, CommandError> {
         let failed = |error| CommandError::file(path, error);
-        let file = File::open(path).map_err(failed)?;
+        let file = open_regular(path).map_err(failed)?;
         let reader = Reader::new(BufReader::new(Growing { file }));
         let reader = reader.map_err(|error| CommandError::file(path, error))?;
         let (records, receiver) = mpsc::sync_channel(AHEAD);

@@ -312,6 +312,39 @@ fn oversized_and_endless_input_files_are_rejected() {
     }
 }
 
+/// Opening a pipe without a writer would block.
+#[test]
+fn named_pipes_are_no_input_files() {
+    let place = Place::new();
+    good(&place);
+    let mode = rustix::fs::Mode::RWXU;
+    for name in ["pipe.mcap", "pipe.toml"] {
+        rustix::fs::mkfifoat(rustix::fs::CWD, place.path(name), mode).expect("a pipe");
+    }
+    for words in [
+        &["report", "pipe.mcap"][..],
+        &["top", "pipe.mcap"],
+        &["recover", "pipe.mcap", "-o", "new.mcap"],
+        &["replay", "pipe.mcap", "--server", "xvfb"],
+        &["drive", "pipe.mcap", "--", "true"],
+        &["report", "--params", "pipe.toml"],
+        &["stats", "--operations", "pipe.toml"],
+        &["sql", "@pipe.toml", "."],
+        &["check", "--budget", "pipe.toml"],
+    ] {
+        let ended = place.run(words);
+        assert!(
+            ended.stderr().contains("not a regular file"),
+            "{words:?}: {ended}"
+        );
+        assert_eq!(ended.stderr().trim_end().lines().count(), 1, "{ended}");
+    }
+    let ended = place.run(["diff", "x11prof.mcap", "--", "pipe.mcap"]);
+    assert!(ended.stderr().contains("not a regular file"), "{ended}");
+    let issues = place.run(["issues", "pipe.mcap", "x11prof.mcap"]);
+    assert!(issues.stderr().contains("not a regular file"), "{issues}");
+}
+
 #[test]
 fn parameters_are_read_from_a_pipe() {
     let place = Place::new();

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use x11prof_analyzer::{InputWindow, UserInput, UserInputs};
 use x11prof_drive::{InputKind, Place, RecordedInput, Session, WindowName};
+use x11prof_stacks::open_regular;
 
 use crate::error::CommandError;
 use crate::input;
@@ -37,7 +38,7 @@ pub(super) fn show(path: &Path, session: &Session) -> Result<(), CommandError> {
 fn is_trace(path: &Path) -> Result<bool, CommandError> {
     let failed = |error| CommandError::file(path, error);
     let mut start = [0; TRACE.len()];
-    let file = std::fs::File::open(path).map_err(failed)?;
+    let file = open_regular(path).map_err(failed)?;
     Ok(std::io::Read::read_exact(&mut &file, &mut start).is_ok() && start == TRACE)
 }
 
