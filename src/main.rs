@@ -79,7 +79,7 @@ fn main() -> ExitCode {
 /// Prints the error of `outcome`, if there is one, and returns the exit status. No other function prints errors.
 fn ended(outcome: Outcome) -> ExitCode {
     outcome.unwrap_or_else(|error| {
-        say::say_error(&format!("x11prof: {}\n", error.message()));
+        say::say_error(&say::message(error.message()));
         error.exit_code()
     })
 }

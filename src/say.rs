@@ -8,11 +8,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
-use x11prof_views::plain_lines;
+use x11prof_views::{plain, plain_lines};
 
 /// Prints a message, prefixed with the name of the program.
 macro_rules! say {
-    ($($words:tt)*) => { $crate::say::say_all(&format!("x11prof: {}\n", format_args!($($words)*))) };
+    ($($words:tt)*) => { $crate::say::say_all(&$crate::say::message(&format!($($words)*))) };
+}
+
+/// Returns the line with this message. A name in the message cannot begin another line.
+pub(crate) fn message(text: &str) -> String {
+    format!("x11prof: {}\n", plain(text))
 }
 
 /// The width of errors if standard error is no terminal.

@@ -20,6 +20,7 @@ use super::scrub;
 use crate::args::{DEFAULT_TRACE, Record, StacksOf};
 use crate::error::{CommandError, Outcome, shown};
 use crate::live::Live;
+use crate::say::say_all;
 use consumer::Consumer;
 
 /// The name and version of this program, for the header of the trace.
@@ -185,6 +186,10 @@ fn tell(live: Option<&Live>, notice: &Notice, serves: bool) {
     match (live, words(notice, serves)) {
         (_, None) => {}
         (Some(live), Some(said)) => live.tell(said),
+        // The only message of several lines. Its names come from x11prof.
+        (None, Some(said)) if matches!(notice, Notice::Serving { .. }) => {
+            say_all(&format!("x11prof: {said}\n"));
+        }
         (None, Some(said)) => say!("{said}"),
     }
 }

@@ -19,7 +19,7 @@ use super::cost_source::CostSource;
 use super::keys::Keys;
 use super::screen::{Screen, Shown};
 use super::source::Source;
-use crate::say::say_all;
+use crate::say::{message, say_all};
 
 /// The shortest time between two frames.
 const REFRESH: Duration = Duration::from_millis(250);
@@ -171,11 +171,9 @@ impl View {
             match self.costs.read() {
                 Ok(parameters) => {
                     profile.afresh(&parameters, &Substitutions::default());
-                    said.push_str("x11prof: the counts start afresh\n");
+                    said.push_str(&message("the counts start afresh"));
                 }
-                Err(error) => {
-                    said.push_str(&format!("x11prof: {}\n", error.message()));
-                }
+                Err(error) => said.push_str(&message(error.message())),
             }
         }
         match screen {
