@@ -55,6 +55,8 @@ pub enum Notice {
     Cost(AttachCost),
     /// The recording has ended, and debug files are being requested. Downloads may take minutes.
     DebugFiles,
+    /// The server of this display has not replied yet.
+    Silent(String),
     /// A problem of the recording itself. The recorded program continues.
     Trouble(String),
 }

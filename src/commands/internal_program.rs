@@ -18,7 +18,7 @@ use x11prof_proxy::{
 };
 use x11prof_trace::{ConnectionId, Control, Record, Started, Timestamp};
 
-use super::record::{RECORDER, why};
+use super::record::{RECORDER, tell_silence, why};
 use crate::error::{CommandError, Outcome};
 
 /// An internal program (the player of a replay, or the driver of a session) with its arguments.
@@ -58,7 +58,7 @@ impl InternalProgram<'_> {
             filter: Some(without_its_own),
             ..RecordConfig::default()
         };
-        let recorded = record(&config, |_| {}).map_err(why)?;
+        let recorded = record(&config, tell_silence).map_err(why)?;
         self.end(&outcome, &recorded, trace)
     }
 
@@ -93,6 +93,7 @@ impl InternalProgram<'_> {
         let mut command = Some(command);
         let recorded = record(&config, |notice| {
             let begins = matches!(notice, Notice::Attached { .. });
+            tell_silence(notice);
             if let Some(mut command) = command.take_if(|_| begins) {
                 let ended = Arc::clone(&stop);
                 let begun = std::thread::Builder::new().spawn(move || {

@@ -5,6 +5,7 @@ use x11prof_proxy::link;
 use x11prof_trace::{Control, Record};
 use x11prof_views::link as views;
 
+use super::record::tell_silence;
 use crate::args::{Format, Link};
 use crate::error::{CommandError, Outcome};
 use crate::input;
@@ -14,7 +15,7 @@ use crate::output::{emit_json, emit_text, page};
 pub(crate) fn run(arguments: &Link) -> Outcome {
     let measured = match &arguments.trace {
         Some(path) => kept(path)?,
-        None => link(arguments.display.as_deref()).map_err(CommandError::failed)?,
+        None => link(arguments.display.as_deref(), tell_silence).map_err(CommandError::failed)?,
     };
     let report = LinkReport::new(&measured);
     match arguments.format {

@@ -182,7 +182,7 @@ fn tell_scrubbed() {
 
 /// Prints a notice of the recorder: in the live view if there is one, otherwise on standard error. `serves` is true if
 /// no command is recorded.
-fn tell(live: Option<&Live>, notice: &Notice, serves: bool) {
+pub(super) fn tell(live: Option<&Live>, notice: &Notice, serves: bool) {
     match (live, words(notice, serves)) {
         (_, None) => {}
         (Some(live), Some(said)) => live.tell(said),
@@ -191,6 +191,13 @@ fn tell(live: Option<&Live>, notice: &Notice, serves: bool) {
             say_all(&format!("x11prof: {said}\n"));
         }
         (None, Some(said)) => say!("{said}"),
+    }
+}
+
+/// Prints a server's silence; other notices do not matter.
+pub(super) fn tell_silence(notice: Notice) {
+    if matches!(notice, Notice::Silent(_)) {
+        tell(None, &notice, false);
     }
 }
 
@@ -274,6 +281,9 @@ fn words(notice: &Notice, serves: bool) -> Option<String> {
             "requesting source lines from the servers in DEBUGINFOD_URLS; the first time may take minutes"
                 .to_owned(),
         ),
+        Notice::Silent(display) => Some(format!(
+            "display {display} does not reply; still waiting, Ctrl-C ends"
+        )),
         Notice::Trouble(what) => Some(what.clone()),
     }
 }

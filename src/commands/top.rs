@@ -13,7 +13,7 @@ use x11prof_proxy::{
 };
 use x11prof_views::clients_now::{self as views, Order};
 
-use super::record::{RECORDER, why};
+use super::record::{RECORDER, tell, why};
 use crate::args::Top;
 use crate::callers::NamedCallers;
 use crate::error::{CommandError, Outcome};
@@ -78,8 +78,8 @@ fn watch_display(arguments: &Top) -> Outcome {
     let (live, watch) = Live::start(view_options(arguments, display(arguments)))?;
     let mut config = attaching(arguments, watch, None);
     let attached = record(&config, |notice| {
-        if let Notice::Trouble(what) = notice {
-            live.tell(what);
+        if let Notice::Trouble(_) | Notice::Silent(_) = notice {
+            tell(Some(&live), &notice, false);
         }
     });
     // Dropping the watch ends the view.
@@ -109,7 +109,7 @@ fn look_at_display(arguments: &Top) -> Outcome {
     let mut config = attaching(arguments, watch, Some(time));
     let mut cost = None;
     let attached = record(&config, |notice| match notice {
-        Notice::Trouble(what) => say!("{what}"),
+        Notice::Trouble(_) | Notice::Silent(_) => tell(None, &notice, false),
         Notice::Cost(now) => cost = Some(live::watching(&now)),
         _ => {}
     });

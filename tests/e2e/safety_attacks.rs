@@ -540,4 +540,40 @@ fn silent_connections_do_not_lock_out_clients() {
     );
     drop(silent);
     assert!(recording.signal(Signal::INT).success());
+    let said = recording.said();
+    assert!(said.lines().count() < 10, "{said}");
+    assert!(said.contains("connections had no valid setup"), "{said}");
+}
+
+/// A server that accepts connections and never replies.
+#[test]
+fn silent_server_is_reported_and_interrupted() {
+    let (server, place) = (FakeServer::start(392, Vec::new()), Place::new());
+    let display = ["--display", &server.display];
+    place.write("keys", b"type \"a\"\n");
+    for words in [
+        &["record", "--", "true"][..],
+        &["record", "--attach"],
+        &["top"],
+        &["ping"],
+        &["drive", "--yes", "keys", "--", "true"],
+        &["type", "--yes", "a", "--", "true"],
+    ] {
+        let (command, options) = words.split_first().expect("a command");
+        let mut command = place.x11prof([command]);
+        let command = command.args(display).args(options).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("x11prof starts");
+        let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+        let line = lines.next().expect("a line").expect("text");
+        assert!(line.contains("does not reply; still waiting"), "{line}");
+        kill_process(Pid::from_child(&child), Signal::INT).expect("a signal");
+        let sent = Instant::now();
+        wait(&mut child, "x11prof");
+        assert!(sent.elapsed() < Duration::from_secs(5), "{words:?}");
+    }
+    let begun = Instant::now();
+    let words = ["record", "--seconds", "4"].into_iter().chain(display);
+    let ended = place.run(words.chain(["--", "true"]));
+    assert!(ended.stderr().contains("silent for 4 s"), "{ended}");
+    assert!(begun.elapsed() < Duration::from_secs(15));
 }

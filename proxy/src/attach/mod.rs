@@ -74,7 +74,7 @@ pub(crate) fn record(
         server: about,
         extensions,
         link: measured,
-    } = server_info::ask(&link)?;
+    } = server_info::ask_within(&link, config.time, &mut on)?;
     let Some(record) = extensions.iter().find(|one| one.name == context::NAME) else {
         return Err(RecordError::NoRecord { display });
     };

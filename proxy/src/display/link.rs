@@ -13,9 +13,10 @@ use x11rb_protocol::x11_utils::Request;
 
 use crate::clock;
 use crate::display::display_name::{DisplayName, Endpoint};
-use crate::display::server_info::{self, DisplayError};
+use crate::display::server_info::{self, DisplayError, no_setup};
 use crate::display::server_link::ServerLink;
 use crate::display::setup_connection::{SetupConnection, SetupFailure};
+use crate::notice::Notice;
 
 /// The whole measurement must end within this time.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -41,13 +42,13 @@ const SIDE: u16 = 256;
 ///
 /// # Errors
 /// Fails if the display cannot be used.
-pub fn link(display: Option<&str>) -> Result<Link, LinkError> {
+pub fn link(display: Option<&str>, mut on: impl FnMut(Notice)) -> Result<Link, LinkError> {
     let name = match display {
         Some(name) => name.to_owned(),
         None => std::env::var("DISPLAY").map_err(|_| LinkError::NoDisplay)?,
     };
     let link = ServerLink::new(DisplayName::parse(&name)?, None);
-    let probed = server_info::ask(&link)?.link;
+    let probed = server_info::ask_within(&link, None, &mut on)?.link;
     Ok(measure(&link, probed.as_ref())?)
 }
 
@@ -68,22 +69,14 @@ pub enum LinkError {
 /// Measures the connection to a known server. `probed` is the result of an earlier, shorter measurement.
 pub(crate) fn measure(link: &ServerLink, probed: Option<&Link>) -> Result<Link, DisplayError> {
     let display = link.name().to_string();
-    let failed = |reason: String| DisplayError::Failed {
-        display: display.clone(),
-        reason,
-    };
+    let failed = |why| no_setup(&display, SetupFailure::Failed(why));
     let (mut talk, cookie) =
         SetupConnection::begin(link, PATIENCE).map_err(|source| DisplayError::Unreachable {
             display: display.clone(),
             source,
         })?;
-    let setup = talk.set_up(cookie.as_ref()).map_err(|no| match no {
-        SetupFailure::Refused(reason) => DisplayError::Refused {
-            display: display.clone(),
-            reason,
-        },
-        SetupFailure::Failed(reason) => failed(reason),
-    })?;
+    let setup = talk.set_up(cookie.as_ref());
+    let setup = setup.map_err(|no| no_setup(&display, no))?;
     let mut probe = Probe {
         talk,
         random: 0x9E37_79B9_7F4A_7C15,

@@ -5,7 +5,6 @@ use std::io::Read;
 use std::time::Duration;
 
 use thiserror::Error;
-use x11prof_protocol::ByteOrder;
 use x11prof_trace::{ExtensionOpcodes, Link, Server};
 use x11rb_protocol::protocol::randr;
 use x11rb_protocol::protocol::xproto::{
@@ -15,8 +14,10 @@ use x11rb_protocol::protocol::xproto::{
 use x11rb_protocol::x11_utils::TryParse;
 
 use crate::clock;
+use crate::display::conversation::Conversation;
 use crate::display::server_link::{Connected, ServerLink};
-use crate::display::setup_connection::{PATIENCE, SetupConnection, SetupFailure};
+use crate::display::setup_connection::{FIRST_PATIENCE, PATIENCE, SetupConnection, SetupFailure};
+use crate::notice::Notice;
 use crate::processes::peer::Peer;
 use crate::processes::process_info::ProcessInfo;
 use crate::processes::{tcp_peer, tcp_times};
@@ -97,6 +98,16 @@ pub fn describe_server(link: &ServerLink) -> Result<Server, DisplayError> {
 /// Requests the server's identity and the opcodes of its extensions. Also measures round trips if a relay or a network
 /// is between the recorder and the X server.
 pub(crate) fn ask(link: &ServerLink) -> Result<DisplayInfo, DisplayError> {
+    ask_within(link, None, &mut |_| {})
+}
+
+/// Like [`ask`], but calls `on` if the server does not reply soon. The server must reply within about `time`, the length
+/// of the recording.
+pub(crate) fn ask_within(
+    link: &ServerLink,
+    time: Option<Duration>,
+    on: &mut impl FnMut(Notice),
+) -> Result<DisplayInfo, DisplayError> {
     let display = link.name().to_string();
     let began = clock::now().as_nanos();
     let unreachable = |source| DisplayError::Unreachable {
@@ -107,16 +118,10 @@ pub(crate) fn ask(link: &ServerLink) -> Result<DisplayInfo, DisplayError> {
     let transport = connected.transport();
     let listener = Listener::of(&connected);
     let mut talk = SetupConnection::over(connected).map_err(unreachable)?;
-    let setup = talk.set_up(cookie.as_ref()).map_err(|no| match no {
-        SetupFailure::Refused(reason) => DisplayError::Refused {
-            display: display.clone(),
-            reason,
-        },
-        SetupFailure::Failed(reason) => DisplayError::Failed {
-            display: display.clone(),
-            reason,
-        },
-    })?;
+    talk.set_patience(time.map_or(PATIENCE, |time| time.clamp(FIRST_PATIENCE, PATIENCE)));
+    let late = || on(Notice::Silent(display.clone()));
+    let setup = talk.set_up_or(cookie.as_ref(), late);
+    let setup = setup.map_err(|no| no_setup(&display, no))?;
     let setup_ns = clock::now().as_nanos().saturating_sub(began);
     let screen = link.name().screen();
     let index = usize::try_from(screen).unwrap_or(usize::MAX);
@@ -141,10 +146,7 @@ pub(crate) fn ask(link: &ServerLink) -> Result<DisplayInfo, DisplayError> {
         arguments: process.command.into_iter().skip(1).collect(),
         pid,
     };
-    let failed = |reason| DisplayError::Failed {
-        display: display.clone(),
-        reason,
-    };
+    let failed = |why| no_setup(&display, SetupFailure::Failed(why));
     let mut trips = Vec::new();
     let extensions = extensions(&mut talk, &mut trips).map_err(failed)?;
     let mut measured = Link {
@@ -180,34 +182,29 @@ pub(crate) fn ask(link: &ServerLink) -> Result<DisplayInfo, DisplayError> {
     })
 }
 
+/// The error for a failed setup with the server of `display`.
+pub(crate) fn no_setup(display: &str, no: SetupFailure) -> DisplayError {
+    let display = display.to_owned();
+    match no {
+        SetupFailure::Refused(reason) => DisplayError::Refused { display, reason },
+        SetupFailure::Failed(reason) => DisplayError::Failed { display, reason },
+    }
+}
+
 /// True if the server has RANDR 1.3, and therefore the request GetScreenResourcesCurrent.
 pub(crate) fn has_current_resources(
     link: &ServerLink,
     extensions: &[ExtensionOpcodes],
 ) -> Result<bool, DisplayError> {
-    let Some(known) = extensions
-        .iter()
-        .find(|extension| extension.name == "RANDR")
-    else {
-        return Ok(false);
-    };
-    let failed = |reason: String| DisplayError::Failed {
-        display: link.name().to_string(),
-        reason,
-    };
-    let talk = SetupConnection::begin(link, PATIENCE);
-    let (mut talk, cookie) = talk.map_err(|error| failed(error.to_string()))?;
-    talk.set_up(cookie.as_ref()).map_err(|no| match no {
-        SetupFailure::Refused(reason) | SetupFailure::Failed(reason) => failed(reason),
-    })?;
     let question = randr::QueryVersionRequest {
         major_version: 1,
         minor_version: 3,
     };
-    talk.send(question, known.major).map_err(failed)?;
-    let reply = talk.reply().map_err(failed)?;
-    let number = |at| ByteOrder::native().u32(&reply, at).unwrap_or(0);
-    Ok((number(8), number(12)) >= (1, 3))
+    let talk = Conversation::begin(link, PATIENCE, extensions.to_vec());
+    let version = talk.and_then(|mut talk| talk.ask_one(question));
+    let failed = |why| no_setup(&link.name().to_string(), SetupFailure::Failed(why));
+    let version = version.map_err(failed)?;
+    Ok(version.is_some_and(|version| (version.major_version, version.minor_version) >= (1, 3)))
 }
 
 /// The process on the other end of a connection to a display.

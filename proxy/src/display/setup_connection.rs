@@ -14,6 +14,8 @@ use crate::sockets::socket::{Socket, Wait};
 
 /// The time limit for all replies of the server together.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+/// A server that does not reply to the setup for this long is reported.
+pub(crate) const FIRST_PATIENCE: Duration = Duration::from_secs(3);
 /// The maximum length of an accepted reply in bytes.
 const LONGEST: usize = 64 << 20;
 
@@ -30,6 +32,7 @@ pub enum SetupFailure {
 #[derive(Debug)]
 pub struct SetupConnection {
     socket: Socket,
+    patience: Duration,
     until: Instant,
 }
 
@@ -38,6 +41,7 @@ impl SetupConnection {
     pub(crate) fn over(connected: Connected) -> io::Result<SetupConnection> {
         Ok(SetupConnection {
             socket: Socket::new(connected)?,
+            patience: PATIENCE,
             until: Instant::now() + PATIENCE,
         })
     }
@@ -52,10 +56,8 @@ impl SetupConnection {
         patience: Duration,
     ) -> io::Result<(SetupConnection, Option<Cookie>)> {
         let (connected, cookie) = link.connect()?;
-        let talk = SetupConnection {
-            socket: Socket::new(connected)?,
-            until: Instant::now() + patience,
-        };
+        let mut talk = SetupConnection::over(connected)?;
+        talk.set_patience(patience);
         Ok((talk, cookie))
     }
 
@@ -64,8 +66,21 @@ impl SetupConnection {
     /// # Errors
     /// Fails if the server refuses, stops replying, or is not an X server.
     pub fn set_up(&mut self, cookie: Option<&Cookie>) -> Result<Setup, SetupFailure> {
+        self.set_up_or(cookie, || {})
+    }
+
+    /// Like [`set_up`](SetupConnection::set_up), but calls `late` if the server does not reply soon.
+    pub(crate) fn set_up_or(
+        &mut self,
+        cookie: Option<&Cookie>,
+        late: impl FnOnce(),
+    ) -> Result<Setup, SetupFailure> {
         self.say(&setup_request(ByteOrder::native(), cookie))
             .map_err(SetupFailure::Failed)?;
+        let soon = self.until.min(Instant::now() + FIRST_PATIENCE);
+        if matches!(self.socket.is_readable_until(soon), Ok(false)) {
+            late();
+        }
         let mut answer = self.hear(8).map_err(SetupFailure::Failed)?;
         let &[_, _, _, _, _, _, a, b] = answer.as_slice() else {
             return Err(SetupFailure::Failed("it sent too little".to_owned()));
@@ -126,7 +141,7 @@ impl SetupConnection {
 
     /// Sets the deadline for the server's replies to `patience` from now.
     pub fn set_patience(&mut self, patience: Duration) {
-        self.until = Instant::now() + patience;
+        (self.patience, self.until) = (patience, Instant::now() + patience);
     }
 
     pub(crate) fn socket(&self) -> &Socket {
@@ -152,7 +167,7 @@ impl SetupConnection {
         while !bytes.is_empty() {
             let writable = self.socket.is_writable_until(self.until);
             if !writable.map_err(|error| error.to_string())? {
-                return Err(silent());
+                return Err(self.silent());
             }
             let sent = self.socket.send(bytes, &[], Wait::No);
             let sent = sent.map_err(|error| error.to_string())?;
@@ -171,7 +186,7 @@ impl SetupConnection {
         while bytes.len() < len {
             let readable = self.socket.is_readable_until(self.until);
             if !readable.map_err(|error| error.to_string())? {
-                return Err(silent());
+                return Err(self.silent());
             }
             let wanted = room.len().min(len - bytes.len());
             let room = room.get_mut(..wanted).unwrap_or_default();
@@ -186,6 +201,10 @@ impl SetupConnection {
         }
         Ok(bytes)
     }
+
+    fn silent(&self) -> String {
+        format!("it was silent for {} s", self.patience.as_secs())
+    }
 }
 
 /// The bytes of a client's setup with this cookie.
@@ -194,10 +213,6 @@ pub fn setup_request(order: ByteOrder, cookie: Option<&Cookie>) -> Vec<u8> {
         Some(cookie) => ServerSetup::request(order, MIT_MAGIC_COOKIE_1, cookie.as_bytes()),
         None => ServerSetup::request(order, &[], &[]),
     }
-}
-
-fn silent() -> String {
-    format!("it was silent for {} s", PATIENCE.as_secs())
 }
 
 #[cfg(test)]
@@ -212,7 +227,12 @@ mod tests {
         server.write_all(answers).unwrap();
         let socket = Socket::new(ours).unwrap();
         let until = Instant::now() + patience;
-        (SetupConnection { socket, until }, server)
+        let talk = SetupConnection {
+            socket,
+            patience,
+            until,
+        };
+        (talk, server)
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, mpsc as blocking};
 use std::thread::Builder;
 use std::time::Duration;
@@ -67,6 +67,8 @@ pub(crate) struct Display {
     pub(crate) tried: TriedRewrites,
     pub(crate) notices: mpsc::UnboundedSender<Notice>,
     pub(crate) connections: Connections,
+    /// The number of connections without a valid setup. Only the first one is announced: any process can connect.
+    pub(crate) failed_setups: AtomicU32,
     /// The connections that are to be relayed.
     pub(crate) relays: NewConnections<Introduced>,
     /// The queue for the stacks of clients that wait; `None` if they were not requested.
@@ -140,6 +142,7 @@ impl Display {
             transport,
             pid: peer.and_then(|peer| peer.pid),
             same_user: peer.is_some_and(|peer| peer.uid == geteuid().as_raw()),
+            is_announced: true,
         };
         let (mut server, mut emulator) = (None, None);
         let (by, why) = match Socket::new(stream) {
@@ -165,11 +168,13 @@ impl Display {
         if let Some(pid) = pid {
             self.scheduling.leave(pid);
         }
-        self.tell(Notice::Disconnected {
-            connection,
-            by: by.to_owned(),
-            why,
-        });
+        if arrival.is_announced {
+            self.tell(Notice::Disconnected {
+                connection,
+                by: by.to_owned(),
+                why,
+            });
+        }
         if let Some(server) = server {
             server.await_hang_up(END_PATIENCE);
         }
@@ -185,6 +190,7 @@ impl Display {
             time,
             transport,
             pid,
+            is_announced,
             ..
         } = arrival;
         self.connections.note_process(connection, pid);
@@ -205,11 +211,13 @@ impl Display {
         if let Some(pid) = pid {
             self.scheduling.watch(pid);
         }
-        self.tell(Notice::Connected {
-            connection,
-            pid,
-            name: process.name,
-        });
+        if is_announced {
+            self.tell(Notice::Connected {
+                connection,
+                pid,
+                name: process.name,
+            });
+        }
     }
 
     /// Finds connections whose processes have ended, and the processes that have them open now, such as child processes.
@@ -308,6 +316,8 @@ impl Display {
         if arrival.transport == Transport::Tcp && introduced.is_ok() {
             arrival.pid = tcp_peer::process_at(client);
         }
+        let is_first = || self.failed_setups.fetch_add(1, Ordering::Relaxed) == 0;
+        arrival.is_announced = introduced.is_ok() || is_first();
         // The server has the setup now, and processes it meanwhile. The client waits for the reply, so it has probably
         // not ended yet.
         self.note_arrival(arrival);
@@ -422,6 +432,8 @@ struct Arrival {
     pid: Option<u32>,
     /// True if that process is of the recorder's user.
     same_user: bool,
+    /// True if the user is notified of the connection.
+    is_announced: bool,
 }
 
 /// A connection whose setup was forwarded.

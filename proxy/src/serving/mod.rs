@@ -5,7 +5,7 @@ mod open_windows;
 mod serve;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::Builder;
 
 use tokio::sync::mpsc;
@@ -44,7 +44,7 @@ pub(crate) fn record(
         server: about,
         extensions,
         link: probed,
-    } = server_info::ask(&link)?;
+    } = server_info::ask_within(&link, config.time, &mut on)?;
     if config.rewrites.contains(&Rewrite::CurrentResources)
         && !server_info::has_current_resources(&link, &extensions)?
     {
@@ -120,6 +120,7 @@ pub(crate) fn record(
         .name("x11prof-relay".to_owned())
         .spawn(move || relaying.relay_all(source))
         .map_err(system("a thread"))?;
+        failed_setups: AtomicU32::new(0),
     let command = CommandLine {
         time: config.time,
         words: &config.command,
@@ -154,6 +155,10 @@ pub(crate) fn record(
         session.sender.control(crate::clock::now(), control);
     }
     let outcome = SourceOutcome {
+    if let failed @ 2.. = display.failed_setups.load(Ordering::Relaxed) {
+        let what = format!("{failed} connections had no valid setup");
+        on(Notice::Trouble(what));
+    }
         exit_status,
         bytes: display.connections.bytes.load(Ordering::Relaxed),
         connections,
