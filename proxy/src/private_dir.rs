@@ -4,11 +4,14 @@ use std::fs::{DirBuilder, File, OpenOptions, read_dir, remove_dir_all};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::geteuid;
 use rustix::rand::{GetRandomFlags, getrandom};
+
+use crate::processes::signals::before_default;
 
 /// The prefix of all such directories' names.
 const PREFIX: &str = "x11prof-";
@@ -16,6 +19,13 @@ const PREFIX: &str = "x11prof-";
 const LOCK: &str = "lock";
 /// A directory younger than this may not be locked yet, so it is kept.
 const YOUNG: Duration = Duration::from_secs(60);
+
+/// The directories of this process.
+static OWN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn own() -> MutexGuard<'static, Vec<PathBuf>> {
+    OWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// A new directory of mode 0700 under the user's runtime directory, or under a temporary one if the session has none.
 /// Other users must not be able to replace it, because programs load libraries from it. Dropping the value removes the
@@ -33,6 +43,19 @@ impl PrivateDir {
     /// # Errors
     /// Fails if other users could replace files in all possible parent folders.
     pub fn new() -> io::Result<PrivateDir> {
+        static GUARD: Once = Once::new();
+        // If this fails, a signal leaves the directories behind.
+        GUARD.call_once(|| {
+            _ = before_default(|| {
+                let dirs = own();
+                for dir in dirs.iter() {
+                    // A file may be created meanwhile.
+                    _ = (0..3).any(|_| remove_dir_all(dir).is_ok());
+                }
+                // No directory is created from here on.
+                std::mem::forget(dirs);
+            });
+        });
         let mut refused = None;
         for base in bases() {
             match trusted(&base) {
@@ -48,6 +71,7 @@ impl PrivateDir {
 
     fn new_in(base: &Path) -> io::Result<PrivateDir> {
         let path = base.join(format!("{PREFIX}{:016x}", u64::from_ne_bytes(random()?)));
+        own().push(path.clone());
         DirBuilder::new().mode(0o700).create(&path)?;
         let lock = OpenOptions::new()
             .write(true)
@@ -68,6 +92,7 @@ impl Drop for PrivateDir {
     fn drop(&mut self) {
         // A directory that cannot be removed stays.
         let _ = remove_dir_all(&self.path);
+        own().retain(|path| *path != self.path);
     }
 }
 

@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use x11prof_cost_model::review_method;
-use x11prof_proxy::{DisplayName, PrivateServer, ServerLink};
+use x11prof_proxy::{DisplayName, PrivateServer, ServerLink, note_handled_signals};
 use x11prof_xmeasure::{Pin, Plan, Progress, Target, measure};
 
 use super::calibration::Destination;
@@ -110,6 +110,7 @@ fn name(arguments: &Measure) -> Option<String> {
 fn stopped_by_signal() -> Result<Arc<AtomicBool>, CommandError> {
     let failed = |error| CommandError::failed(format_args!("cannot wait for Ctrl-C: {error}"));
     let stop = Arc::new(AtomicBool::new(false));
+    note_handled_signals();
     for signal in [SIGINT, SIGTERM] {
         // Handlers run in this order, so the first signal finds the flag unset.
         flag::register_conditional_default(signal, Arc::clone(&stop)).map_err(failed)?;

@@ -1,6 +1,6 @@
 //! Bad input gets one clear line and exit status 1; wrong usage gets 2.
 
-use crate::harness::{Finished, Place, xterm_trace};
+use crate::harness::{Finished, Place, Server, xterm_trace};
 
 #[test]
 fn missing_trace_error_suggests_record() {
@@ -90,6 +90,25 @@ fn bad_parameter_files_give_one_line_errors() {
         .run(["report", "--params", "no-such", &trace])
         .failed_with_one_line(1);
     assert!(line.contains("params list"), "{line}");
+}
+
+#[test]
+fn too_few_open_files_are_an_error() {
+    let (place, server) = (Place::new(), Server::xvfb(&[]));
+    let display = format!("--display {}", server.display);
+    for files in 5..20 {
+        for words in [
+            format!("record {display} -- true"),
+            format!("top {display}"),
+        ] {
+            let program = env!("CARGO_BIN_EXE_x11prof");
+            let script = format!("ulimit -n {files}; exec {program} {words}");
+            let mut shell = std::process::Command::new("sh");
+            let ended = Finished::of(shell.args(["-c", &script]).current_dir(place.path("")));
+            assert!(ended.status() != Some(101), "{files}: {ended}");
+            assert!(!ended.stderr().contains("panicked"), "{files}: {ended}");
+        }
+    }
 }
 
 #[test]

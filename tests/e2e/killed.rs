@@ -5,11 +5,12 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::harness::raw::{Client, Order, setup};
-use crate::harness::{Place, Recording, Server, until};
-use rustix::process::Signal;
+use crate::harness::{Place, Recording, Server, until, wait};
+use rustix::process::{Pid, Signal, kill_process};
 use x11prof_trace::{Direction, Reader, Record};
 
 /// The recorded client's requests.
@@ -198,4 +199,21 @@ fn kill_during_a_flood_loses_at_most_250_ms() {
 #[ignore = "needs a machine to itself; cargo xtask validate killed"]
 fn kill_under_noise_loses_at_most_250_ms() {
     assert!(kill(Load::Noise, moments(20, 500)) <= Duration::from_millis(250));
+}
+
+#[test]
+fn early_signals_leave_no_folders() {
+    let place = Place::new();
+    for step in 0..60 {
+        let mut command = place.x11prof(["record", "--server", "xvfb", "--", "sleep", "1"]);
+        let mut recorder = command.stderr(Stdio::null()).spawn().expect("x11prof");
+        std::thread::sleep(Duration::from_millis(5 * step));
+        let signal = [Signal::INT, Signal::TERM][step as usize % 2];
+        kill_process(Pid::from_child(&recorder), signal).expect("a signal is sent");
+        wait(&mut recorder, "x11prof record");
+        let left = std::fs::read_dir(place.path("")).expect("a folder");
+        let mut left = left.map(|entry| entry.expect("an entry").file_name());
+        let left = left.find(|name| name.to_string_lossy().starts_with("x11prof-"));
+        assert_eq!(left, None, "after {} ms", 5 * step);
+    }
 }

@@ -30,6 +30,7 @@ use crate::clock;
 use crate::display::server_info::{self, DisplayError, DisplayInfo};
 use crate::notice::Notice;
 use crate::processes::cpu_clock;
+use crate::processes::signals::note_handled_signals;
 use crate::recorder::images::ImageRequests;
 use crate::recorder::kept_bytes::KeptBytes;
 use crate::recorder::record_queue::RecordSender;
@@ -362,6 +363,7 @@ struct Ending {
 impl Ending {
     fn new(config: &RecordConfig, options: &AttachOptions) -> Ending {
         let signalled = Arc::new(AtomicBool::new(false));
+        note_handled_signals();
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             // If this fails, the signal ends the process as usual, and the trace is whole up to its last flush.
             let _ = signal_hook::flag::register(signal, Arc::clone(&signalled));

@@ -6,7 +6,6 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::process::{Pid, test_kill_process};
-use x11prof_stacks::open_regular;
 
 use crate::display::listen_error::{ListenError, in_use};
 
@@ -98,11 +97,15 @@ fn holder(lock: &Path) -> Holder {
 
 /// The eleven bytes of a lock file. Fails if the file is not a regular file.
 pub(crate) fn lock_text(lock: &Path) -> io::Result<Vec<u8>> {
-    if lock.is_symlink() {
-        return Err(io::Error::other("a link"));
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags)
+        .open(lock)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("not a regular file"));
     }
     let mut text = Vec::new();
-    let mut file = open_regular(lock)?.take(LOCK_LEN);
-    file.read_to_end(&mut text)?;
+    file.take(LOCK_LEN).read_to_end(&mut text)?;
     Ok(text)
 }

@@ -1,12 +1,39 @@
 //! The signals that end a recording, each with its origin.
 
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::exfiltrator::WithOrigin;
-use signal_hook::iterator::{Handle, SignalsInfo};
+use signal_hook::iterator::{self, Handle, SignalsInfo};
+use signal_hook::low_level::emulate_default_handler;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+/// True once a recording or a calibration handles the signals.
+static ARE_HANDLED: AtomicBool = AtomicBool::new(false);
+
+/// Notes that the caller handles the signals that ask for the end from now on.
+pub fn note_handled_signals() {
+    ARE_HANDLED.store(true, Ordering::Release);
+}
+
+/// Calls `clean_up` before a signal ends this process that no recording handles yet.
+pub(crate) fn before_default(clean_up: impl Fn() + Send + 'static) -> io::Result<()> {
+    let numbers = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
+    let ignored = ignored(numbers);
+    let numbers = numbers.into_iter();
+    let mut signals = iterator::Signals::new(numbers.filter(|one| !ignored.contains(one)))?;
+    thread::Builder::new().spawn(move || {
+        for signal in signals.forever() {
+            if !ARE_HANDLED.load(Ordering::Acquire) {
+                clean_up();
+                let _ = emulate_default_handler(signal);
+            }
+        }
+    })?;
+    Ok(())
+}
 
 /// A signal that the recorder received.
 #[derive(Debug, Clone, Copy)]
@@ -31,6 +58,7 @@ impl Signals {
         let numbers = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
         let ignored = ignored(numbers);
         let mut signals = SignalsInfo::<WithOrigin>::new(numbers)?;
+        note_handled_signals();
         let handle = signals.handle();
         let (send, arriving) = unbounded_channel();
         // The thread ends when the handle is closed.

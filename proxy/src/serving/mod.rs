@@ -4,6 +4,7 @@ mod accessibility_bus;
 mod open_windows;
 mod serve;
 
+use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::Builder;
@@ -21,6 +22,7 @@ use crate::display::listener::{self, Claimed};
 use crate::display::server_info::{self, DisplayInfo};
 use crate::notice::Notice;
 use crate::processes::command::CommandLine;
+use crate::processes::signals::Signals;
 use crate::recorder::images::ImageRequests;
 use crate::recording::config::{self, RecordConfig, Recorded, Stacks};
 use crate::recording::record_error::RecordError;
@@ -60,7 +62,14 @@ pub(crate) fn record(
     let mut first = noted(&tried, |_| None);
     first.extend(config.network.clone().map(Control::Network));
     first.extend(measured.map(Control::Link));
+    // From here on a signal must not leave the display's files behind.
+    let signals = Signals::new().map_err(system("to handle signals"))?;
     let claimed = listener::claim(config.listen, config.tcp.as_deref())?;
+    // tokio would panic if it could not open its files.
+    let spare = (0..8).map(|_| File::open("/dev/null"));
+    spare
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(system("files"))?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -111,6 +120,7 @@ pub(crate) fn record(
         tried,
         notices,
         connections: Connections::default(),
+        failed_setups: AtomicU32::new(0),
         relays,
         wait_stacks: session.wait_stacks(),
         no_stacks: AtomicBool::new(false),
@@ -120,7 +130,6 @@ pub(crate) fn record(
         .name("x11prof-relay".to_owned())
         .spawn(move || relaying.relay_all(source))
         .map_err(system("a thread"))?;
-        failed_setups: AtomicU32::new(0),
     let command = CommandLine {
         time: config.time,
         words: &config.command,
@@ -132,7 +141,13 @@ pub(crate) fn record(
     let served = listening.block_on(
         &runtime,
         serve::serve(
-            &display, &claimed, &command, &name, &authority, heard, &mut on,
+            &display,
+            &claimed,
+            &command,
+            &name,
+            &authority,
+            (heard, signals),
+            &mut on,
         ),
     );
     // No more clients are accepted.
@@ -140,6 +155,10 @@ pub(crate) fn record(
     // Only if a client is still connected, there may be an accessibility bus, whose helper stays connected.
     let may_have_bus = private.is_none() && !display.connections.none_open();
     display.end();
+    if let failed @ 2.. = display.failed_setups.load(Ordering::Relaxed) {
+        let what = format!("{failed} connections had no valid setup");
+        on(Notice::Trouble(what));
+    }
     if may_have_bus {
         // If the server does not reply, the address stays.
         let _ = accessibility_bus::remove_address(&display.link, &name);
@@ -155,10 +174,6 @@ pub(crate) fn record(
         session.sender.control(crate::clock::now(), control);
     }
     let outcome = SourceOutcome {
-    if let failed @ 2.. = display.failed_setups.load(Ordering::Relaxed) {
-        let what = format!("{failed} connections had no valid setup");
-        on(Notice::Trouble(what));
-    }
         exit_status,
         bytes: display.connections.bytes.load(Ordering::Relaxed),
         connections,

@@ -58,14 +58,14 @@ enum Ending {
 
 /// Serves `display` until the recording ends: with its command, which receives the signals of the recorder, or at a
 /// signal if no command is running. Must run in a `LocalSet`. Returns the command's exit status; `None` without a
-/// command, or if it is still running. `heard` receives notices from other threads, which are passed to `on`.
+/// command, or if it is still running. The notices of other threads are passed to `on`.
 pub(crate) async fn serve(
     display: &Arc<Display>,
     claimed: &Claimed,
     command_line: &CommandLine<'_>,
     name: &str,
     authority: &Path,
-    mut heard: UnboundedReceiver<Notice>,
+    (mut heard, mut signals): (UnboundedReceiver<Notice>, Signals),
     on: &mut impl FnMut(Notice),
 ) -> Result<Option<ExitStatus>, RecordError> {
     let system = |what| move |source| RecordError::System { what, source };
@@ -78,7 +78,6 @@ pub(crate) async fn serve(
         }
         tokio::task::spawn_local(accept(Arc::clone(display), listener));
     }
-    let mut signals = Signals::new().map_err(system("to handle signals"))?;
     on(Notice::Serving {
         display: name.to_owned(),
         authority: authority.to_owned(),
