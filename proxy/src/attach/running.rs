@@ -1,7 +1,6 @@
 //! Counts the clients that run on a display, before a recording starts.
 
-use super::existing;
-use super::last_client;
+use super::{existing, last_client};
 use crate::display::conversation::Conversation;
 use crate::display::server_info::{self, DisplayError};
 use crate::display::setup_connection::PATIENCE;

@@ -22,8 +22,7 @@ use crate::capture::peers::Peers;
 use crate::capture::perf::{Drained, Outputs, Rings, Wanted, may_sample_kernel};
 use crate::capture::stack_unwinding::{Copied, Reason, StackQueue};
 use crate::clock;
-use crate::processes::cpu_clock;
-use crate::processes::process_info;
+use crate::processes::{cpu_clock, process_info};
 use crate::recorder::record_queue::RecordSender;
 
 /// The interval between two reads of the rings while clients are watched.

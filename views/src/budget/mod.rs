@@ -4,8 +4,7 @@ use std::fmt::Write;
 
 use x11prof_analyzer::{BudgetLine, BudgetVerdict, Found};
 
-use crate::page::Page;
-use crate::page::Style;
+use crate::page::{Page, Style};
 use crate::plain::{plain, xml_text};
 use crate::units::counted;
 

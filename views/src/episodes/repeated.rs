@@ -5,8 +5,7 @@ use x11prof_analyzer::{Figure, RepeatedLandmark, RepeatedReport};
 
 use super::words::{brief, cut, left_out, spare};
 use crate::csv_tables;
-use crate::page::Page;
-use crate::page::Style;
+use crate::page::{Page, Style};
 use crate::table::Table;
 
 /// The default number of rows.

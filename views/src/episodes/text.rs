@@ -4,8 +4,7 @@ use x11prof_analyzer::{EpisodeReport, EpisodesReport, OutliersReport};
 
 use super::words::{brief, causes, cut, latency, ordinal};
 use super::{all, chart, events, landmarks, marks, patterns, worst};
-use crate::page::Page;
-use crate::page::Style;
+use crate::page::{Page, Style};
 use crate::plain::plain;
 use crate::profile::endless;
 use crate::units::counted;

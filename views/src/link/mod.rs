@@ -2,8 +2,7 @@
 
 use x11prof_analyzer::{LinkKind, LinkReport, SpreadReport};
 
-use crate::page::Page;
-use crate::page::Style;
+use crate::page::{Page, Style};
 use crate::plain::plain;
 use crate::table::Table;
 use crate::units::duration;

@@ -4,9 +4,8 @@ use x11rb_protocol::protocol::xproto::{
     ClearAreaRequest, CopyAreaRequest, CopyPlaneRequest, CreateGCAux,
 };
 
-use super::place;
-use super::shapes;
 use super::styles::{COMMON, Style, Styles};
+use super::{place, shapes};
 use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::server::client::{Client, SIDE};

@@ -17,8 +17,7 @@ use crate::episodes::episode::{Child, Episode, LatencyComponent, Unsure};
 use crate::episodes::findings::Findings;
 use crate::episodes::landmarks::phases;
 use crate::episodes::location::Location;
-use crate::text::units::duration_ms;
-use crate::text::units::nanos_ms;
+use crate::text::units::{duration_ms, nanos_ms};
 
 /// An episode in the report's list.
 #[derive(Debug, Clone, Serialize)]
