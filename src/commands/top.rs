@@ -177,14 +177,15 @@ fn at(arguments: &Top, path: &Path) -> Result<NowReport, CommandError> {
         clients.begin();
     }
     let mut callers = NamedCallers::default();
-    let pass = Pass::open(path, None)?.tell_missing();
+    let pass = Pass::open(path, None)?.tell_missing().read_on();
     let (_, last) = pass.run_span(span, |step| match step {
         Step::Begins => clients.begin(),
         Step::Before(observation) | Step::Within(observation) => {
             clients.observe(observation);
             callers.observe(observation, |_| true);
         }
-        Step::Ends | Step::After(_) => {}
+        Step::Ends => clients.end(),
+        Step::After(observation) => clients.after(observation),
     })?;
     clients.until(last);
     clients.end();

@@ -112,6 +112,13 @@ fn recording_names_polling_grabbing_and_leaking_clients() {
         report.contains(": grabbed by troubles (client "),
         "{report}"
     );
+    let part = ["report", "--format", "json", "--from", "1", "--to", "5"];
+    let part = place.json(part)["total"]["server_ms"].as_f64();
+    let part = part.expect("server time");
+    let now = place.json(STEADY.iter().chain(&["--json"]));
+    let number = |name: &str| now[name].as_f64().expect("a number");
+    let window = number("server_ms_per_s") * number("seconds");
+    assert!((window - part).abs() < 0.001 * part, "{window} {part}");
     let late = place.run(["top", "x11prof.mcap", "--at", "100"]);
     assert_eq!(late.status(), Some(2), "{late}");
     assert!(late.stderr().contains(" s after its start"), "{late}");

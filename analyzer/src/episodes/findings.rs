@@ -147,7 +147,7 @@ impl Findings {
                     self.processes.insert(pid, ProcessorOwner::Server);
                 }
             }
-            Control::Ended { .. } => self.series.recorded_until(time.as_nanos()),
+            Control::CpuTime(_) => self.series.recorded_until(time.as_nanos()),
             Control::Ending {} => self.ending = Some(time),
             Control::Moved { connection, pid } => self.moved(*connection, *pid),
             Control::Opened(opened) => {

@@ -166,7 +166,7 @@ impl Series {
         }
     }
 
-    /// Notes that the recording ended at `time` (nanoseconds), which is later than the session's last observation.
+    /// Notes that threads which still run at the end ran until `time` (nanoseconds), when a CPU clock was last read.
     pub(crate) fn recorded_until(&mut self, time: u64) {
         self.until = time;
     }

@@ -22,16 +22,19 @@ pub(super) struct Key {
     pub(super) group: Option<GroupKey>,
     /// The client that caused the work; `None` for unattributed work.
     pub(super) client: Option<ClientId>,
+    /// The period in which the work arrived (see [`super::stacks::Stacks`]).
+    pub(super) period: u32,
 }
 
 impl AttributionKey for Key {
-    /// Returns the key without the group and the client, which do not change the cost of a request.
+    /// Returns the key without the group, the client and the period, which do not change the cost of a request.
     fn kind(self) -> Key {
         let request = self.request.filter(|_| self.part.is_none());
         Key {
             request,
             group: None,
             client: None,
+            period: 0,
             ..self
         }
     }
@@ -65,6 +68,8 @@ pub(super) struct Measuring {
     delay: u64,
     /// The sum of all credited shares.
     credited: Share,
+    /// The period of the work that arrives now.
+    pub(super) period: u32,
 }
 
 impl Measuring {
@@ -77,6 +82,7 @@ impl Measuring {
             charged: false,
             delay: 0,
             credited: Share::default(),
+            period: 0,
         }
     }
 
@@ -106,6 +112,7 @@ impl Measuring {
             event: seen.and_then(event).filter(|_| part == Some(Event)),
             group,
             client: Some(charge.client()),
+            period: self.period,
         };
         match charge {
             Charge::Request {
@@ -238,7 +245,7 @@ impl Measuring {
                     && block.direction == x11prof_trace::Direction::ToServer
                     && !self.charged
                 {
-                    attribution.work(call(time, None), 1);
+                    attribution.work(call(time, None, self.period), 1);
                 }
                 self.settle(time, credit);
             }
@@ -305,7 +312,7 @@ impl Measuring {
     /// Notes that a client connects or disconnects.
     fn connection(&mut self, time: u64, cost: Option<Micros>) {
         if let Some(attribution) = &mut self.attribution {
-            attribution.work(call(time, cost), 1);
+            attribution.work(call(time, cost, self.period), 1);
         }
     }
 
@@ -316,7 +323,7 @@ impl Measuring {
             return;
         };
         let now = now.saturating_sub(self.delay);
-        let transport = &self.transport;
+        let (transport, period) = (&self.transport, self.period);
         let wakeup = |slept: Option<u64>| {
             let slept = slept.map_or(f64::INFINITY, |slept| slept as f64);
             transport.wakeup(Micros::from_nanos(slept)).time
@@ -324,7 +331,7 @@ impl Measuring {
         let woken = |by: Option<Key>| Key {
             part: Some(TransportPart::Wakeup),
             event: None,
-            ..by.unwrap_or(CONNECTION)
+            ..by.unwrap_or(connection(period))
         };
         let credited = &mut self.credited;
         attribution.settle(now, wakeup, woken, |key, share| {
@@ -437,11 +444,11 @@ impl Measuring {
 
 /// Returns the work of the server at `at` (nanoseconds) that no message caused. `cost` is the cost of the end of a
 /// client; `None` for other work.
-fn call(at: u64, cost: Option<Micros>) -> Work<Key> {
+fn call(at: u64, cost: Option<Micros>, period: u32) -> Work<Key> {
     Work {
         at,
         came: Evidence::In,
-        key: cost.map(|_| CONNECTION),
+        key: cost.map(|_| connection(period)),
         cost,
         question: None,
     }
@@ -467,10 +474,13 @@ fn question(seen: &MessageContext<'_>) -> Option<RequestId> {
 }
 
 /// The key of connecting and disconnecting clients.
-const CONNECTION: Key = Key {
-    request: None,
-    part: Some(TransportPart::Setup),
-    event: None,
-    group: None,
-    client: None,
-};
+fn connection(period: u32) -> Key {
+    Key {
+        request: None,
+        part: Some(TransportPart::Setup),
+        event: None,
+        group: None,
+        client: None,
+        period,
+    }
+}

@@ -384,9 +384,16 @@ impl Profile {
         self.sums.stacks.as_ref()
     }
 
-    /// The sums by client, window or stack, and request, for changes; `None` unless the profile is `stacked`.
-    pub(crate) fn stack_sums_mut(&mut self) -> Option<&mut Stacks> {
-        self.sums.stacks.as_mut()
+    /// Begins a period of the stacks, and drops the periods before `oldest`.
+    pub(crate) fn begin_period(&mut self, oldest: u32) {
+        if let Some(stacks) = &mut self.sums.stacks {
+            self.measuring.period = stacks.begin_period(oldest);
+        }
+    }
+
+    /// The number of the current period of the stacks.
+    pub(crate) fn period(&self) -> u32 {
+        self.measuring.period
     }
 
     /// The name of the window in a stack's key.

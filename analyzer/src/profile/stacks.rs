@@ -43,6 +43,8 @@ pub(crate) struct StackKey {
     pub(crate) client: Option<ConnectionId>,
     pub(crate) window: GroupKey,
     pub(crate) what: WorkKind,
+    /// The period in which the work arrived.
+    pub(crate) period: u32,
 }
 
 /// A kind of the server's work: a request, an event, or a part of transport.
@@ -92,16 +94,12 @@ pub(crate) struct StackSum {
 }
 
 impl StackSum {
-    /// Returns what was added to this sum after `before`, an earlier sum under the same key.
-    pub(crate) fn since(&self, before: &StackSum) -> StackSum {
-        let (now, was) = (self.modelled, before.modelled);
-        StackSum {
-            count: self.count.saturating_sub(before.count),
-            sent: self.sent.saturating_sub(before.sent),
-            returned: self.returned.saturating_sub(before.returned),
-            modelled: now - was,
-            measured: self.measured + before.measured.part(-1.0),
-        }
+    fn add(&mut self, other: &StackSum) {
+        self.count += other.count;
+        self.sent = self.sent.saturating_add(other.sent);
+        self.returned = self.returned.saturating_add(other.returned);
+        self.modelled += other.modelled;
+        self.measured += other.measured;
     }
 
     /// True if the sum contains no messages and no bytes.
@@ -115,23 +113,42 @@ impl StackSum {
     }
 }
 
-/// The sums of all keys: client, window (or stack) and kind of work.
+/// The sums of all keys: client, window (or stack) and kind of work. Server time is attributed again while more runs
+/// arrive, so the difference of two sums is not the time between them: each period has separate sums.
 #[derive(Debug, Default)]
 pub(crate) struct Stacks {
+    /// The period of the work that arrives now.
+    period: u32,
     sums: FxHashMap<StackKey, StackSum>,
     /// The cost of the wakeups that a request caused.
     blamed: Micros,
 }
 
 impl Stacks {
-    /// The sums by their keys.
-    pub(crate) fn sums(&self) -> &FxHashMap<StackKey, StackSum> {
-        &self.sums
+    /// Resets the sums.
+    pub(super) fn start_afresh(&mut self) {
+        let period = self.period;
+        *self = Stacks {
+            period,
+            ..Stacks::default()
+        };
     }
 
-    /// Removes the sums of a stack.
-    pub(crate) fn remove(&mut self, key: &StackKey) {
-        self.sums.remove(key);
+    /// Begins a period, drops the sums of the periods before `oldest`, and returns the number of the new period.
+    pub(super) fn begin_period(&mut self, oldest: u32) -> u32 {
+        self.sums.retain(|key, _| key.period >= oldest);
+        self.period += 1;
+        self.period
+    }
+
+    /// The sums of all periods from `first` on.
+    pub(crate) fn since(&self, first: u32) -> FxHashMap<StackKey, StackSum> {
+        let mut sums: FxHashMap<StackKey, StackSum> = FxHashMap::default();
+        for (key, sum) in self.sums.iter().filter(|(key, _)| key.period >= first) {
+            let key = StackKey { period: 0, ..*key };
+            sums.entry(key).or_default().add(sum);
+        }
+        sums
     }
 
     fn sum(&mut self, key: StackKey) -> &mut StackSum {
@@ -171,6 +188,7 @@ impl Stacks {
             client: Some(connection(charge.client())),
             window,
             what,
+            period: self.period,
         });
         sum.modelled += charge.server().time;
         match charge {
@@ -199,6 +217,7 @@ impl Stacks {
             client: key.client.map(connection),
             window: key.group.unwrap_or(GroupKey::None),
             what: WorkKind::of(key.request, key.event, part),
+            period: key.period,
         })
         .measured += share;
     }
@@ -273,18 +292,19 @@ mod tests {
             client: Some(ConnectionId(client)),
             window: GroupKey::Drawable((window, None)),
             what: WorkKind::Request(Symbol::new("NoOperation")),
+            period: 0,
         };
         for n in 0..2 * STACKS_LIMIT as u32 {
             stacks.sum(key(n % 2, n)).count += 1;
         }
         let of = |client| {
-            let sums = stacks.sums().iter();
+            let sums = stacks.sums.iter();
             let own = sums.filter(|(key, _)| key.client == client);
             own.map(|(_, sum)| sum.count).sum::<u64>()
         };
         assert_eq!(of(Some(ConnectionId(0))), STACKS_LIMIT as u64);
         assert_eq!(of(Some(ConnectionId(1))), STACKS_LIMIT as u64);
-        assert_eq!(stacks.sums().len(), STACKS_LIMIT + 2);
+        assert_eq!(stacks.sums.len(), STACKS_LIMIT + 2);
     }
 
     #[test]

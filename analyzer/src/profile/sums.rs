@@ -49,11 +49,14 @@ impl Sums {
         if let Some(groups) = &mut before.groups {
             groups.start_afresh();
         }
+        if let Some(stacks) = &mut before.stacks {
+            stacks.start_afresh();
+        }
         before.scales.start_afresh();
         *self = Sums {
             choice: before.choice,
             groups: before.groups,
-            stacks: before.stacks.map(|_| Stacks::default()),
+            stacks: before.stacks,
             scales: before.scales,
             ..Sums::default()
         };

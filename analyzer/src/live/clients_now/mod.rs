@@ -1,8 +1,9 @@
 //! The current costs of each client: rates over the last seconds.
 //!
-//! All figures are growing sums. Snapshots of the sums are kept for the length of the time window; a rate is the
-//! difference between the oldest and the newest snapshot. So the rates of a live recording, a finished recording and a
-//! part of it are computed in the same way.
+//! Server time is the sum over the periods of the time window, each of which has separate sums. All other figures are
+//! growing sums. Snapshots of the sums are kept for the length of the time window; a rate is the difference between the
+//! oldest and the newest snapshot. So the rates of a live recording, a finished recording and a part of it are computed
+//! in the same way.
 
 pub(crate) mod report;
 mod request_rates;
@@ -20,7 +21,6 @@ use x11prof_trace::{ConnectionId, Control, Timestamp};
 use crate::episodes::{EpisodeOptions, Episodes};
 use crate::pipeline::Observation;
 use crate::profile::groups::By;
-use crate::profile::stacks::{StackKey, StackSum};
 use crate::profile::{Blocking, Profile, TimeSourceOption};
 use crate::recording::trace_summary::TraceSummary;
 use crate::resources::Resources;
@@ -30,8 +30,8 @@ use snapshot::Snapshot;
 
 /// The number of snapshots in a time window, enough to detect growth in each quarter of it.
 const SNAPSHOTS: u64 = 8;
-/// Maximum number of stacks; beyond it, stacks without a request during the window are dropped.
-const STACKS: usize = 20_000;
+/// Maximum number of clients with round trips; beyond it, disconnected clients are dropped.
+const CLIENTS: usize = 2048;
 
 /// The settings of the time window.
 #[derive(Debug, Clone, Copy)]
@@ -90,6 +90,7 @@ impl ClientsNow {
     /// Starts to count and to move the time window. Earlier observations only set up the state.
     pub fn begin(&mut self) {
         self.begun = true;
+        self.profile.start_afresh();
     }
 
     /// Processes the next observation of a pass that emits context switches before the messages of their time.
@@ -124,11 +125,19 @@ impl ClientsNow {
         self.profile.end();
     }
 
+    /// Processes an observation after the end of the time window.
+    pub fn after(&mut self, observation: &Observation<'_>) {
+        self.profile.after(observation);
+    }
+
     /// Notes that no record arrived before `time`, and advances the time window to it.
     pub fn until(&mut self, time: Timestamp) {
         self.now = self.now.max(time.as_nanos());
         let due = |last: &Snapshot| self.now.saturating_sub(last.time) >= self.window / SNAPSHOTS;
         if self.begun && self.snapshots.back().is_none_or(due) {
+            if let Some(first) = self.snapshots.front() {
+                self.profile.begin_period(first.period);
+            }
             let snapshot = self.snapshot();
             self.snapshots.push_back(snapshot);
             // The oldest snapshot is at least as old as the time window.
@@ -139,7 +148,10 @@ impl ClientsNow {
             {
                 self.snapshots.pop_front();
             }
-            self.forget();
+            if self.questions.client_waits().len() > CLIENTS {
+                let connected = &self.connected;
+                self.questions.retain(|client| connected.contains(&client));
+            }
         }
     }
 
@@ -154,11 +166,7 @@ impl ClientsNow {
         self.snapshots.clear();
     }
 
-    fn snapshot(&mut self) -> Snapshot {
-        let (stacks, own) = self.profile.now(|profile| {
-            let stacks = profile.stack_sums().map(|stacks| stacks.sums().clone());
-            (stacks.unwrap_or_default(), profile.own_share())
-        });
+    fn snapshot(&self) -> Snapshot {
         let clients = self.resources.clients.iter();
         let held = clients.filter(|(_, client)| client.closed.is_none());
         let held = held.map(|(id, client)| {
@@ -168,40 +176,10 @@ impl ClientsNow {
         });
         Snapshot {
             time: self.now,
-            stacks,
+            period: self.profile.period(),
             client_waits: self.questions.client_waits().clone(),
             held: held.collect(),
-            own,
+            own: self.profile.own_share(),
         }
-    }
-
-    /// Drops large data that later windows do not need.
-    fn forget(&mut self) {
-        let many = self
-            .profile
-            .stack_sums()
-            .map_or(0, |stacks| stacks.sums().len());
-        if many <= STACKS {
-            return;
-        }
-        let (Some(first), Some(last)) = (self.snapshots.front(), self.snapshots.back()) else {
-            return;
-        };
-        let still = |(key, was): (&StackKey, &StackSum)| {
-            let now = last.stacks.get(key)?;
-            now.since(was).is_nothing().then_some(*key)
-        };
-        let still: Vec<StackKey> = first.stacks.iter().filter_map(still).collect();
-        let connected = &self.connected;
-        for key in &still {
-            if let Some(stacks) = self.profile.stack_sums_mut() {
-                stacks.remove(key);
-            }
-            // A stack that returns counts from zero again.
-            for snapshot in &mut self.snapshots {
-                snapshot.stacks.remove(key);
-            }
-        }
-        self.questions.retain(|client| connected.contains(&client));
     }
 }

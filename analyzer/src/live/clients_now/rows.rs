@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rustc_hash::FxHashMap;
 use x11prof_protocol::Symbol;
 use x11prof_session::ResourceKind;
 use x11prof_trace::{ConnectionId, Timestamp};
@@ -10,7 +11,7 @@ use super::ClientsNow;
 use super::report::{ClientNow, GrabNow, HeldNow, NowReport, RateNow, RowNow};
 use super::request_rates::ClientWaits;
 use super::snapshot::Snapshot;
-use crate::profile::stacks::WorkKind;
+use crate::profile::stacks::{StackKey, StackSum, WorkKind};
 use crate::stalls::report::StallLine;
 use crate::stalls::stall::Stall;
 use crate::text::pattern::holds;
@@ -22,9 +23,6 @@ const FORMAT: u32 = 1;
 const ROWS: usize = 1000;
 /// A client that repeats a request at this rate per second or more is polling.
 const POLLS: f64 = 10.0;
-/// Rows with less server time than this, in milliseconds per second, are omitted: they result from attributing earlier
-/// work again.
-const NOTHING: f64 = 1e-3;
 /// The name of unattributed work.
 const SERVER: &str = "(unattributed)";
 
@@ -74,6 +72,11 @@ impl ClientsNow {
     /// whose name contains that text.
     pub fn report(&mut self, filter: Option<&str>) -> NowReport {
         let now = self.snapshot();
+        let period = self.snapshots.front().map_or(0, |first| first.period);
+        let stacks = self.profile.now(|profile| {
+            let stacks = profile.stack_sums().map(|stacks| stacks.since(period));
+            stacks.unwrap_or_default()
+        });
         // Before the first record, the elapsed time is 0.
         let start = self.summary.first();
         let start = start.unwrap_or(Timestamp::from_nanos(now.time));
@@ -83,7 +86,7 @@ impl ClientsNow {
         };
         let first = self.snapshots.front().unwrap_or(&none);
         let seconds = (now.time.saturating_sub(first.time) as f64 / 1e9).max(1e-3);
-        let mut came = self.came(first, &now, seconds);
+        let mut came = self.came(&stacks, seconds);
         if let Some(text) = filter {
             came.retain(|one| one.holds(text));
         }
@@ -95,7 +98,6 @@ impl ClientsNow {
         let (server_ms, requests) = (sum(|one| one.server_ms), sum(|one| one.count));
         let of_none = came.iter().filter(|one| one.client.is_none());
         let of_none: f64 = of_none.map(|one| one.server_ms).sum();
-        came.retain(|one| one.count + one.bytes > 0.0 || one.server_ms >= NOTHING);
         let stalls = self.stalls_since(first.time);
         let stalls = stalls
             .iter()
@@ -120,13 +122,10 @@ impl ClientsNow {
         }
     }
 
-    /// Returns the rates per second between the snapshots `first` and `now`.
-    fn came(&self, first: &Snapshot, now: &Snapshot, seconds: f64) -> Vec<RowTotals> {
+    /// Returns the rates per second of the sums `stacks`.
+    fn came(&self, stacks: &FxHashMap<StackKey, StackSum>, seconds: f64) -> Vec<RowTotals> {
         let rate = self.profile.rate();
-        let of = |(key, sum): (&_, &crate::profile::stacks::StackSum)| {
-            let key: &crate::profile::stacks::StackKey = key;
-            let before = first.stacks.get(key).copied().unwrap_or_default();
-            let sum = sum.since(&before);
+        let of = |(key, sum): (&StackKey, &StackSum)| {
             let server_ms = sum.server(rate).as_ms().max(0.0);
             if sum.is_nothing() && server_ms == 0.0 {
                 return None;
@@ -142,7 +141,7 @@ impl ClientsNow {
                 server_ms: server_ms / seconds,
             })
         };
-        now.stacks.iter().filter_map(of).collect()
+        stacks.iter().filter_map(of).collect()
     }
 
     /// A client's process, or the number of its connection.

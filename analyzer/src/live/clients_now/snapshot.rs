@@ -7,7 +7,6 @@ use x11prof_session::ResourceKind;
 use x11prof_trace::ConnectionId;
 
 use super::request_rates::ClientWaits;
-use crate::profile::stacks::{StackKey, StackSum};
 use crate::server_time::Share;
 
 /// The number of a client's resources of one kind, and their bytes.
@@ -17,7 +16,8 @@ pub(super) type Held = (u64, u64);
 #[derive(Debug, Clone, Default)]
 pub(super) struct Snapshot {
     pub(super) time: u64,
-    pub(super) stacks: FxHashMap<StackKey, StackSum>,
+    /// The period of the profile that begins at `time`.
+    pub(super) period: u32,
     pub(super) client_waits: FxHashMap<ConnectionId, ClientWaits>,
     pub(super) held: BTreeMap<ConnectionId, BTreeMap<ResourceKind, Held>>,
     /// The server's CPU time that is not attributed to a client.

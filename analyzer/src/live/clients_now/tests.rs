@@ -1,11 +1,14 @@
 //! Current activity of clients, over synthetic traces.
 
-use x11prof_cost_model::Substitutions;
-use x11prof_trace::{ConnectionId, Control, Record};
+use x11prof_cost_model::{Network, Substitutions};
+use x11prof_trace::{ConnectionId, Control, Record, SwitchKind};
 
 use super::{ClientsNow, NowOptions};
 use crate::live::clients_now::report::{ClientNow, NowReport};
-use crate::pipeline::Pipeline;
+use crate::pipeline::{Observation, Pipeline};
+use crate::profile::report::ProfileReport;
+use crate::profile::{Blocking, Profile};
+use crate::recording::trace_summary::TraceSummary;
 use crate::testing::*;
 use crate::testing_display::{Display, costs};
 use crate::{FRAME_MS, TimeSource, TimeSourceOption};
@@ -268,4 +271,64 @@ fn current_wait_for_another_client_or_the_screen_is_reported() {
     display.gets(2, 3000.0, press(1));
     display.sends(1, 3900.0, no_operation(1));
     assert_eq!(report(&display, 5.0, None).waits, []);
+}
+
+/// A display whose server needs more and more time for the same requests, so that later runs change the attribution of
+/// earlier ones.
+fn slower_and_slower() -> Display {
+    let mut display = Display::new();
+    display.runs(&[]);
+    for n in 0..80 {
+        let n = f64::from(n);
+        let ms = 100.0 * n + 10.0;
+        display.sends(2, ms, poly_fill_rectangle(1));
+        if n % 3.0 == 0.0 {
+            display.sends(3, ms, no_operation(1));
+        }
+        display.switch(ms + 0.1, SwitchKind::In);
+        display.switch(ms + 1.0 + n % 7.0 + n / 10.0, SwitchKind::Blocked);
+    }
+    display.sends(1, 8005.0, no_operation(1));
+    display
+}
+
+/// The server time of the part of a display from `from` (nanoseconds) on, as in `report --from`, in milliseconds.
+fn server_ms_of_part(display: &Display, from: u64) -> f64 {
+    let profile = Profile::new(&costs(), &Substitutions::default(), Blocking::default());
+    let mut profile = profile.on(TimeSourceOption::Measured);
+    let (mut summary, mut begun) = (TraceSummary::default(), false);
+    Pipeline::new().run_records(display.records.iter().cloned(), |observation| {
+        if let Observation::BlockStart(block) = observation
+            && block.time.as_nanos() >= from
+            && !std::mem::replace(&mut begun, true)
+        {
+            profile.start_afresh();
+        }
+        summary.observe(observation);
+        profile.observe(observation);
+    });
+    profile.end();
+    let report = ProfileReport::new("it", &summary, &profile, &Network::NONE);
+    report.total.server_ms
+}
+
+#[test]
+fn server_time_of_the_window_equals_that_of_the_part() {
+    let display = slower_and_slower();
+    for seconds in [0.5, 1.0, 3.0, 20.0] {
+        let report = report(&display, seconds, None);
+        assert_eq!(report.basis, TimeSource::Attributed);
+        // The rounding of a float is below a microsecond.
+        let from = 999_999_000 + ((8.005 - report.seconds) * 1e9) as u64;
+        let part = server_ms_of_part(&display, from);
+        let window = report.server_ms_per_s * report.seconds;
+        assert!(part > 1.0, "{part}");
+        assert!((window - part).abs() < 1e-6 * part, "{window} {part}");
+        let clients = report.clients.iter().map(|one| one.server_ms_per_s);
+        let rest = report.server_ms_per_s - clients.sum::<f64>();
+        assert!((rest - report.own_ms_per_s).abs() < 1e-9, "{rest}");
+        let mut rows = report.requests.iter();
+        let empty = rows.find(|row| row.requests_per_s == 0.0 && !row.name.starts_with('('));
+        assert!(empty.is_none(), "{empty:?}");
+    }
 }
