@@ -100,6 +100,9 @@ pub(crate) struct Recorded {
     pub(super) first: u64,
     /// The clients whose writes and reads do not count for the end of the recording.
     pub(super) not_wanted: FxHashSet<ConnectionId>,
+    /// The time in nanoseconds after which writes and reads do not count for the end of the recording; `None` without
+    /// such a time. They still occupy the line.
+    pub(super) counts_until: Option<u64>,
     /// True if the recording exceeded the limit of writes and reads, so that only its first part is forecast.
     pub(super) is_cut: bool,
 }
@@ -114,19 +117,14 @@ impl Recorded {
 
     /// The writes and reads that may be the end of the recording.
     pub(super) fn ends(&self) -> impl Iterator<Item = Moment> {
-        let is_wanted = |client| !self.not_wanted.contains(&client);
+        let until = self.counts_until.unwrap_or(u64::MAX);
+        let is_wanted = move |client, at| at <= until && !self.not_wanted.contains(&client);
         let writes = self.writes.iter().enumerate();
-        let writes = writes.filter(move |(_, one)| is_wanted(one.client));
+        let writes = writes.filter(move |(_, one)| is_wanted(one.client, one.at));
         let reads = self.reads.iter().enumerate();
-        let reads = reads.filter(move |(_, one)| is_wanted(one.client));
+        let reads = reads.filter(move |(_, one)| is_wanted(one.client, one.at));
         let writes = writes.map(|(id, _)| Moment::Write(id));
         writes.chain(reads.map(|(id, _)| Moment::Read(id)))
-    }
-
-    /// The number of writes and reads up to a time in nanoseconds.
-    pub(super) fn moments_until(&self, time: u64) -> usize {
-        let writes = self.writes.partition_point(|one| one.at <= time);
-        writes + self.reads.partition_point(|one| one.at <= time)
     }
 
     /// The first part of the recording, up to a time in nanoseconds.
@@ -143,6 +141,7 @@ impl Recorded {
             of_client: self.of_client.iter().map(ids).collect(),
             first: self.first,
             not_wanted: self.not_wanted.clone(),
+            counts_until: self.counts_until,
             is_cut: self.is_cut,
         }
     }

@@ -70,11 +70,48 @@ impl Walk<'_> {
         }
     }
 
-    /// Adds the time in which the bytes of a write are in flight or handled.
-    fn add_write(&mut self, kind: PathKind, id: Id, nanos: u64) {
+    fn write_key(&self, kind: PathKind, id: Id) -> (PathKind, Symbol, ConnectionId) {
         let write = &self.recorded.writes[id];
         let name = write.name.unwrap_or_else(|| Symbol::new("(setup)"));
-        self.add((kind, name, write.client), nanos, 1);
+        (kind, name, write.client)
+    }
+
+    fn read_key(&self, bytes: bool, id: Id) -> (PathKind, Symbol, ConnectionId) {
+        let read = &self.recorded.reads[id];
+        let (kind, name) = match read.awaited {
+            Awaited::Reply { request, .. } => (PathKind::RoundTrip, request),
+            Awaited::Event(event) => (PathKind::Event, event),
+            Awaited::Setup => (PathKind::Connection, Symbol::new("(setup)")),
+            Awaited::Nothing | Awaited::SharedEvent => {
+                (PathKind::Event, Symbol::new("(other events)"))
+            }
+        };
+        let kind = [kind, PathKind::BytesBack][usize::from(bytes)];
+        (kind, name, read.client)
+    }
+
+    /// Adds the time from `from` to `until` (nanoseconds) in which the bytes of `moment` wait for the line or are
+    /// transmitted. The time belongs to the bytes that occupy the line: a message that waits has no part in it.
+    fn add_line(&mut self, moment: Moment, from: u64, mut until: u64) {
+        let mut at = Some(moment);
+        while let Some(moment) = at.filter(|_| until > from) {
+            let (key, begin);
+            (key, begin, at) = match moment {
+                Moment::Write(id) => {
+                    let times = self.times.writes[id];
+                    let key = self.write_key(PathKind::BytesToServer, id);
+                    (key, times.begin, times.behind.map(Moment::Write))
+                }
+                Moment::Read(id) => {
+                    let times = self.times.reads[id];
+                    let key = self.read_key(true, id);
+                    (key, times.begin, times.behind.map(Moment::Read))
+                }
+            };
+            let begin = at.map_or(from, |_| begin.clamp(from, until));
+            self.add(key, until - begin, 1);
+            until = begin;
+        }
     }
 
     /// Adds the time of a write, and returns the write or read that it waited for.
@@ -91,8 +128,7 @@ impl Walk<'_> {
         }
         let previous = write.previous?;
         let before = self.times.writes[previous];
-        let held = before.returned.saturating_sub(before.start);
-        self.add_write(PathKind::BytesToServer, previous, held);
+        self.add_line(Moment::Write(previous), before.start, before.returned);
         let own = start.saturating_sub(before.returned);
         self.add((PathKind::Client, none, write.client), own, 0);
         Some(Moment::Write(previous))
@@ -102,42 +138,24 @@ impl Walk<'_> {
     /// to.
     fn read(&mut self, id: Id) -> Option<Moment> {
         let (read, times) = (&self.recorded.reads[id], self.times.reads[id]);
-        let (kind, name) = match read.awaited {
-            Awaited::Reply { request, .. } => (PathKind::RoundTrip, request),
-            Awaited::Event(event) => (PathKind::Event, event),
-            Awaited::Setup => (PathKind::Connection, Symbol::new("(setup)")),
-            Awaited::Nothing | Awaited::SharedEvent => {
-                (PathKind::Event, Symbol::new("(other events)"))
-            }
-        };
         let latency = self.link.map_or(0, |link| link.latency());
-        let back = times.delivered.saturating_sub(times.sent);
-        let transmitted = back.saturating_sub(latency);
-        self.add((PathKind::BytesBack, name, read.client), transmitted, 1);
+        let transmitted = times.delivered.saturating_sub(latency);
+        self.add_line(Moment::Read(id), times.sent, transmitted);
+        let key = self.read_key(false, id);
         let Some(cause) = read.cause else {
-            self.add((kind, name, read.client), latency, 1);
+            self.add(key, latency, 1);
             return None;
         };
         let write = self.times.writes[cause];
         let handled = times.sent.saturating_sub(write.arrived);
-        self.add_write(PathKind::Server, cause, handled);
+        self.add(self.write_key(PathKind::Server, cause), handled, 1);
         let mut there = latency;
         if self.recorded.writes[cause].connects {
             there = there.saturating_add(self.link.map_or(0, |link| link.round_trip_ns));
         }
-        let both = latency.saturating_add(there);
-        self.add((kind, name, read.client), both, 1);
-        // The earlier bytes on the line, if the bytes had to wait for them.
-        let mut id = cause;
-        let mut sent = write.arrived.saturating_sub(there);
-        loop {
-            let write = self.times.writes[id];
-            let took = sent.saturating_sub(write.begin);
-            self.add_write(PathKind::BytesToServer, id, took);
-            let Some(behind) = write.behind else {
-                return Some(Moment::Write(id));
-            };
-            (id, sent) = (behind, write.begin);
-        }
+        self.add(key, latency.saturating_add(there), 1);
+        let transmitted = write.arrived.saturating_sub(there);
+        self.add_line(Moment::Write(cause), write.start, transmitted);
+        Some(Moment::Write(cause))
     }
 }

@@ -24,9 +24,6 @@ const NOTICED: u64 = 1_000_000_000;
 const TRIPS: (f64, f64) = (2e9, 1e4);
 /// The lowest and the highest speed that are tested for [`LinkLimits`], in bytes per second.
 const SPEEDS: (f64, f64) = (1e3, 1e9);
-/// Maximum number of writes and reads that are simulated for all start-ups together. The longest start-ups are
-/// simulated first; the rest are not forecast.
-const START_UP_MOMENTS: usize = 1 << 21;
 
 /// The forecast of a recording over another link. Times are milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -118,13 +115,13 @@ impl ForecastStartUp {
 }
 
 impl Forecasts {
-    /// Keeps only the recording up to `until_ms`, in milliseconds after the trace's first record. The recording then
-    /// ends with the last write or read of a client for which `wanted` returns true.
+    /// Ends the recording with the last write or read of a client for which `wanted` returns true, up to `until_ms`,
+    /// in milliseconds after the trace's first record. Over a slower link, later bytes of other clients can be ahead.
     pub fn keep(&mut self, until_ms: Option<f64>, wanted: impl Fn(ConnectionId) -> bool) {
         if let Some(until) = until_ms {
             // The cast saturates.
             let until = self.recorded.first.saturating_add((until * 1e6) as u64);
-            self.recorded = self.recorded.until(until);
+            self.recorded.counts_until = Some(until);
         }
         self.start_ups
             .retain(|one| wanted(ConnectionId(one.connection)));
@@ -249,7 +246,7 @@ impl Forecasts {
                 .map(|link| ms(self.length(&self.simulated(Some(&link), &none)))),
             shared_bytes: shared.sum(),
             causes,
-            start_ups: self.start_ups_over(link),
+            start_ups: self.start_ups_over(&there, link),
             limits: self.limits(),
             never_came: self.missing.report(),
             is_cut: self.recorded.is_cut,
@@ -270,21 +267,21 @@ impl Forecasts {
         end.saturating_sub(self.recorded.first)
     }
 
-    fn start_ups_over(&self, link: ForecastLink<'_>) -> Vec<ForecastStartUp> {
-        let mut left = START_UP_MOMENTS;
+    fn start_ups_over(&self, times: &Simulated, link: ForecastLink<'_>) -> Vec<ForecastStartUp> {
+        let recorded = &self.recorded;
         let over = |one: &StartUpReport| {
-            let end = self.end_of(one)?;
-            left = left.checked_sub(self.recorded.moments_until(end))?;
-            let beginning = self.recorded.until(end);
+            let recorded_ms = one.latency_ms?;
             // Negative before the trace's first record.
             let start = self.recorded.first as f64 + one.start_ms * 1e6;
-            let (times, done) = first_frame(&beginning, one, link)?;
+            let done = first_frame(recorded, times, one)?;
             let mut others: BTreeMap<ConnectionId, u64> = BTreeMap::new();
-            let last = Moment::Write(beginning.last_write(ConnectionId(one.connection), end)?);
+            let last = recorded.last_write(ConnectionId(one.connection), self.end_of(one)?)?;
             let counts = |moment| times.time(moment) as f64 >= start;
-            for ((.., client), (nanos, _)) in critical_path(&beginning, &times, link, last, counts)
-            {
-                if client.0 != one.connection {
+            let path = critical_path(recorded, times, link, Moment::Write(last), counts);
+            for ((kind, _, client), (nanos, _)) in path {
+                // Clients that share the line do not wait for each other.
+                let is_line = matches!(kind, PathKind::BytesToServer | PathKind::BytesBack);
+                if client.0 != one.connection && !is_line {
                     *others.entry(client).or_default() += nanos;
                 }
             }
@@ -292,27 +289,14 @@ impl Forecasts {
             Some(ForecastStartUp {
                 client: one.client.clone(),
                 connection: one.connection,
-                recorded_ms: one.latency_ms?,
+                recorded_ms,
                 forecast_ms: (done - start) / 1e6,
                 awaited_client: most.map(|(client, _)| self.name(client)),
                 awaited_ms: most.map_or(0.0, |(_, nanos)| ms(nanos)),
             })
         };
-        let mut found: Vec<ForecastStartUp> = self
-            .longest_start_ups()
-            .into_iter()
-            .filter_map(over)
-            .collect();
+        let mut found: Vec<ForecastStartUp> = self.start_ups.iter().filter_map(over).collect();
         found.sort_by_key(|one| one.connection);
-        found
-    }
-
-    /// The start-ups that have a first frame, the longest first.
-    fn longest_start_ups(&self) -> Vec<&StartUpReport> {
-        let latency = |one: &StartUpReport| one.latency_ms.unwrap_or(0.0);
-        let found = self.start_ups.iter().filter(|one| one.latency_ms.is_some());
-        let mut found: Vec<_> = found.collect();
-        found.sort_by(|a, b| latency(b).total_cmp(&latency(a)));
         found
     }
 
@@ -325,10 +309,13 @@ impl Forecasts {
     fn limits(&self) -> Option<LinkLimits> {
         let slowest = StartUpReport::first(&self.start_ups)?;
         let beginning = self.recorded.until(self.end_of(slowest)?);
-        let (_, before) = first_frame(&beginning, slowest, None)?;
+        let over = |link: ForecastLink<'_>| {
+            let times = simulate(&beginning, link, &Changes::default());
+            first_frame(&beginning, &times, slowest)
+        };
+        let before = over(None)?;
         let is_noticed = |link: EmulatedNetwork| {
-            let after = first_frame(&beginning, slowest, Some(&link));
-            after.is_some_and(|(_, after)| after - before >= NOTICED as f64)
+            over(Some(&link)).is_some_and(|after| after - before >= NOTICED as f64)
         };
         // The cast saturates.
         let trip = |nanos: f64| EmulatedNetwork {
@@ -361,23 +348,17 @@ fn limit((mut noticed, mut other): (f64, f64), is_noticed: impl Fn(f64) -> bool)
     })
 }
 
-/// Returns the simulation of a recording that ends with a first frame, and the forecast time at which the server has
-/// completed the frame.
-fn first_frame(
-    beginning: &Recorded,
-    one: &StartUpReport,
-    link: ForecastLink<'_>,
-) -> Option<(Simulated, f64)> {
-    let times = simulate(beginning, link, &Changes::default());
+/// Returns the forecast time at which the server has completed the first frame of a start-up, in nanoseconds.
+fn first_frame(recorded: &Recorded, times: &Simulated, one: &StartUpReport) -> Option<f64> {
     let server = one.parts.as_ref().and_then(|parts| parts.server_ms);
     let drawing = server.unwrap_or(0.0) * 1e6;
     // The casts saturate.
-    let end = (beginning.first as f64 + one.end_ms()? * 1e6) as u64;
+    let end = (recorded.first as f64 + one.end_ms()? * 1e6) as u64;
     // Rounded up.
     let wrote = end.saturating_sub(drawing as u64).saturating_add(1000);
     let client = ConnectionId(one.connection);
-    let done = beginning.done(&times, client, [0, end], [wrote, drawing as u64])?;
-    Some((times, done as f64))
+    let done = recorded.done(times, client, [0, end], [wrote, drawing as u64])?;
+    Some(done as f64)
 }
 
 /// The link of a forecast over a network; `None` if the network has no delays.

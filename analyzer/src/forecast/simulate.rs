@@ -47,7 +47,11 @@ pub(super) struct WriteTimes {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ReadTimes {
     pub(super) sent: u64,
+    /// The time at which the first byte enters the line to the client, in nanoseconds.
+    pub(super) begin: u64,
     pub(super) delivered: u64,
+    /// The previous read on the line, if it still occupied the line; `None` if the line was free.
+    pub(super) behind: Option<Id>,
 }
 
 /// The forecast times of all writes and reads.
@@ -91,6 +95,7 @@ struct Simulation<'a> {
     there: Line,
     back: Line,
     last_there: Option<Id>,
+    last_back: Option<Id>,
     server_free: u64,
     queue: BinaryHeap<Reverse<(u64, Event)>>,
 }
@@ -136,6 +141,7 @@ impl<'a> Simulation<'a> {
             there: Line::new(link.cloned().unwrap_or_default()),
             back: Line::to_client(link.cloned().unwrap_or_default()),
             last_there: None,
+            last_back: None,
             server_free: 0,
             queue: BinaryHeap::new(),
         };
@@ -283,17 +289,21 @@ impl<'a> Simulation<'a> {
     }
 
     fn send(&mut self, time: u64, id: Id) {
-        self.times.reads[id].sent = time;
         let read = &self.recorded.reads[id];
         let unshared = self.link.map_or(0, |_| read.unshared);
         let bytes = read.bytes.saturating_add(unshared);
         let bytes = bytes.saturating_sub(self.not_returned.get(&id).copied().unwrap_or(0));
-        let delivered = self.back.send(time, bytes).arrives;
-        self.queue.push(Reverse((delivered, Event::Deliver(id))));
+        let back = self.back.send(time, bytes);
+        self.times.reads[id] = ReadTimes {
+            sent: time,
+            begin: back.begin,
+            delivered: back.arrives,
+            behind: self.last_back.replace(id).filter(|_| back.begin > time),
+        };
+        self.queue.push(Reverse((back.arrives, Event::Deliver(id))));
     }
 
     fn deliver(&mut self, time: u64, id: Id) {
-        self.times.reads[id].delivered = time;
         self.follow(Moment::Read(id), time);
     }
 }

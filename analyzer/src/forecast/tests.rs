@@ -5,8 +5,10 @@ use x11prof_trace::{ConnectionId, Control, Direction, EmulatedNetwork, Extension
 
 use super::changes::Changes;
 use super::collect::Forecasts;
+use super::report::ForecastCause;
 use crate::pipeline::Pipeline;
 use crate::testing::*;
+use crate::testing_display::Display;
 
 const CLIENT: ConnectionId = ConnectionId(1);
 const WINDOW: u32 = BASE + 9;
@@ -227,4 +229,50 @@ fn bytes_that_are_not_transferred_save_their_time() {
     let without_both = found.length_with(&network(Some(1e6), 0.0), &changes);
     // One packet less.
     assert_eq!(without_request - without_both, 1_052_000);
+}
+
+/// The causes of time over a link of 1 MB/s and 10 ms, as kind, name, client and milliseconds.
+fn causes_over_a_slow_line(found: &Forecasts) -> Vec<(String, String, u32, f64)> {
+    let report = found.report(network(Some(1e6), 10.0));
+    let causes = report.causes.into_iter();
+    let cause = |one: ForecastCause| (one.kind, one.name, one.connection, one.ms.round());
+    causes.map(cause).filter(|one| one.3 > 0.0).collect()
+}
+
+#[test]
+fn time_behind_other_bytes_belongs_to_the_bytes_on_the_line() {
+    let mut trace = Synthetic::new();
+    let long = request(127, 0, &[0; 50_000]);
+    trace.wait(10).client_sends(&[long]);
+    trace.wait(10).client_sends(&[query_font()]);
+    trace.wait(50).server_sends(&[reply(2)]);
+    let causes = causes_over_a_slow_line(&forecasts(&trace));
+    let of = |name: &str| causes.iter().find(|one| one.1 == name).unwrap().clone();
+    let (long, short) = (of("NoOperation"), of("QueryFont"));
+    assert_eq!((long.0.as_str(), long.3), ("bytes-to-server", 207.0));
+    assert_eq!((short.0.as_str(), short.3), ("round-trips", 10.0));
+    assert!(
+        !causes.iter().any(|one| one.0 == "bytes-back"),
+        "{causes:?}"
+    );
+}
+
+#[test]
+fn clients_on_one_line_delay_each_other_by_bytes_only() {
+    let mut display = Display::new();
+    for number in 1..=20_u16 {
+        let at = f64::from(number);
+        display.sends(1, at, query_font());
+        display.gets(1, at + 0.5, reply(number));
+    }
+    display.sends(1, 21.0, request(127, 0, &[0; 50_000]));
+    display.sends(2, 260.0, query_font());
+    display.gets(2, 261.0, reply(1));
+    let mut found = Forecasts::default();
+    Pipeline::new().run_records(display.records, |seen| found.observe(seen));
+    found.keep(None, |client| client == ConnectionId(2));
+    let causes = causes_over_a_slow_line(&found);
+    let others = causes.iter().filter(|one| one.2 == 1);
+    let others: Vec<_> = others.map(|one| (one.0.as_str(), one.1.as_str())).collect();
+    assert_eq!(others, [("bytes-to-server", "NoOperation")], "{causes:?}");
 }
