@@ -272,63 +272,70 @@ impl FirstFrame {
 
     /// Returns the chain of waits of the start-up: the steps in `links` that lie within it, in time order, and a step
     /// for each owner of the time between them. This time is attributed in a fixed order: first the client's CPU time
-    /// that is not in `links`, then, after the connection, the network's time that is not in `links`, then off-CPU
-    /// time.
+    /// that is not in `links`, then, after the connection, the time of the network and of the server that is not in
+    /// `links`, then off-CPU time.
     fn path<'a>(
         &self,
         client: ConnectionId,
-        links: impl Iterator<Item = &'a PathStep> + Clone,
+        links: impl Iterator<Item = &'a PathStep>,
         parts: &LatencyBreakdown,
     ) -> Vec<PathStep> {
-        let mut path: Vec<PathStep> = Vec::new();
-        let mut at = self.start;
         let before = self.report.parts.as_ref();
         let before = before.and_then(|parts| parts.before_connection_ms);
         let connected = self.start.saturating_add(nanos(before.unwrap_or(0.0)));
-        let end_of = |link: &PathStep| link.start.saturating_add(link.nanos).min(self.end);
-        let within = |link: &PathStep| end_of(link).saturating_sub(link.start.max(self.start));
-        let outside = |owner| {
-            let of_owner = links
-                .clone()
-                .filter(|one| one.client == client && one.owner == owner);
-            let of_links = of_owner.map(within).fold(0, u64::saturating_add);
-            parts.of(owner).saturating_sub(of_links)
-        };
-        let mut ran = outside(LatencyComponent::Client);
-        let mut on_link = outside(LatencyComponent::Network);
-        let mut between = |start: u64, end: u64| {
-            let free = start.saturating_add(ran).min(end);
-            ran -= free - start;
-            let mut sent = free;
-            if start >= connected {
-                sent = free.saturating_add(on_link).min(end);
-                on_link -= sent - free;
-            }
-            let step = |owner, from: u64, to: u64| PathStep {
-                owner,
-                ..PathStep::network(client, from, to - from)
-            };
-            let all = [
-                step(LatencyComponent::Client, start, free),
-                step(LatencyComponent::Network, free, sent),
-                step(LatencyComponent::OffCpu(Cause::Elsewhere), sent, end),
-            ];
-            all.into_iter().filter(|step| step.nanos > 0)
-        };
+        let mut known: Vec<PathStep> = Vec::new();
+        let mut at = self.start;
         for link in links {
-            let (start, end) = (link.start.max(at), end_of(link));
-            if start >= end {
-                continue;
+            let start = link.start.max(at);
+            let end = link.start.saturating_add(link.nanos).min(self.end);
+            if start < end {
+                let nanos = end - start;
+                known.push(PathStep {
+                    start,
+                    nanos,
+                    ..*link
+                });
+                at = end;
             }
-            path.extend(between(at, start));
-            path.push(PathStep {
-                start,
-                nanos: end - start,
-                ..*link
-            });
-            at = end;
         }
-        path.extend(between(at, self.end.max(at)));
+        let owners = [
+            LatencyComponent::Client,
+            LatencyComponent::Network,
+            LatencyComponent::Server(ServerCause::Reply),
+            LatencyComponent::Server(ServerCause::Processor),
+        ];
+        let mut left = owners.map(|owner| {
+            let same = |one: &&PathStep| one.client == client && one.owner == owner;
+            let of_known: u64 = known.iter().filter(same).map(|one| one.nanos).sum();
+            parts.of(owner).saturating_sub(of_known)
+        });
+        let mut path: Vec<PathStep> = Vec::new();
+        let mut between = |path: &mut Vec<PathStep>, start: u64, end: u64| {
+            let mut at = start;
+            let mut add = |owner, nanos: u64| {
+                let step = PathStep {
+                    owner,
+                    ..PathStep::network(client, at, nanos.min(end.saturating_sub(at)))
+                };
+                at += step.nanos;
+                path.extend(Some(step).filter(|step| step.nanos > 0));
+                step.nanos
+            };
+            let is_possible = |owner| start >= connected || owner == LatencyComponent::Client;
+            for (owner, left) in owners.into_iter().zip(&mut left) {
+                if is_possible(owner) {
+                    *left -= add(owner, *left);
+                }
+            }
+            add(LatencyComponent::OffCpu(Cause::Elsewhere), u64::MAX);
+        };
+        at = self.start;
+        for link in known {
+            between(&mut path, at, link.start);
+            at = link.start + link.nanos;
+            path.push(link);
+        }
+        between(&mut path, at, self.end.max(at));
         path
     }
 }
@@ -350,4 +357,71 @@ fn until(child: &Child, end: u64) -> Option<Child> {
 fn nanos(ms: f64) -> u64 {
     // Like a saturating cast: a value that does not fit becomes the largest one that does.
     (ms * 1e6).round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_trace::ConnectionId;
+
+    use super::{Cause, FirstFrame, LatencyBreakdown, LatencyComponent, PathStep, ServerCause};
+    use crate::pipeline::start_up::StartUpReport;
+
+    /// A start-up of 1000 ns.
+    fn first_frame() -> FirstFrame {
+        let report = StartUpReport {
+            client: "it (client 1)".to_owned(),
+            connection: 1,
+            role: Default::default(),
+            since: "connection".to_owned(),
+            start_ms: 0.0,
+            latency_ms: Some(1e-3),
+            why_none: None,
+            round_trips: 0,
+            synchronisations: 0,
+            waited_ms: 0.0,
+            requests: 0,
+            bytes: 0,
+            received_bytes: 0,
+            idle_ms: None,
+            ran_ms: None,
+            network_ms: 0.0,
+            held_ms: 0.0,
+            processor_ms: 0.0,
+            parts: None,
+        };
+        FirstFrame {
+            start: 0,
+            end: 1000,
+            report,
+        }
+    }
+
+    #[test]
+    fn chain_of_overlapping_episodes_agrees_with_the_breakdown() {
+        let client = ConnectionId(1);
+        let owners = [
+            (LatencyComponent::Client, 100),
+            (LatencyComponent::Network, 700),
+            (LatencyComponent::Server(ServerCause::Reply), 150),
+            (LatencyComponent::OffCpu(Cause::Elsewhere), 50),
+        ];
+        let mut parts = LatencyBreakdown::default();
+        owners
+            .iter()
+            .for_each(|(owner, nanos)| parts.add(*owner, *nanos));
+        let links = [(700, 200), (700, 200), (750, 150)];
+        let links = links.map(|(start, nanos)| PathStep::network(client, start, nanos));
+        let path = first_frame().path(client, links.iter(), &parts);
+        let sum = |owner| {
+            let same = path.iter().filter(|step| step.owner == owner);
+            same.map(|step| step.nanos).sum::<u64>()
+        };
+        assert_eq!(owners.map(|(owner, _)| (owner, sum(owner))), owners);
+        let mut at = 0;
+        for step in &path {
+            assert_eq!(step.start, at);
+            at += step.nanos;
+        }
+        assert_eq!(at, 1000);
+    }
 }
