@@ -152,7 +152,7 @@ fn words<'a>(blamed: &Blamed, name: impl Fn(ConnectionId) -> Option<&'a str>) ->
         ("other_client", Some(request)) => format!("waiting for {who} ({request})"),
         ("other_client", None) => format!("waiting for {who}"),
         ("grab", _) => format!("grab by {who}"),
-        ("server", Some(request)) => format!("round trips of {request}"),
+        ("server", Some(request)) => format!("waiting for the server ({request})"),
         ("server", None) => "drawing".to_owned(),
         ("awaited", Some(request)) => format!("waiting for the reply to {request}"),
         ("queue", _) => "an earlier action".to_owned(),
@@ -177,4 +177,12 @@ fn network_blame_names_no_client() {
         request: None,
     };
     assert_eq!(words(&blamed, |_| Some("xterm")), "network");
+    // The request may have no reply.
+    let server = Blamed {
+        kind: "server",
+        request: Some(x11prof_protocol::Symbol::new("OpenFont")),
+        ..blamed
+    };
+    let said = "waiting for the server (OpenFont)";
+    assert_eq!(words(&server, |_| Some("xterm")), said);
 }

@@ -41,7 +41,8 @@ pub struct Blamed {
     pub kind: &'static str,
     /// The client that worked or waited; for `grab`, the client that had grabbed the server.
     pub client: ConnectionId,
-    /// The request that blocked the client, or that caused another client to act; `None` if there is none.
+    /// The request that took the server's time, that blocked the client, or that caused another client to act; `None` if
+    /// there is none.
     pub request: Option<Symbol>,
 }
 
@@ -52,7 +53,7 @@ impl Blamed {
         Some(Blamed {
             kind: blame.kind.name(),
             client: blame.client,
-            request: blame.request,
+            request: earlier_request(&blame, episode).map_or(blame.request, |(name, _)| Some(name)),
         })
     }
 }
@@ -216,9 +217,18 @@ fn sentence(blame: &Blame, episode: &Episode, findings: &Findings) -> String {
         (BlameKind::OtherClient, None) => {
             format!("{own} waited for {who}, which took {part}{ready}. Look at {who} first.")
         }
-        (BlameKind::Server, Some(request)) => format!(
+        (BlameKind::Server, Some(request)) if !episode.handled.is_empty() => format!(
             "The display server took {part} for {request} of {who}. Look at that request first."
         ),
+        // Requests before the awaited one can have taken the time.
+        (BlameKind::Server, Some(request)) => {
+            let start = episode.start.since(findings.first.unwrap_or_default());
+            let from = duration_ms(start) / 1e3;
+            let to = from + nanos_ms(episode.latency()) / 1e3;
+            format!(
+                "The display server took {part} for {who} up to the reply to {request}. `report --from {from:.3} --to {to:.3}` shows the time of each request."
+            )
+        }
         (BlameKind::Server, None) => format!(
             "The display server took {part} to draw for {who}. Draw less, or with cheaper requests."
         ),
