@@ -50,7 +50,8 @@ pub(crate) const REPLAY_OF: &str = "replay-of";
 pub(crate) fn tell_replay(path: &Path) -> Result<(), CommandError> {
     if let Some(played) = replay_of(path)?.as_deref().map(x11prof_views::plain) {
         say!(
-            "{} is a replay of {played}. Requests, bytes and server time are those of the program; waits \
+            "{} is a replay of {played}. Requests, bytes and server time are those of the program, and of \
+             GetInputFocus requests that the replay may have added; waits \
              and client CPU are those of the player",
             shown(path)
         );

@@ -151,6 +151,10 @@ impl Session {
         let compared_requests = lines.iter().filter_map(|line| line["count"].as_u64());
         let requests: u64 = recorded.iter().map(|(_, count)| count).sum();
         assert_eq!(compared_requests.sum::<u64>(), requests, "{compared}");
+        let has = |name: &str| lines.iter().any(|line| line["name"] == name);
+        assert!(lines.iter().all(|line| line["count"] != 0), "{compared}");
+        let recorded_focus = recorded.iter().any(|(name, _)| name == "GetInputFocus");
+        assert_eq!(has("GetInputFocus"), recorded_focus, "{compared}");
         let added = added(&said);
         let expected: Vec<(String, u64)> = recorded
             .into_iter()

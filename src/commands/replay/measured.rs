@@ -27,3 +27,18 @@ pub(super) fn report(path: &Path, server: &str) -> Result<ProfileReport, Command
     server.clone_into(&mut report.server.name);
     Ok(report)
 }
+
+/// Leaves out `added` requests of this name that the replay itself sent. They have the mean time of all requests of the
+/// name, and remain part of the total.
+pub(super) fn leave_out(report: &mut ProfileReport, name: &str, added: u64) {
+    let mut requests = report.requests.iter_mut();
+    if let Some(line) = requests.find(|line| line.name == name) {
+        let left = line.count.saturating_sub(added);
+        let part = left as f64 / line.count.max(1) as f64;
+        line.count = left;
+        for ms in [&mut line.time_ms, &mut line.server_ms, &mut line.charged_ms] {
+            *ms *= part;
+        }
+    }
+    report.requests.retain(|line| line.count > 0);
+}

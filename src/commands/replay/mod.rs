@@ -28,6 +28,8 @@ use crate::output::{emit_json, emit_text, page, refuse_input};
 /// The maximum share of server time in requests that are not replayed. Above this share, a replay does not represent
 /// the program.
 const MOST_LEFT_OUT: f64 = 0.05;
+/// The request that a replay adds to keep the order of the clients.
+const ADDED: &str = "GetInputFocus";
 /// The length of the longest recording that can be replayed with its recorded pauses.
 const LONGEST: Duration = Duration::from_hours(24);
 
@@ -88,8 +90,9 @@ fn replayed(arguments: &Replay) -> Outcome {
         for time in 1..=arguments.times {
             let trace = output(arguments, &server, time);
             refuse_input(Some(&trace), [path.as_path()])?;
-            play(arguments, &server, target.clone(), &trace)?;
-            let report = measured::report(&trace, &server)?;
+            let played = play(arguments, &server, target.clone(), &trace)?;
+            let mut report = measured::report(&trace, &server)?;
+            measured::leave_out(&mut report, ADDED, played.added_round_trips);
             runs.push(Replayed {
                 server: server.clone(),
                 trace,
@@ -151,7 +154,7 @@ fn answers(arguments: &Replay, servers: Vec<(String, Target)>) -> Outcome {
                 say!("{}", error.message());
                 is_cut_off = true;
             }
-            played => played?,
+            played => drop(played?),
         }
         let report = diverge::answers(path, &trace)?;
         all.push(Answers {
@@ -226,7 +229,7 @@ fn play(
     server: &str,
     target: Target,
     trace: &Path,
-) -> Result<(), CommandError> {
+) -> Result<Played, CommandError> {
     let pace = match arguments.pace {
         PaceChoice::Recorded => player::RECORDED,
         PaceChoice::Full => player::FULL,
@@ -257,7 +260,7 @@ fn play(
     };
     let played: Played = stand_in.recorded(target, trace)?;
     tell(&played, server);
-    Ok(())
+    Ok(played)
 }
 
 /// Prints how the replay `played` on `server` differs from the recording.
@@ -305,7 +308,7 @@ fn tell(played: &Played, server: &str) {
     if played.added_round_trips > 0 {
         say!(
             "{server}: {} added to keep the order of the clients",
-            counted(played.added_round_trips, "GetInputFocus request")
+            counted(played.added_round_trips, &format!("{ADDED} request"))
         );
     }
     if played.other_keys > 0 && played.inputs > 0 {

@@ -22,21 +22,23 @@ pub fn replayed(comparison: &Comparison, page: &Page) -> String {
     };
     let all: u64 = comparison.requests.iter().map(|line| line.count).sum();
     let first = format!(
-        "{}: {}, {}; the server {} ({})",
+        "{}: {}, {}; the server {} for them ({})",
         plain(&trace.path),
         duration(trace.duration_ms),
         counted(all, "request"),
-        duration(recorded.server_ms),
+        duration(requests_ms(comparison, 0)),
         basis_word(recorded.basis)
     );
     text.push_str(&page.wrap_in(Style::Bold, &first, 2));
     for (at, server) in (1..).zip(replays) {
-        text.push_str(&page.wrap(&difference(comparison, recorded, server, at), 2));
+        text.push_str(&page.wrap(&difference(comparison, server, at), 2));
     }
     text.push('\n');
     text.push_str(&requests(comparison, page));
     let mut legend =
-        "Server time in ms. • these requests together use half of the time.".to_owned();
+        "Server time in ms. • these requests together use half of the time. (events, connections): also \
+         other clients, and GetInputFocus requests that the replay added."
+            .to_owned();
     if !page.all {
         legend.push_str(" --all shows every request.");
     }
@@ -50,21 +52,24 @@ pub fn replayed(comparison: &Comparison, page: &Page) -> String {
     text
 }
 
+/// The server time of the program's requests on the server with this number, in milliseconds.
+fn requests_ms(comparison: &Comparison, at: usize) -> f64 {
+    let requests = comparison.requests.iter();
+    let servers = requests.filter_map(|one| one.servers.get(at));
+    servers.map(|one| one.charged_ms).sum()
+}
+
 /// A line with a server's time, and the requests that differ most from the recorded ones.
-fn difference(
-    comparison: &Comparison,
-    recorded: &ComparedServer,
-    server: &ComparedServer,
-    at: usize,
-) -> String {
+fn difference(comparison: &Comparison, server: &ComparedServer, at: usize) -> String {
+    let (before, after) = (requests_ms(comparison, 0), requests_ms(comparison, at));
     let mut line = format!(
         "{}: {} ({})",
         plain(&server.name),
-        duration(server.server_ms),
+        duration(after),
         basis_word(server.basis)
     );
-    if recorded.server_ms > 0.0 {
-        let ratio = server.server_ms / recorded.server_ms;
+    if before > 0.0 {
+        let ratio = after / before;
         line.push_str(&format!(", {ratio:.2} times the recorded"));
     }
     let differences = comparison.requests.iter().filter_map(|request| {
