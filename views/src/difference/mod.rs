@@ -5,6 +5,7 @@ use x11prof_analyzer::{Difference, DifferenceRow, Quantity, SideReport};
 use crate::csv_tables;
 use crate::page::{Page, Style, name};
 use crate::plain::plain;
+use crate::profile::basis_word;
 use crate::table::Table;
 use crate::units::{counted, three};
 
@@ -207,13 +208,19 @@ fn lost(difference: &Difference) -> String {
 fn doubts(difference: &Difference) -> Vec<String> {
     let mut lines = Vec::new();
     if difference.old.basis.is_none() || difference.old.basis != difference.new.basis {
-        lines.push(
-            "Server times are left out: they are measured in some of the recordings and modelled \
-             in others."
-                .to_owned(),
-        );
+        let source = |side: &SideReport| side.basis.map_or("several", basis_word);
+        lines.push(format!(
+            "Server times are left out: their time sources differ (old: {}, new: {}). Record both versions in the same way.",
+            source(&difference.old),
+            source(&difference.new)
+        ));
     }
     for (name, side) in [("old", &difference.old), ("new", &difference.new)] {
+        if let Some(network) = &side.network {
+            lines.push(format!(
+                "Times of the {name} recordings include an emulated network ({network})."
+            ));
+        }
         if !side.fixes.is_empty() {
             let fixes = side.fixes.join(", ");
             lines.push(format!(
@@ -381,9 +388,11 @@ fn number(row: &DifferenceRow, value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use x11prof_analyzer::{Difference, DifferenceRow, Quantity, SideReport, ValuesReport};
+    use x11prof_analyzer::{
+        Difference, DifferenceRow, Quantity, SideReport, TimeSource, ValuesReport,
+    };
 
-    use super::{lost, speeds, spread, text};
+    use super::{doubts, lost, speeds, spread, text};
     use crate::page::Page;
 
     fn row(action: &str, old: f64, new: f64) -> DifferenceRow {
@@ -416,6 +425,7 @@ mod tests {
             command: Vec::new(),
             basis: None,
             fixes: Vec::new(),
+            network: None,
         }
     }
 
@@ -492,5 +502,32 @@ mod tests {
             first(row("Typing", 1.0, 2.0)),
             "All counts are the same; times differ as between any two runs."
         );
+    }
+
+    #[test]
+    fn caveats_name_time_sources_and_emulated_networks() {
+        let difference = Difference {
+            format: 1,
+            old: SideReport {
+                basis: Some(TimeSource::Attributed),
+                ..side()
+            },
+            new: SideReport {
+                basis: Some(TimeSource::Timed),
+                network: Some("dsl".to_owned()),
+                ..side()
+            },
+            level: 0.05,
+            fewest_runs: 4,
+            real: None,
+            rows: Vec::new(),
+        };
+        let lines = doubts(&difference);
+        assert!(
+            lines[0].contains("(old: attributed, new: timed)"),
+            "{lines:?}"
+        );
+        let network = "Times of the new recordings include an emulated network (dsl).";
+        assert_eq!(lines[1..], [network]);
     }
 }

@@ -129,6 +129,8 @@ pub struct Figures {
     pub basis: TimeSource,
     /// The changes of the protocol that the recorder made (`record --try`), by name.
     pub fixes: Vec<String>,
+    /// The emulated network; `None` without one.
+    pub network: Option<String>,
     pub(crate) values: BTreeMap<Subject, f64>,
 }
 
@@ -189,6 +191,7 @@ impl FiguresOfRun {
             command: report.trace.command.clone(),
             basis: self.profile.basis(),
             fixes: self.summary.tried().map(|(fix, _)| fix.clone()).collect(),
+            network: self.summary.emulated_network().map(|of| of.to_string()),
             values: BTreeMap::new(),
         };
         let first = self.summary.first().unwrap_or_default();

@@ -48,6 +48,8 @@ pub struct SideReport {
     /// Protocol rewrites used in all recordings (`record --try`).
     #[serde(rename = "experiments")]
     pub fixes: Vec<String>,
+    /// The emulated network of the first recording that has one (`record --net`); null without one.
+    pub network: Option<String>,
 }
 
 /// A figure of both versions, and its change.
@@ -124,6 +126,7 @@ impl SideReport {
                 .into_iter()
                 .filter(|fix| runs.iter().all(|run| run.fixes.contains(fix)))
                 .collect(),
+            network: runs.iter().find_map(|run| run.network.clone()),
         }
     }
 }
@@ -269,6 +272,7 @@ mod tests {
             command: vec!["x".to_owned()],
             basis: TimeSource::Attributed,
             fixes: Vec::new(),
+            network: None,
             values: values
                 .map(|(quantity, name, value)| ((*quantity, name.map(str::to_owned)), *value))
                 .collect(),

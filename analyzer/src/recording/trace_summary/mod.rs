@@ -8,6 +8,7 @@ use std::io;
 use std::time::Duration;
 
 use rustc_hash::FxHashMap;
+use x11prof_cost_model::Network;
 use x11prof_protocol::Message;
 use x11prof_trace::{
     ConnectionId, Control, EmulatedNetwork, Joined, Link, Opened, Reader, Record, Server, Started,
@@ -292,6 +293,11 @@ impl TraceSummary {
         self.last
     }
 
+    /// The emulated network of the recording; `None` without one.
+    pub(crate) fn emulated_network(&self) -> Option<Network> {
+        self.network.as_ref().map(networks::network)
+    }
+
     /// Limits all figures, including durations, to the time between these two times.
     pub fn limit(&mut self, part: (Timestamp, Timestamp)) {
         self.part = Some(part);
@@ -423,8 +429,7 @@ impl TraceSummary {
         let tried = self
             .tried()
             .map(|(fix, count)| Warning::general(WarningKind::Tried, Some(fix.clone()), *count));
-        let network = self.network.as_ref().map(|emulated| {
-            let network = networks::network(emulated);
+        let network = self.emulated_network().map(|network| {
             Warning::general(WarningKind::EmulatedNetwork, Some(network.to_string()), 1)
         });
         let count = self.errors.count(choice);
