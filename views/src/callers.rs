@@ -121,7 +121,7 @@ pub(crate) fn advice_on_names(text: &str, page: &Page) -> String {
     }
 }
 
-/// The call sites that sent most of `round_trips` requests, each with its number of sampled round trips; `None` if no
+/// The call sites that sent most of `round_trips` requests that a suggestion saves, each with its number of sampled round trips; `None` if no
 /// call site is known.
 pub(crate) fn askers(callers: &[CallerReport], round_trips: u64) -> Option<String> {
     let mut askers: Vec<(u64, String)> = callers
@@ -139,7 +139,7 @@ pub(crate) fn askers(callers: &[CallerReport], round_trips: u64) -> Option<Strin
     }
     let stacks: u64 = askers.iter().map(|(waits, _)| waits).sum();
     let first = match stacks < round_trips {
-        true => format!("Samples of {stacks} of these {round_trips} round trips: requested"),
+        true => format!("Samples of {stacks} of the {round_trips} saved round trips: requested"),
         false => "Requested".to_owned(),
     };
     (!named.is_empty()).then(|| format!("{first} by {}.", named.join(", ")))

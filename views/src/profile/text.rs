@@ -256,8 +256,10 @@ fn legend(report: &ProfileReport, page: &Page) -> String {
             Some(_) => "other clients",
             None => "clients that are not in the recording",
         };
+        // In a breakdown, connections are in the group of events.
+        let connections = ["connections, ", ""][usize::from(report.groups.is_some())];
         text.push_str(&format!(
-            ". {name}: connections, the server's own work, and {others}"
+            ". {name}: {connections}the server's own work, and {others}"
         ));
     }
     let by = report.groups.as_ref().map(|groups| groups.by.as_str());

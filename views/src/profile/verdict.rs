@@ -101,13 +101,12 @@ fn start_up(report: &ProfileReport) -> Option<String> {
         true => String::new(),
         false => abroad(report, slowest).map_or_else(String::new, |abroad| format!("; {abroad}")),
     };
-    let before = match slowest.start_ms < -0.01 * latency {
-        true => format!(
-            ", {} of it before its first message",
-            duration(-slowest.start_ms)
-        ),
-        false => String::new(),
-    };
+    let before = slowest.parts.as_ref();
+    let before = before.and_then(|parts| parts.before_connection_ms);
+    let before = before.filter(|before| *before > 0.01 * latency);
+    let before = before.map_or_else(String::new, |before| {
+        format!(", {} of it before it connected", duration(before))
+    });
     Some(format!(
         "Start-up{whose} {}{before}: {first} {}, {other}, {}{abroad}",
         duration(latency),

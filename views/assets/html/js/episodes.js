@@ -99,7 +99,7 @@ function landmarks() {
 
 function list(all) {
   const view = table(byId("episode-table"), {
-    caption: "Episodes over the threshold", rows: all.filter(passes), sort: 2, limit: 200,
+    caption: "Episodes of at least the latency that the slider selects", rows: all.filter(passes), sort: 2, limit: 200,
     search: "Find an episode",
     pick: (episode) => choose({ episode }),
     columns: [
