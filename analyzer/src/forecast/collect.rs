@@ -58,6 +58,9 @@ pub(super) struct Read {
     /// The write that the server replied to, or else the latest write before; `None` if there is none.
     pub(super) cause: Option<Id>,
     pub(super) awaited: Awaited,
+    /// The request whose reply ends in this read or in the next one that has a name, or the first event; `None` if
+    /// unknown.
+    pub(super) name: Option<Symbol>,
     /// The latest read with an event since the client sent the request that it waits for; `None` without such an event.
     pub(super) event: Option<Id>,
 }
@@ -167,6 +170,8 @@ struct Connected {
     last_event: Option<Id>,
     /// The write in which the current, incomplete request began.
     unnamed: Option<Id>,
+    /// The read in which the current, incomplete reply began.
+    unnamed_read: Option<Id>,
     /// True if the client has used shared memory since it last synchronised.
     shares: bool,
 }
@@ -314,6 +319,7 @@ impl Forecasts {
             let took = answer.began.saturating_sub(question.requested_at);
             self.link.replied_after(took);
             current.requested_at = current.requested_at.max(question.requested_at);
+            current.read.name = Some(question.name);
             let owed = self.owed.remove(&(seen.connection, question.sequence));
             current.read.unshared += owed.unwrap_or(0);
             if answer.how.is_round_trip() {
@@ -422,6 +428,15 @@ impl Forecasts {
         let mut read = std::mem::take(&mut self.current.read);
         read.client = id;
         read.at = time;
+        read.name = read.name.or(self.current.event);
+        if read.name.is_none() && !self.current.has_event {
+            client.unnamed_read.get_or_insert(here);
+        } else if let Some(first) = client.unnamed_read.take() {
+            let parts = recorded.reads.get_mut(first..).unwrap_or_default();
+            for part in parts.iter_mut().filter(|one| one.client == id) {
+                part.name = part.name.or(read.name);
+            }
+        }
         let requested_at = self.current.requested_at;
         read.cause = match requested_at {
             0 if self.current.has_event => {

@@ -86,8 +86,10 @@ impl Walk<'_> {
                 (PathKind::Event, Symbol::new("(other events)"))
             }
         };
-        let kind = [kind, PathKind::BytesBack][usize::from(bytes)];
-        (kind, name, read.client)
+        match bytes {
+            true => (PathKind::BytesBack, read.name.unwrap_or(name), read.client),
+            false => (kind, name, read.client),
+        }
     }
 
     /// Adds the time from `from` to `until` (nanoseconds) in which the bytes of `moment` wait for the line or are

@@ -258,6 +258,22 @@ fn time_behind_other_bytes_belongs_to_the_bytes_on_the_line() {
 }
 
 #[test]
+fn parts_of_a_long_reply_have_the_name_of_its_request() {
+    let mut trace = Synthetic::new();
+    let mut long = reply(1);
+    long[4..8].copy_from_slice(&25_000_u32.to_le_bytes());
+    long.extend([0; 100_000]);
+    trace.wait(10).client_sends(&[query_font()]);
+    for part in long.chunks(30_000) {
+        trace.wait(50).block(Direction::ToClient, part);
+    }
+    let causes = causes_over_a_slow_line(&forecasts(&trace));
+    let bytes = causes.iter().filter(|one| one.0 == "bytes-back");
+    let bytes: Vec<_> = bytes.map(|one| (one.1.as_str(), one.3)).collect();
+    assert_eq!(bytes, [("QueryFont", 104.0)], "{causes:?}");
+}
+
+#[test]
 fn clients_on_one_line_delay_each_other_by_bytes_only() {
     let mut display = Display::new();
     for number in 1..=20_u16 {
