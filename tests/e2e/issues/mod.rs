@@ -121,7 +121,7 @@ fn issue_list_is_readable_text() {
     assert!(!short.contains("Users"), "nobody is known: {short}");
     let long = list(&["--all", "--details"]);
     for part in [
-        "; accepted: it has many",
+        "; accepted: it",
         "once: Start-up (windows,",
         "The slowest is in all/xterm.mcap at 0.",
     ] {
