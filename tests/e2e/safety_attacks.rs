@@ -548,7 +548,7 @@ fn silent_connections_do_not_lock_out_clients() {
 /// A server that accepts connections and never replies.
 #[test]
 fn silent_server_is_reported_and_interrupted() {
-    let (server, place) = (FakeServer::start(392, Vec::new()), Place::new());
+    let (server, place) = (FakeServer::start(393, Vec::new()), Place::new());
     let display = ["--display", &server.display];
     place.write("keys", b"type \"a\"\n");
     for words in [

@@ -74,7 +74,7 @@ fn recording_names_polling_grabbing_and_leaking_clients() {
         .iter()
         .filter(|one| one["connection"] == grab["client"]);
     assert!(by_grab.clone().count() >= 2, "{report:#}");
-    let waiters = by_grab.flat_map(|one| one["waited"].as_array().expect("waiters"));
+    let waiters = by_grab.flat_map(|one| one["waiters"].as_array().expect("waiters"));
     for waiter in ["poll", "leak", "redraw"] {
         let waiter = &of(&report, waiter)["client"];
         let mut waiters = waiters.clone();

@@ -304,7 +304,10 @@ impl Forecasts {
                 }
             }
             Message::ClientSetup(_) => current.ends = true,
-            Message::ServerSetup(_) => current.read.awaited = Awaited::Setup,
+            Message::ServerSetup(_) => {
+                current.read.awaited = Awaited::Setup;
+                current.read.name = Some(Symbol::new("(setup)"));
+            }
             Message::Event(event) => {
                 if event.name.as_str() != "MIT-SHM:Completion" {
                     current.event.get_or_insert(event.name);
