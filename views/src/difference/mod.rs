@@ -129,7 +129,7 @@ fn speeds(difference: &Difference) -> String {
     let times = difference.rows.iter().filter_map(|row| {
         let name = match (row.quantity, &row.name) {
             (Quantity::StartUpMs, None) => "start-up",
-            // Without a test, the duration of a session says nothing: often its user ends it.
+            // Without a test the duration of a session is no evidence: often the user ends the session.
             (Quantity::WallMs, None) if difference.real.is_some() => "wall clock",
             (Quantity::EpisodeMs, None) => "all episodes",
             (Quantity::ClientMs, None) => "client CPU",
