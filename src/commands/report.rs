@@ -222,7 +222,10 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     report.start_up.extend(start_up);
     if span.is_all() {
         report.start_up = summary.start_ups().to_vec();
-        let network = [network, Network::USUAL][usize::from(network == Network::NONE)];
+        let network = match network == Network::NONE {
+            true => Network::USUAL,
+            false => network,
+        };
         report.forecast = Some(forecasts.over(&network));
     }
     let warnings = &mut report.warnings;

@@ -16,7 +16,7 @@ use crate::units::{counted, duration, share};
 /// for a user.
 const MOSTLY: f64 = 50.0;
 /// The overhead of capturing stacks, in percent of the clients' CPU time, above which the overhead is printed.
-const TOLD: f64 = 1.0;
+const LEAST_PERCENT: f64 = 1.0;
 
 pub(super) fn verdict(report: &ProfileReport, page: &Page) -> String {
     let mut lines = vec![recorded(report)];
@@ -85,7 +85,7 @@ fn start_up(report: &ProfileReport) -> Option<String> {
     // The line has space only for the largest of the other parts.
     let (name, most) = parts.max_by(|a, b| a.1.total_cmp(&b.1))?;
     let mut other = format!("{name} {}", of(most));
-    if name == "server wait" && percent(slowest.processor_ms, latency) >= TOLD {
+    if name == "server wait" && percent(slowest.processor_ms, latency) >= LEAST_PERCENT {
         let no_cpu = of(slowest.processor_ms);
         other.push_str(&format!(" (of which no free CPU {no_cpu})"));
     }
@@ -165,7 +165,7 @@ fn who(report: &ProfileReport) -> String {
 fn stacks(report: &ProfileReport) -> Option<String> {
     let took = report.client_and_server.stacks_ms?;
     let of_clients = percent(took, report.total.client_cpu_ms?);
-    (of_clients >= TOLD).then(|| {
+    (of_clients >= LEAST_PERCENT).then(|| {
         format!(
             "Capturing stacks used {} of the clients' CPU time",
             duration(took)
