@@ -15,7 +15,8 @@ use crate::units::{counted, duration, share};
 /// The idle share of a start-up, in percent, above which no forecast is printed, because the program probably waited
 /// for a user.
 const MOSTLY: f64 = 50.0;
-/// The overhead of capturing stacks, in percent of the clients' CPU time, above which the overhead is printed.
+/// A share below this percentage is not printed: of captured stacks in the clients' CPU time, and of waits for a free CPU in
+/// a start-up.
 const LEAST_PERCENT: f64 = 1.0;
 
 pub(super) fn verdict(report: &ProfileReport, page: &Page) -> String {
