@@ -14,8 +14,15 @@ use crate::handler_times;
 use crate::saved_parameters;
 
 /// The requests that the benchmark measures to compare two machines: cheap requests, and drawing.
-const PROBED: &str = "NoOperation GetInputFocus ChangeGC ChangeProperty PolyPoint PolyFillRectangle \
-    CopyArea";
+const PROBED: [&str; 7] = [
+    "NoOperation",
+    "GetInputFocus",
+    "ChangeGC",
+    "ChangeProperty",
+    "PolyPoint",
+    "PolyFillRectangle",
+    "CopyArea",
+];
 
 /// Whether the one-second benchmark may run if this machine has no stored result. The benchmark must not run during a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,7 +142,7 @@ fn probed(host: &Host, probing: Probing) -> Result<ServerParameters, String> {
     let handlers = handler_times::of_private(&mut server);
     let plan = Plan {
         quick: true,
-        only: PROBED.split(' ').map(str::to_owned).collect(),
+        only: PROBED.map(str::to_owned).into(),
         entries_only: true,
         pin: Pin::usual(),
         ..Plan::default()

@@ -123,8 +123,22 @@ impl Place {
 
 /// Prefixes of the names of kernel functions. In these functions, a thread waits for a file: a page of the page cache,
 /// a block, a file system's journal, a file of another machine or of a FUSE process.
-const FILE_CHANNELS: &str = "folio_ io_schedule wait_on_page wait_on_bit wait_on_buffer submit_bio blk_ jbd2_ \
-    ext4_ xfs_ btrfs_ nfs p9_client request_wait_answer";
+const FILE_CHANNELS: [&str; 14] = [
+    "folio_",
+    "io_schedule",
+    "wait_on_page",
+    "wait_on_bit",
+    "wait_on_buffer",
+    "submit_bio",
+    "blk_",
+    "jbd2_",
+    "ext4_",
+    "xfs_",
+    "btrfs_",
+    "nfs",
+    "p9_client",
+    "request_wait_answer",
+];
 
 impl Wait {
     /// Returns the kind of wait, from the kernel function `channel` if known, otherwise from the system call.
@@ -137,7 +151,7 @@ impl Wait {
             Wait::Sleep
         } else if has("futex") {
             Wait::Lock
-        } else if FILE_CHANNELS.split(' ').any(has) {
+        } else if FILE_CHANNELS.iter().any(|part| has(part)) {
             Wait::File
         } else if !channel.is_empty() {
             Wait::Other

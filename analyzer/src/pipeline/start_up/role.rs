@@ -4,8 +4,19 @@ use serde::{Deserialize, Serialize};
 use x11prof_trace::Opened;
 
 /// Session daemons and input injectors that recordings commonly contain in addition to the program.
-const HELPERS: &str = "xdotool xte x11prof dbus-launch at-spi-bus-laun at-spi2-registr gvfsd \
-    xsettingsd ibus-x11 fcitx xwininfo";
+const HELPERS: [&str; 11] = [
+    "xdotool",
+    "xte",
+    "x11prof",
+    "dbus-launch",
+    "at-spi-bus-laun",
+    "at-spi2-registr",
+    "gvfsd",
+    "xsettingsd",
+    "ibus-x11",
+    "fcitx",
+    "xwininfo",
+];
 
 /// The role of a client. The order is from the least to the most important role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
@@ -30,7 +41,7 @@ impl ClientRole {
         let name = opened.name.as_deref().unwrap_or_default();
         match (program(command), program(&opened.command)) {
             (Some(recorded), Some(client)) if recorded == client => ClientRole::Command,
-            _ if HELPERS.split(' ').any(|one| one == name) => ClientRole::Helper,
+            _ if HELPERS.contains(&name) => ClientRole::Helper,
             _ => ClientRole::Program,
         }
     }
