@@ -12,29 +12,47 @@ use crate::error::{CommandError, Outcome};
 use crate::output::emit_text;
 use crate::text_file::text;
 
-/// The reports to compare, each on a line: the report's name, its format, and x11prof's arguments. The format `all` is
-/// several formats in one document. `CUT` is replaced by the middle of the recording and `LENGTH` by its length, both in
+/// The reports to compare: the report's name, its format, and x11prof's arguments. The format `all` is several
+/// formats in one document. `CUT` is replaced by the middle of the recording and `LENGTH` by its length, both in
 /// seconds.
-const PAGES: &str = "report all report --format all --all
-html html report --format html
-by-client json report --format json --by client
-by-window json report --format json --by window
-by-drawable json report --format json --by drawable
-before json report --format json --to CUT
-after json report --format json --from CUT
-episodes all episodes --format all --all
-episodes-before json episodes --format json --to CUT
-episodes-after json episodes --format json --from CUT
-events all episodes --format all --events /dev/stdin
-stacks stacks export --to collapsed -o /dev/stdout
-network all network --format all --all
-stats all stats --format all
-dump lines dump --format json
-net json report --format json --net 100KB/s,50ms
-episodes-net json episodes --format json --net 100KB/s,50ms
-compare json compare --format json --params xvfb-24 --params xvnc
-top json top --json --seconds LENGTH
-check text check --budget /dev/stdin --junit /dev/stdout";
+const PAGES: &[(&str, &str, &str)] = &[
+    ("report", "all", "report --format all --all"),
+    ("html", "html", "report --format html"),
+    ("by-client", "json", "report --format json --by client"),
+    ("by-window", "json", "report --format json --by window"),
+    ("by-drawable", "json", "report --format json --by drawable"),
+    ("before", "json", "report --format json --to CUT"),
+    ("after", "json", "report --format json --from CUT"),
+    ("episodes", "all", "episodes --format all --all"),
+    ("episodes-before", "json", "episodes --format json --to CUT"),
+    (
+        "episodes-after",
+        "json",
+        "episodes --format json --from CUT",
+    ),
+    ("events", "all", "episodes --format all --events /dev/stdin"),
+    ("stacks", "stacks", "export --to collapsed -o /dev/stdout"),
+    ("network", "all", "network --format all --all"),
+    ("stats", "all", "stats --format all"),
+    ("dump", "lines", "dump --format json"),
+    ("net", "json", "report --format json --net 100KB/s,50ms"),
+    (
+        "episodes-net",
+        "json",
+        "episodes --format json --net 100KB/s,50ms",
+    ),
+    (
+        "compare",
+        "json",
+        "compare --format json --params xvfb-24 --params xvnc",
+    ),
+    ("top", "json", "top --json --seconds LENGTH"),
+    (
+        "check",
+        "text",
+        "check --budget /dev/stdin --junit /dev/stdout",
+    ),
+];
 
 /// A budget with zero limits, which makes `check` print every figure.
 const BUDGET: &str = "[total]\nrequests = 0\nbytes = 0\nround_trips = 0\nsynchronisations = 0\nserver_ms = 0\n\
@@ -45,19 +63,12 @@ const EVENTS: &str = "format = 1\n\
                       [[event]]\nname = \"Key\"\ntype = \"input\"\nstart = { event = \"KeyPress\" }\n\
                       [[event]]\nname = \"Shown\"\ntype = \"window\"\nnested = true\nstart = { request = \"MapWindow\" }\n";
 
-fn row(line: &'static str) -> Option<(&'static str, &'static str, &'static str)> {
-    let (name, rest) = line.split_once(' ')?;
-    let (format, words) = rest.split_once(' ')?;
-    Some((name, format, words))
-}
-
 /// Produces all reports of the recording and prints figures that contradict each other. The exit status is 1 if there
 /// are contradictions.
 pub(crate) fn run(arguments: &Audit) -> Outcome {
     let path = &arguments.trace;
     let mut pages = Pages::default();
-    let all: Vec<_> = PAGES.lines().filter_map(row).collect();
-    let (first, rest) = all.split_at(1);
+    let (first, rest) = PAGES.split_at(1);
     add(&mut pages, path, first, 0.0)?;
     if pages.figure("report:total.count") == Some(0.0) {
         emit_text(

@@ -11,12 +11,38 @@ use crate::callers::code_stacks::{CodeStack, CodeStacks, StackNames};
 use crate::recording::trace_summary::TraceSummary;
 
 /// Libraries that send requests on behalf of their callers: the callers are reported instead.
-const LIBRARIES: &str = "libX11 libX11-xcb libxcb libXext libXrender libXi libXrandr libXfixes libXcursor \
-    libXinerama libXdamage libXcomposite libXtst libXft libXpm libcairo libxkbcommon-x11 \
-    libc libpthread";
+const LIBRARIES: [&str; 19] = [
+    "libX11",
+    "libX11-xcb",
+    "libxcb",
+    "libXext",
+    "libXrender",
+    "libXi",
+    "libXrandr",
+    "libXfixes",
+    "libXcursor",
+    "libXinerama",
+    "libXdamage",
+    "libXcomposite",
+    "libXtst",
+    "libXft",
+    "libXpm",
+    "libcairo",
+    "libxkbcommon-x11",
+    "libc",
+    "libpthread",
+];
 
 /// Rust crates that send requests on behalf of their callers, as part of the program.
-const CRATES: &str = "x11rb x11rb_protocol xcb rustix std core alloc";
+const CRATES: [&str; 7] = [
+    "x11rb",
+    "x11rb_protocol",
+    "xcb",
+    "rustix",
+    "std",
+    "core",
+    "alloc",
+];
 
 /// A function on a stack.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -281,7 +307,7 @@ fn is_of_crate(function: &FunctionReport) -> bool {
     let path = name.trim_start_matches(['<', '&']);
     let is_named = path
         .split_once("::")
-        .is_some_and(|(first, _)| is_one_of(CRATES, first));
+        .is_some_and(|(first, _)| CRATES.contains(&first));
     let file = function.line.as_deref().unwrap_or_default();
     let folder = match file.strip_prefix("/rustc/") {
         Some(library) => library.split_once("/library/"),
@@ -295,11 +321,7 @@ fn is_of_crate(function: &FunctionReport) -> bool {
         Some((name, version)) if version.starts_with(|first: char| first.is_ascii_digit()) => name,
         _ => of,
     });
-    is_named || of.is_some_and(|of| is_one_of(CRATES, &of.replace('-', "_")))
-}
-
-fn is_one_of(names: &str, name: &str) -> bool {
-    names.split(' ').any(|one| one == name)
+    is_named || of.is_some_and(|of| CRATES.contains(&of.replace('-', "_").as_str()))
 }
 
 /// True for the X libraries, libraries that draw with them, and libc.
@@ -307,5 +329,5 @@ fn is_library(file: &str) -> bool {
     let name = file.rsplit('/').next().unwrap_or_default();
     let name = name.split(".so").next().unwrap_or_default();
     let prefixes = ["libxcb-", "ld-linux"];
-    is_one_of(LIBRARIES, name) || prefixes.iter().any(|prefix| name.starts_with(prefix))
+    LIBRARIES.contains(&name) || prefixes.iter().any(|prefix| name.starts_with(prefix))
 }

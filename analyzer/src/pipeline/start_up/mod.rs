@@ -234,8 +234,8 @@ impl StartUps {
             }
             _ if client.frame.progress() == Progress::Over => self.end(seen.connection, processes),
             Message::Event(event) => {
-                let idle = processes.has_rested(client.pid, client.last, time);
-                if idle && event.name.as_str().ends_with("Press") {
+                let is_press = event.name.as_str().ends_with("Press");
+                if is_press && processes.has_rested(client.pid, client.last, time) {
                     client.pressed = Some(time);
                 }
                 client.frame.event(seen, event);
