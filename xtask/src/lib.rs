@@ -9,6 +9,7 @@
 mod calibrate;
 mod demo;
 mod docs;
+mod instructions;
 mod lint;
 mod package;
 pub mod packages;
@@ -17,6 +18,7 @@ mod release;
 mod results;
 pub mod run;
 mod size;
+pub mod stages;
 mod test;
 pub mod words;
 
@@ -63,8 +65,13 @@ Release
 
 /// Runs the task that the first of `arguments` names.
 pub fn task(arguments: &[String]) -> ExitCode {
-    let done = match arguments.first().map(String::as_str) {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match words.first().copied() {
         Some("demo") => demo::demo(),
+        // Counts instructions of programs that are built for release, and so needs no validation program.
+        Some("bench") if matches!(words[1..], ["analyze", "--check" | "--write"]) => {
+            instructions::check(words[2] == "--write")
+        }
         Some("bench" | "validate") => results::keep(&mut cargo_validation(arguments), arguments),
         Some("docs") => docs::docs(),
         Some("lint") => lint::lint(),
@@ -93,14 +100,10 @@ pub fn task(arguments: &[String]) -> ExitCode {
     }
 }
 
-/// The cargo command that runs validations and benchmarks (crate `validation`), built for release. A check of
-/// instructions starts programs that are built for release, so the crate itself needs no second build for it.
+/// The cargo command that runs validations and benchmarks (crate `validation`), built for release.
 fn cargo_validation(arguments: &[String]) -> std::process::Command {
     let mut cargo = run::cargo();
-    cargo.args(["run", "--quiet", "--locked"]);
-    if !arguments.iter().any(|argument| argument == "--check") {
-        cargo.arg("--release");
-    }
+    cargo.args(["run", "--quiet", "--locked", "--release"]);
     cargo.args(["--package", "x11prof-validation", "--"]);
     cargo.args(arguments);
     cargo

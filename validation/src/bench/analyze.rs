@@ -9,6 +9,7 @@ use std::time::Instant;
 use super::x_server::XServer;
 use xtask::packages::{COVERAGE, DEMO, TEST, ensure, on_path};
 use xtask::run::{cargo, run, target};
+use xtask::stages::stages;
 
 /// The processor on which all work runs, as far as the system allows.
 const CPU: &str = "1";
@@ -184,58 +185,6 @@ fn print_rate(what: &str, requests: f64, seconds: f64, note: &str) {
         "  {what:<32} {requests:>12.0} requests {seconds:>9.3} s {:>14.0} /s{note}",
         requests / seconds
     );
-}
-
-/// The output of the `stages` example.
-pub(super) struct Stages {
-    pub(super) stages: Vec<Stage>,
-    /// Peak of resident memory, in bytes.
-    peak: u64,
-}
-
-pub(super) struct Stage {
-    pub(super) name: String,
-    pub(super) requests: f64,
-    pub(super) seconds: f64,
-}
-
-/// Runs the `stages` example.
-pub(super) fn stages(trace: &Path, what: &str, parameters: &Path) -> Result<Stages, String> {
-    let output = Command::new("taskset")
-        .args(["-c", CPU])
-        .arg(target().join("release/examples/stages"))
-        .arg(trace)
-        .arg(what)
-        .arg(parameters)
-        .output()
-        .map_err(|error| format!("cannot run stages: {error}"))?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let mut read = Stages {
-        stages: Vec::new(),
-        peak: 0,
-    };
-    for line in text.lines() {
-        let mut words = line.split('\t');
-        let (Some(name), Some(first)) = (words.next(), words.next()) else {
-            continue;
-        };
-        match words.next() {
-            Some(seconds) => read.stages.push(Stage {
-                name: name.to_owned(),
-                requests: first.parse().unwrap_or(0.0),
-                seconds: seconds.parse().unwrap_or(f64::INFINITY),
-            }),
-            None => read.peak = first.parse().unwrap_or(0),
-        }
-    }
-    if output.status.success() && !read.stages.is_empty() {
-        Ok(read)
-    } else {
-        Err(format!(
-            "stages failed: {text}{}",
-            String::from_utf8_lossy(&output.stderr)
-        ))
-    }
 }
 
 /// xtrace prints while it relays, so its CPU time counts.

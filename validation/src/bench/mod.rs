@@ -2,7 +2,6 @@
 
 mod analyze;
 mod growth;
-mod instructions;
 mod made_trace;
 mod plain_relay;
 mod proxy;
@@ -18,12 +17,7 @@ pub(crate) mod x_server;
 /// Runs the benchmark that `arguments` name.
 pub(crate) fn bench(arguments: &[String]) -> Result<(), String> {
     match arguments.first().map(String::as_str) {
-        Some("analyze") => match arguments.get(1).map(String::as_str) {
-            None => analyze::bench(),
-            Some("--check") => instructions::check(false),
-            Some("--write") => instructions::check(true),
-            Some(other) => Err(format!("bench analyze [--check|--write], not {other}")),
-        },
+        Some("analyze") => analyze::bench(),
         Some("growth") => growth::bench(&arguments[1..]),
         Some("proxy") => proxy::bench(&arguments[1..]),
         Some("stacks") => stacks::bench(&arguments[1..]),
@@ -33,7 +27,7 @@ pub(crate) fn bench(arguments: &[String]) -> Result<(), String> {
         // Internal: the relay with which `bench proxy` compares, as a separate process.
         Some("plain-relay") => plain_relay::serve(&arguments[1..]),
         _ => Err(
-            "usage: cargo xtask bench analyze [--check|--write] | growth [LARGEST] | proxy [ROUNDS [TEST…]] | stacks [PROGRAM…] | timed [PROGRAM…]"
+            "usage: cargo xtask bench analyze | growth [LARGEST] | proxy [ROUNDS [TEST…]] | stacks [PROGRAM…] | timed [PROGRAM…]"
                 .to_owned(),
         ),
     }

@@ -9,10 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 
-use xtask::packages::{Needed, ensure};
-use xtask::run::{cargo, root, run, target};
-
-use super::analyze::{Stage, stages};
+use crate::packages::{Needed, ensure};
+use crate::run::{cargo, root, run, target};
+use crate::stages::{Stage, stages};
 
 /// Streams of small requests, and the mixtures of programs.
 const RECORDINGS: [&str; 6] = [
@@ -41,7 +40,7 @@ const MARGIN: f64 = 1.1;
 type Counts = BTreeMap<(String, String), f64>;
 
 /// Counts instructions and compares them with the accepted figures, or accepts the new figures if `write` is true.
-pub(super) fn check(write: bool) -> Result<(), String> {
+pub(crate) fn check(write: bool) -> Result<(), String> {
     ensure(&[VALGRIND])?;
     run(cargo()
         .args(["build", "--release", "--locked", "-p", "x11prof-analyzer"])
