@@ -26,7 +26,7 @@ const PROGRAMS: [(&str, &[&str]); 12] = [
     ("xfig", &["xfig"]),
 ];
 /// The links: as `--net` names them, and bytes a second and milliseconds of a round trip.
-const LINKS: [(&str, f64, f64); 5] = [
+pub(super) const LINKS: [(&str, f64, f64); 5] = [
     ("dsl", 187_500.0, 50.0),
     ("lte", 1.5e6, 70.0),
     ("wifi", 3.75e6, 2.0),
@@ -40,11 +40,11 @@ const LONGER: (f64, f64) = (1.4, 3.0);
 /// The longest start-up that is recorded over a link, in milliseconds.
 const LONGEST: f64 = 30e3;
 
-/// A start-up, forecast and measured, in milliseconds.
-struct Pair {
-    forecast: f64,
-    equation_7: f64,
-    measured: f64,
+/// A time over a link, forecast and measured, in milliseconds.
+pub(super) struct Pair {
+    pub(super) forecast: f64,
+    pub(super) equation_7: f64,
+    pub(super) measured: f64,
 }
 
 /// Runs the programs whose names contain one of `arguments`, or all.
@@ -104,11 +104,12 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-fn summary(model: &str, pairs: &[Pair], of: fn(&Pair) -> f64) {
+/// Prints the errors of a model.
+pub(super) fn summary(model: &str, pairs: &[Pair], of: fn(&Pair) -> f64) {
     let error = |pair: &Pair| 100.0 * (of(pair) / pair.measured - 1.0).abs();
     let errors: Vec<f64> = pairs.iter().map(error).collect();
     println!(
-        "{model}: {} start-ups, median error {:.1} %, 95 % within {:.1} %, Spearman {:.3}",
+        "{model}: {} times, median error {:.1} %, 95 % within {:.1} %, Spearman {:.3}",
         pairs.len(),
         median(errors.iter().copied()),
         quantile(&errors, 0.95),

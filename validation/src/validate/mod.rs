@@ -9,6 +9,7 @@ mod desktop;
 mod diff;
 mod diverge;
 mod division;
+mod driven;
 mod episodes;
 mod exports;
 mod figures;
@@ -88,7 +89,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
              cargo xtask validate replay [PROGRAM…]\n       \
              cargo xtask validate resources\n       \
              cargo xtask validate ring [SECONDS]\n       \
-             cargo xtask validate network [forecast|pairs|ssh|trips [PROGRAM…]]\n       \
+             cargo xtask validate network [forecast|driven|pairs|ssh|trips [PROGRAM…]]\n       \
              cargo xtask validate suites [NAME…]\n       \
              cargo xtask validate timed [KIND…]"
             .to_owned()),
@@ -107,15 +108,16 @@ fn end_to_end(module: &str) -> Result<(), String> {
 /// The parts of `network`, or the part that the first of `arguments` names.
 fn network(arguments: &[String]) -> Result<(), String> {
     type Validate = fn(&[String]) -> Result<(), String>;
-    let parts: [(&str, Validate); 4] = [
+    let parts: [(&str, Validate); 5] = [
         ("forecast", forecast::validate),
+        ("driven", driven::validate),
         ("pairs", pairs::validate),
         ("ssh", tunnel::validate),
         ("trips", roundtrips::validate),
     ];
     let named = arguments.first().map(String::as_str);
     if named.is_some_and(|named| parts.iter().all(|(name, _)| *name != named)) {
-        return Err("the parts are forecast, pairs, ssh and trips".to_owned());
+        return Err("the parts are forecast, driven, pairs, ssh and trips".to_owned());
     }
     for (name, validate) in parts {
         if named.is_none_or(|named| named == name) {
