@@ -7,7 +7,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use x11prof_stacks::{Frame, Names, build_id, debug_file_servers_are_named};
 use x11prof_trace::{Control, StackFrame, SymbolFunction, Timestamp};
 
-use crate::clock;
 use crate::notice::Notice;
 use crate::recorder::record_queue::RecordSender;
 
@@ -91,9 +90,9 @@ impl StackNumbers {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records the functions of all stacks, with the symbols in the programs' files and debug files. Calls `on` for
-    /// notices.
-    pub(crate) fn keep_symbols(&self, mut on: impl FnMut(Notice)) {
+    /// Records the functions of all stacks, with the symbols in the programs' files and debug files, as records of time
+    /// `at`. Calls `on` for notices.
+    pub(crate) fn keep_symbols(&self, at: Timestamp, mut on: impl FnMut(Notice)) {
         let known = self.known();
         if debug_file_servers_are_named() && !known.stacks.is_empty() {
             on(Notice::DebugFiles);
@@ -131,7 +130,7 @@ impl StackNumbers {
                 functions: functions.collect(),
                 start: found.start,
             };
-            self.sender.control(clock::now(), symbol);
+            self.sender.control(at, symbol);
         }
         let failed: Vec<&str> = names.failed().collect();
         if !failed.is_empty() {

@@ -188,8 +188,10 @@ impl RecordingSession {
     /// Writes the last records and closes the trace. A second signal ends the wait for a hanging disk. Returns the
     /// outcome of the recording.
     pub(crate) fn finish(mut self, source: SourceOutcome, on: &mut impl FnMut(Notice)) -> Recorded {
+        // Reading the symbols does not make the recording longer.
+        let at = clock::now();
         if self.keep_symbols {
-            self.numbers.keep_symbols(&mut *on);
+            self.numbers.keep_symbols(at, &mut *on);
         }
         let mut trouble = source.trouble;
         if let Some(what) = self.sender.loss_summary() {
@@ -197,7 +199,7 @@ impl RecordingSession {
             trouble.push(what);
         }
         for what in trouble.iter().cloned() {
-            self.sender.control(clock::now(), Control::Trouble { what });
+            self.sender.control(at, Control::Trouble { what });
         }
         let exit_status = source.exit_status;
         let shell =
@@ -205,7 +207,7 @@ impl RecordingSession {
         let ended = Control::Ended {
             exit_status: exit_status.and_then(shell),
         };
-        self.sender.control(clock::now(), ended);
+        self.sender.control(at, ended);
         self.sender.close();
         let impatient = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
