@@ -73,9 +73,11 @@ impl Span {
 
     /// Returns the time range of `length_ms` milliseconds that begins at `start_ms`.
     pub(crate) fn of(start_ms: f64, length_ms: f64) -> Span {
+        // Whole nanoseconds, so that the range includes what begins at its start.
+        let seconds = |ms: f64| Some((ms * 1e6).round() / 1e9);
         Span {
-            from: Some(start_ms.max(0.0) / 1e3),
-            to: Some((start_ms + length_ms) / 1e3),
+            from: seconds(start_ms.max(0.0)),
+            to: seconds(start_ms + length_ms),
         }
     }
 }
