@@ -61,6 +61,8 @@ pub(super) struct Read {
     /// The request whose reply ends in this read or in the next one that has a name, or the first event; `None` if
     /// unknown.
     pub(super) name: Option<Symbol>,
+    /// True if the reply continues in a later read.
+    pub(super) continues: bool,
     /// The latest read with an event since the client sent the request that it waits for; `None` without such an event.
     pub(super) event: Option<Id>,
 }
@@ -437,6 +439,7 @@ impl Forecasts {
         } else if let Some(first) = client.unnamed_read.take() {
             let parts = recorded.reads.get_mut(first..).unwrap_or_default();
             for part in parts.iter_mut().filter(|one| one.client == id) {
+                part.continues |= part.name.is_none();
                 part.name = part.name.or(read.name);
             }
         }

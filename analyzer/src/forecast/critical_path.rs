@@ -97,21 +97,23 @@ impl Walk<'_> {
     fn add_line(&mut self, moment: Moment, from: u64, mut until: u64) {
         let mut at = Some(moment);
         while let Some(moment) = at.filter(|_| until > from) {
-            let (key, begin);
-            (key, begin, at) = match moment {
+            let (key, begin, count);
+            (key, begin, count, at) = match moment {
                 Moment::Write(id) => {
                     let times = self.times.writes[id];
                     let key = self.write_key(PathKind::BytesToServer, id);
-                    (key, times.begin, times.behind.map(Moment::Write))
+                    (key, times.begin, 1, times.behind.map(Moment::Write))
                 }
                 Moment::Read(id) => {
                     let times = self.times.reads[id];
                     let key = self.read_key(true, id);
-                    (key, times.begin, times.behind.map(Moment::Read))
+                    // A long reply counts once.
+                    let count = u64::from(!self.recorded.reads[id].continues);
+                    (key, times.begin, count, times.behind.map(Moment::Read))
                 }
             };
             let begin = at.map_or(from, |_| begin.clamp(from, until));
-            self.add(key, until - begin, 1);
+            self.add(key, until - begin, count);
             until = begin;
         }
     }
