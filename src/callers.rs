@@ -207,7 +207,9 @@ impl FunctionNames {
         let why = match running.has_sampled() {
             _ if self.of_requests || !running.is_empty() => return Ok(()),
             true => "no sample of the clients is in this part",
-            false => "it has no stacks of requests or running clients: record it with --stacks",
+            false => {
+                "it has no stacks of requests (record --stacks=requests) or of CPU time (--stacks=cpu)"
+            }
         };
         Err(CommandError::file(path, why))
     }

@@ -95,12 +95,11 @@ fn start_up(path: &Path, client: Option<&str>) -> Result<(Span, StartUpReport), 
     StartUpReport::first(&done)
         .and_then(|one| Some((Span::of(one.start_ms, one.latency_ms?), one.clone())))
         .ok_or_else(|| {
-            let why = done.iter().find_map(|one| one.why_none.clone());
-            let why = why.map_or_else(String::new, |why| format!(": {why}"));
-            CommandError::file(
-                path,
-                format_args!("no client started in this recording{why}"),
-            )
+            let why =
+                |one: &StartUpReport| Some(format!("{}: {}", one.client, one.why_none.as_ref()?));
+            let why = done.iter().find_map(why);
+            let why = why.map_or_else(String::new, |why| format!(" ({why})"));
+            CommandError::file(path, format_args!("no client has a start-up{why}"))
         })
 }
 

@@ -136,7 +136,8 @@ perceptible_parts.network_ms | ms | latency_ms | Time on the network in episodes
 other_clients_ms | ms | latency_ms | Other clients handled its effects after its own client was done, or its client waited for their replies.
 running_ms | ms | parts | The client on a processor.
 processor_ms | ms | parts | The client was ready and had no processor.
-run_queue_ms | ms | waited_ms | The client was ready to run during start-up and had no processor.
+run_queue_ms | ms | waited_ms | No processor was free for the server during the client's waits.
+client_run_queue_ms | ms |  | The client could run during start-up and had no processor.
 grab_ms | ms | parts | Waits for a reply while another client had grabbed the server.
 server_processor_ms | ms | parts | The server was ready and had no processor.
 sleeping_ms | ms | parts | A sleep.

@@ -46,9 +46,7 @@ pub fn text(report: &ResourceReport, page: &Page) -> String {
             "\n{hidden} held less in the server (--format json lists all)\n"
         ));
     }
-    text.push_str(
-        "Peak: the largest number at one time. At once: created and freed in one write\n",
-    );
+    text.push_str("Peak: the largest number at one time. Brief: created and freed in one write\n");
     page.fold(&text)
 }
 
@@ -61,8 +59,8 @@ fn summary(report: &ResourceReport, largest: Option<&&ClientResources>) -> Strin
     });
     let growing: Vec<String> = growing.collect();
     let leaks = match growing.is_empty() {
-        true => "Resources: no kind grows steadily.".to_owned(),
-        false => format!("Possible leak: {} grow steadily.", growing.join(", ")),
+        true => "Resources: no kind grew until the end.".to_owned(),
+        false => format!("Possible leak: {} grew until the end.", growing.join(", ")),
     };
     let largest = largest.map_or_else(String::new, |client| {
         let kinds = client.kinds.iter();
@@ -99,7 +97,7 @@ fn client_text(client: &ClientResources, page: &Page) -> String {
         "Peak at (s)",
         "Created",
         "Freed",
-        "At once",
+        "Brief",
     ])
     .spare([5, 8]);
     for of in &client.kinds {
@@ -152,7 +150,7 @@ fn growth(of: &KindResources) -> String {
         format!("; {which}{}", remainder(of, group))
     });
     format!(
-        "  Possible leak: the number of {}s grows steadily{newest}\n",
+        "  Possible leak: the number of {}s grew until the end{newest}\n",
         of.kind
     )
 }

@@ -43,7 +43,7 @@ pub(crate) trait Probe {
         Ok(())
     }
 
-    /// Performs the probe's other measurements.
+    /// Performs the probe's measurements, except those that `begin` performs.
     fn measure(&mut self, run: &mut Run<'_>) -> io::Result<()>;
 
     /// Writes the results of the probe into `parameters`. `tracker` determines the operations of requests.

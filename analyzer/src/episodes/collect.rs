@@ -322,6 +322,8 @@ impl Collector {
         let action = match (stimulus.shape, stimulus.detail) {
             (Shape::Press, Detail::Key(_)) => "Typing",
             (Shape::Release, Detail::Key(_)) => "Keys released",
+            // A step of a wheel (XI2 protocol, "Smooth scrolling": buttons 4 to 7).
+            (Shape::Press, Detail::Button(4..=7)) => "Scrolling",
             (Shape::Press, Detail::Button(_)) => "Clicks",
             (Shape::Release, Detail::Button(_)) => "Buttons released",
             (_, Detail::Touch(_)) => "Touches",

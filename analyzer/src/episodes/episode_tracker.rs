@@ -19,7 +19,7 @@ use super::server::ServerActivity;
 use super::timeline_event::{Delivery, SentRequests, TimelineEvent, Wait};
 use crate::pipeline::grab_history::{GrabHistory, Hold};
 use crate::pipeline::open_requests::{OpenRequest, OpenStep};
-use crate::threads::runnable::Runnable;
+use crate::threads::processes::Processes;
 use crate::threads::thread_states::Step;
 
 /// Maximum number of connections tracked at the same time. Further connections have no episodes.
@@ -68,7 +68,7 @@ pub(crate) struct EpisodeTracker {
 struct SharedContext {
     server: ServerActivity,
     clock: ServerClock,
-    runnable: Runnable,
+    processes: Processes,
     grab: GrabHistory,
     /// True if the recorder emulates a slower link to the server.
     emulated: bool,
@@ -94,7 +94,7 @@ impl SharedContext {
             total.saturating_sub(client.grabbed)
         };
         client.grabbed = total;
-        let runnable = self.runnable.of(client.state.pid);
+        let runnable = self.processes.could_run(client.state.pid);
         let last = self.grab.last;
         let state = &mut client.state;
         state.pass(time, grabbed, last, runnable, &self.server.ready);
@@ -391,10 +391,10 @@ impl EpisodeTracker {
         let far = self.around.server.pid().is_none() || self.around.emulated;
         let mut state = ClientState::new(id, pid, time, self.spans, far);
         if pid.is_some_and(|pid| self.captured.get(&pid) == Some(&true)) {
-            match pid.filter(|pid| self.around.runnable.knows(*pid)) {
+            match pid.filter(|pid| self.around.processes.knows(*pid)) {
                 // The process of an earlier connection may not be running now.
-                Some(pid) if !self.around.runnable.runs(pid) => {
-                    let ready = self.around.runnable.of(Some(pid)) > 0;
+                Some(pid) if !self.around.processes.runs(pid) => {
+                    let ready = self.around.processes.could_run(Some(pid)) > 0;
                     state.does_not_run(time, ready);
                 }
                 Some(_) => state.runs(),
@@ -424,7 +424,7 @@ impl EpisodeTracker {
             self.around.obstacles.runs(step.tid, time);
         }
         self.of_process(time, step.pid, |state| state.step(step));
-        self.around.runnable.count(step);
+        self.around.processes.step(step);
     }
 
     /// Applies `what` to each client of process `pid`, at `time` (nanoseconds).

@@ -387,6 +387,7 @@ mod tests {
             network_ms: 0.0,
             held_ms: 0.0,
             processor_ms: 0.0,
+            own_processor_ms: 0.0,
             parts: None,
         };
         FirstFrame {

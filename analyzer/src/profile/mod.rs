@@ -396,7 +396,8 @@ impl Profile {
         self.measuring.period
     }
 
-    /// The name of the window in a stack's key.
+    /// The label of the window of call stacks (`StackKey`). A pixmap has the label of the window that it is copied to. The
+    /// label is empty if the profile has no breakdown.
     pub(crate) fn window_label(&self, window: GroupKey, summary: &TraceSummary) -> String {
         let Some(groups) = &self.sums.groups else {
             return String::new();

@@ -19,11 +19,12 @@ const RESTS_LIMIT: usize = 64;
 struct Process {
     /// The number of threads that run or are ready.
     could_run: u32,
-    /// The number of threads on a processor. The next fields are the time of the latest step, and the nanoseconds
-    /// before it in which a thread was on a processor.
+    /// The number of threads on a processor. The next fields are the time of the latest step, the nanoseconds before it
+    /// in which a thread was on a processor, and those in which a thread was ready and none was on a processor.
     running: u32,
     running_since: u64,
     ran: u64,
+    ready: u64,
     /// The time at which a thread last stopped, in nanoseconds.
     off: u64,
     /// The time at which all threads began to wait, in nanoseconds; `None` if a thread can run.
@@ -38,13 +39,13 @@ impl Process {
         if !step.now.runs() {
             self.off = step.time;
         }
-        let ran = self.ran(step.time);
+        let (ran, ready) = (self.ran(step.time), self.ready(step.time));
         match (step.before.runs(), step.now.runs()) {
             (false, true) => self.running += 1,
             (true, false) => self.running = self.running.saturating_sub(1),
             _ => {}
         }
-        (self.ran, self.running_since) = (ran, step.time);
+        (self.ran, self.ready, self.running_since) = (ran, ready, step.time);
         match (step.before.could_run(), step.now.could_run()) {
             (false, true) => self.could_run += 1,
             (true, false) => self.could_run = self.could_run.saturating_sub(1),
@@ -67,6 +68,13 @@ impl Process {
         let runs = now.saturating_sub(self.running_since);
         let runs = if self.running > 0 { runs } else { 0 };
         self.ran.saturating_add(runs)
+    }
+
+    /// Returns the nanoseconds up to `now` in which a thread was ready, and none was on a processor.
+    fn ready(&self, now: u64) -> u64 {
+        let is_ready = self.could_run > 0 && self.running == 0;
+        let waits = u64::from(is_ready) * now.saturating_sub(self.running_since);
+        self.ready.saturating_add(waits)
     }
 }
 
@@ -115,6 +123,18 @@ impl Processes {
             .is_some_and(|process| process.running > 0)
     }
 
+    /// True if a thread of the process with this id has been seen to run.
+    pub(crate) fn knows(&self, pid: u32) -> bool {
+        self.known.contains_key(&pid)
+    }
+
+    /// The number of running or ready threads of a process (the concurrency of the thesis, section 4.3.4); 0 if the
+    /// process is unknown.
+    pub(crate) fn could_run(&self, pid: Option<u32>) -> u64 {
+        let process = pid.and_then(|pid| self.known.get(&pid));
+        process.map_or(0, |process| u64::from(process.could_run))
+    }
+
     /// True if process `pid` was idle for long between `last`, the time of the client's latest request or reply, and
     /// `now` (nanoseconds).
     pub(crate) fn has_rested(&self, pid: Option<u32>, last: u64, now: u64) -> bool {
@@ -131,6 +151,12 @@ impl Processes {
     pub(crate) fn ran(&self, pid: Option<u32>, now: u64) -> Option<u64> {
         let process = pid.and_then(|pid| self.known.get(&pid))?;
         Some(process.ran(now))
+    }
+
+    /// The nanoseconds up to `now` in which the process could run but had no processor; 0 if the process is unknown.
+    pub(crate) fn ready(&self, pid: Option<u32>, now: u64) -> u64 {
+        let process = pid.and_then(|pid| self.known.get(&pid));
+        process.map_or(0, |process| process.ready(now))
     }
 
     /// The nanoseconds of long idle times of a process between `from` and `until`; `None` if the process is unknown.
@@ -200,6 +226,24 @@ mod tests {
         assert_eq!(processes.rested(Some(PID), 0, u64::MAX), Some(BRIEF));
         // From 10 to 40 both threads combined, and again since the last switch.
         assert_eq!(processes.ran(Some(PID), 45 + BRIEF), Some(30 + 5));
+    }
+
+    #[test]
+    fn process_has_no_processor_while_a_thread_is_ready_and_none_runs() {
+        use SwitchKind::{Blocked, In, Preempted};
+        let (mut threads, mut processes) = (Threads::default(), Processes::default());
+        let switches = [
+            switch(1, 10, 0, In),
+            switch(2, 20, 1, In),
+            switch(1, 30, 0, Preempted),
+            switch(2, 40, 1, Blocked),
+            switch(1, 70, 0, In),
+            switch(1, 75, 0, Preempted),
+        ];
+        take(&mut threads, &mut processes, &switches);
+        assert_eq!(processes.ready(Some(PID), 77), 30 + 2);
+        assert_eq!(processes.could_run(Some(PID)), 1);
+        assert!(processes.knows(PID) && !processes.runs(PID));
     }
 
     #[test]

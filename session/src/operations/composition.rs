@@ -110,7 +110,7 @@ pub(crate) enum Mask {
     Made(Option<Symbol>),
 }
 
-/// The attributes of a compositing request, in the order of their names.
+/// The parts of a compositing request that determine the attributes of its operation.
 #[derive(Debug)]
 pub(crate) struct Composition {
     pub(crate) operator: Option<Symbol>,
@@ -121,6 +121,7 @@ pub(crate) struct Composition {
 }
 
 impl Composition {
+    /// Appends the attributes in the order of their names, as [`Attributes::append`] requires.
     pub(crate) fn describe(&self, attributes: &mut Attributes, names: &Names) {
         let (mask_format, mask) = match self.mask {
             None => (None, None),

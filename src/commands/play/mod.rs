@@ -230,7 +230,7 @@ impl Drive<'_> {
                 more => format!(" and {more} more"),
             };
             say!(
-                "{}: the program was not idle within 5 s after action {first}{more}",
+                "{}: 5 s after action {first}{more}, the program or one that it started still ran",
                 shown(trace)
             );
         }

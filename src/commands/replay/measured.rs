@@ -25,6 +25,14 @@ pub(super) fn report(path: &Path, server: &str) -> Result<ProfileReport, Command
     let name = path.to_string_lossy();
     let mut report = ProfileReport::new(&name, &summary, &profile, &Network::NONE);
     server.clone_into(&mut report.server.name);
+    // X errors and other warnings of the recorded session have no name before them.
+    for text in report
+        .warnings
+        .iter_mut()
+        .flat_map(|warning| &mut warning.from)
+    {
+        text.insert_str(0, &format!("{server}: "));
+    }
     Ok(report)
 }
 

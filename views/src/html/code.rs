@@ -4,8 +4,8 @@
 use serde::Serialize;
 use x11prof_analyzer::{CallTree, RUNS, Stack, StackHeld, StackRun, StackWaits};
 
-/// The minimum share of the total of at least one quantity that a function must have to be on the page. A function with
-/// smaller shares would be narrower than a pixel.
+/// A node is on the page only if at least one of its sums exceeds this share of the root's sum. A node with smaller
+/// shares would be narrower than a pixel.
 const LEAST: f64 = 0.0005;
 
 /// The sums of a node: server time in milliseconds, requests, bytes in both directions, round trips, client CPU time in

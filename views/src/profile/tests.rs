@@ -69,4 +69,14 @@ fn network_start_up_names_its_cause_without_forecast() {
         crowded.contains("server wait 95 % (of which no free CPU 85 %)"),
         "{crowded}"
     );
+    // Nor is such a client.
+    start["run_queue_ms"] = 0.0.into();
+    (start["cpu_ms"], start["client_run_queue_ms"]) = (100.0.into(), 700.0.into());
+    start["parts"]["waited_ms"] = 50.0.into();
+    start["parts"]["client_ms"] = 900.0.into();
+    let crowded = verdict(&start);
+    assert!(
+        crowded.contains("off-CPU 80 % (of which no free CPU 70 %)"),
+        "{crowded}"
+    );
 }

@@ -263,8 +263,14 @@ fn legend(report: &ProfileReport, page: &Page) -> String {
         ));
     }
     let by = report.groups.as_ref().map(|groups| groups.by.as_str());
-    if let Some(by @ ("window" | "drawable" | "atom")) = by {
-        text.push_str(&format!(". (no {by}): requests that name none"));
+    let without = match by {
+        Some("window" | "drawable" | "atom") => "requests that name none",
+        _ => "time without a call stack",
+    };
+    let row = format!("(no {})", by.unwrap_or_default());
+    let mut groups = report.groups.iter().flat_map(|groups| &groups.lines);
+    if groups.any(|line| line.name == row) {
+        text.push_str(&format!(". {row}: {without}"));
     }
     if !page.all {
         text.push_str(". More: --all");

@@ -86,9 +86,9 @@ fn start_up(report: &ProfileReport) -> Option<String> {
     // The line has space only for the largest of the other parts.
     let (name, most) = parts.max_by(|a, b| a.1.total_cmp(&b.1))?;
     let mut other = format!("{name} {}", of(most));
-    if name == "server wait" && percent(slowest.processor_ms, latency) >= LEAST_PERCENT {
-        let no_cpu = of(slowest.processor_ms);
-        other.push_str(&format!(" (of which no free CPU {no_cpu})"));
+    let no_cpu = slowest.no_free_cpu_ms(name);
+    if percent(no_cpu, latency) >= LEAST_PERCENT {
+        other.push_str(&format!(" (of which no free CPU {})", of(no_cpu)));
     }
     // A start-up that waited for a user has no forecast. A recording over a network has a forecast only for another
     // network, if the user requests it.

@@ -158,13 +158,13 @@ fn details(forecast: &ForecastReport) -> Vec<String> {
     if let Some(limits) = forecast.limits {
         let rtt = limits.rtt_ms.map(|rtt| {
             format!(
-                "a round trip takes more than {} at any speed",
+                "a round trip takes more than {} (at unlimited speed)",
                 duration(rtt)
             )
         });
         let least = limits.bytes_per_second;
         let least =
-            least.map(|least| format!("the speed is under {} without a delay", speed(least)));
+            least.map(|least| format!("the speed is under {} (without delay)", speed(least)));
         let both: Vec<String> = rtt.into_iter().chain(least).collect();
         if !both.is_empty() {
             let when = both.join(", or if ");
@@ -512,8 +512,9 @@ fn start_up_parts(one: &StartUpReport, page: &Page) -> Option<String> {
         if ms >= 0.05 {
             row(part, ms);
         }
-        if part == "server wait" && one.processor_ms >= 0.05 {
-            row("  of which no free CPU", one.processor_ms);
+        let no_cpu = one.no_free_cpu_ms(part);
+        if no_cpu >= 0.05 {
+            row("  of which no free CPU", no_cpu);
         }
     }
     row("Total", latency);

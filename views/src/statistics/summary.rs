@@ -77,7 +77,7 @@ pub(super) fn summary(report: &StatisticsReport, page: &Page) -> String {
         row(&format!("… {} more", others.len()), "", total, count);
     }
     text.push_str(&table.on(page));
-    let legend = "Gap: time between messages. More: --message NAME, --histograms, --all";
+    let legend = "Without the connections' setup. Gap: time between messages. More: --message NAME, --histograms, --all";
     text + &page.wrap_in(Style::Faint, legend, 0)
 }
 

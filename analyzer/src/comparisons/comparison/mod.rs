@@ -30,7 +30,7 @@ pub struct Comparison {
     pub servers: Vec<ComparedServer>,
     /// The time of each kind of request, the most time on the first server first.
     pub requests: Vec<ComparedRequest>,
-    /// The effects of assumed factors on the server's times (`--scale`).
+    /// The what-if factors on the server's times (`--scale`), with the number of requests that each one matched.
     pub scaled: Vec<ScaleReport>,
     /// Caveats: for each kind and subject, the one that affects the most requests on any server.
     #[serde(default)]

@@ -40,18 +40,15 @@ struct StartingClient {
     manages_windows: bool,
     set_up: Option<u64>,
     frame: FirstFrame,
-    /// The time of the client's last write, in nanoseconds. The next field is the time of its last write or received
-    /// reply.
-    wrote: u64,
-    last: u64,
-    /// `wrote`, `last`, `requests`, `bytes` and `ran` before its latest write.
-    before: (u64, u64, u64, u64, Option<u64>),
+    progress: WriteProgress,
+    /// The progress before the client's latest write.
+    before: WriteProgress,
     /// The CPU time in nanoseconds that the process used before it connected, by the kernel's clock; `None` if unknown.
     ran_before: Option<u64>,
-    /// The CPU time of the process in nanoseconds by its context switches: when it connected, and (next field) at its
-    /// latest write.
+    /// The CPU time of the process in nanoseconds by its context switches, when it connected.
     ran_at_opening: u64,
-    ran: Option<u64>,
+    /// The time in nanoseconds in which the process had no processor before the start-up began.
+    ready_before: u64,
     /// The time in nanoseconds in which the client was idle without a pending reply; `None` if the kernel did not
     /// report it.
     idle: Option<u64>,
@@ -68,8 +65,6 @@ struct StartingClient {
     /// was on an emulated link.
     arrived: u64,
     on_the_way: u64,
-    requests: u64,
-    bytes: u64,
     received: u64,
     /// The nanoseconds for which the latest requests, and the first event after them, were on an emulated link; `None`
     /// if there is none.
@@ -83,6 +78,20 @@ struct StartingClient {
     /// True if the recording lacks some of the client's messages.
     incomplete: bool,
     line: Line,
+}
+
+/// The progress of a start-up up to a client's write.
+#[derive(Debug, Clone, Copy, Default)]
+struct WriteProgress {
+    /// The time of the write, in nanoseconds. The next field is the time of the latest write or received reply.
+    wrote: u64,
+    last: u64,
+    requests: u64,
+    bytes: u64,
+    /// The CPU time of the process in nanoseconds by its context switches; `None` if unknown.
+    ran: Option<u64>,
+    /// The time in nanoseconds in which the process could run but had no processor.
+    ready: u64,
 }
 
 /// A client's bytes on an emulated line.
@@ -166,7 +175,7 @@ impl StartUps {
                 let drawn_in = first_frame::drawn_in(seen, request);
                 for (_, client) in others {
                     if client.frame.others_draw(&drawn_in) {
-                        (client.wrote, client.last) = (time, time);
+                        (client.progress.wrote, client.progress.last) = (time, time);
                     }
                 }
             }
@@ -212,18 +221,11 @@ impl StartUps {
             Message::Request(request) => {
                 let arrived = seen.at_server.as_nanos();
                 client.on_the_way = arrived.saturating_sub(seen.time.as_nanos());
-                client.requests += 1;
-                client.bytes = client.bytes.saturating_add(request.wire_len);
+                client.progress.requests += 1;
+                client.progress.bytes = client.progress.bytes.saturating_add(request.wire_len);
                 client.unfinished = client.unfinished.saturating_sub(request.wire_len);
                 if client.frame.request(seen, request) == Drawing::NextFrame {
-                    let before = client.before;
-                    (
-                        client.wrote,
-                        client.last,
-                        client.requests,
-                        client.bytes,
-                        client.ran,
-                    ) = before;
+                    client.progress = client.before;
                 }
                 let mut pressed = client.pressed.into_iter();
                 let responds = pressed.any(|at| !processes.has_rested(client.pid, at, time));
@@ -235,7 +237,7 @@ impl StartUps {
             _ if client.frame.progress() == Progress::Over => self.end(seen.connection, processes),
             Message::Event(event) => {
                 let is_press = event.name.as_str().ends_with("Press");
-                if is_press && processes.has_rested(client.pid, client.last, time) {
+                if is_press && processes.has_rested(client.pid, client.progress.last, time) {
                     client.pressed = Some(time);
                 }
                 client.frame.event(seen, event);
@@ -254,6 +256,10 @@ impl StartUps {
                 client.role = ClientRole::new(opened, &self.command);
                 let ran = processes.ran(opened.pid, time.as_nanos());
                 client.ran_at_opening = ran.unwrap_or(0);
+                // A process that had started before the recording, or long before it connected.
+                if client.process.is_none() {
+                    client.ready_before = processes.ready(opened.pid, time.as_nanos());
+                }
                 self.starting.insert(opened.connection, client);
             }
             Control::Started(started) => self.command.clone_from(&started.command),
@@ -302,6 +308,11 @@ impl StartUps {
 
 impl StartingClient {
     fn new(time: Timestamp, opened: &Opened) -> StartingClient {
+        let progress = WriteProgress {
+            wrote: time.as_nanos(),
+            last: time.as_nanos(),
+            ..WriteProgress::default()
+        };
         StartingClient {
             opened: time,
             process: opened
@@ -309,9 +320,8 @@ impl StartingClient {
                 .filter(|started| *started <= time.as_nanos()),
             pid: opened.pid,
             name: opened.name.clone(),
-            wrote: time.as_nanos(),
-            last: time.as_nanos(),
-            before: (time.as_nanos(), time.as_nanos(), 0, 0, None),
+            progress,
+            before: progress,
             arrived: time.as_nanos(),
             ..StartingClient::default()
         }
@@ -329,7 +339,7 @@ impl StartingClient {
     }
 
     fn answered(&mut self, answer: &CompletedRequest<'_>) {
-        self.last = self.last.max(answer.time);
+        self.progress.last = self.progress.last.max(answer.time);
         if answer.how.is_round_trip() {
             self.round_trips += 1;
             self.waited = self.waited.saturating_add(answer.waited());
@@ -345,8 +355,8 @@ impl StartingClient {
     /// Notes that an event arrives, for which the client may have waited since its latest request.
     fn awaits_event(&mut self, seen: &MessageContext<'_>) {
         let (now, sent) = (seen.time.as_nanos(), seen.at_server.as_nanos());
-        let since = now.saturating_sub(self.last);
-        let there = if self.wrote < self.last {
+        let since = now.saturating_sub(self.progress.last);
+        let there = if self.progress.wrote < self.progress.last {
             0
         } else {
             self.on_the_way
@@ -359,12 +369,12 @@ impl StartingClient {
     fn writes(&mut self, asks: bool, processes: &Processes, now: u64) {
         let ran = processes.ran(self.pid, now);
         if !asks {
-            let rested = processes.rested(self.pid, self.last, now);
+            let rested = processes.rested(self.pid, self.progress.last, now);
             // A full line holds a client up that writes more. It may compute meanwhile.
             let computed = ran
                 .unwrap_or(0)
-                .saturating_sub(self.ran.unwrap_or(u64::MAX));
-            let full = self.line.held.min(now).saturating_sub(self.last);
+                .saturating_sub(self.progress.ran.unwrap_or(u64::MAX));
+            let full = self.line.held.min(now).saturating_sub(self.progress.last);
             let event = self.event_on_link.unwrap_or(0).min(rested.unwrap_or(0));
             let held = full.saturating_sub(computed).max(event);
             self.held = self.held.saturating_add(held);
@@ -374,9 +384,14 @@ impl StartingClient {
             }
         }
         self.event_on_link = None;
-        self.before = (self.wrote, self.last, self.requests, self.bytes, self.ran);
-        self.ran = ran;
-        (self.wrote, self.last) = (now, now);
+        self.before = self.progress;
+        self.progress = WriteProgress {
+            wrote: now,
+            last: now,
+            ran,
+            ready: processes.ready(self.pid, now),
+            ..self.before
+        };
     }
 
     /// True if the first frame is complete at `now`.
@@ -387,7 +402,7 @@ impl StartingClient {
         };
         let drawing = now.saturating_sub(since).saturating_sub(self.line.took);
         // A client that the link holds up, or that has sent a request in part, does not rest.
-        let last = self.last.max(self.line.held);
+        let last = self.progress.last.max(self.line.held);
         let rests = self.unfinished == 0 && processes.has_rested(self.pid, last, now);
         if rests || drawing >= LONGEST_FRAME {
             self.frame.end();

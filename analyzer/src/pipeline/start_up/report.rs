@@ -58,6 +58,10 @@ pub struct StartUpReport {
     /// the kernel reports it.
     #[serde(rename = "run_queue_ms")]
     pub processor_ms: f64,
+    /// The part of the client's own time in milliseconds in which the client could run, but no processor was free for
+    /// it, as far as the kernel reports it.
+    #[serde(rename = "client_run_queue_ms", default)]
+    pub own_processor_ms: f64,
     /// The components of the latency, which add up to it; null without a latency.
     pub parts: Option<StartUpParts>,
 }
@@ -119,6 +123,18 @@ impl StartUpReport {
         ]
     }
 
+    /// The part of a component, in milliseconds, in which no processor was free for the client or the server.
+    pub fn no_free_cpu_ms(&self, component: &str) -> f64 {
+        let mut all = self.components().into_iter();
+        let most = all.find(|(name, _)| *name == component);
+        let part = match component {
+            "server wait" => self.processor_ms,
+            "off-CPU" => self.own_processor_ms,
+            _ => 0.0,
+        };
+        most.map_or(0.0, |(_, most)| part.min(most))
+    }
+
     /// The wait for the server and its work on the last request, without time on the link or waiting for a processor;
     /// zero without a latency.
     pub(crate) fn of_server_ms(&self) -> f64 {
@@ -148,12 +164,12 @@ impl StartUpReport {
             }
             Progress::Unmapped => Err("it mapped no top-level window"),
             Progress::Mapped => Err("it drew nothing in its top-level window"),
-            Progress::Drawn(_) | Progress::Over => Ok(client.last),
+            Progress::Drawn(_) | Progress::Over => Ok(client.progress.last),
         };
         // If a reply came last, the server had completed the earlier requests.
-        let asked = client.last > client.wrote;
+        let asked = client.progress.last > client.progress.wrote;
         let on_the_way = if asked { 0 } else { client.on_the_way };
-        let arrived = client.wrote.saturating_add(on_the_way);
+        let arrived = client.progress.wrote.saturating_add(on_the_way);
         let done = processes.server_done(arrived);
         let done = done.or((on_the_way > 0).then_some(arrived));
         let done = done.filter(|_| !asked);
@@ -162,7 +178,7 @@ impl StartUpReport {
             .map(|last| done.map_or(last, |done| done.max(last)));
         let set_up = client.set_up.unwrap_or(opened).saturating_sub(opened);
         let parts = end.map(|end| {
-            let server = done.map(|_| end.saturating_sub(client.last));
+            let server = done.map(|_| end.saturating_sub(client.progress.last));
             let theirs = [set_up, client.waited, server.unwrap_or(0)];
             let own = theirs
                 .into_iter()
@@ -200,14 +216,18 @@ impl StartUpReport {
             processor_ms: ms(client
                 .unserved
                 .min(client.waited.saturating_sub(client.on_link))),
-            requests: client.requests,
-            bytes: client.bytes,
+            own_processor_ms: parts.as_ref().map_or(0.0, |parts| {
+                let own = parts.client_ms + parts.before_connection_ms.unwrap_or(0.0);
+                ms(client.progress.ready.saturating_sub(client.ready_before)).min(own)
+            }),
+            requests: client.progress.requests,
+            bytes: client.progress.bytes,
             received_bytes: client.received,
             ran_ms: parts.as_ref().and_then(|parts| {
                 let before = parts.before_connection_ms.zip(client.ran_before);
                 // The CPU time of a process with several threads may exceed the elapsed time.
                 let before = before.map_or(0.0, |(took, ran)| ms(ran).min(took));
-                let since = ms(client.ran?.saturating_sub(client.ran_at_opening));
+                let since = ms(client.progress.ran?.saturating_sub(client.ran_at_opening));
                 Some(before + since.min(parts.client_ms))
             }),
             idle_ms: parts.as_ref().and_then(|parts| {
