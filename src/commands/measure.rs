@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
         .map_err(CommandError::failed)?;
     let target = target(arguments, server.as_ref())?;
     let file = Destination::find(arguments, &target)?;
-    let plan = plan(arguments);
+    let plan = plan(arguments, &stop);
     let handlers = match &mut server {
         Some(server) => handler_times::of_private(server),
         None => handler_times::of_running(&target),
@@ -46,8 +46,7 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
     }
     let bar = bar();
     let measured = measure(&target, &plan, handlers, &mut |progress| {
-        show(&bar, &progress);
-        !stop.load(Ordering::Relaxed)
+        show(&bar, &progress)
     });
     bar.finish_and_clear();
     match measured {
@@ -64,13 +63,14 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
     }
 }
 
-fn plan(arguments: &Measure) -> Plan {
+fn plan(arguments: &Measure, stop: &Arc<AtomicBool>) -> Plan {
     Plan {
         quick: arguments.quick,
         only: arguments.only.clone(),
         pin: Pin::usual(),
         // A private server has no other users.
         intrusive: arguments.intrusive || arguments.server.is_some(),
+        stop: Arc::clone(stop),
         ..Plan::default()
     }
 }

@@ -44,21 +44,20 @@ fn add<P: Probe + 'static>(
 }
 
 /// Measures the costs of requests on the server `target` according to `plan`. Before each batch, calls `progress` with
-/// the completed share of the calibration. If `progress` returns false, the calibration stops and returns the
-/// measurements so far. `handlers` reads the times of the server's request handlers; `None` if the server does not time
-/// its handlers.
+/// the completed share of the calibration. `handlers` reads the times of the server's request handlers; `None` if the
+/// server does not time its handlers.
 ///
 /// # Errors
 ///
 /// Fails if the display cannot be reached or refuses the connection, if none of the requested requests can be measured,
-/// or if the server exits. If the server exits, the error contains the measurements so far.
+/// if the server exits, or if the plan's flag stops the calibration. If the server exits, the error contains the measurements so far.
 pub fn measure(
     target: &Target,
     plan: &Plan,
     handlers: Option<Box<dyn HandlerClock>>,
-    progress: &mut dyn FnMut(Progress<'_>) -> bool,
+    progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<ServerParameters, MeasureError> {
-    let raw = RawConnection::open(target.link())?;
+    let raw = RawConnection::open(target.link(), &plan.stop)?;
     let mut notes = Vec::new();
     let pinned = match (target.pid(), plan.pin) {
         (Some(pid), Some(pin)) => match Pinned::new(pid, pin) {
@@ -147,7 +146,7 @@ impl Calibration {
         parameters.method = identity::method(&run.plan, &self.notes);
         self.requests
             .fit(&run.plan, &mut run.tracker, &mut parameters);
-        if measured.is_ok() && !run.progress.is_stopped() {
+        if measured.is_ok() {
             measured = self.after(run, &mut parameters);
         }
         match measured {
@@ -168,9 +167,7 @@ impl Calibration {
     /// Runs the measurements after the passes, and writes the results to `parameters`.
     fn after(&mut self, run: &mut Run<'_>, parameters: &mut ServerParameters) -> io::Result<()> {
         for probe in &mut self.others {
-            if !run.progress.begin(probe.name()) {
-                return Ok(());
-            }
+            run.progress.begin(probe.name());
             probe.measure(run)?;
             probe.fit(&run.plan, &mut run.tracker, parameters);
         }

@@ -1,11 +1,13 @@
 //! The plan of a calibration: the requests to measure, and the precision of the measurement.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use rustix::thread::{CpuSet, sched_getaffinity};
 
 /// The plan of a calibration, with the user's choices.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default)]
 pub struct Plan {
     /// True to measure fewer sizes, in shorter batches and fewer passes.
     pub quick: bool,
@@ -23,6 +25,8 @@ pub struct Plan {
     /// True if the server times its request handlers. Then each request's handler time is read, and only transport is
     /// measured by saturating the server.
     pub timed: bool,
+    /// A flag that ends the calibration with an error when it is set to true.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// The processors to which the server and the sender are pinned during the measurement. Their affinity is restored

@@ -6,7 +6,7 @@ use crate::plan::Progress;
 
 /// Reports the progress of a calibration.
 pub(crate) struct Meter<'a> {
-    tell: &'a mut dyn FnMut(Progress<'_>) -> bool,
+    tell: &'a mut dyn FnMut(Progress<'_>),
     /// The remaining phases, the current phase first, with their approximate durations.
     phases: Vec<(&'static str, Duration)>,
     /// The total duration of the completed phases.
@@ -14,16 +14,13 @@ pub(crate) struct Meter<'a> {
     total: Duration,
     /// The share (0 to 1) that was last reported.
     share: f64,
-    /// True once the receiver of the progress has requested to stop.
-    stopped: bool,
 }
 
 impl<'a> Meter<'a> {
-    /// Creates a meter at the beginning of the first of `phases`. The meter calls `tell` with the progress; if `tell`
-    /// returns false, the calibration stops.
+    /// Creates a meter at the beginning of the first of `phases`. The meter calls `tell` with the progress.
     pub(crate) fn new(
         phases: Vec<(&'static str, Duration)>,
-        tell: &'a mut dyn FnMut(Progress<'_>) -> bool,
+        tell: &'a mut dyn FnMut(Progress<'_>),
     ) -> Meter<'a> {
         Meter {
             tell,
@@ -31,38 +28,29 @@ impl<'a> Meter<'a> {
             phases,
             before: Duration::ZERO,
             share: 0.0,
-            stopped: false,
         }
     }
 
-    /// Begins the phase `name`, and ends earlier phases. Returns false if the calibration is to stop.
-    pub(crate) fn begin(&mut self, name: &str) -> bool {
+    /// Begins the phase `name`, and ends earlier phases.
+    pub(crate) fn begin(&mut self, name: &str) {
         if let Some(at) = self.phases.iter().position(|(phase, _)| *phase == name) {
             self.before += self.phases.drain(..at).map(|(_, lasts)| lasts).sum();
         }
-        self.step(0.0, "")
+        self.step(0.0, "");
     }
 
-    /// Reports that `part` (0 to 1) of the phase is complete and `request` is measured next. Returns false if the
-    /// calibration is to stop.
-    pub(crate) fn step(&mut self, part: f64, request: &str) -> bool {
+    /// Reports that `part` (0 to 1) of the phase is complete and `request` is measured next.
+    pub(crate) fn step(&mut self, part: f64, request: &str) {
         let (phase, lasts) = self.phases.first().copied().unwrap_or_default();
         let done = self.before + lasts.mul_f64(part.clamp(0.0, 1.0));
         let share = done.as_secs_f64() / self.total.as_secs_f64().max(f64::EPSILON);
         self.share = self.share.max(share.min(1.0));
-        let go_on = (self.tell)(Progress {
+        (self.tell)(Progress {
             phase,
             share: self.share,
             left: self.total.saturating_sub(done),
             request,
         });
-        self.stopped |= !go_on;
-        go_on
-    }
-
-    /// True if the receiver of the progress has stopped the calibration.
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.stopped
     }
 }
 
@@ -80,7 +68,6 @@ mod tests {
                 progress.share,
                 progress.left.as_secs(),
             ));
-            true
         };
         let phases = vec![
             ("one", Duration::from_secs(2)),

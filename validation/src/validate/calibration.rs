@@ -13,7 +13,7 @@ pub(super) fn calibrate(server: &XServer, plan: &Plan) -> Result<ServerParameter
     eprintln!("measuring {}", server.display());
     let name = DisplayName::parse(&server.display()).map_err(reported)?;
     let target = Target::new(ServerLink::new(name, None)).map_err(reported)?;
-    measure(&target, plan, None, &mut |_| true).map_err(reported)
+    measure(&target, plan, None, &mut |_| {}).map_err(reported)
 }
 
 /// Parses an operation such as `PolyText8 fontname=6x13`.

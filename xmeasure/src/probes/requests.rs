@@ -14,7 +14,7 @@ use crate::fit::{entries, samples};
 use crate::plan::Plan;
 use crate::sampling::executor::Executor;
 use crate::sampling::job::Job;
-use crate::sampling::readings::{Readings, StoppedBy};
+use crate::sampling::readings::Readings;
 use crate::sampling::sampler::{self, Step};
 use crate::server::client::Client;
 use crate::server::exchange::ReceivedMessages;
@@ -77,13 +77,9 @@ impl RequestCostsProbe {
         };
         let mut notes: Vec<String> = readings.requests.iter().filter_map(refused).collect();
         notes.dedup();
-        match readings.cut {
-            Some(StoppedBy::Stopped) => notes.push("interrupted".into()),
-            Some(StoppedBy::Time) => {
-                let passes = readings.syncs.read_back.len();
-                notes.push(format!("ended by the time limit in pass {passes}"));
-            }
-            None => {}
+        if readings.is_cut {
+            let passes = readings.syncs.read_back.len();
+            notes.push(format!("ended by the time limit in pass {passes}"));
         }
         notes
     }
@@ -165,7 +161,7 @@ impl Probe for RequestCostsProbe {
             // The sampling ends at the time limit, or when all loads have been read often enough.
             let of_all = done as f64 / (done + to_do).max(1) as f64;
             let part = share(now.saturating_sub(start), limit).max(of_all);
-            progress.step(part, named(request))
+            progress.step(part, named(request));
         };
         sampler::sample(run.server, readings, &run.plan, &mut step)
     }
@@ -178,7 +174,7 @@ impl Probe for RequestCostsProbe {
         parameters.transport = transport.costs().filter(|_| !plan.entries_only);
         parameters.requests = entries::entries(&samples::samples(readings, &transport));
         parameters.requests.retain(|entry| plan.wants(&entry.name));
-        if readings.cut == Some(StoppedBy::Time) {
+        if readings.is_cut {
             let left = readings.requests.iter();
             let left = left.filter(|job| !job.is_read() && job.refused.is_none());
             let names: BTreeSet<&str> = left.map(|job| named(job.name())).collect();

@@ -322,7 +322,7 @@ impl Executor for LiveServer {
     fn connect_after(&mut self, pause: &[Pause]) -> io::Result<Option<f64>> {
         let before = self.processor_time();
         self.pause(pause);
-        RawConnection::open(self.target.link()).map_err(gone)?;
+        RawConnection::open(self.target.link(), &self.raw.stop).map_err(gone)?;
         thread::sleep(PAUSE);
         Ok(self.since(before, Duration::ZERO).cpu)
     }

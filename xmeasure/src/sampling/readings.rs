@@ -30,17 +30,8 @@ pub(crate) struct Readings {
     pub(crate) alone: SingleRequestPair,
     pub(crate) transport: TransportLoads<Job>,
     pub(crate) requests: Vec<Job>,
-    /// The reason why sampling ended before all loads had been measured often enough; `None` if it was complete.
-    pub(crate) cut: Option<StoppedBy>,
-}
-
-/// The reason why sampling ended early.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum StoppedBy {
-    /// The user stopped the calibration.
-    Stopped,
-    /// The time limit of the plan has passed.
-    Time,
+    /// True if the plan's time limit ended sampling before all loads had been measured often enough.
+    pub(crate) is_cut: bool,
 }
 
 impl Readings {
@@ -51,7 +42,7 @@ impl Readings {
             alone: SingleRequestPair::new(),
             transport,
             requests,
-            cut: None,
+            is_cut: false,
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::plan::Plan;
 use crate::sampling::executor::Executor;
 use crate::sampling::job::Job;
-use crate::sampling::readings::{Readings, StoppedBy};
+use crate::sampling::readings::Readings;
 use crate::server::exchange::ReceivedMessages;
 use crate::workloads::workload::{Sync, Workload};
 
@@ -36,13 +36,13 @@ pub(crate) struct Step {
 }
 
 /// Measures all loads of `readings` in passes, so that a drift of the machine affects all loads equally. Every second
-/// pass has the reverse order. Before each batch, `step` receives the progress and returns false to stop. On an error,
+/// pass has the reverse order. Before each batch, `step` receives the progress. On an error,
 /// `readings` has the readings so far.
 pub(crate) fn sample(
     executor: &mut dyn Executor,
     readings: &mut Readings,
     plan: &Plan,
-    step: &mut dyn FnMut(Step, Duration) -> bool,
+    step: &mut dyn FnMut(Step, Duration),
 ) -> io::Result<()> {
     let start = executor.elapsed();
     let mut done = 0;
@@ -65,12 +65,9 @@ pub(crate) fn sample(
                 done,
                 to_do: passes_left * all - position,
             };
-            if !step(here, executor.elapsed()) {
-                readings.cut = Some(StoppedBy::Stopped);
-                return Ok(());
-            }
+            step(here, executor.elapsed());
             if executor.elapsed().saturating_sub(start) > limit {
-                readings.cut = Some(StoppedBy::Time);
+                readings.is_cut = true;
                 return Ok(());
             }
             done += 1;

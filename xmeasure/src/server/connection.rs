@@ -3,6 +3,8 @@
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -19,8 +21,6 @@ use crate::server::exchange::{Load, ReceivedMessages, Until};
 
 /// A server that is silent for this long counts as stuck.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The time that a server has to reply after a signal has arrived.
-const INTERRUPTED: Duration = Duration::from_secs(1);
 /// The maximum length of an accepted message in bytes. Replies to the loads have a few MiB at most, so a longer message
 /// comes from a broken or malicious server.
 const LONGEST: usize = 64 << 20;
@@ -42,19 +42,25 @@ pub(crate) struct RawConnection {
     /// The read buffer, which is allocated only once. Clearing a buffer for each read would take longer than a server's
     /// reply, and would evict data from the caches that the client shares with the server.
     room: Vec<u8>,
+    /// Ends the calibration when it is set to true.
+    pub(crate) stop: Arc<AtomicBool>,
 }
 
 impl RawConnection {
     /// Connects and performs the connection setup.
-    pub(crate) fn open(link: &ServerLink) -> Result<RawConnection, MeasureError> {
+    pub(crate) fn open(
+        link: &ServerLink,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<RawConnection, MeasureError> {
         let (connected, cookie) = link.connect()?;
-        RawConnection::over(connected.into(), cookie.as_ref())
+        RawConnection::over(connected.into(), cookie.as_ref(), stop)
     }
 
     /// Performs the connection setup on an existing connection.
     pub(crate) fn over(
         fd: OwnedFd,
         cookie: Option<&Cookie>,
+        stop: &Arc<AtomicBool>,
     ) -> Result<RawConnection, MeasureError> {
         let mut connection = RawConnection {
             fd,
@@ -63,6 +69,7 @@ impl RawConnection {
             sequence: 0,
             input: Vec::new(),
             room: vec![0; READ],
+            stop: Arc::clone(stop),
         };
         connection.send_all(&setup_request(ByteOrder::native(), cookie))?;
         let answer = connection.message(|input| {
@@ -214,18 +221,17 @@ impl RawConnection {
         };
         let mut fds = [PollFd::new(&self.fd, interest)];
         let start = Instant::now();
-        let mut patience = PATIENCE;
         loop {
-            let left = patience.saturating_sub(start.elapsed());
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            let left = PATIENCE.saturating_sub(start.elapsed());
             let left = Timespec::try_from(left).map_err(io::Error::other)?;
             match poll(&mut fds, Some(&left)) {
                 Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
                 Ok(_) => {}
-                // The signal requests the end of the calibration. The server may have stopped.
-                Err(Errno::INTR) => {
-                    patience = start.elapsed() + INTERRUPTED;
-                    continue;
-                }
+                // The signal may request the end of the calibration.
+                Err(Errno::INTR) => continue,
                 Err(error) => return Err(error.into()),
             }
             let ready = fds[0].revents();
@@ -305,7 +311,10 @@ fn answer_sequence(message: &[u8]) -> Option<u16> {
 
 #[cfg(test)]
 mod tests {
-    use super::{answer_sequence, message_length};
+    use std::os::unix::net::UnixStream;
+    use std::sync::atomic::AtomicBool;
+
+    use super::{RawConnection, answer_sequence, message_length};
 
     fn message(kind: u8, words: u32) -> Vec<u8> {
         let mut bytes = vec![0; 32 + words as usize * 4];
@@ -313,6 +322,14 @@ mod tests {
         bytes[2..4].copy_from_slice(&0x1234_u16.to_ne_bytes());
         bytes[4..8].copy_from_slice(&words.to_ne_bytes());
         bytes
+    }
+
+    #[test]
+    fn stopped_connection_does_not_wait_for_a_silent_server() {
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let stop = AtomicBool::new(true).into();
+        let opened = RawConnection::over(ours.into(), None, &stop).err().unwrap();
+        assert!(opened.to_string().contains("interrupted"), "{opened}");
     }
 
     #[test]

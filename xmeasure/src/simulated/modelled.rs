@@ -229,12 +229,12 @@ fn calibrated<P: Probe>(truth: &ServerParameters, plan: &Plan) -> ServerParamete
     };
     let (client, sent, prepared) = connected_with(prepare);
     let mut server = Modelled::new(truth, &client, &sent);
-    let mut go_on = |_: Progress<'_>| true;
+    let mut ignored = |_: Progress<'_>| {};
     let mut run = Run {
         server: &mut server,
         plan: plan.clone(),
         tracker: client.tracker,
-        progress: Meter::new(Vec::new(), &mut go_on),
+        progress: Meter::new(Vec::new(), &mut ignored),
     };
     let measured = prepared.and_then(|mut probe: P| {
         probe.begin(&mut run)?;

@@ -58,7 +58,7 @@ pub(crate) fn connected_with<T>(
     let kept = Arc::clone(&log);
     // The thread exits when the connection closes.
     thread::spawn(move || answer(theirs, &kept));
-    let raw = RawConnection::over(ours.into(), None).unwrap();
+    let raw = RawConnection::over(ours.into(), None, &Arc::default()).unwrap();
     let mut client = Client::new(raw).unwrap();
     let prepared = prepare(&mut client);
     client.synchronise().unwrap();

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{Readings, Step, StoppedBy, sample};
+use super::{Readings, sample};
 use crate::fit::samples::samples;
 use crate::fit::transport::BothClocks;
 use crate::plan::Plan;
@@ -80,7 +80,6 @@ fn known_costs_are_recovered() {
     let mut steps = 0;
     sample(&mut server, &mut readings, &plan, &mut |_, _| {
         steps += 1;
-        true
     })
     .unwrap();
     // The refused load is not retried; the others are in every pass.
@@ -129,21 +128,9 @@ fn readings_before_a_server_crash_are_kept() {
         ..Quirks::default()
     };
     let (mut server, mut readings) = prepared(quirks, vec![repeated(UNGRAB_POINTER)]);
-    let error = sample(&mut server, &mut readings, &quick(), &mut |_, _| true).unwrap_err();
+    let error = sample(&mut server, &mut readings, &quick(), &mut |_, _| {}).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
     assert!(readings.transport.no_operation.is_read());
     let transport = BothClocks::new(&readings);
     close(transport.cpu.unwrap().centre.byte_read, 0.0001);
-}
-
-#[test]
-fn stopped_sampler_keeps_its_readings() {
-    let (mut server, mut readings) = prepared(Quirks::default(), vec![repeated(UNGRAB_POINTER)]);
-    let count = readings.jobs().count();
-    let mut go_on = |step: Step, _| step.done < count + 6;
-    sample(&mut server, &mut readings, &Plan::default(), &mut go_on).unwrap();
-    assert_eq!(readings.cut, Some(StoppedBy::Stopped));
-    // The second pass is reversed.
-    assert_eq!(readings.requests[0].first().len(), 2);
-    assert_eq!(readings.transport.no_operation.first().len(), 1);
 }
