@@ -67,30 +67,31 @@ fn emit_as(
     to: Option<&Path>,
     write: impl FnOnce(&mut dyn Write) -> Result<(), Emit>,
 ) -> Outcome {
-    let written = match to {
-        Some(path) => {
+    let pager = to.is_none().then(Pager::start).flatten();
+    if pager.is_none() {
+        // After a recording, handlers catch these signals. Their default action lets the user end a write that blocks.
+        for signal in [SIGINT, SIGTERM] {
+            let is_over = Arc::new(AtomicBool::new(true));
+            let _ = signal_hook::flag::register_conditional_default(signal, is_over);
+        }
+    }
+    let written = match (to, pager) {
+        (Some(path), _) => {
             let mut file =
                 AtomicFile::begin(path, access).map_err(|error| CommandError::file(path, error))?;
             write(&mut file).and_then(|()| Ok(file.finish()?))
         }
-        None => match Pager::start() {
-            Some(pager) => {
-                let mut pager = BufWriter::new(pager);
-                let written = write(&mut pager).and_then(|()| Ok(pager.flush()?));
-                // Text that a closed pager did not read is dropped.
-                pager.into_parts().0.finish();
-                written
-            }
-            None => {
-                // After a recording, handlers catch these signals. Their default action lets the user end a write that blocks.
-                for signal in [SIGINT, SIGTERM] {
-                    let is_over = Arc::new(AtomicBool::new(true));
-                    let _ = signal_hook::flag::register_conditional_default(signal, is_over);
-                }
-                let mut stdout = BufWriter::new(io::stdout().lock());
-                write(&mut stdout).and_then(|()| Ok(stdout.flush()?))
-            }
-        },
+        (None, Some(pager)) => {
+            let mut pager = BufWriter::new(pager);
+            let written = write(&mut pager).and_then(|()| Ok(pager.flush()?));
+            // Text that a closed pager did not read is dropped.
+            pager.into_parts().0.finish();
+            written
+        }
+        (None, None) => {
+            let mut stdout = BufWriter::new(io::stdout().lock());
+            write(&mut stdout).and_then(|()| Ok(stdout.flush()?))
+        }
     };
     match written {
         Ok(()) => Ok(ExitCode::SUCCESS),

@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use crate::harness::raw::Order;
 use crate::harness::{Place, Recording, Server, needs, until, xterm_trace};
+use rustix::fs::{CWD, Mode, mkfifoat};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Copies a valid trace to the default name.
@@ -260,16 +262,33 @@ fn interrupted_calibration(server: &Server, signals: &[Signal]) {
     for signal in signals {
         kill_process(of_server, *signal).expect("a signal is sent");
     }
+    let signalled = Instant::now();
     kill_process(Pid::from_child(&child), Signal::INT).expect("a signal is sent");
     assert_eq!(
         crate::harness::wait(&mut child, "calibrate").code(),
         Some(1)
     );
+    let took = signalled.elapsed();
+    assert!(took < Duration::from_secs(4), "{took:?}");
     let mut said = String::new();
     let mut stderr = child.stderr.take().expect("a pipe");
     std::io::Read::read_to_string(&mut stderr, &mut said).expect("text");
     assert!(said.contains("interrupted; no file was written"), "{said}");
     assert_eq!(read(&file), whole.as_bytes());
+}
+
+#[test]
+fn pipe_without_a_reader_is_an_error() {
+    let place = Place::new();
+    good(&place);
+    let pipe = place.path("pipe");
+    mkfifoat(CWD, &pipe, Mode::RUSR | Mode::WUSR).expect("a pipe");
+    let recording = ["record", "--server", "xvfb", "-o", "pipe", "--", "true"];
+    for words in [&recording[..], &["report", "-o", "pipe"]] {
+        let ran = place.run(words);
+        assert_eq!(ran.status(), Some(1), "{ran}");
+        assert!(ran.stderr().contains("no program reads"), "{ran}");
+    }
 }
 
 #[test]

@@ -2,12 +2,14 @@
 //! a client has sent something, and is then renamed. An older file with the same name is renamed to `FILE.old`.
 
 use std::ffi::OsString;
-use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::fs::{FlockOperation, Mode, OFlags, fcntl_setfl, flock, open};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
@@ -16,6 +18,8 @@ use super::result_path::{ResultPath, is_ours, shown};
 /// The maximum number of attempts to lock the temporary file. An attempt fails if another recorder renames or removes
 /// the file meanwhile.
 const ATTEMPTS: usize = 10;
+/// The time in which a pipe's reader must open the pipe.
+const READER: Duration = Duration::from_secs(1);
 
 /// An open trace file. A lock excludes other recorders. The file's mode is 0600.
 #[derive(Debug)]
@@ -164,9 +168,9 @@ pub fn open_directly(path: &Path, there: &Metadata) -> io::Result<File> {
         (found.dev(), found.ino()) == (there.dev(), there.ino())
             && (found.is_file() || is_ours(found))
     };
-    // Opening another user's pipe could wait for ever.
+    // Another user's pipe could have a reader of that user.
     if is_safe(there) {
-        let file = OpenOptions::new().write(true).open(path)?;
+        let file = with_reader(path)?;
         if is_safe(&file.metadata()?) {
             return Ok(file);
         }
@@ -174,14 +178,30 @@ pub fn open_directly(path: &Path, there: &Metadata) -> io::Result<File> {
     Err(io::Error::other("not a file, and of another user"))
 }
 
+/// Opens the pipe or device at `path` for writing. A pipe without a reader is an error after [`READER`], because a wait
+/// could last for ever.
+fn with_reader(path: &Path) -> io::Result<File> {
+    let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let begun = Instant::now();
+    let opened = loop {
+        match open(path, flags, Mode::empty()) {
+            Err(Errno::NXIO) if begun.elapsed() < READER => sleep(READER / 20),
+            opened => break opened,
+        }
+    };
+    let file = opened.map_err(|error| match error {
+        Errno::NXIO => io::Error::other("no program reads this pipe: start its reader first"),
+        error => error.into(),
+    })?;
+    fcntl_setfl(&file, OFlags::empty())?;
+    Ok(file.into())
+}
+
 /// True if a recorder is currently writing the file at `path`.
 pub fn is_being_recorded(path: &Path) -> bool {
     // Non-blocking, because a pipe may have no writer.
-    let flags = OFlags::NONBLOCK.bits();
-    let opened = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags.cast_signed())
-        .open(path);
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let opened = open(path, flags, Mode::empty());
     // The lock is shared, so that two concurrent checks do not detect each other.
     opened.is_ok_and(|file| {
         flock(&file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK)
@@ -220,17 +240,14 @@ fn locked(path: &Path) -> io::Result<File> {
 /// # Errors
 /// Fails if a link, a pipe, a file with another name or a file of another user, who could read it, has the name.
 pub fn own_file(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        // Non-blocking, to avoid waiting on a pipe of this name.
-        .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
-        .open(path)?;
+    // Non-blocking, to avoid waiting on a pipe of this name.
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let flags = flags | OFlags::WRONLY | OFlags::CREATE;
+    let file = File::from(open(path, flags, Mode::RUSR | Mode::WUSR)?);
     let found = file.metadata()?;
     if !found.is_file() || found.uid() != geteuid().as_raw() || found.nlink() > 1 {
-        let why = format!("{} is in the way", shown(path).display());
+        let way = shown(path);
+        let why = format!("{} is in the way: name another folder", way.display());
         return Err(io::Error::other(why));
     }
     Ok(file)
@@ -401,6 +418,27 @@ mod tests {
     }
 
     #[test]
+    fn pipe_without_a_reader_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &path, Mode::RUSR | Mode::WUSR).unwrap();
+        let error = TraceFile::open(&path).unwrap_err().to_string();
+        assert!(error.contains("start its reader first"), "{error}");
+        // A reader that starts a moment later is waited for, and may then be slow.
+        let (reading, later) = (path.clone(), READER / 5);
+        let reader = std::thread::spawn(move || {
+            sleep(later);
+            let mut reader = File::open(reading).unwrap();
+            sleep(later);
+            io::copy(&mut reader, &mut io::sink()).unwrap()
+        });
+        let mut trace = TraceFile::open(&path).unwrap().file().try_clone().unwrap();
+        trace.write_all(&[0; 1 << 20]).unwrap();
+        drop(trace);
+        assert_eq!(reader.join().unwrap(), 1 << 20);
+    }
+
+    #[test]
     fn existing_pipe_and_foreign_link_are_rejected() {
         let dir = tempfile::tempdir().unwrap();
         let refused = |name| TraceFile::open(&dir.path().join(name)).is_err();
@@ -427,7 +465,8 @@ mod tests {
             let planted = dir.path().join(".c.recording");
             fs::write(&planted, "").unwrap();
             std::os::unix::fs::chown(&planted, Some(12_345), None).unwrap();
-            assert!(refused("c") && own_file(&planted).is_err());
+            let error = TraceFile::open(&dir.path().join("c")).unwrap_err();
+            assert!(error.to_string().ends_with("name another folder"));
             std::os::unix::fs::lchown(dir.path().join("other"), Some(12_345), None).unwrap();
             assert!(create_folder(&into, 0o700).is_err());
             std::os::unix::fs::lchown(&link, Some(12_345), None).unwrap();
