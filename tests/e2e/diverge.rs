@@ -1,8 +1,11 @@
 //! `diverge`: runs one program on two servers and reports the first message that differs. `replay --answers`: compares
 //! the messages of a replay's server with the recorded ones.
 
+use std::os::unix::process::ExitStatusExt;
+
 use crate::harness::examples::example;
-use crate::harness::{Place, needs};
+use crate::harness::{Place, needs, until};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 /// Runs the program on Xvfb and on a relay that makes one change, and returns the report. The status is 1 for a
@@ -34,6 +37,25 @@ fn diverge(change: &str, program: &[&str]) -> Value {
 
 /// A client without a timer; its messages include font metrics, window positions and events.
 const XMESSAGE: [&str; 4] = ["xmessage", "-timeout", "1", "some text"];
+
+#[test]
+fn first_signal_ends_diverge() {
+    needs("xmessage", "x11-utils");
+    for signal in [Signal::INT, Signal::TERM] {
+        let place = Place::new();
+        let servers = ["diverge", "--server", "xvfb", "--server", "xvfb"];
+        let words = servers.iter().chain(&["--", "xmessage", "some text"]);
+        let mut child = place.x11prof(words).spawn().expect("x11prof starts");
+        let trace = place.path("diverge-xvfb.mcap");
+        until("the first recording", || trace.exists().then_some(()));
+        kill_process(Pid::from_child(&child), signal).expect("a signal is sent");
+        let status = crate::harness::wait(&mut child, "diverge");
+        assert_eq!(status.signal(), Some(signal.as_raw()), "{status}");
+        let left = std::fs::read_dir(place.path("")).expect("the folder");
+        let left: Vec<_> = left.map(|one| one.expect("an entry").path()).collect();
+        assert_eq!(left, [trace]);
+    }
+}
 
 #[test]
 fn identical_server_has_no_differences() {
