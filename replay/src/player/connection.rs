@@ -92,10 +92,10 @@ impl Connection {
     }
 
     /// Counts requests that are about to be sent: `first` is the recorded sequence number of the first one,
-    /// `requests` their number, and `asked` the recorded sequence numbers of the requests that have a reply.
+    /// `requests` their number, and `asked` the positions of those that have a reply, counted from 0.
     pub(super) fn note(&mut self, first: u64, requests: u64, asked: impl Iterator<Item = u64>) {
         let before = self.sent + 1;
-        let pending = asked.map(|recorded| (before + recorded.saturating_sub(first), recorded));
+        let pending = asked.map(|position| (before + position, first + position));
         self.pending.extend(pending);
         self.sent += requests;
     }

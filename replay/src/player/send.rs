@@ -85,8 +85,10 @@ impl Player<'_> {
             *major = NO_OPERATION;
         }
         if let Some(connection) = &mut self.clients[batch.client] {
-            let asked = batch.asked.iter().filter(|one| !missing.contains(&one.at));
-            connection.note(batch.first, batch.requests, asked.map(|one| one.sequence));
+            let asked = batch.asked.iter();
+            let asked = asked.filter(|one| missing.binary_search(&one.at).is_err());
+            let asked = asked.map(|one| one.before.into());
+            connection.note(batch.first, batch.requests, asked);
         }
         match batch.grabs {
             Some(true) => self.grabbed = Some(batch.client),

@@ -26,8 +26,8 @@ pub(crate) enum Patch {
 /// A request that has a reply.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RepliedRequest {
-    /// The sequence number of the request in the recording.
-    pub(crate) sequence: u64,
+    /// The number of requests before it in the batch.
+    pub(crate) before: u32,
     /// The offset of the request in the batch's bytes.
     pub(crate) at: u32,
 }

@@ -29,6 +29,8 @@ const MOST_BYTES: u64 = 2 << 30;
 const BESIDE: u64 = 32;
 /// The longest request that X.Org's servers accept, in bytes (4 Mi units of 4 bytes with BIG-REQUESTS).
 const LONGEST: usize = 16 << 20;
+/// The maximum number of requests in a batch, because the player copies a batch to send it.
+const MOST_AT_ONCE: u64 = 1 << 16;
 const GRAB_SERVER: u8 = 36;
 const UNGRAB_SERVER: u8 = 37;
 const INTERN_ATOM: u8 = 16;
@@ -190,6 +192,9 @@ impl Reading {
                             keycodes.insert(request.sequence.0, *first);
                         }
                         self.request(&request, batch, extensions);
+                        if batch.requests == MOST_AT_ONCE {
+                            self.send(batch, block.time);
+                        }
                     }
                     Message::Reply(reply) => {
                         batch.after_reply = batch.after_reply.max(reply.sequence.0);
@@ -214,15 +219,20 @@ impl Reading {
             );
         }
         if side == Side::Client && batch.requests > 0 {
-            let next = Batch {
-                client: batch.client,
-                after_reply: batch.after_reply,
-                enable: batch.enable,
-                ..Batch::default()
-            };
-            let sent = Box::new(std::mem::replace(batch, next));
-            self.step(block.time, Action::Send(sent));
+            self.send(batch, block.time);
         }
+    }
+
+    /// Adds the batch to the script, and begins the client's next one.
+    fn send(&mut self, batch: &mut Batch, time: Timestamp) {
+        let next = Batch {
+            client: batch.client,
+            after_reply: batch.after_reply,
+            enable: batch.enable,
+            ..Batch::default()
+        };
+        let sent = Box::new(std::mem::replace(batch, next));
+        self.step(time, Action::Send(sent));
     }
 
     /// Adds a client that the server has accepted. Returns its index; `None` if the server's reply cannot be decoded.
@@ -286,7 +296,7 @@ impl Reading {
                 }
                 if request.has_reply {
                     batch.asked.push(RepliedRequest {
-                        sequence: request.sequence.0,
+                        before: (batch.requests - 1) as u32,
                         at: begin as u32,
                     });
                 }

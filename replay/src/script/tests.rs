@@ -50,6 +50,47 @@ fn batches(script: &Script) -> Vec<&Batch> {
 }
 
 #[test]
+fn batches_of_small_requests_are_bounded() {
+    let focus = 43_u32;
+    let mut records = Vec::new();
+    let trace = xset();
+    let mut reader = Reader::new(trace.as_slice()).unwrap();
+    while let Some(record) = reader.next().unwrap() {
+        records.push(record);
+    }
+    let to_server = |record: &Record| match record {
+        Record::Block(block) if block.direction == Direction::ToServer => Some(block.clone()),
+        _ => None,
+    };
+    let last = records
+        .iter()
+        .rposition(|record| to_server(record).is_some());
+    let last = last.unwrap();
+    let block = to_server(&records[last]).unwrap();
+    let requests = (focus | 1 << 16).to_le_bytes().repeat(300_000);
+    let added = Block {
+        offset: block.offset + u64::from(block.wire_len),
+        wire_len: u32::try_from(requests.len()).unwrap(),
+        gaps: Vec::new(),
+        bytes: requests.into(),
+        ..block
+    };
+    records.insert(last + 1, Record::Block(added));
+    let script = script(&written(&records)).unwrap();
+    let all = batches(&script);
+    let most = all.iter().map(|batch| batch.requests).max();
+    assert_eq!(most, Some(1 << 16));
+    let full = all.iter().find(|batch| batch.requests == 1 << 16).unwrap();
+    assert_eq!((full.asked[9].before, full.asked[9].at), (9, 36));
+    let requests: u64 = all.iter().map(|batch| batch.requests).sum();
+    assert_eq!(requests, 44 + 300_000);
+    let of = |batch: &&Batch| {
+        batch.bytes.capacity() + batch.asked.capacity() * size_of::<RepliedRequest>()
+    };
+    assert!(all.iter().map(of).sum::<usize>() < 300_000 * 16);
+}
+
+#[test]
 fn batches_follow_the_replies_they_depend_on() {
     let script = script(&xset()).unwrap();
     assert_eq!(script.clients.len(), 1);
@@ -76,7 +117,13 @@ fn batches_follow_the_replies_they_depend_on() {
     ];
     assert_eq!(all[2].patches, expected);
     assert_eq!(all[2].asked.len(), 1);
-    assert_eq!((all[2].asked[0].sequence, all[2].asked[0].at), (4, 20));
+    assert_eq!(
+        (
+            all[2].first + u64::from(all[2].asked[0].before),
+            all[2].asked[0].at
+        ),
+        (4, 20)
+    );
     assert!(script.atoms.values().any(|name| name == b"Caps Lock"));
     assert_eq!(script.left_out().count(), 0);
 }

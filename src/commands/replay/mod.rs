@@ -73,6 +73,7 @@ fn replayed(arguments: &Replay) -> Outcome {
         return Err(CommandError::file(path, why));
     }
     refuse(path, &script, &recorded)?;
+    drop(script);
     if let Some(display) = &arguments.display {
         let caution = " A trace made to harm can do more: replay a stranger's trace with --server.";
         ask_for_input(display, arguments.yes, caution)?;
