@@ -10,125 +10,71 @@ use super::well_known::is_atom;
 const GONE: &str = "…";
 
 /// Replaces the private parts of a control record.
-pub(super) fn scrub(control: Control, secrets: &Secrets) -> Control {
-    match control {
-        Control::Started(before) => Control::Started(started(before)),
-        Control::Server(mut server) => {
+pub(super) fn scrub(mut control: Control, secrets: &Secrets) -> Control {
+    match &mut control {
+        Control::Started(before) => *before = started(before.clone()),
+        Control::Server(server) => {
             server.display = display(&server.display);
-            server.executable = server.executable.map(|path| file_name(&path).to_owned());
+            let executable = server.executable.as_deref().map(file_name);
+            server.executable = executable.map(str::to_owned);
             server.arguments = without_words(std::mem::take(&mut server.arguments));
-            Control::Server(server)
         }
-        Control::Opened(mut opened) => {
-            opened.command = program_only(opened.command, opened.name.as_deref());
-            Control::Opened(opened)
+        Control::Opened(opened) => {
+            let command = std::mem::take(&mut opened.command);
+            opened.command = program_only(command, opened.name.as_deref());
         }
-        Control::Closed {
-            connection,
-            by,
-            why,
-        } => Control::Closed {
-            connection,
-            by,
-            why: why.map(|_| GONE.to_owned()),
-        },
-        Control::Capture { pid, capture, why } => Control::Capture {
-            pid,
-            capture,
-            why: why.map(|why| without_names(&why)),
-        },
-        Control::Timing { pid, why } => Control::Timing {
-            pid,
-            why: why.map(|why| without_names(&why)),
-        },
-        Control::Hole { since_ns, why } => Control::Hole {
-            since_ns,
-            why: without_names(&why),
-        },
-        Control::Mark { text } => Control::Mark {
-            text: letters(text, secrets),
-        },
-        Control::Labels { mut labels } => {
+        Control::Closed { why: Some(why), .. } => GONE.clone_into(why),
+        Control::Capture { why: Some(why), .. }
+        | Control::Timing { why: Some(why), .. }
+        | Control::Hole { why, .. }
+        | Control::Trouble { what: why } => *why = without_names(why),
+        Control::Mark { text } => letters(text, secrets),
+        Control::Labels { labels } => {
             // Versions and programs are kept; names of persons and the user's own labels are removed.
             labels.retain(|name, _| name == "version" || name == "program");
             if let Some(program) = labels.get_mut("program") {
                 *program = file_name(program).to_owned();
             }
-            Control::Labels { labels }
         }
-        Control::Link(mut link) => {
-            link.display = display(&link.display);
-            Control::Link(link)
-        }
-        Control::Existing(mut existing) => {
+        Control::Link(link) => link.display = display(&link.display),
+        Control::Existing(existing) => {
             for window in &mut existing.windows {
                 let names = [&mut window.instance, &mut window.class, &mut window.title];
                 for name in names.into_iter().flatten() {
-                    *name = letters(std::mem::take(name), secrets);
+                    letters(name, secrets);
                 }
             }
-            for atom in &mut existing.atoms {
-                if !is_atom(atom.name.as_bytes()) {
-                    atom.name = letters(std::mem::take(&mut atom.name), secrets);
-                }
+            let mut atoms = existing.atoms.iter_mut();
+            while let Some(atom) = atoms.find(|atom| !is_atom(atom.name.as_bytes())) {
+                letters(&mut atom.name, secrets);
             }
-            Control::Existing(existing)
         }
-        Control::Trouble { what } => Control::Trouble {
-            what: without_names(&what),
-        },
-        Control::Stack {
-            stack,
-            mut frames,
-            whole,
-        } => {
-            for frame in &mut frames {
+        Control::Stack { frames, .. } => {
+            for frame in frames {
                 frame.file = file_name(&frame.file).to_owned();
-            }
-            Control::Stack {
-                stack,
-                frames,
-                whole,
+                frame.function = frame.function.as_deref().map(without_folders);
             }
         }
-        Control::BuildId { file, build_id } => Control::BuildId {
-            file: file_name(&file).to_owned(),
-            build_id,
-        },
+        Control::BuildId { file, .. } => *file = file_name(file).to_owned(),
         Control::Symbol {
-            file,
-            address,
-            mut functions,
-            start,
+            file, functions, ..
         } => {
-            for line in functions.iter_mut().filter_map(|of| of.line.as_mut()) {
-                *line = file_name(line).to_owned();
-            }
-            Control::Symbol {
-                file: file_name(&file).to_owned(),
-                address,
-                functions,
-                start,
+            *file = file_name(file).to_owned();
+            for function in functions {
+                function.name = without_folders(&function.name);
+                let line = function.line.as_deref().map(file_name);
+                function.line = line.map(str::to_owned);
             }
         }
+        // The name of a file may be anything.
         Control::BlockedStack {
-            pid,
-            tid,
-            since_ns,
-            stack,
-            object,
+            object: BlockedOn::File,
             name,
-        } => Control::BlockedStack {
-            pid,
-            tid,
-            since_ns,
-            stack,
-            object,
-            // The name of a file may be anything.
-            name: name.filter(|_| object != BlockedOn::File),
-        },
-        other => other,
+            ..
+        } => *name = None,
+        _ => {}
     }
+    control
 }
 
 /// Replaces the private parts of the trace's first record.
@@ -142,10 +88,10 @@ pub(super) fn started(mut started: Started) -> Started {
 }
 
 /// Replaces a text with letters.
-fn letters(text: String, secrets: &Secrets) -> String {
-    let mut text = text.into_bytes();
-    secrets.word(&mut text);
-    String::from_utf8_lossy(&text).into_owned()
+fn letters(text: &mut String, secrets: &Secrets) {
+    let mut letters = std::mem::take(text).into_bytes();
+    secrets.word(&mut letters);
+    *text = String::from_utf8_lossy(&letters).into_owned();
 }
 
 /// Returns the command without its arguments and its folder. `known` is the name of the program, or of its process.
@@ -176,6 +122,21 @@ fn program_name<'a>(command: &'a str, known: Option<&str>) -> &'a str {
 
 fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or_default()
+}
+
+/// Returns a function's name without folders: compilers name a function without a name after its source file, such as
+/// `<lambda at /home/me/app.cc:3:5>`. A folder may contain spaces, so all between two folders goes too.
+fn without_folders(name: &str) -> String {
+    let slashes = name.match_indices(['/', '\\']).map(|(at, _)| at);
+    // C++ has a function `operator/`.
+    let mut slashes = slashes.filter(|at| !name[..*at].ends_with("operator"));
+    let Some(first) = slashes.next() else {
+        return name.to_owned();
+    };
+    let is_before = |c: char| c.is_whitespace() || "<([{,\"'".contains(c);
+    let word = name[..first].rsplit(is_before).next().unwrap_or_default();
+    let last = slashes.next_back().unwrap_or(first);
+    format!("{}{}", &name[..first - word.len()], &name[last + 1..])
 }
 
 /// Returns a display's name without its host: `:0` for `host:0`.
@@ -230,8 +191,30 @@ fn without_names(text: &str) -> String {
 mod tests {
     use x11prof_trace::{ConnectionId, Control, Opened, Server, Started};
 
-    use super::{program_only, scrub};
+    use super::{program_only, scrub, without_folders};
     use crate::scrub::secrets::Secrets;
+
+    #[test]
+    fn names_of_functions_have_no_folders() {
+        for (name, scrubbed) in [
+            (
+                "<lambda at /home/alice/secret/x.cc:3:5>",
+                "<lambda at x.cc:3:5>",
+            ),
+            ("lambda at /home/my name/x.cc", "lambda at x.cc"),
+            ("{closure C:\\Users\\alice\\x.rs}", "{closure x.rs}"),
+            ("~draw file:///home/alice/x.js:3", "~draw x.js:3"),
+            ("github.com/alice/secret.(*T).Draw", "secret.(*T).Draw"),
+            (
+                "operator/(V, <lambda at src/x.cc:1>)",
+                "operator/(V, <lambda at x.cc:1>)",
+            ),
+            ("V::operator/=(V const&)", "V::operator/=(V const&)"),
+            ("<a::B as c::D>::e", "<a::B as c::D>::e"),
+        ] {
+            assert_eq!(without_folders(name), scrubbed);
+        }
+    }
 
     #[test]
     fn programs_and_numbers_are_kept_and_other_text_removed() {
