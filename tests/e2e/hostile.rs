@@ -489,6 +489,21 @@ fn a_megabyte_of_any_content_takes_bounded_memory_and_time() {
     }
 }
 
+#[test]
+fn lack_of_memory_is_not_reported_as_damage() {
+    let place = Place::new();
+    let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let trace = std::fs::read(data.join("gtk3-widget-factory.mcap")).expect("a trace");
+    place.write("x11prof.mcap", &trace);
+    for megabytes in (40..400).step_by(20) {
+        let mut command = std::process::Command::new("sh");
+        let script = format!("ulimit -v {megabytes}000; exec \"$0\" report > page");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_x11prof")]);
+        let ran = Finished::of(command.current_dir(place.path("")));
+        assert!(!ran.stderr().contains("damaged"), "{megabytes} MB: {ran}");
+    }
+}
+
 /// A trace with a CPU sample at an address in each file. The files are older than the trace.
 fn sampled(place: &Place, frames: &[(&std::path::Path, u64)]) {
     let records = frames.iter().zip(0..).flat_map(|((file, address), stack)| {

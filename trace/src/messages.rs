@@ -1,7 +1,7 @@
 //! Reads the messages of a trace's MCAP file in file order, without interpreting them.
 
 use std::collections::HashMap;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
@@ -197,6 +197,18 @@ impl<R: Read> Messages<R> {
         }
     }
 
+    /// Returns the error for an error of the MCAP reader, and stops reading.
+    fn failed(&mut self, error: &McapError) -> TraceError {
+        let damaged = self.damaged(damage(error));
+        match error {
+            // The text of zstd.
+            McapError::DecompressionError(what) if what.contains("not enough memory") => {
+                TraceError::Read(ErrorKind::OutOfMemory.into())
+            }
+            _ => damaged,
+        }
+    }
+
     /// Adds `len` bytes of a record in a chunk to the total. Fails if the total is too large for the length of the
     /// file, which bounds the time to read a file and the memory for names and stacks.
     fn count(&mut self, len: usize) -> Result<(), TraceError> {
@@ -239,10 +251,10 @@ impl<R: Read> Messages<R> {
                 }
                 return match found {
                     Ok(found) => Ok(Some(found)),
-                    Err(error) => Err(self.damaged(damage(&error))),
+                    Err(error) => Err(self.failed(&error)),
                 };
             }
-            Some(Err(error)) => return Err(self.damaged(damage(&error))),
+            Some(Err(error)) => return Err(self.failed(&error)),
         }
         let result = loop {
             match self.file.next_event() {
@@ -271,7 +283,7 @@ impl<R: Read> Messages<R> {
                 self.state = State::Broken;
                 Err(TraceError::NotATrace)
             }
-            Err(error) => Err(self.damaged(damage(&error))),
+            Err(error) => Err(self.failed(&error)),
         }
     }
 }
@@ -326,4 +338,22 @@ fn look_in_chunk(opcode: u8, data: &[u8], arena: &mut BytesMut) -> McapResult<Fo
         }
         _ => Found::Nothing,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lack_of_memory_is_not_damage() {
+        let trace: &[u8] = include_bytes!("../../tests/data/xset.mcap");
+        let mut messages = Messages::new(trace).unwrap();
+        let mut failed = |what: &str| {
+            let error = McapError::DecompressionError(what.to_owned());
+            messages.failed(&error).to_string()
+        };
+        assert!(failed("Data corruption detected").contains("damaged"));
+        let failed = failed("Allocation error : not enough memory");
+        assert_eq!(failed, "the trace cannot be read: out of memory");
+    }
 }
