@@ -135,11 +135,7 @@ fn waits(client: &ClientDivergence, [reference, other]: [&str; 2]) -> Option<Str
 /// Returns a sentence if only one of the servers closed the client's connection.
 fn closed(client: &ClientDivergence, [reference, other]: [&str; 2]) -> Option<String> {
     let closed = client.closed_by_server.as_ref()?;
-    let name = if closed.in_reference {
-        reference
-    } else {
-        other
-    };
+    let name = [other, reference][usize::from(closed.in_reference)];
     Some(format!(
         "The server of {name} closed the connection of {} after {}: it ended, or it refused the client.",
         client.client,
@@ -150,10 +146,8 @@ fn closed(client: &ClientDivergence, [reference, other]: [&str; 2]) -> Option<St
 /// Returns a sentence such as `the reply to GetOutputInfo differs: crtc is 0x4f in A and 0 in B (42 times)`.
 fn sentence(one: &ReceivedDifference, [reference, other]: [&str; 2]) -> String {
     let message = message(one);
-    let times = match one.count {
-        ..=1 => String::new(),
-        count => format!(" ({count} times)"),
-    };
+    let times = (one.count > 1).then(|| format!(" ({} times)", one.count));
+    let times = times.unwrap_or_default();
     match (&one.field, &one.reference, &one.other) {
         (Some(field), Some(a), Some(b)) => format!(
             "the {message} differs: {field} is {} in {reference} and {} in {other}{times}",
@@ -274,16 +268,10 @@ fn received(one: &ReceivedDifference, page: &Page) -> String {
         "setup" => "connection setup".to_owned(),
         kind => format!("{} {kind}", plain(&one.message)),
     };
-    let field = one
-        .field
-        .as_deref()
-        .map(|field| format!(" {field}"))
-        .unwrap_or_default();
-    let count = if one.count > 1 {
-        format!(", {} times", one.count)
-    } else {
-        String::new()
-    };
+    let field = one.field.iter().map(|field| format!(" {field}"));
+    let field: String = field.collect();
+    let count = (one.count > 1).then(|| format!(", {} times", one.count));
+    let count = count.unwrap_or_default();
     format!(
         "    {name}{field}: {} | {} ({place}{count})\n",
         value(&one.reference, &one.other),
@@ -336,7 +324,8 @@ fn caveats(report: &DivergenceReport, [reference, other]: [&str; 2]) -> Vec<Stri
     }
     if report.left_out > 0 {
         lines.push(format!(
-            "{} at the end were not compared: the recordings are too long, or differ too often.",
+            "{} at the end were not compared: a recording ended while the program was active, is too long, or differs \
+             too often.",
             counted(report.left_out, "message")
         ));
     }

@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 use x11prof_protocol::Symbol;
 use x11prof_trace::Timestamp;
 
-use alignment::{Hunk, align};
+use alignment::{Alignment, Hunk, align};
 pub use details::MessageDetails;
 use details::Place;
 use meaning::PairedIds;
@@ -27,7 +27,7 @@ pub use report::{
     RequestAnswers, RequestDifference, RequestSide, ServerClosed,
 };
 pub use streams::DisplayStreams;
-use streams::{ACTIVE, ClientStream, Entry, Received};
+use streams::{ClientStream, Entry, Received};
 
 /// The maximum number of differences of all clients that are kept. Later ones count as messages that are not compared.
 const MOST_DIFFERENCES: u64 = 20_000;
@@ -140,7 +140,7 @@ impl Divergence {
             };
             requests.map(hash).collect()
         };
-        let alignment = align(&hashes(first), &hashes(second), &mut self.alignment_steps);
+        let mut alignment = align(&hashes(first), &hashes(second), &mut self.alignment_steps);
         self.requests += first.requests.len() as u64;
         let mut pair = ClientPair {
             name: first.name.clone(),
@@ -182,22 +182,22 @@ impl Divergence {
                 pair.waits_for = Some((partner.name, since));
             }
         }
-        let at_end = cut_off([reference, other], [first, second]);
+        let (displays, clients) = ([reference, other], [first, second]);
+        self.cut_off(&mut alignment, displays, clients, |_| true);
         let hunks = match is_replay {
             true => Vec::new(),
             false => without_moves(alignment.hunks, first, second),
         };
-        let hunks = hunks.into_iter();
-        for hunk in hunks.filter(|hunk| !at_end.as_ref().is_some_and(|end| end == hunk)) {
-            self.add_request(&mut pair, hunk, [first, second]);
+        for hunk in hunks {
+            self.add_request(&mut pair, hunk, clients);
         }
         pair.requests.sort_by_key(|hunk| hunk.hunk.reference.start);
-        self.events(&mut pair, first, second);
+        self.events(&mut pair, displays, clients);
         pair.received
             .sort_by_key(|one| (one.requests_before, one.time));
         // The player of a replay closes its connections itself.
         if !is_replay {
-            pair.closed_by_server = closed_by_server([reference, other], [first, second]);
+            pair.closed_by_server = closed_by_server(displays, clients);
         }
         self.pairs.push(pair);
     }
@@ -258,7 +258,12 @@ impl Divergence {
 
     /// Aligns the events of a client, and the errors without a known request. Events do not belong to a request, so
     /// they are aligned separately.
-    fn events(&mut self, pair: &mut ClientPair, first: &ClientStream, second: &ClientStream) {
+    fn events(
+        &mut self,
+        pair: &mut ClientPair,
+        displays: [&DisplayStreams; 2],
+        [first, second]: [&ClientStream; 2],
+    ) {
         let of = |client: &ClientStream| -> Vec<usize> {
             let all = client.received.iter().enumerate();
             let all = all.filter(|(_, (kind, entry))| {
@@ -271,11 +276,16 @@ impl Divergence {
             let hash = |index: &usize| client.received[*index].1.hash;
             events.iter().map(hash).collect()
         };
-        let alignment = align(
-            &hashes(first, &events),
-            &hashes(second, &partners),
-            &mut self.alignment_steps,
-        );
+        let (left, right) = (hashes(first, &events), hashes(second, &partners));
+        let mut alignment = align(&left, &right, &mut self.alignment_steps);
+        let is_late = |index: Option<&usize>, goes_on: &ClientStream, ends: &ClientStream| {
+            let event = index.map(|index| &goes_on.received[*index].1);
+            event.is_some_and(|event| event.requests_before as usize >= ends.requests.len())
+        };
+        self.cut_off(&mut alignment, displays, [first, second], |last| {
+            is_late(events.get(last.reference.start), first, second)
+                || is_late(partners.get(last.other.start), second, first)
+        });
         for (i, j) in alignment.equal {
             self.received(pair, [first, second], [&events[i..=i], &partners[j..=j]]);
         }
@@ -325,6 +335,33 @@ impl Divergence {
         for [first, second] in by_name.values() {
             self.received(pair, clients, [first, second]);
         }
+    }
+
+    /// Removes the end of the longer sequence of messages, and counts it as not compared, if the other side may have had
+    /// these messages in a longer recording: both recordings have about the same length, and the client was active until
+    /// the end. `is_late` returns false if the other side sent requests after that time.
+    fn cut_off(
+        &mut self,
+        alignment: &mut Alignment,
+        displays: [&DisplayStreams; 2],
+        clients: [&ClientStream; 2],
+        is_late: impl Fn(&Hunk) -> bool,
+    ) {
+        let lengths =
+            displays.map(|display| display.end.since(display.start.unwrap_or(display.end)));
+        let [short, long] = [lengths[0].min(lengths[1]), lengths[0].max(lengths[1])];
+        if self.is_replay || long - short > short / 5 {
+            return;
+        }
+        let equal = alignment.equal.last();
+        let end = alignment.hunks.pop_if(|last| {
+            let side = usize::from(last.other.is_empty());
+            let is_one_sided = last.reference.is_empty() || last.other.is_empty();
+            let is_last = equal.is_none_or(|(index, _)| *index < last.reference.start);
+            let is_end = is_one_sided && is_last && is_late(last);
+            is_end && displays[side].is_active_at_end(clients[side])
+        });
+        self.left_out += end.map_or(0, |end| end.reference.len() + end.other.len()) as u64;
     }
 
     fn same_ids(&mut self, reference: &Entry, other: &Entry) -> bool {
@@ -392,30 +429,6 @@ fn join_moved(received: &mut [ReceivedPair], earlier: usize) {
             received[partner].is_moved = true;
         }
     }
-}
-
-/// The requests at the end of one side that the other side would also have sent in a longer recording. Requires that
-/// both recordings have the same length, and that the client was active until the end of the shorter one.
-fn cut_off(displays: [&DisplayStreams; 2], clients: [&ClientStream; 2]) -> Option<Hunk> {
-    let lengths = displays.map(|display| display.end.since(display.start.unwrap_or(display.end)));
-    let [short, long] = [lengths[0].min(lengths[1]), lengths[0].max(lengths[1])];
-    let side = usize::from(clients[1].requests.len() < clients[0].requests.len());
-    let [ends, goes_on] = [clients[side], clients[1 - side]];
-    let length = ends.requests.len();
-    let last = ends.requests.last()?;
-    let is_prefix = ends
-        .requests
-        .iter()
-        .zip(&goes_on.requests)
-        .all(|(a, b)| a.hash == b.hash);
-    let idle = displays[side].end.since(last.time);
-    if !is_prefix || idle > ACTIVE || long - short > short / 5 {
-        return None;
-    }
-    let mut ranges = [length..length, length..goes_on.requests.len()];
-    ranges.rotate_left(side);
-    let [reference, other] = ranges;
-    Some(Hunk { reference, other })
 }
 
 /// The end of a client's connection by one of the two servers, if the other server did not close it.

@@ -22,7 +22,8 @@ pub struct DivergenceReport {
     /// The number of differences that also occur between two recordings of the reference. Null with only one recording
     /// of the reference.
     pub varying: Option<u64>,
-    /// The number of messages beyond the memory limit, which were not compared.
+    /// The number of messages that were not compared: beyond the memory limit, or after the end of the other recording,
+    /// if the client was active until then.
     pub left_out: u64,
 }
 

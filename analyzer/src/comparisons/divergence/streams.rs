@@ -22,7 +22,7 @@ const COVERED: usize = LONGEST / 40;
 const MOST_KEPT: usize = 1_000_000;
 
 /// The maximum idle time at the end of a recording with which a client counts as active until the end.
-pub(super) const ACTIVE: Duration = Duration::from_millis(500);
+const ACTIVE: Duration = Duration::from_millis(500);
 
 /// The kind of a received message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -115,6 +115,12 @@ impl DisplayStreams {
         }
     }
 
+    /// True if the client sent requests until about the end of the recording.
+    pub(super) fn is_active_at_end(&self, client: &ClientStream) -> bool {
+        let last = client.requests.last();
+        last.is_some_and(|last| self.end.since(last.time) <= ACTIVE)
+    }
+
     /// Processes the next observation of a pass over the recording.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
@@ -123,6 +129,7 @@ impl DisplayStreams {
                 self.client(opened.connection).name = name;
             }
             Observation::Control(time, Control::Closed { connection, by, .. }) => {
+                self.end = self.end.max(*time);
                 let client = self.client(*connection);
                 match by.as_str() {
                     "server" => client.closed_by_server = Some(*time),

@@ -243,6 +243,30 @@ fn swapped_events_are_reported_by_their_positions() {
     );
 }
 
+/// Both recordings end while the client is active, the other one earlier in the program.
+#[test]
+fn end_of_an_active_clients_recording_is_not_compared() {
+    let [mut reference, mut other] = [(); 2].map(|()| window(0x20_0001));
+    reference.client_sends(&[query_font(), get_input_focus()]);
+    reference.server_sends(&[expose(4)]);
+    reference.client_sends(&[map_window(0x20_0001)]);
+    let report = diverge([&reference, &other]);
+    assert_eq!((report.clients.as_slice(), report.left_out), (&[][..], 4));
+    let report = diverge([&other, &reference]);
+    assert_eq!((report.clients.as_slice(), report.left_out), (&[][..], 4));
+    // The client stops in the other recording.
+    for side in [&mut reference, &mut other] {
+        side.wait(1_000_000).control(Control::Closed {
+            connection: ConnectionId(1),
+            by: "client".to_owned(),
+            why: None,
+        });
+    }
+    let report = diverge([&reference, &other]);
+    assert!(report.clients[0].first_request.is_some());
+    assert_eq!(report.left_out, 0);
+}
+
 #[test]
 fn client_that_ends_does_not_wait_for_a_reply() {
     let mut reference = window(0x20_0001);
