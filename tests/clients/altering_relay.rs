@@ -7,7 +7,7 @@
 //! instead), `drop:EVENT:N`, `swap:EVENT:N` (with the event after it), `flood:EVENT:N` (100,000 times), `extension:NAME`
 //! (absent), `none`.
 //! MINOR is 0 for core requests. An extension's MAJOR is its name. EVENT is the code of an event, or for a generic event
-//! `EXTENSION/TYPE`.
+//! `EXTENSION/TYPE`. The relay creates the file in the environment variable `ALTERED` when it makes the change.
 #![allow(clippy::expect_used, reason = "a test program that cannot go on fails")]
 
 use std::collections::HashMap;
@@ -318,11 +318,13 @@ impl Answers {
                 Change::Reply(wanted, wanted_minor, n, offset)
                     if is(&mut shared, wanted, *wanted_minor, *n) =>
                 {
+                    altered();
                     message[*offset] ^= 1;
                 }
                 Change::Error(wanted, wanted_minor, n)
                     if is(&mut shared, wanted, *wanted_minor, *n) =>
                 {
+                    altered();
                     let number = message[2..4].to_vec();
                     message = vec![0; 32];
                     // BadImplementation.
@@ -342,6 +344,7 @@ impl Answers {
                     kill_process(rustix::process::getpid(), Signal::TERM).expect("a signal");
                 }
                 Change::Extension(wanted) if *wanted == name && major == 98 => {
+                    altered();
                     message[8..12].fill(0);
                 }
                 _ => {}
@@ -352,8 +355,9 @@ impl Answers {
                 Change::Drop(wanted, n) | Change::Swap(wanted, n) if *wanted == event => {
                     shared.seen += 1;
                     if shared.seen == *n {
-                        if let Change::Swap(..) = self.change {
-                            self.swapped = Some(message);
+                        match self.change {
+                            Change::Swap(..) => self.swapped = Some(message),
+                            _ => altered(),
                         }
                         return;
                     }
@@ -374,10 +378,18 @@ impl Answers {
         let sequence = [message[2], message[3]];
         out.extend(message);
         if is_event && let Some(mut swapped) = self.swapped.take() {
+            altered();
             // Sequence numbers must not decrease.
             swapped[2..4].copy_from_slice(&sequence);
             out.extend(swapped);
         }
+    }
+}
+
+/// Reports that a client receives the change.
+fn altered() {
+    if let Some(path) = std::env::var_os("ALTERED") {
+        File::create(path).expect("a file");
     }
 }
 

@@ -1,6 +1,7 @@
 //! `cargo xtask validate diverge [PROGRAM…]`: programs on Xvfb, and on Xvfb behind a relay that plants one difference.
 //! `x11prof diverge` must name the planted difference first, and none if nothing is planted.
 
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
@@ -12,6 +13,8 @@ use xtask::run::{cargo, run};
 
 /// The number of differences that a screen shows.
 const SHOWN: usize = 5;
+/// The file that the relay creates when it changes a message.
+const ALTERED: &str = "altered";
 
 /// A program and the differences that are planted in front of it.
 struct Program {
@@ -20,7 +23,7 @@ struct Program {
     /// The command for sh.
     shell: &'static str,
     /// The seconds of each run.
-    seconds: &'static str,
+    seconds: u32,
     /// Changes of the relay (`tests/clients/altering_relay.rs`), and the messages that then differ: both events for two
     /// swapped ones.
     planted: [(&'static str, &'static [&'static str]); 2],
@@ -36,7 +39,7 @@ const fn started(
         name,
         toolkit,
         shell,
-        seconds: "3",
+        seconds: 3,
         planted,
     }
 }
@@ -44,10 +47,7 @@ const fn started(
 impl Program {
     /// A session with input, a second after the window appears.
     const fn driven(self) -> Program {
-        Program {
-            seconds: "6",
-            ..self
-        }
+        Program { seconds: 6, ..self }
     }
 }
 
@@ -321,14 +321,32 @@ pub(super) fn validate(names: &[String]) -> Result<(), String> {
 }
 
 /// The names of the differing messages that `diverge` reports, in its order; the request that differs if there are none.
+/// A run in which the program ended before the planted difference is repeated with twice the time.
 fn differences(program: &Program, change: &str) -> Result<Vec<String>, String> {
-    let folder = tempfile::tempdir().map_err(reported)?;
+    for seconds in [1, 2, 4].map(|times| program.seconds * times) {
+        let folder = tempfile::tempdir().map_err(reported)?;
+        let named = compared(program, change, seconds, folder.path())?;
+        if change == "none" || folder.path().join(ALTERED).exists() {
+            return Ok(named);
+        }
+        println!("{}, {change}: without effect in {seconds} s", program.name);
+    }
+    Err(format!("{}: {change} has no effect", program.name))
+}
+
+fn compared(
+    program: &Program,
+    change: &str,
+    seconds: u32,
+    folder: &Path,
+) -> Result<Vec<String>, String> {
     let relay = binary().with_file_name("examples/altering_relay");
     let relay = format!("{} '{change}'", relay.display());
     let output = Command::new(binary())
-        .current_dir(folder.path())
+        .current_dir(folder)
+        .env("ALTERED", folder.join(ALTERED))
         .args(["diverge", "--server", "xvfb", "--server-command", &relay])
-        .args(["--seconds", program.seconds, "--format", "json", "--"])
+        .args(["--seconds", &seconds.to_string(), "--format", "json", "--"])
         .args(["sh", "-c", program.shell])
         .output()
         .map_err(reported)?;
