@@ -112,12 +112,12 @@ impl Divergence {
                 since_ms = Some(since_ms.map_or(at, |before| before.min(at)));
                 let before = u64::from(one.requests_before);
                 let difference = ReceivedDifference {
-                    kind: one.kind.name().to_owned(),
+                    kind: one.kind.name(),
                     message: one.name.as_str().to_owned(),
                     field: path,
                     reference: value,
                     other,
-                    count: 1,
+                    count: 1 + one.more,
                     requests_between: first.map(|_| end.saturating_sub(before)),
                     requests_before: before,
                 };
@@ -129,7 +129,7 @@ impl Divergence {
                     // The message nearest to the first request difference, or the first message if there is none.
                     Some(index) => {
                         let known = &mut received[*index];
-                        let count = known.count + 1;
+                        let count = known.count + 1 + one.more;
                         if first.is_some() && before > known.requests_before {
                             *known = difference;
                         }
@@ -172,7 +172,7 @@ impl Divergence {
         if let Some(kinds) = one.replaced {
             let text = kinds.map(|(kind, name)| match kind {
                 Received::Error => Some(format!("error {}", name.as_str())),
-                kind => Some(kind.name().to_owned()),
+                kind => Some(kind.name()),
             });
             return vec![(None, text)];
         }
@@ -250,13 +250,8 @@ impl ReceivedPair {
 }
 
 impl Received {
-    fn name(self) -> &'static str {
-        match self {
-            Received::Setup => "setup",
-            Received::Reply => "reply",
-            Received::Event => "event",
-            Received::Error => "error",
-        }
+    fn name(self) -> String {
+        format!("{self:?}").to_lowercase()
     }
 }
 

@@ -95,6 +95,8 @@ struct ReceivedPair {
     replaced: Option<[(Received, Symbol); 2]>,
     places: [Option<Place>; 2],
     hash: u64,
+    /// The number of further messages of a flood, beyond the limit of kept differences.
+    more: u64,
     /// True for an event that is equal in both recordings, but at another position.
     is_moved: bool,
     /// The number of the client's requests before this message in the reference.
@@ -248,7 +250,16 @@ impl Divergence {
             };
             if let Some(received) = pair.different(sides).filter(|_| differs) {
                 outcome = outcome.max(1 + usize::from(received.fails()));
-                if self.is_kept(pair.received.is_empty()) {
+                let is_kept = self.is_kept(pair.received.is_empty());
+                // A flood of messages is counted to its end.
+                if !is_kept
+                    && received.places[0].is_none()
+                    && let Some(last) = pair.received.last_mut()
+                    && last.hash == received.hash
+                {
+                    last.more += 1;
+                    self.left_out -= 1;
+                } else if is_kept {
                     pair.received.push(received);
                 }
             }
@@ -469,6 +480,7 @@ impl ClientPair {
             replaced,
             places,
             hash: entry.hash,
+            more: 0,
             is_moved: false,
             requests_before: entry.requests_before,
             time: entry.time,

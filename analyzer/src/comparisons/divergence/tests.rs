@@ -268,6 +268,20 @@ fn end_of_an_active_clients_recording_is_not_compared() {
 }
 
 #[test]
+fn flood_of_events_is_counted_to_its_end() {
+    let mut other = window(0x20_0001);
+    for _ in 0..30_000 {
+        other.server_sends(&[expose(2)]);
+    }
+    let report = diverge([&window(0x20_0001), &other]);
+    let [flood] = report.clients[0].received.as_slice() else {
+        panic!("{report:?}");
+    };
+    assert_eq!((flood.message.as_str(), flood.count), ("Expose", 30_000));
+    assert_eq!(report.left_out, 0);
+}
+
+#[test]
 fn client_that_ends_does_not_wait_for_a_reply() {
     let mut reference = window(0x20_0001);
     reference.client_sends(&[query_font()]);
