@@ -66,6 +66,9 @@ unattributed.ms | ms | transport.server_ms | Server time for no recorded client.
 total_ms | ms | | The sum: of requests and transport for a server in `compare`, of latencies for a landmark or pattern.
 ratio | times | | `total_ms` as a multiple of the first server's on the same network.
 comparable_ms | ms | total_ms | Time of the requests that all compared servers can cost.
+runs_ms | ms | | The server's time for the requests in each replay.
+change_percent | % | | The change of the mean from the first server of the replay.
+margin_percent | % | | A smaller change is not distinguished from chance.
 comparable_ratio | times | | `comparable_ms` as a multiple of the first server's on the same network.
 times | times | | The factor from another machine's costs to this machine's.
 low | times | | The least factor.

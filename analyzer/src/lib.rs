@@ -54,7 +54,7 @@ pub use comparisons::budget::{
     Budget, BudgetCounts, BudgetError, BudgetLine, BudgetVerdict, Found,
 };
 pub use comparisons::comparison::{
-    ComparedRequest, ComparedServer, Comparison, RecordedTime, RequestOnServer, share,
+    ComparedRequest, ComparedServer, Comparison, RecordedTime, Replays, RequestOnServer, share,
 };
 pub use comparisons::difference::{
     Difference, DifferenceRow, Figures, FiguresOfRun, LEVEL, Quantity, Sample, SideReport,

@@ -52,7 +52,7 @@ pub(crate) struct Replay {
     /// How fast the requests follow each other
     #[arg(long, value_enum, default_value = "recorded")]
     pub(crate) pace: PaceChoice,
-    /// Play N times to each server and report the run with the median time
+    /// Play N times to each server in turns, and report the median and whether times differ
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) times: u16,
     /// Compare all replies, errors and events with the recorded ones, in place of server times

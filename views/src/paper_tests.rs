@@ -222,6 +222,36 @@ fn no_network_means_no_network_time() {
     assert_eq!(report.total.time_ms, report.total.server_ms);
 }
 
+/// The first report is that of the recording.
+#[test]
+fn replays_are_compared_with_those_of_the_first_server() {
+    let reports = [(); 4].map(|()| report(Blocking::ByType, "none"));
+    let first = vec![10.0, 10.1, 9.9, 10.05, 9.95];
+    let slower = first.iter().map(|ms| ms * 1.1).collect();
+    let same = vec![10.02, 9.97, 10.1, 9.9, 10.0];
+    let replays = vec![
+        (None, first),
+        (Some("build/Xvfb".to_owned()), slower),
+        (None, same),
+    ];
+    let comparison = Comparison::new(&reports).with_replays(replays);
+    let change = |at: usize| comparison.servers[at].replays.change_percent;
+    assert_eq!((change(0), change(1)), (None, None));
+    assert!((change(2).unwrap() - 10.0).abs() < 1e-9);
+    let text = comparison::replayed(&comparison, &Page::default());
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for line in [
+        " (build/Xvfb): ",
+        ", the median of 5 replays from 10.9 ms to 11.1 ms",
+        "; a real difference from ",
+        "; no real difference from ",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    let single = Comparison::new(&reports).with_replays(vec![(None, vec![1.0]), (None, vec![2.0])]);
+    assert_eq!(single.servers[2].replays.change_percent, None);
+}
+
 #[test]
 fn comparison_shows_requests_without_cost_data() {
     let reports = [

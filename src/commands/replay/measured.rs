@@ -36,6 +36,11 @@ pub(super) fn report(path: &Path, server: &str) -> Result<ProfileReport, Command
     Ok(report)
 }
 
+/// The server time of a report's requests, in milliseconds.
+pub(super) fn requests_ms(report: &ProfileReport) -> f64 {
+    report.requests.iter().map(|line| line.charged_ms).sum()
+}
+
 /// Leaves out `added` requests of this name that the replay itself sent. They have the mean time of all requests of the
 /// name, and remain part of the total.
 pub(super) fn leave_out(report: &mut ProfileReport, name: &str, added: u64) {

@@ -33,13 +33,6 @@ const ADDED: &str = "GetInputFocus";
 /// The length of the longest recording that can be replayed with its recorded pauses.
 const LONGEST: Duration = Duration::from_hours(24);
 
-/// A replay on one server, with its recording.
-struct Replayed {
-    server: String,
-    trace: PathBuf,
-    report: ProfileReport,
-}
-
 /// The messages that the server of a replay sent, compared with the recorded ones.
 #[derive(Serialize)]
 struct Answers {
@@ -85,52 +78,47 @@ fn replayed(arguments: &Replay) -> Outcome {
     if arguments.answers {
         return answers(arguments, servers);
     }
-    let mut all = Vec::with_capacity(servers.len());
-    for (server, target) in servers {
-        let mut runs = Vec::with_capacity(arguments.times.into());
-        for time in 1..=arguments.times {
-            let trace = output(arguments, &server, time);
+    let mut runs: Vec<Vec<(PathBuf, ProfileReport)>> = vec![Vec::new(); servers.len()];
+    // The servers take turns, so that a change of the machine's speed affects all.
+    for time in 1..=arguments.times {
+        for ((server, target), runs) in servers.iter().zip(&mut runs) {
+            let trace = output(arguments, server, time);
             refuse_input(Some(&trace), [path.as_path()])?;
-            let played = play(arguments, &server, target.clone(), &trace)?;
-            let mut report = measured::report(&trace, &server)?;
+            let played = play(arguments, server, target.clone(), &trace)?;
+            let mut report = measured::report(&trace, server)?;
             measured::leave_out(&mut report, ADDED, played.added_round_trips);
-            runs.push(Replayed {
-                server: server.clone(),
-                trace,
-                report,
-            });
+            runs.push((trace, report));
         }
-        runs.sort_by(|a, b| {
-            let time = |one: &Replayed| one.report.total.server_ms;
-            time(a).total_cmp(&time(b))
-        });
-        all.push(runs.swap_remove(runs.len() / 2));
     }
-    let mut reports = vec![recorded];
-    reports.extend(all.iter().map(|one| one.report.clone()));
-    let comparison = Comparison::new(&reports);
+    let (mut times, mut traces, mut reports) = (Vec::new(), Vec::new(), vec![recorded]);
+    for (at, mut runs) in runs.into_iter().enumerate() {
+        let command = at.checked_sub(arguments.server.len());
+        let command = command.and_then(|at| arguments.server_command.get(at).cloned());
+        let ms = |(_, report): &(_, ProfileReport)| measured::requests_ms(report);
+        times.push((command, runs.iter().map(ms).collect()));
+        runs.sort_by(|a, b| ms(a).total_cmp(&ms(b)));
+        let (trace, report) = runs.swap_remove(runs.len() / 2);
+        traces.push(trace);
+        reports.push(report);
+    }
+    let comparison = Comparison::new(&reports).with_replays(times);
     let text = || views::replayed(&comparison, &page(None, arguments.all, None));
-    emit_table(None, arguments.format, &comparison, text, || {
-        views::csv(&comparison)
-    })?;
+    let csv = || views::csv(&comparison);
+    emit_table(None, arguments.format, &comparison, text, csv)?;
     let Some(budget) = &arguments.budget else {
         return Ok(ExitCode::SUCCESS);
     };
     let mut is_over = false;
-    for one in &all {
-        say!("{} on {}:", shown(&one.trace), one.server);
+    for (trace, report) in traces.into_iter().zip(&reports[1..]) {
+        say!("{} on {}:", shown(&trace), report.server.name);
         let held = check::run(&Check {
-            trace: one.trace.clone(),
+            trace,
             budget: budget.clone(),
             junit: None,
         })?;
         is_over |= held != ExitCode::SUCCESS;
     }
-    Ok(if is_over {
-        ExitCode::FAILURE
-    } else {
-        ExitCode::SUCCESS
-    })
+    Ok(ExitCode::from(u8::from(is_over)))
 }
 
 /// Plays the recording to each server, and compares the received messages. The exit status is 1 if any differ, or if the
@@ -186,29 +174,22 @@ fn answers(arguments: &Replay, servers: Vec<(String, Target)>) -> Outcome {
 /// Fails if too large a share of the recording at `path` cannot be replayed. `script` is the replay's script,
 /// `recorded` the recording's profile.
 fn refuse(path: &Path, script: &Script, recorded: &ProfileReport) -> Result<(), CommandError> {
-    let time = |name: &str, left_out: u64| {
+    let times = script.left_out().filter_map(|(name, count)| {
         let mut requests = recorded.requests.iter();
-        let of = requests.find(|request| request.name == name);
-        of.map_or(0.0, |of| {
-            of.time_ms * left_out as f64 / of.count.max(1) as f64
-        })
-    };
-    let left_out: f64 = script
-        .left_out()
-        .map(|(name, count)| time(name, count))
-        .sum();
+        let of = requests.find(|request| request.name == name)?;
+        Some(of.time_ms * count as f64 / of.count.max(1) as f64)
+    });
+    let left_out: f64 = times.sum();
     let share = left_out / recorded.total.time_ms;
     if left_out <= MOST_LEFT_OUT * recorded.total.time_ms {
         return Ok(());
     }
-    Err(CommandError::file(
-        path,
-        format_args!(
-            "{:.0} % of the server time is in requests that cannot be replayed, such as GPU buffers and \
-             file descriptors; record with --keep-images --try no-sharing",
-            100.0 * share
-        ),
-    ))
+    let why = format!(
+        "{:.0} % of the server time is in requests that cannot be replayed, such as GPU buffers and file descriptors; \
+         record with --keep-images --try no-sharing",
+        100.0 * share
+    );
+    Err(CommandError::file(path, why))
 }
 
 /// Returns the path for the trace of a replay. `replay.mcap` becomes `replay-xvfb.mcap`, and `replay-xvfb-2.mcap` for
@@ -231,15 +212,8 @@ fn play(
     target: Target,
     trace: &Path,
 ) -> Result<Played, CommandError> {
-    let pace = match arguments.pace {
-        PaceChoice::Recorded => player::RECORDED,
-        PaceChoice::Full => player::FULL,
-    };
-    let shared = if arguments.display.is_some() {
-        player::SHARED
-    } else {
-        player::PRIVATE
-    };
+    let pace = [player::RECORDED, player::FULL][usize::from(arguments.pace == PaceChoice::Full)];
+    let shared = [player::PRIVATE, player::SHARED][usize::from(arguments.display.is_some())];
     let mut words: Vec<OsString> = vec![arguments.trace.clone().into(), pace.into(), shared.into()];
     if let Some(folder) = &arguments.pictures {
         let folder = folder.join(server);
@@ -266,15 +240,6 @@ fn play(
 
 /// Prints how the replay `played` on `server` differs from the recording.
 fn tell(played: &Played, server: &str) {
-    let (took, cpu) = (
-        played.took_ns as f64 / 1e9,
-        played.player_cpu_ns as f64 / 1e9,
-    );
-    say!(
-        "{server}: {} of {} in {took:.1} s; the player used {cpu:.2} s of CPU time",
-        counted(played.requests, "request"),
-        counted(played.connections, "client")
-    );
     let list = |mut words: Vec<String>| {
         let more = words.len().saturating_sub(5);
         words.truncate(5);
@@ -287,51 +252,46 @@ fn tell(played: &Played, server: &str) {
         let words = all.iter().map(|(name, count)| format!("{count} {name}"));
         list(words.collect())
     };
-    if !played.left_out.is_empty() {
-        say!(
-            "{server}: replaced by NoOperation: {}",
-            counts(&played.left_out)
-        );
-    }
-    if played.filled_bytes > 0 {
-        say!(
-            "{server}: {} bytes of images are replayed as noise. `record --keep-images` keeps the pixels",
-            played.filled_bytes
-        );
-    }
-    if played.segments > 0 {
-        say!(
-            "{server}: {} of shared memory are replayed as noise: a recording cannot contain shared \
-             memory. `record --try no-sharing` avoids it",
-            counted(played.segments, "segment")
-        );
-    }
-    if played.added_round_trips > 0 {
-        say!(
-            "{server}: {} added to keep the order of the clients",
-            counted(played.added_round_trips, &format!("{ADDED} request"))
-        );
-    }
-    if played.other_keys > 0 && played.inputs > 0 {
-        say!(
-            "{server}: {} are other keys on this server than in the recording",
-            counted(played.other_keys, "keycode")
-        );
-    }
-    if !played.missed_events.is_empty() {
-        say!(
-            "{server}: events that did not arrive: {}",
-            counts(&played.missed_events)
-        );
-    }
-    let differ = played
-        .errors
-        .iter()
-        .filter(|(_, (there, here))| there != here);
-    let differ: Vec<_> = differ
-        .map(|(name, (there, here))| format!("{here} (recorded: {there}) {name}"))
-        .collect();
-    if !differ.is_empty() {
-        say!("{server}: requests that failed: {}", list(differ));
+    let differ = played.errors.iter();
+    let differ = differ.filter(|(_, (there, here))| there != here);
+    let differ = differ.map(|(name, (there, here))| format!("{here} (recorded: {there}) {name}"));
+    let differ: Vec<String> = differ.collect();
+    let lines = [
+        Some(format!(
+            "{} of {} in {:.1} s; the player used {:.2} s of CPU time",
+            counted(played.requests, "request"),
+            counted(played.connections, "client"),
+            played.took_ns as f64 / 1e9,
+            played.player_cpu_ns as f64 / 1e9
+        )),
+        (!played.left_out.is_empty())
+            .then(|| format!("replaced by NoOperation: {}", counts(&played.left_out))),
+        (played.filled_bytes > 0).then(|| {
+            format!(
+                "{} bytes of images are replayed as noise. `record --keep-images` keeps the pixels",
+                played.filled_bytes
+            )
+        }),
+        (played.segments > 0).then(|| {
+            format!(
+                "{} of shared memory are replayed as noise: a recording cannot contain shared memory. `record --try \
+                 no-sharing` avoids it",
+                counted(played.segments, "segment")
+            )
+        }),
+        (played.added_round_trips > 0).then(|| {
+            let added = counted(played.added_round_trips, &format!("{ADDED} request"));
+            format!("{added} added to keep the order of the clients")
+        }),
+        (played.other_keys > 0 && played.inputs > 0).then(|| {
+            let keys = counted(played.other_keys, "keycode");
+            format!("{keys} are other keys on this server than in the recording")
+        }),
+        (!played.missed_events.is_empty())
+            .then(|| format!("events that did not arrive: {}", counts(&played.missed_events))),
+        (!differ.is_empty()).then(|| format!("requests that failed: {}", list(differ))),
+    ];
+    for line in lines.into_iter().flatten() {
+        say!("{server}: {line}");
     }
 }

@@ -27,6 +27,7 @@ mod programs;
 mod rates;
 mod refit;
 mod replay;
+mod replay_same;
 mod ring;
 mod roundtrips;
 mod suites;
@@ -86,7 +87,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
              cargo xtask validate nesting\n       \
              cargo xtask validate drive [plays|delays|screen|quiet|same]\n       \
              cargo xtask validate programs [PROGRAM…]\n       \
-             cargo xtask validate replay [PROGRAM…]\n       \
+             cargo xtask validate replay [same|PROGRAM…]\n       \
              cargo xtask validate resources\n       \
              cargo xtask validate ring [SECONDS]\n       \
              cargo xtask validate network [forecast|driven|pairs|ssh|trips [PROGRAM…]]\n       \

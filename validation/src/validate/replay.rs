@@ -50,6 +50,9 @@ struct Row {
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST, &packages()])?;
     run(cargo().args(["build", "--release", "--locked"]))?;
+    if arguments == ["same"] {
+        return super::replay_same::validate();
+    }
     let folder = target().join("validate/replay");
     fs::create_dir_all(&folder).map_err(reported)?;
     println!(

@@ -62,12 +62,20 @@ fn requests_ms(comparison: &Comparison, at: usize) -> f64 {
 /// A line with a server's time, and the requests that differ most from the recorded ones.
 fn difference(comparison: &Comparison, server: &ComparedServer, at: usize) -> String {
     let (before, after) = (requests_ms(comparison, 0), requests_ms(comparison, at));
-    let mut line = format!(
-        "{}: {} ({})",
-        plain(&server.name),
-        duration(after),
-        basis_word(server.basis)
-    );
+    let replays = &server.replays;
+    let command = replays.command.iter();
+    let command: String = command.map(|one| format!(" ({})", plain(one))).collect();
+    let (name, basis) = (plain(&server.name), basis_word(server.basis));
+    let mut line = format!("{name}{command}: {} ({basis})", duration(after));
+    if replays.runs_ms.len() > 1 {
+        let runs = replays.runs_ms.iter().copied();
+        line.push_str(&format!(
+            ", the median of {} replays from {} to {}",
+            replays.runs_ms.len(),
+            duration(runs.clone().fold(f64::INFINITY, f64::min)),
+            duration(runs.fold(0.0, f64::max))
+        ));
+    }
     if before > 0.0 {
         let ratio = after / before;
         line.push_str(&format!(", {ratio:.2} times the recorded"));
@@ -89,6 +97,14 @@ fn difference(comparison: &Comparison, server: &ComparedServer, at: usize) -> St
         line.push_str(&format!(
             "; requests that differ most: {}",
             named.join(", ")
+        ));
+    }
+    if let (Some(change), Some(margin)) = (replays.change_percent, replays.margin_percent) {
+        let verdict =
+            ["no real difference", "a real difference"][usize::from(change.abs() > margin)];
+        let first = plain(&comparison.servers[1].name);
+        line.push_str(&format!(
+            "; {verdict} from {first}: {change:+.1} %, and a change under {margin:.1} % can be chance (--times)"
         ));
     }
     line

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde::{Deserialize, Serialize};
 use x11prof_cost_model::{Clock, Rescaled};
 
+use crate::comparisons::difference::chance::interval;
 use crate::profile::report::{NetworkReport, ProfileReport, TraceReport};
 use crate::profile::scales::ScaleReport;
 use crate::recording::warnings::{Warning, WarningKind};
@@ -16,6 +17,9 @@ use crate::text::units::percent;
 
 /// The version of the JSON.
 const FORMAT: u32 = 1;
+/// The significance level of a difference between replays. It is lower than in `diff`, because a bisection has many
+/// comparisons.
+const REPLAY_LEVEL: f64 = 0.01;
 
 /// A comparison of one trace's profiles for several servers. Times are in milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -90,6 +94,23 @@ pub struct ComparedServer {
     pub comparable_ms: f64,
     /// `comparable_ms` divided by the value of the first server on the same network; null if that is 0.
     pub comparable_ratio: Option<f64>,
+    /// The times of the replays to this server; empty for `compare` and the recorded server.
+    #[serde(default)]
+    pub replays: Replays,
+}
+
+/// The times of all replays to one server.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Replays {
+    /// The shell command of the server; null without `--server-command`.
+    pub command: Option<String>,
+    /// The server's time for the requests in each replay, in milliseconds, in order. The servers take turns.
+    pub runs_ms: Vec<f64>,
+    /// The change of the mean from the first server of the replay, in percent. Null for that server, and for single
+    /// replays.
+    pub change_percent: Option<f64>,
+    /// The margin of `change_percent` at 99 % confidence: a smaller change is not distinguished from chance.
+    pub margin_percent: Option<f64>,
 }
 
 /// A kind of request with its cost on each compared server.
@@ -136,6 +157,24 @@ impl Comparison {
         Comparison { recorded, ..self }
     }
 
+    /// Adds the commands of the replays' servers and the times of all replays. The first server is the recorded one.
+    pub fn with_replays(mut self, replays: Vec<(Option<String>, Vec<f64>)>) -> Comparison {
+        let first = replays.first().map_or(Vec::new(), |(_, runs)| runs.clone());
+        let percent = 100.0 * first.len() as f64 / first.iter().sum::<f64>();
+        let level = REPLAY_LEVEL / replays.len().saturating_sub(1).max(1) as f64;
+        let servers = self.servers.iter_mut().skip(1).enumerate();
+        for ((at, server), (command, runs_ms)) in servers.zip(replays) {
+            let change = interval(&first, &runs_ms, level).filter(|_| at > 0);
+            server.replays = Replays {
+                command,
+                runs_ms,
+                change_percent: change.map(|(low, high)| percent * (low + high) / 2.0),
+                margin_percent: change.map(|(low, high)| percent * (high - low) / 2.0),
+            };
+        }
+        self
+    }
+
     /// Compares the `reports` of one trace, one for each server and network.
     pub fn new(reports: &[ProfileReport]) -> Comparison {
         let mut requests = requests(reports);
@@ -172,6 +211,7 @@ impl Comparison {
                 no_cost: report.total.no_cost,
                 comparable_ms: *comparable_ms,
                 comparable_ratio: ratio(*comparable_ms, first_on(&report.network).1),
+                replays: Replays::default(),
             })
             .collect();
         Comparison {

@@ -131,8 +131,9 @@ impl Sample<'_> {
     }
 }
 
-/// The 95 % confidence interval of the difference of two groups' means. `None` if a group has only one value.
-pub(crate) fn interval(first: &[f64], second: &[f64]) -> Option<(f64, f64)> {
+/// The confidence interval of the difference of two groups' means for the significance level `level`. `None` if a group
+/// has only one value.
+pub(crate) fn interval(first: &[f64], second: &[f64], level: f64) -> Option<(f64, f64)> {
     if first.len() < 2 || second.len() < 2 {
         return None;
     }
@@ -150,7 +151,7 @@ pub(crate) fn interval(first: &[f64], second: &[f64]) -> Option<(f64, f64)> {
         parts[0] * parts[0] / (first.runs - 1.0) + parts[1] * parts[1] / (second.runs - 1.0);
     let freedom = error2 * error2 / spread;
     let student = StudentsT::new(0.0, 1.0, freedom).ok()?;
-    let margin = student.inverse_cdf(1.0 - LEVEL / 2.0) * error2.sqrt();
+    let margin = student.inverse_cdf(1.0 - level / 2.0) * error2.sqrt();
     Some((difference - margin, difference + margin))
 }
 
@@ -235,13 +236,14 @@ mod tests {
         let (low, high) = interval(
             &[12.0, 11.0, 14.0, 13.0, 12.0],
             &[15.0, 17.0, 16.0, 18.0, 15.0, 16.0],
+            LEVEL,
         )
         .unwrap();
         let middle = (low + high) / 2.0;
         assert!((middle - 3.766_666).abs() < 1e-5, "{low} {high}");
         assert!(((high - low) / 2.0 - 1.5876).abs() < 1e-3, "{low} {high}");
-        assert_eq!(interval(&[1.0], &[2.0, 3.0]), None);
-        assert_eq!(interval(&[1.0, 1.0], &[3.0, 3.0]), Some((2.0, 2.0)));
+        assert_eq!(interval(&[1.0], &[2.0, 3.0], LEVEL), None);
+        assert_eq!(interval(&[1.0, 1.0], &[3.0, 3.0], LEVEL), Some((2.0, 2.0)));
     }
 
     /// Comparisons of a program with itself, a hundred figures each: one in twenty may seem to find a

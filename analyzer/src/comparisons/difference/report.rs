@@ -203,7 +203,7 @@ fn value(run: &Figures, subject: &Subject) -> Option<f64> {
 
 fn row(subject: &Subject, (old, new): (&[f64], &[f64]), chance: Option<f64>) -> DifferenceRow {
     let (quantity, name) = subject;
-    let interval = chance::interval(old, new);
+    let interval = chance::interval(old, new, LEVEL);
     let same = |values: &[f64]| values.iter().all(|value| *value == values[0]);
     let several = old.len() > 1 && new.len() > 1;
     let (old, new, steady) = (
