@@ -263,13 +263,12 @@ fn legend(report: &ProfileReport, page: &Page) -> String {
         ));
     }
     let by = report.groups.as_ref().map(|groups| groups.by.as_str());
-    let without = match by {
-        Some("window" | "drawable" | "atom") => "requests that name none",
-        _ => "time without a call stack",
-    };
     let row = format!("(no {})", by.unwrap_or_default());
     let mut groups = report.groups.iter().flat_map(|groups| &groups.lines);
     if groups.any(|line| line.name == row) {
+        let is_code = matches!(by, Some("function" | "line" | "stack"));
+        let without =
+            ["requests that name none", "time without a call stack"][usize::from(is_code)];
         text.push_str(&format!(". {row}: {without}"));
     }
     if !page.all {

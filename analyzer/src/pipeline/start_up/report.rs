@@ -125,14 +125,11 @@ impl StartUpReport {
 
     /// The part of a component, in milliseconds, in which no processor was free for the client or the server.
     pub fn no_free_cpu_ms(&self, component: &str) -> f64 {
-        let mut all = self.components().into_iter();
-        let most = all.find(|(name, _)| *name == component);
-        let part = match component {
+        match component {
             "server wait" => self.processor_ms,
             "off-CPU" => self.own_processor_ms,
             _ => 0.0,
-        };
-        most.map_or(0.0, |(_, most)| part.min(most))
+        }
     }
 
     /// The wait for the server and its work on the last request, without time on the link or waiting for a processor;
@@ -193,6 +190,17 @@ impl StartUpReport {
                 server_ms: server.map(ms).or(asked.then_some(0.0)),
             }
         });
+        let ran_ms = parts.as_ref().and_then(|parts| {
+            let before = parts.before_connection_ms.zip(client.ran_before);
+            // The CPU time of a process with several threads may exceed the elapsed time.
+            let before = before.map_or(0.0, |(took, ran)| ms(ran).min(took));
+            let since = ms(client.progress.ran?.saturating_sub(client.ran_at_opening));
+            Some(before + since.min(parts.client_ms))
+        });
+        let off = parts.as_ref().map(|parts| {
+            let own = parts.client_ms + parts.before_connection_ms.unwrap_or(0.0);
+            own - ms(client.held) - ran_ms.unwrap_or(0.0)
+        });
         StartUpReport {
             client: client_name(client.name.as_deref(), id),
             connection: id.0,
@@ -216,20 +224,14 @@ impl StartUpReport {
             processor_ms: ms(client
                 .unserved
                 .min(client.waited.saturating_sub(client.on_link))),
-            own_processor_ms: parts.as_ref().map_or(0.0, |parts| {
-                let own = parts.client_ms + parts.before_connection_ms.unwrap_or(0.0);
-                ms(client.progress.ready.saturating_sub(client.ready_before)).min(own)
+            own_processor_ms: off.map_or(0.0, |off| {
+                let ready = client.progress.ready.saturating_sub(client.ready_before);
+                ms(ready).min(off.max(0.0))
             }),
             requests: client.progress.requests,
             bytes: client.progress.bytes,
             received_bytes: client.received,
-            ran_ms: parts.as_ref().and_then(|parts| {
-                let before = parts.before_connection_ms.zip(client.ran_before);
-                // The CPU time of a process with several threads may exceed the elapsed time.
-                let before = before.map_or(0.0, |(took, ran)| ms(ran).min(took));
-                let since = ms(client.progress.ran?.saturating_sub(client.ran_at_opening));
-                Some(before + since.min(parts.client_ms))
-            }),
+            ran_ms,
             idle_ms: parts.as_ref().and_then(|parts| {
                 let idle = client.idle.map(ms)?;
                 Some(idle.min(parts.client_ms))
