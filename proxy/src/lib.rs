@@ -41,6 +41,7 @@ pub use display::setup_connection::{SetupConnection, SetupFailure, setup_request
 pub use marks::{MarkError, mark};
 pub use notice::Notice;
 pub use private_dir::PrivateDir;
+pub use processes::child::end_with_this_process;
 pub use processes::cpu_clock::cpu_time;
 pub use processes::process_info::{cpu_model, cpus, kernel};
 pub use processes::signals::note_handled_signals;

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 
 use x11prof_collection::schema;
+use x11prof_proxy::end_with_this_process;
 use x11prof_stacks::program;
 use x11prof_views::plain_lines;
 
@@ -59,7 +60,7 @@ fn ran(mut command: Command) -> Result<Option<ExitCode>, CommandError> {
     if io::stdout().is_terminal() {
         command.stdout(Stdio::piped());
     }
-    let child = command.stderr(Stdio::piped()).spawn();
+    let child = end_with_this_process(command.stderr(Stdio::piped())).spawn();
     let done = match child.and_then(Child::wait_with_output) {
         Ok(done) if done.status.code() == Some(NO_DUCKDB) => return Ok(None),
         Ok(done) => done,

@@ -19,29 +19,32 @@ const STOP_PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(crate) struct OwnChild(Child);
 
+/// Has the kernel end the child of `command` (SIGTERM) when the thread that starts it ends, also if it is killed.
+pub fn end_with_this_process(command: &mut Command) -> &mut Command {
+    let parent = rustix::process::getpid();
+    let with_us = move || {
+        set_parent_process_death_signal(Some(Signal::TERM))?;
+        match rustix::process::getppid() == Some(parent) {
+            true => Ok(()),
+            false => Err(io::Error::from(ErrorKind::BrokenPipe)),
+        }
+    };
+    // SAFETY: between fork and exec the closure makes two system calls and allocates nothing.
+    #[expect(
+        unsafe_code,
+        reason = "only the child itself can ask for its parent's death signal"
+    )]
+    unsafe {
+        command.pre_exec(with_us)
+    }
+}
+
 impl OwnChild {
     /// Starts the program of `command`.
     pub(crate) fn spawn(command: &mut Command) -> io::Result<OwnChild> {
         // The terminal sends Ctrl-C to a process group. Only the recorded command must end at once, the server ends later.
         command.process_group(0);
-        let parent = rustix::process::getpid();
-        let with_us = move || {
-            // The child must not survive a killed recorder.
-            set_parent_process_death_signal(Some(Signal::TERM))?;
-            match rustix::process::getppid() == Some(parent) {
-                true => Ok(()),
-                false => Err(io::Error::from(ErrorKind::BrokenPipe)),
-            }
-        };
-        // SAFETY: between fork and exec the closure makes two system calls and allocates nothing.
-        #[expect(
-            unsafe_code,
-            reason = "only the child itself can ask for its parent's death signal"
-        )]
-        unsafe {
-            command.pre_exec(with_us);
-        }
-        command.spawn().map(OwnChild)
+        end_with_this_process(command).spawn().map(OwnChild)
     }
 
     /// The process id of the program.

@@ -9,7 +9,7 @@ mod sixty;
 use std::path::{Path, PathBuf};
 
 use crate::harness::terminal::Terminal;
-use crate::harness::{Finished, Place, needs};
+use crate::harness::{Finished, Place, needs, until};
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -211,6 +211,34 @@ fn query_results_are_stripped_of_escapes_on_a_terminal() {
     ));
     let screen = terminal.shows("the result", |screen| screen.contains("\nstatus=1"));
     assert_eq!(screen.matches("a?[31mb?c\n").count(), 2, "{screen}");
+}
+
+/// A query may run for days.
+#[test]
+fn query_ends_with_x11prof() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let place = Place::new();
+    std::fs::create_dir_all(place.path("tables/episodes")).expect("a folder");
+    let program = b"#!/bin/sh\necho $$ > pid.new\nmv pid.new pid\nexec sleep 600\n";
+    std::fs::create_dir(place.path("bin")).expect("a folder");
+    let duckdb = place.write("bin/duckdb", program);
+    let runs = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(duckdb, runs).expect("a program");
+    let path = format!("{}:/usr/bin:/bin", place.path("bin").display());
+    let mut command = place.x11prof(["sql", "SELECT 1", "tables"]);
+    let mut child = command.env("PATH", path).spawn().expect("x11prof starts");
+    let pid = until("the query", || {
+        std::fs::read_to_string(place.path("pid")).ok()
+    });
+    child.kill().expect("a signal is sent");
+    child.wait().expect("x11prof ends");
+    let state = Path::new("/proc").join(pid.trim()).join("stat");
+    until("the end of the query", || {
+        let state = std::fs::read_to_string(&state).unwrap_or_default();
+        // Nobody may wait for the ended process.
+        (state.is_empty() || state.contains(") Z ")).then_some(())
+    });
 }
 
 /// A folder of tables may contain untrusted programs and modules.
