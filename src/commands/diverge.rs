@@ -6,11 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::low_level::emulate_default_handler;
 use x11prof_analyzer::{DisplayStreams, Divergence, DivergenceReport, MessageDetails};
-use x11prof_proxy::{DEFAULT_QUEUE_BYTES, RecordConfig, Target, record};
+use x11prof_proxy::{DEFAULT_QUEUE_BYTES, RecordConfig, Target, note_handled_signals, record};
 use x11prof_views::divergence as views;
 
 use super::private_servers::private_servers;
@@ -131,7 +130,10 @@ fn recorded(arguments: &Diverge) -> Result<Sides, CommandError> {
         ));
     }
     // The recording hands these signals to the program.
-    let signalled = [SIGINT, SIGTERM].map(|signal| (signal, Arc::<AtomicBool>::default()));
+    let signals = note_handled_signals().into_iter();
+    let signalled: Vec<_> = signals
+        .map(|signal| (signal, Arc::<AtomicBool>::default()))
+        .collect();
     for (signal, came) in &signalled {
         flag::register(*signal, Arc::clone(came)).map_err(CommandError::failed)?;
     }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use x11prof_cost_model::review_method;
 use x11prof_proxy::{DisplayName, PrivateServer, ServerLink, note_handled_signals};
@@ -106,12 +105,11 @@ fn name(arguments: &Measure) -> Option<String> {
         .or_else(|| arguments.server.map(|kind| kind.name().to_owned()))
 }
 
-/// Returns a flag that the first Ctrl-C or SIGTERM sets. A second one ends the program.
+/// Returns a flag that the first signal to end, such as Ctrl-C, sets. A second one ends the program.
 fn stopped_by_signal() -> Result<Arc<AtomicBool>, CommandError> {
     let failed = |error| CommandError::failed(format_args!("cannot wait for Ctrl-C: {error}"));
     let stop = Arc::new(AtomicBool::new(false));
-    note_handled_signals();
-    for signal in [SIGINT, SIGTERM] {
+    for signal in note_handled_signals() {
         // Handlers run in this order, so the first signal finds the flag unset.
         flag::register_conditional_default(signal, Arc::clone(&stop)).map_err(failed)?;
         flag::register(signal, Arc::clone(&stop)).map_err(failed)?;

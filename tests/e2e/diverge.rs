@@ -41,7 +41,7 @@ const XMESSAGE: [&str; 4] = ["xmessage", "-timeout", "1", "some text"];
 #[test]
 fn first_signal_ends_diverge() {
     needs("xmessage", "x11-utils");
-    for signal in [Signal::INT, Signal::TERM] {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let place = Place::new();
         let servers = ["diverge", "--server", "xvfb", "--server", "xvfb"];
         let words = servers.iter().chain(&["--", "xmessage", "some text"]);

@@ -47,7 +47,7 @@ fn cargo_test() -> Command {
     // A shell starts background jobs with these signals ignored, and programs inherit that. The tests send SIGINT.
     let mut command = Command::new("env");
     command
-        .arg("--default-signal=INT,QUIT")
+        .arg("--default-signal=HUP,INT,QUIT")
         .arg(cargo().get_program());
     command.args(["test", "--workspace", "--locked", "--no-fail-fast"]);
     command

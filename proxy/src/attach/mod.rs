@@ -21,7 +21,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use x11prof_trace::{Control, Existing, Timestamp};
 
 use crate::attach_cost::AttachCost;
@@ -363,8 +362,7 @@ struct Ending {
 impl Ending {
     fn new(config: &RecordConfig, options: &AttachOptions) -> Ending {
         let signalled = Arc::new(AtomicBool::new(false));
-        note_handled_signals();
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
+        for signal in note_handled_signals() {
             // If this fails, the signal ends the process as usual, and the trace is whole up to its last flush.
             let _ = signal_hook::flag::register(signal, Arc::clone(&signalled));
         }

@@ -13,16 +13,22 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 /// True once a recording or a calibration handles the signals.
 static ARE_HANDLED: AtomicBool = AtomicBool::new(false);
 
-/// Notes that the caller handles the signals that ask for the end from now on.
-pub fn note_handled_signals() {
+/// The signals that ask for the end.
+const ENDING: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
+
+/// Notes that the caller handles the signals that ask for the end from now on. Returns those signals that the process
+/// does not ignore, as it ignores SIGHUP under nohup.
+pub fn note_handled_signals() -> Vec<i32> {
     ARE_HANDLED.store(true, Ordering::Release);
+    let ignored = ignored();
+    let signals = ENDING.into_iter();
+    signals.filter(|one| !ignored.contains(one)).collect()
 }
 
 /// Calls `clean_up` before a signal ends this process that no recording handles yet.
 pub(crate) fn before_default(clean_up: impl Fn() + Send + 'static) -> io::Result<()> {
-    let numbers = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
-    let ignored = ignored(numbers);
-    let numbers = numbers.into_iter();
+    let ignored = ignored();
+    let numbers = ENDING.into_iter();
     let mut signals = iterator::Signals::new(numbers.filter(|one| !ignored.contains(one)))?;
     thread::Builder::new().spawn(move || {
         for signal in signals.forever() {
@@ -55,9 +61,8 @@ pub(crate) struct Signals {
 
 impl Signals {
     pub(crate) fn new() -> io::Result<Signals> {
-        let numbers = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
-        let ignored = ignored(numbers);
-        let mut signals = SignalsInfo::<WithOrigin>::new(numbers)?;
+        let ignored = ignored();
+        let mut signals = SignalsInfo::<WithOrigin>::new(ENDING)?;
         note_handled_signals();
         let handle = signals.handle();
         let (send, arriving) = unbounded_channel();
@@ -88,13 +93,13 @@ impl Signals {
     }
 }
 
-/// The signals among `numbers` that the process ignores; none without /proc.
-fn ignored(numbers: [i32; 4]) -> Vec<i32> {
+/// The signals among [`ENDING`] that the process ignores; none without /proc.
+fn ignored() -> Vec<i32> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
     let is_ignored = |number: &i32| mask.unwrap_or(0) >> (number - 1) & 1 == 1;
-    numbers.into_iter().filter(is_ignored).collect()
+    ENDING.into_iter().filter(is_ignored).collect()
 }
 
 impl Drop for Signals {

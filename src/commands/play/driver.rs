@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use x11prof_analyzer::play_mark;
 use x11prof_drive::{DriveConfig, Driven, Pace, Session, Subject, drive};
 use x11prof_proxy::mark;
@@ -33,7 +33,7 @@ pub(crate) fn run(words: impl IntoIterator<Item = OsString>) -> Outcome {
     let words: Vec<OsString> = words.collect();
     // If the driver ended at once, a key could stay pressed on the display.
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
+    for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
         signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(CommandError::failed)?;
     }
     let config = DriveConfig {
