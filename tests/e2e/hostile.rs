@@ -940,6 +940,10 @@ fn pages_and_exports_have_no_control_characters() {
     std::fs::rename(place.path("x11prof.mcap"), place.path(&named)).expect("a rename");
     place.ok(["report", "--format", "html", "-o", "report", &named]);
     place.ok(["export", "--to", "firefox", "-o", "profile", &named]);
+    for page in ["network", "report", "episodes", "stats"] {
+        let text = place.ok([page, &named]);
+        assert!(!text.contains(bad), "{page}: {text:?}");
+    }
     place.ok([
         "issues",
         "--threshold",

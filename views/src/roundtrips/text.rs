@@ -405,7 +405,11 @@ fn suggested(report: &RoundTripsReport, out: &mut String, page: &Page) {
     let adding = hidden.iter().filter(|one| adds(one));
     let most = adding.max_by(|a, b| a.adds_ms.total_cmp(&b.adds_ms));
     let most = most.map_or_else(String::new, |most| {
-        format!(" (at most {}, {})", duration(most.adds_ms), most.client)
+        format!(
+            " (at most {}, {})",
+            duration(most.adds_ms),
+            plain(&most.client)
+        )
     });
     out.push_str(&left_out(hidden.len(), &format!(" with --all{most}")));
 }
