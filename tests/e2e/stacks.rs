@@ -646,7 +646,7 @@ fn missing_request_stacks_are_reported() {
         let refused = place.run(words);
         assert_eq!(refused.status(), Some(1), "{refused}");
         let said = refused.stderr();
-        assert!(said.contains("record it with --stacks"), "{said}");
+        assert!(said.contains("record --stacks=requests"), "{said}");
     }
     let timeline = [
         "export", "--to", "perfetto", "--by", "stack", "-o", "timeline",
