@@ -236,7 +236,7 @@ fn query_ends_with_x11prof() {
     let state = Path::new("/proc").join(pid.trim()).join("stat");
     until("the end of the query", || {
         let state = std::fs::read_to_string(&state).unwrap_or_default();
-        // Nobody may wait for the ended process.
+        // An ended process stays until its parent waits for it.
         (state.is_empty() || state.contains(") Z ")).then_some(())
     });
 }

@@ -112,7 +112,7 @@ impl Divergence {
                 since_ms = Some(since_ms.map_or(at, |before| before.min(at)));
                 let before = u64::from(one.requests_before);
                 let difference = ReceivedDifference {
-                    kind: one.kind.name(),
+                    kind: one.kind.name().to_owned(),
                     message: one.name.as_str().to_owned(),
                     field: path,
                     reference: value,
@@ -172,7 +172,7 @@ impl Divergence {
         if let Some(kinds) = one.replaced {
             let text = kinds.map(|(kind, name)| match kind {
                 Received::Error => Some(format!("error {}", name.as_str())),
-                kind => Some(kind.name()),
+                kind => Some(kind.name().to_owned()),
             });
             return vec![(None, text)];
         }
@@ -250,8 +250,13 @@ impl ReceivedPair {
 }
 
 impl Received {
-    fn name(self) -> String {
-        format!("{self:?}").to_lowercase()
+    fn name(self) -> &'static str {
+        match self {
+            Received::Setup => "setup",
+            Received::Reply => "reply",
+            Received::Event => "event",
+            Received::Error => "error",
+        }
     }
 }
 
