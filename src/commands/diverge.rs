@@ -2,14 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use signal_hook::flag;
-use signal_hook::low_level::emulate_default_handler;
 use x11prof_analyzer::{DisplayStreams, Divergence, DivergenceReport, MessageDetails};
-use x11prof_proxy::{DEFAULT_QUEUE_BYTES, RecordConfig, Target, note_handled_signals, record};
+use x11prof_proxy::{DEFAULT_QUEUE_BYTES, RecordConfig, Target, record};
 use x11prof_views::divergence as views;
 
 use super::private_servers::private_servers;
@@ -129,14 +125,6 @@ fn recorded(arguments: &Diverge) -> Result<Sides, CommandError> {
             "a program is missing, as in: x11prof diverge --server xvfb --server xvnc -- xterm",
         ));
     }
-    // The recording hands these signals to the program.
-    let signals = note_handled_signals().into_iter();
-    let signalled: Vec<_> = signals
-        .map(|signal| (signal, Arc::<AtomicBool>::default()))
-        .collect();
-    for (signal, came) in &signalled {
-        flag::register(*signal, Arc::clone(came)).map_err(CommandError::failed)?;
-    }
     let run = |name: &str, target: &Target| -> Result<PathBuf, CommandError> {
         let path = PathBuf::from(format!("diverge-{name}.mcap"));
         let config = RecordConfig {
@@ -149,11 +137,7 @@ fn recorded(arguments: &Diverge) -> Result<Sides, CommandError> {
             ..RecordConfig::default()
         };
         let recorded = record(&config, |_| {}).map_err(why)?;
-        let mut came = signalled.iter();
-        if let Some((signal, _)) = came.find(|(_, came)| came.load(Ordering::Relaxed)) {
-            // Ends this process.
-            emulate_default_handler(*signal).map_err(CommandError::failed)?;
-        }
+        CommandError::check_signals()?;
         if recorded.left_alone {
             let program = arguments.command[0].to_string_lossy();
             return Err(CommandError::failed(format_args!(

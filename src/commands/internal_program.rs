@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use x11prof_proxy::{
     AttachOptions, DEFAULT_QUEUE_BYTES, Notice, PrivateDir, RecordConfig, RecordFilter, Recorded,
-    Target, record,
+    Target, end_with_this_process, record,
 };
 use x11prof_trace::{ConnectionId, Control, Record, Started, Timestamp};
 
@@ -72,7 +72,7 @@ impl InternalProgram<'_> {
         let outcome = OutcomeFile::new(self.text).map_err(CommandError::failed)?;
         let words = self.command(&outcome)?;
         let mut command = Command::new(&words[0]);
-        command.args(&words[1..]);
+        end_with_this_process(command.args(&words[1..]));
         if let Target::Display(display) = &target {
             command.env("DISPLAY", display);
         }
@@ -129,9 +129,10 @@ impl InternalProgram<'_> {
     ) -> Result<T, CommandError> {
         // The result file is unreadable if the program was killed before it wrote a result.
         let Ok(reported) = outcome.read::<T>() else {
-            return Err(CommandError::failed(self.what));
+            return Err(CommandError::interrupted(self.what));
         };
-        let reported = reported.map_err(CommandError::failed)?;
+        let reported = reported.map_err(CommandError::interrupted)?;
+        CommandError::check_signals()?;
         if let Some(trouble) = recorded.trouble.first() {
             let said = format_args!(
                 "{}: the recording is incomplete: {trouble}",

@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
     });
     bar.finish_and_clear();
     match measured {
-        _ if stop.load(Ordering::Relaxed) => Err(CommandError::failed(
+        _ if stop.load(Ordering::Relaxed) => Err(CommandError::interrupted(
             "the calibration was interrupted; no file was written",
         )),
         Ok(parameters) => {

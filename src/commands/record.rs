@@ -8,17 +8,16 @@ use std::path::Path;
 use std::process::{ExitCode, ExitStatus};
 use std::time::Duration;
 
-use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+use signal_hook::consts::SIGTERM;
 use x11prof_proxy::{
     AttachOptions, DEFAULT_QUEUE_BYTES, MakeFilter, Notice, RecordConfig, RecordError, Recorded,
-    Rewrite, Stacks, Target, record,
+    Rewrite, Stacks, Target, received_signal, record,
 };
-
 use x11prof_views::units::{bytes, counted};
 
 use super::scrub;
 use crate::args::{DEFAULT_TRACE, Record, StacksOf};
-use crate::error::{CommandError, Outcome, shown};
+use crate::error::{CommandError, Outcome, end_by_signal, shown};
 use crate::live::Live;
 use crate::say::say_all;
 use consumer::Consumer;
@@ -145,6 +144,9 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
                 trouble.join("; ")
             )))
         }
+        None if received_signal() == Some(SIGTERM) && !config.command.is_empty() => {
+            Err(CommandError::interrupted("the command still runs"))
+        }
         None => Ok(ExitCode::SUCCESS),
         Some(status) => Ok(as_the_command(status)),
     }
@@ -154,15 +156,9 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
 /// it would see without x11prof. Otherwise returns the command's exit code.
 fn as_the_command(status: ExitStatus) -> ExitCode {
     if let Some(signal) = status.signal() {
-        // The command may have left a core file. x11prof leaves none.
-        let dumped = set_dumpable_behavior(DumpableBehavior::NotDumpable);
-        if dumped.is_ok() {
-            // If this returns, the exit code reports the signal as a shell does.
-            let _ = signal_hook::low_level::emulate_default_handler(signal);
-        }
+        return end_by_signal(signal);
     }
-    let code = status.code().or(status.signal().map(|signal| 128 + signal));
-    let code = code.and_then(|code| u8::try_from(code).ok());
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
     code.map_or(ExitCode::FAILURE, ExitCode::from)
 }
 

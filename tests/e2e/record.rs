@@ -3,6 +3,7 @@
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -482,6 +483,49 @@ fn signals_reach_the_command_as_they_are() {
     assert_eq!(wait(&mut recording, "x11prof record").code(), Some(5));
 }
 
+/// Starts its arguments as the leader of a session in a terminal of its own, and closes the terminal once they print.
+const CLOSED_TERMINAL: &str = "import os, pty, sys
+pid, terminal = pty.fork()
+if not pid:
+    os.execvp(sys.argv[1], sys.argv[1:])
+os.read(terminal, 1)
+os.close(terminal)
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+";
+
+#[test]
+fn closed_terminal_ends_the_command_of_a_session_leader() {
+    let place = Place::new();
+    let mut python = std::process::Command::new("python3");
+    python
+        .args(["-c", CLOSED_TERMINAL, env!("CARGO_BIN_EXE_x11prof")])
+        .args(["record", "--server", "xvfb", "-o"])
+        .arg(place.path("trace.mcap"))
+        .args(["--", "sh", "-c", "echo ready; exec sleep 600"]);
+    let ran = Finished::of(&mut python);
+    // The command ended by SIGHUP.
+    assert_eq!(ran.stdout().trim(), "-1", "{ran}");
+}
+
+#[test]
+fn recorder_of_a_command_that_ignores_sigterm_ends_by_it() {
+    let place = Place::new();
+    let mut command = place.x11prof(["record", "--server", "xvfb", "--", "sh", "-c"]);
+    command.args(["trap '' TERM; echo ready $$; exec sleep 600"]);
+    let mut recording = command.stdout(Stdio::piped()).spawn().expect("x11prof");
+    let stdout = recording.stdout.take().expect("a pipe");
+    let ready = BufReader::new(stdout).lines().map_while(Result::ok).next();
+    let ready = ready.unwrap_or_default();
+    let command = ready
+        .strip_prefix("ready ")
+        .and_then(|pid| pid.parse().ok());
+    kill_process(Pid::from_child(&recording), Signal::TERM).expect("a signal is sent");
+    let status = wait(&mut recording, "x11prof record");
+    let command = command.and_then(Pid::from_raw).expect("a process");
+    kill_process(command, Signal::KILL).expect("the command still runs");
+    assert_eq!(status.signal(), Some(Signal::TERM.as_raw()), "{status}");
+}
+
 #[test]
 fn ctrl_c_reaches_the_command_once_and_the_recording_goes_on() {
     needs("tmux", "tmux");
@@ -508,7 +552,6 @@ fn ctrl_c_reaches_the_command_once_and_the_recording_goes_on() {
 
 #[test]
 fn signal_that_ends_the_command_ends_the_recorder() {
-    use std::os::unix::process::ExitStatusExt as _;
     let place = Place::new();
     for signal in [Signal::SEGV, Signal::TERM, Signal::KILL] {
         let kill = format!("kill -{} $$", signal.as_raw());

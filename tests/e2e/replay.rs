@@ -1,5 +1,6 @@
 //! `x11prof replay`: the same requests on another server, and the same picture.
 
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
@@ -210,6 +211,23 @@ fn different(a: &[u8], b: &[u8]) -> Option<(usize, usize)> {
     let mut at = differ.map(|(at, _)| at / 3);
     let first = at.next()?;
     Some((at.count() + 1, first))
+}
+
+#[test]
+fn signal_ends_all_replays() {
+    let trace = xterm_trace();
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let place = Place::new();
+        let mut replay = place.x11prof(["replay", "--times", "99", "--server", "xvfb"]);
+        let mut child = replay.arg(trace).spawn().expect("x11prof starts");
+        let second = place.path("replay-xvfb-2.mcap");
+        until("the second replay", || second.exists().then_some(()));
+        // At most moments a server of a replay starts or ends.
+        kill_process(Pid::from_child(&child), signal).expect("a signal is sent");
+        let status = wait(&mut child, "replay");
+        assert_eq!(status.signal(), Some(signal.as_raw()), "{status}");
+        assert!(!place.path("replay-xvfb-4.mcap").exists());
+    }
 }
 
 #[test]

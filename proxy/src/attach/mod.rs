@@ -29,7 +29,7 @@ use crate::clock;
 use crate::display::server_info::{self, DisplayError, DisplayInfo};
 use crate::notice::Notice;
 use crate::processes::cpu_clock;
-use crate::processes::signals::note_handled_signals;
+use crate::processes::signals::{note_handled_signals, received_signal};
 use crate::recorder::images::ImageRequests;
 use crate::recorder::kept_bytes::KeptBytes;
 use crate::recorder::record_queue::RecordSender;
@@ -356,26 +356,20 @@ fn fell_behind(bytes: u64) -> String {
 struct Ending {
     until: Option<Instant>,
     stop: Arc<AtomicBool>,
-    signalled: Arc<AtomicBool>,
 }
 
 impl Ending {
     fn new(config: &RecordConfig, options: &AttachOptions) -> Ending {
-        let signalled = Arc::new(AtomicBool::new(false));
-        for signal in note_handled_signals() {
-            // If this fails, the signal ends the process as usual, and the trace is whole up to its last flush.
-            let _ = signal_hook::flag::register(signal, Arc::clone(&signalled));
-        }
+        note_handled_signals();
         Ending {
             until: config.time.map(|time| Instant::now() + time),
             stop: Arc::clone(&options.stop),
-            signalled,
         }
     }
 
     fn has_come(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
-            || self.signalled.load(Ordering::Relaxed)
+            || received_signal().is_some()
             || self.until.is_some_and(|until| Instant::now() >= until)
     }
 }

@@ -1,38 +1,51 @@
 //! The signals that end a recording, each with its origin.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 
+use rustix::process::{getpid, getsid};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::flag;
 use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::iterator::{self, Handle, SignalsInfo};
 use signal_hook::low_level::emulate_default_handler;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-/// True once a recording or a calibration handles the signals.
-static ARE_HANDLED: AtomicBool = AtomicBool::new(false);
+/// The last signal that asked for the end, or 0. Set once a recording or a calibration handles the signals.
+static RECEIVED: OnceLock<Arc<AtomicUsize>> = OnceLock::new();
 
 /// The signals that ask for the end.
 const ENDING: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
 
-/// Notes that the caller handles the signals that ask for the end from now on. Returns those signals that the process
-/// does not ignore, as it ignores SIGHUP under nohup.
+/// Notes that the caller handles the signals that ask for the end from now on: they no longer end the process. Returns
+/// the numbers of these signals, without those that the process ignores, as it ignores SIGHUP under nohup.
 pub fn note_handled_signals() -> Vec<i32> {
-    ARE_HANDLED.store(true, Ordering::Release);
-    let ignored = ignored();
-    let signals = ENDING.into_iter();
-    signals.filter(|one| !ignored.contains(one)).collect()
+    let signals = not_ignored();
+    RECEIVED.get_or_init(|| {
+        let received = Arc::default();
+        for number in &signals {
+            // If this fails, the signal ends the process.
+            let _ = flag::register_usize(*number, Arc::clone(&received), *number as usize);
+        }
+        received
+    });
+    signals
+}
+
+/// Returns the number of the last signal that asked for the end since [`note_handled_signals`]; `None` if none came.
+pub fn received_signal() -> Option<i32> {
+    let number = RECEIVED.get()?.load(Ordering::Acquire);
+    i32::try_from(number).ok().filter(|number| *number != 0)
 }
 
 /// Calls `clean_up` before a signal ends this process that no recording handles yet.
 pub(crate) fn before_default(clean_up: impl Fn() + Send + 'static) -> io::Result<()> {
-    let ignored = ignored();
-    let numbers = ENDING.into_iter();
-    let mut signals = iterator::Signals::new(numbers.filter(|one| !ignored.contains(one)))?;
+    let mut signals = iterator::Signals::new(not_ignored())?;
     thread::Builder::new().spawn(move || {
         for signal in signals.forever() {
-            if !ARE_HANDLED.load(Ordering::Acquire) {
+            if RECEIVED.get().is_none() {
                 clean_up();
                 let _ = emulate_default_handler(signal);
             }
@@ -45,9 +58,9 @@ pub(crate) fn before_default(clean_up: impl Fn() + Send + 'static) -> io::Result
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Received {
     pub(crate) number: i32,
-    /// If true, the kernel sent the signal, such as for Ctrl-C in a terminal. All processes in the terminal's foreground
-    /// received it, among them the recorded command. If false, a process sent it (kill(2)).
-    pub(crate) from_kernel: bool,
+    /// If true, the kernel sent the signal to all processes in the terminal's foreground, among them the recorded
+    /// command, as for Ctrl-C. If false, only the recorder received it.
+    pub(crate) by_all: bool,
 }
 
 /// Receives SIGINT, SIGTERM, SIGHUP and SIGQUIT until it is dropped.
@@ -71,13 +84,12 @@ impl Signals {
             .name("signals".to_owned())
             .spawn(move || {
                 for origin in signals.forever() {
-                    let from_kernel = origin.process.is_none();
                     let number = origin.signal;
+                    // When a terminal closes, the kernel sends SIGHUP to the session's leader only.
+                    let for_leader = number == SIGHUP && getsid(None) == Ok(getpid());
+                    let by_all = origin.process.is_none() && !for_leader;
                     // Nothing receives signals after the end of the recording.
-                    let _ = send.send(Received {
-                        number,
-                        from_kernel,
-                    });
+                    let _ = send.send(Received { number, by_all });
                 }
             })?;
         Ok(Signals {
@@ -91,6 +103,13 @@ impl Signals {
     pub(crate) async fn next(&mut self) -> Option<Received> {
         self.arriving.recv().await
     }
+}
+
+/// The signals among [`ENDING`] that the process does not ignore.
+fn not_ignored() -> Vec<i32> {
+    let ignored = ignored();
+    let signals = ENDING.into_iter();
+    signals.filter(|one| !ignored.contains(one)).collect()
 }
 
 /// The signals among [`ENDING`] that the process ignores; none without /proc.

@@ -208,7 +208,7 @@ fn pass_on(signal: Received, command: &Command, display: &Display) {
     if signal.number == SIGTERM {
         display.sender.control(clock::now(), Control::Ending {});
     }
-    if !signal.from_kernel {
+    if !signal.by_all {
         command.signal(signal.number);
     }
     command.wake();

@@ -87,6 +87,7 @@ fn replayed(arguments: &Replay) -> Outcome {
             let played = play(arguments, server, target.clone(), &trace)?;
             let mut report = measured::report(&trace, server)?;
             measured::leave_out(&mut report, ADDED, played.added_round_trips);
+            CommandError::check_signals()?;
             runs.push((trace, report));
         }
     }
@@ -145,6 +146,7 @@ fn answers(arguments: &Replay, servers: Vec<(String, Target)>) -> Outcome {
             }
             played => drop(played?),
         }
+        CommandError::check_signals()?;
         let report = diverge::answers(path, &trace)?;
         all.push(Answers {
             server,
