@@ -347,31 +347,44 @@ fn without_numbers(text: &str) -> String {
 /// Ends the program like a session manager, and returns its status.
 fn end(child: &mut Child, folder: &Path, began: Instant) -> String {
     let pid = fs::read_to_string(folder.join("pid")).unwrap_or_default();
-    let _ = Command::new("kill")
-        .arg(pid.trim())
-        .stderr(Stdio::null())
-        .status();
-    let until = (Instant::now() + PATIENCE)
+    signal("-TERM", pid.trim());
+    let mut until = (Instant::now() + PATIENCE)
         .max(began + Duration::from_secs(5))
         .min(began + RUN);
+    let mut is_interrupted = false;
     let status = loop {
         match child.try_wait() {
             Ok(Some(status)) => {
                 let signal = status.signal().map(|signal| 128 + signal);
                 break format!("{}", status.code().or(signal).unwrap_or(-1));
             }
+            _ if Instant::now() > until && !is_interrupted && is_followed(folder) => {
+                is_interrupted = true;
+                signal("-INT", &child.id().to_string());
+                until += PATIENCE;
+            }
             _ if Instant::now() > until => break "does not end".to_owned(),
             _ => sleep(Duration::from_millis(100)),
         }
     };
     // Helper processes of the program are in its process group.
-    let group = format!("-{}", child.id());
-    let _ = Command::new("kill")
-        .args(["-KILL", "--", &group])
-        .stderr(Stdio::null())
-        .status();
+    signal("-KILL", &format!("-{}", child.id()));
     let _ = child.wait();
     status
+}
+
+/// Sends a signal to a process, or to a process group with a minus sign.
+fn signal(signal: &str, to: &str) {
+    let mut kill = Command::new("kill");
+    // The process may have ended.
+    let _ = kill.args([signal, "--", to]).stderr(Stdio::null()).status();
+}
+
+/// True if the recorder follows a process that the ended command started and that still has a window, such as the program
+/// behind a shell script.
+fn is_followed(folder: &Path) -> bool {
+    let said = fs::read_to_string(folder.join("recorder")).unwrap_or_default();
+    said.contains("Ctrl-C ends the recording")
 }
 
 /// True if screenshots differ at most in small areas such as a cursor.
