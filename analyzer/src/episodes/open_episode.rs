@@ -486,6 +486,8 @@ impl OpenEpisode {
             let mut all = self.until_sent;
             all.merge(&self.since_sent);
             shown.resumed = (time, all);
+            // A reply may have arrived during the pause, before the next frame.
+            shown.round_trips = self.round_trips;
         }
     }
 
@@ -753,5 +755,25 @@ impl OpenEpisode {
             end,
             together: self.together,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reply_during_a_pause_belongs_to_the_frame_before() {
+        let frame = || EpisodeLabel::alone("frame");
+        let mut open = OpenEpisode::new(None, frame(), 0, 0);
+        (open.draws, open.is_frame, open.round_trips) = (true, true, 2);
+        open.last_sent = Some(10);
+        open.pauses(10);
+        open.round_trips += 1;
+        open.resumes(20);
+        open.drew(30, 8);
+        open.round_trips += 4;
+        let next = open.next_frame(frame()).expect("a second frame");
+        assert_eq!((open.round_trips, next.round_trips), (3, 4));
     }
 }

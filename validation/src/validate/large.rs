@@ -227,7 +227,9 @@ fn once(folder: &Path, wine: &Path, shell: &str, recorded: bool) -> Result<Run, 
     let mut command = match recorded {
         true => {
             let mut record = Command::new(binary());
-            record.args(["record", "-o", "t.mcap", "--", "sh", "-c", &script]);
+            // Not in the folder that file managers show.
+            record.arg("record").arg("-o").arg(trace(folder));
+            record.args(["--", "sh", "-c", &script]);
             record
         }
         false => {
@@ -380,6 +382,11 @@ fn signal(signal: &str, to: &str) {
     let _ = kill.args([signal, "--", to]).stderr(Stdio::null()).status();
 }
 
+/// The last recording, in the folder that contains `folder`.
+fn trace(folder: &Path) -> PathBuf {
+    folder.with_file_name("recorded.mcap")
+}
+
 /// True if the recorder follows a process that the ended command started and that still has a window, such as the program
 /// behind a shell script.
 fn is_followed(folder: &Path) -> bool {
@@ -436,13 +443,18 @@ fn pages(folder: &Path) -> Result<Vec<String>, String> {
             .arg(PAGE.as_secs().to_string())
             .arg(binary())
             .arg(command)
-            .arg("t.mcap")
+            .arg(trace(folder))
             .args(words);
         let ran = x11prof.current_dir(folder).output().map_err(reported)?;
         let said = String::from_utf8_lossy(&ran.stderr);
         if !ran.status.success() || said.contains("panicked") {
-            let line = said.lines().next().unwrap_or_default();
+            // The audit prints the checks that fail to standard output.
+            let printed = String::from_utf8_lossy(&ran.stdout);
+            let line = said.lines().chain(printed.lines()).next();
+            let line = line.unwrap_or_default();
             failing.push(format!("{page}: {} {line}", ran.status));
+            let kept = std::env::temp_dir().join(format!("x11prof-failing-{command}.mcap"));
+            fs::copy(trace(folder), kept).map_err(reported)?;
         }
     }
     Ok(failing)
