@@ -1,6 +1,6 @@
 //! The server's runs on a processor, and the server time after a client's last request.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use x11prof_trace::ConnectionId;
 
@@ -9,7 +9,7 @@ use super::cross_client::causal_edge::EpisodeId;
 use super::cross_client::steps::Step as PathTime;
 use super::episode::{Episode, LatencyComponent};
 use super::timeline_event::Shown;
-use crate::pipeline::grab_history::{GrabHistory, Hold};
+use crate::pipeline::grab_history::GrabHistory;
 use crate::server_time::server_runs::Runs;
 use crate::threads::delays::{HANDED_ON_WITHIN, SERVER_WAKES_WITHIN, WOKEN_WITHIN};
 use crate::threads::server_ready::ServerReady;
@@ -37,6 +37,8 @@ struct Ended {
     /// it appeared.
     shown: Option<Shown>,
     landed: Option<u64>,
+    /// The client whose grab of the server held up the last request.
+    held_by: Option<ConnectionId>,
 }
 
 /// The pictures of a client that receives Present completion events.
@@ -59,7 +61,16 @@ pub(crate) struct ServerActivity {
     pub(crate) ready: ServerReady,
     /// The time at which the current run could have begun, because the server was ready, in nanoseconds.
     called: Option<u64>,
-    waiting: VecDeque<Ended>,
+    /// The number of episodes so far that their clients have ended.
+    ended: u64,
+    /// The ended episodes whose last request the server could read, by the time in nanoseconds from which it could, and
+    /// by their numbers. The server completes them in this order.
+    waiting: BTreeMap<(u64, u64), Ended>,
+    /// The other ended episodes, by the time in nanoseconds until which they cannot be complete, which is the greatest
+    /// time during a grab, and by their numbers.
+    asleep: BTreeMap<(u64, u64), Ended>,
+    /// The grab at the last call of [`ServerActivity::settle`], and its beginning in nanoseconds.
+    grab: (Option<ConnectionId>, u64),
     presenting: HashMap<ConnectionId, Presenting>,
     switches: bool,
 }
@@ -116,8 +127,9 @@ impl ServerActivity {
 
     /// Adds an episode that its client ended at `end` (nanoseconds), and that waits for its last drawing.
     pub(crate) fn finish(&mut self, episode: Episode, end: u64) {
-        if self.waiting.len() == MAX_WAITING {
-            self.waiting.pop_front();
+        if self.waiting.len() + self.asleep.len() == MAX_WAITING {
+            let oldest = self.waiting.pop_first();
+            oldest.or_else(|| self.asleep.pop_first());
         }
         // The last picture that the episode sent.
         let since = episode.start.as_nanos();
@@ -131,12 +143,15 @@ impl ServerActivity {
         let of = presenting.map(|of| of.landed.iter()).into_iter().flatten();
         let mut landed = of.filter(|(_, one)| Some(*one) == shown);
         let landed = landed.next().map(|(time, _)| *time);
-        self.waiting.push_back(Ended {
+        let ended = Ended {
             episode,
             at: end,
             shown,
             landed,
-        });
+            held_by: None,
+        };
+        self.ended += 1;
+        self.asleep.insert((0, self.ended), ended);
     }
 
     /// Notes that a client shows a picture with Present. `is_reported` is true if the client receives a completion event.
@@ -165,97 +180,130 @@ impl ServerActivity {
         let Some(of) = self.presenting.get_mut(&client) else {
             return;
         };
+        of.landed
+            .extend(pictures.iter().map(|shown| (time, *shown)));
+        let dropped = of.landed.len().saturating_sub(REMEMBERED);
+        of.landed.drain(..dropped);
         for shown in pictures {
-            of.landed.push_back((time, *shown));
-            if of.landed.len() > REMEMBERED {
-                of.landed.pop_front();
-            }
-            let mut waiting = self.waiting.iter_mut();
-            let waits = waiting.find(|one| {
+            let mut waiting = self.asleep.iter_mut().chain(&mut self.waiting);
+            let waits = waiting.find(|(_, one)| {
                 one.episode.client == client && one.shown == Some(*shown) && one.landed.is_none()
             });
-            if let Some(waits) = waits {
+            if let Some((&key, waits)) = waits {
                 waits.landed = Some(time);
+                self.wake(key);
             }
+        }
+    }
+
+    /// Makes the next call of [`ServerActivity::settle`] look at an episode.
+    fn wake(&mut self, key: (u64, u64)) {
+        if let Some(ended) = self.asleep.remove(&key) {
+            self.asleep.insert((0, key.1), ended);
         }
     }
 
     /// Drops the pictures of a disconnected client.
     pub(crate) fn closed(&mut self, client: ConnectionId) {
-        self.presenting.remove(&client);
-        let of = self
-            .waiting
-            .iter_mut()
-            .filter(|one| one.episode.client == client);
-        of.for_each(|one| one.shown = None);
+        if self.presenting.remove(&client).is_none() {
+            return;
+        }
+        let all = self.asleep.iter_mut();
+        let of = all.filter(|(_, one)| one.episode.client == client);
+        let of = of.map(|(key, one)| {
+            one.shown = None;
+            *key
+        });
+        let of: Vec<_> = of.collect();
+        of.into_iter().for_each(|key| self.wake(key));
     }
 
     /// Returns the first episodes of the trees that contain the episodes waiting for their last drawing.
     pub(crate) fn roots(&self) -> impl Iterator<Item = EpisodeId> {
-        let all = self.waiting.iter().map(|one| &one.episode);
+        let all = self.asleep.values().chain(self.waiting.values());
+        let all = all.map(|one| &one.episode);
         all.map(|episode| episode.link.as_ref().map_or(episode.id, |link| link.root))
     }
 
     /// Removes and returns the episodes whose last drawing the server has completed at `now` (nanoseconds).
     pub(crate) fn settle(&mut self, now: u64, grabs: &GrabHistory) -> Vec<Episode> {
-        let mut settled = Vec::new();
-        for _ in 0..self.waiting.len() {
-            let Some(mut ended) = self.waiting.pop_front() else {
-                break;
-            };
-            let lands = ended.shown.is_some()
-                && ended.landed.is_none()
-                && now < ended.at.saturating_add(LANDS_WITHIN);
-            // On an emulated link, the last request was still in flight to the server.
-            let arrived = ended.at.saturating_add(ended.episode.presentation);
-            let episode = &ended.episode;
-            let held = grabs.hold(episode.client, arrived);
-            let held = held.filter(|_| episode.requests > 0);
-            let served = match held {
-                Some(Hold { until: None, .. }) => {
-                    self.waiting.push_back(ended);
-                    continue;
-                }
-                Some(Hold { until, .. }) => until.unwrap_or(arrived),
-                None => arrived,
-            };
-            match self.tail(served, now) {
-                Some(tail) if !lands => {
-                    let landed = ended.landed.map_or(0, |time| time.saturating_sub(served));
-                    let unserved = self.rested(served, served.saturating_add(tail));
-                    let episode = &mut ended.episode;
-                    let tail = tail.max(landed);
-                    if let Some(Hold { by, .. }) = held {
-                        let owner = LatencyComponent::Server(ServerCause::Grabbed);
-                        episode.parts.add(owner, served - arrived);
-                        episode.steps.push(PathTime {
-                            start: arrived,
-                            end: served,
-                            owner,
-                            request: None,
-                            by: Some(by),
-                        });
-                        episode.presentation += served - arrived;
-                    }
-                    if episode.requests > 0 {
-                        let mut since = served;
-                        for (cause, nanos) in [
-                            (ServerCause::Processor, unserved),
-                            (ServerCause::Drawing, tail - unserved),
-                        ] {
-                            let owner = LatencyComponent::Server(cause);
-                            episode.parts.add(owner, nanos);
-                            episode.steps.add(since, since + nanos, owner, None);
-                            since += nanos;
-                        }
-                        episode.presentation += tail;
-                    }
-                    settled.push(ended.episode);
-                }
-                _ => self.waiting.push_back(ended),
-            }
+        let mut awake = Vec::new();
+        while let Some(first) = self.asleep.first_entry().filter(|one| one.key().0 <= now) {
+            awake.push(first.remove_entry());
         }
-        settled
+        let grab = (grabs.by, grabs.since);
+        if std::mem::replace(&mut self.grab, grab) != grab {
+            awake.extend(self.asleep.split_off(&(u64::MAX, 0)));
+        }
+        for ((_, number), ended) in awake {
+            self.queue(number, ended, now, grabs);
+        }
+        let mut settled = Vec::new();
+        while let Some((&(served, number), _)) = self.waiting.first_key_value()
+            && let Some(tail) = self.tail(served, now)
+            && let Some((_, ended)) = self.waiting.pop_first()
+        {
+            settled.push((number, self.complete(ended, served, tail)));
+        }
+        settled.sort_by_key(|(number, _)| *number);
+        settled.into_iter().map(|(_, episode)| episode).collect()
+    }
+
+    /// Adds an ended episode to those that wait for the server, or to those that cannot be complete at `now`
+    /// (nanoseconds).
+    fn queue(&mut self, number: u64, mut ended: Ended, now: u64, grabs: &GrabHistory) {
+        let lands = ended.at.saturating_add(LANDS_WITHIN);
+        // On an emulated link, the last request was still in flight to the server.
+        let arrived = ended.at.saturating_add(ended.episode.presentation);
+        let held = grabs.hold(ended.episode.client, arrived);
+        let held = held.filter(|_| ended.episode.requests > 0);
+        ended.held_by = held.map(|hold| hold.by);
+        let until = held.map_or(Some(arrived), |hold| hold.until);
+        if ended.shown.is_some() && ended.landed.is_none() && now < lands {
+            self.asleep.insert((lands, number), ended);
+        } else if self.switches && now < arrived {
+            self.asleep.insert((arrived, number), ended);
+        } else if let Some(served) = until {
+            self.waiting.insert((served, number), ended);
+        } else {
+            self.asleep.insert((u64::MAX, number), ended);
+        }
+    }
+
+    /// Returns an episode whose last request the server could read from `served` on, and for which it took `tail` (both
+    /// in nanoseconds).
+    fn complete(&self, ended: Ended, served: u64, tail: u64) -> Episode {
+        let mut episode = ended.episode;
+        let arrived = ended.at.saturating_add(episode.presentation);
+        let landed = ended.landed.map_or(0, |time| time.saturating_sub(served));
+        let unserved = self.rested(served, served.saturating_add(tail));
+        let tail = tail.max(landed);
+        if ended.held_by.is_some() {
+            let owner = LatencyComponent::Server(ServerCause::Grabbed);
+            episode.parts.add(owner, served - arrived);
+            episode.steps.push(PathTime {
+                start: arrived,
+                end: served,
+                owner,
+                request: None,
+                by: ended.held_by,
+            });
+            episode.presentation += served - arrived;
+        }
+        if episode.requests > 0 {
+            let mut since = served;
+            for (cause, nanos) in [
+                (ServerCause::Processor, unserved),
+                (ServerCause::Drawing, tail - unserved),
+            ] {
+                let owner = LatencyComponent::Server(cause);
+                episode.parts.add(owner, nanos);
+                episode.steps.add(since, since + nanos, owner, None);
+                since += nanos;
+            }
+            episode.presentation += tail;
+        }
+        episode
     }
 
     /// Returns the nanoseconds that the server took for a request sent at `sent`; `None` if the server may still work
@@ -269,10 +317,14 @@ impl ServerActivity {
         let open = self.runs.as_ref().and_then(Runs::front);
         let open = open.map(|(run, _)| self.called.unwrap_or(run.from));
         let open = open.or(ready).map(|since| (since, u64::MAX));
-        let all = self.ended_runs.iter().copied().chain(open);
+        // Runs that ended up to this time before the request count in attached recordings.
+        let first = self
+            .ended_runs
+            .partition_point(|(_, end)| end.saturating_add(WOKEN_WITHIN) < sent);
+        let all = self.ended_runs.range(first..).copied().chain(open);
         if self.ready.is_attached() {
             // The server had received the request by then, or shortly after.
-            let mut near = all.filter(|(_, end)| end.saturating_add(WOKEN_WITHIN) >= sent);
+            let mut near = all;
             return match near.next() {
                 Some((since, _)) if since > sent.saturating_add(WOKEN_WITHIN) => Some(0),
                 Some((_, u64::MAX)) => (now == u64::MAX).then_some(0),

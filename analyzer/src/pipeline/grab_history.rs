@@ -22,7 +22,8 @@ pub(crate) struct GrabHistory {
     pub(crate) by: Option<ConnectionId>,
     /// The client that last grabbed the server.
     pub(crate) last: Option<ConnectionId>,
-    since: u64,
+    /// The time of the last change, in nanoseconds.
+    pub(crate) since: u64,
     before: u64,
     /// The latest ended grabs: holder, beginning and end, the latest last.
     ended: VecDeque<(ConnectionId, u64, u64)>,

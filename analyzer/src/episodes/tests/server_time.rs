@@ -60,6 +60,32 @@ fn server_runs_are_attributed_to_the_sending_client() {
     assert_eq!((server.total, server.mean), (8.0, Some(4.0)));
 }
 
+/// Seconds of the analysis of keys that the server, which runs all the time, does not complete.
+fn busy_server_seconds(keys: u64) -> f64 {
+    let mut all = Scheduled::new();
+    all.switch(SERVER_PID, 2 * MS, SwitchKind::In);
+    for press in 10..10 + keys {
+        all.at(press * MS)
+            .server_sends(&[key_press(1, 999 + press as u32)]);
+        all.at(press * MS + 500)
+            .client_sends(&[poly_fill_rectangle(3)]);
+    }
+    let last = (keys + 20) * MS;
+    all.at(last).end();
+    let begun = std::time::Instant::now();
+    let found = findings(&all.trace, &EpisodeOptions::default());
+    let seconds = begun.elapsed().as_secs_f64();
+    assert!(found.count() > keys / 2);
+    seconds
+}
+
+#[test]
+fn analysis_time_is_linear_if_the_server_never_waits() {
+    // Eight times the keys. A walk over all of them at each event would take 64 times the time.
+    let (few, many) = (busy_server_seconds(500), busy_server_seconds(4000));
+    assert!(many < few * 24.0, "{few} s, {many} s");
+}
+
 #[test]
 fn without_server_switches_server_time_is_unknown() {
     let keys = keys(&typed(false).trace);
