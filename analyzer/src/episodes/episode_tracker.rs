@@ -371,7 +371,7 @@ impl EpisodeTracker {
                 self.forest.add(episode);
             }
         }
-        if self.forest.is_due(time) {
+        if self.forest.is_due(time, self.clients.len()) {
             let machines = self.clients.values();
             let live: HashSet<EpisodeId> = machines
                 .flat_map(|client| client.state.roots())

@@ -14,8 +14,11 @@ use crate::episodes::interval_union::IntervalUnion;
 const MAX_HELD: usize = 4096;
 /// Maximum number of episodes of a tree; further effects begin a new tree.
 const MAX_EPISODES: usize = 64;
-/// Time between searches for complete trees, in nanoseconds of the trace.
+/// Minimum time between searches for complete trees, in nanoseconds of the trace.
 const LOOK_EVERY: u64 = 10_000_000;
+/// A search looks at all clients and trees. Between two searches, at least one event arrives for this number of them, so
+/// that many clients do not make each event expensive.
+const LOOKED_AT_PER_EVENT: usize = 256;
 
 #[derive(Debug, Default)]
 struct Tree {
@@ -29,6 +32,9 @@ pub(crate) struct EpisodeForest {
     trees: BTreeMap<EpisodeId, Tree>,
     held: usize,
     looked: u64,
+    /// The number of events since the last search, and the number of roots that it had to keep.
+    events: usize,
+    live: usize,
 }
 
 impl EpisodeForest {
@@ -49,15 +55,19 @@ impl EpisodeForest {
         self.held += 1;
     }
 
-    /// True if the next search for complete trees is due at `time`, in nanoseconds.
-    pub(crate) fn is_due(&self, time: u64) -> bool {
-        self.held > 0 && time.saturating_sub(self.looked) >= LOOK_EVERY || self.held > MAX_HELD
+    /// True if the next search for complete trees is due at the event at `time`, in nanoseconds.
+    pub(crate) fn is_due(&mut self, time: u64, clients: usize) -> bool {
+        self.events += 1;
+        let is_paid = self.events * LOOKED_AT_PER_EVENT >= clients + self.trees.len() + self.live;
+        self.held > 0 && time.saturating_sub(self.looked) >= LOOK_EVERY && is_paid
+            || self.held > MAX_HELD
     }
 
     /// Returns the episodes of the trees that are complete at `time`: all trees except those that begin with one of
     /// `live`.
     pub(crate) fn release(&mut self, time: u64, live: &HashSet<EpisodeId>) -> Vec<Episode> {
         self.looked = time;
+        (self.events, self.live) = (0, live.len());
         let all = self.held > MAX_HELD;
         let complete = self.trees.keys().copied();
         let complete: Vec<EpisodeId> = complete
@@ -190,4 +200,32 @@ fn waited(episode: &Episode, elsewhere: &IntervalUnion) -> u64 {
         of_others.sum::<u64>()
     });
     waited.sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::{EpisodeForest, LOOK_EVERY, LOOKED_AT_PER_EVENT};
+
+    /// The number of searches among 4096 events, each after the minimum time.
+    fn searches(clients: usize) -> usize {
+        let mut forest = EpisodeForest {
+            held: 1,
+            ..EpisodeForest::default()
+        };
+        let due = (1..=4096).filter(|event| {
+            let time = event * LOOK_EVERY;
+            let is_due = forest.is_due(time, clients);
+            is_due.then(|| forest.release(time, &HashSet::new()));
+            is_due
+        });
+        due.count()
+    }
+
+    #[test]
+    fn many_clients_are_searched_less_often() {
+        assert_eq!(searches(3), 4096);
+        assert_eq!(searches(16 * LOOKED_AT_PER_EVENT), 4096 / 16);
+    }
 }
