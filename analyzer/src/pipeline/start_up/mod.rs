@@ -24,6 +24,9 @@ pub use role::ClientRole;
 
 /// Maximum number of reported start-ups; later start-ups are not reported.
 const CLIENTS: usize = 4096;
+/// Maximum number of starting clients in whose windows other clients may draw the first frame. Each request is compared
+/// with the windows of all of them.
+const MAPPED: usize = 64;
 /// A first frame ends after this time at the latest, in nanoseconds: a program that is never idle has drawn many frames
 /// by then.
 const LONGEST_FRAME: u64 = 1_000_000_000;
@@ -122,6 +125,8 @@ impl Line {
 #[derive(Debug, Default)]
 pub(crate) struct StartUps {
     starting: FxHashMap<ConnectionId, StartingClient>,
+    /// The starting clients that have mapped a window and not drawn in it.
+    mapped: Vec<ConnectionId>,
     /// The number of reports so far. The next field has the reports that have not been removed yet.
     reported: usize,
     done: Vec<StartUpReport>,
@@ -129,6 +134,12 @@ pub(crate) struct StartUps {
     /// The recorded command and its arguments.
     command: Vec<String>,
     network: EmulatedNetwork,
+}
+
+/// True if a starting client has mapped a window and not drawn in it.
+fn has_mapped(starting: &FxHashMap<ConnectionId, StartingClient>, id: ConnectionId) -> bool {
+    let client = starting.get(&id);
+    client.is_some_and(|client| client.frame.progress() == Progress::Mapped)
 }
 
 impl StartUps {
@@ -167,19 +178,34 @@ impl StartUps {
         }
         let time = seen.time.as_nanos();
         if let Message::Request(request) = seen.message {
-            let others = self.starting.iter_mut().filter(|(id, one)| {
-                **id != seen.connection && one.frame.progress() == Progress::Mapped
-            });
+            let starting = &self.starting;
+            self.mapped.retain(|id| has_mapped(starting, *id));
+            let others = self.mapped.iter().filter(|id| **id != seen.connection);
             let mut others = others.peekable();
-            if others.peek().is_some() {
-                let drawn_in = first_frame::drawn_in(seen, request);
-                for (_, client) in others {
-                    if client.frame.others_draw(&drawn_in) {
-                        (client.progress.wrote, client.progress.last) = (time, time);
-                    }
+            let drawn_in = others.peek().map(|_| first_frame::drawn_in(seen, request));
+            for id in others {
+                if let Some(client) = self.starting.get_mut(id)
+                    && client
+                        .frame
+                        .others_draw(drawn_in.as_deref().unwrap_or_default())
+                {
+                    (client.progress.wrote, client.progress.last) = (time, time);
                 }
             }
         }
+        self.of_client(seen, processes);
+        let id = seen.connection;
+        if self.mapped.len() < MAPPED
+            && has_mapped(&self.starting, id)
+            && !self.mapped.contains(&id)
+        {
+            self.mapped.push(id);
+        }
+    }
+
+    /// Processes the next message of a pass for its own client.
+    fn of_client(&mut self, seen: &MessageContext<'_>, processes: &Processes) {
+        let time = seen.time.as_nanos();
         let Some(client) = self.starting.get_mut(&seen.connection) else {
             return;
         };
@@ -413,7 +439,9 @@ impl StartingClient {
 
 #[cfg(test)]
 mod tests {
-    use x11prof_trace::{ConnectionId, Control, ExtensionOpcodes, Joined, Record};
+    use std::time::Instant;
+
+    use x11prof_trace::{ConnectionId, Control, ExtensionOpcodes, Joined, Opened, Record};
 
     use super::StartUpReport;
     use crate::pipeline::{Observation, Pipeline};
@@ -650,5 +678,32 @@ mod tests {
             found[0].why_none.as_deref(),
             Some("it mapped no top-level window")
         );
+    }
+
+    /// Seconds for 40,000 requests of a client while this number of other clients start up.
+    fn seconds_with_starting(clients: u32) -> f64 {
+        let mut trace = Synthetic::new();
+        for client in 2..2 + clients {
+            trace.control(Control::Opened(Opened {
+                connection: ConnectionId(client),
+                transport: "unix".to_owned(),
+                pid: None,
+                name: None,
+                command: Vec::new(),
+                started_ns: None,
+            }));
+        }
+        for _ in 0..20 {
+            trace.client_sends(&vec![no_operation(1); 2000]);
+        }
+        let begun = Instant::now();
+        Pipeline::new().run_records(trace.records.iter().cloned(), |_| ());
+        begun.elapsed().as_secs_f64()
+    }
+
+    #[test]
+    fn requests_are_not_compared_with_all_starting_clients() {
+        let (few, many) = (seconds_with_starting(100), seconds_with_starting(4000));
+        assert!(many < few * 5.0, "{few} s, {many} s");
     }
 }
