@@ -27,6 +27,10 @@ pub(super) enum PathKind {
     Server,
 }
 
+/// Maximum number of queued messages, for each write and read of the recording, that the search for the critical path
+/// looks at. Many messages may wait behind one queue. Beyond the limit, a queue's time belongs to its last message.
+const LOOKS: usize = 64;
+
 /// The time on the critical path in nanoseconds and the number of occurrences, by kind, by the name of the request or
 /// event, and by the client that waited.
 pub(super) type CriticalPath = BTreeMap<(PathKind, Symbol, ConnectionId), (u64, u64)>;
@@ -36,6 +40,8 @@ struct Walk<'a> {
     times: &'a Simulated,
     link: ForecastLink<'a>,
     path: CriticalPath,
+    /// The number of queued messages that the walk may still look at.
+    left: usize,
 }
 
 /// The critical path of a simulation, from its end `end` back to the first write or read for which `counts` is false.
@@ -51,6 +57,7 @@ pub(super) fn critical_path(
         times,
         link,
         path: CriticalPath::new(),
+        left: LOOKS * (recorded.writes.len() + recorded.reads.len()),
     };
     let mut at = Some(end);
     while let Some(moment) = at.filter(|moment| counts(*moment)) {
@@ -112,6 +119,8 @@ impl Walk<'_> {
                     (key, times.begin, count, times.behind.map(Moment::Read))
                 }
             };
+            self.left = self.left.saturating_sub(1);
+            at = at.filter(|_| self.left > 0);
             let begin = at.map_or(from, |_| begin.clamp(from, until));
             self.add(key, until - begin, count);
             until = begin;
