@@ -4,6 +4,7 @@
 //! number of equal requests before. An id that the server chose (a root window, a visual, a CRTC) is paired with the
 //! other display's id, if both displays report one at the same position.
 
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use rustc_hash::FxHashMap;
@@ -53,9 +54,9 @@ pub(super) struct Digest {
 /// The meanings of the ids on one display.
 #[derive(Debug, Default)]
 pub(super) struct Meanings {
-    ids: FxHashMap<u32, u64>,
+    ids: BTreeMap<u32, u64>,
     /// The number of equal requests that created ids so far, by client and digest.
-    creations: FxHashMap<(ConnectionId, u64), u32>,
+    creations: BTreeMap<(ConnectionId, u64), u32>,
 }
 
 impl Meanings {
@@ -119,9 +120,17 @@ impl Meanings {
 
     /// Drops the meanings of the ids in `range`, which an earlier client used.
     pub(super) fn new_client(&mut self, connection: ConnectionId, range: IdRange) {
-        self.ids.retain(|id, _| !range.contains(*id));
-        self.creations
-            .retain(|(client, _), _| *client != connection);
+        let ids = self.ids.range(range.first..=range.first | range.mask);
+        let ids: Vec<u32> = ids.map(|(id, _)| *id).collect();
+        for id in ids.into_iter().filter(|id| range.contains(*id)) {
+            self.ids.remove(&id);
+        }
+        let of_client = (connection, 0)..=(connection, u64::MAX);
+        let creations = self.creations.range(of_client);
+        let creations: Vec<_> = creations.map(|(key, _)| *key).collect();
+        for key in creations {
+            self.creations.remove(&key);
+        }
     }
 
     /// The meaning of `number` for the client with the ID range `range`.
