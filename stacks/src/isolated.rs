@@ -3,11 +3,12 @@
 
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::thread;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, Signal, getpid, getrlimit, kill_process, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -96,6 +97,7 @@ impl Drop for IsolatedProcess {
 /// # Errors
 /// Fails if standard input or output fails, if a request is malformed, or if the limits cannot be set.
 pub fn serve<Q: DeserializeOwned, A: Serialize>(mut work: impl FnMut(Q) -> A) -> io::Result<()> {
+    thread::Builder::new().spawn(end_with_input)?;
     limit(Resource::Data, MEMORY)?;
     limit(Resource::Core, 0)?;
     let mut out = BufWriter::new(io::stdout().lock());
@@ -107,6 +109,16 @@ pub fn serve<Q: DeserializeOwned, A: Serialize>(mut work: impl FnMut(Q) -> A) ->
         out.flush()?;
     }
     Ok(())
+}
+
+/// Ends this process when the other process has closed standard input, also while a request is being served. A killed
+/// process leaves no reader. (A parent death signal would arrive when the thread that started the reader ends.)
+fn end_with_input() {
+    let stdin = io::stdin();
+    let mut closed = [PollFd::new(&stdin, PollFlags::empty())];
+    if retry_on_intr(|| poll(&mut closed, None)).is_ok() {
+        let _ = kill_process(getpid(), Signal::KILL);
+    }
 }
 
 /// Limits the memory of this process to `most` bytes, but at most to the limit that [`serve`] sets.

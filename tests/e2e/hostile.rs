@@ -1,9 +1,13 @@
 //! Malformed traces: time, memory and disk use stay proportional to the length of the trace, whatever it claims.
 
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::harness::{Finished, Place, alone, needs};
+use crate::harness::{Finished, Place, alone, needs, wait};
+use rustix::process::Signal;
 use x11prof_collection::{Cell, EpisodeRow, TableWriter, schema};
 use x11prof_trace::{
     Block, ConnectionId, Control, CpuTime, Direction, EmulatedNetwork, Existing, ExistingClient,
@@ -534,6 +538,21 @@ fn sampled(place: &Place, frames: &[(&std::path::Path, u64)]) {
         [Record::Control(at(1), stack), Record::Control(at(2), ran)]
     });
     trace(place, records.collect::<Vec<_>>());
+}
+
+#[test]
+fn busy_symbol_reader_ends_with_its_parent() {
+    let place = Place::new();
+    let mut command = place.x11prof([x11prof_stacks::SYMBOL_READER]);
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut reader = command.spawn().expect("a reader");
+    let mut requests = reader.stdin.take().expect("a pipe");
+    // The replies fill the pipe, so the reader cannot finish.
+    let all = "[\"/nowhere\",1]\n".repeat(4000);
+    requests.write_all(all.as_bytes()).expect("requests");
+    drop(requests);
+    let status = wait(&mut reader, "the reader");
+    assert_eq!(status.signal(), Some(Signal::KILL.as_raw()), "{status}");
 }
 
 /// The symbol library tries to allocate a terabyte for this file.
