@@ -18,8 +18,8 @@ use crate::program;
 
 /// The maximum memory of the separate process, in bytes. Mapped files do not count.
 const MEMORY: u64 = 2 << 30;
-/// The CPU time that a separate process may use for one request, or for all requests about one file.
-pub(crate) const CPU_TIME: Duration = Duration::from_secs(60);
+/// The CPU time that a separate process may use for one request.
+const CPU_TIME: Duration = Duration::from_secs(60);
 /// The maximum wait for a reply if the process only reads files. The limit is larger than `CPU_TIME`, because a file
 /// may block the process when it is opened.
 pub const READING: Duration = Duration::from_secs(90);

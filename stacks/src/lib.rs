@@ -9,6 +9,7 @@
 
 mod build_id;
 mod debug_files;
+mod demangle;
 mod frame_pointer;
 mod frames;
 mod isolated;

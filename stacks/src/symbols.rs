@@ -14,8 +14,9 @@ use object::{Object, ReadCache};
 use serde::{Deserialize, Serialize};
 
 use crate::debug_files::DebugFiles;
+use crate::demangle::demangle;
 use crate::frames::Frame;
-use crate::isolated::{CPU_TIME, cpu_time, limit_time, serve};
+use crate::isolated::{cpu_time, limit_time, serve};
 use crate::open_regular;
 use crate::tables::Tables;
 
@@ -42,6 +43,8 @@ pub struct Functions {
 
 /// The folders in which the symbol library searches for debug files.
 const DEBUG_FOLDERS: [&str; 2] = ["/usr/lib/debug", "/lib/debug"];
+/// The CPU time that the symbol reader may use for all requests about one file.
+const CPU_TIME: Duration = Duration::from_secs(20);
 /// The maximum number of links from a program file to debug files that are followed.
 const LINKS: usize = 2;
 
@@ -164,7 +167,7 @@ impl Symbols {
             return None;
         };
         let function = |name: &str, code: Option<&CodeInfo<'_>>, is_inlined| Function {
-            name: name.to_owned(),
+            name: demangle(name).into_owned(),
             line: code
                 .and_then(|code| Some(format!("{}:{}", code.to_path().display(), code.line?))),
             is_inlined,
