@@ -16,7 +16,9 @@ use x11prof_collection::{
     Cell, EpisodeRow, Gather, Issues, Latencies, LeftOut, Partition, Rows, Schema, Selection,
     Session, TableError, schema,
 };
-use x11prof_stacks::{IsolatedProcess, READING, limit_memory, open_regular, serve};
+use x11prof_stacks::{
+    IsolatedProcess, READING, allow_only_reading, limit_memory, open_regular, serve,
+};
 
 use super::files::{Found, TWICE, leave};
 use super::in_order::in_order;
@@ -159,6 +161,8 @@ pub(crate) const TABLE_READER: &str = "x11prof-tables";
 /// Reads tables for another x11prof process, because an untrusted table may use up all memory, or crash the library
 /// that reads the table.
 pub(crate) fn serve_tables() -> io::Result<()> {
+    // Old kernels have no filters.
+    let _ = allow_only_reading();
     serve(|(name, path, selection): (String, OsString, Selection)| {
         let mut wanted = WANTED.iter();
         let wanted = wanted

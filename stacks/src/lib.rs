@@ -17,6 +17,7 @@ mod memory;
 mod names;
 mod program;
 mod regular_file;
+mod sandbox;
 mod symbols;
 mod tables;
 mod waiter;
@@ -34,5 +35,6 @@ pub mod fuzzing {
 pub use names::{Names, SYMBOL_READER, WITH_DEBUG_FILES};
 pub use program::program;
 pub use regular_file::open_regular;
+pub use sandbox::allow_only_reading;
 pub use symbols::{Function, Functions, serve_symbols};
 pub use waiter::{StackCopy, Waiter};

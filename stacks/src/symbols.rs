@@ -18,6 +18,7 @@ use crate::demangle::demangle;
 use crate::frames::Frame;
 use crate::isolated::{cpu_time, limit_time, serve};
 use crate::open_regular;
+use crate::sandbox::allow_only_reading;
 use crate::tables::Tables;
 
 /// A function that contains the address of a frame, or a function that is inlined there.
@@ -91,6 +92,10 @@ fn links_to_files(path: &Path, left: usize) -> bool {
 /// # Errors
 /// Fails if [`serve`] fails.
 pub fn serve_symbols(with_debug_files: bool) -> io::Result<()> {
+    if !with_debug_files {
+        // `debuginfod-find` is another program, which downloads files. Old kernels have no filters.
+        let _ = allow_only_reading();
+    }
     let mut symbols = Symbols::new(with_debug_files);
     let mut spent: HashMap<Arc<str>, Duration> = HashMap::new();
     serve(move |(file, address): (String, u64)| {
