@@ -1,6 +1,6 @@
 //! Interned names: names of requests, names and values of attributes, names of fonts.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -11,19 +11,19 @@ const CAPACITY: usize = 1 << 16;
 const LONGEST: usize = 256;
 
 /// An interned name. Copies, comparisons and hashes operate on a pointer. The text is never freed. All names beyond the
-/// limits of the table become `(other)`.
+/// limits of the table become `(other)`. The pointer to a pointer halves the size of a symbol.
 #[derive(Clone, Copy)]
-pub struct Symbol(&'static str);
+pub struct Symbol(&'static &'static str);
 
 impl Symbol {
     /// Returns the symbol for `name`; equal names have the same symbol.
     pub fn new(name: &str) -> Symbol {
-        static TABLE: OnceLock<Mutex<HashSet<&'static str>>> = OnceLock::new();
-        let table = TABLE.get_or_init(|| Mutex::new(HashSet::new()));
+        static TABLE: OnceLock<Mutex<HashMap<&'static str, Symbol>>> = OnceLock::new();
+        let table = TABLE.get_or_init(|| Mutex::new(HashMap::new()));
         // An insertion is a single step, so the table is consistent even if it is poisoned.
         let mut table = table.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = table.get(name) {
-            return Symbol(known);
+            return *known;
         }
         let name = if name.len() > LONGEST || table.len() >= CAPACITY {
             "(other)"
@@ -31,11 +31,12 @@ impl Symbol {
             name
         };
         if let Some(known) = table.get(name) {
-            return Symbol(known);
+            return *known;
         }
         let kept: &'static str = Box::leak(name.to_owned().into_boxed_str());
-        table.insert(kept);
-        Symbol(kept)
+        let symbol = Symbol(Box::leak(Box::new(kept)));
+        table.insert(kept, symbol);
+        symbol
     }
 
     /// The text of the name.
@@ -52,7 +53,7 @@ impl PartialEq for Symbol {
 impl Eq for Symbol {}
 impl Hash for Symbol {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        (self.0.as_ptr() as usize).hash(state);
+        std::ptr::from_ref(self.0).hash(state);
     }
 }
 /// Symbols are ordered by their text, so that listings are stable.

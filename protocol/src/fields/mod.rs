@@ -16,7 +16,9 @@ use compact_str::format_compact;
 use x11rb_protocol::protocol;
 
 use crate::header::GENERIC_EVENT;
-use crate::{DecodeError, ErrorMessage, Event, Extensions, Message, Reply, Request, ServerSetup};
+use crate::{
+    DecodeError, ErrorMessage, Event, Extensions, Message, Reply, Request, ServerSetup, swap,
+};
 
 /// Core opcodes of the messages with pixels (protocol, appendix B).
 const PUT_IMAGE: u8 = 72;
@@ -63,6 +65,22 @@ impl Message<'_> {
     /// The fields of the message by name. Long lists are truncated (`Value::Cut`).
     pub fn fields(&self, extensions: &Extensions) -> Result<Value, DecodeError> {
         self.first_fields(extensions, debug_text::LONGEST)
+    }
+
+    /// The offset of the list at the end of the message, if the items of the list are not ids. `None` if they may be ids,
+    /// or without a known list. The list of a property with a format of 32 bits may contain ids.
+    pub fn list_without_ids(&self, extensions: &Extensions) -> Option<usize> {
+        match self {
+            Message::Request(request) if !request.has_lists_of_ids(extensions) => {
+                let key = key(extensions, "request", (request.major, request.minor));
+                swap::last_list(key, request.header_len).map(|(at, _)| at)
+            }
+            Message::Reply(reply) => {
+                let (at, item) = swap::last_list(key(extensions, "reply", reply.opcode?), 8)?;
+                (!item.contains(['4', '8'])).then_some(at)
+            }
+            _ => None,
+        }
     }
 
     /// The first fields of the message by name, up to about `longest` bytes of text. Faster than all fields.

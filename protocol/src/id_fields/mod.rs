@@ -17,27 +17,29 @@ impl Request<'_> {
     /// Calls `on` for each id in the request, with its offset in the bytes and its kind. Ids inside properties, events
     /// and pixels are not included.
     pub fn ids(&self, extensions: &Extensions, mut on: impl FnMut(usize, IdKind)) {
-        let extension = match self.major {
-            ..128 => None,
-            major => match extensions.by_major(major) {
-                Some(extension) => Some(extension.name.as_str()),
-                None => return,
-            },
-        };
-        let opcode = if extension.is_some() {
-            self.minor
-        } else {
-            self.major
-        };
         let bytes = Fields {
             bytes: self.bytes,
             order: self.order,
             // The table's offsets assume a header of 4 bytes.
             more: self.header_len - 4,
         };
-        for field in table().fields(extension, opcode) {
+        for field in self.fields_with_ids(extensions) {
             bytes.each(field, &mut on);
         }
+    }
+
+    fn fields_with_ids(&self, extensions: &Extensions) -> &'static [Field] {
+        match (self.major, extensions.by_major(self.major)) {
+            (..128, _) => table().fields(None, self.major),
+            (_, Some(extension)) => table().fields(Some(extension.name.as_str()), self.minor),
+            (_, None) => &[],
+        }
+    }
+
+    /// True if a list in the request contains ids.
+    pub(crate) fn has_lists_of_ids(&self, extensions: &Extensions) -> bool {
+        let fields = self.fields_with_ids(extensions);
+        !fields.iter().all(|field| matches!(field, Field::At(..)))
     }
 }
 

@@ -100,6 +100,20 @@ pub(crate) fn extension(
     kind: &'static str,
     number: u8,
 ) -> Option<Vec<u8>> {
+    let layout = extension_layout(extension, kind, number)?;
+    let mut swap = Swap::new(bytes, 2);
+    swap.numbers(match kind {
+        "reply" => "24",
+        "generic" => "242",
+        "request" if header_len == 8 => "24",
+        _ => "2",
+    });
+    swap.layout(layout);
+    Some(swap.bytes)
+}
+
+/// The layout of a message in the table `extension_layouts.txt`. `None` if it is not in the table.
+fn extension_layout(extension: &str, kind: &'static str, number: u8) -> Option<&'static str> {
     static TABLE: OnceLock<HashMap<(&str, &str, u8), &str>> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
         let lines = include_str!("extension_layouts.txt").lines();
@@ -108,20 +122,33 @@ pub(crate) fn extension(
             .filter_map(|line| {
                 let (extension, line) = line.split_once(' ')?;
                 let ((kind, number), layout) = layout_line(line)?;
-                Some(((extension, kind, number), layout))
+                Some(((extension, kind, number), layout.trim_start_matches('-')))
             })
             .collect()
     });
-    let layout = table.get(&(extension, kind, number))?;
-    let mut swap = Swap::new(bytes, 2);
-    swap.numbers(match kind {
-        "reply" => "24",
-        "generic" => "242",
-        "request" if header_len == 8 => "24",
-        _ => "2",
+    table.get(&(extension, kind, number)).copied()
+}
+
+/// The offset of the list at the end of a message, and the layout of an item: empty for bytes. `key` is the extension
+/// (`-` for the core protocol), the kind and the number of the message, and `at` the offset of its layout. `None` if there
+/// is no layout, or if a reply ends without a list.
+pub(crate) fn last_list(
+    (extension, kind, number): (&str, &'static str, u8),
+    at: usize,
+) -> Option<(usize, &'static str)> {
+    let layout = match extension {
+        "-" => layout(kind, number),
+        extension => extension_layout(extension, kind, number)?,
+    };
+    if kind == "reply" && !layout.contains(['|', '(']) {
+        return None;
+    }
+    let (once, repeated) = layout.split_once('(').unwrap_or((layout, ""));
+    let end = once.bytes().fold(at, |at, sign| match sign {
+        b'|' => 32,
+        digit => at + usize::from(digit - b'0'),
     });
-    swap.layout(layout.trim_start_matches('-'));
-    Some(swap.bytes)
+    Some((end, repeated.trim_end_matches(')')))
 }
 
 /// Converts the server's reply to a setup that it accepts. `order` is the byte order of `bytes`.

@@ -156,7 +156,7 @@ impl Divergence {
         let answers = [first.answers_by_request(), second.answers_by_request()];
         for &(i, j) in &alignment.equal {
             let (request, partner) = (&first.requests[i], &second.requests[j]);
-            if !self.same_ids(request, partner) && !is_replay {
+            if !self.same_ids([first, second], [request, partner]) && !is_replay {
                 let hunk = Hunk {
                     reference: i..i + 1,
                     other: j..j + 1,
@@ -244,7 +244,7 @@ impl Divergence {
                     kind != other_kind
                         || a.name != b.name
                         || a.hash != b.hash
-                        || !self.same_ids(a, b)
+                        || !self.same_ids(clients, [a, b])
                 }
                 _ => true,
             };
@@ -375,10 +375,11 @@ impl Divergence {
         self.left_out += end.map_or(0, |end| end.reference.len() + end.other.len()) as u64;
     }
 
-    fn same_ids(&mut self, reference: &Entry, other: &Entry) -> bool {
-        let pairs = reference.server_ids.iter().zip(&other.server_ids);
+    fn same_ids(&mut self, clients: [&ClientStream; 2], entries: [&Entry; 2]) -> bool {
+        let [first, second] = [0, 1].map(|side| clients[side].server_ids(entries[side]));
+        let pairs = first.iter().zip(second);
         // All messages are paired, also after a differing one.
-        reference.server_ids.len() == other.server_ids.len()
+        first.len() == second.len()
             && pairs.fold(true, |same, (a, b)| self.ids.pair(*a, *b) && same)
     }
 

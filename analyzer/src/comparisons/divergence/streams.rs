@@ -1,5 +1,6 @@
 //! The messages that each client of a display sent and received, small enough to keep the whole recording.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use rustc_hash::FxHashMap;
@@ -17,9 +18,13 @@ const LONGEST: usize = 1 << 20;
 /// The minimum number of bytes of a message that [`LONGEST`] bytes of text cover: no field has more than 40 characters
 /// of text for each byte.
 const COVERED: usize = LONGEST / 40;
+/// The minimum length in bytes of a message whose list is compared as bytes, if it contains no ids.
+const LONG: usize = 1024;
+/// The maximum number of bytes of text of the fields before such a list.
+const BEFORE_LIST: usize = 512;
 /// Maximum number of kept messages of all clients and of server ids in them, which use about 100 MB. Further messages
 /// are not compared.
-const MOST_KEPT: usize = 1_000_000;
+const MOST_KEPT: usize = 1_500_000;
 
 /// The maximum idle time at the end of a recording with which a client counts as active until the end.
 const ACTIVE: Duration = Duration::from_millis(500);
@@ -43,9 +48,9 @@ pub(super) struct Entry {
     /// The name of a request, event or error; for a reply, the name of its request.
     pub(super) name: Symbol,
     pub(super) hash: u64,
-    /// The ids in the message that the server chose.
-    pub(super) server_ids: Box<[ServerNumber]>,
     pub(super) time: Timestamp,
+    /// The position in [`ClientStream::ids`] of the ids in the message that the server chose.
+    ids: Range<u32>,
     /// The number of the message in the client's stream, counted over both directions.
     pub(super) number: u32,
     /// The number of the client's requests before this message.
@@ -62,12 +67,13 @@ pub(super) struct ClientStream {
     /// For each request, true if the protocol defines a reply to it.
     pub(super) has_reply: Vec<bool>,
     pub(super) received: Vec<(Received, Entry)>,
+    ids: Vec<ServerNumber>,
     /// The time at which the server closed the connection; `None` if it did not.
     pub(super) closed_by_server: Option<Timestamp>,
     /// The time at which the client closed the connection, or ended; `None` if it did not.
     closed_itself: Option<Timestamp>,
     first_sequence: Option<u64>,
-    messages: u32,
+    pub(super) messages: u32,
 }
 
 impl ClientStream {
@@ -77,6 +83,11 @@ impl ClientStream {
         let ended = self.closed_itself.zip(self.requests.last());
         requests_before as usize >= self.requests.len()
             && ended.is_some_and(|(end, last)| end.since(last.time) <= ACTIVE)
+    }
+
+    /// The ids in a message that the server chose.
+    pub(super) fn server_ids(&self, entry: &Entry) -> &[ServerNumber] {
+        &self.ids[entry.ids.start as usize..entry.ids.end as usize]
     }
 
     /// The indices of the received replies and errors, by the index of their request.
@@ -163,13 +174,17 @@ impl DisplayStreams {
         let Some(named) = Named::of(seen.message) else {
             return;
         };
-        let fields = fields(seen);
+        let (fields, tail) = list_as_bytes(seen).unwrap_or_else(|| {
+            let fields = fields(seen);
+            let tail = tail(seen, &fields);
+            (fields, tail)
+        });
         let digest = self.meanings.digest(
             seen.connection,
             seen.session,
             range,
             named.name.as_str(),
-            (&fields, tail(seen, &fields)),
+            (&fields, tail),
             named.received.is_none(),
         );
         self.kept += 1 + digest.server_ids.len();
@@ -184,11 +199,14 @@ impl DisplayStreams {
             let first = *client.first_sequence.get_or_insert(sequence);
             u32::try_from(sequence.checked_sub(first)?).ok()
         });
+        // `MOST_KEPT` limits the number of ids.
+        let start = client.ids.len() as u32;
+        client.ids.extend(digest.server_ids);
         let entry = Entry {
             name: named.name,
             hash: digest.hash,
-            server_ids: digest.server_ids.into(),
             time: seen.time,
+            ids: start..client.ids.len() as u32,
             number,
             requests_before: u32::try_from(client.requests.len()).unwrap_or(u32::MAX),
             request,
@@ -216,15 +234,43 @@ pub(super) fn fields(seen: &MessageContext<'_>) -> Value {
     fields.unwrap_or_else(|_| Value::Fields(Vec::new()))
 }
 
-/// Returns the bytes of a message that its `fields` may not cover; empty unless the fields were cut off. The rest of
-/// such a long message contains no ids.
-pub(super) fn tail<'a>(seen: &MessageContext<'a>, fields: &Value) -> &'a [u8] {
-    let bytes = match seen.message {
+/// Returns the fields before the list of a long message, and the bytes of the list; `None` if the list may contain ids.
+fn list_as_bytes<'a>(seen: &MessageContext<'a>) -> Option<(Value, &'a [u8])> {
+    let bytes = bytes(seen);
+    if bytes.len() < LONG {
+        return None;
+    }
+    let at = seen.message.list_without_ids(seen.extensions)?;
+    let fields = seen.message.first_fields(seen.extensions, BEFORE_LIST);
+    let Ok(Value::Fields(mut fields)) = fields else {
+        return None;
+    };
+    let (_, Value::List(_) | Value::Text(_)) = fields.pop()? else {
+        return None;
+    };
+    let format = fields.iter().find(|(name, _)| name == "format");
+    let end = match format.and_then(|(_, format)| format.as_u32()) {
+        None => bytes.len(),
+        // Unused bytes follow the data of a property. The number of items is the last field before the data.
+        Some(bits @ (8 | 16)) => at + fields.last()?.1.as_u32()? as usize * bits as usize / 8,
+        Some(_) => return None,
+    };
+    Some((Value::Fields(fields), bytes.get(at..end)?))
+}
+
+fn bytes<'a>(seen: &MessageContext<'a>) -> &'a [u8] {
+    match seen.message {
         Message::Request(request) => request.bytes,
         Message::Reply(reply) => reply.bytes,
         Message::Event(event) => event.bytes,
         _ => &[],
-    };
+    }
+}
+
+/// Returns the bytes of a message that its `fields` may not cover; empty unless the fields were cut off. The rest of
+/// such a long message contains no ids.
+pub(super) fn tail<'a>(seen: &MessageContext<'a>, fields: &Value) -> &'a [u8] {
+    let bytes = bytes(seen);
     // The end of a text is not marked. Six characters are enough for a byte: `255, `, and the names.
     match fields.is_cut_off() || bytes.len() > LONGEST / 6 {
         true => bytes.get(COVERED..).unwrap_or_default(),

@@ -134,6 +134,38 @@ fn property(format: u8, items: usize, last: u8) -> Synthetic {
 }
 
 #[test]
+fn long_lists_of_requests_are_compared_to_their_end() {
+    // ChangeProperty of 1001 bytes, with unused bytes at the end, and FillPoly with a list of points.
+    let recording = |id: u32, [last, unused]: [u8; 2], point: u32| {
+        let mut one = window(id);
+        let mut change = request(18, 0, &[id, 39, 31, 8, 1001]);
+        change.extend([7; 1000]);
+        change.extend([last, unused, unused, unused]);
+        let mut fill = request(69, 0, &[id, id, 0]);
+        fill.extend([1; 2000]);
+        fill.extend(point.to_le_bytes());
+        for bytes in [change, fill] {
+            let mut bytes = bytes;
+            let words = (bytes.len() / 4) as u16;
+            bytes[2..4].copy_from_slice(&words.to_le_bytes());
+            one.client_sends(&[bytes]);
+        }
+        one
+    };
+    let same = recording(0x20_0001, [1, 2], 3);
+    let report = diverge([&same, &recording(0x20_0007, [1, 9], 3)]);
+    assert_eq!(report.clients, []);
+    for other in [
+        recording(0x20_0001, [2, 2], 3),
+        recording(0x20_0001, [1, 2], 4),
+    ] {
+        let report = diverge([&same, &other]);
+        assert_eq!((report.requests, report.equal_requests), (4, 3));
+        assert_eq!(report.clients[0].request_differences, 1);
+    }
+}
+
+#[test]
 fn long_replies_are_compared_to_their_end() {
     let difference = |format, items| {
         assert_eq!(
