@@ -61,9 +61,9 @@ pub use comparisons::difference::{
     ValuesReport, chances,
 };
 pub use comparisons::divergence::{
-    ClientDivergence, DisplayStreams, Divergence, DivergenceReport, MessageDetails, MissingReply,
-    ReceivedDifference, RepeatedRequest, RequestAnswers, RequestDifference, RequestSide,
-    ServerClosed,
+    ClientDivergence, ContextMessage, ContextRow, DisplayStreams, Divergence, DivergenceContext,
+    DivergenceReport, MessageDetails, MissingReply, ReceivedDifference, RepeatedRequest,
+    RequestAnswers, RequestDifference, RequestSide, ServerClosed, UnequalRequests,
 };
 pub use episodes::{
     ApartReport, AwaitedOutcome, AwaitedReport, AwaitedRequest, BacklogReport, BlameReport, Blamed,

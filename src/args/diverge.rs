@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args};
 use x11prof_proxy::ServerKind;
 
-use super::values::{Format, SERVER};
+use super::values::{DivergeFormat, SERVER};
 
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("servers").multiple(true).args(["server", "server_command"])))]
@@ -42,7 +42,7 @@ pub(crate) struct Diverge {
     pub(crate) all: bool,
     /// The output format
     #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: Format,
+    pub(crate) format: DivergeFormat,
     /// Write the result to FILE instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

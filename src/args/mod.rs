@@ -34,8 +34,8 @@ pub(crate) use replay::{PaceChoice, Replay};
 pub(crate) use roundtrips::RoundTrips;
 pub(crate) use top::Top;
 pub(crate) use values::{
-    DEFAULT_TRACE, EpisodesFormat, ExportBy, ExportFormat, Format, ReportFormat, StacksOf,
-    TableArguments, TableFormat, TimeSourceChoice, seconds,
+    DEFAULT_TRACE, DivergeFormat, EpisodesFormat, ExportBy, ExportFormat, Format, ReportFormat,
+    StacksOf, TableArguments, TableFormat, TimeSourceChoice, seconds,
 };
 use values::{EMULATED, PARAMETERS, SERVER, label, rewrite};
 

@@ -93,6 +93,17 @@ pub(crate) enum ReportFormat {
     All,
 }
 
+/// The output format of the differences between two servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DivergeFormat {
+    /// Text for a terminal
+    Text,
+    /// JSON, with a version number
+    Json,
+    /// One HTML page, with both streams of messages around the first difference
+    Html,
+}
+
 /// The keys by which times are grouped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GroupBy {

@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use x11prof_analyzer::{DisplayStreams, Divergence, DivergenceReport, MessageDetails};
+use x11prof_analyzer::{ContextRow, DisplayStreams, Divergence, DivergenceReport, MessageDetails};
 use x11prof_proxy::{DEFAULT_QUEUE_BYTES, RecordConfig, Target, record};
 use x11prof_views::divergence as views;
 
+use super::html;
 use super::private_servers::private_servers;
 use super::record::{RECORDER, why};
-use crate::args::{Diverge, Format};
+use crate::args::{Diverge, DivergeFormat};
 use crate::error::{CommandError, Outcome, shown};
 use crate::output::{emit_json, emit_text, page, refuse_input};
 use crate::pass::Pass;
@@ -29,6 +30,10 @@ pub(crate) fn run(arguments: &Diverge) -> Outcome {
 }
 
 fn diverge(arguments: &Diverge) -> Outcome {
+    let is_html = arguments.format == DivergeFormat::Html;
+    if is_html {
+        html::refuse_terminal(arguments.output.as_deref(), "")?;
+    }
     let sides = match (&arguments.reference, &arguments.other) {
         (Some(reference), Some(other)) => Sides {
             reference: reference.clone(),
@@ -43,40 +48,50 @@ fn diverge(arguments: &Diverge) -> Outcome {
         .into_iter()
         .chain(&sides.again);
     refuse_input(to, read.map(PathBuf::as_path))?;
-    let report = report(&sides)?;
+    let (report, context) = report(&sides, is_html)?;
     let is_one_sided = !report.only_reference.is_empty() || !report.only_other.is_empty();
     let differs = is_one_sided || !report.clients.is_empty();
     let names = [sides.names[0].as_str(), sides.names[1].as_str()];
+    let page = page(to, arguments.all, None);
     let written = match arguments.format {
-        Format::Text => emit_text(
-            to,
-            &views::text(&report, names, &page(to, arguments.all, None)),
-        ),
-        Format::Json => emit_json(to, &report),
+        DivergeFormat::Text => emit_text(to, &views::text(&report, names, &page)),
+        DivergeFormat::Json => emit_json(to, &report),
+        DivergeFormat::Html => emit_text(to, &views::html(&report, &context, names, &page)),
     }?;
     Ok(if differs { ExitCode::FAILURE } else { written })
 }
 
 /// Returns the differences between the two servers' recordings, except differences that also occur between two
-/// recordings on the reference server.
-fn report(sides: &Sides) -> Result<DivergenceReport, CommandError> {
+/// recordings on the reference server. With `is_context`, also returns the messages around each client's first difference.
+fn report(
+    sides: &Sides,
+    is_context: bool,
+) -> Result<(DivergenceReport, Vec<Vec<ContextRow>>), CommandError> {
     let reference = streams(&sides.reference)?;
     let again = sides.again.iter().map(|path| {
         let divergence = Divergence::new(&reference, &streams(path)?);
-        let details = details(&divergence, [&sides.reference, path])?;
+        let details = details(divergence.details(), [&sides.reference, path])?;
         Ok((divergence, details))
     });
     let again: Vec<_> = again.collect::<Result<_, CommandError>>()?;
-    let divergence = Divergence::new(&reference, &streams(&sides.other)?);
-    let details = details(&divergence, [&sides.reference, &sides.other])?;
-    Ok(divergence.report(&reference, &details, &again))
+    let other = streams(&sides.other)?;
+    let divergence = Divergence::new(&reference, &other);
+    let paths = [sides.reference.as_path(), &sides.other];
+    let found = details(divergence.details(), paths)?;
+    let report = divergence.report(&reference, &found, &again);
+    if !is_context {
+        return Ok((report, Vec::new()));
+    }
+    let context = divergence.context(&report, [&reference, &other]);
+    let found = details(context.details(), paths)?;
+    Ok((report, context.rows(&found)))
 }
 
 /// Compares the messages that the clients of a recording and of its replay received.
 pub(super) fn answers(recording: &Path, replay: &Path) -> Result<DivergenceReport, CommandError> {
     let reference = streams(recording)?;
     let divergence = Divergence::of_replay(&reference, &streams(replay)?);
-    let details = details(&divergence, [recording, replay])?;
+    let details = details(divergence.details(), [recording, replay])?;
     Ok(divergence.report(&reference, &details, &[]))
 }
 
@@ -88,10 +103,9 @@ fn streams(path: &Path) -> Result<DisplayStreams, CommandError> {
 }
 
 fn details(
-    divergence: &Divergence,
+    [mut reference, mut other]: [MessageDetails; 2],
     paths: [&Path; 2],
 ) -> Result<[MessageDetails; 2], CommandError> {
-    let [mut reference, mut other] = divergence.details();
     for (details, path) in [(&mut reference, paths[0]), (&mut other, paths[1])] {
         if !details.is_complete() {
             Pass::open(path, None)?.run(|observation| details.observe(observation))?;

@@ -40,12 +40,20 @@ pub(crate) fn check(arguments: &Report) -> Result<(), CommandError> {
             "--client is not possible with --format html: the page shows all clients",
         ));
     }
-    if is_html && arguments.output.is_none() && !arguments.open && std::io::stdout().is_terminal() {
-        return Err(CommandError::usage(
-            "--format html needs a file (-o FILE) or --open",
-        ));
+    match is_html && !arguments.open {
+        true => refuse_terminal(arguments.output.as_deref(), " or --open"),
+        false => Ok(()),
     }
-    Ok(())
+}
+
+/// Fails if an HTML page would be written to a terminal. `or` names another way to show the page.
+pub(crate) fn refuse_terminal(to: Option<&Path>, or: &str) -> Result<(), CommandError> {
+    match to.is_none() && std::io::stdout().is_terminal() {
+        true => Err(CommandError::usage(format_args!(
+            "--format html needs a file (-o FILE){or}"
+        ))),
+        false => Ok(()),
+    }
 }
 
 /// Converts several `--params` options of `report` to the arguments of `compare`.

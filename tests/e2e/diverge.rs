@@ -79,6 +79,33 @@ fn changed_reply_field_is_reported_with_both_values() {
 }
 
 #[test]
+fn page_shows_both_streams_around_the_first_difference() {
+    needs("Xvfb", "xvfb");
+    needs("xmessage", "x11-utils");
+    let place = Place::new();
+    let relay = format!("{} reply:47:0:1:52", example("altering_relay").display());
+    let words = ["diverge", "--server", "xvfb", "--server-command", &relay];
+    let page = ["--format", "html", "-o", "page.html", "--"];
+    let words = words.iter().chain(&page).chain(&XMESSAGE);
+    assert_eq!(place.run(words).status(), Some(1));
+    let page = std::fs::read_to_string(place.path("page.html")).expect("the page");
+    let again = ["diverge", "diverge-xvfb.mcap", "diverge-command-1.mcap"];
+    let json = place.run(again.iter().chain(&["--format", "json"]));
+    let json: Value = serde_json::from_str(&json.stdout()).expect("JSON");
+    let first = &json["clients"][0]["received"][0];
+    let row = page.lines().find(|line| {
+        line.starts_with("<tr class=\"differs\">") && line.contains("<b>QueryFont</b>")
+    });
+    let row = row.unwrap_or_else(|| panic!("{page}"));
+    for side in ["reference", "other"] {
+        let value = first[side].as_str().expect("a value");
+        assert!(row.contains(&format!("font_ascent={value} ")), "{row}");
+    }
+    assert!(page.contains("<li>xmessage "), "{page}");
+    assert!(page.lines().filter(|line| line.starts_with("<tr>")).count() > 10);
+}
+
+#[test]
 fn missing_event_is_reported() {
     needs("xmessage", "x11-utils");
     let json = diverge("drop:12:1", &XMESSAGE);

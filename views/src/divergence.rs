@@ -1,8 +1,12 @@
 //! The differences between two recordings of one program, as text.
 
+mod html;
+
 use x11prof_analyzer::{
     ClientDivergence, DivergenceReport, ReceivedDifference, RequestDifference, RequestSide,
 };
+
+pub use html::html;
 
 use crate::page::{Page, Style};
 use crate::plain::plain;
@@ -72,11 +76,7 @@ fn differences(report: &DivergenceReport, names: [&str; 2], page: &Page) -> Stri
 }
 
 fn verdict(report: &DivergenceReport, [reference, other]: [&str; 2]) -> Vec<String> {
-    let requests = format!(
-        "{} of {} are equal in {reference} and {other}",
-        report.equal_requests,
-        counted(report.requests, "request"),
-    );
+    let requests = equal_requests(report, [reference, other]);
     let Some(first) = report.clients.first() else {
         let is_one_sided = !report.only_reference.is_empty() || !report.only_other.is_empty();
         return vec![match (is_one_sided, report.requests) {
@@ -119,6 +119,32 @@ fn verdict(report: &DivergenceReport, [reference, other]: [&str; 2]) -> Vec<Stri
     }
     lines.push(format!("{requests}."));
     lines
+}
+
+/// Returns a clause such as `218 of 219 requests are equal in A and B (1 after the end of B)`.
+fn equal_requests(report: &DivergenceReport, [reference, other]: [&str; 2]) -> String {
+    let unequal = &report.unequal_requests;
+    let reasons = [
+        (
+            unequal.moved,
+            "in another order or without an effect".to_owned(),
+        ),
+        (
+            unequal.varying,
+            format!("different among recordings of {reference}"),
+        ),
+        (unequal.after_end, format!("after the end of {other}")),
+    ];
+    // Otherwise the differing requests are the reason.
+    let is_same = report.clients.iter().all(|one| one.first_request.is_none());
+    let reasons = reasons.iter().filter(|(count, _)| is_same && *count > 0);
+    let reasons = reasons.map(|(count, reason)| format!("{count} {reason}"));
+    let reasons = reasons.collect::<Vec<_>>().join(", ");
+    let (equal, all) = (report.equal_requests, counted(report.requests, "request"));
+    match reasons.as_str() {
+        "" => format!("{equal} of {all} are equal in {reference} and {other}"),
+        reasons => format!("{equal} of {all} are equal in {reference} and {other} ({reasons})"),
+    }
 }
 
 /// Returns a sentence if the client waits for the reply to its last request in only one of the recordings.
@@ -282,20 +308,25 @@ fn received(one: &ReceivedDifference, page: &Page) -> String {
 /// Returns a part of a long value that contains the first difference from `other`. If `all` is true, returns the whole
 /// value.
 fn short(value: &str, other: &str, all: bool) -> String {
+    part(value, other, if all { usize::MAX } else { VALUE })
+}
+
+/// Returns `width` characters of a value that contain the first difference from `other`.
+fn part(value: &str, other: &str, width: usize) -> String {
     let (value, other) = (plain(value), plain(other));
     let count = value.chars().count();
-    if all || count <= VALUE {
+    if count <= width {
         return value.into_owned();
     }
     let pairs = value.chars().zip(other.chars());
     let same = pairs.take_while(|(a, b)| a == b).count();
-    let skipped = match same < VALUE - 10 || same == count {
+    let skipped = match same < width - 10 || same == count {
         true => 0,
-        false => same - VALUE / 3,
+        false => same - width / 3,
     };
-    let kept: String = value.chars().skip(skipped).take(VALUE).collect();
+    let kept: String = value.chars().skip(skipped).take(width).collect();
     let [before, after] =
-        [skipped > 0, skipped + VALUE < count].map(|cut| if cut { "…" } else { "" });
+        [skipped > 0, skipped + width < count].map(|cut| if cut { "…" } else { "" });
     format!("{before}{kept}{after}")
 }
 

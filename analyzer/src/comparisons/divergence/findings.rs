@@ -9,11 +9,12 @@ use x11prof_trace::Timestamp;
 use super::details::{Field, MessageDetails, Place};
 use super::meaning::Meaning;
 use super::report::{
-    ClientDivergence, DivergenceReport, MissingReply, ReceivedDifference, RequestDifference,
-    RequestSide,
+    ClientDivergence, DivergenceReport, MissingReply, ReceivedDifference, RepeatedRequest,
+    RequestDifference, RequestSide, UnequalRequests,
 };
 use super::streams::{DisplayStreams, Received};
 use super::{ClientPair, Divergence, ReceivedPair, RequestHunk};
+use crate::text::units::duration_ms;
 
 /// A kind of difference that also occurs between two recordings of the same server. So it does not show a difference
 /// between servers.
@@ -37,12 +38,10 @@ impl Divergence {
         let varying: BTreeSet<Varying> = varying
             .flat_map(|(divergence, details)| divergence.varying(details))
             .collect();
-        let mut left_out = 0;
-        let mut clients: Vec<ClientDivergence> = self
-            .pairs
-            .iter()
-            .filter_map(|pair| self.client(pair, reference, details, &varying, &mut left_out))
-            .collect();
+        // The numbers of differences that vary, and of requests in them.
+        let mut left_out = (0, 0);
+        let client = |index| self.client(index, reference, details, &varying, &mut left_out);
+        let mut clients: Vec<ClientDivergence> = (0..self.pairs.len()).filter_map(client).collect();
         clients.sort_by(|a, b| a.since_ms.total_cmp(&b.since_ms));
         DivergenceReport {
             format: 1,
@@ -51,8 +50,12 @@ impl Divergence {
             only_other: self.only_other.clone(),
             requests: self.requests,
             equal_requests: self.pairs.iter().map(|pair| pair.equal).sum(),
+            unequal_requests: UnequalRequests {
+                varying: left_out.1,
+                ..self.unequal.clone()
+            },
             answers: self.answers(),
-            varying: (!again.is_empty()).then_some(left_out),
+            varying: (!again.is_empty()).then_some(left_out.0),
             left_out: self.left_out,
         }
     }
@@ -74,22 +77,21 @@ impl Divergence {
 
     fn client(
         &self,
-        pair: &ClientPair,
+        index: usize,
         reference: &DisplayStreams,
         details: &[MessageDetails; 2],
         varying: &BTreeSet<Varying>,
-        left_out: &mut u64,
+        left_out: &mut (u64, u64),
     ) -> Option<ClientDivergence> {
-        let since = |time: Timestamp| {
-            let start = reference.start.unwrap_or(time);
-            time.since(start).as_nanos() as f64 / 1e6
-        };
-        let is_new = |hunk: &&RequestHunk| {
-            let mut names = hunk.names.iter();
-            names.any(|name| !varying.contains(&Varying::Request(pair.name.clone(), *name)))
-        };
+        let pair = &self.pairs[index];
+        let since = |time: Timestamp| duration_ms(time.since(reference.start.unwrap_or(time)));
+        let varies = |name: Symbol| varying.contains(&Varying::Request(pair.name.clone(), name));
+        let is_new = |hunk: &&RequestHunk| !hunk.names.iter().all(|name| varies(*name));
         let differences = pair.requests.iter().filter(is_new).count() as u64;
-        *left_out += pair.requests.len() as u64 - differences;
+        let count = |hunk: &RequestHunk| hunk.hunk.reference.len() as u64;
+        let varying_hunks = pair.requests.iter().filter(|hunk| !is_new(hunk));
+        left_out.1 += varying_hunks.map(count).sum::<u64>();
+        left_out.0 += pair.requests.len() as u64 - differences;
         let first = pair.requests.iter().find(is_new);
         let end = first.map_or(u64::MAX, |hunk| hunk.hunk.reference.start as u64);
 
@@ -105,7 +107,7 @@ impl Divergence {
             for (path, [value, other]) in self.fields(one, details) {
                 let group = one.varying(pair, path.as_deref());
                 if varying.contains(&group) {
-                    *left_out += 1;
+                    left_out.0 += 1;
                     continue;
                 }
                 let at = since(one.time);
@@ -142,18 +144,23 @@ impl Divergence {
             Some(between) => (between, one.requests_before),
             None => (one.requests_before, 0),
         });
+        let repeated = |side: usize| {
+            let repeated = pair.repeated[side].clone();
+            repeated.filter(|one| !varies(Symbol::new(&one.request)))
+        };
         let waits_for = pair.waits_for.map(|(request, since_ms)| MissingReply {
             request: request.as_str().to_owned(),
             since_ms,
         });
         Some(ClientDivergence {
             client: pair.name.clone(),
+            pair: index,
             since_ms: since_ms?,
             first_request: first.map(|hunk| RequestDifference {
                 requests_before: end,
                 since_ms: since(hunk.time),
-                reference: hunk.side(0, details),
-                other: hunk.side(1, details),
+                reference: hunk.side(0, details, repeated(0)),
+                other: hunk.side(1, details, repeated(1)),
             }),
             request_differences: differences,
             received,
@@ -222,7 +229,12 @@ impl Divergence {
 }
 
 impl RequestHunk {
-    fn side(&self, side: usize, details: &[MessageDetails; 2]) -> RequestSide {
+    fn side(
+        &self,
+        side: usize,
+        details: &[MessageDetails; 2],
+        repeated: Option<RepeatedRequest>,
+    ) -> RequestSide {
         let of = &self.sides[side];
         let text = |(name, place): &(Symbol, Place)| {
             let fields = line(details[side].get(*place));
@@ -234,7 +246,7 @@ impl RequestHunk {
         RequestSide {
             requests: of.shown.iter().map(text).collect(),
             count: of.count,
-            repeated: of.repeated.clone(),
+            repeated,
         }
     }
 }
@@ -250,7 +262,7 @@ impl ReceivedPair {
 }
 
 impl Received {
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Received::Setup => "setup",
             Received::Reply => "reply",
@@ -261,7 +273,7 @@ impl Received {
 }
 
 /// Returns the fields of a message in one line of text.
-fn line(fields: Option<&[(String, Field)]>) -> String {
+pub(super) fn line(fields: Option<&[(String, Field)]>) -> String {
     let fields = fields.unwrap_or_default().iter();
     let fields = fields.filter(|(path, _)| !path.ends_with("[]"));
     let fields = fields.map(|(path, field)| format!("{path}={}", field.text));

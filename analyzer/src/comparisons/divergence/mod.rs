@@ -5,6 +5,7 @@
 //! second pass reads the fields of the few messages that differ ([`MessageDetails`]).
 
 mod alignment;
+mod context;
 mod details;
 mod findings;
 mod meaning;
@@ -19,15 +20,18 @@ use x11prof_protocol::Symbol;
 use x11prof_trace::Timestamp;
 
 use alignment::{Alignment, Hunk, align};
+pub use context::{ContextMessage, ContextRow, DivergenceContext};
 pub use details::MessageDetails;
 use details::Place;
 use meaning::PairedIds;
 pub use report::{
     ClientDivergence, DivergenceReport, MissingReply, ReceivedDifference, RepeatedRequest,
-    RequestAnswers, RequestDifference, RequestSide, ServerClosed,
+    RequestAnswers, RequestDifference, RequestSide, ServerClosed, UnequalRequests,
 };
 pub use streams::DisplayStreams;
 use streams::{ClientStream, Entry, Received};
+
+use crate::text::units::duration_ms;
 
 /// The maximum number of differences of all clients that are kept. Later ones count as messages that are not compared.
 const MOST_DIFFERENCES: u64 = 20_000;
@@ -44,6 +48,8 @@ pub struct Divergence {
     only_other: Vec<String>,
     requests: u64,
     left_out: u64,
+    /// The reasons for unequal requests, as far as they are known before the report.
+    unequal: UnequalRequests,
     ids: PairedIds,
     /// The number of steps of all alignments, which limits their time.
     alignment_steps: u64,
@@ -63,6 +69,8 @@ struct ClientPair {
     other: usize,
     equal: u64,
     requests: Vec<RequestHunk>,
+    /// For each side, the request that the program repeats at all differing positions together.
+    repeated: [Option<RepeatedRequest>; 2],
     received: Vec<ReceivedPair>,
     waits_for: Option<(Symbol, f64)>,
     closed_by_server: Option<ServerClosed>,
@@ -83,7 +91,6 @@ struct RequestHunk {
 struct Side {
     shown: Vec<(Symbol, Place)>,
     count: u64,
-    repeated: Option<RepeatedRequest>,
 }
 
 /// A received message that differs, or that only one recording has.
@@ -134,13 +141,12 @@ impl Divergence {
         let (first, second) = (&reference.clients[a], &other.clients[b]);
         let is_replay = self.is_replay;
         let hashes = |client: &ClientStream| -> Vec<u64> {
-            let requests = client.requests.iter();
-            let hash = |entry: &Entry| match is_replay {
+            let name = |entry: &Entry| meaning::hash(entry.name.as_str());
+            match is_replay {
                 // A request that differs here was translated for the other server.
-                true => meaning::hash(entry.name.as_str()),
-                false => entry.hash,
-            };
-            requests.map(hash).collect()
+                true => client.requests.iter().map(name).collect(),
+                false => request_hashes(client),
+            }
         };
         let mut alignment = align(&hashes(first), &hashes(second), &mut self.alignment_steps);
         self.requests += first.requests.len() as u64;
@@ -161,6 +167,7 @@ impl Divergence {
                     reference: i..i + 1,
                     other: j..j + 1,
                 };
+                pair.equal -= 1;
                 self.add_request(&mut pair, hunk, [first, second]);
             }
             let of = |side: usize, index: usize| -> &[usize] {
@@ -180,16 +187,17 @@ impl Divergence {
                 && (is_replay || !second.ended_before(first.received[*reply].1.requests_before))
             {
                 let start = other.start.unwrap_or(partner.time);
-                let since = partner.time.since(start).as_nanos() as f64 / 1e6;
-                pair.waits_for = Some((partner.name, since));
+                pair.waits_for = Some((partner.name, duration_ms(partner.time.since(start))));
             }
         }
         let (displays, clients) = ([reference, other], [first, second]);
-        self.cut_off(&mut alignment, displays, clients, |_| true);
-        let hunks = match is_replay {
-            true => Vec::new(),
+        self.unequal.after_end += self.cut_off(&mut alignment, displays, clients, |_| true);
+        let (hunks, moved) = match is_replay {
+            true => (Vec::new(), 0),
             false => without_moves(alignment.hunks, first, second),
         };
+        self.unequal.moved += moved;
+        pair.repeated = repeated(&hunks, clients);
         for hunk in hunks {
             self.add_request(&mut pair, hunk, clients);
         }
@@ -350,19 +358,19 @@ impl Divergence {
 
     /// Removes the end of the longer sequence of messages, and counts it as not compared, if the other side may have had
     /// these messages in a longer recording: both recordings have about the same length, and the client was active until
-    /// the end. `is_late` returns false if the other side sent requests after that time.
+    /// the end. Returns the number of these messages in the reference. `is_late` returns false if the other side sent requests after that time.
     fn cut_off(
         &mut self,
         alignment: &mut Alignment,
         displays: [&DisplayStreams; 2],
         clients: [&ClientStream; 2],
         is_late: impl Fn(&Hunk) -> bool,
-    ) {
+    ) -> u64 {
         let lengths =
             displays.map(|display| display.end.since(display.start.unwrap_or(display.end)));
         let [short, long] = [lengths[0].min(lengths[1]), lengths[0].max(lengths[1])];
         if self.is_replay || long - short > short / 5 {
-            return;
+            return 0;
         }
         let equal = alignment.equal.last();
         let end = alignment.hunks.pop_if(|last| {
@@ -372,7 +380,9 @@ impl Divergence {
             let is_end = is_one_sided && is_last && is_late(last);
             is_end && displays[side].is_active_at_end(clients[side])
         });
-        self.left_out += end.map_or(0, |end| end.reference.len() + end.other.len()) as u64;
+        let end = end.map_or([0, 0], |end| [end.reference.len(), end.other.len()]);
+        self.left_out += (end[0] + end[1]) as u64;
+        end[0] as u64
     }
 
     fn same_ids(&mut self, clients: [&ClientStream; 2], entries: [&Entry; 2]) -> bool {
@@ -396,9 +406,18 @@ impl Divergence {
     }
 }
 
+fn request_hashes(client: &ClientStream) -> Vec<u64> {
+    client.requests.iter().map(|entry| entry.hash).collect()
+}
+
 /// Removes hunks whose requests the other side also sends, at another position: the order of independent requests
-/// varies from run to run. Also removes hunks of requests without an effect.
-fn without_moves(hunks: Vec<Hunk>, first: &ClientStream, second: &ClientStream) -> Vec<Hunk> {
+/// varies from run to run. Also removes hunks of requests without an effect. Returns the number of the reference's requests
+/// in the removed hunks.
+fn without_moves(
+    hunks: Vec<Hunk>,
+    first: &ClientStream,
+    second: &ClientStream,
+) -> (Vec<Hunk>, u64) {
     let mut surplus: FxHashMap<u64, i64> = FxHashMap::default();
     for hunk in &hunks {
         for entry in &first.requests[hunk.reference.clone()] {
@@ -419,7 +438,9 @@ fn without_moves(hunks: Vec<Hunk>, first: &ClientStream, second: &ClientStream) 
         first.requests[hunk.reference.clone()].iter().any(more)
             || second.requests[hunk.other.clone()].iter().any(fewer)
     };
-    hunks.into_iter().filter(differs).collect()
+    let (kept, moved): (_, Vec<Hunk>) = hunks.into_iter().partition(differs);
+    let moved = moved.iter().map(|hunk| hunk.reference.len() as u64);
+    (kept, moved.sum())
 }
 
 /// Joins the differences after the `earlier` ones: an event that only the reference has with an equal event that only the
@@ -456,7 +477,7 @@ fn closed_by_server(
     let start = displays[side].start.unwrap_or(time);
     Some(ServerClosed {
         in_reference: side == 0,
-        since_ms: time.since(start).as_nanos() as f64 / 1e6,
+        since_ms: duration_ms(time.since(start)),
     })
 }
 
@@ -514,28 +535,40 @@ impl Side {
         Side {
             shown: shown.collect(),
             count: requests.len() as u64,
-            repeated: repeated(requests),
         }
     }
 }
 
-/// Returns the request that makes up at least nine tenths of `requests`, if it occurs at least [`LOOP`] times;
-/// otherwise `None`.
-fn repeated(requests: &[Entry]) -> Option<RepeatedRequest> {
-    let mut counts: BTreeMap<Symbol, u64> = BTreeMap::new();
-    for entry in requests {
-        *counts.entry(entry.name).or_default() += 1;
-    }
-    let (name, count) = counts.into_iter().max_by_key(|(_, count)| *count)?;
-    if count < LOOP || count * 10 < requests.len() as u64 * 9 {
-        return None;
-    }
-    let (first, last) = (requests.first()?, requests.last()?);
-    let seconds = last.time.since(first.time).as_secs_f64();
-    Some(RepeatedRequest {
-        request: name.as_str().to_owned(),
-        count,
-        per_second: count as f64 / if seconds > 0.0 { seconds } else { 1.0 },
+/// For each side, returns the request of which the other side has at least [`LOOP`] fewer, if these make up nine tenths of
+/// the side's requests in `hunks`; otherwise `None`. Equal requests between the hunks are not counted: a loop that goes on
+/// in one recording ends in the other.
+fn repeated(hunks: &[Hunk], clients: [&ClientStream; 2]) -> [Option<RepeatedRequest>; 2] {
+    let sides = [0, 1].map(|side| {
+        let range = |hunk: &Hunk| [&hunk.reference, &hunk.other][side].clone();
+        let requests = hunks
+            .iter()
+            .map(|hunk| &clients[side].requests[range(hunk)]);
+        let mut counts: BTreeMap<Symbol, (u64, Timestamp, Timestamp)> = BTreeMap::new();
+        for entry in requests.flatten() {
+            let count = counts.entry(entry.name);
+            let (count, _, last) = count.or_insert((0, entry.time, entry.time));
+            (*count, *last) = (*count + 1, entry.time);
+        }
+        counts
+    });
+    [0, 1].map(|side| {
+        let more = |(name, (count, first, last)): (&Symbol, &(u64, Timestamp, Timestamp))| {
+            let others = sides[1 - side].get(name).map_or(0, |other| other.0);
+            (count.saturating_sub(others), *name, last.since(*first))
+        };
+        let (count, name, duration) = sides[side].iter().map(more).max()?;
+        let all: u64 = sides[side].values().map(|(count, ..)| count).sum();
+        let seconds = duration.as_secs_f64();
+        (count >= LOOP && count * 10 >= all * 9).then(|| RepeatedRequest {
+            request: name.as_str().to_owned(),
+            count,
+            per_second: count as f64 / if seconds > 0.0 { seconds } else { 1.0 },
+        })
     })
 }
 

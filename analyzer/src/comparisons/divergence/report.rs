@@ -17,6 +17,8 @@ pub struct DivergenceReport {
     pub requests: u64,
     /// The number of requests that both recordings have, equal except for ids and times.
     pub equal_requests: u64,
+    /// The numbers of the reference's other requests without a reported difference.
+    pub unequal_requests: UnequalRequests,
     /// For a replay, the replies and errors by request. Empty for two recordings.
     pub answers: Vec<RequestAnswers>,
     /// The number of differences that also occur between two recordings of the reference. Null with only one recording
@@ -25,6 +27,17 @@ pub struct DivergenceReport {
     /// The number of messages that were not compared: beyond the memory limit, or after the end of the other recording,
     /// if the client was active until then.
     pub left_out: u64,
+}
+
+/// The requests of the reference that are not equal in the other recording, but are no difference either, by reason.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct UnequalRequests {
+    /// The number of requests at another position, or without an effect.
+    pub moved: u64,
+    /// The number of requests in differences that also occur between recordings of the reference.
+    pub varying: u64,
+    /// The number of requests after the end of the other recording.
+    pub after_end: u64,
 }
 
 /// The replies and errors of all requests of one name in a replay, compared with the recorded ones.
@@ -45,6 +58,9 @@ pub struct RequestAnswers {
 pub struct ClientDivergence {
     /// The name of the client's program.
     pub client: String,
+    /// The index of the client in [`super::Divergence`].
+    #[serde(skip)]
+    pub(super) pair: usize,
     /// Milliseconds from the start of the reference to the first difference.
     pub since_ms: f64,
     /// The first requests that only one recording has. Null if only received messages differ.
@@ -89,7 +105,8 @@ pub struct RequestSide {
     pub requests: Vec<String>,
     /// The number of all requests at this position that only one recording has.
     pub count: u64,
-    /// The request that makes up at least nine tenths of many requests (a loop); null without a loop.
+    /// The request that makes up at least nine tenths of all the client's requests that only one recording has (a loop).
+    /// Null without a loop.
     pub repeated: Option<RepeatedRequest>,
 }
 

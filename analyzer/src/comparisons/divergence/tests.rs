@@ -88,6 +88,42 @@ fn repeated_requests_are_reported_as_a_loop() {
     );
 }
 
+/// The loop waits for the end of work that both recordings have.
+#[test]
+fn loop_between_equal_requests_is_recognised() {
+    let [mut reference, mut other] = [(); 2].map(|()| window(0x20_0001));
+    for number in 0..40 {
+        let work = request(61, 0, &[0x20_0001, 0, number]);
+        reference.client_sends(&[work.clone(), query_font()]);
+        other.client_sends(&[work, query_font()]);
+        for _ in 0..5 {
+            other.wait(1000).client_sends(&[query_font()]);
+        }
+    }
+    let report = diverge([&reference, &other]);
+    let first = report.clients[0].first_request.as_ref().unwrap();
+    assert_eq!(first.other.count, 5);
+    let repeated = first.other.repeated.as_ref().unwrap();
+    assert_eq!(
+        (repeated.request.as_str(), repeated.count),
+        ("QueryFont", 200)
+    );
+    assert_eq!(first.reference.repeated, None);
+}
+
+#[test]
+fn requests_that_are_not_equal_have_a_reason() {
+    let sides = [[1, 2, 3], [2, 1, 3]].map(|numbers| {
+        let mut one = window(0x20_0001);
+        one.client_sends(&numbers.map(|number| request(61, 0, &[0x20_0001, 0, number])));
+        one
+    });
+    let report = diverge([&sides[0], &sides[1]]);
+    assert_eq!(report.clients, []);
+    assert_eq!((report.requests, report.equal_requests), (5, 4));
+    assert_eq!(report.unequal_requests.moved, 1);
+}
+
 /// Messages whose fields exceed the limit are left out on both sides.
 #[test]
 fn fields_of_very_many_messages_are_not_kept() {
