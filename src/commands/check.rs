@@ -1,5 +1,6 @@
 //! `x11prof check`: compares a recording with a budget.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use x11prof_analyzer::{
@@ -30,7 +31,7 @@ fn held_against(arguments: &Check) -> Outcome {
     let path = &arguments.trace;
     let read = [path.as_path(), arguments.budget.as_path()];
     refuse_input(arguments.junit.as_deref(), read)?;
-    let budget = budget(arguments)?;
+    let budget = budget(&arguments.budget)?;
     let pass = Pass::open(path, None)?.tell_missing();
     let costs = match budget.total.server_ms {
         Some(_) => Some(input::matching_costs(path, false)?),
@@ -99,8 +100,7 @@ fn held_against(arguments: &Check) -> Outcome {
 }
 
 /// Reads the budget file. A limit for an unknown request is an error.
-fn budget(arguments: &Check) -> Result<Budget, CommandError> {
-    let path = &arguments.budget;
+pub(super) fn budget(path: &Path) -> Result<Budget, CommandError> {
     let text = text(path, "budget")?;
     let wrong = |error| CommandError::usage(format_args!("{}: {error}", path.display()));
     let budget = Budget::parse(&text).map_err(wrong)?;

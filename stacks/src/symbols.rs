@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
+use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -99,7 +100,9 @@ pub fn serve_symbols(with_debug_files: bool) -> io::Result<()> {
     let mut symbols = Symbols::new(with_debug_files);
     let mut spent: HashMap<Arc<str>, Duration> = HashMap::new();
     serve(move |(file, address): (String, u64)| {
-        let file: Arc<str> = file.into();
+        // A trace may name one file in many ways.
+        let named = fs::canonicalize(&file).map(|path| path.into_os_string().into_string());
+        let file: Arc<str> = named.ok().and_then(Result::ok).unwrap_or(file).into();
         let before = cpu_time();
         let spent = spent.entry(Arc::clone(&file)).or_default();
         limit_time(CPU_TIME.saturating_sub(*spent)).ok()?;

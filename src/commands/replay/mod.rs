@@ -53,6 +53,8 @@ pub(crate) fn run(arguments: &Replay) -> Outcome {
 
 fn replayed(arguments: &Replay) -> Outcome {
     let path = &arguments.trace;
+    // A wrong budget is reported before the replay.
+    arguments.budget.as_deref().map(check::budget).transpose()?;
     let reading = |error| CommandError::file(path, error);
     let is_shared = arguments.display.is_some();
     let script = Script::read(&mut input::trace(path)?, is_shared).map_err(reading)?;
