@@ -117,7 +117,10 @@ fn end_with_input() {
     let stdin = io::stdin();
     let mut closed = [PollFd::new(&stdin, PollFlags::empty())];
     if retry_on_intr(|| poll(&mut closed, None)).is_ok() {
-        #[expect(clippy::exit, reason = "the main thread may be in a library's endless loop")]
+        #[expect(
+            clippy::exit,
+            reason = "the main thread may be in a library's endless loop"
+        )]
         std::process::exit(1);
     }
 }

@@ -1,5 +1,6 @@
 //! The choice of a report's cost table, and the warning if the table comes from another machine.
 
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 
 use crate::harness::{Finished, Place, Server, needs, until, wait, xterm_trace};
@@ -108,7 +109,12 @@ fn calibration_is_stored_per_server_and_reused() {
     });
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a signal is sent");
-    assert_eq!(wait(&mut child, "x11prof calibrate").code(), Some(1));
+    let status = wait(&mut child, "x11prof calibrate");
+    assert_eq!(
+        status.signal(),
+        Some(rustix::process::Signal::INT.as_raw()),
+        "{status}"
+    );
     assert_eq!(std::fs::read_to_string(kept).expect("a file"), whole);
 }
 
