@@ -80,8 +80,10 @@ impl Divergence {
         let pair = &self.pairs[client.pair];
         let indices = [pair.reference, pair.other];
         let clients = [0, 1].map(|side| &displays[side].clients[indices[side]]);
-        let first = client.first_request.as_ref().map(|one| one.requests_before);
-        let first = first.or(client.received.first().map(|one| one.requests_before));
+        let received = client.received.iter().map(|one| one.requests_before);
+        let requests = client.first_request.iter();
+        let requests = requests.map(|one| one.requests_before);
+        let first = requests.chain(received).min();
         let request = first.map_or(clients[0].requests.len(), |first| first as usize);
         let [left, right] = clients.map(request_hashes);
         let equal = align(&left, &right, &mut 0).equal;
