@@ -1,13 +1,11 @@
 //! Malformed traces: time, memory and disk use stay proportional to the length of the trace, whatever it claims.
 
-use std::io::Write;
-use std::os::unix::process::ExitStatusExt;
+use std::io::{BufRead as _, BufReader, Write};
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::harness::{Finished, Place, alone, needs, wait};
-use rustix::process::Signal;
 use x11prof_collection::{Cell, EpisodeRow, TableWriter, schema};
 use x11prof_trace::{
     Block, ConnectionId, Control, CpuTime, Direction, EmulatedNetwork, Existing, ExistingClient,
@@ -552,7 +550,33 @@ fn busy_symbol_reader_ends_with_its_parent() {
     requests.write_all(all.as_bytes()).expect("requests");
     drop(requests);
     let status = wait(&mut reader, "the reader");
-    assert_eq!(status.signal(), Some(Signal::KILL.as_raw()), "{status}");
+    assert_eq!(status.code(), Some(1), "{status}");
+}
+
+#[test]
+fn file_with_many_names_is_read_once() {
+    let place = Place::new();
+    let mut command = place.x11prof([x11prof_stacks::SYMBOL_READER]);
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut reader = command.spawn().expect("a reader");
+    let mut requests = reader.stdin.take().expect("a pipe");
+    let mut replies = BufReader::new(reader.stdout.take().expect("a pipe")).lines();
+    let pid = reader.id();
+    let mut peak = |names: std::ops::Range<usize>| -> u64 {
+        for number in names {
+            let name = format!("/{}{}", "./".repeat(number), env!("CARGO_BIN_EXE_x11prof"));
+            writeln!(requests, "[{name:?},{}]", 0x10_0000 + number).expect("a request");
+            replies.next().expect("a reply").expect("a line");
+        }
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("a process");
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let peak = peak.and_then(|peak| peak.trim().trim_end_matches(" kB").parse().ok());
+        peak.expect("a number")
+    };
+    let (one, many) = (peak(0..1), peak(1..40));
+    assert!(many < 2 * one, "{one} kB, {many} kB");
+    drop(requests);
+    wait(&mut reader, "the reader");
 }
 
 /// The symbol library tries to allocate a terabyte for this file.
