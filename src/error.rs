@@ -75,7 +75,7 @@ impl CommandError {
         }
     }
 
-    /// Fails if a signal asked for the end since a recording or a calibration began to handle the signals.
+    /// Fails if a signal to end came after a recording or a calibration began to handle the signals.
     pub(crate) fn check_signals() -> Result<(), CommandError> {
         match received_signal() {
             Some(_) => Err(CommandError::interrupted("interrupted")),
