@@ -45,17 +45,31 @@ pub(crate) fn has_ended(pid: u32) -> bool {
     program.is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }
 
+/// Returns true if a process leads its session. The leader may be in another PID namespace, as for `docker exec`: then
+/// getsid(2) returns 0, which rustix does not expect.
+pub(crate) fn leads_session(pid: u32) -> bool {
+    stat_field(pid, 6) == Some(u64::from(pid))
+}
+
 /// The start time of a process in nanoseconds of the monotonic clock; `None` if unknown. The kernel counts in ticks
-/// since boot, including suspension (proc(5), stat, field 22).
+/// since boot, including suspension.
 fn started(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in parentheses may contain any character.
-    let (_, fields) = stat.rsplit_once(')')?;
-    let ticks: u64 = fields.split_ascii_whitespace().nth(19)?.parse().ok()?;
     let tick = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
     let now = clock::now().as_nanos();
     let asleep = clock::since_boot_ns().saturating_sub(now);
-    Some(ticks.saturating_mul(tick).saturating_sub(asleep).min(now))
+    let since_boot = stat_field(pid, 22)?.saturating_mul(tick);
+    Some(since_boot.saturating_sub(asleep).min(now))
+}
+
+/// A field of `/proc/PID/stat` that follows the name, with the number that proc_pid_stat(5) gives it.
+fn stat_field(pid: u32, number: usize) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name, field 2, is in parentheses and may contain any character.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let field = fields
+        .split_ascii_whitespace()
+        .nth(number.checked_sub(3)?)?;
+    field.parse().ok()
 }
 
 fn command_line(pid: u32) -> Vec<String> {
@@ -158,7 +172,17 @@ fn online(list: &str) -> Vec<u16> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ProcessInfo, in_stat, online, split};
+    use super::{ProcessInfo, in_stat, leads_session, online, split, stat_field};
+
+    #[test]
+    fn fields_of_a_process_are_counted_as_in_the_manual() {
+        let own = std::process::id();
+        let parent = rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get());
+        assert_eq!(stat_field(own, 4), u64::try_from(parent).ok());
+        assert_eq!(stat_field(own, 2), None);
+        // A program that cargo starts leads no session.
+        assert!(!leads_session(own));
+    }
 
     #[test]
     fn processors_are_found_in_proc_stat() {

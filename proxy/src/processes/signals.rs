@@ -5,13 +5,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
-use rustix::process::{getpid, getsid};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::iterator::{self, Handle, SignalsInfo};
 use signal_hook::low_level::emulate_default_handler;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use super::process_info::leads_session;
 
 /// The last signal that asked for the end, or 0. Set once a recording or a calibration handles the signals.
 static RECEIVED: OnceLock<Arc<AtomicUsize>> = OnceLock::new();
@@ -86,7 +87,7 @@ impl Signals {
                 for origin in signals.forever() {
                     let number = origin.signal;
                     // When a terminal closes, the kernel sends SIGHUP to the session's leader only.
-                    let for_leader = number == SIGHUP && getsid(None) == Ok(getpid());
+                    let for_leader = number == SIGHUP && leads_session(std::process::id());
                     let by_all = origin.process.is_none() && !for_leader;
                     // Nothing receives signals after the end of the recording.
                     let _ = send.send(Received { number, by_all });
