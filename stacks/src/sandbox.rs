@@ -13,7 +13,7 @@ use {
 
 /// The system calls for reading open files, memory, time, threads of the process, and its end.
 #[cfg(target_arch = "x86_64")]
-const READING: [i64; 50] = [
+const READING: [i64; 48] = [
     libc::SYS_access,
     libc::SYS_brk,
     libc::SYS_clock_gettime,
@@ -60,8 +60,6 @@ const READING: [i64; 50] = [
     libc::SYS_sigaltstack,
     libc::SYS_stat,
     libc::SYS_statx,
-    libc::SYS_tgkill,
-    libc::SYS_tkill,
     libc::SYS_write,
     libc::SYS_writev,
 ];
@@ -83,18 +81,20 @@ fn filter() -> Result<BpfProgram, seccompiler::BackendError> {
         TargetArch::x86_64,
         libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC,
     );
-    // The argument `at` has none of the bits `mask`.
-    let without = |at, mask: i32| {
-        let none = SeccompCmpOp::MaskedEq(u64::from(mask.cast_unsigned()));
-        let flags = SeccompCondition::new(at, SeccompCmpArgLen::Dword, none, 0)?;
-        SeccompRule::new(vec![flags])
+    // The call is allowed if the bits `mask` of the argument `at` have this value.
+    let with = |at, mask: i32, value: u32| {
+        let masked = SeccompCmpOp::MaskedEq(u64::from(mask.cast_unsigned()));
+        let length = SeccompCmpArgLen::Dword;
+        let condition = SeccompCondition::new(at, length, masked, u64::from(value))?;
+        Ok::<_, seccompiler::BackendError>(vec![SeccompRule::new(vec![condition])?])
     };
     let mut allowed: BTreeMap<i64, Vec<SeccompRule>> =
         READING.into_iter().map(|call| (call, Vec::new())).collect();
-    allowed.insert(libc::SYS_open, vec![without(1, writing)?]);
-    allowed.insert(libc::SYS_openat, vec![without(2, writing)?]);
-    // Limits of this process only.
-    allowed.insert(libc::SYS_prlimit64, vec![without(0, -1)?]);
+    allowed.insert(libc::SYS_open, with(1, writing, 0)?);
+    allowed.insert(libc::SYS_openat, with(2, writing, 0)?);
+    // Limits of this process only, and signals to it (abort(3)).
+    allowed.insert(libc::SYS_prlimit64, with(0, -1, 0)?);
+    allowed.insert(libc::SYS_tgkill, with(0, -1, std::process::id())?);
     let refused = SeccompAction::Errno(libc::EPERM.cast_unsigned());
     SeccompFilter::new(allowed, refused, SeccompAction::Allow, arch)?.try_into()
 }
@@ -108,6 +108,17 @@ mod tests {
 
     use super::*;
 
+    /// Tests if a signal can be sent to the main thread of another process.
+    fn signal_thread(process: i32) -> io::Result<()> {
+        // SAFETY: signal 0 is not delivered.
+        #[expect(unsafe_code, reason = "no library sends signals to threads of others")]
+        let sent = unsafe { libc::syscall(libc::SYS_tgkill, process, process, 0) };
+        match sent {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
     #[test]
     fn sandboxed_thread_can_only_read() {
         let own = std::env::current_exe().expect("the program");
@@ -120,6 +131,7 @@ mod tests {
             assert_eq!(read.expect("the program's bytes"), 99);
             let thread = std::thread::spawn(|| File::create("/tmp/x11prof-refused").err());
             let signal = rustix::process::test_kill_process(parent).expect_err("no signal");
+            let to = parent.as_raw_nonzero().get();
             [
                 thread.join().expect("a thread"),
                 OpenOptions::new().write(true).open("/dev/null").err(),
@@ -127,6 +139,7 @@ mod tests {
                 Command::new("true").status().err(),
                 std::fs::remove_file("/tmp/x11prof-none").err(),
                 Some(signal.into()),
+                signal_thread(to).err(),
             ]
         });
         for error in refused.join().expect("a thread") {
