@@ -251,8 +251,8 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 #[command(
     after_help = "With COMMAND, `record` sets DISPLAY and XAUTHORITY for the command, passes SIGHUP, SIGINT, \
-                  SIGQUIT and SIGTERM on to it, and exits with its status. It does not wait for the command for more \
-                  than 10 s after SIGTERM. Without COMMAND, it prints DISPLAY and XAUTHORITY, and records all clients \
+                  SIGQUIT and SIGTERM on to it, and exits with its status. 10 s after SIGTERM it ends by this signal, if \
+                  the command still runs. Without COMMAND, it prints DISPLAY and XAUTHORITY, and records all clients \
                   that connect until Ctrl-C."
 )]
 pub(crate) struct Record {
