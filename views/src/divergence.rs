@@ -262,11 +262,17 @@ fn side(side: &RequestSide, other: &RequestSide, name: &str, page: &Page) -> Str
     let indent = " ".repeat(name.len() + 6);
     for (index, request) in side.requests.iter().enumerate() {
         let partner = other.requests.get(index).map_or("", String::as_str);
-        let request = short(request, partner, page.all);
-        text.push_str(&match index {
-            0 => format!("    {name}: {request}\n"),
-            _ => format!("{indent}{request}\n"),
-        });
+        // The name stays, also if the first differing field is far behind it.
+        let [(request, fields), (_, partner)] =
+            [request.as_str(), partner].map(|text| text.split_once(' ').unwrap_or((text, "")));
+        let width = VALUE.saturating_sub(request.len() + 1).max(VALUE / 3);
+        let fields = part(fields, partner, if page.all { usize::MAX } else { width });
+        let before = match index {
+            0 => format!("    {name}: "),
+            _ => indent.clone(),
+        };
+        text.push_str(format!("{before}{} {fields}", plain(request)).trim_end());
+        text.push('\n');
     }
     let more = side.count - side.requests.len() as u64;
     if more > 0 {
