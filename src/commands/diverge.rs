@@ -62,7 +62,8 @@ fn diverge(arguments: &Diverge) -> Outcome {
 }
 
 /// Returns the differences between the two servers' recordings, except differences that also occur between two
-/// recordings on the reference server. With `is_context`, also returns the messages around each client's first difference.
+/// recordings on the reference server. With `is_context`, also returns the messages around each client's first
+/// difference.
 fn report(
     sides: &Sides,
     is_context: bool,

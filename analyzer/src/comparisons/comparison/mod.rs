@@ -109,7 +109,8 @@ pub struct Replays {
     /// The change of the mean from the first server of the replay, in percent. Null for that server, and for single
     /// replays.
     pub change_percent: Option<f64>,
-    /// The margin of `change_percent` at 99 % confidence, for all servers together: a smaller change is not distinguished from chance.
+    /// The margin of `change_percent` at 99 % confidence, for all servers together: a smaller change is not distinguished
+    /// from chance.
     pub margin_percent: Option<f64>,
 }
 

@@ -358,7 +358,8 @@ impl Divergence {
 
     /// Removes the end of the longer sequence of messages, and counts it as not compared, if the other side may have had
     /// these messages in a longer recording: both recordings have about the same length, and the client was active until
-    /// the end. Returns the number of these messages in the reference. `is_late` returns false if the other side sent requests after that time.
+    /// the end. Returns the number of these messages in the reference. `is_late` returns false if the other side sent
+    /// requests after that time.
     fn cut_off(
         &mut self,
         alignment: &mut Alignment,
