@@ -159,7 +159,7 @@ impl Divergence {
         };
         // In the order of the reference: IDs are paired at their first occurrence.
         self.setups(&mut pair, first, second);
-        let answers = [first.answers_by_request(), second.answers_by_request()];
+        let answers = [first.answers(), second.answers()];
         for &(i, j) in &alignment.equal {
             let (request, partner) = (&first.requests[i], &second.requests[j]);
             if !self.same_ids([first, second], [request, partner]) && !is_replay {
@@ -170,19 +170,17 @@ impl Divergence {
                 pair.equal -= 1;
                 self.add_request(&mut pair, hunk, [first, second]);
             }
-            let of = |side: usize, index: usize| -> &[usize] {
-                let found = u32::try_from(index)
-                    .ok()
-                    .and_then(|index| answers[side].get(&index));
-                found.map_or(&[], Vec::as_slice)
-            };
-            let outcome = self.received(&mut pair, [first, second], [of(0, i), of(1, j)]);
+            let answers = [
+                first.answers_to(i, &answers[0]),
+                second.answers_to(j, &answers[1]),
+            ];
+            let outcome = self.received(&mut pair, [first, second], answers);
             if is_replay {
                 self.answers.entry(request.name.as_str()).or_default()[outcome] += 1;
             }
             // The reply exists only in the reference, and the other recording ends there.
             if first.has_reply[i]
-                && let ([reply, ..], []) = (of(0, i), of(1, j))
+                && let [[reply, ..], []] = answers
                 && j + 1 == second.requests.len()
                 && (is_replay || !second.ended_before(first.received[*reply].1.requests_before))
             {
@@ -285,8 +283,8 @@ impl Divergence {
     ) {
         let of = |client: &ClientStream| -> Vec<usize> {
             let all = client.received.iter().enumerate();
-            let all = all.filter(|(_, (kind, entry))| {
-                *kind == Received::Event || *kind == Received::Error && entry.request.is_none()
+            let all = all.filter(|(index, (kind, _))| {
+                matches!(kind, Received::Event | Received::Error) && !client.is_answer(*index)
             });
             all.map(|(index, _)| index).collect()
         };

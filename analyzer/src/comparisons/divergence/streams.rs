@@ -55,8 +55,6 @@ pub(super) struct Entry {
     pub(super) number: u32,
     /// The number of the client's requests before this message.
     pub(super) requests_before: u32,
-    /// The index of the request that a reply or an error belongs to; for a request, its own index.
-    pub(super) request: Option<u32>,
 }
 
 /// The requests and the received messages of one client.
@@ -67,6 +65,8 @@ pub(super) struct ClientStream {
     /// For each request, true if the protocol defines a reply to it.
     pub(super) has_reply: Vec<bool>,
     pub(super) received: Vec<(Received, Entry)>,
+    /// For each received message, the index of the request that it answers; `None` for events.
+    answered: Vec<Option<u32>>,
     ids: Vec<ServerNumber>,
     /// The time at which the server closed the connection; `None` if it did not.
     pub(super) closed_by_server: Option<Timestamp>,
@@ -90,15 +90,28 @@ impl ClientStream {
         &self.ids[entry.ids.start as usize..entry.ids.end as usize]
     }
 
-    /// The indices of the received replies and errors, by the index of their request.
-    pub(super) fn answers_by_request(&self) -> FxHashMap<u32, Vec<usize>> {
-        let mut all: FxHashMap<u32, Vec<usize>> = FxHashMap::default();
-        for (index, (kind, entry)) in self.received.iter().enumerate() {
-            if let (Received::Reply | Received::Error, Some(request)) = (kind, entry.request) {
-                all.entry(request).or_default().push(index);
-            }
-        }
-        all
+    /// The indices of the received replies and errors, in the order of their requests.
+    pub(super) fn answers(&self) -> Vec<usize> {
+        let all = 0..self.received.len();
+        let mut answers: Vec<usize> = all.filter(|index| self.is_answer(*index)).collect();
+        answers.sort_by_key(|index| self.answered[*index]);
+        answers
+    }
+
+    /// True if the received message is a reply or an error that belongs to a known request.
+    pub(super) fn is_answer(&self, index: usize) -> bool {
+        self.answered[index].is_some()
+    }
+
+    /// The replies and errors of a request, from all [`answers`](Self::answers).
+    pub(super) fn answers_to<'a>(&self, request: usize, answers: &'a [usize]) -> &'a [usize] {
+        let of = |index: &usize| self.answered[*index].map(|of| of as usize);
+        let rest = &answers[answers.partition_point(|index| of(index) < Some(request))..];
+        let count = rest
+            .iter()
+            .take_while(|index| of(index) == Some(request))
+            .count();
+        &rest[..count]
     }
 }
 
@@ -209,10 +222,12 @@ impl DisplayStreams {
             ids: start..client.ids.len() as u32,
             number,
             requests_before: u32::try_from(client.requests.len()).unwrap_or(u32::MAX),
-            request,
         };
         match (named.received, seen.message) {
-            (Some(kind), _) => client.received.push((kind, entry)),
+            (Some(kind), _) => {
+                client.received.push((kind, entry));
+                client.answered.push(request);
+            }
             (None, Message::Request(request)) => {
                 client.requests.push(entry);
                 client.has_reply.push(request.has_reply);
