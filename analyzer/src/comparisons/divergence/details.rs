@@ -8,6 +8,7 @@ use x11prof_protocol::{NumberKind, Value};
 use x11prof_session::ClientId;
 
 use super::meaning::{Meaning, hash, is_compared, property_type};
+use super::padding::{with_bytes, without_padding};
 use super::streams::{DisplayStreams, Named, fields, tail};
 use crate::Observation;
 use crate::pipeline::MessageContext;
@@ -82,6 +83,12 @@ impl MessageDetails {
     }
 
     fn fields(&self, seen: &MessageContext<'_>) -> Fields {
+        let cleared = without_padding(seen, self.streams.is_plain_bitmap);
+        let message = with_bytes(seen.message, cleared.as_deref());
+        let seen = &MessageContext {
+            message: &message,
+            ..*seen
+        };
         let mut collect = Collect {
             details: self,
             seen,

@@ -9,6 +9,7 @@ mod context;
 mod details;
 mod findings;
 mod meaning;
+mod padding;
 mod replay;
 mod report;
 mod streams;

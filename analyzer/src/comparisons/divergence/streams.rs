@@ -9,6 +9,7 @@ use x11prof_session::ClientId;
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
 use super::meaning::{Meanings, ServerNumber};
+use super::padding::{with_bytes, without_padding};
 use crate::Observation;
 use crate::pipeline::MessageContext;
 
@@ -126,6 +127,8 @@ pub struct DisplayStreams {
     pub(super) meanings: Meanings,
     kept: usize,
     is_numbering: bool,
+    /// True if the server's bits and bytes have the same order in bitmaps.
+    pub(super) is_plain_bitmap: bool,
     /// The number of messages beyond the memory limit, which are not compared.
     pub(super) left_out: u64,
 }
@@ -177,8 +180,10 @@ impl DisplayStreams {
         self.start.get_or_insert(seen.time);
         self.end = self.end.max(seen.time);
         let range = seen.session.ids_of(ClientId(seen.connection.0));
-        if let (Message::ServerSetup(_), Some(range)) = (seen.message, range) {
+        if let (Message::ServerSetup(setup), Some(range)) = (seen.message, range) {
             self.meanings.new_client(seen.connection, range);
+            // image-byte-order and bitmap-format-bit-order.
+            self.is_plain_bitmap = setup.bytes.get(30) == setup.bytes.get(31);
         }
         if self.kept >= MOST_KEPT {
             self.left_out += 1;
@@ -186,6 +191,12 @@ impl DisplayStreams {
         }
         let Some(named) = Named::of(seen.message) else {
             return;
+        };
+        let cleared = without_padding(seen, self.is_plain_bitmap);
+        let message = with_bytes(seen.message, cleared.as_deref());
+        let seen = &MessageContext {
+            message: &message,
+            ..*seen
         };
         let (fields, tail) = list_as_bytes(seen).unwrap_or_else(|| {
             let fields = fields(seen);
