@@ -146,6 +146,7 @@ fn recorded(arguments: &Diverge) -> Result<Sides, CommandError> {
             output: Some(path.clone()),
             target: target.clone(),
             command: arguments.command.clone(),
+            prints_result: true,
             time: arguments.seconds.map(Duration::from_secs),
             queue_bytes: DEFAULT_QUEUE_BYTES,
             recorder: RECORDER.to_owned(),

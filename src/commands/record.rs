@@ -86,6 +86,7 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
         filter,
         mark_key: arguments.mark_key,
         collect: consumer.view().and_then(Live::collect),
+        prints_result: false,
         stacks: arguments.stacks.iter().map(stacks).collect(),
         keep_symbols: arguments.keep_symbols,
     };

@@ -67,6 +67,13 @@ fn identical_server_has_no_differences() {
 }
 
 #[test]
+fn program_output_is_not_mixed_with_the_report() {
+    needs("xmessage", "x11-utils");
+    let json = diverge("none", &["sh", "-c", "echo text; xmessage -timeout 1 text"]);
+    assert_eq!(json["clients"], serde_json::json!([]), "{json}");
+}
+
+#[test]
 fn changed_reply_field_is_reported_with_both_values() {
     needs("xmessage", "x11-utils");
     // QueryFont, the ascent of the font at byte 52.

@@ -29,6 +29,8 @@ pub(crate) struct CommandLine<'a> {
     /// A file that receives the command's terminal output. The command then reads nothing from the terminal. `None`
     /// leaves both unchanged.
     pub(crate) collect: Option<&'a File>,
+    /// If true, the command's standard output goes to standard error.
+    pub(crate) to_stderr: bool,
 }
 
 /// The recorded command while it runs.
@@ -62,6 +64,9 @@ impl Command {
             .env("DISPLAY", display)
             .env("XAUTHORITY", authority)
             .envs(line.environment.iter().map(|(name, value)| (name, value)));
+        if line.to_stderr {
+            command.stdout(io::stderr());
+        }
         if let Some(file) = line.collect {
             if io::stdin().is_terminal() {
                 command.stdin(Stdio::null());

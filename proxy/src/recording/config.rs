@@ -88,6 +88,8 @@ pub struct RecordConfig {
     /// A file that receives the command's terminal output instead of the terminal; `None` leaves the output unchanged.
     /// The command's standard input is empty if it would be the terminal.
     pub collect: Option<Arc<File>>,
+    /// True to send the command's standard output to standard error, because the caller prints its own result.
+    pub prints_result: bool,
     /// The kinds of call stacks to record.
     pub stacks: Vec<Stacks>,
     /// True to record the names of the functions in stacks.

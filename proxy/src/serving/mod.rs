@@ -136,6 +136,7 @@ pub(crate) fn record(
         until_closed: config.until_closed,
         environment: requests.as_ref().map_or(&[], RequestStacks::environment),
         collect: config.collect.as_deref(),
+        to_stderr: config.prints_result,
     };
     let listening = LocalSet::new();
     let served = listening.block_on(
