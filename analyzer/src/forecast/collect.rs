@@ -43,6 +43,8 @@ pub(super) struct Write {
     pub(super) last: SequenceNumber,
     /// True if the write contains the first bytes of a connection.
     pub(super) connects: bool,
+    /// The write with which the request ends whose bytes these are: this write, or a later one.
+    pub(super) whole: Id,
 }
 
 /// Bytes that a client received from the server. Times are in nanoseconds.
@@ -61,8 +63,8 @@ pub(super) struct Read {
     /// The request whose reply ends in this read or in the next one that has a name, or the first event; `None` if
     /// unknown.
     pub(super) name: Option<Symbol>,
-    /// True if the reply continues in a later read.
-    pub(super) continues: bool,
+    /// The read with which the reply ends whose bytes these are: this read, or a later one.
+    pub(super) whole: Id,
     /// The latest read with an event since the client sent the request that it waits for; `None` without such an event.
     pub(super) event: Option<Id>,
 }
@@ -383,13 +385,12 @@ impl Forecasts {
         } else if let Some(first) = client.unnamed.take() {
             let parts = recorded.writes.get_mut(first..).unwrap_or_default();
             for part in parts.iter_mut().filter(|one| one.client == id) {
-                part.name = part.name.or(write.name);
+                (part.name, part.whole) = (part.name.or(write.name), here);
             }
         }
         let woken = client.woken.take().map(Moment::Read);
         let previous = client.last_write.map(Moment::Write);
-        write.client = id;
-        write.at = time;
+        (write.client, write.at, write.whole) = (id, time, here);
         let held = self.link.network().and_then(|link| {
             let connects = if write.connects {
                 link.round_trip_ns
@@ -431,16 +432,14 @@ impl Forecasts {
         let recorded = &mut self.recorded;
         let here = recorded.reads.len();
         let mut read = std::mem::take(&mut self.current.read);
-        read.client = id;
-        read.at = time;
+        (read.client, read.at, read.whole) = (id, time, here);
         read.name = read.name.or(self.current.event);
         if read.name.is_none() && !self.current.has_event {
             client.unnamed_read.get_or_insert(here);
         } else if let Some(first) = client.unnamed_read.take() {
             let parts = recorded.reads.get_mut(first..).unwrap_or_default();
             for part in parts.iter_mut().filter(|one| one.client == id) {
-                part.continues |= part.name.is_none();
-                part.name = part.name.or(read.name);
+                (part.name, part.whole) = (part.name.or(read.name), here);
             }
         }
         let requested_at = self.current.requested_at;

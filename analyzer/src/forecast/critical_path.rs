@@ -1,6 +1,6 @@
 //! The critical path of a forecast. It leads from the last event backwards: each event waited for the one before it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use x11prof_protocol::Symbol;
 use x11prof_trace::ConnectionId;
@@ -40,6 +40,8 @@ struct Walk<'a> {
     times: &'a Simulated,
     link: ForecastLink<'a>,
     path: CriticalPath,
+    /// The last parts of the requests and replies whose bytes count: one in several parts counts once.
+    counted: BTreeSet<Moment>,
     /// The number of queued messages that the walk may still look at.
     left: usize,
 }
@@ -57,6 +59,7 @@ pub(super) fn critical_path(
         times,
         link,
         path: CriticalPath::new(),
+        counted: BTreeSet::new(),
         left: LOOKS * (recorded.writes.len() + recorded.reads.len()),
     };
     let mut at = Some(end);
@@ -104,25 +107,26 @@ impl Walk<'_> {
     fn add_line(&mut self, moment: Moment, from: u64, mut until: u64) {
         let mut at = Some(moment);
         while let Some(moment) = at.filter(|_| until > from) {
-            let (key, begin, count);
-            (key, begin, count, at) = match moment {
+            let (key, begin, whole);
+            (key, begin, whole, at) = match moment {
                 Moment::Write(id) => {
                     let times = self.times.writes[id];
                     let key = self.write_key(PathKind::BytesToServer, id);
-                    (key, times.begin, 1, times.behind.map(Moment::Write))
+                    let whole = Moment::Write(self.recorded.writes[id].whole);
+                    (key, times.begin, whole, times.behind.map(Moment::Write))
                 }
                 Moment::Read(id) => {
                     let times = self.times.reads[id];
                     let key = self.read_key(true, id);
-                    // A long reply counts once.
-                    let count = u64::from(!self.recorded.reads[id].continues);
-                    (key, times.begin, count, times.behind.map(Moment::Read))
+                    let whole = Moment::Read(self.recorded.reads[id].whole);
+                    (key, times.begin, whole, times.behind.map(Moment::Read))
                 }
             };
             self.left = self.left.saturating_sub(1);
             at = at.filter(|_| self.left > 0);
             let begin = at.map_or(from, |_| begin.clamp(from, until));
-            self.add(key, until - begin, count);
+            let is_new = until > begin && self.counted.insert(whole);
+            self.add(key, until - begin, u64::from(is_new));
             until = begin;
         }
     }

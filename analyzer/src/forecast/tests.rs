@@ -277,6 +277,26 @@ fn parts_of_a_long_reply_have_the_name_of_its_request() {
 }
 
 #[test]
+fn request_in_several_writes_counts_once() {
+    let mut trace = Synthetic::new();
+    let long = request(127, 0, &[0; 25_000]);
+    trace.wait(10);
+    for _ in 0..2 {
+        for part in long.chunks(30_000) {
+            trace.wait(50).block(Direction::ToServer, part);
+        }
+    }
+    trace.wait(10).client_sends(&[query_font()]);
+    trace.wait(50).server_sends(&[reply(3)]);
+    let causes = forecasts(&trace).report(network(Some(1e6), 10.0)).causes;
+    let bytes = causes.iter().filter(|one| one.name == "NoOperation");
+    let bytes: Vec<_> = bytes
+        .map(|one| (one.kind.as_str(), one.count, one.ms.round()))
+        .collect();
+    assert_eq!(bytes, [("bytes-to-server", 2, 207.0)]);
+}
+
+#[test]
 fn clients_on_one_line_delay_each_other_by_bytes_only() {
     let mut display = Display::new();
     for number in 1..=20_u16 {
