@@ -106,7 +106,7 @@ struct Episode<'a> {
     parts: &'a PartsReport,
     round_trips: u64,
     blocked_ms: f64,
-    main_cause: Option<&'a str>,
+    main_cause: &'a str,
     requests: u64,
     bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -238,7 +238,7 @@ impl<'a> Episode<'a> {
             parts: &of.parts,
             round_trips: of.round_trips,
             blocked_ms: of.blocked_ms,
-            main_cause: of.mostly.as_ref().map(|at| at.location.as_str()),
+            main_cause: component_name(of.culprit),
             requests: of.requests,
             bytes: of.bytes,
             uncertain: of.unsure,

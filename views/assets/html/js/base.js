@@ -37,7 +37,7 @@ function bytes(count) {
   return count + " B";
 }
 
-const whole = (count) => (count === null || count === undefined ? "–" : count.toLocaleString("en"));
+const whole = (count) => (count === null || count === undefined ? "–" : String(count));
 const percent = (part) => (part === null || part === undefined ? "–" : part.toFixed(part >= 9.95 ? 0 : 1) + " %");
 
 /** A colour of the theme, for canvases. */

@@ -75,7 +75,8 @@ function cumulative() {
     slider.value = index;
     slider.setAttribute("aria-valuetext", time(chosen.threshold));
     byId("threshold-ms").textContent = `${time(chosen.threshold)}, episodes: ${whole(index > 0 ? steps[index - 1].count : DATA.episodes.summary.count)}`;
-    plot()?.redraw();
+    // Before the first drawing, redraw() would set unknown scales and leave the chart empty.
+    plot()?.redraw(false);
   };
   chosen.listeners.push(show);
   show();
@@ -106,9 +107,9 @@ function list(all) {
       { name: "At", of: (row) => row.start_ms, show: (row) => (row.start_ms / 1000).toFixed(3) + " s" },
       { name: "Landmark", of: (row) => row.landmark, number: false },
       { name: "Latency", of: (row) => row.latency_ms, show: (row) => time(row.latency_ms) },
-      { name: "Parts", of: (row) => row.main_cause ?? "", number: false, title: "Waiting to start, client CPU, off-CPU, server wait, network, other clients",
+      { name: "Parts", of: (row) => row.main_cause, number: false, title: "Waiting to start, client CPU, off-CPU, server wait, network, other clients",
         show: (row) => bar(PARTS.map(([kind, key, name]) => [kind, row.parts[key], name]), row.latency_ms) },
-      { name: "Most time in", of: (row) => row.main_cause ?? "", number: false },
+      { name: "Main cause", of: (row) => row.main_cause, number: false },
     ],
   });
   chosen.listeners.push((change) => {
@@ -168,7 +169,7 @@ function patterns() {
 function one(episode) {
   const parts = PARTS.map(([kind, key, name]) => [kind, episode.parts[key], name]);
   const facts = [`${whole(episode.requests)} requests`, bytes(episode.bytes), `${whole(episode.round_trips)} round trips (${time(episode.blocked_ms)} waited)`,
-    episode.main_cause ? `most time in: ${episode.main_cause}` : null];
+    `main cause: ${episode.main_cause}`];
   const nested = (children) => make("ul", {}, children.map((child) =>
     make("li", {}, `${time(child.latency_ms)} ${child.client_name ? `${child.client_name}: ` : ""}${child.landmark}, after ${time(child.start_ms - episode.start_ms)}`,
       child.children ? nested(child.children) : null)));
@@ -176,7 +177,7 @@ function one(episode) {
     make("h3", {}, `${episode.landmark}: ${time(episode.latency_ms)} at ${(episode.start_ms / 1000).toFixed(3)} s (${episode.client_name})`),
     bar(parts, episode.latency_ms, true), legend(parts.filter(([, amount]) => amount > 0)),
     episode.blame ? make("p", {}, episode.blame) : null,
-    make("p", {}, facts.filter(Boolean).join(", ") + "."),
+    make("p", {}, facts.join(", ") + "."),
     episode.uncertain ? make("p", { class: "quiet" }, `Unsure: ${episode.uncertain}.`) : null,
     episode.children ? nested(episode.children) : null,
     episode.messages ? make("pre", { tabindex: "0", "aria-label": "Messages of the episode" }, episode.messages.join("\n"))

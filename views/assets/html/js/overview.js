@@ -24,7 +24,7 @@ function split({ total, client_and_server: both, network, server }) {
   ];
   const wall = total.wall_ms ?? 0;
   const sum = parts.reduce((sum, [, amount]) => sum + amount, 0);
-  if (wall > sum) parts.push(["off", wall - sum, "idle: waiting for the user, timers, disks"]);
+  if (wall > sum) parts.push(["off", wall - sum, "idle: waiting for the user, timers, disks or a free CPU"]);
   byId("split").append(make("figure", {},
     make("figcaption", {}, wall ? `While clients were connected: ${time(wall)}` : "Time"),
     bar(parts, Math.max(sum, wall), true), legend(parts),
