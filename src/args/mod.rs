@@ -251,8 +251,8 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 #[command(
     after_help = "With COMMAND, `record` sets DISPLAY and XAUTHORITY for the command, passes SIGHUP, SIGINT, \
-                  SIGQUIT and SIGTERM on to it, and exits with its status. 10 s after SIGTERM it ends by this signal, if \
-                  the command still runs. Without COMMAND, it prints DISPLAY and XAUTHORITY, and records all clients \
+                  SIGQUIT and SIGTERM on to it, and exits with its status. If the command still \
+                  runs 10 s after SIGTERM, `record` ends by SIGTERM, too. Without COMMAND, it prints DISPLAY and XAUTHORITY, and records all clients \
                   that connect until Ctrl-C."
 )]
 pub(crate) struct Record {
@@ -269,8 +269,7 @@ pub(crate) struct Record {
     pub(crate) server: Option<ServerKind>,
     /// Record the clients that already run on the display, until Ctrl-C
     ///
-    /// The recorder uses the RECORD extension. It does not record the times at which clients read, passed file
-    /// descriptors and XKB events.
+    /// The recorder uses the RECORD extension. Not recorded: XKB events, passed file descriptors, and when clients read.
     #[arg(long, conflicts_with_all = ["server", "listen", "tcp", "all_users", "link", "net", "rewrites", "command"])]
     pub(crate) attach: bool,
     /// Stop the recording, and COMMAND, after N seconds
@@ -282,7 +281,7 @@ pub(crate) struct Record {
     /// as dbus-launch are still connected. It also ends if a client grabs the server for 30 s after COMMAND's end.
     #[arg(long, requires = "command")]
     pub(crate) until_closed: bool,
-    /// Stop if the server uses more than PERCENT of a CPU for the recording for 5 s
+    /// Stop if, for 5 s, the server uses more than PERCENT of a CPU for the recording
     #[arg(long, value_name = "PERCENT", requires = "attach", value_parser = values::percent)]
     pub(crate) max_overhead: Option<f64>,
     /// Keep only the last SECONDS; write them when a --when condition is met

@@ -163,7 +163,7 @@ impl ExportBy {
 /// The kinds of call stacks that `record --stacks` captures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum StacksOf {
-    /// Waits for replies; each sample delays its reply, so short waits are skipped
+    /// Waits for replies; a sample delays the reply, so only some short waits are sampled
     Waits,
     /// Each request, captured by a library that the program loads
     Requests,

@@ -215,7 +215,7 @@ fn verdict_and_table_fit_the_first_screen() {
             // The heading, at most fifteen rows, the legend.
             assert!(table.lines().count() <= 17, "{table}");
             // Four caveats at most, X errors in three lines, and two lines on unattributed time.
-            assert!(text.lines().count() <= 29 + more.len() / 2, "{text}");
+            assert!(text.lines().count() <= 30 + more.len() / 2, "{text}");
             let is_caveat = |line: &str| ["? ", "! ", "  "].contains(&line.get(..2).unwrap_or(""));
             assert!(doubts.lines().all(is_caveat), "{doubts}");
             assert_eq!(text.contains("Network"), !more.is_empty(), "{text}");

@@ -138,11 +138,11 @@ pub(crate) fn askers(callers: &[CallerReport], round_trips: u64) -> Option<Strin
         named.push(format!("others ({rest})"));
     }
     let stacks: u64 = askers.iter().map(|(waits, _)| waits).sum();
-    let first = match stacks < round_trips {
-        true => format!("Samples of {stacks} of the {round_trips} saved round trips: requested"),
-        false => "Requested".to_owned(),
+    let sampled = match stacks < round_trips {
+        true => format!(" ({stacks} of {round_trips} sampled)"),
+        false => String::new(),
     };
-    (!named.is_empty()).then(|| format!("{first} by {}.", named.join(", ")))
+    (!named.is_empty()).then(|| format!("Requested{sampled} by {}.", named.join(", ")))
 }
 
 /// The call sites at which an episode's client waited longest for replies; `None` if no wait was sampled.
@@ -203,7 +203,7 @@ pub(crate) fn off_cpu(places: &[BlockedIn], page: &Page) -> String {
         let name = format!("… {left} more");
         table.row([name, format!("{ms:.digits$}"), String::new(), String::new()]);
     }
-    let legend = "Only waits of 1 ms and more in the middle of work. Waits for events, sockets and other threads are left out.";
+    let legend = "Waits of 1 ms or more, without those for events, sockets and other threads.";
     let legend = page.wrap(legend, 0);
     format!(
         "{}{}\n",

@@ -14,6 +14,8 @@ use super::episode::{
 use crate::pipeline::start_up::StartUpReport;
 use crate::text::label::Label;
 
+/// The client could run, and had no processor.
+const NO_FREE_CPU: LatencyComponent = LatencyComponent::OffCpu(Cause::Processor);
 /// The landmark of the start-up of a client that shows no window. This start-up ends when the client is first idle.
 const NOTHING_SHOWN: &str = "Connected, nothing shown";
 /// A start-up counts as complete this long after its first frame, in nanoseconds: other clients handle its effects
@@ -230,6 +232,7 @@ impl FirstFrame {
         let report = &self.report;
         let mut seen = first.parts;
         later.iter().for_each(|one| seen.merge(&one.parts));
+        seen.set(NO_FREE_CPU, nanos(report.own_processor_ms));
         let seen_ms = |owner| seen.of(owner) as f64 / 1e6;
         let drawing = report.parts.as_ref().and_then(|parts| parts.server_ms);
         let server = report.of_server_ms();
@@ -285,16 +288,21 @@ impl FirstFrame {
         let connected = self.start.saturating_add(nanos(before.unwrap_or(0.0)));
         let mut known: Vec<PathStep> = Vec::new();
         let mut at = self.start;
+        let mut ready = parts.of(NO_FREE_CPU);
         for link in links {
             let start = link.start.max(at);
             let end = link.start.saturating_add(link.nanos).min(self.end);
             if start < end {
-                let nanos = end - start;
-                known.push(PathStep {
+                let mut step = PathStep {
                     start,
-                    nanos,
+                    nanos: end - start,
                     ..*link
-                });
+                };
+                if (step.client, step.owner) == (client, NO_FREE_CPU) {
+                    step.nanos = step.nanos.min(ready);
+                    ready -= step.nanos;
+                }
+                known.push(step);
                 at = end;
             }
         }
@@ -303,6 +311,7 @@ impl FirstFrame {
             LatencyComponent::Network,
             LatencyComponent::Server(ServerCause::Reply),
             LatencyComponent::Server(ServerCause::Processor),
+            NO_FREE_CPU,
         ];
         let mut left = owners.map(|owner| {
             let same = |one: &&PathStep| one.client == client && one.owner == owner;
@@ -321,9 +330,8 @@ impl FirstFrame {
                 path.extend(Some(step).filter(|step| step.nanos > 0));
                 step.nanos
             };
-            let is_possible = |owner| start >= connected || owner == LatencyComponent::Client;
             for (owner, left) in owners.into_iter().zip(&mut left) {
-                if is_possible(owner) {
+                if start >= connected || matches!(owner, LatencyComponent::Client | NO_FREE_CPU) {
                     *left -= add(owner, *left);
                 }
             }

@@ -53,8 +53,8 @@ pub enum WarningKind {
     /// The server's context switches and its CPU clock give different times for the same interval; `from` has both
     /// times.
     ClocksDiffer,
-    /// The server sent X errors; `from` has the number of each kind, and the first one with its resource and the client
-    /// that destroyed the resource.
+    /// The server sent X errors; `from` has the number of each kind and an example with its time and request, and the
+    /// client that destroyed the resource.
     Errors,
     /// The recorder reported a problem, whose text is in `from`.
     Trouble,

@@ -1,4 +1,4 @@
-//! X errors: the number of each kind, and the client that destroyed the resource which the first such error names.
+//! X errors: the number of each kind, an example, and the client that destroyed the resource which the example names.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -34,18 +34,20 @@ struct XError {
     gone: Option<Gone>,
 }
 
-/// The X errors of a client.
-#[derive(Debug, Clone, Default)]
-struct ErrorsOfClient {
-    by_name: BTreeMap<Symbol, u64>,
-    /// The first error about a resource that was destroyed before, or else the first error.
-    first: Option<XError>,
+/// The number of X errors of each kind, and the first error about a resource that was destroyed before, or else the
+/// first error.
+type Kinds = BTreeMap<Symbol, (u64, XError)>;
+
+fn add(kinds: &mut Kinds, count: u64, one: XError) {
+    let kind = kinds.entry(one.name).or_insert((0, one));
+    let rank = |one: &XError| (one.gone.is_none(), one.time, one.client);
+    *kind = (kind.0 + count, std::cmp::min_by_key(kind.1, one, rank));
 }
 
 /// The X errors of a recording.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct XErrors {
-    clients: FxHashMap<ConnectionId, ErrorsOfClient>,
+    clients: FxHashMap<ConnectionId, Kinds>,
     gone: FxHashMap<u32, Gone>,
     order: VecDeque<u32>,
 }
@@ -72,21 +74,15 @@ impl XErrors {
                     return;
                 }
                 let of = self.clients.entry(client).or_default();
-                *of.by_name.entry(error.name).or_default() += 1;
-                let gone = self.gone.get(&error.bad_value).copied();
-                if of
-                    .first
-                    .is_none_or(|one| one.gone.is_none() && gone.is_some())
-                {
-                    of.first = Some(XError {
-                        name: error.name,
-                        time: seen.time,
-                        client,
-                        request: error.request,
-                        resource: error.bad_value,
-                        gone,
-                    });
-                }
+                let one = XError {
+                    name: error.name,
+                    time: seen.time,
+                    client,
+                    request: error.request,
+                    resource: error.bad_value,
+                    gone: self.gone.get(&error.bad_value).copied(),
+                };
+                add(of, 1, one);
             }
             _ => {}
         }
@@ -114,52 +110,49 @@ impl XErrors {
         self.clients.clear();
     }
 
-    fn chosen(&self, choice: &ClientChoice) -> impl Iterator<Item = &ErrorsOfClient> {
+    fn chosen(&self, choice: &ClientChoice) -> impl Iterator<Item = &(u64, XError)> {
         let clients = self.clients.iter();
-        clients.filter_map(|(id, errors)| choice.holds(*id).then_some(errors))
+        let clients = clients.filter(|(id, _)| choice.holds(**id));
+        clients.flat_map(|(_, kinds)| kinds.values())
     }
 
     /// The number of X errors of the chosen clients.
     pub(crate) fn count(&self, choice: &ClientChoice) -> u64 {
-        let counts = self.chosen(choice).flat_map(|of| of.by_name.values());
-        counts.sum()
+        self.chosen(choice).map(|(count, _)| count).sum()
     }
 
-    /// A sentence with the number of each kind of error of the chosen clients, and the first error about a destroyed
-    /// resource. `start` is the beginning of the recording; `client_name` returns the name of a client.
+    /// A sentence with the number of each kind of error of the chosen clients, and an example of each. `start` is the beginning of the recording; `client_name` returns the name of a client.
     pub(crate) fn describe(
         &self,
         choice: &ClientChoice,
         start: Timestamp,
         client_name: impl Fn(ConnectionId) -> String,
     ) -> String {
-        let mut sums: BTreeMap<Symbol, u64> = BTreeMap::new();
-        for (name, count) in self.chosen(choice).flat_map(|of| &of.by_name) {
-            *sums.entry(*name).or_default() += count;
+        let mut kinds = Kinds::new();
+        for (count, one) in self.chosen(choice) {
+            add(&mut kinds, *count, *one);
         }
-        let mut errors: Vec<_> = sums.into_iter().collect();
-        errors.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        let names = errors.iter().map(|(name, count)| format!("{count} {name}"));
-        let names = names.collect::<Vec<_>>().join(", ");
-        let first = self.chosen(choice).filter_map(|of| of.first);
-        let Some(first) = first.min_by_key(|one| (one.gone.is_none(), one.time, one.client)) else {
-            return names;
-        };
+        let mut kinds: Vec<_> = kinds.into_values().collect();
+        kinds.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
         let at = |time: Timestamp| format!("at {:.3} s", duration_ms(time.since(start)) / 1e3);
-        let end = first.gone.map_or_else(String::new, |gone| {
-            let time = at(gone.time);
-            let end = match gone.by {
-                Some((client, request)) => {
-                    let client = client_name(client);
-                    format!("which {client} had destroyed {time} ({request})")
-                }
-                None => format!("which went with its client {time}"),
-            };
-            format!(" on {:#x}, {end}", first.resource)
-        });
-        let (name, request, client) = (first.name, first.request, client_name(first.client));
-        let time = at(first.time);
-        format!("{names}; {name} {time}: {request} of {client}{end}")
+        let text = |(count, one): (u64, XError)| {
+            let end = one.gone.map_or_else(String::new, |gone| {
+                let time = at(gone.time);
+                let end = match gone.by {
+                    Some((client, request)) => {
+                        let client = client_name(client);
+                        format!("which {client} had destroyed {time} ({request})")
+                    }
+                    None => format!("which went with its client {time}"),
+                };
+                format!(" on {:#x}, {end}", one.resource)
+            });
+            let such = if count > 1 { ", such as" } else { "" };
+            let (name, request, time, client) = (one.name, one.request, at(one.time), one.client.0);
+            format!("{count} {name}{such} {time}: {request} of client {client}{end}")
+        };
+        let all: Vec<_> = kinds.into_iter().map(text).collect();
+        all.join("; ")
     }
 }
 
@@ -193,10 +186,25 @@ mod tests {
     #[test]
     fn error_without_a_destroyed_resource_names_its_request() {
         let mut trace = Synthetic::new();
-        trace.client_sends(&[map_window(BASE + 1)]);
-        trace.server_sends(&[bad_window(1, 8)]).end();
-        let text = described(&trace);
-        assert!(text.ends_with(" s: MapWindow of client 1"), "{text}");
+        trace.client_sends(&[
+            map_window(BASE + 1),
+            map_window(BASE + 1),
+            request(3, 0, &[0]),
+        ]);
+        let mut value = bad_window(3, 3);
+        value[1] = 2;
+        trace.server_sends(&[bad_window(1, 8), bad_window(2, 8), value]);
+        let text = described(trace.end());
+        let kinds: Vec<_> = text.split("; ").collect();
+        let [window, value] = kinds.as_slice() else {
+            panic!("{text}")
+        };
+        assert!(window.starts_with("2 BadWindow, such as at "), "{text}");
+        assert!(window.ends_with(" s: MapWindow of client 1"), "{text}");
+        assert!(
+            value.ends_with(" s: GetWindowAttributes of client 1"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -218,7 +226,7 @@ mod tests {
         let text = errors.describe(&all, Timestamp::from_nanos(0), |client| {
             format!("client {}", client.0)
         });
-        assert!(text.starts_with("1 BadWindow; BadWindow at "), "{text}");
+        assert!(text.starts_with("1 BadWindow at "), "{text}");
         let named =
             format!("MapWindow of client 1 on {window_id:#x}, which client 1 had destroyed");
         assert!(

@@ -53,7 +53,7 @@ pub fn text(difference: &Difference, page: &Page) -> String {
         };
         let certain = match (difference.real, is_repeated(difference)) {
             (Some(_), _) => "Significant first",
-            (None, true) => "In every run: all new above, or below, all old. These first",
+            (None, true) => "yes: every new run is above (or below) every old run. These first",
             (None, false) => "Counts first",
         };
         let legend = format!("{certain}, then the largest. {more}{same} unchanged.");
@@ -108,7 +108,7 @@ fn verdict(difference: &Difference, page: &Page) -> String {
         (Some(_), _) => {
             let percent = 100.0 * difference.level;
             text.push_str(&format!(
-                "Significant: {percent:.0} % level, corrected for {} figures; intervals are not corrected.\n",
+                "Significant at the {percent:.0} % level, corrected for {} comparisons; the intervals are not.\n",
                 difference.rows.len()
             ));
         }

@@ -22,7 +22,7 @@ pub(super) fn spare(page: &Page) -> usize {
 }
 
 /// The largest components of the latency that fit into `room` columns, the largest first, each with its largest part:
-/// `off-CPU 61 % (of which file 50 %), client CPU 30 %`.
+/// `off-CPU 61 % (50 % file), client CPU 30 %`.
 pub(super) fn causes(
     before: &str,
     parts: &PartsReport,
@@ -84,7 +84,7 @@ fn shares(all: &[Component<'_>]) -> Vec<String> {
         .collect();
     all.sort_by(|a, b| b.0.total_cmp(&a.0));
     let one = |(share, (name, _, parts)): (f64, &Component<'_>)| {
-        let text = format!("{} {share:.0} %", component_name(name));
+        let text = format!("{} {}", component_name(name), crate::units::share(share));
         let most = parts.iter().max_by(|a, b| a.1.total_cmp(&b.1));
         let part = most.and_then(|(name, ms)| {
             let name = component_name(name).split_once(" (")?.1;
@@ -92,7 +92,7 @@ fn shares(all: &[Component<'_>]) -> Vec<String> {
             match percent(*ms, sum) {
                 of if of < 2.0 => None,
                 of if of > 0.95 * share => Some(format!(" ({name})")),
-                of => Some(format!(" (of which {name} {of:.0} %)")),
+                of => Some(format!(" ({} {name})", crate::units::share(of))),
             }
         });
         format!("{text}{}", part.unwrap_or_default())
@@ -114,7 +114,7 @@ pub(super) fn ordinal(number: u64) -> String {
 
 /// Returns a location of time with its share as text.
 pub(super) fn location(of: &LocationReport) -> String {
-    format!("{} {:.0} %", of.location, of.percent)
+    format!("{} {}", of.location, crate::units::share(of.percent))
 }
 
 #[cfg(test)]

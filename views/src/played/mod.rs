@@ -79,7 +79,7 @@ pub fn keys(report: &PlaysReport, page: &Page) -> String {
         }
         text.push_str(&distribution(run, page));
     }
-    let legend = "Latency: from the event in the server until the server has drawn; a screen or remote viewer adds to it. \
+    let legend = "Latency: from the event in the server until the server has drawn, without the time of a screen or remote viewer. \
                   Of a key's press and release, the longer counts. Each row has its own percentiles, so the rows do \
                   not add up.";
     text.push_str(&faint(legend, page));

@@ -26,7 +26,7 @@ fn transport(report: &ProfileReport, page: &Page) -> String {
         count: part.count,
         bytes: part.bytes,
     });
-    table("Included above", rows, report, page)
+    table("Parts of the times above", rows, report, page)
 }
 
 fn events(report: &ProfileReport, page: &Page) -> String {

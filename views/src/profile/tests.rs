@@ -66,7 +66,7 @@ fn network_start_up_names_its_cause_without_forecast() {
     start["run_queue_ms"] = 850.0.into();
     let crowded = verdict(&start);
     assert!(
-        crowded.contains("server wait 95 % (of which no free CPU 85 %)"),
+        crowded.contains("server wait 95 % (85 % no free CPU)"),
         "{crowded}"
     );
     // Nor is such a client.
@@ -76,7 +76,7 @@ fn network_start_up_names_its_cause_without_forecast() {
     start["parts"]["client_ms"] = 900.0.into();
     let crowded = verdict(&start);
     assert!(
-        crowded.contains("off-CPU 80 % (of which no free CPU 70 %)"),
+        crowded.contains("off-CPU 80 % (70 % no free CPU)"),
         "{crowded}"
     );
 }

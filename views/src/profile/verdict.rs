@@ -88,7 +88,7 @@ fn start_up(report: &ProfileReport) -> Option<String> {
     let mut other = format!("{name} {}", of(most));
     let no_cpu = slowest.no_free_cpu_ms(name);
     if percent(no_cpu, latency) >= LEAST_PERCENT {
-        other.push_str(&format!(" (of which no free CPU {})", of(no_cpu)));
+        other.push_str(&format!(" ({} no free CPU)", of(no_cpu)));
     }
     // A start-up that waited for a user has no forecast. A recording over a network has a forecast only for another
     // network, if the user requests it.
@@ -147,6 +147,7 @@ fn who(report: &ProfileReport) -> String {
     let clients = match (total.client_cpu_ms, report.client_and_server.client_ran_ms) {
         (Some(client), _) => format!("client CPU {}", of_wall(client)),
         // CPU clocks are read only at the ends of a recording, so only a lower bound is known.
+        (None, Some(0.0)) => "no client CPU seen".to_owned(),
         (None, Some(ran)) => format!("client CPU at least {}", of_wall(ran)),
         (None, None) => "client CPU unknown".to_owned(),
     };

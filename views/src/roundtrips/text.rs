@@ -156,20 +156,16 @@ pub(crate) fn never_came(forecast: &ForecastReport) -> Option<String> {
 fn details(forecast: &ForecastReport) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(limits) = forecast.limits {
-        let rtt = limits.rtt_ms.map(|rtt| {
-            format!(
-                "a round trip takes more than {} (at unlimited speed)",
-                duration(rtt)
-            )
-        });
+        let rtt = limits.rtt_ms;
+        let rtt =
+            rtt.map(|rtt| format!("above {} a round trip (at unlimited speed)", duration(rtt)));
         let least = limits.bytes_per_second;
-        let least =
-            least.map(|least| format!("the speed is under {} (without delay)", speed(least)));
+        let least = least.map(|least| format!("below {} (without delay)", speed(least)));
         let both: Vec<String> = rtt.into_iter().chain(least).collect();
         if !both.is_empty() {
-            let when = both.join(", or if ");
+            let when = both.join(", or ");
             lines.push(format!(
-                "Start-up takes over a second longer than without a network if {when}."
+                "The network adds over a second to start-up {when}."
             ));
         }
     }
@@ -260,6 +256,9 @@ pub(crate) fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
             format!("Saves nothing while the start-up waits for {other} (record without it)")
         }
         None if one.adds_ms > one.saves_ms => format!("Saves {more} after the suggestions above"),
+        None if one.adds_ms < 0.99 * one.saves_ms => {
+            format!("Saves {all} alone, {more} after the suggestions above")
+        }
         None => format!("Saves {all}"),
     };
     // The request and its reply also wait behind other bytes on the link, in addition to the round trips.
@@ -273,9 +272,6 @@ pub(crate) fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
     }
     if one.delayed_by.is_none() && one.saves_ms.max(one.adds_ms) < 0.9 * waits {
         saves.push_str(" (some of these round trips are not on the critical path)");
-    }
-    if one.delayed_by.is_none() && one.adds_ms < 0.99 * one.saves_ms {
-        saves.push_str(&format!(", or {more} more after the suggestions above"));
     }
     format!("{saves}: {}.", action(report, one))
 }
@@ -418,7 +414,7 @@ fn requests(report: &RoundTripsReport, out: &mut String, page: &Page) {
     if report.places.is_empty() {
         return;
     }
-    out.push_str("\nRequests with replies that clients waited for:\n");
+    out.push_str("\nAwaited replies:\n");
     // A wider page shows more of the call site.
     let room = 24 + page.columns().saturating_sub(WIDTH);
     let mut table = Table::new(["Request", "Count", "Client waited ms", "When"]).left([3]);
@@ -443,7 +439,7 @@ fn requests(report: &RoundTripsReport, out: &mut String, page: &Page) {
     }
     out.push_str(&table.on(page));
     rest(out, rows.len(), shown);
-    let mut legend = "When: the episode that waited; a start-up ends with the first frame. A wait includes the requests sent before.".to_owned();
+    let mut legend = "When: the episode that waited; a start-up ends with the first frame. A wait includes the server's time for earlier requests.".to_owned();
     if report.total.ahead > 0 {
         let ahead = counted(report.total.ahead, "reply");
         legend.push_str(&format!(" Pipelined: {ahead} arrived without a wait."));
@@ -518,7 +514,7 @@ fn start_up_parts(one: &StartUpReport, page: &Page) -> Option<String> {
         }
         let no_cpu = one.no_free_cpu_ms(part);
         if no_cpu >= 0.05 {
-            row("  of which no free CPU", no_cpu);
+            row("  no free CPU", no_cpu);
         }
     }
     row("Total", latency);

@@ -111,3 +111,39 @@ fn window_manager_work_counts_once_in_start_up() {
     let during = counted.filter(|one| one.start < first.end()).count();
     assert_eq!(during, 1, "{episodes:?}");
 }
+
+#[test]
+fn no_free_cpu_is_part_of_off_cpu_and_not_of_waits_for_replies() {
+    let mut all = Scheduled::new();
+    all.client(100 * MS, SwitchKind::In);
+    all.at(120 * MS).client_sends(&[get_input_focus()]);
+    all.client(120 * MS, SwitchKind::Preempted);
+    all.at(150 * MS).server_sends(&[reply(2)]);
+    all.client(200 * MS, SwitchKind::In);
+    let window = [create_window(), map_window(WINDOW)];
+    all.at(210 * MS).client_sends(&window);
+    all.client(220 * MS, SwitchKind::Preempted);
+    all.client(300 * MS, SwitchKind::In);
+    all.at(310 * MS).client_sends(&[fill()]);
+    all.client(320 * MS, SwitchKind::Blocked);
+    all.waits(320 * MS, POLL);
+    all.at(900 * MS).end();
+    let (episodes, start_up) = both(&all.trace.records);
+    assert_eq!(
+        (start_up.waited_ms, start_up.own_processor_ms),
+        (30.0, 130.0)
+    );
+    let off_cpu = start_up.components()[1];
+    // From 1 to 100 ms the client waited for work.
+    assert_eq!(off_cpu, ("off-CPU", 229.0));
+    let none = LatencyComponent::OffCpu(Cause::Processor);
+    let one = episodes
+        .iter()
+        .find(|one| one.landmark.as_str() == "Start-up");
+    let one = one.unwrap_or_else(|| panic!("{episodes:?}"));
+    let parts = (one.parts.of(none), one.parts.off_cpu());
+    assert_eq!(parts, (130_000_000, 229_000_000), "{episodes:?}");
+    let path = one.path.iter().filter(|step| step.owner == none);
+    let path: u64 = path.map(|step| step.nanos).sum();
+    assert_eq!(path, 130_000_000, "{:?}", one.path);
+}

@@ -50,8 +50,9 @@ struct StartingClient {
     ran_before: Option<u64>,
     /// The CPU time of the process in nanoseconds by its context switches, when it connected.
     ran_at_opening: u64,
-    /// The time in nanoseconds in which the process had no processor before the start-up began.
-    ready_before: u64,
+    /// The time in nanoseconds in which the process had no processor before the start-up began, or up to the latest write
+    /// or reply.
+    ready_seen: u64,
     /// The time in nanoseconds in which the client was idle without a pending reply; `None` if the kernel did not
     /// report it.
     idle: Option<u64>,
@@ -93,7 +94,7 @@ struct WriteProgress {
     bytes: u64,
     /// The CPU time of the process in nanoseconds by its context switches; `None` if unknown.
     ran: Option<u64>,
-    /// The time in nanoseconds in which the process could run but had no processor.
+    /// The time in nanoseconds in which the process could run but had no processor, without waits for replies.
     ready: u64,
 }
 
@@ -219,7 +220,7 @@ impl StartUps {
         if let Some(answer) = seen.answer
             && seen.starting
         {
-            client.answered(answer);
+            client.answered(answer, processes);
             let question = &answer.question;
             if question.name.as_str().ends_with("GetImage")
                 && let Some(drawable) = question.u32(0)
@@ -237,7 +238,7 @@ impl StartUps {
         };
         client.received = client.received.saturating_add(received);
         match seen.message {
-            Message::ServerSetup(_) => client.let_in(seen),
+            Message::ServerSetup(_) => client.let_in(seen, processes),
             Message::ClientSetup(_) => {
                 client.arrived = seen.at_server.as_nanos();
                 client.unfinished = 0;
@@ -284,7 +285,7 @@ impl StartUps {
                 client.ran_at_opening = ran.unwrap_or(0);
                 // A process that had started before the recording, or long before it connected.
                 if client.process.is_none() {
-                    client.ready_before = processes.ready(opened.pid, time.as_nanos());
+                    client.ready_seen = processes.ready(opened.pid, time.as_nanos());
                 }
                 self.starting.insert(opened.connection, client);
             }
@@ -354,9 +355,10 @@ impl StartingClient {
     }
 
     /// Notes that the server has accepted the client.
-    fn let_in(&mut self, seen: &MessageContext<'_>) {
+    fn let_in(&mut self, seen: &MessageContext<'_>, processes: &Processes) {
         let (now, left) = (seen.time.as_nanos(), seen.at_server.as_nanos());
         self.set_up = Some(now);
+        self.ready_seen = processes.ready(self.pid, now);
         if left != now {
             let server = left.saturating_sub(self.arrived);
             let took = now.saturating_sub(self.opened.as_nanos());
@@ -364,10 +366,11 @@ impl StartingClient {
         }
     }
 
-    fn answered(&mut self, answer: &CompletedRequest<'_>) {
+    fn answered(&mut self, answer: &CompletedRequest<'_>, processes: &Processes) {
         self.progress.last = self.progress.last.max(answer.time);
         if answer.how.is_round_trip() {
             self.round_trips += 1;
+            self.ready_seen = processes.ready(self.pid, answer.time);
             self.waited = self.waited.saturating_add(answer.waited());
             self.on_link = self.on_link.saturating_add(answer.on_link());
             self.unserved = self.unserved.saturating_add(answer.unserved);
@@ -411,11 +414,13 @@ impl StartingClient {
         }
         self.event_on_link = None;
         self.before = self.progress;
+        let ready = processes.ready(self.pid, now);
+        let seen = std::mem::replace(&mut self.ready_seen, ready);
         self.progress = WriteProgress {
             wrote: now,
             last: now,
             ran,
-            ready: processes.ready(self.pid, now),
+            ready: self.before.ready + ready.saturating_sub(seen),
             ..self.before
         };
     }

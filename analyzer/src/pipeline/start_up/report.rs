@@ -224,10 +224,7 @@ impl StartUpReport {
             processor_ms: ms(client
                 .unserved
                 .min(client.waited.saturating_sub(client.on_link))),
-            own_processor_ms: off.map_or(0.0, |off| {
-                let ready = client.progress.ready.saturating_sub(client.ready_before);
-                ms(ready).min(off.max(0.0))
-            }),
+            own_processor_ms: off.map_or(0.0, |off| ms(client.progress.ready).min(off.max(0.0))),
             requests: client.progress.requests,
             bytes: client.progress.bytes,
             received_bytes: client.received,
