@@ -256,9 +256,7 @@ pub(crate) fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
             format!("Saves nothing while the start-up waits for {other} (record without it)")
         }
         None if one.adds_ms > one.saves_ms => format!("Saves {more} after the suggestions above"),
-        None if one.adds_ms < 0.99 * one.saves_ms => {
-            format!("Saves {all} alone, {more} after the suggestions above")
-        }
+        None if one.adds_ms < 0.99 * one.saves_ms => format!("Saves {all} alone"),
         None => format!("Saves {all}"),
     };
     // The request and its reply also wait behind other bytes on the link, in addition to the round trips.
@@ -272,6 +270,9 @@ pub(crate) fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
     }
     if one.delayed_by.is_none() && one.saves_ms.max(one.adds_ms) < 0.9 * waits {
         saves.push_str(" (some of these round trips are not on the critical path)");
+    }
+    if one.delayed_by.is_none() && one.adds_ms < 0.99 * one.saves_ms {
+        saves.push_str(&format!(", {more} after the suggestions above"));
     }
     format!("{saves}: {}.", action(report, one))
 }
