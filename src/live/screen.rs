@@ -6,10 +6,10 @@
 use std::io::{self, BufWriter};
 use std::mem::ManuallyDrop;
 
-use ratatui::backend::CrosstermBackend;
+use ratatui::backend::{Backend, CrosstermBackend};
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen};
-use ratatui::layout::{Constraint, Layout};
+use ratatui::layout::{Constraint, Layout, Size};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Text};
 use ratatui::widgets::{Cell, Paragraph, Row as Cells, Table};
@@ -22,6 +22,9 @@ use x11prof_views::units::{counted, duration, number};
 use super::choice::{Choice, KEYS};
 use crate::say::Stderr;
 
+/// The maximum number of cells of a terminal with a view, which take about 100 bytes each. More are a wrong size.
+const MOST_CELLS: u32 = 1 << 20;
+
 /// The screen of a running view. Dropping the value restores the terminal.
 pub(super) struct Screen {
     /// Never dropped, because ratatui would then print an error, which blocks if the terminal has stopped.
@@ -30,9 +33,13 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    /// Switches the terminal to the alternate screen.
+    /// Switches the terminal to the alternate screen. Fails if the terminal is too large for a view.
     pub(super) fn open() -> io::Result<Screen> {
-        let mut terminal = Terminal::new(CrosstermBackend::new(BufWriter::new(Stderr)))?;
+        let backend = CrosstermBackend::new(BufWriter::new(Stderr));
+        if !fits(backend.size()) {
+            return Err(io::Error::other("the terminal is too large"));
+        }
+        let mut terminal = Terminal::new(backend)?;
         execute!(terminal.backend_mut(), EnterAlternateScreen)?;
         Ok(Screen {
             terminal: ManuallyDrop::new(terminal),
@@ -42,6 +49,9 @@ impl Screen {
 
     /// Draws a frame. After an error, the next frame is drawn in full.
     pub(super) fn draw(&mut self, shown: &Shown<'_>) {
+        if !fits(self.terminal.size()) {
+            return;
+        }
         // The first notice contains the commands for connecting. If it has several lines, the second one is shown.
         let first = self.notices.first();
         let first = first.and_then(|first| first.lines().take(2).last());
@@ -82,6 +92,11 @@ impl Drop for Screen {
         let _ = self.terminal.show_cursor();
         let _ = execute!(self.terminal.backend_mut(), LeaveAlternateScreen);
     }
+}
+
+/// True if a view can be drawn on a terminal of this size.
+fn fits(size: io::Result<Size>) -> bool {
+    size.is_ok_and(|size| u32::from(size.width) * u32::from(size.height) <= MOST_CELLS)
 }
 
 /// The contents of a frame.
