@@ -48,12 +48,7 @@ fn main() -> ExitCode {
     }
     if word == x11prof_stacks::SYMBOL_READER {
         // Internal: x11prof starts itself to read symbols.
-        let with_debug_files = words.next().is_some();
-        if with_debug_files {
-            // Ctrl-C ends only a download and not the reading of symbols.
-            ignore(signal_hook::consts::SIGINT);
-        }
-        let served = x11prof_stacks::serve_symbols(with_debug_files);
+        let served = x11prof_stacks::serve_symbols();
         return ExitCode::from(u8::from(served.is_err()));
     }
     if word == sessions::TABLE_READER {

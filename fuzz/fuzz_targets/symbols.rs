@@ -17,7 +17,7 @@ libfuzzer_sys::fuzz_target!(
     init: {
         // This program also serves as the symbol reader process.
         if std::env::args().nth(1).is_some_and(|word| word == SYMBOL_READER) {
-            let served = serve_symbols(false);
+            let served = serve_symbols();
             std::process::exit(i32::from(served.is_err()));
         }
         std::panic::set_hook(Box::new(|_| {}));

@@ -1,16 +1,22 @@
 //! Downloads debug files of distributed programs from a debuginfod server, with elfutils' `debuginfod-find`.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use object::{Object, ObjectSection, ReadCache};
+use rustix::io::ioctl_fionbio;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use crate::build_id::build_id;
+use crate::isolated::BEAT;
 use crate::{open_regular, program};
 
 /// The program that downloads debug files, with a separate cache.
@@ -22,47 +28,83 @@ const INSTALLED: [&str; 2] = ["/usr/lib/debug/.build-id", "/lib/debug/.build-id"
 /// The longest time in which a server replies that it does not have a file. After a slower failure, no server is
 /// contacted again.
 const SLOW: Duration = Duration::from_secs(3);
+/// The maximum time of a download.
+const DOWNLOADING: Duration = Duration::from_secs(600);
+/// The maximum length of the path of a debug file, in bytes.
+const LONGEST: usize = libc::PATH_MAX as usize;
 
 /// Finds the debug files of program files, with one request to the servers for each program file.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct DebugFiles {
-    known: HashMap<Arc<str>, Option<PathBuf>>,
-    asks: bool,
+    known: HashMap<Arc<str>, Option<String>>,
+    is_off: bool,
 }
 
 impl DebugFiles {
-    /// Creates an object that requests debug files only if the user has named servers (DEBUGINFOD_URLS).
-    pub(crate) fn new() -> DebugFiles {
-        DebugFiles {
-            known: HashMap::new(),
-            asks: are_named(),
-        }
-    }
-
-    /// The path of the debug file of a program file; `None` if the program file has all debug information, or if no
-    /// server has a debug file.
-    pub(crate) fn of(&mut self, file: &Arc<str>) -> Option<PathBuf> {
-        if !self.known.contains_key(file) {
-            let found = self.asks.then(|| self.ask(file)).flatten();
-            self.known.insert(Arc::clone(file), found);
-        }
+    /// The path of the debug file of a program file; `None` if no server has one, and if none was requested.
+    pub(crate) fn known(&self, file: &Arc<str>) -> Option<String> {
         self.known.get(file)?.clone()
     }
 
-    fn ask(&mut self, file: &str) -> Option<PathBuf> {
-        let build_id = lacking(Path::new(file))?;
+    /// True if the debug file of a program file may be requested.
+    pub(crate) fn can_request(&self, file: &Arc<str>) -> bool {
+        !self.is_off && !self.known.contains_key(file) && are_named()
+    }
+
+    /// Requests the debug file of the program file with this build id. `stop` ends the download.
+    pub(crate) fn request(&mut self, file: &Arc<str>, build_id: &str, stop: &AtomicBool) {
         let begun = Instant::now();
         let mut command = program(PROGRAM);
-        command.args(["debuginfo", &build_id]).stdin(Stdio::null());
-        let asked = command.stderr(Stdio::null()).output();
-        let asked = asked.inspect_err(|_| self.asks = false).ok()?;
-        if !asked.status.success() {
-            // The user may have ended the download with a signal.
-            self.asks = begun.elapsed() < SLOW && asked.status.code().is_some();
-            return None;
+        command.args(["debuginfo", build_id]);
+        let found = answer(&mut command, stop);
+        self.is_off = found.is_none() && begun.elapsed() >= SLOW;
+        self.known.insert(Arc::clone(file), found);
+    }
+}
+
+/// The path that the program prints; `None` if it fails, is stopped, takes too long, or prints something else.
+fn answer(command: &mut Command, stop: &AtomicBool) -> Option<String> {
+    let command = command.stdin(Stdio::null()).stderr(Stdio::null());
+    // In a group of its own, it can be ended with the programs that it started.
+    let mut child = command
+        .stdout(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .ok()?;
+    let until = Instant::now() + DOWNLOADING;
+    let said = read_answer(&mut child, || {
+        stop.load(Ordering::Relaxed) || Instant::now() >= until
+    });
+    // It has not been waited for, so the group still has its id.
+    let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
+    let status = child.wait().ok()?;
+    let path = String::from_utf8(said?).ok()?;
+    let path = path.trim_end().to_owned();
+    (status.success() && open_regular(Path::new(&path)).is_ok()).then_some(path)
+}
+
+/// The output of the program after its end; `None` if it is too long, or if the wait for the end is stopped.
+fn read_answer(child: &mut Child, is_stopped: impl Fn() -> bool) -> Option<Vec<u8>> {
+    let mut out = child.stdout.take()?;
+    // Another program may keep the pipe open.
+    ioctl_fionbio(&out, true).ok()?;
+    let ended = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    let (mut said, mut chunk) = (Vec::new(), [0; LONGEST]);
+    loop {
+        let has_ended = waitid(WaitId::Pid(Pid::from_child(child)), ended)
+            .ok()?
+            .is_some();
+        while let Ok(read @ 1..) = out.read(&mut chunk) {
+            said.extend_from_slice(&chunk[..read]);
+            if said.len() > LONGEST {
+                return None;
+            }
         }
-        let path = asked.stdout.trim_ascii();
-        Some(PathBuf::from(OsStr::from_bytes(path)))
+        match (has_ended, is_stopped()) {
+            (true, _) => return Some(said),
+            (false, true) => return None,
+            (false, false) => thread::sleep(BEAT),
+        }
     }
 }
 
@@ -72,7 +114,7 @@ pub fn are_named() -> bool {
 }
 
 /// The build id of a file that has no line tables and no installed debug file; `None` for other files.
-fn lacking(file: &Path) -> Option<String> {
+pub(crate) fn lacking(file: &Path) -> Option<String> {
     let read = ReadCache::new(open_regular(file).ok()?);
     let elf = object::File::parse(&read).ok()?;
     let has_lines = elf

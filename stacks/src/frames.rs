@@ -402,7 +402,7 @@ mod tests {
             std::thread::sleep(Duration::from_millis(1));
         };
         assert!(seen.is_whole, "{seen:?}");
-        let innermost = symbols.of(&seen.frames[0]).functions;
+        let innermost = symbols.of(&seen.frames[0], None).functions;
         assert!(innermost[0].name.contains("read"), "{innermost:?}");
         drop(ours);
         assert!(cat.wait().expect("it ran").success());

@@ -1,10 +1,12 @@
 //! Processes an untrusted file in a separate process, because the file may crash the libraries that read it, or make
 //! them use all memory. Only the separate process ends then.
 
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufRead, BufWriter, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
@@ -12,7 +14,6 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Deserializer;
 
 use crate::program;
 
@@ -23,13 +24,16 @@ const CPU_TIME: Duration = Duration::from_secs(60);
 /// The maximum wait for a reply if the process only reads files. The limit is larger than `CPU_TIME`, because a file
 /// may block the process when it is opened.
 pub const READING: Duration = Duration::from_secs(90);
+/// How often a wait looks for a request to stop.
+pub(crate) const BEAT: Duration = Duration::from_millis(50);
 
 /// A separate process that runs [`serve`] on untrusted files. The process ends when this value is dropped.
 #[derive(Debug)]
 pub struct IsolatedProcess {
     child: Child,
     requests: ChildStdin,
-    replies: BufReader<ChildStdout>,
+    replies: ChildStdout,
+    stop: Arc<AtomicBool>,
 }
 
 impl IsolatedProcess {
@@ -52,13 +56,20 @@ impl IsolatedProcess {
             (Some(requests), Some(replies)) => Ok(IsolatedProcess {
                 child,
                 requests,
-                replies: BufReader::new(replies),
+                replies,
+                stop: Arc::default(),
             }),
             _ => Err(io::Error::other("no pipes")),
         }
     }
 
-    /// Sends a request to the process, and returns its reply. The reply must begin within `patience`, and have at most
+    /// Ends waits for replies when `stop` is true.
+    pub(crate) fn stopped_by(mut self, stop: &Arc<AtomicBool>) -> IsolatedProcess {
+        self.stop = Arc::clone(stop);
+        self
+    }
+
+    /// Sends a request to the process, and returns its reply, which must arrive within `patience` and have at most
     /// `longest` bytes.
     ///
     /// # Errors
@@ -73,13 +84,23 @@ impl IsolatedProcess {
         let mut request = serde_json::to_vec(request)?;
         request.push(b'\n');
         self.requests.write_all(&request)?;
-        let mut ready = [PollFd::new(self.replies.get_ref(), PollFlags::IN)];
-        let patience = Timespec::try_from(patience).ok();
-        if retry_on_intr(|| poll(&mut ready, patience.as_ref()))? == 0 {
-            return Err(io::ErrorKind::TimedOut.into());
+        let until = Instant::now() + patience;
+        let (mut reply, mut chunk) = (Vec::new(), vec![0; 1 << 16]);
+        let beat = Timespec::try_from(BEAT).ok();
+        while reply.last() != Some(&b'\n') {
+            if Instant::now() >= until || self.stop.load(Ordering::Relaxed) {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            let mut ready = [PollFd::new(&self.replies, PollFlags::IN)];
+            if retry_on_intr(|| poll(&mut ready, beat.as_ref()))? > 0 {
+                let read = self.replies.read(&mut chunk)?;
+                reply.extend_from_slice(&chunk[..read]);
+                if read == 0 || reply.len() as u64 > longest {
+                    return Err(io::ErrorKind::InvalidData.into());
+                }
+            }
         }
-        let bytes = self.replies.by_ref().take(longest);
-        Ok(T::deserialize(&mut Deserializer::from_reader(bytes))?)
+        Ok(serde_json::from_slice(&reply)?)
     }
 }
 
@@ -98,8 +119,12 @@ impl Drop for IsolatedProcess {
 /// Fails if standard input or output fails, if a request is malformed, or if the limits cannot be set.
 pub fn serve<Q: DeserializeOwned, A: Serialize>(mut work: impl FnMut(Q) -> A) -> io::Result<()> {
     thread::Builder::new().spawn(end_with_input)?;
-    limit(Resource::Data, MEMORY)?;
-    limit(Resource::Core, 0)?;
+    for (resource, most) in [(Resource::Data, MEMORY), (Resource::Core, 0)] {
+        limit(resource, most)?;
+        let current = getrlimit(resource).current;
+        let maximum = current;
+        setrlimit(resource, Rlimit { current, maximum })?;
+    }
     let mut out = BufWriter::new(io::stdout().lock());
     for line in io::stdin().lock().lines() {
         let request = serde_json::from_str(&line?)?;
@@ -159,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_that_does_not_reply_is_ended() {
+    fn process_that_does_not_reply_is_ended() {
         let mut silent = IsolatedProcess::of(program("sleep").arg("600")).unwrap();
         let patience = Duration::from_millis(10);
         let reply: io::Result<()> = silent.reply(&"", 10, patience);

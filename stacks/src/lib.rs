@@ -32,7 +32,7 @@ pub mod fuzzing {
     pub use crate::frames::unwind;
 }
 
-pub use names::{Names, SYMBOL_READER, WITH_DEBUG_FILES};
+pub use names::{Names, SYMBOL_READER};
 pub use program::program;
 pub use regular_file::open_regular;
 pub use sandbox::allow_only_reading;

@@ -1,22 +1,20 @@
 //! Looks up names and source lines of functions in the programs' files, also after the process has ended.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
+use std::io;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::debug_files;
+use crate::debug_files::DebugFiles;
 use crate::frames::Frame;
 use crate::isolated::{IsolatedProcess, READING};
-use crate::symbols::Functions;
+use crate::symbols::{Functions, SymbolRequest};
 
 /// The first argument of a process of this program that runs [`serve_symbols`](crate::serve_symbols).
 pub const SYMBOL_READER: &str = "x11prof-symbols";
-/// The second argument of a process that runs `serve_symbols`, if it may request debug files from a server.
-pub const WITH_DEBUG_FILES: &str = "debug-files";
 /// The number of files that may end the process by crashing it. Afterwards no more files are read.
 const FAILURES: usize = 3;
-/// The maximum wait for a reply if a debug file may have to be downloaded.
-const DOWNLOADING: Duration = Duration::from_secs(600);
 /// The maximum total length of the names of the functions that are inlined at one address, in bytes.
 const LONGEST: u64 = 16 << 20;
 
@@ -24,7 +22,8 @@ const LONGEST: u64 = 16 << 20;
 /// file that crashes the process has no names.
 #[derive(Debug, Default)]
 pub struct Names {
-    with_debug_files: bool,
+    debug_files: Option<DebugFiles>,
+    stop: Arc<AtomicBool>,
     known: HashMap<Frame, Functions>,
     failed: BTreeSet<Arc<str>>,
     reader: Option<IsolatedProcess>,
@@ -32,10 +31,11 @@ pub struct Names {
 
 impl Names {
     /// Creates an object that also requests missing debug information from a server, if the user has configured one
-    /// (DEBUGINFOD_URLS).
-    pub fn with_debug_files() -> Names {
+    /// (DEBUGINFOD_URLS). When `stop` becomes true, no more names are looked up.
+    pub fn with_debug_files(stop: Arc<AtomicBool>) -> Names {
         Names {
-            with_debug_files: true,
+            debug_files: Some(DebugFiles::default()),
+            stop,
             ..Names::default()
         }
     }
@@ -57,33 +57,62 @@ impl Names {
     }
 
     fn read(&mut self, frame: &Frame) -> Functions {
-        let is_out = self.failed.len() >= FAILURES || self.failed.contains(&frame.file);
-        if is_out || frame.file.is_empty() {
+        let file = &frame.file;
+        let is_out = self.failed.len() >= FAILURES || self.failed.contains(file);
+        if is_out || file.is_empty() || self.is_stopped() {
             return Functions::default();
         }
-        let reader = match self.reader.take() {
-            Some(reader) => Ok(reader),
-            None => {
-                let debug_files = self.with_debug_files.then_some(WITH_DEBUG_FILES);
-                IsolatedProcess::start([SYMBOL_READER].into_iter().chain(debug_files))
-            }
+        let debug_files = self.debug_files.as_ref();
+        let debug_file = debug_files.and_then(|files| files.known(file));
+        let wants_build_id = debug_files.is_some_and(|files| files.can_request(file));
+        let Some((functions, build_id)) = self.ask(frame, debug_file, wants_build_id) else {
+            return Functions::default();
         };
-        let request = (&*frame.file, frame.address);
-        let patience = match self.with_debug_files && debug_files::are_named() {
-            true => DOWNLOADING,
-            false => READING,
-        };
-        let read =
-            reader.and_then(|mut reader| Ok((reader.reply(&request, LONGEST, patience)?, reader)));
-        match read {
-            Ok((found, reader)) => {
-                self.reader = Some(reader);
-                found
-            }
-            Err(_) => {
-                self.failed.insert(Arc::clone(&frame.file));
-                Functions::default()
+        if let (Some(files), Some(build_id)) = (&mut self.debug_files, build_id) {
+            files.request(file, &build_id, &self.stop);
+            let debug_file = files.known(file);
+            if debug_file.is_some() {
+                let found = self.ask(frame, debug_file, false);
+                return found.map_or(functions, |(functions, _)| functions);
             }
         }
+        functions
+    }
+
+    /// Returns the functions, and the file's build id if it was requested; `None` if the process failed.
+    fn ask(
+        &mut self,
+        frame: &Frame,
+        debug_file: Option<String>,
+        wants_build_id: bool,
+    ) -> Option<(Functions, Option<String>)> {
+        let request = SymbolRequest {
+            file: Cow::Borrowed(&frame.file),
+            address: frame.address,
+            debug_file,
+            wants_build_id,
+        };
+        let mut read = || -> io::Result<(Functions, Option<String>)> {
+            let mut reader = match self.reader.take() {
+                Some(reader) => reader,
+                None => IsolatedProcess::start([SYMBOL_READER])?.stopped_by(&self.stop),
+            };
+            let found = reader.reply(&request, LONGEST, READING)?;
+            self.reader = Some(reader);
+            Ok(found)
+        };
+        match read() {
+            Ok(found) => Some(found),
+            Err(_) if self.is_stopped() => None,
+            Err(_) => {
+                self.failed.insert(Arc::clone(&frame.file));
+                None
+            }
+        }
+    }
+
+    /// True if no more names are looked up.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
     }
 }

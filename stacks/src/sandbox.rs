@@ -13,19 +13,17 @@ use {
 
 /// The system calls for reading open files, memory, time, threads of the process, and its end.
 #[cfg(target_arch = "x86_64")]
-const READING: [i64; 48] = [
+const READING: [i64; 44] = [
     libc::SYS_access,
     libc::SYS_brk,
     libc::SYS_clock_gettime,
     libc::SYS_clock_nanosleep,
-    libc::SYS_clone,
     libc::SYS_clone3,
     libc::SYS_close,
     libc::SYS_exit,
     libc::SYS_exit_group,
     libc::SYS_faccessat,
     libc::SYS_fadvise64,
-    libc::SYS_fcntl,
     libc::SYS_fstat,
     libc::SYS_futex,
     libc::SYS_getcwd,
@@ -37,8 +35,6 @@ const READING: [i64; 48] = [
     libc::SYS_lstat,
     libc::SYS_madvise,
     libc::SYS_membarrier,
-    libc::SYS_mmap,
-    libc::SYS_mprotect,
     libc::SYS_mremap,
     libc::SYS_munmap,
     libc::SYS_newfstatat,
@@ -65,38 +61,59 @@ const READING: [i64; 48] = [
 ];
 
 /// From now on, this thread and the threads that it starts can open files only for reading, change none, start no
-/// program, signal no other process and use no network. Has no effect on other processors than x86-64.
+/// process, signal no other process and use no network. Has no effect on other processors than x86-64.
 ///
 /// # Errors
 /// Fails if the kernel has no system call filters.
 pub fn allow_only_reading() -> io::Result<()> {
     #[cfg(target_arch = "x86_64")]
-    apply_filter(&filter().map_err(io::Error::other)?).map_err(io::Error::other)?;
+    for filter in [without_clone3(), filter()] {
+        apply_filter(&filter.map_err(io::Error::other)?).map_err(io::Error::other)?;
+    }
     Ok(())
+}
+
+/// The C library starts threads with clone(2) if the kernel has no clone3(2), whose flags a filter cannot read.
+#[cfg(target_arch = "x86_64")]
+fn without_clone3() -> Result<BpfProgram, seccompiler::BackendError> {
+    let calls = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
+    let missing = SeccompAction::Errno(libc::ENOSYS.cast_unsigned());
+    SeccompFilter::new(calls, SeccompAction::Allow, missing, TargetArch::x86_64)?.try_into()
 }
 
 #[cfg(target_arch = "x86_64")]
 fn filter() -> Result<BpfProgram, seccompiler::BackendError> {
-    let (arch, writing) = (
-        TargetArch::x86_64,
-        libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC,
-    );
     // The call is allowed if the bits `mask` of the argument `at` have this value.
-    let with = |at, mask: i32, value: u32| {
+    let with = |at, mask: i32, value: i32| {
         let masked = SeccompCmpOp::MaskedEq(u64::from(mask.cast_unsigned()));
-        let length = SeccompCmpArgLen::Dword;
-        let condition = SeccompCondition::new(at, length, masked, u64::from(value))?;
-        Ok::<_, seccompiler::BackendError>(vec![SeccompRule::new(vec![condition])?])
+        let (length, value) = (SeccompCmpArgLen::Dword, u64::from(value.cast_unsigned()));
+        let condition = SeccompCondition::new(at, length, masked, value)?;
+        SeccompRule::new(vec![condition])
     };
+    let writing = libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC;
+    let own = std::process::id().cast_signed();
     let mut allowed: BTreeMap<i64, Vec<SeccompRule>> =
         READING.into_iter().map(|call| (call, Vec::new())).collect();
-    allowed.insert(libc::SYS_open, with(1, writing, 0)?);
-    allowed.insert(libc::SYS_openat, with(2, writing, 0)?);
-    // Limits of this process only, and signals to it (abort(3)).
-    allowed.insert(libc::SYS_prlimit64, with(0, -1, 0)?);
-    allowed.insert(libc::SYS_tgkill, with(0, -1, std::process::id())?);
+    // Limits of this process only, and signals to it (abort(3)); threads, but no processes; no code from files.
+    for (call, at, mask, value) in [
+        (libc::SYS_open, 1, writing, 0),
+        (libc::SYS_openat, 2, writing, 0),
+        (libc::SYS_prlimit64, 0, -1, 0),
+        (libc::SYS_tgkill, 0, -1, own),
+        (libc::SYS_clone, 0, libc::CLONE_THREAD, libc::CLONE_THREAD),
+        (libc::SYS_mmap, 2, libc::PROT_EXEC, 0),
+        (libc::SYS_mprotect, 2, libc::PROT_EXEC, 0),
+        (libc::SYS_fcntl, 1, -1, libc::F_GETFD),
+        (libc::SYS_fcntl, 1, -1, libc::F_GETFL),
+        (libc::SYS_fcntl, 1, -1, libc::F_DUPFD_CLOEXEC),
+    ] {
+        allowed
+            .entry(call)
+            .or_default()
+            .push(with(at, mask, value)?);
+    }
     let refused = SeccompAction::Errno(libc::EPERM.cast_unsigned());
-    SeccompFilter::new(allowed, refused, SeccompAction::Allow, arch)?.try_into()
+    SeccompFilter::new(allowed, refused, SeccompAction::Allow, TargetArch::x86_64)?.try_into()
 }
 
 #[cfg(all(test, target_arch = "x86_64"))]
@@ -108,13 +125,14 @@ mod tests {
 
     use super::*;
 
-    /// Tests if a signal can be sent to the main thread of another process.
-    fn signal_thread(process: i32) -> io::Result<()> {
-        // SAFETY: signal 0 is not delivered.
+    /// Makes a system call without effects on this process.
+    fn call(number: i64, arguments: [i32; 3]) -> io::Result<()> {
+        let [first, second, third] = arguments;
+        // SAFETY: the tests only send signal 0, which is not delivered, and set the owner of standard input.
         #[expect(unsafe_code, reason = "no library sends signals to threads of others")]
-        let sent = unsafe { libc::syscall(libc::SYS_tgkill, process, process, 0) };
-        match sent {
-            0 => Ok(()),
+        let done = unsafe { libc::syscall(number, first, second, third) };
+        match done {
+            0.. => Ok(()),
             _ => Err(io::Error::last_os_error()),
         }
     }
@@ -139,7 +157,9 @@ mod tests {
                 Command::new("true").status().err(),
                 std::fs::remove_file("/tmp/x11prof-none").err(),
                 Some(signal.into()),
-                signal_thread(to).err(),
+                call(libc::SYS_tgkill, [to, to, 0]).err(),
+                // With O_ASYNC, the kernel would send signals to the owner of a pipe.
+                call(libc::SYS_fcntl, [0, libc::F_SETOWN, to]).err(),
             ]
         });
         for error in refused.join().expect("a thread") {

@@ -1,5 +1,6 @@
 //! Looks up functions in program files. A separate process does this ([`IsolatedProcess`](crate::IsolatedProcess)).
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs;
@@ -14,7 +15,7 @@ use blazesym::symbolize::{CodeInfo, Input, Symbolized, Symbolizer};
 use object::{Object, ReadCache};
 use serde::{Deserialize, Serialize};
 
-use crate::debug_files::DebugFiles;
+use crate::debug_files::lacking;
 use crate::demangle::demangle;
 use crate::frames::Frame;
 use crate::isolated::{cpu_time, limit_time, serve};
@@ -87,28 +88,42 @@ fn links_to_files(path: &Path, left: usize) -> bool {
     })
 }
 
+/// A request to the process that reads symbols.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct SymbolRequest<'a> {
+    pub(crate) file: Cow<'a, str>,
+    pub(crate) address: u64,
+    /// A file with the debug information that the file lacks.
+    pub(crate) debug_file: Option<String>,
+    /// True to also get the file's build id if it lacks debug information.
+    pub(crate) wants_build_id: bool,
+}
+
 /// Replies to requests for the functions at an address of a file ([`serve`]), with a limit on the CPU time of each
-/// file.
+/// file. The process can only read files.
 ///
 /// # Errors
 /// Fails if [`serve`] fails.
-pub fn serve_symbols(with_debug_files: bool) -> io::Result<()> {
-    if !with_debug_files {
-        // `debuginfod-find` is another program, which downloads files. Old kernels have no filters.
-        let _ = allow_only_reading();
-    }
-    let mut symbols = Symbols::new(with_debug_files);
+pub fn serve_symbols() -> io::Result<()> {
+    // Old kernels have no filters.
+    let _ = allow_only_reading();
+    let mut symbols = Symbols::default();
     let mut spent: HashMap<Arc<str>, Duration> = HashMap::new();
-    serve(move |(file, address): (String, u64)| {
+    serve(move |request: SymbolRequest<'_>| {
         // A trace may name one file in many ways.
-        let named = fs::canonicalize(&file).map(|path| path.into_os_string().into_string());
-        let file: Arc<str> = named.ok().and_then(Result::ok).unwrap_or(file).into();
+        let named =
+            fs::canonicalize(&*request.file).map(|path| path.into_os_string().into_string());
+        let named = named.ok().and_then(Result::ok);
+        let file: Arc<str> = named.map_or_else(|| (&*request.file).into(), Arc::from);
         let before = cpu_time();
         let spent = spent.entry(Arc::clone(&file)).or_default();
         limit_time(CPU_TIME.saturating_sub(*spent)).ok()?;
-        let functions = symbols.of(&Frame { file, address });
+        let wanted = Path::new(&*file);
+        let build_id = request.wants_build_id.then(|| lacking(wanted)).flatten();
+        let address = request.address;
+        let functions = symbols.of(&Frame { file, address }, request.debug_file.as_deref());
         *spent += cpu_time().saturating_sub(before);
-        Some(functions)
+        Some((functions, build_id))
     })
 }
 
@@ -119,26 +134,16 @@ pub(crate) struct Symbols {
     /// For each file, true if its links to debug files lead only to regular files.
     links: HashMap<Arc<str>, bool>,
     tables: HashMap<Arc<str>, Option<Tables>>,
-    debug_files: Option<DebugFiles>,
 }
 
 impl Symbols {
-    /// Creates a reader of symbols. `with_debug_files` is true to request missing debug information from the debuginfod
-    /// server that the user has configured.
-    fn new(with_debug_files: bool) -> Symbols {
-        Symbols {
-            debug_files: with_debug_files.then(DebugFiles::new),
-            ..Symbols::default()
-        }
-    }
-
-    pub(crate) fn of(&mut self, frame: &Frame) -> Functions {
+    pub(crate) fn of(&mut self, frame: &Frame, debug_file: Option<&str>) -> Functions {
         // Pipes and devices in a trace must not be opened. The libraries add to addresses, so addresses in the upper
         // half, which belong to no file, could overflow.
         if !Path::new(&*frame.file).is_file() || frame.address > u64::MAX / 2 {
             return Functions::default();
         }
-        let functions = self.named(frame).unwrap_or_default();
+        let functions = self.named(frame, debug_file).unwrap_or_default();
         let start = match functions.is_empty() {
             true => self.start(frame),
             false => None,
@@ -156,14 +161,13 @@ impl Symbols {
         Some(function.initial_address())
     }
 
-    fn named(&mut self, frame: &Frame) -> Option<Vec<Function>> {
+    fn named(&mut self, frame: &Frame, debug_file: Option<&str>) -> Option<Vec<Function>> {
         let links = self.links.entry(Arc::clone(&frame.file));
         if !*links.or_insert_with(|| links_to_files(Path::new(&*frame.file), LINKS)) {
             return None;
         }
-        let debug_files = self.debug_files.as_mut();
-        let debug_file = debug_files.and_then(|files| files.of(&frame.file));
-        let of_debug_file = debug_file.and_then(|path| self.named_in(&path, frame.address));
+        let debug_file = debug_file.map(Path::new).filter(|path| path.is_file());
+        let of_debug_file = debug_file.and_then(|path| self.named_in(path, frame.address));
         of_debug_file.or_else(|| self.named_in(Path::new(&*frame.file), frame.address))
     }
 

@@ -546,7 +546,7 @@ fn busy_symbol_reader_ends_with_its_parent() {
     let mut reader = command.spawn().expect("a reader");
     let mut requests = reader.stdin.take().expect("a pipe");
     // The replies fill the pipe, so the reader cannot finish.
-    let all = "[\"/nowhere\",1]\n".repeat(4000);
+    let all = "[\"/nowhere\",1,null,false]\n".repeat(2500);
     requests.write_all(all.as_bytes()).expect("requests");
     drop(requests);
     let status = wait(&mut reader, "the reader");
@@ -565,7 +565,7 @@ fn file_with_many_names_is_read_once() {
     let mut peak = |names: std::ops::Range<usize>| -> u64 {
         for number in names {
             let name = format!("/{}{}", "./".repeat(number), env!("CARGO_BIN_EXE_x11prof"));
-            writeln!(requests, "[{name:?},{}]", 0x10_0000 + number).expect("a request");
+            writeln!(requests, "[{name:?},{},null,false]", 0x10_0000 + number).expect("a request");
             replies.next().expect("a reply").expect("a line");
         }
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("a process");

@@ -3,11 +3,12 @@
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::attach::Attached;
 use crate::harness::examples::example;
-use crate::harness::{Finished, Place, Server, needs};
+use crate::harness::{Finished, Place, Server, needs, until};
 
 /// A network that makes each wait longer than capturing a stack may take.
 const SLOW: &str = "100MB/s,20ms";
@@ -182,11 +183,11 @@ fn kept_symbols_leave_the_exit_status() {
     assert!(records.contains(r#""kind":"symbol""#), "{records}");
 }
 
-#[test]
-fn kept_symbols_come_from_debuginfod() {
+/// Creates the command that records a stripped program, with a substitute for elfutils' `debuginfod-find`. `find` returns
+/// the substitute's script for the paths of the program and of its debug file.
+fn with_debuginfod(place: &Place, find: impl Fn(&str, &str) -> String) -> Command {
     needs("objcopy", "binutils");
-    let place = Place::new();
-    let program = compiled(&place, &["-O2", "-g", "-Wl,--build-id"]);
+    let program = compiled(place, &["-O2", "-g", "-Wl,--build-id"]);
     let debug_file = place.path("debug file");
     for (tool, options) in [("objcopy", "--only-keep-debug"), ("strip", "--strip-all")] {
         let mut command = Command::new(tool);
@@ -196,13 +197,9 @@ fn kept_symbols_come_from_debuginfod() {
         }
         assert!(command.status().expect(tool).success());
     }
-    // A substitute for elfutils' `debuginfod-find` that has the debug file of this program only.
+    let script = find(&program, &debug_file.to_string_lossy());
     let find = place.path("debuginfod-find");
-    let script = format!(
-        "#!/bin/sh\ntest $1 = debuginfo && readelf -n '{program}' | grep -q $2 && echo '{}'\n",
-        debug_file.display()
-    );
-    std::fs::write(&find, script).expect("a script");
+    std::fs::write(&find, format!("#!/bin/sh\n{script}\n")).expect("a script");
     std::fs::set_permissions(&find, PermissionsExt::from_mode(0o700)).expect("a program");
     let path = std::env::var("PATH").expect("a path");
     let folder = find.parent().expect("a folder").display();
@@ -210,12 +207,57 @@ fn kept_symbols_come_from_debuginfod() {
     let mut record = place.x11prof(record.split(' ').chain([program.as_str()]));
     record.env("PATH", format!("{folder}:{path}"));
     record.env("DEBUGINFOD_URLS", "http://127.0.0.1:9/");
+    record
+}
+
+#[test]
+fn kept_symbols_come_from_debuginfod() {
+    let place = Place::new();
+    // Only this program has a debug file.
+    let mut record = with_debuginfod(&place, |program, debug_file| {
+        format!("test $1 = debuginfo && readelf -n '{program}' | grep -q $2 && echo '{debug_file}'")
+    });
     let recorded = Finished::of(&mut record);
     let said = recorded.stderr();
     recorded.succeeded();
     assert!(said.contains("DEBUGINFOD_URLS"), "{said}");
     let page = place.ok(["network", "x11prof.mcap"]);
     assert!(page.contains("ask_for_atoms (asker.c:18)"), "{page}");
+}
+
+#[test]
+fn debug_file_that_is_a_pipe_is_not_opened() {
+    let place = Place::new();
+    let mut record = with_debuginfod(&place, |_, debug_file| {
+        format!("rm -f '{debug_file}'; mkfifo '{debug_file}'; echo '{debug_file}'")
+    });
+    Finished::of(&mut record).succeeded();
+}
+
+#[test]
+fn signal_ends_a_hanging_download_and_keeps_the_trace() {
+    let place = Place::new();
+    let pid = place.path("pid");
+    let mut record = with_debuginfod(&place, |_, _| {
+        format!(
+            "sleep 3000 & echo $! >'{0}.new'; mv '{0}.new' '{0}'; wait",
+            pid.display()
+        )
+    });
+    let mut recorder = record.spawn().expect("x11prof starts");
+    until("the download", || pid.exists().then_some(()));
+    kill_process(Pid::from_child(&recorder), Signal::TERM).expect("a signal is sent");
+    let status = crate::harness::wait(&mut recorder, "record");
+    assert_eq!(status.code(), Some(0), "{status}");
+    let sleep = std::fs::read_to_string(&pid).expect("a process id");
+    let command = std::path::Path::new("/proc")
+        .join(sleep.trim())
+        .join("cmdline");
+    let is_over = || std::fs::read(&command).map_or(true, |words| words.is_empty());
+    until("the end of the download", || is_over().then_some(()));
+    let report = place.run(["report", "x11prof.mcap"]);
+    assert!(!report.stderr().contains("cut off"), "{report}");
+    report.succeeded();
 }
 
 #[test]

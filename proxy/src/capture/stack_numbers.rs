@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use x11prof_stacks::{Frame, Names, build_id, debug_file_servers_are_named};
 use x11prof_trace::{Control, StackFrame, SymbolFunction, Timestamp};
@@ -91,8 +92,13 @@ impl StackNumbers {
     }
 
     /// Records the functions of all stacks, with the symbols in the programs' files and debug files, as records of time
-    /// `at`. Calls `on` for notices.
-    pub(crate) fn keep_symbols(&self, at: Timestamp, mut on: impl FnMut(Notice)) {
+    /// `at`, until `stop` is true. Calls `on` for notices.
+    pub(crate) fn keep_symbols(
+        &self,
+        at: Timestamp,
+        stop: Arc<AtomicBool>,
+        mut on: impl FnMut(Notice),
+    ) {
         let known = self.known();
         if debug_file_servers_are_named() && !known.stacks.is_empty() {
             on(Notice::DebugFiles);
@@ -103,7 +109,7 @@ impl StackNumbers {
         let places: BTreeSet<(&str, u64)> = places
             .map(|frame| (frame.file.as_str(), frame.address))
             .collect();
-        let mut names = Names::with_debug_files();
+        let mut names = Names::with_debug_files(stop);
         let mut changed: HashMap<&str, bool> = HashMap::new();
         for (file, address) in places {
             let is_changed = changed.entry(file).or_insert_with(|| {
@@ -113,6 +119,13 @@ impl StackNumbers {
             });
             if *is_changed {
                 continue;
+            }
+            if names.is_stopped() {
+                on(Notice::Trouble(
+                    "a signal ended the reading of symbols: other functions have no names"
+                        .to_owned(),
+                ));
+                break;
             }
             let frame = Frame {
                 file: file.into(),

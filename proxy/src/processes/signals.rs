@@ -107,7 +107,7 @@ impl Signals {
 }
 
 /// The signals among [`ENDING`] that the process does not ignore.
-fn not_ignored() -> Vec<i32> {
+pub(crate) fn not_ignored() -> Vec<i32> {
     let ignored = ignored();
     let signals = ENDING.into_iter();
     signals.filter(|one| !ignored.contains(one)).collect()

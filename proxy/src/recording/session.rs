@@ -6,7 +6,6 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use x11prof_trace::{Control, ExtensionOpcodes, Server, Started};
 
 use crate::capture::handler_times::HandlerTimes;
@@ -19,7 +18,7 @@ use crate::display::server_link::ServerLink;
 use crate::marks::Marks;
 use crate::notice::Notice;
 use crate::private_dir::PrivateDir;
-use crate::processes::process_info;
+use crate::processes::{process_info, signals};
 use crate::recorder::client_processes::ClientProcesses;
 use crate::recorder::record_queue::{RecordSender, record_queue};
 use crate::recorder::trace_file::TraceFile;
@@ -185,13 +184,21 @@ impl RecordingSession {
         }
     }
 
-    /// Writes the last records and closes the trace. A second signal ends the wait for a hanging disk. Returns the
+    /// Writes the last records and closes the trace. A second signal ends the reading of symbols, and the wait for a
+    /// hanging disk. Returns the
     /// outcome of the recording.
     pub(crate) fn finish(mut self, source: SourceOutcome, on: &mut impl FnMut(Notice)) -> Recorded {
+        let impatient = Arc::new(AtomicBool::new(false));
+        for signal in signals::not_ignored() {
+            // If this fails, a second signal cannot end the reading of symbols and the wait for a hanging disk.
+            let _ = signal_hook::flag::register(signal, Arc::clone(&impatient));
+        }
         // Reading the symbols does not make the recording longer.
         let at = clock::now();
         if self.keep_symbols {
-            self.numbers.keep_symbols(at, &mut *on);
+            self.numbers
+                .keep_symbols(at, Arc::clone(&impatient), &mut *on);
+            impatient.store(false, Ordering::Relaxed);
         }
         let mut trouble = source.trouble;
         if let Some(what) = self.sender.loss_summary() {
@@ -209,11 +216,6 @@ impl RecordingSession {
         };
         self.sender.control(at, ended);
         self.sender.close();
-        let impatient = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
-            // If this fails, a second signal cannot end the wait for a hanging disk.
-            let _ = signal_hook::flag::register(signal, Arc::clone(&impatient));
-        }
         let recorder = self.recorder.1.take();
         let written = recorder.map(|one| one.join(|| impatient.load(Ordering::Relaxed)));
         let written = written.unwrap_or_default();
