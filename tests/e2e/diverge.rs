@@ -272,7 +272,8 @@ fn server_start_failure_exits_with_status_125() {
         "false",
         "--",
         "xset",
-        "q",
+        "r",
+        "on",
     ];
     let error = place.run(words).failed_with_one_line(125);
     assert!(error.contains("did not start"), "{error}");
