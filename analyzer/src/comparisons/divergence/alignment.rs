@@ -70,10 +70,40 @@ pub(super) fn align<T: Eq + Hash + Ord>(left: &[T], right: &[T], steps: &mut u64
         let (reference, other) = (i..left.len(), j..right.len());
         alignment.add(Hunk { reference, other });
     }
-    alignment
+    alignment.moved_back(left, right)
 }
 
 impl Alignment {
+    /// The same alignment with each one-sided hunk as late as possible: if the extra messages repeat earlier ones, the
+    /// first difference is where the sequences stop being equal.
+    fn moved_back<T: Eq>(mut self, left: &[T], right: &[T]) -> Alignment {
+        let hunks = std::mem::take(&mut self.hunks);
+        let mut ends = hunks.iter().skip(1).map(|next| next.reference.start);
+        for mut hunk in hunks.iter().cloned() {
+            let first = self
+                .equal
+                .partition_point(|pair| pair.0 < hunk.reference.end);
+            let end = ends.next().unwrap_or(left.len());
+            let extra = (hunk.reference.len(), hunk.other.len());
+            for pair in self.equal[first..]
+                .iter_mut()
+                .take_while(|pair| pair.0 < end)
+            {
+                let (i, j) = *pair;
+                let earlier = match extra {
+                    (count @ 1.., 0) if left[i - count] == left[i] => (i - count, j),
+                    (0, count @ 1..) if right[j - count] == right[j] => (i, j - count),
+                    _ => break,
+                };
+                *pair = earlier;
+                hunk.reference = earlier.0 + 1..i + 1;
+                hunk.other = earlier.1 + 1..j + 1;
+            }
+            self.add(hunk);
+        }
+        self
+    }
+
     /// Adds a hunk, or extends the previous hunk if the two hunks touch.
     fn add(&mut self, hunk: Hunk) {
         match self.hunks.last_mut() {
@@ -112,6 +142,24 @@ mod tests {
         let hunks = hunks.map(|(reference, other)| Hunk { reference, other });
         assert_eq!(alignment.hunks, hunks);
         assert_eq!(alignment.equal, [(0, 0), (2, 1), (4, 3)]);
+    }
+
+    #[test]
+    fn extra_messages_that_repeat_earlier_ones_are_at_the_end() {
+        let (long, short) = ([1, 2, 3, 2, 3, 4], [1, 2, 3, 4]);
+        let hunk = |alignment: Alignment| (alignment.hunks, alignment.equal);
+        let equal = vec![(0, 0), (1, 1), (2, 2), (5, 3)];
+        let reference = vec![Hunk {
+            reference: 3..5,
+            other: 3..3,
+        }];
+        assert_eq!(hunk(align(&long, &short, &mut 0)), (reference, equal));
+        let other = vec![Hunk {
+            reference: 3..3,
+            other: 3..5,
+        }];
+        let equal = vec![(0, 0), (1, 1), (2, 2), (3, 5)];
+        assert_eq!(hunk(align(&short, &long, &mut 0)), (other, equal));
     }
 
     #[test]

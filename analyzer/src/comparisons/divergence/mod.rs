@@ -69,6 +69,8 @@ struct ClientPair {
     reference: usize,
     other: usize,
     equal: u64,
+    /// The starts of the two recordings.
+    starts: [Timestamp; 2],
     requests: Vec<RequestHunk>,
     /// For each side, the request that the program repeats at all differing positions together.
     repeated: [Option<RepeatedRequest>; 2],
@@ -156,6 +158,7 @@ impl Divergence {
             reference: a,
             other: b,
             equal: alignment.equal.len() as u64,
+            starts: [reference, other].map(|display| display.start.unwrap_or_default()),
             ..ClientPair::default()
         };
         // In the order of the reference: IDs are paired at their first occurrence.
@@ -328,7 +331,8 @@ impl Divergence {
             is_replay || !client.ended_before(one.requests_before)
         };
         pair.received.retain(|one| match one.places {
-            [Some(_), Some(_)] => true,
+            // A replay sends its requests at other times, so its events come in another order.
+            [Some(_), Some(_)] => !(is_replay && one.is_moved),
             [Some(_), None] => is_known(second, one),
             [None, Some(_)] => is_known(first, one),
             [None, None] => false,
@@ -484,7 +488,10 @@ fn closed_by_server(
 impl ClientPair {
     fn different(&self, sides: [Option<&(Received, Entry)>; 2]) -> Option<ReceivedPair> {
         let clients = [self.reference, self.other];
-        let (kind, entry) = sides[0].or(sides[1])?;
+        let side = usize::from(sides[0].is_none());
+        let (kind, entry) = sides[side]?;
+        let [start, of_side] = [self.starts[0], self.starts[side]].map(Timestamp::as_nanos);
+        let time = Timestamp::from_nanos(start + entry.time.as_nanos().saturating_sub(of_side));
         let places = [0, 1].map(|side| Some((clients[side], sides[side]?.1.number)));
         let replaced = match sides {
             [Some((a, first)), Some((b, second))] if a != b => {
@@ -505,7 +512,7 @@ impl ClientPair {
             more: 0,
             is_moved: false,
             requests_before: entry.requests_before,
-            time: entry.time,
+            time,
         })
     }
 

@@ -150,6 +150,9 @@ impl DisplayStreams {
 
     /// Processes the next observation of a pass over the recording.
     pub fn observe(&mut self, observation: &Observation<'_>) {
+        if let Observation::Control(time, _) = observation {
+            self.start.get_or_insert(*time);
+        }
         match observation {
             Observation::Control(_, Control::Opened(opened)) => {
                 let name = opened.name.clone().unwrap_or_default();
