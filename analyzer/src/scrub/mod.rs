@@ -17,6 +17,7 @@ mod requests;
 mod secrets;
 #[cfg(test)]
 mod tests;
+mod unused;
 mod well_known;
 
 use x11prof_protocol::{Malformed, Message};
@@ -29,6 +30,7 @@ use keys::KeyCodes;
 use pending_records::PendingRecords;
 use replacements::Replacements;
 use secrets::Secrets;
+use unused::UnusedBytes;
 
 /// Replaces text in the records of a trace. Call [`feed`](Scrubber::feed) for each record, then remove the available
 /// ones with [`next`](Scrubber::next). Call [`finish`](Scrubber::finish) after the last record.
@@ -52,6 +54,7 @@ pub struct Scrubbed {
 /// Replaces the private parts of messages.
 struct Editor {
     replacements: Replacements,
+    unused: UnusedBytes,
     /// The current message.
     bytes: Vec<u8>,
     scrubbed: Scrubbed,
@@ -77,6 +80,7 @@ impl Scrubber {
                     keys,
                     glyphs: GlyphIds::default(),
                 },
+                unused: UnusedBytes::default(),
                 bytes: Vec::new(),
                 scrubbed: Scrubbed::default(),
             },
@@ -176,6 +180,7 @@ impl Editor {
             Message::ServerSetup(setup) => Replacements::setup(setup, bytes),
             Message::Request(request) => {
                 to.request(seen.connection, request, from(bytes, request.header_len));
+                self.unused.clear(request, seen.extensions, bytes);
             }
             Message::Reply(reply) => to.reply(reply, bytes),
             Message::Event(event) => to.event(seen.connection, event, bytes),

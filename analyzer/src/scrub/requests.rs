@@ -70,6 +70,13 @@ impl Replacements {
             "RENDER:CompositeGlyphs16" => self.glyphs.drawn(&self.secrets, order, body, 2),
             "RENDER:CompositeGlyphs32" => self.glyphs.drawn(&self.secrets, order, body, 4),
             "XTEST:FakeInput" => {
+                // Unused bytes, and for keys and buttons the fields of a motion.
+                let is_motion = body.first() == Some(&6);
+                let (motion, rest) = split(from(body, 8), 16);
+                if !is_motion {
+                    motion.fill(0);
+                }
+                split(rest, 7).0.fill(0);
                 let [kind, detail, ..] = body else { return };
                 match *kind {
                     KEY_PRESS | KEY_RELEASE => {

@@ -61,6 +61,14 @@ fn key<'a>(
     }
 }
 
+impl Request<'_> {
+    /// The length in bytes of the header and the fields before the last list; `None` if it is not known.
+    pub fn fixed_len(&self, extensions: &Extensions) -> Option<usize> {
+        let key = key(extensions, "request", (self.major, self.minor));
+        swap::last_list(key, self.header_len).map(|(at, _)| at)
+    }
+}
+
 impl Message<'_> {
     /// The fields of the message by name. Long lists are truncated (`Value::Cut`).
     pub fn fields(&self, extensions: &Extensions) -> Result<Value, DecodeError> {
@@ -72,8 +80,7 @@ impl Message<'_> {
     pub fn list_without_ids(&self, extensions: &Extensions) -> Option<usize> {
         match self {
             Message::Request(request) if !request.has_lists_of_ids(extensions) => {
-                let key = key(extensions, "request", (request.major, request.minor));
-                swap::last_list(key, request.header_len).map(|(at, _)| at)
+                request.fixed_len(extensions)
             }
             Message::Reply(reply) => {
                 let (at, item) = swap::last_list(key(extensions, "reply", reply.opcode?), 8)?;
