@@ -77,6 +77,8 @@ fn answer(command: &mut Command, stop: &AtomicBool) -> Option<String> {
     });
     // It has not been waited for, so the group still has its id.
     let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
+    // It may have left the group.
+    let _ = child.kill();
     let status = child.wait().ok()?;
     let path = String::from_utf8(said?).ok()?;
     let path = path.trim_end().to_owned();
