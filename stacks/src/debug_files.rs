@@ -65,7 +65,7 @@ impl DebugFiles {
 /// The path that the program prints; `None` if it fails, is stopped, takes too long, or prints something else.
 fn answer(command: &mut Command, stop: &AtomicBool) -> Option<String> {
     let command = command.stdin(Stdio::null()).stderr(Stdio::null());
-    // In a group of its own, it can be ended with the programs that it started.
+    // In a separate group, it can be ended with the programs that it started.
     let mut child = command
         .stdout(Stdio::piped())
         .process_group(0)

@@ -121,7 +121,8 @@ impl XErrors {
         self.chosen(choice).map(|(count, _)| count).sum()
     }
 
-    /// A sentence with the number of each kind of error of the chosen clients, and an example of each. `start` is the beginning of the recording; `client_name` returns the name of a client.
+    /// A sentence with the number of each kind of error of the chosen clients, and an example of each. `start` is the
+    /// beginning of the recording; `client_name` returns the name of a client.
     pub(crate) fn describe(
         &self,
         choice: &ClientChoice,
